@@ -1,0 +1,49 @@
+# PYTHON=python3.12 make build    uses another Python than python3
+
+python := .venv/bin/python
+# cython-lint starts pycodestyle, which it looks for on the PATH.
+with_venv := PATH="$(CURDIR)/.venv/bin:$$PATH"
+
+.PHONY: help build test bench lint ruff mypy cython-lint sanitize gates signature lock clean
+
+help:  ## Say what can be made
+	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
+
+build:  ## Make or refresh .venv, the extensions and the protobuf stubs
+	@.ci/venv
+	@$(python) setup.py --quiet build_stubs build_ext --inplace
+
+test: build  ## Build, then run the tests
+	@$(python) -m pytest
+
+bench: build  ## Build, then run the benchmarks
+	@$(python) -m benchmarks
+
+lint: ruff mypy cython-lint  ## Check style and types
+
+ruff: build
+	@.venv/bin/ruff check
+	@.venv/bin/ruff format --check
+
+mypy: build
+	@.venv/bin/mypy --strict
+
+cython-lint: build
+	@$(with_venv) cython-lint engine_cy solver benchmarks
+
+sanitize: build  ## Play random games under the address and undefined-behaviour sanitizers
+	@.ci/sanitize
+
+gates: build  ## The same, ten times as long: what a release has to pass
+	@.ci/sanitize full
+
+signature: build  ## Check that equal seeds still give equal answers, at -O1 and -O3
+	@.ci/signature
+
+lock:  ## Write the lock files after pyproject.toml changed
+	@.ci/lock
+
+clean:  ## Remove .venv and everything built
+	@rm -rf .venv build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	@find engine_cy solver benchmarks -name '*.so' -delete
+	@find proto \( -name '*_pb2*.py' -o -name '*_pb2*.pyi' \) -delete

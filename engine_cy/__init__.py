@@ -1,0 +1,31 @@
+"""The engine: exact rules, plain-byte states, and the door behind which a search plays any game."""
+
+from engine_cy.errors import (
+    EngineError,
+    IllegalActionError,
+    InvalidPositionError,
+    InvalidRecordError,
+    InvalidRulesetError,
+    InvalidViewError,
+    NotationError,
+)
+from engine_cy.game import Action, Game, Position, View
+from engine_cy.registry import game_ids, new_game
+from engine_cy.rng import Rng
+
+__all__ = [
+    "Action",
+    "EngineError",
+    "Game",
+    "IllegalActionError",
+    "InvalidPositionError",
+    "InvalidRecordError",
+    "InvalidRulesetError",
+    "InvalidViewError",
+    "NotationError",
+    "Position",
+    "Rng",
+    "View",
+    "game_ids",
+    "new_game",
+]

@@ -1,0 +1,52 @@
+from engine_cy.game_api cimport GameApi, Knowledge, action_t
+from engine_cy.rng cimport Rng, rng_t
+
+cdef enum:
+    INTERNED = 4096       # room for the actions of a game that are kept as objects; a power of two
+
+
+cdef class Game:
+    cdef const GameApi* api
+    cdef const Knowledge* knowledge       # NULL: none
+    cdef void* rules                      # owned
+    cdef readonly str id
+    cdef readonly int n_players
+    cdef readonly object ruleset
+    cdef readonly tuple spec              # (id, ruleset as given back to new_game, players)
+    cdef list interned                    # Action or None, found by hash
+    cdef int n_interned
+
+    cdef void* own(self, size_t size) except NULL
+    cdef const char* fault(self, const void* state, int observer) noexcept
+    cdef Action action_of(self, const action_t* steps, int n)
+    cdef fill_from_bytes(self, Table table, bytes state, int observer, error)
+
+
+cdef class Action:
+    cdef readonly Game game
+    cdef action_t steps[3]
+    cdef int n_steps
+
+
+cdef class Table:
+    cdef readonly Game game
+    cdef unsigned char* state             # `small`, or memory of its own for larger games
+    cdef unsigned char small[256]
+
+    cdef list list_actions(self)
+    cdef extend(self, list found, const unsigned char* state, action_t* steps, int n)
+    cdef Action read(self, object action)
+    cdef refuse(self, Action action)
+    cdef bint same_bytes(self, Table other)
+
+
+cdef class Position(Table):
+    cdef check_whole(self, Position after, Action taken)
+    cpdef Position clone(self)
+
+
+cdef class View(Table):
+    cdef readonly int observer
+
+
+cdef Position new_position(Game game)

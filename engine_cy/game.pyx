@@ -1,0 +1,518 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+"""The safe face of every game: Game, Position, View and Action.
+
+All four are values: they never change, compare by content, hash, print as text and pickle as bytes. Whatever is
+wrong with what a caller passes is refused with a message before anything happens.
+"""
+cimport cython
+from cpython.mem cimport PyMem_Free, PyMem_Malloc
+from libc.stdint cimport int32_t, uint32_t, uint64_t
+from libc.string cimport memcmp, memcpy, memset
+
+from engine_cy.game_api cimport CHANCE, MAX_ACTIONS, MAX_DECISION, MAX_PLAYERS, NOBODY, STATE_WORDS, action_t
+from engine_cy.hashing cimport hash_bytes
+from engine_cy.rng cimport Rng, rng_t, seed_rng
+
+from engine_cy.errors import (
+    EngineError, IllegalActionError, InvalidPositionError, InvalidViewError, NotationError, listed,
+)
+
+SEATS = "ABCDE"
+
+
+def read_seat(seat, n_players, field="player"):
+    """A seat's number from the number or its letter."""
+    if isinstance(seat, str) and len(seat) == 1 and seat.upper() in SEATS[:n_players]:
+        return SEATS.index(seat.upper())
+    if type(seat) is int and 0 <= seat < n_players:
+        return seat
+    raise EngineError(f"{field}: {seat!r} is not at this table ({listed(SEATS[:n_players])}, or 0 to {n_players - 1})")
+
+
+cdef Rng as_rng(object seed):
+    return seed if isinstance(seed, Rng) else Rng(seed)
+
+
+cdef class Game:
+    """A ruleset and a number of players. Made by `new_game`; one object serves all threads."""
+
+    def __cinit__(self):
+        self.interned = [None] * INTERNED
+
+    def __dealloc__(self):
+        PyMem_Free(self.rules)
+
+    cdef void* own(self, size_t size) except NULL:
+        """Zeroed memory for the rules, freed with the game."""
+        self.rules = PyMem_Malloc(size)
+        if self.rules == NULL:
+            raise MemoryError
+        memset(self.rules, 0, size)
+        return self.rules
+
+    # --- what each game says for itself ---
+
+    cdef const char* fault(self, const void* state, int observer) noexcept:
+        """The first invariant that any `state` breaks, or NULL; `observer` is the one of a view, or -1."""
+        return NULL
+
+    def read_state(self, str text, observer):
+        """The bytes that `text` stands for, of a view if there is an observer."""
+        raise NotImplementedError
+
+    def write_state(self, bytes state, observer):
+        raise NotImplementedError
+
+    def describe(self, Table at):
+        """A position or view in words."""
+        raise NotImplementedError
+
+    def read_steps(self, str text):
+        """The steps of the action that `text` stands for."""
+        raise NotImplementedError
+
+    def write_steps(self, tuple steps):
+        raise NotImplementedError
+
+    def step_fields(self, tuple steps):
+        """The parts of an action as a dict with a `type`."""
+        raise NotImplementedError
+
+    def why_not(self, Table table, Action action):
+        """Why `action` is not possible at `table`, in the game's own words, or an empty string."""
+        return ""
+
+    # --- what callers use ---
+
+    def deal(self, seed=0, first=0):
+        """A table at the start of a game, dealt at random from `seed` (a number or an Rng)."""
+        cdef Position position = new_position(self)
+        cdef Rng rng = as_rng(seed)
+        self.api.deal(self.rules, position.state, read_seat(first, self.n_players, "first"), &rng.raw)
+        return position
+
+    def position(self, str text):
+        """The position that `text` stands for."""
+        return self.position_from_bytes(self.read_state(text, None))
+
+    def view(self, str text):
+        """The view that `text` stands for; it names its observer."""
+        observer, state = self.read_view(text)
+        return self.view_from_bytes(state, observer)
+
+    def read_view(self, str text):
+        raise NotImplementedError
+
+    def action(self, str text):
+        """The action that `text` stands for."""
+        steps = self.read_steps(text)
+        return self.action_from_steps(steps)
+
+    def action_from_steps(self, tuple steps):
+        cdef action_t raw[MAX_DECISION]
+        cdef int n = len(steps)
+        if not 1 <= n <= MAX_DECISION:
+            raise NotationError(f"steps: {n} steps are not an action")
+        for i in range(n):
+            raw[i] = steps[i]
+        return self.action_of(raw, n)
+
+    def position_from_bytes(self, bytes state):
+        """A position from what `bytes(position)` gave; bytes that are no table of this game are refused."""
+        cdef Position position = new_position(self)
+        self.fill_from_bytes(position, state, -1, InvalidPositionError)
+        if self.api.midway(self.rules, position.state):
+            raise InvalidPositionError("bytes: a table in the middle of a decision")
+        return position
+
+    def view_from_bytes(self, bytes state, int observer):
+        """A view from what `bytes(view)` gave."""
+        cdef View view = View.__new__(View, self)
+        view.observer = read_seat(observer, self.n_players, "observer")
+        self.fill_from_bytes(view, state, view.observer, InvalidViewError)
+        return view
+
+    cdef fill_from_bytes(self, Table table, bytes state, int observer, error):
+        cdef const char* fault
+        if <size_t>len(state) != self.api.state_size:
+            raise error(f"bytes: {len(state)} bytes are no state of {self.id}, which has {self.api.state_size}")
+        memcpy(table.state, <const char*>state, self.api.state_size)
+        fault = self.fault(table.state, observer)
+        if fault != NULL:
+            raise error(fault.decode())
+
+    cdef Action action_of(self, const action_t* steps, int n):
+        """The Action for `steps`; those of one step are made once, so that listing them is cheap."""
+        cdef uint32_t at
+        cdef Action action
+        cdef object found
+
+        if n == 1:
+            at = (steps[0] * <uint32_t>2654435761) >> 20
+            while True:
+                found = self.interned[at & (INTERNED - 1)]
+                if found is None:
+                    break
+                action = <Action>found
+                if action.steps[0] == steps[0]:
+                    return action
+                at += 1
+        action = Action.__new__(Action)
+        action.game = self
+        action.n_steps = n
+        memcpy(action.steps, steps, n * sizeof(action_t))
+        if n == 1 and self.n_interned < INTERNED // 2:
+            self.interned[at & (INTERNED - 1)] = action
+            self.n_interned += 1
+        return action
+
+    @property
+    def state_size(self):
+        """Bytes of a position."""
+        return self.api.state_size
+
+    @property
+    def seats(self):
+        """The letters of the seats."""
+        return SEATS[:self.n_players]
+
+    def __eq__(self, other):
+        return isinstance(other, Game) and self.spec == (<Game>other).spec
+
+    def __hash__(self):
+        return hash((self.id, self.n_players))
+
+    def __reduce__(self):
+        from engine_cy.registry import new_game
+        return new_game, self.spec
+
+    def __repr__(self):
+        return f"new_game({self.id!r}, {self.spec[1]!r}, players={self.n_players})"
+
+
+@cython.final
+cdef class Action:
+    """One whole decision, such as `place Spy front` or `move 2 to 5`."""
+
+    def __init__(self):
+        raise TypeError("actions come from game.action(text) and legal_actions()")
+
+    @property
+    def code(self):
+        """The action as numbers, one a step."""
+        return tuple([self.steps[i] for i in range(self.n_steps)])
+
+    @property
+    def fields(self):
+        """The parts of the action, `type` first."""
+        return self.game.step_fields(self.code)
+
+    @property
+    def type(self):
+        return self.fields["type"]
+
+    def __eq__(self, other):
+        cdef Action action
+        if not isinstance(other, Action):
+            return NotImplemented
+        action = <Action>other
+        return (self.n_steps == action.n_steps and self.game.id == action.game.id
+                and not memcmp(self.steps, action.steps, self.n_steps * sizeof(action_t)))
+
+    def __hash__(self):
+        return hash(self.code)
+
+    def __reduce__(self):
+        return Game.action_from_steps, (self.game, self.code)
+
+    def __str__(self):
+        return self.game.write_steps(self.code)
+
+    def __repr__(self):
+        return f"<Action {self}>"
+
+
+@cython.freelist(64)
+cdef class Table:
+    """What positions and views share: a game, and the bytes of a state."""
+
+    def __cinit__(self, Game game):
+        self.game = game
+        self.state = self.small
+        if game.api.state_size > sizeof(self.small):
+            self.state = <unsigned char*>PyMem_Malloc(game.api.state_size)
+            if self.state == NULL:
+                raise MemoryError
+
+    def __dealloc__(self):
+        if self.state != self.small:
+            PyMem_Free(self.state)
+
+    @property
+    def to_act(self):
+        """The seat whose turn it is, CHANCE (-1), or None when the game is over."""
+        cdef int seat = self.game.api.to_act(self.game.rules, self.state)
+        return None if seat == NOBODY else seat
+
+    @property
+    def is_over(self):
+        return self.game.api.to_act(self.game.rules, self.state) == NOBODY
+
+    @property
+    def table(self):
+        """All there is to see in words, as a value of the game's own type."""
+        return self.game.describe(self)
+
+    @property
+    def scores(self):
+        """The points of each seat."""
+        cdef int32_t scores[MAX_PLAYERS]
+        self.game.api.scores(self.game.rules, self.state, scores)
+        return tuple([scores[i] for i in range(self.game.n_players)])
+
+    @property
+    def payoffs(self):
+        """What each seat is paid, once the game is over; where one wins, the shares of the win."""
+        cdef double payoffs[MAX_PLAYERS]
+        if not self.is_over:
+            raise EngineError("payoffs: the game is not over")
+        self.game.api.payoffs(self.game.rules, self.state, payoffs)
+        return tuple([payoffs[i] for i in range(self.game.n_players)])
+
+    cdef list list_actions(self):
+        """All whole decisions, each once."""
+        cdef action_t steps[MAX_DECISION]
+        cdef list found
+
+        found = []
+        self.extend(found, self.state, steps, 0)
+        return found
+
+    cdef extend(self, list found, const unsigned char* state, action_t* steps, int n):
+        cdef action_t actions[MAX_ACTIONS]
+        cdef uint64_t room[STATE_WORDS]
+        cdef unsigned char* next_state = <unsigned char*>room
+        cdef const GameApi* api = self.game.api
+        cdef void* rules = self.game.rules
+        cdef bint splits
+        cdef int i
+        cdef int n_actions = api.legal(rules, state, actions)
+
+        if n_actions == 0:
+            return
+        # A decision is either split for all its first steps or for none.
+        memcpy(next_state, state, api.state_size)
+        api.apply(rules, next_state, actions[0])
+        splits = api.midway(rules, next_state)
+        for i in range(n_actions):
+            steps[n] = actions[i]
+            if splits:
+                memcpy(next_state, state, api.state_size)
+                api.apply(rules, next_state, actions[i])
+                self.extend(found, next_state, steps, n + 1)
+            else:
+                found.append(self.game.action_of(steps, n + 1))
+
+    cdef Action read(self, object action):
+        if isinstance(action, str):
+            return self.game.action(action)
+        if not isinstance(action, Action):
+            raise IllegalActionError(f"action: {action!r} is neither an Action nor text")
+        if (<Action>action).game.id != self.game.id:
+            raise IllegalActionError(f"action: '{action}' is an action of {(<Action>action).game.id}, not of {self.game.id}")
+        return <Action>action
+
+    cdef refuse(self, Action action):
+        if self.is_over:
+            why = "the game is over"
+        else:
+            legal = [str(a) for a in self.list_actions()]
+            shown = listed(legal[:12]) + (f" and {len(legal) - 12} more" if len(legal) > 12 else "")
+            why = (self.game.why_not(self, action) or "not possible here") + f" (legal: {shown})"
+        raise IllegalActionError(f"action: '{action}': {why}, in '{self}'")
+
+    cdef bint same_bytes(self, Table other):
+        return self.game == other.game and not memcmp(self.state, other.state, self.game.api.state_size)
+
+    def __hash__(self):
+        return hash_bytes(self.state, self.game.api.state_size, 0)
+
+    def __bytes__(self):
+        return (<char*>self.state)[:self.game.api.state_size]
+
+
+cdef Position new_position(Game game):
+    return Position.__new__(Position, game)
+
+
+@cython.final
+cdef class Position(Table):
+    """A table with nothing hidden."""
+
+    def __init__(self, game):
+        raise TypeError("positions come from game.deal(), game.position(text) and position.play(action)")
+
+    def legal_actions(self):
+        """Everything the player to act may do, whole decisions, each once; empty when the game is over."""
+        return self.list_actions()
+
+    def play(self, action):
+        """The position after `action` (an Action or its text); an illegal one is refused with what was legal."""
+        cdef action_t actions[MAX_ACTIONS]
+        cdef Action taken = <Action>action if type(action) is Action else self.read(action)
+        cdef Position after = self.clone()
+        cdef const GameApi* api = self.game.api
+        cdef int step, i, n
+
+        if taken.game is not self.game:
+            taken = self.read(action)
+        for step in range(taken.n_steps):
+            n = api.legal(self.game.rules, after.state, actions)
+            i = 0
+            while i < n and actions[i] != taken.steps[step]:
+                i += 1
+            if i == n:
+                self.refuse(taken)
+            api.apply(self.game.rules, after.state, taken.steps[step])
+        if taken.n_steps > 1 or api.midway(self.game.rules, after.state):
+            self.check_whole(after, taken)
+        return after
+
+    cdef check_whole(self, Position after, Action taken):
+        """Refuse half a decision, and steps of two decisions passed as one."""
+        cdef Position at = self.clone()
+        cdef int step
+
+        for step in range(taken.n_steps):
+            self.game.api.apply(self.game.rules, at.state, taken.steps[step])
+            if self.game.api.midway(self.game.rules, at.state) != (step < taken.n_steps - 1):
+                self.refuse(taken)
+
+    cpdef Position clone(self):
+        """Another object with the same bytes. Positions never change, so only measurements need it."""
+        cdef Position other = Position.__new__(Position, self.game)
+        memcpy(other.state, self.state, self.game.api.state_size)
+        return other
+
+    def play_out(self, seed=0):
+        """The end of a game that goes on from here with uniformly random decisions."""
+        cdef Position end = self.clone()
+        cdef Rng rng = as_rng(seed)
+        self.game.api.play_out(self.game.rules, end.state, &rng.raw)
+        return end
+
+    def view(self, player):
+        """What `player` sees."""
+        cdef View view = View.__new__(View, self.game)
+        view.observer = read_seat(player, self.game.n_players)
+        self.game.api.observe(self.game.rules, self.state, view.observer, view.state)
+        return view
+
+    @property
+    def fault(self):
+        """The first invariant that this position breaks; None as long as the engine is right."""
+        cdef const char* fault = self.game.fault(self.state, -1)
+        return None if fault == NULL else fault.decode()
+
+    def __eq__(self, other):
+        return self.same_bytes(<Table>other) if isinstance(other, Position) else NotImplemented
+
+    def __hash__(self):
+        return Table.__hash__(self)
+
+    def __reduce__(self):
+        return Game.position_from_bytes, (self.game, bytes(self))
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
+
+    def __str__(self):
+        return self.game.write_state(bytes(self), None)
+
+    def __repr__(self):
+        return f"<Position {self}>"
+
+
+@cython.final
+cdef class View(Table):
+    """What one player, the observer, sees of a table; the rest is blotted out."""
+
+    def __init__(self, game):
+        raise TypeError("views come from position.view(player) and game.view(text)")
+
+    def legal_actions(self):
+        """What the observer may do; empty unless it is the observer's turn."""
+        return self.list_actions() if self.to_act == self.observer else []
+
+    @property
+    def key(self):
+        """A 64-bit number, equal for views that look the same to their observer."""
+        return self.game.api.key(self.game.rules, self.state, self.observer)
+
+    def count_worlds(self):
+        """How many positions fit this view."""
+        cdef int seat
+        total = 1
+        for seat in range(self.game.n_players):
+            if seat != self.observer:
+                total *= self.game.api.count_secrets(self.game.rules, self.state, self.observer, seat)
+        return total
+
+    def worlds(self):
+        """All positions that fit this view, one after the other. See `count_worlds` before asking for many."""
+        cdef Position start = new_position(self.game)
+        memcpy(start.state, self.state, self.game.api.state_size)
+        opponents = [seat for seat in range(self.game.n_players) if seat != self.observer]
+        return self._worlds(start, opponents)
+
+    def _worlds(self, Position world, list opponents):
+        cdef Position other
+        cdef uint64_t i, n
+
+        if not opponents:
+            yield world.clone()
+            return
+        n = self.game.api.count_secrets(self.game.rules, world.state, self.observer, opponents[0])
+        for i in range(n):
+            other = world.clone()
+            self.game.api.write_secret(self.game.rules, other.state, self.observer, opponents[0], i)
+            yield from self._worlds(other, opponents[1:])
+
+    def sample_world(self, seed=0):
+        """One of the positions that fit this view, each as likely as any other; `seed` is a number or an Rng."""
+        cdef Position world = new_position(self.game)
+        cdef Rng rng = as_rng(seed)
+        self.game.api.sample(self.game.rules, self.state, self.observer, world.state, &rng.raw)
+        return world
+
+    @property
+    def fault(self):
+        """The first invariant that this view breaks; None as long as the engine is right."""
+        cdef const char* fault = self.game.fault(self.state, self.observer)
+        return None if fault == NULL else fault.decode()
+
+    def __eq__(self, other):
+        if not isinstance(other, View):
+            return NotImplemented
+        return self.observer == (<View>other).observer and self.same_bytes(<Table>other)
+
+    def __hash__(self):
+        return Table.__hash__(self) ^ self.observer
+
+    def __reduce__(self):
+        return Game.view_from_bytes, (self.game, bytes(self), self.observer)
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
+
+    def __str__(self):
+        return self.game.write_state(bytes(self), self.observer)
+
+    def __repr__(self):
+        return f"<View {self}>"

@@ -1,0 +1,80 @@
+"""The door: all that a search may know of a game.
+
+A game is a table of C functions over two pieces of plain bytes: its *rules* (one ruleset and number of players,
+never written after it was made) and a *state* (one table; cloned by copying `state_size` bytes). Nothing here
+takes the GIL, allocates or fails; callers pass only legal actions. All functions may be called from any number
+of threads as long as no two write the same state.
+
+A **view** is a state too, with everything the observer does not see blotted out (`observe`, the only function
+that decides what is hidden). `legal` and `apply` work on views for whatever the observer may do himself.
+
+**Players** are seats 0, 1, ...; **chance** acts like a player whose legal actions are equally likely; a
+**decision** may take several actions in a row by one player (`midway`): a search treats each as a move.
+"""
+from libc.stdint cimport int32_t, uint32_t, uint64_t
+
+from engine_cy.rng cimport rng_t
+
+ctypedef uint32_t action_t
+
+cdef enum:
+    MAX_PLAYERS = 5
+    MAX_ACTIONS = 512     # no state of any game has more legal actions
+    MAX_DECISION = 3      # no decision takes more actions in a row
+    STATE_WORDS = 96      # no state of any game takes more 8-byte words
+
+    CHANCE = -1           # what `to_act` says when no player is asked
+    NOBODY = -2           # ... and when the game is over
+
+
+cdef struct GameApi:
+    size_t state_size     # bytes of a state, a multiple of 16
+
+    # --- playing -----------------------------------------------------------------------------------------
+    # Put a fresh table, dealt at random, into `state`; `first` is the first player.
+    void (*deal)(const void* rules, void* state, int first, rng_t* rng) noexcept nogil
+    # Whose turn it is: a seat, CHANCE or NOBODY.
+    int (*to_act)(const void* rules, const void* state) noexcept nogil
+    # Write the legal actions, without repetition, into actions[0..MAX_ACTIONS-1]; return how many.
+    int (*legal)(const void* rules, const void* state, action_t* actions) noexcept nogil
+    void (*apply)(const void* rules, void* state, action_t action) noexcept nogil
+    # Whether the player to act has begun a decision that takes further actions.
+    bint (*midway)(const void* rules, const void* state) noexcept nogil
+    # Play to the end, each whole decision uniformly at random; return the decisions that had two options or more.
+    int (*play_out)(const void* rules, void* state, rng_t* rng) noexcept nogil
+
+    # --- the end -----------------------------------------------------------------------------------------
+    # What each seat is paid when the game is over; where one wins, the shares of the win (they add up to 1).
+    void (*payoffs)(const void* rules, const void* state, double* per_seat) noexcept nogil
+    # Points (gold, chips) each seat owns now.
+    void (*scores)(const void* rules, const void* state, int32_t* per_seat) noexcept nogil
+
+    # --- what is seen ------------------------------------------------------------------------------------
+    void (*observe)(const void* rules, const void* state, int observer, void* view) noexcept nogil
+    # Equal for two states exactly when `observer` sees the same (up to a 64-bit hash).
+    uint64_t (*key)(const void* rules, const void* state, int observer) noexcept nogil
+
+    # --- what may be true: the opponents' secrets, none of which depends on another's ---------------------
+    # Draw, uniformly among the states that `observer` could not tell from `view`, one into `world`.
+    void (*sample)(const void* rules, const void* view, int observer, void* world, rng_t* rng) noexcept nogil
+    # How many secrets `opponent` could have, as `observer` sees it, everything else being as in `world` (a state, or
+    # a view: what is blotted out there excludes nothing).
+    uint64_t (*count_secrets)(const void* rules, const void* world, int observer, int opponent) noexcept nogil
+    # Rewrite `opponent`'s secrets in `world` to the index-th of them, all else untouched.
+    void (*write_secret)(const void* rules, void* world, int observer, int opponent,
+                         uint64_t index) noexcept nogil
+
+
+# What a game knows about itself beyond its rules: the only source of game wisdom for a search. A game may have
+# none (NULL); a search must work without. Implemented in the game's own knowledge.pyx.
+cdef struct Knowledge:
+    # How likely a good player is to choose each of `n` legal actions; adds up to 1.
+    void (*prior)(const void* rules, const void* state, const action_t* actions, int n,
+                  float* shares) noexcept nogil
+    # A sensible legal action, for playouts.
+    action_t (*choose)(const void* rules, const void* state, rng_t* rng) noexcept nogil
+    # What each seat may expect to be paid from here, in the unit of `payoffs`.
+    void (*evaluate)(const void* rules, const void* state, double* per_seat) noexcept nogil
+    # How likely the player to act was to choose `action` if the secrets are as in `state`, as seen by another:
+    # actions that look the same to `observer` count together.
+    double (*likelihood)(const void* rules, const void* state, action_t action, int observer) noexcept nogil

@@ -1,0 +1,51 @@
+"""The cards, one row each. A row is written in the words of vocab.pxd; abilities.pxd says what they mean.
+
+A kind is a row's number: the order here is the order in which hands are listed.
+"""
+
+from typing import NamedTuple
+
+from engine_cy.oriflamme.vocab import Deed, Nature, Reach
+
+
+class Card(NamedTuple):
+    """What a card may point at, what it then does, for how much, and what else is special about it."""
+
+    id: str
+    name: str
+    reach: Reach
+    deed: Deed
+    amount: int
+    nature: Nature = Nature.PLAIN
+
+
+# fmt: off
+PUBLISHED = (
+    #    id               name             may point at           and then                   amount
+    Card("archer",        "Archer",        Reach.EITHER_END,      Deed.ELIMINATE,            1),
+    Card("soldier",       "Soldier",       Reach.NEIGHBOUR,       Deed.ELIMINATE,            1),
+    Card("spy",           "Spy",           Reach.RIVAL,           Deed.STEAL,                1),
+    Card("heir",          "Heir",          Reach.NOTHING,         Deed.GAIN_IF_SOLE_NAME,    2),
+    Card("lord",          "Lord",          Reach.NOTHING,         Deed.GAIN_WITH_NEIGHBOURS, 1),
+    Card("shapeshifter",  "Shapeshifter",  Reach.SHOWN_NEIGHBOUR, Deed.COPY,                 0),
+    Card("assassination", "Assassination", Reach.ANY_SLOT,        Deed.ELIMINATE,            1, Nature.ONE_SHOT),
+    Card("royal_decree",  "Decree",        Reach.OTHER_SLOT,      Deed.MOVE,                 0, Nature.ONE_SHOT),
+    Card("conspiracy",    "Conspiracy",    Reach.NOTHING,         Deed.MULTIPLY_TOKENS,      2, Nature.ONE_SHOT),
+    Card("ambush",        "Ambush",        Reach.NOTHING,         Deed.FORFEIT_TOKENS,       1,
+         Nature.ONE_SHOT | Nature.AMBUSH),
+)
+
+PROTOTYPE = (
+    Card("archer",        "Archer",        Reach.EITHER_END,      Deed.ELIMINATE,            1),
+    Card("assassin",      "Assassin",      Reach.OTHER_PAIR,      Deed.ELIMINATE_IF_ALIKE,   1),
+    Card("soldier",       "Soldier",       Reach.NEIGHBOUR,       Deed.ELIMINATE,            1),
+    Card("spy",           "Spy",           Reach.RIVAL,           Deed.STEAL,                1),
+    Card("heir",          "Heir",          Reach.NOTHING,         Deed.GAIN_IF_SOLE_KIND,    2),
+    Card("mercenaries",   "Mercenaries",   Reach.OTHER_SLOT,      Deed.ELIMINATE,            1, Nature.LEAVES),
+    Card("queen",         "Queen",         Reach.NOTHING,         Deed.GAIN_UNLESS_CROWDED,  2),
+    Card("lord",          "Lord",          Reach.NOTHING,         Deed.GAIN_WITH_NEIGHBOURS, 1),
+    Card("shapeshifter",  "Shapeshifter",  Reach.NEIGHBOUR,       Deed.COPY,                 0),
+    Card("ambush",        "Ambush",        Reach.NOTHING,         Deed.NO_DEED,              0,
+         Nature.AMBUSH | Nature.UNREVEALABLE),
+)
+# fmt: on

@@ -1,0 +1,198 @@
+"""Editions as data: which cards, and which way each switch stands. No rules code asks which edition it is in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from engine_cy.errors import InvalidRulesetError, listed
+from engine_cy.oriflamme.cards import PROTOTYPE, PUBLISHED, Card
+
+Value = bool | int | str
+
+
+class Switch(NamedTuple):
+    """A choice that a caller may make too: the values it takes and what it decides."""
+
+    values: tuple[Value, ...]
+    meaning: str
+
+
+class Edition(NamedTuple):
+    """The switches of an edition, and what is fixed for all editions of its game."""
+
+    game: str
+    cards: tuple[Card, ...]
+    players: tuple[int, ...]
+    switches: Mapping[str, Value]
+    fixed: Mapping[str, int]
+
+
+class Ruleset(NamedTuple):
+    """An edition, perhaps with some switches turned: all that the rules depend on but the number of players."""
+
+    edition: str
+    game: str
+    cards: tuple[Card, ...]
+    players: tuple[int, ...]
+    switches: Mapping[str, Value]
+    fixed: Mapping[str, int]
+
+    def turned(self) -> dict[str, Value]:
+        """The switches that differ from the edition's."""
+        usual = EDITIONS[self.edition].switches
+        return {name: value for name, value in self.switches.items() if value != usual[name]}
+
+
+YES_OR_NO: tuple[Value, ...] = (False, True)
+TO_NINE: tuple[Value, ...] = tuple(range(10))
+
+SWITCHES: dict[str, dict[str, Switch]] = {
+    "oriflamme": {
+        "tokens_before_ability": Switch(
+            YES_OR_NO, "a revealed card's tokens are gained before its ability, else after it and before the discard"
+        ),
+        "ambush_discards_attacker": Switch(YES_OR_NO, "an Ambush discards the opponent's card that eliminates it"),
+        "ambush_discards_own_attacker": Switch(YES_OR_NO, "an Ambush discards the own card that eliminates it"),
+        "ambush_own_gain": Switch(TO_NINE, "gained besides the 1 when an own card eliminates an Ambush"),
+        "lord_counts_covered": Switch(YES_OR_NO, "a Lord counts every own card of a neighbouring slot"),
+        "decree_onto_stack": Switch(YES_OR_NO, "a Decree may lay a card on a slot of its family"),
+        "uncovered_resolves": Switch(
+            ("any", "one-shot"), "below which cards that leave while they act the uncovered card is resolved next"
+        ),
+    },
+    "oriflamme_prototype": {
+        "two_player_rounds": Switch((6, 7), "rounds of a game for two"),
+        "cards_per_turn": Switch((1, 2), "cards placed in succession; 2 only in the six rounds for two"),
+        "ambush_gain": Switch(TO_NINE, "gained by the owner of an Ambush that takes an opponent's card along"),
+    },
+}
+
+# What is not a switch but differs between the two games, for 3 and more players.
+_PUBLISHED = {
+    "copies": 1,
+    "aside": 3,
+    "start_points": 1,
+    "n_rounds": 6,
+    "cards_per_turn": 1,
+    "tokens_on_keep": 1,
+    "pays_for_own": 1,
+    "ambush_gain": 4,
+    "cards_break_ties": 1,
+    "eye": 0,
+    "must_hit_opponents": 0,
+}
+_PROTOTYPE = {
+    "copies": 1,
+    "aside": 3,
+    "start_points": 1,
+    "n_rounds": 7,
+    "tokens_before_ability": 1,
+    "ambush_discards_attacker": 0,
+    "ambush_discards_own_attacker": 0,
+    "ambush_own_gain": 0,
+    "lord_counts_covered": 0,
+    "decree_onto_stack": 0,
+    "uncovered_resolves_any": 1,
+    "tokens_on_keep": 0,
+    "pays_for_own": 0,
+    "cards_break_ties": 0,
+    "eye": 1,
+    "must_hit_opponents": 1,
+}
+
+_EN: dict[str, Value] = {
+    "tokens_before_ability": True,
+    "ambush_discards_attacker": True,
+    "ambush_discards_own_attacker": True,
+    "ambush_own_gain": 1,
+    "lord_counts_covered": True,
+    "decree_onto_stack": True,
+    "uncovered_resolves": "any",
+}
+_DE: dict[str, Value] = {
+    "tokens_before_ability": False,
+    "ambush_discards_attacker": False,
+    "ambush_discards_own_attacker": False,
+    "ambush_own_gain": 1,
+    "lord_counts_covered": False,
+    "decree_onto_stack": True,
+    "uncovered_resolves": "one-shot",
+}
+_REVISED: dict[str, Value] = {
+    "tokens_before_ability": True,
+    "ambush_discards_attacker": True,
+    "ambush_discards_own_attacker": False,
+    "ambush_own_gain": 0,
+    "lord_counts_covered": False,
+    "decree_onto_stack": False,
+    "uncovered_resolves": "any",
+}
+
+EDITIONS: dict[str, Edition] = {
+    # fr-2019 and en-2019 play alike; they are two so that clients can name what they own.
+    "en-2019": Edition("oriflamme", PUBLISHED, (3, 4, 5), _EN, _PUBLISHED),
+    "fr-2019": Edition("oriflamme", PUBLISHED, (3, 4, 5), _EN, _PUBLISHED),
+    "de-2019": Edition("oriflamme", PUBLISHED, (3, 4, 5), _DE, _PUBLISHED),
+    "revised": Edition("oriflamme", PUBLISHED, (3, 4, 5), _REVISED, _PUBLISHED),
+    "prototype": Edition(
+        "oriflamme_prototype",
+        PROTOTYPE,
+        (2, 3, 4),
+        {"two_player_rounds": 7, "cards_per_turn": 1, "ambush_gain": 3},
+        _PROTOTYPE,
+    ),
+}
+
+
+def editions_of(game: str) -> list[str]:
+    """The editions of a game; the first is the one taken when none is named."""
+    return [name for name, edition in EDITIONS.items() if edition.game == game]
+
+
+def read_ruleset(game: str, ruleset: str | Mapping[str, Value] | None = None) -> Ruleset:
+    """The ruleset that a caller named: an edition, or switches laid over one (`edition`, if given)."""
+    given: dict[str, Value] = {"edition": ruleset} if isinstance(ruleset, str) else dict(ruleset or {})
+    name = given.pop("edition", editions_of(game)[0])
+    if name not in editions_of(game):
+        raise InvalidRulesetError(f"ruleset.edition: {name!r} is not an edition of {game} ({listed(editions_of(game))})")
+    edition = EDITIONS[str(name)]
+    for switch, value in given.items():
+        _check_switch(game, switch, value)
+    return Ruleset(str(name), game, edition.cards, edition.players, {**edition.switches, **given}, edition.fixed)
+
+
+def _check_switch(game: str, switch: str, value: Value) -> None:
+    switches = SWITCHES[game]
+    if switch not in switches:
+        elsewhere = [other for other in SWITCHES if switch in SWITCHES[other]]
+        hint = f"; it is a switch of {listed(elsewhere)}" if elsewhere else ""
+        raise InvalidRulesetError(f"ruleset.{switch}: {game} has no such switch ({listed(switches)}){hint}")
+    values = switches[switch].values
+    # A bool is an int to Python, but True is no number of rounds and 1 is no yes.
+    if not any(type(value) is type(possible) and value == possible for possible in values):
+        raise InvalidRulesetError(f"ruleset.{switch}: {value!r} is not one of {listed(map(repr, values))}")
+
+
+def table_numbers(ruleset: Ruleset, n_players: int) -> dict[str, int]:
+    """All numbers of rules.pxd's `Rules` for this ruleset at a table of `n_players`."""
+    if type(n_players) is not int or n_players not in ruleset.players:
+        raise InvalidRulesetError(f"players: {n_players!r} is not possible in {ruleset.edition} ({listed(ruleset.players)})")
+    switches = dict(ruleset.switches)
+    numbers = dict(ruleset.fixed)
+    two_player_rounds = switches.pop("two_player_rounds", None)
+    if n_players == 2:
+        # Two families each, played as one.
+        numbers.update(copies=2, aside=8, n_rounds=int(two_player_rounds or 7))
+    if switches.get("cards_per_turn") == 2 and (n_players != 2 or two_player_rounds != 6):
+        raise InvalidRulesetError(
+            f"ruleset.cards_per_turn: 2 needs two_player_rounds 6 and 2 players, "
+            f"not two_player_rounds {two_player_rounds} and {n_players} players"
+        )
+    if "uncovered_resolves" in switches:
+        numbers["uncovered_resolves_any"] = switches.pop("uncovered_resolves") == "any"
+    numbers.update({name: int(value) for name, value in switches.items()})
+    numbers["n_players"] = n_players
+    numbers["hand_size"] = len(ruleset.cards) * numbers["copies"] - numbers["aside"]
+    numbers["cards_each"] = numbers["n_rounds"] * numbers["cards_per_turn"]
+    return numbers

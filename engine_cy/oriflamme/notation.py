@@ -1,0 +1,261 @@
+"""Positions, views and actions as text, both ways. docs/notation.md is the page on it."""
+
+from __future__ import annotations
+
+import re
+
+from engine_cy.errors import NotationError, listed
+from engine_cy.oriflamme.cards import Card
+from engine_cy.oriflamme.table import PHASES, SEATS, Frame, PlayedCard, Table
+
+_CARD = re.compile(r"([A-Z])(\d{0,2}):([A-Za-z_]+|\?)(\*?)(?:\((\d{1,4})\))?")
+_FIELDS = ("round", "first", "ask", "points", "hands", "piles", "seen")
+
+
+def read_card(text: str, cards: tuple[Card, ...]) -> str:
+    """A card's id from its name or id, in any case."""
+    plain = text.lower().replace("_", "")
+    for card in cards:
+        if plain in (card.name.lower(), card.id.replace("_", "")):
+            return card.id
+    raise NotationError(f"card: {text!r} is no card of this edition ({listed(card.name for card in cards)})")
+
+
+def write_card(card_id: str, cards: tuple[Card, ...]) -> str:
+    return next(card.name for card in cards if card.id == card_id)
+
+
+# --- tables ----------------------------------------------------------------------------------------------------
+
+
+def read_table(text: str, frame: Frame) -> Table:
+    """The table that `text` describes, with None for what it leaves out."""
+    queue, *rest = [part.strip() for part in text.split("|")]
+    fields: dict[str, str] = {}
+    for part in rest:
+        name, _, value = part.partition(" ")
+        if name not in _FIELDS:
+            raise NotationError(f"field: {name!r} is none of {listed(_FIELDS)}, in {text!r}")
+        if name in fields:
+            raise NotationError(f"field: {name!r} is given twice, in {text!r}")
+        fields[name] = value.strip()
+    slots, cursor = _read_queue(queue, frame)
+    phase, to_act, acting = _read_ask(fields.get("ask"), frame)
+    return Table(
+        slots=slots,
+        cursor=cursor,
+        round=_number(fields.get("round"), "round"),
+        first=_seat(fields.get("first"), "first", frame),
+        phase=phase,
+        to_act=to_act,
+        acting=acting,
+        points=_points(fields.get("points")),
+        hands=_hands(fields.get("hands"), frame),
+        piles=_piles(fields.get("piles"), frame),
+        observer=_observer(fields.get("seen"), frame),
+    )
+
+
+def write_table(table: Table, frame: Frame) -> str:
+    """All of a complete table in one line."""
+    assert table.points is not None and table.hands is not None and table.piles is not None and table.first is not None
+    queue = [">" * (s == table.cursor) + _write_slot(slot, frame) for s, slot in enumerate(table.slots)]
+    ask = "over"
+    if table.to_act is not None:
+        ask = f"{SEATS[table.to_act]} {table.phase}"
+        if table.cursor is not None and table.acting not in (None, table.slots[table.cursor][0].card):
+            assert table.acting is not None
+            ask += f" as {write_card(table.acting, frame.cards)}"
+    fields = [
+        " ".join(queue) or "-",
+        f"round {table.round}",
+        f"first {SEATS[table.first]}",
+        f"ask {ask}",
+        "points " + " ".join(str(points) for points in table.points),
+        "hands " + " ".join("?" if hand is None else _write_kinds(hand, frame) for hand in table.hands),
+        "piles " + " ".join(_write_kinds(pile, frame) for pile in table.piles),
+    ]
+    if table.observer is not None:
+        fields.append(f"seen by {SEATS[table.observer]}")
+    return " | ".join(fields)
+
+
+def _read_queue(text: str, frame: Frame) -> tuple[tuple[tuple[PlayedCard, ...], ...], int | None]:
+    cursor = None
+    slots = []
+    for s, word in enumerate([] if text in ("", "-") else text.split()):
+        if word.startswith(">"):
+            if cursor is not None:
+                raise NotationError(f"slots[{s}]: '>' stands before two slots, in {text!r}")
+            cursor, word = s, word[1:]
+        slots.append(tuple(_read_played(part, f"slots[{s}]", frame) for part in word.split("/")))
+    return tuple(slots), cursor
+
+
+def _read_played(text: str, field: str, frame: Frame) -> PlayedCard:
+    match = _CARD.fullmatch(text)
+    if match is None:
+        raise NotationError(f"{field}: {text!r} is no card in the queue, such as A:Spy, B2:Heir* or C:?(1)")
+    letter, nth, name, star, tokens = match.groups()
+    if nth and not int(nth):
+        raise NotationError(f"{field}.nth: {nth!r} in {text!r} is not from 1 on")
+    return PlayedCard(
+        family=_family(letter, frame, field),
+        card=None if name == "?" else read_card(name, frame.cards),
+        face_up=bool(star),
+        tokens=int(tokens or 0),
+        nth=int(nth) if nth else None,
+    )
+
+
+def _write_slot(slot: tuple[PlayedCard, ...], frame: Frame) -> str:
+    words = []
+    for card in slot:
+        name = "?" if card.card is None else write_card(card.card, frame.cards)
+        tokens = f"({card.tokens})" if card.tokens else ""
+        words.append(f"{SEATS[card.family]}{card.nth or ''}:{name}{'*' * card.face_up}{tokens}")
+    return "/".join(words)
+
+
+def _family(letter: str, frame: Frame, field: str) -> int:
+    if letter not in frame.families:
+        raise NotationError(f"{field}.family: {letter!r} is not at this table ({listed(frame.families)})")
+    return frame.families.index(letter)
+
+
+def _seat(text: str | None, field: str, frame: Frame) -> int | None:
+    if text is None:
+        return None
+    if len(text) != 1 or text not in frame.families:
+        raise NotationError(f"{field}: {text!r} is not at this table ({listed(frame.families)})")
+    return frame.families.index(text)
+
+
+def _number(text: str | None, field: str) -> int | None:
+    if text is None:
+        return None
+    if not re.fullmatch(r"-?[0-9]{1,6}", text):
+        raise NotationError(f"{field}: {text!r} is no number")
+    return int(text)
+
+
+def _read_ask(text: str | None, frame: Frame) -> tuple[str | None, int | None, str | None]:
+    """Phase, whose turn, and the ability in use if it is not the card's own."""
+    if text is None:
+        return None, None, None
+    if text == "over":
+        return "over", None, None
+    words = text.split()
+    if len(words) not in (2, 4) or words[1] not in PHASES or words[1] == "over" or (len(words) == 4 and words[2] != "as"):
+        raise NotationError(f"ask: {text!r} is neither 'over' nor like 'A reveal' or 'B target as Soldier' ({listed(PHASES)})")
+    acting = read_card(words[3], frame.cards) if len(words) == 4 else None
+    return words[1], _seat(words[0], "ask", frame), acting
+
+
+def _points(text: str | None) -> tuple[int, ...] | None:
+    if text is None:
+        return None
+    numbers = [_number(word, "points") for word in text.split()]
+    return tuple(number for number in numbers if number is not None)
+
+
+def _kinds(text: str, frame: Frame) -> tuple[str, ...]:
+    return () if text == "-" else tuple(read_card(word, frame.cards) for word in text.split(","))
+
+
+def _write_kinds(kinds: tuple[str, ...], frame: Frame) -> str:
+    return ",".join(write_card(kind, frame.cards) for kind in kinds) or "-"
+
+
+def _hands(text: str | None, frame: Frame) -> tuple[tuple[str, ...] | None, ...] | None:
+    return None if text is None else tuple(None if word == "?" else _kinds(word, frame) for word in text.split())
+
+
+def _piles(text: str | None, frame: Frame) -> tuple[tuple[str, ...], ...] | None:
+    return None if text is None else tuple(_kinds(word, frame) for word in text.split())
+
+
+def _observer(text: str | None, frame: Frame) -> int | None:
+    if text is None:
+        return None
+    by, _, letter = text.partition(" ")
+    if by != "by":
+        raise NotationError(f"seen: {text!r} is not like 'by A'")
+    return _seat(letter, "seen by", frame)
+
+
+# --- actions ---------------------------------------------------------------------------------------------------
+
+ACTIONS = (
+    "place CARD front",
+    "place CARD back",
+    "place CARD on SLOT",
+    "reveal",
+    "keep",
+    "target SLOT",
+    "rob SEAT",
+    "copy SLOT",
+    "move SLOT to GAP",
+    "move SLOT on SLOT",
+    "pair SLOT SLOT",
+)
+_SLOT = re.compile(r"\d{1,2}")
+
+
+def read_action(text: str, cards: tuple[Card, ...]) -> dict[str, object]:
+    """An action's parts from its text."""
+    words = text.split()
+    verb = words[0] if words else ""
+    if verb == "place" and len(words) in (3, 4):
+        at = words[2]
+        if len(words) == 3 and at in ("front", "back"):
+            return {"type": "place", "card": _placed(words[1], cards), "at": at}
+        if len(words) == 4 and at == "on":
+            return {"type": "place", "card": _placed(words[1], cards), "at": {"on": _slot(words[3], text)}}
+    elif verb in ("reveal", "keep") and len(words) == 1:
+        return {"type": verb}
+    elif verb in ("target", "copy") and len(words) == 2:
+        return {"type": verb, "slot": _slot(words[1], text)}
+    elif verb == "rob" and len(words) == 2 and len(words[1]) == 1 and words[1] in SEATS:
+        return {"type": "rob", "player": SEATS.index(words[1])}
+    elif verb == "move" and len(words) == 4 and words[2] in ("to", "on"):
+        to = {"gap" if words[2] == "to" else "on": _slot(words[3], text)}
+        return {"type": "move", "slot": _slot(words[1], text), "to": to}
+    elif verb == "pair" and len(words) == 3:
+        slots = sorted((_slot(words[1], text), _slot(words[2], text)))
+        return {"type": "pair", "slots": slots}
+    raise NotationError(f"action: {text!r} is none of {listed(ACTIONS)}")
+
+
+def _placed(text: str, cards: tuple[Card, ...]) -> str:
+    """The card placed; `?` stands for one that the observer of a record does not know."""
+    return "?" if text == "?" else read_card(text, cards)
+
+
+def _slot(text: str, action: str) -> int:
+    if not _SLOT.fullmatch(text) or int(text) > 30:
+        raise NotationError(f"action: {text!r} in {action!r} is not a slot or gap (0 to 30)")
+    return int(text)
+
+
+def write_action(parts: dict[str, object], cards: tuple[Card, ...]) -> str:
+    """The text of an action's parts."""
+    verb = str(parts["type"])
+    if verb == "place":
+        card = "?" if parts["card"] == "?" else write_card(str(parts["card"]), cards)
+        return f"place {card} {_where(parts['at'])}"
+    elif verb == "rob":
+        return f"rob {SEATS[int(str(parts['player']))]}"
+    elif verb == "move":
+        return f"move {parts['slot']} {_where(parts['to'])}"
+    elif verb == "pair":
+        slots = parts["slots"]
+        assert isinstance(slots, list)
+        return f"pair {slots[0]} {slots[1]}"
+    return f"{verb} {parts['slot']}" if "slot" in parts else verb
+
+
+def _where(place: object) -> str:
+    if isinstance(place, dict):
+        return f"on {place['on']}" if "on" in place else f"to {place['gap']}"
+    return str(place)

@@ -1,0 +1,44 @@
+# cython: language_level=3
+"""Packs a ruleset for the rules code."""
+from libc.string cimport memset
+
+from engine_cy.oriflamme.vocab cimport N_KINDS
+
+from engine_cy.oriflamme.editions import table_numbers
+
+
+cdef void pack(Rules* rules, object ruleset, int n_players) except *:
+    """Fill `rules`; refuse a number of players that the ruleset does not know."""
+    cdef object numbers = table_numbers(ruleset, n_players)
+    cdef object card
+    cdef int kind
+
+    memset(rules, 0, sizeof(Rules))
+    for kind, card in enumerate(ruleset.cards):
+        rules.abilities[kind].reach = card.reach
+        rules.abilities[kind].deed = card.deed
+        rules.abilities[kind].amount = card.amount
+        rules.abilities[kind].nature = card.nature
+    rules.n_players = numbers.pop("n_players")
+    rules.copies = numbers.pop("copies")
+    rules.aside = numbers.pop("aside")
+    rules.hand_size = numbers.pop("hand_size")
+    rules.start_points = numbers.pop("start_points")
+    rules.n_rounds = numbers.pop("n_rounds")
+    rules.cards_per_turn = numbers.pop("cards_per_turn")
+    rules.cards_each = numbers.pop("cards_each")
+    rules.full_hand = (1 << (N_KINDS * rules.copies)) - 1
+    rules.tokens_on_keep = numbers.pop("tokens_on_keep")
+    rules.tokens_before_ability = numbers.pop("tokens_before_ability")
+    rules.lord_counts_covered = numbers.pop("lord_counts_covered")
+    rules.pays_for_own = numbers.pop("pays_for_own")
+    rules.ambush_gain = numbers.pop("ambush_gain")
+    rules.ambush_own_gain = numbers.pop("ambush_own_gain")
+    rules.cards_break_ties = numbers.pop("cards_break_ties")
+    rules.ambush_discards_attacker = numbers.pop("ambush_discards_attacker")
+    rules.ambush_discards_own_attacker = numbers.pop("ambush_discards_own_attacker")
+    rules.eye = numbers.pop("eye")
+    rules.must_hit_opponents = numbers.pop("must_hit_opponents")
+    rules.decree_onto_stack = numbers.pop("decree_onto_stack")
+    rules.uncovered_resolves_any = numbers.pop("uncovered_resolves_any")
+    assert not numbers, f"nothing reads {numbers}"

@@ -1,0 +1,126 @@
+"""The bytes of a table, and the few small steps that all rules are made of.
+
+A card is named by its *id*: family * cards_each + how many that family had played before. So ids are public, and
+all that an observer may not know stands in `cards` (the kind of a face-down card) and `hands`.
+"""
+from libc.stdint cimport uint8_t, uint32_t
+from libc.string cimport memmove
+
+from engine_cy.oriflamme.rules cimport Rules
+from engine_cy.oriflamme.vocab cimport N_KINDS, NO_CARD
+
+cdef enum:
+    FACE_UP = 0x80
+    FAMILY = 0x70
+    KIND = 0x0F
+    UNKNOWN_HAND = 0x80000000     # a hand that the observer of a view does not know
+    SLOTS = 48                    # MAX_PLAYED, and room to shift sixteen at once
+
+
+cdef struct State:
+    uint8_t tops[SLOTS]           # the top card of each slot, first to last; then NO_CARD
+    uint8_t cards[32]             # by id: FACE_UP | family << 4 | kind; NO_CARD unless in the queue
+    uint8_t below[32]             # by id: the card it covers, or NO_CARD
+    uint8_t tokens[32]            # by id
+    uint32_t hands[5]             # bit k: holds kind k; bit k + N_KINDS: holds it twice
+    uint32_t piles[5]             # the cards that left the queue, likewise
+    uint8_t points[5]
+    uint8_t round                 # from 1
+    uint8_t first                 # first player
+    uint8_t turn                  # cards placed this round
+    uint8_t n_slots
+    uint8_t cursor                # slot being resolved; 0 in placement
+    uint8_t ask                   # what the player to act is asked, one of ASK_
+    uint8_t to_act                # 0 when the game is over
+    uint8_t acting                # kind whose ability asks; NO_KIND unless one does
+    uint8_t chosen                # slot picked by the first half of a split decision, else NO_SLOT
+    uint8_t padding[10]           # zeros, up to a multiple of 16
+
+
+cdef inline uint8_t card_at(const State* state, int slot) noexcept nogil:
+    """The top card of `slot`."""
+    return state.cards[state.tops[slot]]
+
+
+cdef inline int family(uint8_t card) noexcept nogil:
+    return (card & FAMILY) >> 4
+
+
+cdef inline bint same_family(uint8_t a, uint8_t b) noexcept nogil:
+    return (a ^ b) & FAMILY == 0
+
+
+cdef inline uint32_t hold(uint32_t hand, int kind) noexcept nogil:
+    """`hand` with one more card of `kind`."""
+    cdef uint32_t once = <uint32_t>1 << kind
+    return hand | (once << N_KINDS if hand & once else once)
+
+
+cdef inline uint32_t without(uint32_t hand, int kind) noexcept nogil:
+    """`hand` with one card of `kind` less; an unknown hand stays unknown."""
+    cdef uint32_t once = <uint32_t>1 << kind
+    cdef uint32_t twice = once << N_KINDS
+    return hand & ~(twice if hand & twice else once)
+
+
+cdef inline int held(uint32_t hand, int kind) noexcept nogil:
+    """How many cards of `kind` are in `hand`."""
+    return (hand >> kind & 1) + (hand >> (kind + N_KINDS) & 1)
+
+
+cdef inline void open_slot(State* state, int gap, int card_id) noexcept nogil:
+    """A new slot at `gap` for a card that covers nothing."""
+    cdef uint8_t* at = state.tops + gap
+    if state.n_slots - gap > 16:
+        memmove(at + 17, at + 16, 14)
+    memmove(at + 1, at, 16)
+    at[0] = <uint8_t>card_id
+    state.n_slots += 1
+
+
+cdef inline void close_slot(State* state, int slot) noexcept nogil:
+    """Take an empty slot out of the queue."""
+    cdef uint8_t* at = state.tops + slot
+    memmove(at, at + 1, 16)
+    if state.n_slots - slot > 16:
+        memmove(at + 16, at + 17, 15)
+    state.n_slots -= 1
+
+
+cdef inline bint uncover(State* state, int slot) noexcept nogil:
+    """Take the top card off `slot`; return whether the slot is gone with it. Its bytes are the caller's to settle."""
+    cdef uint8_t below = state.below[state.tops[slot]]
+    if below == NO_CARD:
+        close_slot(state, slot)
+        return True
+    state.tops[slot] = below
+    return False
+
+
+cdef inline void to_pile(State* state, int card_id) noexcept nogil:
+    """`card_id`, already out of the queue, goes face up to its owner's pile; its tokens return to the supply."""
+    cdef uint8_t card = state.cards[card_id]
+    state.piles[family(card)] = hold(state.piles[family(card)], card & KIND)
+    state.cards[card_id] = NO_CARD
+    state.below[card_id] = NO_CARD
+    state.tokens[card_id] = 0
+
+
+cdef inline int cards_played(const Rules* rules, const State* state, int player) noexcept nogil:
+    """How many cards `player` has placed since the game began."""
+    cdef int turns = state.turn // rules.cards_per_turn           # complete ones this round
+    cdef int place = player - state.first                # in the order of this round
+    cdef int this_round = 0
+
+    if place < 0:
+        place += rules.n_players
+    if place < turns:
+        this_round = rules.cards_per_turn
+    elif place == turns:
+        this_round = state.turn % rules.cards_per_turn
+    return (state.round - 1) * rules.cards_per_turn + this_round
+
+
+# The first invariant that `state` breaks, as a sentence, or NULL. `observer` is the one of a view, or -1. Any bytes
+# may be asked about; a state without fault is safe to play on.
+cdef const char* state_fault(const Rules* rules, const State* state, int observer) noexcept nogil

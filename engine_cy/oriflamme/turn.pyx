@@ -1,0 +1,385 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+"""The course of a game: whose turn it is, what may be done, what it does."""
+from libc.stdint cimport uint8_t, uint32_t
+from libc.string cimport memset
+
+from engine_cy.game_api cimport action_t
+from engine_cy.oriflamme.abilities cimport act, carry, copy, hit, hit_pair, opponents_only, reach, rob
+from engine_cy.oriflamme.rules cimport Ability, Rules
+from engine_cy.oriflamme.state cimport FACE_UP, FAMILY, KIND, State, card_at, family, open_slot, without
+from engine_cy.oriflamme.vocab cimport (
+    ASK_COPY, ASK_DROP, ASK_LIFT, ASK_NOTHING, ASK_PAIR_FIRST, ASK_PAIR_SECOND, ASK_PLACE, ASK_REVEAL, ASK_ROB,
+    ASK_TARGET, BACK, N_KINDS, NO_CARD, NO_KIND, NO_SLOT, ON, UNREVEALABLE, VERB_COPY, VERB_DROP, VERB_KEEP, VERB_LIFT,
+    VERB_PAIR_FIRST, VERB_PAIR_SECOND, VERB_PLACE, VERB_REVEAL, VERB_ROB, VERB_TARGET, Deed,
+)
+from engine_cy.rng cimport below, next_bits, rng_t
+
+cdef enum:
+    ALL_KINDS = (1 << N_KINDS) - 1
+
+
+cdef inline action_t action(int verb, int first, int second) noexcept nogil:
+    return <action_t>(verb << 16 | first << 8 | second)
+
+
+# --- the course of a round ------------------------------------------------------------------------------------
+
+cdef void start(const Rules* rules, State* state, int first) noexcept nogil:
+    """An empty table before the first placement; hands are the caller's to deal."""
+    cdef int player
+
+    memset(state, 0, sizeof(State))
+    memset(state.tops, NO_CARD, sizeof(state.tops))
+    memset(state.cards, NO_CARD, sizeof(state.cards))
+    memset(state.below, NO_CARD, sizeof(state.below))
+    for player in range(rules.n_players):
+        state.points[player] = rules.start_points
+    state.round = 1
+    state.first = <uint8_t>first
+    state.ask = ASK_PLACE
+    state.to_act = <uint8_t>first
+    state.acting = NO_KIND
+    state.chosen = NO_SLOT
+
+
+cdef void end_round(const Rules* rules, State* state) noexcept nogil:
+    state.cursor = 0
+    state.acting = NO_KIND
+    state.first = <uint8_t>(state.first + 1 if state.first + 1 < rules.n_players else 0)
+    if state.round == rules.n_rounds:
+        state.ask = ASK_NOTHING
+        state.to_act = 0
+    else:
+        state.round += 1
+        state.turn = 0
+        state.ask = ASK_PLACE
+        state.to_act = state.first
+
+
+cdef void resolve(const Rules* rules, State* state) noexcept nogil:
+    """Walk the cursor on to the next question, or to the end of the round."""
+    cdef uint8_t card
+
+    while state.cursor < state.n_slots:
+        card = card_at(state, state.cursor)
+        state.to_act = <uint8_t>family(card)
+        if not card & FACE_UP:
+            state.ask = ASK_REVEAL
+            state.acting = NO_KIND
+            return
+        if act(rules, state, card & KIND, -1):
+            return
+    end_round(rules, state)
+
+
+# --- the things a player does ---------------------------------------------------------------------------------
+
+cdef inline void place(const Rules* rules, State* state, int kind, int at) noexcept nogil:
+    """A card of `kind` from the player's hand goes to `at`: 0, BACK or ON a slot."""
+    cdef int player = state.to_act
+    cdef int played = (state.round - 1) * rules.cards_per_turn + state.turn % rules.cards_per_turn
+    cdef int card_id = player * rules.cards_each + played
+    cdef int next_player
+
+    state.hands[player] = without(state.hands[player], kind)
+    state.cards[card_id] = <uint8_t>(player << 4 | kind)
+    if at & ON:
+        state.below[card_id] = state.tops[at & (ON - 1)]
+        state.tops[at & (ON - 1)] = <uint8_t>card_id
+    else:
+        open_slot(state, state.n_slots if at == BACK else 0, card_id)
+
+    state.turn += 1
+    if state.turn == rules.n_players * rules.cards_per_turn:
+        resolve(rules, state)
+    elif state.turn % rules.cards_per_turn == 0:
+        next_player = player + 1
+        state.to_act = <uint8_t>(next_player if next_player < rules.n_players else 0)
+
+
+cdef inline void keep(const Rules* rules, State* state) noexcept nogil:
+    state.tokens[state.tops[state.cursor]] += rules.tokens_on_keep
+    state.cursor += 1
+    resolve(rules, state)
+
+
+cdef inline void reveal(const Rules* rules, State* state) noexcept nogil:
+    cdef uint8_t me = state.tops[state.cursor]
+    cdef uint8_t card = state.cards[me]
+    cdef const Ability* ability = &rules.abilities[card & KIND]
+
+    state.cards[me] = card | FACE_UP
+    # Cards that say themselves what their tokens are worth see to it when they act.
+    if rules.tokens_before_ability and ability.deed < Deed.MULTIPLY_TOKENS:
+        state.points[family(card)] += state.tokens[me]
+        state.tokens[me] = 0
+    if not act(rules, state, card & KIND, -1):
+        resolve(rules, state)
+
+
+cdef void apply(const Rules* rules, State* state, action_t taken) noexcept nogil:
+    cdef int verb = taken >> 16
+    cdef int first = taken >> 8 & 0xFF
+    cdef int second = taken & 0xFF
+
+    if verb == VERB_PLACE:
+        place(rules, state, first, second)
+    elif verb == VERB_REVEAL:
+        reveal(rules, state)
+    elif verb == VERB_KEEP:
+        keep(rules, state)
+    elif verb == VERB_TARGET:
+        hit(rules, state, first)
+        resolve(rules, state)
+    elif verb == VERB_ROB:
+        rob(rules, state, first)
+        resolve(rules, state)
+    elif verb == VERB_COPY:
+        if not copy(rules, state, first):
+            resolve(rules, state)
+    elif verb == VERB_LIFT:
+        state.chosen = <uint8_t>first
+        state.ask = ASK_DROP
+    elif verb == VERB_DROP:
+        second = state.chosen
+        state.chosen = NO_SLOT
+        carry(rules, state, second, first)
+        resolve(rules, state)
+    elif verb == VERB_PAIR_FIRST:
+        state.chosen = <uint8_t>first
+        state.ask = ASK_PAIR_SECOND
+    elif verb == VERB_PAIR_SECOND:
+        second = state.chosen
+        state.chosen = NO_SLOT
+        hit_pair(rules, state, second, first)
+        resolve(rules, state)
+
+
+# --- what may be done -----------------------------------------------------------------------------------------
+
+cdef inline bint owned(const Rules* rules, const State* state, int slot, int player) noexcept nogil:
+    """Whether `slot` is a slot of `player`: its top card's id says so."""
+    return <uint8_t>(state.tops[slot] - player * rules.cards_each) < rules.cards_each
+
+
+cdef inline int count_owned(const Rules* rules, const State* state, int player) noexcept nogil:
+    """How many slots `player` has. All slots are looked at, in use or not: that runs sixteen at a time."""
+    cdef uint8_t first_id = <uint8_t>(player * rules.cards_each)
+    cdef uint8_t n_ids = rules.cards_each
+    cdef uint8_t count = 0
+    cdef int slot
+
+    for slot in range(32):
+        count += <uint8_t>(<uint8_t>(state.tops[slot] - first_id) < n_ids)
+    return count
+
+
+cdef inline int nth_owned(const Rules* rules, const State* state, int player, int n) noexcept nogil:
+    cdef int slot = 0
+
+    while True:
+        n -= owned(rules, state, slot, player)
+        if n < 0:
+            return slot
+        slot += 1
+
+
+cdef inline int legal_places(const Rules* rules, const State* state, uint8_t* places) noexcept nogil:
+    """Where the player to act may put a card from hand."""
+    cdef int n = 1
+    cdef int slot
+
+    places[0] = 0
+    if state.n_slots:
+        places[1] = BACK
+        n = 2
+    for slot in range(state.n_slots):
+        if owned(rules, state, slot, state.to_act):
+            places[n] = <uint8_t>(ON | slot)
+            n += 1
+    return n
+
+
+cdef inline int legal_drops(const Rules* rules, const State* state, int lifted, uint8_t* places) noexcept nogil:
+    """Where the top card of `lifted` may go. A card alone in its slot does not change the queue by staying there."""
+    cdef bint alone = state.below[state.tops[lifted]] == NO_CARD
+    cdef int player = family(card_at(state, lifted))
+    cdef int n = 0
+    cdef int i
+
+    for i in range(state.n_slots + 1):
+        if not alone or (i != lifted and i != lifted + 1):
+            places[n] = <uint8_t>i
+            n += 1
+    if rules.decree_onto_stack:
+        for i in range(state.n_slots):
+            if i != lifted and owned(rules, state, i, player):
+                places[n] = <uint8_t>(ON | i)
+                n += 1
+    return n
+
+
+cdef int legal_actions(const Rules* rules, const State* state, action_t* actions) noexcept nogil:
+    cdef const Ability* ability
+    cdef uint8_t options[2 * 32]
+    cdef int n_options, i, kind, neighbour
+    cdef int n = 0
+
+    if state.ask == ASK_PLACE:
+        n_options = legal_places(rules, state, options)
+        for kind in range(N_KINDS):
+            if state.hands[state.to_act] >> kind & 1:
+                for i in range(n_options):
+                    actions[n] = action(VERB_PLACE, kind, options[i])
+                    n += 1
+        return n
+    if state.ask == ASK_REVEAL:
+        kind = card_at(state, state.cursor) & KIND
+        if kind >= N_KINDS or not rules.abilities[kind].nature & UNREVEALABLE:
+            actions[0] = action(VERB_REVEAL, 0, 0)
+            n = 1
+        actions[n] = action(VERB_KEEP, 0, 0)
+        return n + 1
+    if state.ask == ASK_DROP:
+        n_options = legal_drops(rules, state, state.chosen, options)
+        for i in range(n_options):
+            actions[i] = action(VERB_DROP, options[i], 0)
+        return n_options
+    if state.ask == ASK_NOTHING:
+        return 0
+
+    ability = &rules.abilities[state.acting]
+    if state.ask == ASK_ROB:
+        for neighbour in range(state.cursor - 1, state.cursor + 2, 2):
+            if 0 <= neighbour < state.n_slots:
+                i = family(card_at(state, neighbour))
+                if i != state.to_act and not (n and actions[0] == action(VERB_ROB, i, 0)):
+                    actions[n] = action(VERB_ROB, i, 0)
+                    n += 1
+        return n
+    n_options = reach(ability, state, options)
+    if state.ask == ASK_TARGET:
+        if rules.must_hit_opponents:
+            n_options = opponents_only(state, options, n_options)
+        for i in range(n_options):
+            actions[i] = action(VERB_TARGET, options[i], 0)
+        return n_options
+    if state.ask == ASK_COPY or state.ask == ASK_LIFT:
+        for i in range(n_options):
+            actions[i] = action(VERB_COPY if state.ask == ASK_COPY else VERB_LIFT, options[i], 0)
+        return n_options
+    if state.ask == ASK_PAIR_FIRST:
+        for i in range(n_options - 1):
+            actions[i] = action(VERB_PAIR_FIRST, options[i], 0)
+        return n_options - 1
+    for i in range(n_options):      # ASK_PAIR_SECOND: farther than the first
+        if options[i] > state.chosen:
+            actions[n] = action(VERB_PAIR_SECOND, options[i], 0)
+            n += 1
+    return n
+
+
+# --- random play ----------------------------------------------------------------------------------------------
+
+# The n-th lowest set bit of each 10-bit mask, and how many it has.
+cdef uint8_t NTH_KIND[1 << N_KINDS][N_KINDS]
+cdef uint8_t COUNT_KINDS[1 << N_KINDS]
+
+cdef void fill_tables() noexcept:
+    cdef int mask, kind
+
+    for mask in range(1 << N_KINDS):
+        for kind in range(N_KINDS):
+            if mask >> kind & 1:
+                NTH_KIND[mask][COUNT_KINDS[mask]] = <uint8_t>kind
+                COUNT_KINDS[mask] += 1
+
+fill_tables()
+
+
+cdef inline int place_any(const Rules* rules, State* state, rng_t* rng) noexcept nogil:
+    """Place a random card at a random place; return how many ways there were."""
+    cdef uint32_t kinds = state.hands[state.to_act] & ALL_KINDS
+    cdef int n_kinds = COUNT_KINDS[kinds]
+    cdef int n_ends = 1 + (state.n_slots > 0)
+    cdef int n_places = n_ends + count_owned(rules, state, state.to_act)
+    cdef int kind = NTH_KIND[kinds][below(rng, n_kinds)]
+    cdef int at = below(rng, n_places)
+
+    if at < n_ends:
+        at = BACK if at else 0
+    else:
+        at = ON | nth_owned(rules, state, state.to_act, at - n_ends)
+    place(rules, state, kind, at)
+    return n_kinds * n_places
+
+
+cdef inline int carry_any(const Rules* rules, State* state, rng_t* rng) noexcept nogil:
+    """Lift and drop a random card, each pair of card and place alike; return how many pairs there were."""
+    cdef uint8_t places[2 * 32]
+    cdef int drops[32]
+    cdef int total = 0
+    cdef int slot, pick, n_gaps
+
+    for slot in range(state.n_slots):
+        drops[slot] = 0
+        if slot != state.cursor:
+            n_gaps = state.n_slots + 1 - 2 * (state.below[state.tops[slot]] == NO_CARD)
+            drops[slot] = n_gaps
+            if rules.decree_onto_stack:
+                drops[slot] += count_owned(rules, state, family(card_at(state, slot))) - 1
+            total += drops[slot]
+    pick = below(rng, total)
+    slot = 0
+    while pick >= drops[slot]:
+        pick -= drops[slot]
+        slot += 1
+    legal_drops(rules, state, slot, places)
+    apply(rules, state, action(VERB_LIFT, slot, 0))
+    apply(rules, state, action(VERB_DROP, places[pick], 0))
+    return total
+
+
+cdef inline int pair_any(const Rules* rules, State* state, rng_t* rng) noexcept nogil:
+    """Point at a random pair; return how many pairs there were."""
+    cdef uint8_t slots[32]
+    cdef int n = reach(&rules.abilities[state.acting], state, slots)
+    cdef int near = below(rng, n)
+    cdef int far = below(rng, n - 1)
+
+    if far >= near:
+        far += 1
+    if far < near:
+        near, far = far, near
+    apply(rules, state, action(VERB_PAIR_FIRST, slots[near], 0))
+    apply(rules, state, action(VERB_PAIR_SECOND, slots[far], 0))
+    return n * (n - 1) // 2
+
+
+cdef int play_out(const Rules* rules, State* state, rng_t* rng) noexcept nogil:
+    cdef action_t actions[64]
+    cdef int decisions = 0
+    cdef int n
+
+    while state.ask != ASK_NOTHING:
+        if state.ask == ASK_REVEAL:
+            if rules.abilities[card_at(state, state.cursor) & KIND].nature & UNREVEALABLE:
+                n = 1
+                keep(rules, state)
+            else:
+                n = 2
+                if next_bits(rng) >> 63:
+                    reveal(rules, state)
+                else:
+                    keep(rules, state)
+        elif state.ask == ASK_PLACE:
+            n = place_any(rules, state, rng)
+        elif state.ask == ASK_LIFT:
+            n = carry_any(rules, state, rng)
+        elif state.ask == ASK_PAIR_FIRST:
+            n = pair_any(rules, state, rng)
+        else:
+            n = legal_actions(rules, state, actions)
+            apply(rules, state, actions[below(rng, n)])
+        decisions += n > 1
+    return decisions

@@ -1,0 +1,183 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+"""The states that fit a view: each opponent's face-down cards, hand and cards set aside.
+
+Opponents have cards of their own, so what one may hold does not depend on another. A *secret* of an opponent is a
+kind for each of his face-down cards in the queue, in the order of their ids, and a hand; the cards set aside are what
+is left. Secrets are numbered, so that a number stands for one and uniform numbers for uniform secrets.
+"""
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.string cimport memcpy
+
+from engine_cy.oriflamme.rules cimport Rules
+from engine_cy.oriflamme.state cimport FACE_UP, KIND, State, cards_played, held, hold, without
+from engine_cy.oriflamme.vocab cimport N_KINDS, NO_CARD
+from engine_cy.rng cimport below, below64, rng_t
+
+cdef enum:
+    LIMIT = 13      # no player hides more than 12 cards in the queue, or holds more than 12
+
+
+# What one opponent hides.
+cdef struct Hidden:
+    uint8_t ids[LIMIT]      # face-down cards in the queue
+    int n_ids
+    int n_hand
+    uint32_t pool           # the cards they can be, as a hand
+
+
+cdef Hidden hidden_of(const Rules* rules, const State* world, int opponent) noexcept nogil:
+    cdef Hidden hidden
+    cdef int played = cards_played(rules, world, opponent)
+    cdef int card_id = opponent * rules.cards_each
+    cdef uint32_t pile = world.piles[opponent]
+    cdef int kind
+    cdef uint8_t card
+
+    hidden.n_ids = 0
+    hidden.n_hand = rules.hand_size - played
+    if rules.copies == 1:
+        hidden.pool = rules.full_hand & ~pile
+    else:
+        # Of a kind held twice, one gone leaves one: the upper bit goes first.
+        hidden.pool = rules.full_hand & ~(pile << N_KINDS) & ~(pile >> N_KINDS)
+    for card_id in range(card_id, card_id + played):
+        card = world.cards[card_id]
+        if card == NO_CARD:
+            continue
+        elif card & FACE_UP:
+            hidden.pool = without(hidden.pool, card & KIND)
+        else:
+            hidden.ids[hidden.n_ids] = <uint8_t>card_id
+            hidden.n_ids += 1
+    return hidden
+
+
+# --- counting -------------------------------------------------------------------------------------------------
+
+# WAYS[f][h][d][s]: secrets of f face-down cards and a hand of h out of a pool with d kinds held twice and s once.
+cdef uint64_t WAYS[LIMIT][LIMIT][N_KINDS + 1][N_KINDS + 1]
+
+
+cdef void fill_ways() noexcept:
+    """A first face-down card is one of the twice or once held kinds; a hand has some kinds twice, some once."""
+    cdef uint64_t choose[N_KINDS + 1][LIMIT]
+    cdef int f, h, d, s, n, k
+
+    for n in range(N_KINDS + 1):
+        for k in range(LIMIT):
+            choose[n][k] = 1 if k == 0 else 0 if n == 0 else choose[n - 1][k - 1] + choose[n - 1][k]
+    for d in range(N_KINDS + 1):
+        for s in range(N_KINDS + 1 - d):
+            for h in range(LIMIT):
+                for k in range(h // 2 + 1):
+                    if k <= d:
+                        WAYS[0][h][d][s] += choose[d][k] * choose[d - k + s][h - 2 * k]
+    for f in range(1, LIMIT):
+        for h in range(LIMIT):
+            for d in range(N_KINDS + 1):
+                for s in range(N_KINDS + 1 - d):
+                    if d:
+                        WAYS[f][h][d][s] += d * WAYS[f - 1][h][d - 1][s + 1]
+                    if s:
+                        WAYS[f][h][d][s] += s * WAYS[f - 1][h][d][s - 1]
+
+fill_ways()
+
+
+cdef uint64_t ways(int n_ids, int n_hand, uint32_t pool) noexcept nogil:
+    cdef int doubles = 0
+    cdef int singles = 0
+    cdef int kind
+
+    for kind in range(N_KINDS):
+        doubles += held(pool, kind) == 2
+        singles += held(pool, kind) == 1
+    return WAYS[n_ids][n_hand][doubles][singles]
+
+
+cdef uint64_t count_secrets(const Rules* rules, const State* world, int observer, int opponent) noexcept nogil:
+    cdef Hidden hidden = hidden_of(rules, world, opponent)
+
+    return ways(hidden.n_ids, hidden.n_hand, hidden.pool)
+
+
+# --- writing --------------------------------------------------------------------------------------------------
+
+cdef inline void set_kind(State* world, int card_id, int kind) noexcept nogil:
+    world.cards[card_id] = <uint8_t>(world.cards[card_id] & ~KIND | kind)
+
+
+cdef uint32_t numbered_hand(uint32_t pool, int n_hand, uint64_t index) noexcept nogil:
+    """The index-th hand of `n_hand` cards out of `pool`."""
+    cdef uint32_t hand = 0
+    cdef int kind, taken, held_here
+    cdef uint64_t fewer
+
+    for kind in range(N_KINDS):
+        held_here = held(pool, kind)
+        pool &= ~(<uint32_t>((1 << N_KINDS) + 1) << kind)
+        taken = 0
+        while taken < held_here:
+            fewer = ways(0, n_hand, pool)     # hands with no more than `taken` of this kind
+            if index < fewer:
+                break
+            index -= fewer
+            hand = hold(hand, kind)
+            n_hand -= 1
+            taken += 1
+            if n_hand < 0:
+                break
+    return hand
+
+
+cdef void write_secret(const Rules* rules, State* world, int observer, int opponent, uint64_t index) noexcept nogil:
+    cdef Hidden hidden = hidden_of(rules, world, opponent)
+    cdef uint64_t n
+    cdef int i, kind
+
+    for i in range(hidden.n_ids):
+        for kind in range(N_KINDS):
+            if hidden.pool >> kind & 1:
+                n = ways(hidden.n_ids - i - 1, hidden.n_hand, without(hidden.pool, kind))
+                if index < n:
+                    break
+                index -= n
+        hidden.pool = without(hidden.pool, kind)
+        set_kind(world, hidden.ids[i], kind)
+    world.hands[opponent] = numbered_hand(hidden.pool, hidden.n_hand, index)
+
+
+cdef void deal_secret(State* world, int opponent, const Hidden* hidden, rng_t* rng) noexcept nogil:
+    """A uniform secret where no kind is held twice: the pool, shuffled as far as it is needed."""
+    cdef uint8_t kinds[N_KINDS]
+    cdef uint32_t hand = 0
+    cdef int n = 0
+    cdef int i, kind
+
+    for kind in range(N_KINDS):
+        kinds[n] = <uint8_t>kind
+        n += hidden.pool >> kind & 1
+    for i in range(hidden.n_ids + hidden.n_hand):
+        kind = below(rng, n)
+        n -= 1
+        kinds[kind], kinds[n] = kinds[n], kinds[kind]
+        if i < hidden.n_ids:
+            set_kind(world, hidden.ids[i], kinds[n])
+        else:
+            hand |= <uint32_t>1 << kinds[n]
+    world.hands[opponent] = hand
+
+
+cdef void sample(const Rules* rules, const State* view, int observer, State* world, rng_t* rng) noexcept nogil:
+    cdef Hidden hidden
+    cdef int opponent
+
+    memcpy(world, view, sizeof(State))
+    for opponent in range(rules.n_players):
+        if opponent != observer:
+            hidden = hidden_of(rules, world, opponent)
+            if rules.copies == 1:
+                deal_secret(world, opponent, &hidden, rng)
+            else:
+                write_secret(rules, world, observer, opponent,
+                             below64(rng, ways(hidden.n_ids, hidden.n_hand, hidden.pool)))

@@ -1,0 +1,67 @@
+"""The random generator: xoshiro256++ in 32 plain bytes, always passed by pointer.
+
+No state of a game holds one (a planner could read the future in it). The same seed gives the same numbers on
+every machine: integers only.
+"""
+from libc.stdint cimport uint32_t, uint64_t
+
+
+cdef struct rng_t:
+    uint64_t s[4]
+
+
+cdef inline uint64_t splitmix(uint64_t* x) noexcept nogil:
+    """Step `x` and return well mixed bits of it; turns any seed, also 0, into good generator state."""
+    x[0] += <uint64_t>0x9E3779B97F4A7C15
+    cdef uint64_t z = x[0]
+    z = (z ^ (z >> 30)) * <uint64_t>0xBF58476D1CE4E5B9
+    z = (z ^ (z >> 27)) * <uint64_t>0x94D049BB133111EB
+    return z ^ (z >> 31)
+
+
+cdef inline void seed_rng(rng_t* rng, uint64_t seed, uint64_t stream) noexcept nogil:
+    """Start the generator at (`seed`, `stream`); different streams of one seed are unrelated."""
+    cdef uint64_t x = stream
+    x = seed ^ splitmix(&x)
+    rng.s[0] = splitmix(&x)
+    rng.s[1] = splitmix(&x)
+    rng.s[2] = splitmix(&x)
+    rng.s[3] = splitmix(&x)
+
+
+cdef inline uint64_t rotate(uint64_t x, int k) noexcept nogil:
+    return (x << k) | (x >> (64 - k))
+
+
+cdef inline uint64_t next_bits(rng_t* rng) noexcept nogil:
+    """The next 64 random bits."""
+    cdef uint64_t* s = rng.s
+    cdef uint64_t result = rotate(s[0] + s[3], 23) + s[0]
+    cdef uint64_t t = s[1] << 17
+    s[2] ^= s[0]
+    s[3] ^= s[1]
+    s[1] ^= s[2]
+    s[0] ^= s[3]
+    s[2] ^= t
+    s[3] = rotate(s[3], 45)
+    return result
+
+
+cdef inline uint32_t below(rng_t* rng, uint32_t n) noexcept nogil:
+    """A number in 0..n-1 for small n, without a division (Lemire 2019): no number's share is off by more than n / 2**32."""
+    return <uint32_t>(((next_bits(rng) >> 32) * n) >> 32)
+
+
+cdef inline uint64_t below64(rng_t* rng, uint64_t n) noexcept nogil:
+    """A number in 0..n-1 for any n > 0, exactly uniform: numbers of the incomplete last block are drawn again."""
+    cdef uint64_t reject_from = <uint64_t>0 - (<uint64_t>0 - n) % n   # largest multiple of n, modulo 2**64
+    cdef uint64_t x = next_bits(rng)
+    while reject_from and x >= reject_from:
+        x = next_bits(rng)
+    return x % n
+
+
+cdef class Rng:
+    cdef rng_t raw
+    cdef readonly object seed
+    cdef readonly object stream

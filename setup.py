@@ -1,0 +1,138 @@
+"""The build steps pyproject.toml cannot say: which modules are compiled, how, and the protobuf stubs.
+
+    python setup.py build_stubs build_ext --inplace    for the developer (`make build`)
+    pip wheel .                                        for everyone else
+
+EMINENCE_CFLAGS adds compiler flags, for instance "-O1". Every choice of flags has a build folder of its own.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import sysconfig
+import zlib
+from importlib.metadata import version
+from importlib.resources import files
+from pathlib import Path
+from typing import ClassVar
+
+from setuptools import Command, Extension, find_packages, setup
+from setuptools.command.build import build
+from setuptools.command.build_ext import build_ext
+
+SHIPPED = ["engine_cy", "solver", "server"]
+# The wheel has no benchmarks. Only these two commands, which no wheel is made with, build them.
+FOR_DEVELOPER = not {"build", "build_ext"}.isdisjoint(sys.argv)
+PACKAGES = [*SHIPPED, "benchmarks"] if FOR_DEVELOPER else SHIPPED
+
+PROTO = Path("proto")
+CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+# Equal seeds promise equal answers on every machine: no flag here may change a floating-point result.
+# -ffp-contract=off is needed because gcc otherwise fuses a*b+c where the processor can.
+EXTRA_CFLAGS = shlex.split(os.environ.get("EMINENCE_CFLAGS", ""))
+CFLAGS = ["-O3", "-g0", "-ffp-contract=off", *EXTRA_CFLAGS]
+FLAGS_NAME = f"flags-{zlib.crc32(' '.join(EXTRA_CFLAGS).encode()):08x}" if EXTRA_CFLAGS else "usual"
+BUILD_BASE = f"build/{'developer' if FOR_DEVELOPER else 'wheel'}-{FLAGS_NAME}"
+
+
+def extensions() -> list[Extension]:
+    """One extension per .pyx file, named after its path."""
+    return [
+        Extension(
+            ".".join(source.with_suffix("").parts),
+            [str(source)],
+            depends=["setup.py"],
+            extra_compile_args=CFLAGS,
+            extra_link_args=EXTRA_CFLAGS,
+        )
+        for package in PACKAGES
+        for source in sorted(Path(package).rglob("*.pyx"))
+    ]
+
+
+class BuildStubs(Command):
+    """Generate the protobuf and gRPC stubs beside their .proto files, if any of these changed."""
+
+    user_options: ClassVar[list[tuple[str, str, str]]] = []
+
+    def initialize_options(self) -> None:
+        pass
+
+    def finalize_options(self) -> None:
+        pass
+
+    def run(self) -> None:
+        # Another grpcio-tools writes other stubs, so its version is part of the name.
+        done = Path("build", f"stubs-{version('grpcio-tools')}")
+        protos = sorted(PROTO.rglob("*.proto"))
+        stubs = [proto.with_name(f"{proto.stem}_pb2.py") for proto in protos]
+        newest = max(path.stat().st_mtime for path in [*protos, Path("setup.py")])
+        if done.exists() and newest <= done.stat().st_mtime and all(stub.exists() for stub in stubs):
+            return
+        print("generating the protobuf stubs")
+        # protoc looks for protoc-gen-mypy on the PATH, where a virtual environment need not be.
+        path = os.pathsep.join([sysconfig.get_path("scripts"), os.environ["PATH"]])
+        subprocess.run(
+            [
+                *(sys.executable, "-m", "grpc_tools.protoc"),
+                *(f"-I{PROTO}", f"-I{files('grpc_tools') / '_proto'}"),
+                *(f"--python_out={PROTO}", f"--grpc_python_out={PROTO}"),
+                # protoc's own --pyi_out types the messages but not the services.
+                *(f"--mypy_out=quiet:{PROTO}", f"--mypy_grpc_out=quiet:{PROTO}"),
+                *map(str, protos),
+            ],
+            env={**os.environ, "PATH": path},
+            check=True,
+        )
+        done.parent.mkdir(exist_ok=True)
+        done.touch()
+
+
+class BuildExt(build_ext):
+    """Translate what changed with Cython (a .pxd counts for all who cimport it), then compile in parallel."""
+
+    def finalize_options(self) -> None:
+        super().finalize_options()
+        if self.inplace and EXTRA_CFLAGS:
+            raise SystemExit("EMINENCE_CFLAGS is not for builds in place, where flags would mix.")
+        self.parallel = self.parallel or CORES
+
+    def build_extensions(self) -> None:
+        from Cython.Build import cythonize
+        from Cython.Compiler.Errors import CompileError
+
+        # Cython compares times only; in a folder per version, a new Cython translates everything again.
+        folder = f"build/cython-{version('cython')}"
+        try:
+            translated = cythonize(self.extensions, build_dir=folder, nthreads=CORES, quiet=True)
+        except CompileError as error:
+            raise SystemExit(f"Cython cannot translate {error}") from None  # it has said why
+        for extension, ours in zip(self.extensions, translated, strict=True):
+            extension.sources = ours.sources
+        super().build_extensions()
+
+
+class Build(build):
+    """The usual steps, after the stubs they copy."""
+
+    sub_commands: ClassVar = [("build_stubs", None), *build.sub_commands]
+
+    def run(self) -> None:
+        # A wheel takes all it finds in this folder, so nothing of an earlier build may lie there.
+        if not FOR_DEVELOPER:
+            shutil.rmtree(self.build_lib, ignore_errors=True)
+        super().run()
+
+
+setup(
+    packages=[*find_packages(include=[*PACKAGES, *(f"{name}.*" for name in PACKAGES)]), "eminence.v1"],
+    package_dir={"eminence.v1": "proto/eminence/v1"},
+    ext_modules=extensions(),
+    cmdclass={"build": Build, "build_ext": BuildExt, "build_stubs": BuildStubs},
+    options={"build": {"build_base": BUILD_BASE}},
+)
