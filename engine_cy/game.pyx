@@ -82,6 +82,28 @@ cdef class Game:
         """Why `action` is not possible at `table`, in the game's own words, or an empty string."""
         return ""
 
+    def seen_steps(self, bytes state, tuple steps, int observer):
+        """An action as `observer` sees it: its steps, and the names of the cards that it shows him."""
+        raise EngineError(f"game: {self.id} cannot be followed from one seat")
+
+    def show(self, bytes view, tuple steps, list names, int observer):
+        """`view` with the cards named that the action is about to show; refuses too few and too many names."""
+        raise EngineError(f"game: {self.id} cannot be followed from one seat")
+
+    def start(self, deal, first=0):
+        """The start of a game dealt as `deal` says, in the game's own terms."""
+        raise EngineError(f"deal: {self.id} is dealt by actions of chance")
+
+    def read_deal(self, list lines, int first, observer):
+        """The start that a record's header describes: a position, or a view if there is an observer."""
+        if lines:
+            raise NotationError(f"{lines[0].split()[0]}: {self.id} has no such line")
+        return self.deal(0, first)
+
+    def write_deal(self, Table start):
+        """The header lines that describe `start`, or None if it is no start."""
+        return None
+
     # --- what callers use ---
 
     def deal(self, seed=0, first=0):
@@ -401,6 +423,12 @@ cdef class Position(Table):
         self.game.api.play_out(self.game.rules, end.state, &rng.raw)
         return end
 
+    def seen(self, action, player):
+        """The text of `action`, about to be played here, as `player` will see it; for `View.play` and records."""
+        cdef Action taken = self.read(action)
+        steps, names = self.game.seen_steps(bytes(self), taken.code, read_seat(player, self.game.n_players))
+        return self.game.write_steps(steps) + (f" = {','.join(names)}" if names else "")
+
     def view(self, player):
         """What `player` sees."""
         cdef View view = View.__new__(View, self.game)
@@ -446,6 +474,31 @@ cdef class View(Table):
     def legal_actions(self):
         """What the observer may do; empty unless it is the observer's turn."""
         return self.list_actions() if self.to_act == self.observer else []
+
+    def seen_actions(self):
+        """What the observer may see happen next, whoever's turn it is; a card he will not see placed is `?`."""
+        return self.list_actions()
+
+    def play(self, action):
+        """The view after an action that the observer saw: an Action, or text.
+
+        Text names the cards that the action shows him, as in `reveal = Heir`; a card placed by another is `?`.
+        """
+        cdef View after
+        text, _, shown = str(action).partition("=")
+        cdef Action taken = self.read(text.strip() if shown else action)
+        names = [name.strip() for name in shown.split(",")] if shown else []
+        cdef Position at = new_position(self.game)
+        memcpy(at.state, self.state, self.game.api.state_size)
+        if taken not in self.list_actions():
+            self.refuse(taken)
+        state = self.game.show(bytes(self), taken.code, names, self.observer)
+        memcpy(at.state, <const char*>state, self.game.api.state_size)
+        at = at.play(taken)
+        after = View.__new__(View, self.game)
+        after.observer = self.observer
+        self.game.api.observe(self.game.rules, at.state, self.observer, after.state)
+        return after
 
     @property
     def key(self):

@@ -18,7 +18,8 @@ from engine_cy.oriflamme.vocab cimport (
 )
 from engine_cy.rng cimport below, rng_t
 
-from engine_cy.errors import InvalidPositionError, InvalidViewError, NotationError
+from engine_cy.errors import IllegalActionError, InvalidPositionError, InvalidViewError, NotationError
+from engine_cy.game import read_seat
 from engine_cy.oriflamme import notation
 from engine_cy.oriflamme import table as tables
 from engine_cy.oriflamme.editions import read_ruleset, table_numbers
@@ -142,23 +143,60 @@ cdef class Oriflamme(Game):
     cdef const char* fault(self, const void* state, int observer) noexcept:
         return state_fault(<const Rules*>self.rules, <const State*>state, observer)
 
-    def start(self, aside, first=0):
-        """The start of a game in which each player has set the cards in `aside` aside: ids or names, a list a seat."""
-        if len(aside) != self.n_players:
-            raise InvalidPositionError(f"aside: {len(aside)} lists are not one for each of {self.n_players} players")
-        hands = []
-        for player, names in enumerate(aside):
-            left = self.frame.ids * self.frame.copies
-            for name in names:
-                kind = notation.read_card(name, self.cards)
-                if kind not in left:
-                    raise InvalidPositionError(f"aside[{player}]: {name!r} is there too often; a family has {self.frame.copies}")
-                left.remove(kind)
-            if len(left) != self.frame.hand_size:
-                n_aside = len(self.cards) * self.frame.copies - self.frame.hand_size
-                raise InvalidPositionError(f"aside[{player}]: {len(names)} cards, not {n_aside}")
-            hands.append(tuple(left))
-        return self.from_table(tables.Table(slots=(), first=first, hands=tuple(hands)))
+    def start(self, deal, first=0):
+        """The start of a game in which each player has set aside the cards in `deal`: names or ids, a list a seat."""
+        aside = [[notation.read_card(name, self.cards) for name in names] for names in deal]
+        return self.from_table(tables.dealt(aside, read_seat(first, self.n_players, "first"), self.frame))
+
+    def read_deal(self, list lines, int first, observer):
+        return self.from_table(notation.read_deal(lines, first, observer, self.frame))
+
+    def write_deal(self, Table start):
+        return notation.write_deal(start.table, self.frame)
+
+    # --- what an observer sees of an action ---
+
+    cdef list shown_ids(self, const State* state, tuple steps):
+        """The face-down cards that an action turns up or eliminates."""
+        cdef int verb = <int>steps[0] >> 16
+        cdef bint eye = (<Rules*>self.rules).eye
+        cdef int slot
+
+        if verb == VERB_REVEAL:
+            slots = [state.cursor]
+        elif verb == VERB_TARGET or verb == VERB_PAIR_FIRST or (verb == VERB_COPY and eye):
+            slots = [step >> 8 & 0xFF for step in steps]
+        else:
+            slots = []
+        return [state.tops[slot] for slot in slots if not card_at(state, slot) & FACE_UP]
+
+    def seen_steps(self, bytes state, tuple steps, int observer):
+        cdef const State* at = <const State*><const char*>state
+        cdef int verb = <int>steps[0] >> 16
+
+        if at.to_act != observer and verb == VERB_PLACE:
+            return (steps[0] & ~0xFF00 | UNKNOWN_KIND << 8,), []
+        shown = [at.cards[i] for i in self.shown_ids(at, steps)]
+        return steps, [self.cards[card & KIND].name for card in shown if family(card) != observer]
+
+    def show(self, bytes view, tuple steps, list names, int observer):
+        cdef State state
+
+        memcpy(&state, <const char*>view, sizeof(State))
+        unknown = [i for i in self.shown_ids(&state, steps) if state.cards[i] & KIND == UNKNOWN_KIND]
+        if len(names) != len(unknown):
+            text = self.write_steps(steps)
+            raise IllegalActionError(
+                f"action: '{text}' shows {len(unknown)} cards that the observer did not know, but {len(names)} are named; "
+                f"name them as in '{text} = Heir'"
+            )
+        for card_id, name in zip(unknown, names):
+            kind = self.kind(notation.read_card(name, self.cards))
+            owner = family(state.cards[card_id])
+            if not worlds.unseen(<const Rules*>self.rules, &state, owner) >> kind & 1:
+                raise IllegalActionError(f"action: {name!r} cannot be shown: {self.seats[owner]} has no more of them")
+            state.cards[card_id] = <uint8_t>(owner << 4 | kind | FACE_UP)
+        return (<char*>&state)[:sizeof(State)]
 
     # --- tables in words ---
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 from engine_cy.errors import NotationError, listed
 from engine_cy.oriflamme.cards import Card
-from engine_cy.oriflamme.table import PHASES, SEATS, Frame, PlayedCard, Table
+from engine_cy.oriflamme.table import PHASES, SEATS, Frame, PlayedCard, Table, complete, dealt
 
 _CARD = re.compile(r"([A-Z])(\d{0,2}):([A-Za-z_]+|\?)(\*?)(?:\((\d{1,4})\))?")
 _FIELDS = ("round", "first", "ask", "points", "hands", "piles", "seen")
@@ -182,6 +183,40 @@ def _observer(text: str | None, frame: Frame) -> int | None:
     if by != "by":
         raise NotationError(f"seen: {text!r} is not like 'by A'")
     return _seat(letter, "seen by", frame)
+
+
+# --- deals -----------------------------------------------------------------------------------------------------
+
+
+def read_deal(lines: list[str], first: int, observer: int | None, frame: Frame) -> Table:
+    """A start from a record's lines such as `aside A Archer,Spy,Heir`; to an observer, those of others are `?`."""
+    aside: dict[str, tuple[str, ...] | None] = {}
+    for line in lines:
+        match line.split():
+            case ["aside", letter, names] if letter in frame.families and letter not in aside:
+                aside[letter] = None if names == "?" else _kinds(names, frame)
+            case _:
+                raise NotationError(f"{line!r} is not like 'aside A Archer,Spy,Heir', once for each seat")
+    for p, letter in enumerate(frame.families):
+        if (aside.get(letter) is None) == (observer in (None, p)):
+            knows = "is needed" if observer in (None, p) else "is not known to the seat that saw this game"
+            raise NotationError(f"aside {letter}: what {letter} set aside {knows}")
+    return dealt([aside.get(letter) for letter in frame.families], first, frame, observer)
+
+
+def write_deal(table: Table, frame: Frame) -> list[str] | None:
+    """The lines that `read_deal` reads, or None if `table` is not the start of a game."""
+    assert table.hands is not None and table.first is not None
+    lines = []
+    aside: list[tuple[str, ...] | None] = []
+    for letter, hand in zip(frame.families, table.hands, strict=True):
+        left = None if hand is None else tuple((Counter(frame.ids * frame.copies) - Counter(hand)).elements())
+        aside.append(left)
+        lines.append(f"aside {letter} {'?' if left is None else _write_kinds(left, frame)}")
+    if table.slots or any(hand is not None and len(hand) != frame.hand_size for hand in table.hands):
+        return None
+    start = complete(dealt(aside, table.first, frame, table.observer), frame)
+    return lines if start == table else None
 
 
 # --- actions ---------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ no game can reach, naming the field, the value and what was possible.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -86,6 +87,26 @@ class Table:
     def error(self, field: str, found: object, possible: str) -> InvalidPositionError:
         kind, what = (InvalidPositionError, "position") if self.observer is None else (InvalidViewError, "view")
         return kind(f"{what}.{field}: {found!r} {possible}")
+
+
+def dealt(aside: Sequence[Sequence[str] | None], first: int, frame: Frame, observer: int | None = None) -> Table:
+    """The start of a game from the cards that each seat has set aside, None where the observer does not know."""
+    n_aside = len(frame.cards) * frame.copies - frame.hand_size
+    if len(aside) != frame.n_players:
+        raise InvalidPositionError(f"aside: {len(aside)} lists, not one for each of {frame.n_players} players")
+    hands: list[tuple[str, ...] | None] = []
+    for letter, names in zip(frame.families, aside, strict=True):
+        left = Counter(frame.ids * frame.copies)
+        left.subtract(names or ())
+        if names is None:
+            hands.append(None)
+            continue
+        if len(names) != n_aside:
+            raise InvalidPositionError(f"aside[{letter}]: {listed(names)} are {len(names)} cards, not {n_aside}")
+        if min(left.values()) < 0:
+            raise InvalidPositionError(f"aside[{letter}]: {listed(names)}: a family has each card {frame.copies}x")
+        hands.append(tuple(left.elements()))
+    return Table(slots=(), first=first, hands=tuple(hands), observer=observer)
 
 
 # --- filling in ------------------------------------------------------------------------------------------------

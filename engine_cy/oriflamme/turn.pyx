@@ -6,10 +6,10 @@ from libc.string cimport memset
 from engine_cy.game_api cimport action_t
 from engine_cy.oriflamme.abilities cimport act, carry, copy, hit, hit_pair, opponents_only, reach, rob
 from engine_cy.oriflamme.rules cimport Ability, Rules
-from engine_cy.oriflamme.state cimport FACE_UP, FAMILY, KIND, State, card_at, family, open_slot, without
+from engine_cy.oriflamme.state cimport FACE_UP, KIND, UNKNOWN_HAND, State, card_at, family, open_slot, without
 from engine_cy.oriflamme.vocab cimport (
     ASK_COPY, ASK_DROP, ASK_LIFT, ASK_NOTHING, ASK_PAIR_FIRST, ASK_PAIR_SECOND, ASK_PLACE, ASK_REVEAL, ASK_ROB,
-    ASK_TARGET, BACK, N_KINDS, NO_CARD, NO_KIND, NO_SLOT, ON, UNREVEALABLE, VERB_COPY, VERB_DROP, VERB_KEEP, VERB_LIFT,
+    ASK_TARGET, BACK, N_KINDS, NO_CARD, NO_KIND, NO_SLOT, ON, UNKNOWN_KIND, UNREVEALABLE, VERB_COPY, VERB_DROP, VERB_KEEP, VERB_LIFT,
     VERB_PAIR_FIRST, VERB_PAIR_SECOND, VERB_PLACE, VERB_REVEAL, VERB_ROB, VERB_TARGET, Deed,
 )
 from engine_cy.rng cimport below, next_bits, rng_t
@@ -227,6 +227,11 @@ cdef int legal_actions(const Rules* rules, const State* state, action_t* actions
 
     if state.ask == ASK_PLACE:
         n_options = legal_places(rules, state, options)
+        if state.hands[state.to_act] == UNKNOWN_HAND:
+            # In a view: what its observer may see another do.
+            for i in range(n_options):
+                actions[i] = action(VERB_PLACE, UNKNOWN_KIND, options[i])
+            return n_options
         for kind in range(N_KINDS):
             if state.hands[state.to_act] >> kind & 1:
                 for i in range(n_options):

@@ -1,4 +1,4 @@
-from libc.stdint cimport uint64_t
+from libc.stdint cimport uint32_t, uint64_t
 
 from engine_cy.oriflamme.rules cimport Rules
 from engine_cy.oriflamme.state cimport State
@@ -8,3 +8,5 @@ from engine_cy.rng cimport rng_t
 cdef uint64_t count_secrets(const Rules* rules, const State* world, int observer, int opponent) noexcept nogil
 cdef void write_secret(const Rules* rules, State* world, int observer, int opponent, uint64_t index) noexcept nogil
 cdef void sample(const Rules* rules, const State* view, int observer, State* world, rng_t* rng) noexcept nogil
+# The cards of `opponent`, as a hand, that have never been face up.
+cdef uint32_t unseen(const Rules* rules, const State* world, int opponent) noexcept nogil

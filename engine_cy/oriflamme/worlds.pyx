@@ -52,6 +52,10 @@ cdef Hidden hidden_of(const Rules* rules, const State* world, int opponent) noex
     return hidden
 
 
+cdef uint32_t unseen(const Rules* rules, const State* world, int opponent) noexcept nogil:
+    return hidden_of(rules, world, opponent).pool
+
+
 # --- counting -------------------------------------------------------------------------------------------------
 
 # WAYS[f][h][d][s]: secrets of f face-down cards and a hand of h out of a pool with d kinds held twice and s once.

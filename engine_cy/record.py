@@ -1,0 +1,220 @@
+"""Game records: a header, then one action a line. docs/notation.md is the page on them.
+
+A record holds all that happened, chance included, and replays to the same bytes; or it holds what one seat saw of
+that, and replays to that seat's views.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from engine_cy.errors import EngineError, InvalidRecordError
+from engine_cy.game import SEATS, Game, Position, View
+from engine_cy.registry import new_game
+
+CHANCE_SEAT = "*"
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """Where a game began and what was done. `result`, if there is one, is the scores at the end."""
+
+    start: Position | View
+    actions: tuple[str, ...] = ()
+    result: tuple[int, ...] | None = None
+
+    @property
+    def game(self) -> Game:
+        return self.start.game
+
+    @property
+    def observer(self) -> int | None:
+        """The seat that this record was seen from, or None if nothing is hidden."""
+        return self.start.observer if isinstance(self.start, View) else None
+
+    def tables(self) -> Iterator[Position | View]:
+        """The table at the start and after each action; an action that is not possible raises InvalidRecordError."""
+        table = self.start
+        yield table
+        for number, action in enumerate(self.actions, 1):
+            try:
+                table = table.play(action)
+            except EngineError as error:
+                raise InvalidRecordError(f"action {number}: {error}") from error
+            yield table
+        if self.result is not None and table.scores != self.result:
+            raise InvalidRecordError(f"result: {_numbers(self.result)}, but these actions end at {_numbers(table.scores)}")
+
+    @property
+    def end(self) -> Position | View:
+        """The table after the last action."""
+        *_, table = self.tables()
+        return table
+
+    def play(self, action: object) -> Record:
+        """This record with one more action, which has to be possible."""
+        at = self.end
+        at.play(action)
+        return replace(self, actions=(*self.actions, str(action)), result=None)
+
+    def ended(self) -> Record:
+        """This record with the scores of its last table as its result."""
+        return replace(self, result=self.end.scores)
+
+    def seen_from(self, player: int | str) -> Record:
+        """What `player` saw of the game."""
+        if not isinstance(self.start, Position):
+            raise InvalidRecordError(f"seen: this record is already seen by {SEATS[self.start.observer]}")
+        tables = list(self.tables())
+        seen = tuple(
+            table.seen(action, player)
+            for table, action in zip(tables, self.actions, strict=False)
+            if isinstance(table, Position)
+        )
+        return Record(self.start.view(player), seen, self.result)
+
+    def __str__(self) -> str:
+        return write_record(self)
+
+
+def write_record(record: Record) -> str:
+    """The record as text, ready for a file."""
+    start, game = record.start, record.game
+    lines = [f"game {game.id}", f"ruleset {_write_ruleset(game)}", f"players {game.n_players}"]
+    deal = game.write_deal(start)
+    if deal is None:
+        lines.append(f"position {start}")
+    else:
+        lines.append(f"first {SEATS[start.to_act or 0]}")
+        lines.extend(deal)
+        if record.observer is not None:
+            lines.append(f"seen by {SEATS[record.observer]}")
+    lines.append("")
+    for table, action in zip(record.tables(), record.actions, strict=False):
+        seat = CHANCE_SEAT if table.to_act is None or table.to_act < 0 else SEATS[table.to_act]
+        lines.append(f"{seat} {action}")
+    if record.result is not None:
+        lines.append(f"result {_numbers(record.result)}")
+    return "\n".join(lines) + "\n"
+
+
+def read_record(text: str) -> Record:
+    """The record that `text` holds, replayed once: an action that was not possible is refused, with its line."""
+    header, moves = _split(text)
+    record = _read_header(header)
+    table = record.start
+    actions: list[str] = []
+    result = None
+    for number, seat, action in moves:
+        try:
+            if seat == "result":
+                result = tuple(int(word) for word in action.split())
+                continue
+            if result is not None:
+                raise InvalidRecordError("nothing follows the result")
+            acting = CHANCE_SEAT if table.to_act is not None and table.to_act < 0 else SEATS[table.to_act or 0]
+            if not table.is_over and seat != acting:
+                raise InvalidRecordError(f"{seat!r} is not the seat to act, which is {acting!r}")
+            table = table.play(action)
+            actions.append(_tidy(action))
+        except (EngineError, ValueError) as error:
+            raise InvalidRecordError(f"line {number}: {error}") from error
+    if result is not None and result != table.scores:
+        raise InvalidRecordError(f"result: {_numbers(result)}, but these actions end at {_numbers(table.scores)}")
+    return replace(record, actions=tuple(actions), result=result)
+
+
+# --- the parts -------------------------------------------------------------------------------------------------
+
+_HEADER = ("game", "ruleset", "players", "first", "position", "seen")
+
+
+def _split(text: str) -> tuple[list[tuple[int, str]], list[tuple[int, str, str]]]:
+    """The header's lines and (line number, seat, action) of the rest; comments run from `#` to the end of a line."""
+    header: list[tuple[int, str]] = []
+    moves: list[tuple[int, str, str]] = []
+    for number, raw in enumerate(text.splitlines(), 1):
+        line = raw.partition("#")[0].strip()
+        word, _, rest = line.partition(" ")
+        if not line:
+            continue
+        if word in SEATS or word in (CHANCE_SEAT, "result"):
+            moves.append((number, word, rest.strip()))
+        elif moves:
+            raise InvalidRecordError(f"line {number}: {line!r} is no action, such as 'A reveal'")
+        else:
+            header.append((number, line))
+    return header, moves
+
+
+def _read_header(lines: list[tuple[int, str]]) -> Record:
+    fields: dict[str, str] = {}
+    deal: list[str] = []
+    for number, line in lines:
+        word, _, rest = line.partition(" ")
+        if word not in _HEADER:
+            deal.append(line)
+        elif word in fields:
+            raise InvalidRecordError(f"line {number}: {word!r} is given twice")
+        else:
+            fields[word] = rest.strip()
+    for needed in ("game", "players"):
+        if needed not in fields:
+            raise InvalidRecordError(f"{needed}: missing from the header")
+    if not fields["players"].isdecimal():
+        raise InvalidRecordError(f"players: {fields['players']!r} is no number")
+    try:
+        game = new_game(fields["game"], _read_ruleset(fields.get("ruleset", "")), int(fields["players"]))
+        if "position" not in fields:
+            observer = _seat(fields["seen"].removeprefix("by "), "seen by", game) if "seen" in fields else None
+            first = _seat(fields.get("first", "A"), "first", game)
+            return Record(game.read_deal(deal, first, observer))
+        if deal or "first" in fields or "seen" in fields:
+            raise InvalidRecordError("position: says everything; a deal, 'first' or 'seen' cannot stand beside it")
+        text = fields["position"]
+        return Record(game.view(text) if "| seen by" in text else game.position(text))
+    except EngineError as error:
+        raise InvalidRecordError(f"header: {error}") from error
+
+
+def _seat(letter: str, field: str, game: Game) -> int:
+    if len(letter) != 1 or letter not in game.seats:
+        raise InvalidRecordError(f"{field}: {letter!r} is not at this table ({', '.join(game.seats)})")
+    return game.seats.index(letter)
+
+
+def _write_ruleset(game: Game) -> str:
+    ruleset = game.spec[1]
+    if not isinstance(ruleset, dict):
+        return str(ruleset or "standard")
+    words = [str(ruleset["edition"])]
+    names = {True: "yes", False: "no"}
+    for switch, value in ruleset.items():
+        if switch != "edition":
+            words.append(f"{switch}={names[value] if isinstance(value, bool) else value}")
+    return " ".join(words)
+
+
+def _read_ruleset(text: str) -> str | dict[str, bool | int | str] | None:
+    edition, *switches = text.split() or [""]
+    if not switches:
+        return edition or None
+    ruleset: dict[str, bool | int | str] = {"edition": edition}
+    for word in switches:
+        name, equals, value = word.partition("=")
+        if not equals or name in ruleset:
+            raise InvalidRecordError(f"ruleset: {word!r} is not like 'decree_onto_stack=no', each switch once")
+        ruleset[name] = value == "yes" if value in ("yes", "no") else int(value) if value.isdecimal() else value
+    return ruleset
+
+
+def _tidy(action: str) -> str:
+    """One way to write an action: single blanks, ` = ` before the cards it shows."""
+    what, equals, shown = action.partition("=")
+    names = ",".join(name.strip() for name in shown.split(","))
+    return " ".join(what.split()) + (f" = {names}" if equals else "")
+
+
+def _numbers(scores: tuple[int, ...]) -> str:
+    return " ".join(str(score) for score in scores)
