@@ -19,6 +19,7 @@ cdef class Game:
     cdef void* own(self, size_t size) except NULL
     cdef const char* fault(self, const void* state, int observer) noexcept
     cdef Action action_of(self, const action_t* steps, int n)
+    cdef Action intern(self, tuple steps)
     cdef fill_from_bytes(self, Table table, bytes state, int observer, error)
 
 

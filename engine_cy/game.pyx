@@ -9,9 +9,9 @@ from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from libc.stdint cimport int32_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy, memset
 
-from engine_cy.game_api cimport CHANCE, MAX_ACTIONS, MAX_DECISION, MAX_PLAYERS, NOBODY, STATE_WORDS, action_t
+from engine_cy.game_api cimport MAX_ACTIONS, MAX_DECISION, MAX_PLAYERS, NOBODY, STATE_WORDS, action_t
 from engine_cy.hashing cimport hash_bytes
-from engine_cy.rng cimport Rng, rng_t, seed_rng
+from engine_cy.rng cimport Rng
 
 from engine_cy.errors import (
     EngineError, IllegalActionError, InvalidPositionError, InvalidViewError, NotationError, listed,
@@ -127,17 +127,21 @@ cdef class Game:
 
     def action(self, str text):
         """The action that `text` stands for."""
-        steps = self.read_steps(text)
-        return self.action_from_steps(steps)
+        return self.intern(self.read_steps(text))
 
     def action_from_steps(self, tuple steps):
+        # What can be written down and read back is an action, whatever the game.
+        if not 1 <= len(steps) <= MAX_DECISION or self.read_steps(self.write_steps(steps)) != steps:
+            raise NotationError(f"steps: {steps} are not an action")
+        return self.intern(steps)
+
+    cdef Action intern(self, tuple steps):
         cdef action_t raw[MAX_DECISION]
-        cdef int n = len(steps)
-        if not 1 <= n <= MAX_DECISION:
-            raise NotationError(f"steps: {n} steps are not an action")
-        for i in range(n):
+        cdef int i
+
+        for i in range(len(steps)):
             raw[i] = steps[i]
-        return self.action_of(raw, n)
+        return self.action_of(raw, len(steps))
 
     def position_from_bytes(self, bytes state):
         """A position from what `bytes(position)` gave; bytes that are no table of this game are refused."""
@@ -341,7 +345,8 @@ cdef class Table:
         if not isinstance(action, Action):
             raise IllegalActionError(f"action: {action!r} is neither an Action nor text")
         if (<Action>action).game.id != self.game.id:
-            raise IllegalActionError(f"action: '{action}' is an action of {(<Action>action).game.id}, not of {self.game.id}")
+            other = (<Action>action).game.id
+            raise IllegalActionError(f"action: '{action}' is an action of {other}, not of {self.game.id}")
         return <Action>action
 
     cdef refuse(self, Action action):

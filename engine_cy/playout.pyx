@@ -3,8 +3,8 @@
 from libc.stdint cimport uint64_t
 from libc.string cimport memcmp, memcpy
 
-from engine_cy.game cimport Action, Game, Position
-from engine_cy.game_api cimport CHANCE, MAX_ACTIONS, MAX_PLAYERS, NOBODY, STATE_WORDS, GameApi, action_t
+from engine_cy.game cimport Game, Position
+from engine_cy.game_api cimport MAX_ACTIONS, MAX_PLAYERS, NOBODY, STATE_WORDS, GameApi, action_t
 from engine_cy.rng cimport below, below64, rng_t, seed_rng
 
 

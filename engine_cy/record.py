@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from engine_cy.errors import EngineError, InvalidRecordError
-from engine_cy.game import SEATS, Game, Position, View
+from engine_cy.game import SEATS, Action, Game, Position, View
 from engine_cy.registry import new_game
 
 CHANCE_SEAT = "*"
@@ -44,7 +44,9 @@ class Record:
                 raise InvalidRecordError(f"action {number}: {error}") from error
             yield table
         if self.result is not None and table.scores != self.result:
-            raise InvalidRecordError(f"result: {_numbers(self.result)}, but these actions end at {_numbers(table.scores)}")
+            raise InvalidRecordError(
+                f"result: {_numbers(self.result)}, but these actions end at {_numbers(table.scores)}"
+            )
 
     @property
     def end(self) -> Position | View:
@@ -52,7 +54,7 @@ class Record:
         *_, table = self.tables()
         return table
 
-    def play(self, action: object) -> Record:
+    def play(self, action: Action | str) -> Record:
         """This record with one more action, which has to be possible."""
         at = self.end
         at.play(action)
@@ -120,8 +122,7 @@ def read_record(text: str) -> Record:
             actions.append(_tidy(action))
         except (EngineError, ValueError) as error:
             raise InvalidRecordError(f"line {number}: {error}") from error
-    if result is not None and result != table.scores:
-        raise InvalidRecordError(f"result: {_numbers(result)}, but these actions end at {_numbers(table.scores)}")
+    _check_result(result, table)
     return replace(record, actions=tuple(actions), result=result)
 
 
@@ -176,6 +177,11 @@ def _read_header(lines: list[tuple[int, str]]) -> Record:
         return Record(game.view(text) if "| seen by" in text else game.position(text))
     except EngineError as error:
         raise InvalidRecordError(f"header: {error}") from error
+
+
+def _check_result(result: tuple[int, ...] | None, table: Position | View) -> None:
+    if result is not None and result != table.scores:
+        raise InvalidRecordError(f"result: {_numbers(result)}, but these actions end at {_numbers(table.scores)}")
 
 
 def _seat(letter: str, field: str, game: Game) -> int:

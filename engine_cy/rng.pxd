@@ -48,7 +48,7 @@ cdef inline uint64_t next_bits(rng_t* rng) noexcept nogil:
 
 
 cdef inline uint32_t below(rng_t* rng, uint32_t n) noexcept nogil:
-    """A number in 0..n-1 for small n, without a division (Lemire 2019): no number's share is off by more than n / 2**32."""
+    """A number in 0..n-1 for small n, without a division (Lemire 2019); shares are off by n / 2**32 at most."""
     return <uint32_t>(((next_bits(rng) >> 32) * n) >> 32)
 
 

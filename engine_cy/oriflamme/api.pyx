@@ -3,18 +3,19 @@
 from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
-from engine_cy.game cimport Action, Game, Table
+from engine_cy.game cimport Game, Table
 from engine_cy.game_api cimport NOBODY, GameApi, action_t
-from engine_cy.oriflamme cimport view, worlds
+from engine_cy.oriflamme cimport worlds
 from engine_cy.oriflamme.rules cimport Rules, pack
 from engine_cy.oriflamme.state cimport (
     FACE_UP, KIND, UNKNOWN_HAND, State, card_at, family, held, hold, state_fault,
 )
-from engine_cy.oriflamme.turn cimport apply, legal_actions, play_out, resolve, start
+from engine_cy.oriflamme.turn cimport apply, clear, legal_actions, play_out, resolve
+from engine_cy.oriflamme.view cimport key, observe
 from engine_cy.oriflamme.vocab cimport (
     ASK_COPY, ASK_DROP, ASK_LIFT, ASK_NOTHING, ASK_PAIR_FIRST, ASK_PAIR_SECOND, ASK_PLACE, ASK_REVEAL, ASK_ROB,
     ASK_TARGET, BACK, N_KINDS, NO_CARD, NO_KIND, ON, UNKNOWN_KIND, VERB_COPY, VERB_DROP, VERB_KEEP, VERB_LIFT,
-    VERB_PAIR_FIRST, VERB_PAIR_SECOND, VERB_PLACE, VERB_REVEAL, VERB_ROB, VERB_TARGET, Deed, Reach,
+    VERB_PAIR_FIRST, VERB_PAIR_SECOND, VERB_PLACE, VERB_REVEAL, VERB_ROB, VERB_TARGET,
 )
 from engine_cy.rng cimport below, rng_t
 
@@ -29,17 +30,17 @@ from engine_cy.oriflamme.editions import read_ruleset, table_numbers
 
 cdef void deal(const Rules* rules, State* state, int first, rng_t* rng) noexcept nogil:
     """Each player sets cards aside at random: of each family as many."""
-    cdef int player, copy, kind, n, i
+    cdef int player, kind, n, _copy, _i
     cdef int per_family = rules.hand_size // rules.copies
     cdef uint8_t kinds[N_KINDS]
 
-    start(rules, state, first)
+    clear(rules, state, first)
     for player in range(rules.n_players):
-        for copy in range(rules.copies):
+        for _copy in range(rules.copies):
             for kind in range(N_KINDS):
                 kinds[kind] = <uint8_t>kind
             n = N_KINDS
-            for i in range(per_family):
+            for _i in range(per_family):
                 kind = below(rng, n)
                 state.hands[player] = hold(state.hands[player], kinds[kind])
                 n -= 1
@@ -101,8 +102,8 @@ API.midway = <bint (*)(const void*, const void*) noexcept nogil>midway
 API.play_out = <int (*)(const void*, void*, rng_t*) noexcept nogil>play_out
 API.payoffs = <void (*)(const void*, const void*, double*) noexcept nogil>payoffs
 API.scores = <void (*)(const void*, const void*, int32_t*) noexcept nogil>scores
-API.observe = <void (*)(const void*, const void*, int, void*) noexcept nogil>view.observe
-API.key = <uint64_t (*)(const void*, const void*, int) noexcept nogil>view.key
+API.observe = <void (*)(const void*, const void*, int, void*) noexcept nogil>observe
+API.key = <uint64_t (*)(const void*, const void*, int) noexcept nogil>key
 API.sample = <void (*)(const void*, const void*, int, void*, rng_t*) noexcept nogil>worlds.sample
 API.count_secrets = <uint64_t (*)(const void*, const void*, int, int) noexcept nogil>worlds.count_secrets
 API.write_secret = <void (*)(const void*, void*, int, int, uint64_t) noexcept nogil>worlds.write_secret
@@ -124,21 +125,21 @@ cdef class Oriflamme(Game):
     cdef readonly tuple cards
     cdef readonly object frame
 
-    def __init__(self, str game, ruleset, int players):
+    def __init__(self, str game, ruleset, players):
         self.ruleset = read_ruleset(game, ruleset)
-        self.api = &API
-        pack(<Rules*>self.own(sizeof(Rules)), self.ruleset, players)
-        self.id = game
-        self.n_players = players
-        self.cards = self.ruleset.cards
+        numbers = table_numbers(self.ruleset, players)
         turned = self.ruleset.turned()
         named = {"edition": self.ruleset.edition, **turned} if turned else self.ruleset.edition
+        self.api = &API
+        self.id = game
+        self.n_players = players
         self.spec = (game, named, players)
-        numbers = table_numbers(self.ruleset, players)
+        self.cards = self.ruleset.cards
         self.frame = tables.Frame(
             self.cards, players, numbers["copies"], numbers["hand_size"], numbers["start_points"], numbers["n_rounds"],
             numbers["cards_per_turn"], numbers["tokens_on_keep"],
         )
+        pack(<Rules*>self.own(sizeof(Rules)), self.cards, numbers)
 
     cdef const char* fault(self, const void* state, int observer) noexcept:
         return state_fault(<const Rules*>self.rules, <const State*>state, observer)
@@ -187,21 +188,22 @@ cdef class Oriflamme(Game):
         if len(names) != len(unknown):
             text = self.write_steps(steps)
             raise IllegalActionError(
-                f"action: '{text}' shows {len(unknown)} cards that the observer did not know, but {len(names)} are named; "
-                f"name them as in '{text} = Heir'"
+                f"action: '{text}' shows {len(unknown)} cards that the observer did not know, but {len(names)} are "
+                f"named; name them as in '{text} = Heir'"
             )
         for card_id, name in zip(unknown, names):
             kind = self.kind(notation.read_card(name, self.cards))
             owner = family(state.cards[card_id])
             if not worlds.unseen(<const Rules*>self.rules, &state, owner) >> kind & 1:
-                raise IllegalActionError(f"action: {name!r} cannot be shown: {self.seats[owner]} has no more of them")
+                seat = self.seats[owner]
+                raise IllegalActionError(f"action: {name!r} cannot be shown: {seat} has no more of them")
             state.cards[card_id] = <uint8_t>(owner << 4 | kind | FACE_UP)
         return (<char*>&state)[:sizeof(State)]
 
     # --- tables in words ---
 
     def from_table(self, table):
-        """The position, or the view if it has an observer, that `table` describes."""
+        """The position, or the view if it has an observer, that a table or a draft of one describes."""
         state = self.pack_table(table)
         if table.observer is None:
             return self.position_from_bytes(state)
@@ -213,10 +215,11 @@ cdef class Oriflamme(Game):
         cdef int observer = -1 if table.observer is None else table.observer
         error = InvalidPositionError if table.observer is None else InvalidViewError
 
-        full = tables.complete(table, self.frame)
-        tables.check(full, self.frame)
-        self.fill(&state, full)
-        if full.phase is None:
+        if isinstance(table, tables.Draft):
+            table = tables.complete(table, self.frame)
+        tables.check(table, self.frame)
+        self.fill(&state, table)
+        if table.phase is None:
             # The card at the cursor is about to act.
             resolve(<const Rules*>self.rules, &state)
         fault = state_fault(<const Rules*>self.rules, &state, observer)
@@ -227,10 +230,10 @@ cdef class Oriflamme(Game):
 
     cdef fill(self, State* state, table):
         cdef const Rules* rules = <const Rules*>self.rules
-        cdef int player, n, card_id, below_id, total
+        cdef int player, card_id, below_id, total
         cdef int turns = rules.n_players * rules.cards_per_turn
 
-        start(rules, state, table.first)
+        clear(rules, state, table.first)
         state.round = table.round
         state.ask = ASK_REVEAL if table.phase is None else ASK_OF[table.phase]
         state.to_act = table.to_act or 0
@@ -304,7 +307,7 @@ cdef class Oriflamme(Game):
         )
 
     cdef name(self, int kind):
-        return None if kind == UNKNOWN_KIND else self.cards[kind].id
+        return self.cards[kind].id if kind < N_KINDS else None
 
     cdef kinds_in(self, uint32_t hand):
         if hand == UNKNOWN_HAND:
@@ -357,28 +360,23 @@ cdef class Oriflamme(Game):
         return (VERB_PAIR_FIRST << 16 | near << 8, VERB_PAIR_SECOND << 16 | far << 8)
 
     def step_fields(self, tuple steps):
-        cdef action_t step = steps[0]
-        cdef int verb = step >> 16
-        cdef int first = step >> 8 & 0xFF
-        cdef int second = step & 0xFF
+        cdef int verb = <int>steps[0] >> 16
+        cdef int first = <int>steps[0] >> 8 & 0xFF
+        cdef int second = <int>steps[len(steps) - 1] & 0xFF
 
+        if len(steps) == 2:
+            second = <int>steps[1] >> 8 & 0xFF
+            if verb == VERB_LIFT:
+                return {"type": "move", "slot": first, "to": {"on": second & (ON - 1)} if second & ON else {"gap": second}}
+            return {"type": "pair", "slots": [first, second]}
         if verb == VERB_PLACE:
             at = "front" if second == 0 else "back" if second == BACK else {"on": second & (ON - 1)}
             return {"type": "place", "card": self.name(first) or "?", "at": at}
-        elif verb == VERB_REVEAL:
-            return {"type": "reveal"}
-        elif verb == VERB_KEEP:
-            return {"type": "keep"}
-        elif verb == VERB_TARGET:
-            return {"type": "target", "slot": first}
+        elif verb == VERB_REVEAL or verb == VERB_KEEP:
+            return {"type": "reveal" if verb == VERB_REVEAL else "keep"}
         elif verb == VERB_ROB:
             return {"type": "rob", "player": first}
-        elif verb == VERB_COPY:
-            return {"type": "copy", "slot": first}
-        second = <int>steps[1] >> 8 & 0xFF
-        if verb == VERB_LIFT:
-            return {"type": "move", "slot": first, "to": {"on": second & (ON - 1)} if second & ON else {"gap": second}}
-        return {"type": "pair", "slots": [first, second]}
+        return {"type": "target" if verb == VERB_TARGET else "copy", "slot": first}
 
     def write_steps(self, tuple steps):
         return notation.write_action(self.step_fields(steps), self.cards)

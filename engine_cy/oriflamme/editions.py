@@ -155,7 +155,9 @@ def read_ruleset(game: str, ruleset: str | Mapping[str, Value] | None = None) ->
     given: dict[str, Value] = {"edition": ruleset} if isinstance(ruleset, str) else dict(ruleset or {})
     name = given.pop("edition", editions_of(game)[0])
     if name not in editions_of(game):
-        raise InvalidRulesetError(f"ruleset.edition: {name!r} is not an edition of {game} ({listed(editions_of(game))})")
+        raise InvalidRulesetError(
+            f"ruleset.edition: {name!r} is not an edition of {game} ({listed(editions_of(game))})"
+        )
     edition = EDITIONS[str(name)]
     for switch, value in given.items():
         _check_switch(game, switch, value)
@@ -177,7 +179,9 @@ def _check_switch(game: str, switch: str, value: Value) -> None:
 def table_numbers(ruleset: Ruleset, n_players: int) -> dict[str, int]:
     """All numbers of rules.pxd's `Rules` for this ruleset at a table of `n_players`."""
     if type(n_players) is not int or n_players not in ruleset.players:
-        raise InvalidRulesetError(f"players: {n_players!r} is not possible in {ruleset.edition} ({listed(ruleset.players)})")
+        raise InvalidRulesetError(
+            f"players: {n_players!r} is not possible in {ruleset.edition} ({listed(ruleset.players)})"
+        )
     switches = dict(ruleset.switches)
     numbers = dict(ruleset.fixed)
     two_player_rounds = switches.pop("two_player_rounds", None)

@@ -7,7 +7,7 @@ from collections import Counter
 
 from engine_cy.errors import NotationError, listed
 from engine_cy.oriflamme.cards import Card
-from engine_cy.oriflamme.table import PHASES, SEATS, Frame, PlayedCard, Table, complete, dealt
+from engine_cy.oriflamme.table import PHASES, SEATS, Draft, Frame, Kinds, PlayedCard, Table, complete, dealt
 
 _CARD = re.compile(r"([A-Z])(\d{0,2}):([A-Za-z_]+|\?)(\*?)(?:\((\d{1,4})\))?")
 _FIELDS = ("round", "first", "ask", "points", "hands", "piles", "seen")
@@ -29,8 +29,8 @@ def write_card(card_id: str, cards: tuple[Card, ...]) -> str:
 # --- tables ----------------------------------------------------------------------------------------------------
 
 
-def read_table(text: str, frame: Frame) -> Table:
-    """The table that `text` describes, with None for what it leaves out."""
+def read_table(text: str, frame: Frame) -> Draft:
+    """What `text` says of a table."""
     queue, *rest = [part.strip() for part in text.split("|")]
     fields: dict[str, str] = {}
     for part in rest:
@@ -42,7 +42,7 @@ def read_table(text: str, frame: Frame) -> Table:
         fields[name] = value.strip()
     slots, cursor = _read_queue(queue, frame)
     phase, to_act, acting = _read_ask(fields.get("ask"), frame)
-    return Table(
+    return Draft(
         slots=slots,
         cursor=cursor,
         round=_number(fields.get("round"), "round"),
@@ -59,13 +59,11 @@ def read_table(text: str, frame: Frame) -> Table:
 
 def write_table(table: Table, frame: Frame) -> str:
     """All of a complete table in one line."""
-    assert table.points is not None and table.hands is not None and table.piles is not None and table.first is not None
     queue = [">" * (s == table.cursor) + _write_slot(slot, frame) for s, slot in enumerate(table.slots)]
     ask = "over"
     if table.to_act is not None:
         ask = f"{SEATS[table.to_act]} {table.phase}"
-        if table.cursor is not None and table.acting not in (None, table.slots[table.cursor][0].card):
-            assert table.acting is not None
+        if table.cursor is not None and table.acting and table.acting != table.slots[table.cursor][0].card:
             ask += f" as {write_card(table.acting, frame.cards)}"
     fields = [
         " ".join(queue) or "-",
@@ -147,8 +145,15 @@ def _read_ask(text: str | None, frame: Frame) -> tuple[str | None, int | None, s
     if text == "over":
         return "over", None, None
     words = text.split()
-    if len(words) not in (2, 4) or words[1] not in PHASES or words[1] == "over" or (len(words) == 4 and words[2] != "as"):
-        raise NotationError(f"ask: {text!r} is neither 'over' nor like 'A reveal' or 'B target as Soldier' ({listed(PHASES)})")
+    if (
+        len(words) not in (2, 4)
+        or words[1] not in PHASES
+        or words[1] == "over"
+        or (len(words) == 4 and words[2] != "as")
+    ):
+        raise NotationError(
+            f"ask: {text!r} is neither 'over' nor like 'A reveal' or 'B target as Soldier' ({listed(PHASES)})"
+        )
     acting = read_card(words[3], frame.cards) if len(words) == 4 else None
     return words[1], _seat(words[0], "ask", frame), acting
 
@@ -160,19 +165,19 @@ def _points(text: str | None) -> tuple[int, ...] | None:
     return tuple(number for number in numbers if number is not None)
 
 
-def _kinds(text: str, frame: Frame) -> tuple[str, ...]:
+def _kinds(text: str, frame: Frame) -> Kinds:
     return () if text == "-" else tuple(read_card(word, frame.cards) for word in text.split(","))
 
 
-def _write_kinds(kinds: tuple[str, ...], frame: Frame) -> str:
+def _write_kinds(kinds: Kinds, frame: Frame) -> str:
     return ",".join(write_card(kind, frame.cards) for kind in kinds) or "-"
 
 
-def _hands(text: str | None, frame: Frame) -> tuple[tuple[str, ...] | None, ...] | None:
+def _hands(text: str | None, frame: Frame) -> tuple[Kinds | None, ...] | None:
     return None if text is None else tuple(None if word == "?" else _kinds(word, frame) for word in text.split())
 
 
-def _piles(text: str | None, frame: Frame) -> tuple[tuple[str, ...], ...] | None:
+def _piles(text: str | None, frame: Frame) -> tuple[Kinds, ...] | None:
     return None if text is None else tuple(_kinds(word, frame) for word in text.split())
 
 
@@ -188,9 +193,9 @@ def _observer(text: str | None, frame: Frame) -> int | None:
 # --- deals -----------------------------------------------------------------------------------------------------
 
 
-def read_deal(lines: list[str], first: int, observer: int | None, frame: Frame) -> Table:
+def read_deal(lines: list[str], first: int, observer: int | None, frame: Frame) -> Draft:
     """A start from a record's lines such as `aside A Archer,Spy,Heir`; to an observer, those of others are `?`."""
-    aside: dict[str, tuple[str, ...] | None] = {}
+    aside: dict[str, Kinds | None] = {}
     for line in lines:
         match line.split():
             case ["aside", letter, names] if letter in frame.families and letter not in aside:
@@ -206,9 +211,8 @@ def read_deal(lines: list[str], first: int, observer: int | None, frame: Frame) 
 
 def write_deal(table: Table, frame: Frame) -> list[str] | None:
     """The lines that `read_deal` reads, or None if `table` is not the start of a game."""
-    assert table.hands is not None and table.first is not None
     lines = []
-    aside: list[tuple[str, ...] | None] = []
+    aside: list[Kinds | None] = []
     for letter, hand in zip(frame.families, table.hands, strict=True):
         left = None if hand is None else tuple((Counter(frame.ids * frame.copies) - Counter(hand)).elements())
         aside.append(left)

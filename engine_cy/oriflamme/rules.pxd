@@ -43,4 +43,4 @@ cdef struct Rules:
     uint8_t uncovered_resolves_any        # else only below a one-shot card
 
 
-cdef void pack(Rules* rules, object ruleset, int n_players) except *
+cdef void pack(Rules* rules, object cards, dict numbers) except *

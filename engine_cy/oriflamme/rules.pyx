@@ -4,17 +4,15 @@ from libc.string cimport memset
 
 from engine_cy.oriflamme.vocab cimport N_KINDS
 
-from engine_cy.oriflamme.editions import table_numbers
 
-
-cdef void pack(Rules* rules, object ruleset, int n_players) except *:
-    """Fill `rules`; refuse a number of players that the ruleset does not know."""
-    cdef object numbers = table_numbers(ruleset, n_players)
+cdef void pack(Rules* rules, object cards, dict numbers) except *:
+    """Fill `rules` from the rows of cards.py and the numbers of editions.py."""
     cdef object card
     cdef int kind
 
+    numbers = dict(numbers)
     memset(rules, 0, sizeof(Rules))
-    for kind, card in enumerate(ruleset.cards):
+    for kind, card in enumerate(cards):
         rules.abilities[kind].reach = card.reach
         rules.abilities[kind].deed = card.deed
         rules.abilities[kind].amount = card.amount

@@ -5,7 +5,7 @@ from libc.stdint cimport uint8_t, uint32_t
 from engine_cy.oriflamme.abilities cimport reaches_any
 from engine_cy.oriflamme.rules cimport Rules
 from engine_cy.oriflamme.state cimport (
-    FACE_UP, KIND, SLOTS, UNKNOWN_HAND, State, card_at, cards_played, family, held, hold,
+    FACE_UP, KIND, SLOTS, UNKNOWN_HAND, State, card_at, cards_played, family, held,
 )
 from engine_cy.oriflamme.vocab cimport (
     AMBUSH, ASK_COPY, ASK_DROP, ASK_LIFT, ASK_NOTHING, ASK_PAIR_FIRST, ASK_PAIR_SECOND, ASK_PLACE, ASK_REVEAL,

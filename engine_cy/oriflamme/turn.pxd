@@ -4,7 +4,7 @@ from engine_cy.oriflamme.state cimport State
 from engine_cy.rng cimport rng_t
 
 
-cdef void start(const Rules* rules, State* state, int first) noexcept nogil
+cdef void clear(const Rules* rules, State* state, int first) noexcept nogil
 cdef int legal_actions(const Rules* rules, const State* state, action_t* actions) noexcept nogil
 cdef void apply(const Rules* rules, State* state, action_t action) noexcept nogil
 cdef int play_out(const Rules* rules, State* state, rng_t* rng) noexcept nogil

@@ -9,8 +9,9 @@ from engine_cy.oriflamme.rules cimport Ability, Rules
 from engine_cy.oriflamme.state cimport FACE_UP, KIND, UNKNOWN_HAND, State, card_at, family, open_slot, without
 from engine_cy.oriflamme.vocab cimport (
     ASK_COPY, ASK_DROP, ASK_LIFT, ASK_NOTHING, ASK_PAIR_FIRST, ASK_PAIR_SECOND, ASK_PLACE, ASK_REVEAL, ASK_ROB,
-    ASK_TARGET, BACK, N_KINDS, NO_CARD, NO_KIND, NO_SLOT, ON, UNKNOWN_KIND, UNREVEALABLE, VERB_COPY, VERB_DROP, VERB_KEEP, VERB_LIFT,
-    VERB_PAIR_FIRST, VERB_PAIR_SECOND, VERB_PLACE, VERB_REVEAL, VERB_ROB, VERB_TARGET, Deed,
+    ASK_TARGET, BACK, N_KINDS, NO_CARD, NO_KIND, NO_SLOT, ON, UNKNOWN_KIND, UNREVEALABLE, VERB_COPY, VERB_DROP,
+    VERB_KEEP, VERB_LIFT, VERB_PAIR_FIRST, VERB_PAIR_SECOND, VERB_PLACE, VERB_REVEAL, VERB_ROB, VERB_TARGET,
+    Deed,
 )
 from engine_cy.rng cimport below, next_bits, rng_t
 
@@ -24,7 +25,7 @@ cdef inline action_t action(int verb, int first, int second) noexcept nogil:
 
 # --- the course of a round ------------------------------------------------------------------------------------
 
-cdef void start(const Rules* rules, State* state, int first) noexcept nogil:
+cdef void clear(const Rules* rules, State* state, int first) noexcept nogil:
     """An empty table before the first placement; hands are the caller's to deal."""
     cdef int player
 

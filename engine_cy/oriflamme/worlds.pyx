@@ -30,7 +30,6 @@ cdef Hidden hidden_of(const Rules* rules, const State* world, int opponent) noex
     cdef int played = cards_played(rules, world, opponent)
     cdef int card_id = opponent * rules.cards_each
     cdef uint32_t pile = world.piles[opponent]
-    cdef int kind
     cdef uint8_t card
 
     hidden.n_ids = 0

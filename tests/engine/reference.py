@@ -26,7 +26,7 @@ def game_of(reference: dict[str, Any]) -> Game:
 
 def start_of(reference: dict[str, Any]) -> Position:
     """The position after the deal of a reference game."""
-    return game_of(reference).start(reference["deal"]["aside"], reference["first_player"])  # type: ignore[attr-defined]
+    return game_of(reference).start(reference["deal"]["aside"], reference["first_player"])
 
 
 def move_text(move: dict[str, Any]) -> str:

@@ -1,0 +1,17 @@
+from collections.abc import Mapping
+
+from engine_cy.game import Game, Position, View
+from engine_cy.oriflamme.cards import Card
+from engine_cy.oriflamme.editions import Value
+from engine_cy.oriflamme.table import Frame, Table
+
+class Oriflamme(Game):
+    """Oriflamme and its prototype: one rules code."""
+
+    def __init__(self, game: str, ruleset: str | Mapping[str, Value] | None, players: int) -> None: ...
+    @property
+    def cards(self) -> tuple[Card, ...]: ...
+    @property
+    def frame(self) -> Frame: ...
+    def from_table(self, table: Table) -> Position | View:
+        """The position, or the view if it has an observer, that `table` describes."""

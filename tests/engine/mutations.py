@@ -1,0 +1,101 @@
+"""Mutated inputs for every reader: texts and bytes that were once right, with random damage.
+
+`python tests/engine/mutations.py 1000000` runs a million; anything but an EngineError stops it.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Callable
+
+from tables import SPECS, random_game
+
+from engine_cy import EngineError, Game, Position, View, new_game
+from engine_cy.record import Record, read_record
+
+ALPHABET = "ABCDE123456789:|/>*()?,-= \n#" + "ArcherSoldierSpyHeirLordDecreeAmbushplacekeepmovetonaskround"
+
+
+def damaged_text(text: str, draw: random.Random) -> str:
+    for _ in range(draw.choice((1, 1, 2, 5))):
+        at = draw.randrange(len(text) + 1)
+        match draw.randrange(5):
+            case 0:
+                text = text[:at] + draw.choice(ALPHABET) + text[at:]
+            case 1:
+                text = text[:at] + text[at + 1 :]
+            case 2:
+                text = text[:at] + draw.choice(ALPHABET) + text[at + 1 :]
+            case 3:
+                words = text.split(" ")
+                one, other = draw.randrange(len(words)), draw.randrange(len(words))
+                words[one], words[other] = words[other], words[one]
+                text = " ".join(words)
+            case 4:
+                words = text.split(" ")
+                words.insert(draw.randrange(len(words)), draw.choice(words))
+                text = " ".join(words)
+    return text
+
+
+def damaged_bytes(raw: bytes, draw: random.Random) -> bytes:
+    changed = bytearray(raw)
+    for _ in range(draw.choice((1, 1, 2, 4))):
+        changed[draw.randrange(len(changed))] = draw.choice((0, 1, 2, 7, 15, 30, 31, 63, 127, 128, 255, draw.randrange(256)))
+    return bytes(changed[: draw.choice((len(raw),) * 9 + (len(raw) - 1,))])
+
+
+def use(table: Position | View) -> None:
+    """Whatever was accepted must be a table that can be played, seen and written down."""
+    assert table.fault is None
+    text = str(table)
+    if isinstance(table, View):
+        assert table.game.view(text) == table
+        table.sample_world(1).play_out(1)
+        return
+    assert table.game.position(text) == table
+    for action in table.legal_actions()[:3]:
+        assert table.play(action).fault is None
+    table.play_out(1)
+
+
+def targets(game: Game, draw: random.Random) -> list[Callable[[], object]]:
+    """A way to break each reader, from a table somewhere in a random game."""
+    played = list(random_game(game, draw.randrange(2**32)))
+    position, action = draw.choice(played[:-1])
+    player = draw.randrange(game.n_players)
+    view = position.view(player)
+    record = str(Record(position, (str(action),)))
+    return [
+        lambda: use(game.position(damaged_text(str(position), draw))),
+        lambda: use(game.view(damaged_text(str(view), draw))),
+        lambda: use(position.play(damaged_text(str(action), draw))),
+        lambda: use(view.play(damaged_text(position.seen(action, player), draw))) if action else None,
+        lambda: use(game.position_from_bytes(damaged_bytes(bytes(position), draw))),
+        lambda: use(game.view_from_bytes(damaged_bytes(bytes(view), draw), player)),
+        lambda: use(read_record(damaged_text(record, draw)).end),
+    ]
+
+
+def run(times: int, seed: int) -> tuple[int, int]:
+    """Try `times` damaged inputs; return how many were accepted and refused."""
+    draw = random.Random(seed)
+    accepted = refused = 0
+    ways: list[Callable[[], object]] = []
+    for number in range(times):
+        if number % 200 == 0:
+            ways = targets(new_game(*draw.choice(SPECS)), draw)
+        try:
+            ways[number % len(ways)]()
+            accepted += 1
+        except EngineError as error:
+            assert str(error), "an error without a message"
+            refused += 1
+    return accepted, refused
+
+
+if __name__ == "__main__":
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
+    accepted, refused = run(count, seed=int(sys.argv[2]) if len(sys.argv) > 2 else 0)
+    print(f"mutations: {count} damaged inputs, {accepted} accepted and played on, {refused} refused, no crash")

@@ -1,0 +1,50 @@
+"""Hypothesis strategies: rulesets, and tables and records reached by random play."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+from hypothesis import strategies as st
+
+from engine_cy import Action, Game, Position, new_game
+from engine_cy.oriflamme.editions import EDITIONS, SWITCHES
+
+SPECS = [
+    *[(edition.game, name, players) for name, edition in EDITIONS.items() for players in edition.players],
+    ("oriflamme_prototype", {"two_player_rounds": 6, "cards_per_turn": 2}, 2),
+]
+SPEC_IDS = [f"{name if isinstance(name, str) else '6x2'}-{players}p" for _, name, players in SPECS]
+
+
+def random_switches() -> st.SearchStrategy[Game]:
+    switches = {name: st.sampled_from(switch.values) for name, switch in SWITCHES["oriflamme"].items()}
+    return st.builds(
+        lambda turned, players: new_game("oriflamme", turned, players),
+        st.fixed_dictionaries({}, optional=switches),
+        st.sampled_from((3, 4, 5)),
+    )
+
+
+def games() -> st.SearchStrategy[Game]:
+    """Every edition and number of players, and random switches."""
+    return st.one_of(st.sampled_from(SPECS).map(lambda spec: new_game(*spec)), random_switches())
+
+
+def random_game(game: Game, seed: int) -> Iterator[tuple[Position, Action | None]]:
+    """Each table of a random game with the action taken there, None at the end."""
+    draw = random.Random(seed)
+    position = game.deal(seed, seed % game.n_players)
+    while not position.is_over:
+        action = draw.choice(position.legal_actions())
+        yield position, action
+        position = position.play(action)
+    yield position, None
+
+
+@st.composite
+def tables(draw: st.DrawFn, strategy: st.SearchStrategy[Game] | None = None) -> Position:
+    """A table somewhere in a random game."""
+    game = draw(strategy or games())
+    played = list(random_game(game, draw(st.integers(0, 2**32))))
+    return played[draw(st.integers(0, len(played) - 1))][0]

@@ -1,0 +1,170 @@
+"""Positions, views, actions and records as text, both ways."""
+
+from __future__ import annotations
+
+import mutations
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reference import GAMES, move_text, reference_games, start_of
+from tables import games, random_game, tables
+
+from engine_cy import Game, InvalidRecordError, NotationError, Position, new_game
+from engine_cy.record import Record, read_record
+
+QUICK = settings(max_examples=60, deadline=None)
+
+
+@given(tables())
+@QUICK
+def test_every_position_is_read_back_from_its_text(table: Position) -> None:
+    assert table.game.position(str(table)) == table
+
+
+@given(tables())
+@QUICK
+def test_every_view_is_read_back_from_its_text(table: Position) -> None:
+    for player in range(table.game.n_players):
+        view = table.view(player)
+        assert table.game.view(str(view)) == view
+
+
+@given(tables())
+@QUICK
+def test_every_action_is_read_back_from_its_text(table: Position) -> None:
+    for action in table.legal_actions():
+        assert table.game.action(str(action)) == action
+        assert table.play(str(action)) == table.play(action)
+
+
+@given(games(), st.integers(0, 2**32))
+@settings(max_examples=25, deadline=None)
+def test_a_record_replays_to_the_same_bytes(game: Game, seed: int) -> None:
+    played = list(random_game(game, seed))
+    record = Record(played[0][0], tuple(str(action) for _, action in played if action is not None)).ended()
+    text = str(record)
+    assert "position" not in text
+    again = read_record(text)
+    assert again == record
+    assert str(again) == text
+    assert [bytes(table) for table in again.tables()] == [bytes(position) for position, _ in played]
+
+
+@given(games(), st.integers(0, 2**32))
+@settings(max_examples=25, deadline=None)
+def test_a_record_seen_from_a_seat_is_a_record_and_holds_no_secret(game: Game, seed: int) -> None:
+    played = list(random_game(game, seed))
+    record = Record(played[0][0], tuple(str(action) for _, action in played if action is not None)).ended()
+    for player in range(game.n_players):
+        seen = record.seen_from(player)
+        again = read_record(str(seen))
+        assert again == seen
+        assert list(again.tables()) == [position.view(player) for position, _ in played]
+        others = [line for line in str(seen).splitlines() if line[:2].strip() in game.seats.replace("ABCDE"[player], "")]
+        assert all(line.split()[2] == "?" for line in others if " place " in line)
+
+
+@given(tables())
+@QUICK
+def test_a_record_may_begin_at_any_table(table: Position) -> None:
+    legal = table.legal_actions()
+    record = Record(table, (str(legal[0]),) if legal else ())
+    assert read_record(str(record)) == record
+    seen = record.seen_from(0)
+    assert read_record(str(seen)) == seen
+
+
+def test_a_reference_game_becomes_a_record_and_back() -> None:
+    reference = next(iter(reference_games(GAMES / "oriflamme-switches.jsonl.gz")))
+    record = Record(start_of(reference))
+    for step in reference["steps"]:
+        record = record.play(move_text(step["move"]))
+    record = read_record(str(record.ended()))
+    assert list(record.end.scores) == reference["result"]["points"]
+
+
+def test_comments_and_blank_lines_do_not_matter() -> None:
+    game = new_game("oriflamme", "en-2019", 3)
+    record = Record(game.deal(seed=4)).play(game.deal(seed=4).legal_actions()[0])
+    noisy = "# a game\n\n" + str(record).replace("\n", "   # why not\n\n")
+    assert read_record(noisy) == record
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "A:Archer >B:decree C:HEIR*",
+        "A:archer >B:ROYAL_DECREE C:heir*",
+        "A1:Archer   >B1:RoyalDecree  C1:Heir*  |  ask B reveal",
+    ],
+)
+def test_names_are_read_in_any_case_and_by_id(text: str) -> None:
+    game = new_game("oriflamme", "en-2019", 3)
+    assert game.position(text) == game.position("A:Archer >B:Decree C:Heir*")
+
+
+def test_what_is_left_out_is_filled_in() -> None:
+    table = new_game("oriflamme", "en-2019", 4).position("B:Heir* >A:Decree(2)/A:Spy C:Lord").table
+    assert table.round == 2
+    assert table.phase == "reveal"
+    assert table.points == (1, 1, 1, 1)
+    assert [len(pile) for pile in table.piles] == [0, 1, 1, 2]
+    assert [len(hand) for hand in table.hands] == [5, 5, 5, 5]
+
+
+def test_a_table_whose_card_is_about_to_act_goes_on_to_the_next_question() -> None:
+    position = new_game("oriflamme", "en-2019", 3).position(">A:Lord* B:Spy C:Heir")
+    assert position.scores == (2, 1, 1)
+    assert position.table.cursor == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "game: missing"),
+        ("game oriflamme\n", "players: missing"),
+        ("game whist\nplayers 3\n", "'whist' is not a game"),
+        ("game oriflamme\nplayers three\n", "'three' is no number"),
+        ("game oriflamme\nplayers 3\nplayers 4\n", "'players' is given twice"),
+        ("game oriflamme\nplayers 3\n", "aside A: what A set aside is needed"),
+        ("game oriflamme\nplayers 3\nmeeple A 3\n", "is not like 'aside A Archer,Spy,Heir'"),
+        ("game oriflamme\nruleset en-2019 magic=yes\nplayers 3\n", "oriflamme has no such switch"),
+        ("game oriflamme\nruleset en-2019 decree_onto_stack\nplayers 3\n", "is not like 'decree_onto_stack=no'"),
+        ("game oriflamme\nplayers 3\nfirst D\n", "first: 'D' is not at this table"),
+        ("game oriflamme\nplayers 3\nseen by Z\n", "seen by: 'Z' is not at this table"),
+        ("game oriflamme\nplayers 3\nposition - | round 1\nfirst A\n", "cannot stand beside it"),
+        ("game oriflamme\nplayers 3\nposition - | round 1\nA reveal\n", "line 4: action: 'reveal'"),
+        ("game oriflamme\nplayers 3\nposition - | round 1\nB place Spy front\n", "line 4: 'B' is not the seat to act"),
+        ("game oriflamme\nplayers 3\nposition -\nA place Archer front\nnonsense\n", "line 5: 'nonsense' is no action"),
+        ("game oriflamme\nplayers 3\nposition -\nA place Archer front\nresult 9 9 9\n", "end at 1 1 1"),
+        ("game oriflamme\nplayers 3\nposition -\nresult one two\n", "line 4"),
+        ("game oriflamme\nplayers 3\nposition -\nresult 1 1 1\nA place Archer front\n", "nothing follows the result"),
+        (
+            "game oriflamme\nplayers 3\nseen by A\naside A Spy,Heir,Lord\naside B Spy,Heir,Lord\n",
+            "aside B: what B set aside is not known",
+        ),
+    ],
+)
+def test_broken_records_are_refused_with_the_place(text: str, says: str) -> None:
+    with pytest.raises(InvalidRecordError) as refused:
+        read_record(text)
+    assert says in str(refused.value)
+
+
+def test_a_record_seen_by_a_seat_must_name_what_it_was_shown() -> None:
+    game = new_game("oriflamme", "en-2019", 3)
+    view = game.position(">B:Spy A:Heir C:Lord").view("A")
+    with pytest.raises(ValueError, match="shows 1 cards that the observer did not know, but 0 are named"):
+        view.play("reveal")
+    assert view.play("reveal = Spy").table.slots[0][0].card == "spy"
+    with pytest.raises(ValueError, match="'Archer' cannot be shown: B has no more of them"):
+        game.position(">B:Spy A:Heir C:Lord B:Archer* | round 2").view("A").play("reveal = Archer")
+    with pytest.raises(NotationError, match="'Joker' is no card of this edition"):
+        view.play("reveal = Joker")
+
+
+def test_no_damaged_input_crashes_a_reader() -> None:
+    """`make gates` tries a million."""
+    accepted, refused = mutations.run(20_000, seed=1)
+    assert accepted + refused == 20_000
+    assert min(accepted, refused) > 1000

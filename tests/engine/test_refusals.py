@@ -1,0 +1,282 @@
+"""The catalogue of rule breaks: each is refused with the field, the value and what was possible."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine_cy import (
+    EngineError,
+    IllegalActionError,
+    InvalidPositionError,
+    InvalidRulesetError,
+    InvalidViewError,
+    NotationError,
+    new_game,
+)
+
+EN = ("oriflamme", "en-2019", 3)
+PROTOTYPE = ("oriflamme_prototype", "prototype", 3)
+SIX_BY_TWO = ("oriflamme_prototype", {"two_player_rounds": 6, "cards_per_turn": 2}, 2)
+
+# A whole position to damage.
+WHOLE = (
+    "A1:Spy* >B1:Heir C1:Lord(1) | round 1 | first A | ask B reveal | points 1 2 3"
+    " | hands Archer,Soldier,Heir,Lord,Decree,Ambush Archer,Soldier,Spy,Lord,Decree,Ambush"
+    " Archer,Soldier,Spy,Heir,Decree,Ambush | piles - - -"
+)
+# One round later, with a card in A's pile that lies in the queue too.
+PILED = (
+    "A1:Spy* >B1:Heir C1:Lord(1) | round 2 | ask B reveal | piles Spy Archer Archer"
+    " | hands Archer,Soldier,Heir,Lord,Decree Soldier,Spy,Lord,Decree,Ambush Soldier,Spy,Heir,Decree,Ambush"
+)
+VIEW = (
+    "A1:Spy* >B1:? C1:?(1) | round 1 | first A | ask B reveal | points 1 2 3"
+    " | hands Archer,Soldier,Heir,Lord,Decree,Ambush ? ? | piles - - - | seen by A"
+)
+
+
+def damaged(old: str, new: str, whole: str = WHOLE) -> str:
+    assert old in whole
+    return whole.replace(old, new, 1)
+
+
+POSITIONS = {
+    "a card twice in the queue": (EN, "A:Spy >A:Spy B:Heir | round 2", "cards[A].spy: 2 copies; a family has 1"),
+    "a card in queue and hand": (EN, damaged("Archer,Soldier,Heir", "Spy,Soldier,Heir"), "cards[A].spy: 2 copies"),
+    "a card in queue and pile": (EN, PILED, "cards[A].spy: 2 copies"),
+    "a card three times in the prototype for two": (
+        ("oriflamme_prototype", "prototype", 2),
+        "A:Spy A:Spy >A:Spy | round 3",
+        "cards[A].spy: 3 copies; a family has 2",
+    ),
+    "a card of another edition": (EN, "A:Queen >B:Heir", "'Queen' is no card of this edition (Archer, Soldier,"),
+    "a one-shot of the published game in the prototype": (PROTOTYPE, ">A:Decree B:Heir", "'Decree' is no card"),
+    "a family that is not at the table": (EN, "A:Spy >D:Heir", "slots[1].family: 'D' is not at this table (A, B, C)"),
+    "a stack of two families": (EN, ">A:Spy/B:Heir C:Lord", "slots[0][1].family: 'B' lies in a stack of A"),
+    "an unknown card in a position": (EN, ">A:Spy B:?", "slots[1][0].card: '?' in a position every card is known"),
+    "absurd tokens": (EN, damaged("Lord(1)", "Lord(99)"), "slots[2][0].tokens: 99 is not in 0..20"),
+    "negative tokens": (EN, damaged("Lord(1)", "Lord(-1)"), "slots[2]: 'C1:Lord(-1)' is no card in the queue"),
+    "tokens in the prototype": (PROTOTYPE, ">A:Spy(1) B:Heir", "slots[0][0].tokens: 1 is not in 0..0"),
+    "tokens on a face-up card": (EN, damaged("A1:Spy*", "A1:Spy*(1)"), "slots[0][0].tokens: 1 lie on a face-up card"),
+    "tokens that were paid before the card acts": (
+        EN,
+        "A:Lord >B:Soldier*(2) C:Heir | ask B target",
+        "tokens: on a card that was paid before it acts",
+    ),
+    "a one-shot card that stays face up": (EN, damaged("Spy*", "Conspiracy*"), "cards: this card cannot stay face up"),
+    "an ambush that stays face up": (PROTOTYPE, "A:Ambush* >B:Heir C:Lord", "cards: this card cannot stay face up"),
+    "a cursor on two slots": (EN, damaged("C1:Lord", ">C1:Lord"), "slots[2]: '>' stands before two slots"),
+    "a cursor during placement": (EN, damaged("B reveal", "B place"), "cursor: 1 there is none in phase place"),
+    "a resolution without a cursor": (EN, damaged(">", ""), "cursor: None is not one of the 3 slots"),
+    "a cursor on an empty queue": (EN, "- | ask A reveal", "cursor: None is not one of the 0 slots"),
+    "the wrong owner asked": (EN, damaged("B reveal", "C reveal"), "to_act: 'C' the card at the cursor is B's"),
+    "a reveal of a face-up card": (EN, damaged("B1:Heir", "B1:Heir*"), "phase: 'reveal' does not fit the card"),
+    "a target for a face-down card": (EN, damaged("B reveal", "B target"), "phase: 'target' does not fit the card"),
+    "an ability that asks something else": (
+        EN,
+        damaged("B reveal", "B target").replace("B1:Heir", "B1:Lord*").replace("Spy,Lord", "Spy,Heir"),
+        "ask: not what this ability asks",
+    ),
+    "an ability that only a copy could have": (
+        EN,
+        ">A:Archer* B:Soldier* C:Heir | ask A target as Soldier",
+        "acting: not the ability of the card at the cursor",
+    ),
+    "a target where there is none": (EN, ">A:Soldier* | ask A target", "ask: there is nothing that this ability may point"),
+    "round nought": (EN, damaged("round 1", "round 0"), "round: 0 is not in 1..6"),
+    "a seventh round": (EN, damaged("round 1", "round 7"), "round: 7 is not in 1..6"),
+    "a round that is no number": (EN, damaged("round 1", "round one"), "round: 'one' is no number"),
+    "a round with too few cards": (EN, damaged("round 1", "round 2"), "piles[A]: 0 cards and 1 in the queue are not the 2"),
+    "a card too many for the round": (EN, damaged("A1:Spy*", "A1:Spy* A2:Heir"), "piles[A]: 0 cards and 2 in the queue"),
+    "the game over too soon": (EN, damaged("ask B reveal", "ask over").replace(">", ""), "the game is over after round 6"),
+    "a placement out of turn": (
+        EN,
+        "A1:Spy | round 1 | first A | ask C place | piles - - -",
+        "piles[B]: 0 cards and 0 in the queue are not the 1 that B has placed by now",
+    ),
+    "a hand too large": (EN, damaged("Archer,Soldier,Heir", "Archer,Soldier,Heir,Shapeshifter"), "hands[A]: 7 cards; A has 6"),
+    "a hand too small": (EN, damaged("Archer,Soldier,Heir", "Archer,Heir"), "hands[A]: 5 cards; A has 6 left"),
+    "an unknown hand in a position": (EN, damaged("Archer,Soldier,Heir,Lord,Decree,Ambush", "?"), "hands[A]: '?' must be known"),
+    "a hand for each of two players only": (EN, damaged(" Archer,Soldier,Spy,Heir,Decree,Ambush", ""), "hands: 2 entries"),
+    "points for each of two players only": (EN, damaged("points 1 2 3", "points 1 2"), "points: 2 entries, not one for each"),
+    "negative points": (EN, damaged("points 1 2 3", "points 1 -2 3"), "points[B]: -2 is not in 0..250"),
+    "absurd points": (EN, damaged("points 1 2 3", "points 1 2 999"), "points[C]: 999 is not in 0..250"),
+    "a first player who is not there": (EN, damaged("first A", "first E"), "first: 'E' is not at this table (A, B, C)"),
+    "a card numbered beyond what was placed": (EN, damaged("C1:", "C2:"), "slots.C.nth: 2 is not in 1..1"),
+    "a number for two cards": (EN, "A1:Spy >A1:Heir B:Lord | round 2", "slots.A.nth: 1 numbers two cards"),
+    "a number nought": (EN, damaged("C1:", "C0:"), "slots[2].nth: '0' in 'C0:Lord(1)' is not from 1 on"),
+    "a field twice": (EN, WHOLE + " | round 1", "field: 'round' is given twice"),
+    "a field that does not exist": (EN, WHOLE + " | weather fine", "field: 'weather' is none of round, first, ask"),
+    "a question that does not exist": (EN, damaged("B reveal", "B ponder"), "ask: 'B ponder' is neither 'over' nor like 'A reveal'"),
+    "a card that is no card": (EN, damaged("C1:Lord(1)", "C1-Lord"), "slots[2]: 'C1-Lord' is no card in the queue"),
+    "an unfinished double turn": (SIX_BY_TWO, "A1:Spy A2:Heir A3:Lord | ask A place | first A | round 1", "placed by now"),
+    "a view taken for a position": (EN, VIEW, "seen: this is a view, not a position"),
+}
+
+VIEWS = {
+    "a view without an observer": (EN, WHOLE, "seen: a view names its observer"),
+    "an observer who is not there": (EN, damaged("seen by A", "seen by D", VIEW), "seen by: 'D' is not at this table"),
+    "an own card that is unknown": (EN, damaged("A1:Spy*", "A1:?", VIEW), "slots[0][0].card: '?' its observer knows this card"),
+    "a face-up card that is unknown": (EN, damaged("B1:?", "B1:?*", VIEW), "slots[1][0].card: '?' its observer knows"),
+    "a face-down card of another that is known": (
+        EN,
+        damaged("B1:?", "B1:Heir", VIEW),
+        "view.slots[1][0].card: 'heir' lies face down and is B's: its observer cannot know it",
+    ),
+    "a hand of another that is known": (EN, damaged("? ?", "Archer,Soldier,Spy,Lord,Decree,Ambush ?", VIEW), "hands[B]"),
+    "an own hand that is unknown": (EN, damaged("Archer,Soldier,Heir,Lord,Decree,Ambush", "?", VIEW), "hands[A]: '?' must"),
+    "an own face-down card that is in hand too": (EN, damaged("A1:Spy*", "A1:Heir", VIEW), "cards[A].heir: 2 copies"),
+    "a card of another that is face up twice": (
+        EN,
+        "A:Spy B:Heir* >B:Heir* C:? | round 2 | seen by A",
+        "cards[B].heir: 2 copies; a family has 1",
+    ),
+}
+
+ACTIONS = {
+    "a reveal during placement": (EN, "-", "reveal", "not possible here"),
+    "a card that is not in hand": (EN, "-", "place Conspiracy front", "not possible here"),
+    "a place between two slots": (EN, "A:Spy B:Heir C:Lord | round 2", "place Spy on 1", "not possible here"),
+    "a back of an empty queue": (EN, "-", "place Archer back", "(legal: place Archer front"),
+    "a slot of another family": (EN, "A:Spy B:Heir C:Lord | round 2", "place Archer on 2", "not possible here"),
+    "a target beyond the neighbours": (EN, ">A:Soldier* B:Spy C:Heir", "target 2", "(legal: target 1)"),
+    "a soldier that targets itself": (EN, "C:Spy >A:Soldier* B:Spy", "target 1", "(legal: target 0, target 2)"),
+    "an archer that shoots into the middle": (EN, "C:Spy >A:Archer* B:Spy", "target 1", "(legal: target 0, target 2)"),
+    "a spy that robs its owner": (EN, "C:Spy >A:Spy* B:Heir", "rob A", "(legal: rob C, rob B)"),
+    "a spy that robs who is not adjacent": (EN, "C:Spy B:Heir >A:Spy*", "rob C", "(legal: rob B)"),
+    "a copy of a face-down card": (EN, "C:Spy >A:Shapeshifter* B:Heir*", "copy 0", "(legal: copy 2)"),
+    "a decree that moves itself": (EN, "C:Spy >A:Decree* B:Heir*", "move 1 to 0", "not possible here"),
+    "a decree that changes nothing": (EN, "C:Spy >A:Decree* B:Heir*", "move 0 to 1", "not possible here"),
+    "a decree onto another family": (EN, "C:Spy >A:Decree* B:Heir*", "move 0 on 2", "not possible here"),
+    "a keep of a face-up card": (EN, ">A:Soldier* B:Spy C:Heir", "keep", "(legal: target 1)"),
+    "an own card where an opponent's could be hit": (PROTOTYPE, "A:Heir >A:Soldier* B:Lord | round 2", "target 0", "(legal: t"),
+    "a prototype ambush revealed": (PROTOTYPE, ">A:Ambush B:Lord", "reveal", "(legal: keep)"),
+    "a pair with the assassin in it": (PROTOTYPE, ">A:Assassin* B:Lord C:Lord", "pair 0 1", "(legal: pair 1 2)"),
+    "a pair of one slot": (PROTOTYPE, ">A:Assassin* B:Lord C:Lord", "pair 1 1", "(legal: pair 1 2)"),
+    "anything when the game is over": (EN, "A:Spy* | round 6 | ask over", "keep", "the game is over"),
+}
+
+TEXTS = {
+    "no action": ("", "action: '' is none of place CARD front"),
+    "an unknown verb": ("dance", "action: 'dance' is none of"),
+    "a slot that is no number": ("target x", "action: 'x' in 'target x' is not a slot or gap (0 to 30)"),
+    "a slot out of all bounds": ("target 99", "action: '99' in 'target 99' is not a slot or gap"),
+    "a seat that does not exist": ("rob Z", "action: 'rob Z' is none of"),
+    "a card that does not exist": ("place Joker front", "card: 'Joker' is no card of this edition (Archer,"),
+    "a place without a card": ("place front", "action: 'place front' is none of"),
+}
+
+RULESETS = {
+    "an unknown game": (("chess", None, 3), "game: 'chess' is not a game (oriflamme,"),
+    "an unknown edition": (("oriflamme", "es-2019", 3), "ruleset.edition: 'es-2019' is not an edition of oriflamme"),
+    "an edition of the other game": (("oriflamme", "prototype", 3), "ruleset.edition: 'prototype' is not an edition"),
+    "an unknown switch": (("oriflamme", {"dragons": True}, 3), "ruleset.dragons: oriflamme has no such switch"),
+    "a switch of the other game": (("oriflamme", {"ambush_gain": 3}, 3), "it is a switch of oriflamme_prototype"),
+    "a number for a yes": (("oriflamme", {"decree_onto_stack": 1}, 3), "ruleset.decree_onto_stack: 1 is not one of"),
+    "a yes for a number": (("oriflamme", {"ambush_own_gain": True}, 3), "ruleset.ambush_own_gain: True is not one of 0,"),
+    "a number out of range": (("oriflamme", {"ambush_own_gain": 10}, 3), "ruleset.ambush_own_gain: 10 is not one of"),
+    "a word that is none": (("oriflamme", {"uncovered_resolves": "none"}, 3), "'none' is not one of 'any', 'one-shot'"),
+    "a ruleset of another type": (("oriflamme", 2019, 3), "ruleset: 2019 is neither an edition's name nor switches"),
+    "two players": (("oriflamme", "en-2019", 2), "players: 2 is not possible in en-2019 (3, 4, 5)"),
+    "five players of the prototype": (("oriflamme_prototype", "prototype", 5), "players: 5 is not possible in prototype"),
+    "players that are no number": (("oriflamme", "en-2019", "3"), "players: '3' is not possible in en-2019 (3, 4, 5)"),
+    "two cards a turn in seven rounds": (("oriflamme_prototype", {"cards_per_turn": 2}, 2), "cards_per_turn: 2 needs"),
+    "two cards a turn for three": (
+        ("oriflamme_prototype", {"cards_per_turn": 2, "two_player_rounds": 6}, 3),
+        "ruleset.cards_per_turn: 2 needs two_player_rounds 6 and 2 players, not two_player_rounds 6 and 3 players",
+    ),
+    "eight rounds for two": (("oriflamme_prototype", {"two_player_rounds": 8}, 2), "8 is not one of 6, 7"),
+}
+
+
+def test_the_catalogue_names_at_least_forty_rule_breaks() -> None:
+    assert len(POSITIONS) + len(VIEWS) + len(ACTIONS) >= 40
+
+
+@pytest.mark.parametrize("name", POSITIONS)
+def test_impossible_positions_are_refused(name: str) -> None:
+    spec, text, says = POSITIONS[name]
+    with pytest.raises((InvalidPositionError, NotationError)) as refused:
+        new_game(*spec).position(text)
+    assert says in str(refused.value)
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_impossible_views_are_refused(name: str) -> None:
+    spec, text, says = VIEWS[name]
+    with pytest.raises((InvalidViewError, NotationError)) as refused:
+        new_game(*spec).view(text)
+    assert says in str(refused.value)
+
+
+@pytest.mark.parametrize("name", ACTIONS)
+def test_illegal_actions_are_refused_with_what_was_legal(name: str) -> None:
+    spec, text, action, says = ACTIONS[name]
+    position = new_game(*spec).position(text)
+    with pytest.raises(IllegalActionError) as refused:
+        position.play(action)
+    assert says in str(refused.value)
+    assert f"'{action}'" in str(refused.value)
+    assert str(position) in str(refused.value)
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_text_that_is_no_action_is_refused(name: str) -> None:
+    text, says = TEXTS[name]
+    with pytest.raises(NotationError) as refused:
+        new_game(*EN).deal().play(text)
+    assert says in str(refused.value)
+
+
+@pytest.mark.parametrize("name", RULESETS)
+def test_contradictory_rulesets_are_refused(name: str) -> None:
+    spec, says = RULESETS[name]
+    with pytest.raises(InvalidRulesetError) as refused:
+        new_game(*spec)
+    assert says in str(refused.value)
+
+
+def test_the_undamaged_examples_are_accepted() -> None:
+    game = new_game(*EN)
+    assert str(game.position(WHOLE)) == WHOLE
+    assert str(game.view(VIEW)) == VIEW
+    assert game.position(WHOLE).view("A") == game.view(VIEW)
+
+
+def test_wrong_deals_are_refused() -> None:
+    game = new_game(*EN)
+    with pytest.raises(InvalidPositionError, match="aside: 2 lists, not one for each of 3 players"):
+        game.start([["Spy", "Heir", "Lord"]] * 2)
+    with pytest.raises(InvalidPositionError, match=r"aside\[B\]: spy, heir are 2 cards, not 3"):
+        game.start([["Spy", "Heir", "Lord"], ["Spy", "Heir"], ["Spy", "Heir", "Lord"]])
+    with pytest.raises(InvalidPositionError, match=r"aside\[A\]: spy, spy, lord: a family has each card 1x"):
+        game.start([["Spy", "Spy", "Lord"]] * 3)
+    with pytest.raises(EngineError, match="first: 'F' is not at this table"):
+        game.deal(first="F")
+
+
+def test_wrong_bytes_and_foreign_actions_are_refused() -> None:
+    game = new_game(*EN)
+    with pytest.raises(InvalidPositionError, match="bytes: 3 bytes are no state of oriflamme, which has 208"):
+        game.position_from_bytes(b"abc")
+    with pytest.raises(InvalidPositionError, match="round: not a round"):
+        game.position_from_bytes(bytes(208))
+    with pytest.raises(IllegalActionError, match="is an action of oriflamme_prototype, not of oriflamme"):
+        game.deal().play(new_game(*PROTOTYPE).action("keep"))
+    with pytest.raises(IllegalActionError, match="42 is neither an Action nor text"):
+        game.deal().play(42)  # type: ignore[arg-type]
+    with pytest.raises(EngineError, match="player: 'D' is not at this table"):
+        game.deal().view("D")
+    with pytest.raises(EngineError, match="the game is not over"):
+        _ = game.deal().payoffs
+    with pytest.raises(TypeError, match="positions come from"):
+        type(game.deal())(game)
+
+
+def test_half_a_decision_is_no_action() -> None:
+    position = new_game(*EN).position("C:Spy >A:Decree* B:Heir*")
+    lift, drop = position.game.action("move 0 to 2").code
+    for half in ((lift,), (drop,), (lift, lift), (drop, lift), ()):
+        with pytest.raises(NotationError, match="are not an action"):
+            position.game.action_from_steps(half)
+    assert position.play(position.game.action_from_steps((lift, drop))) == position.play("move 0 to 2")

@@ -1,0 +1,171 @@
+"""What a player sees, and what may be true behind it."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from scipy.stats import chisquare
+from tables import SPEC_IDS, SPECS, games, random_game, tables
+
+from engine_cy import Game, Position, Rng, View, new_game
+
+QUICK = settings(max_examples=60, deadline=None)
+WORLDS_MAX = 3000
+
+
+def players(table: Position) -> range:
+    return range(table.game.n_players)
+
+
+@given(tables(), st.integers(0, 2**32))
+@QUICK
+def test_a_sampled_world_looks_the_same_to_its_observer(table: Position, seed: int) -> None:
+    for player in players(table):
+        view = table.view(player)
+        world = view.sample_world(seed)
+        assert world.fault is None
+        assert world.view(player) == view
+        assert world.view(player).key == view.key
+        if table.to_act == player:
+            assert world.legal_actions() == table.legal_actions() == view.legal_actions()
+        else:
+            assert view.legal_actions() == []
+
+
+def permuted(table: Position, player: int, draw: random.Random) -> Position:
+    """The table with the hidden cards of `player`'s opponents shuffled, by way of text."""
+    fields = str(table).split(" | ")
+    hands = fields[5].split()[1:]
+    words = fields[0].split()
+    kinds = [card.name for card in table.game.cards]  # type: ignore[attr-defined]
+    frame = table.game.frame  # type: ignore[attr-defined]
+    for opponent, letter in enumerate(table.game.seats):
+        if opponent == player:
+            continue
+        known = [card.card for slot in table.table.slots for card in slot if card.family == opponent and card.face_up]
+        pool = Counter(frame.ids * frame.copies) - Counter(known) - Counter(table.table.piles[opponent])
+        cards = [kinds[frame.ids.index(card)] for card in pool.elements()]
+        draw.shuffle(cards)
+        for w, word in enumerate(words):
+            mark, parts = word.startswith(">"), word.removeprefix(">").split("/")
+            for p, part in enumerate(parts):
+                if part.startswith(letter) and "*" not in part:
+                    head, _, tail = part.partition(":")
+                    tokens = tail[tail.index("(") :] if "(" in tail else ""
+                    parts[p] = f"{head}:{cards.pop()}{tokens}"
+            words[w] = ">" * mark + "/".join(parts)
+        size = len(table.table.hands[opponent])
+        hands[opponent] = ",".join(cards[:size]) or "-"
+    return table.game.position(" | ".join([" ".join(words), *fields[1:5], "hands " + " ".join(hands), fields[6]]))
+
+
+@given(tables(), st.randoms(use_true_random=False))
+@QUICK
+def test_shuffling_what_is_hidden_changes_nothing_for_the_observer(table: Position, draw: random.Random) -> None:
+    for player in players(table):
+        other = permuted(table, player, draw)
+        assert other.view(player) == table.view(player)
+        assert other.scores == table.scores
+        if table.to_act == player:
+            assert other.legal_actions() == table.legal_actions()
+
+
+@given(tables())
+@QUICK
+def test_a_view_shows_no_hidden_card(table: Position) -> None:
+    for player in players(table):
+        view = table.view(player).table
+        for slot in view.slots:
+            for card in slot:
+                assert (card.card is None) == (card.family != player and not card.face_up)
+        assert [hand is None for hand in view.hands] == [p != player for p in players(table)]
+        assert view.hands[player] == table.table.hands[player]
+
+
+@given(tables())
+@QUICK
+def test_views_of_different_tables_have_different_keys(table: Position) -> None:
+    keys = {table.view(player).key for player in players(table)}
+    assert len(keys) == table.game.n_players
+    for action in table.legal_actions():
+        after = table.play(action)
+        assert after.view(table.to_act or 0).key not in keys
+
+
+def small_views(game: Game, seed: int) -> list[View]:
+    views = [position.view(p) for position, _ in random_game(game, seed) for p in range(game.n_players)]
+    return [view for view in views if 1 < view.count_worlds() <= WORLDS_MAX]
+
+
+@given(games(), st.integers(0, 2**32))
+@settings(max_examples=15, deadline=None)
+def test_enumerated_worlds_are_all_different_and_all_fit(game: Game, seed: int) -> None:
+    views = small_views(game, seed)
+    assume(views)
+    view = views[seed % len(views)]
+    worlds = list(view.worlds())
+    assert len(worlds) == len(set(worlds)) == view.count_worlds()
+    for world in worlds:
+        assert world.fault is None
+        assert world.view(view.observer) == view
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=SPEC_IDS)
+def test_worlds_are_sampled_uniformly(spec: tuple[str, str, int]) -> None:
+    game = new_game(*spec)
+    views = [view for seed in range(40) for view in small_views(game, seed)[-3:] if view.count_worlds() <= 400]
+    assert len(views) >= 3
+    for view in views[:3]:
+        n = view.count_worlds()
+        rng = Rng(1789)
+        counts = Counter(view.sample_world(rng) for _ in range(40 * n))
+        assert set(counts) == set(view.worlds())
+        assert chisquare(list(counts.values())).pvalue > 1e-4
+
+
+def test_at_the_start_an_opponent_has_as_many_secrets_as_there_are_hands() -> None:
+    view = new_game("oriflamme", "en-2019", 3).deal(seed=1).view(0)
+    assert view.count_worlds() == 120**2
+
+
+def test_an_opponent_hides_at_most_604800_secrets_in_six_rounds() -> None:
+    """Six face-down cards, one in hand, three set aside: 10! / 3! / 1!."""
+    game = new_game("oriflamme", "en-2019", 3)
+    view = game.view("C:? B:?/B:? A:Heir* C:?/C:? C:?/C:? C:? >A:Spy(2) | round 6 | seen by A")
+    hidden_b = 10 * 9 * 8 * 7 * 6 * 5 * 4 * 3 * 2 // (3 * 2)
+    assert game.view("C:?/C:?/C:?/C:?/C:?/C:? >A:Spy | round 6 | seen by A").count_worlds() % 604800 == 0
+    assert view.count_worlds() > hidden_b
+
+
+def test_the_true_world_is_as_likely_as_any() -> None:
+    """Nothing of the truth leaks into the draw: of three opponents' hidden cards, the true ones come up by chance."""
+    game = new_game("oriflamme", "en-2019", 3)
+    hits = tries = 0
+    rng = Rng(1789)
+    for seed in range(400):
+        table = game.deal(seed)
+        for action in ("place {} front", "place {} back", "place {} back"):
+            table = table.play(action.format(table.legal_actions()[seed % 7].fields["card"]))
+        for _ in range(20):
+            world = table.view(0).sample_world(rng)
+            tries += 1
+            hits += world.table.slots[1][0].card == table.table.slots[1][0].card
+    assert abs(hits / tries - 0.1) < 0.015
+
+
+@given(games(), st.integers(0, 2**32))
+@settings(max_examples=30, deadline=None)
+def test_a_view_kept_up_to_date_by_what_is_seen_is_the_view_of_the_table(game: Game, seed: int) -> None:
+    views = None
+    for position, action in random_game(game, seed):
+        views = views or [position.view(p) for p in range(game.n_players)]
+        assert views == [position.view(p) for p in range(game.n_players)]
+        if action is not None:
+            seen = [position.seen(action, p) for p in range(game.n_players)]
+            for view, text in zip(views, seen, strict=True):
+                assert text.partition(" =")[0] in {str(possible) for possible in view.seen_actions()}
+            views = [view.play(text) for view, text in zip(views, seen, strict=True)]
