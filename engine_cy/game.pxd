@@ -42,7 +42,6 @@ cdef class Table:
 
 
 cdef class Position(Table):
-    cdef check_whole(self, Position after, Action taken)
     cpdef Position clone(self)
 
 

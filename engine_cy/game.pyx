@@ -9,7 +9,7 @@ from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from libc.stdint cimport int32_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy, memset
 
-from engine_cy.game_api cimport MAX_ACTIONS, MAX_DECISION, MAX_PLAYERS, NOBODY, STATE_WORDS, action_t
+from engine_cy.game_api cimport BEGUN, MAX_ACTIONS, MAX_DECISION, MAX_PLAYERS, MORE, NOBODY, STATE_WORDS, action_t
 from engine_cy.hashing cimport hash_bytes
 from engine_cy.rng cimport Rng
 
@@ -78,9 +78,9 @@ cdef class Game:
         """The parts of an action as a dict with a `type`."""
         raise NotImplementedError
 
-    def why_not(self, Table table, Action action):
-        """Why `action` is not possible at `table`, in the game's own words, or an empty string."""
-        return ""
+    def why_not(self, Table table, Action action, list legal):
+        """Why `action` is not possible at `table`, where only `legal` ones are, in the game's own words."""
+        return "not possible here"
 
     def seen_steps(self, bytes state, tuple steps, int observer):
         """An action as `observer` sees it: its steps, and the names of the cards that it shows him."""
@@ -147,7 +147,7 @@ cdef class Game:
         """A position from what `bytes(position)` gave; bytes that are no table of this game are refused."""
         cdef Position position = new_position(self)
         self.fill_from_bytes(position, state, -1, InvalidPositionError)
-        if self.api.midway(self.rules, position.state):
+        if self.api.part(self.rules, position.state) & BEGUN:
             raise InvalidPositionError("bytes: a table in the middle of a decision")
         return position
 
@@ -315,24 +315,19 @@ cdef class Table:
         return found
 
     cdef extend(self, list found, const unsigned char* state, action_t* steps, int n):
+        """Add the decisions that begin with the `n` steps which led to `state`."""
         cdef action_t actions[MAX_ACTIONS]
         cdef uint64_t room[STATE_WORDS]
         cdef unsigned char* next_state = <unsigned char*>room
         cdef const GameApi* api = self.game.api
         cdef void* rules = self.game.rules
-        cdef bint splits
-        cdef int i
+        cdef bint more = api.part(rules, state) & MORE
         cdef int n_actions = api.legal(rules, state, actions)
+        cdef int i
 
-        if n_actions == 0:
-            return
-        # A decision is either split for all its first steps or for none.
-        memcpy(next_state, state, api.state_size)
-        api.apply(rules, next_state, actions[0])
-        splits = api.midway(rules, next_state)
         for i in range(n_actions):
             steps[n] = actions[i]
-            if splits:
+            if more:
                 memcpy(next_state, state, api.state_size)
                 api.apply(rules, next_state, actions[i])
                 self.extend(found, next_state, steps, n + 1)
@@ -353,9 +348,9 @@ cdef class Table:
         if self.is_over:
             why = "the game is over"
         else:
-            legal = [str(a) for a in self.list_actions()]
+            legal = self.list_actions()
             shown = listed(legal[:12]) + (f" and {len(legal) - 12} more" if len(legal) > 12 else "")
-            why = (self.game.why_not(self, action) or "not possible here") + f" (legal: {shown})"
+            why = f"{self.game.why_not(self, action, legal)} (legal: {shown})"
         raise IllegalActionError(f"action: '{action}': {why}, in '{self}'")
 
     cdef bint same_bytes(self, Table other):
@@ -398,22 +393,11 @@ cdef class Position(Table):
             i = 0
             while i < n and actions[i] != taken.steps[step]:
                 i += 1
-            if i == n:
+            # The steps have to be all of one decision.
+            if i == n or (api.part(self.game.rules, after.state) & MORE != 0) != (step < taken.n_steps - 1):
                 self.refuse(taken)
             api.apply(self.game.rules, after.state, taken.steps[step])
-        if taken.n_steps > 1 or api.midway(self.game.rules, after.state):
-            self.check_whole(after, taken)
         return after
-
-    cdef check_whole(self, Position after, Action taken):
-        """Refuse half a decision, and steps of two decisions passed as one."""
-        cdef Position at = self.clone()
-        cdef int step
-
-        for step in range(taken.n_steps):
-            self.game.api.apply(self.game.rules, at.state, taken.steps[step])
-            if self.game.api.midway(self.game.rules, at.state) != (step < taken.n_steps - 1):
-                self.refuse(taken)
 
     cpdef Position clone(self):
         """Another object with the same bytes. Positions never change, so only measurements need it."""

@@ -9,7 +9,7 @@ A **view** is a state too, with everything the observer does not see blotted out
 that decides what is hidden). `legal` and `apply` work on views for whatever the observer may do himself.
 
 **Players** are seats 0, 1, ...; **chance** acts like a player whose legal actions are equally likely; a
-**decision** may take several actions in a row by one player (`midway`): a search treats each as a move.
+**decision** may take several actions in a row by one player (`part`): a search treats each as a move.
 """
 from libc.stdint cimport int32_t, uint32_t, uint64_t
 
@@ -26,6 +26,9 @@ cdef enum:
     CHANCE = -1           # what `to_act` says when no player is asked
     NOBODY = -2           # ... and when the game is over
 
+    BEGUN = 1             # earlier actions belong to the same decision as the next one
+    MORE = 2              # and later ones
+
 
 cdef struct GameApi:
     size_t state_size     # bytes of a state, a multiple of 16
@@ -38,8 +41,8 @@ cdef struct GameApi:
     # Write the legal actions, without repetition, into actions[0..MAX_ACTIONS-1]; return how many.
     int (*legal)(const void* rules, const void* state, action_t* actions) noexcept nogil
     void (*apply)(const void* rules, void* state, action_t action) noexcept nogil
-    # Whether the player to act has begun a decision that takes further actions.
-    bint (*midway)(const void* rules, const void* state) noexcept nogil
+    # What part of a decision the next action is: 0 all of it, else BEGUN, MORE or both.
+    int (*part)(const void* rules, const void* state) noexcept nogil
     # Play to the end, each whole decision uniformly at random; return the decisions that had two options or more.
     int (*play_out)(const void* rules, void* state, rng_t* rng) noexcept nogil
 

@@ -4,7 +4,7 @@ from libc.stdint cimport uint64_t
 from libc.string cimport memcmp, memcpy
 
 from engine_cy.game cimport Game, Position
-from engine_cy.game_api cimport MAX_ACTIONS, MAX_PLAYERS, NOBODY, STATE_WORDS, GameApi, action_t
+from engine_cy.game_api cimport MAX_ACTIONS, MAX_PLAYERS, MORE, NOBODY, STATE_WORDS, GameApi, action_t
 from engine_cy.rng cimport below, below64, rng_t, seed_rng
 
 
@@ -16,15 +16,14 @@ cdef uint64_t count_leaves(const GameApi* api, const void* rules, const void* st
     cdef int n = api.legal(rules, state, actions)
     cdef int i
 
+    if not api.part(rules, state) & MORE:
+        depth -= 1
+        if depth == 0:
+            return n
     for i in range(n):
         memcpy(child, state, api.state_size)
         api.apply(rules, child, actions[i])
-        if api.midway(rules, child):
-            leaves += count_leaves(api, rules, child, depth)
-        elif depth == 1:
-            leaves += 1
-        else:
-            leaves += count_leaves(api, rules, child, depth - 1)
+        leaves += count_leaves(api, rules, child, depth)
     return leaves
 
 

@@ -7,11 +7,14 @@ from collections.abc import Mapping
 from engine_cy.errors import InvalidRulesetError, listed
 from engine_cy.game import Game
 from engine_cy.oriflamme.api import Oriflamme
+from engine_cy.toys.poker import Poker
 
 # Each game id and what makes its games.
 _MAKERS = {
     "oriflamme": Oriflamme,
     "oriflamme_prototype": Oriflamme,
+    "kuhn_poker": Poker,
+    "leduc_poker": Poker,
 }
 
 # Games are values; the few that are in use are kept, so that their actions are listed without making them anew.

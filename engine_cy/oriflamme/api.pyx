@@ -3,8 +3,8 @@
 from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
-from engine_cy.game cimport Game, Table
-from engine_cy.game_api cimport NOBODY, GameApi, action_t
+from engine_cy.game cimport Action, Game, Table
+from engine_cy.game_api cimport BEGUN, MORE, NOBODY, GameApi, action_t
 from engine_cy.oriflamme cimport worlds
 from engine_cy.oriflamme.rules cimport Rules, pack
 from engine_cy.oriflamme.state cimport (
@@ -53,8 +53,12 @@ cdef int to_act(const Rules* rules, const State* state) noexcept nogil:
     return state.to_act
 
 
-cdef bint midway(const Rules* rules, const State* state) noexcept nogil:
-    return state.ask == ASK_DROP or state.ask == ASK_PAIR_SECOND
+cdef int part(const Rules* rules, const State* state) noexcept nogil:
+    if state.ask == ASK_LIFT or state.ask == ASK_PAIR_FIRST:
+        return MORE
+    elif state.ask == ASK_DROP or state.ask == ASK_PAIR_SECOND:
+        return BEGUN
+    return 0
 
 
 cdef void scores(const Rules* rules, const State* state, int32_t* per_seat) noexcept nogil:
@@ -98,7 +102,7 @@ API.deal = <void (*)(const void*, void*, int, rng_t*) noexcept nogil>deal
 API.to_act = <int (*)(const void*, const void*) noexcept nogil>to_act
 API.legal = <int (*)(const void*, const void*, action_t*) noexcept nogil>legal_actions
 API.apply = <void (*)(const void*, void*, action_t) noexcept nogil>apply
-API.midway = <bint (*)(const void*, const void*) noexcept nogil>midway
+API.part = <int (*)(const void*, const void*) noexcept nogil>part
 API.play_out = <int (*)(const void*, void*, rng_t*) noexcept nogil>play_out
 API.payoffs = <void (*)(const void*, const void*, double*) noexcept nogil>payoffs
 API.scores = <void (*)(const void*, const void*, int32_t*) noexcept nogil>scores
@@ -360,15 +364,18 @@ cdef class Oriflamme(Game):
         return (VERB_PAIR_FIRST << 16 | near << 8, VERB_PAIR_SECOND << 16 | far << 8)
 
     def step_fields(self, tuple steps):
-        cdef int verb = <int>steps[0] >> 16
-        cdef int first = <int>steps[0] >> 8 & 0xFF
-        cdef int second = <int>steps[len(steps) - 1] & 0xFF
+        cdef action_t step = steps[0]
+        cdef int verb = step >> 16
+        cdef int first = step >> 8 & 0xFF
+        cdef int second = step & 0xFF
 
         if len(steps) == 2:
-            second = <int>steps[1] >> 8 & 0xFF
-            if verb == VERB_LIFT:
-                return {"type": "move", "slot": first, "to": {"on": second & (ON - 1)} if second & ON else {"gap": second}}
-            return {"type": "pair", "slots": [first, second]}
+            step = steps[1]
+            second = step >> 8 & 0xFF
+            if verb == VERB_PAIR_FIRST:
+                return {"type": "pair", "slots": [first, second]}
+            to = {"on": second & (ON - 1)} if second & ON else {"gap": second}
+            return {"type": "move", "slot": first, "to": to}
         if verb == VERB_PLACE:
             at = "front" if second == 0 else "back" if second == BACK else {"on": second & (ON - 1)}
             return {"type": "place", "card": self.name(first) or "?", "at": at}
@@ -377,6 +384,9 @@ cdef class Oriflamme(Game):
         elif verb == VERB_ROB:
             return {"type": "rob", "player": first}
         return {"type": "target" if verb == VERB_TARGET else "copy", "slot": first}
+
+    def why_not(self, Table at, Action action, list legal):
+        return notation.why_not(at.table, action.fields, [possible.fields for possible in legal], self.frame)
 
     def write_steps(self, tuple steps):
         return notation.write_action(self.step_fields(steps), self.cards)

@@ -298,3 +298,45 @@ def _where(place: object) -> str:
     if isinstance(place, dict):
         return f"on {place['on']}" if "on" in place else f"to {place['gap']}"
     return str(place)
+
+
+# --- reasons ---------------------------------------------------------------------------------------------------
+
+_ASKS = {
+    "place": "to place a card",
+    "reveal": "to reveal or keep the card at the cursor",
+    "target": "whom to hit",
+    "rob": "whom to rob",
+    "copy": "which slot to copy",
+    "move": "which card to move where",
+    "pair": "for a pair of slots",
+}
+
+
+def why_not(table: Table, parts: dict[str, object], legal: list[dict[str, object]], frame: Frame) -> str:
+    """Why an action is not possible: the rule that it breaks, as far as the table tells."""
+    assert table.to_act is not None
+    seat, verb = frame.families[table.to_act], str(parts["type"])
+    asked = table.phase or ""
+    if verb != asked and (verb, asked) != ("keep", "reveal"):
+        return f"{seat} is asked {_ASKS[asked]}"
+    if verb == "reveal":
+        return "this card may only be kept"
+    acting = write_card(table.acting, frame.cards) if table.acting else ""
+    if verb == "place":
+        hand = table.hands[table.to_act]
+        if hand is not None and parts["card"] not in hand:
+            return f"{seat} holds no {write_card(str(parts['card']), frame.cards)}"
+        return f"a card goes to the front, the back (one place while the queue is empty) or on a slot of {seat}'s"
+    elif verb in ("target", "copy"):
+        return f"here {_article(acting)} reaches only slot {' or '.join(str(action['slot']) for action in legal)}"
+    elif verb == "rob":
+        seats = " or ".join(SEATS[int(str(action["player"]))] for action in legal)
+        return f"of the opponents, only {seats} owns a neighbour"
+    elif verb == "move":
+        return f"{_article(acting)} moves another top card, into a gap or on its family, so that the queue changes"
+    return f"{_article(acting)} names two different slots, not its own"
+
+
+def _article(name: str) -> str:
+    return f"{'an' if name[:1] in 'AEIOU' else 'a'} {name}"

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from typing import Any
 
 from hypothesis import strategies as st
 
 from engine_cy import Action, Game, Position, new_game
 from engine_cy.oriflamme.editions import EDITIONS, SWITCHES
 
-SPECS = [
+SPECS: list[Any] = [
     *[(edition.game, name, players) for name, edition in EDITIONS.items() for players in edition.players],
     ("oriflamme_prototype", {"two_player_rounds": 6, "cards_per_turn": 2}, 2),
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import pickle
+import random
 from collections import Counter
 
 import pytest
@@ -101,7 +102,7 @@ def test_legal_actions_are_listed_once(table: Position) -> None:
 
 @given(tables(), st.randoms())
 @QUICK
-def test_playing_leaves_the_table_as_it_was(table: Position, draw: st.random.Random) -> None:
+def test_playing_leaves_the_table_as_it_was(table: Position, draw: random.Random) -> None:
     before = bytes(table)
     for action in table.legal_actions():
         assert table.play(action) != table

@@ -60,7 +60,9 @@ def test_a_record_seen_from_a_seat_is_a_record_and_holds_no_secret(game: Game, s
         again = read_record(str(seen))
         assert again == seen
         assert list(again.tables()) == [position.view(player) for position, _ in played]
-        others = [line for line in str(seen).splitlines() if line[:2].strip() in game.seats.replace("ABCDE"[player], "")]
+        others = [
+            line for line in str(seen).splitlines() if line[:2].strip() in game.seats.replace("ABCDE"[player], "")
+        ]
         assert all(line.split()[2] == "?" for line in others if " place " in line)
 
 

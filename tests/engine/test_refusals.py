@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from engine_cy import (
@@ -16,7 +18,7 @@ from engine_cy import (
 
 EN = ("oriflamme", "en-2019", 3)
 PROTOTYPE = ("oriflamme_prototype", "prototype", 3)
-SIX_BY_TWO = ("oriflamme_prototype", {"two_player_rounds": 6, "cards_per_turn": 2}, 2)
+SIX_BY_TWO: Any = ("oriflamme_prototype", {"two_player_rounds": 6, "cards_per_turn": 2}, 2)
 
 # A whole position to damage.
 WHOLE = (
@@ -40,7 +42,7 @@ def damaged(old: str, new: str, whole: str = WHOLE) -> str:
     return whole.replace(old, new, 1)
 
 
-POSITIONS = {
+POSITIONS: dict[str, tuple[Any, str, str]] = {
     "a card twice in the queue": (EN, "A:Spy >A:Spy B:Heir | round 2", "cards[A].spy: 2 copies; a family has 1"),
     "a card in queue and hand": (EN, damaged("Archer,Soldier,Heir", "Spy,Soldier,Heir"), "cards[A].spy: 2 copies"),
     "a card in queue and pile": (EN, PILED, "cards[A].spy: 2 copies"),
@@ -82,23 +84,55 @@ POSITIONS = {
         ">A:Archer* B:Soldier* C:Heir | ask A target as Soldier",
         "acting: not the ability of the card at the cursor",
     ),
-    "a target where there is none": (EN, ">A:Soldier* | ask A target", "ask: there is nothing that this ability may point"),
+    "a target where there is none": (
+        EN,
+        ">A:Soldier* | ask A target",
+        "ask: there is nothing that this ability may point",
+    ),
     "round nought": (EN, damaged("round 1", "round 0"), "round: 0 is not in 1..6"),
     "a seventh round": (EN, damaged("round 1", "round 7"), "round: 7 is not in 1..6"),
     "a round that is no number": (EN, damaged("round 1", "round one"), "round: 'one' is no number"),
-    "a round with too few cards": (EN, damaged("round 1", "round 2"), "piles[A]: 0 cards and 1 in the queue are not the 2"),
-    "a card too many for the round": (EN, damaged("A1:Spy*", "A1:Spy* A2:Heir"), "piles[A]: 0 cards and 2 in the queue"),
-    "the game over too soon": (EN, damaged("ask B reveal", "ask over").replace(">", ""), "the game is over after round 6"),
+    "a round with too few cards": (
+        EN,
+        damaged("round 1", "round 2"),
+        "piles[A]: 0 cards and 1 in the queue are not the 2",
+    ),
+    "a card too many for the round": (
+        EN,
+        damaged("A1:Spy*", "A1:Spy* A2:Heir"),
+        "piles[A]: 0 cards and 2 in the queue",
+    ),
+    "the game over too soon": (
+        EN,
+        damaged("ask B reveal", "ask over").replace(">", ""),
+        "the game is over after round 6",
+    ),
     "a placement out of turn": (
         EN,
         "A1:Spy | round 1 | first A | ask C place | piles - - -",
         "piles[B]: 0 cards and 0 in the queue are not the 1 that B has placed by now",
     ),
-    "a hand too large": (EN, damaged("Archer,Soldier,Heir", "Archer,Soldier,Heir,Shapeshifter"), "hands[A]: 7 cards; A has 6"),
+    "a hand too large": (
+        EN,
+        damaged("Archer,Soldier,Heir", "Archer,Soldier,Heir,Shapeshifter"),
+        "hands[A]: 7 cards; A has 6",
+    ),
     "a hand too small": (EN, damaged("Archer,Soldier,Heir", "Archer,Heir"), "hands[A]: 5 cards; A has 6 left"),
-    "an unknown hand in a position": (EN, damaged("Archer,Soldier,Heir,Lord,Decree,Ambush", "?"), "hands[A]: '?' must be known"),
-    "a hand for each of two players only": (EN, damaged(" Archer,Soldier,Spy,Heir,Decree,Ambush", ""), "hands: 2 entries"),
-    "points for each of two players only": (EN, damaged("points 1 2 3", "points 1 2"), "points: 2 entries, not one for each"),
+    "an unknown hand in a position": (
+        EN,
+        damaged("Archer,Soldier,Heir,Lord,Decree,Ambush", "?"),
+        "hands[A]: '?' must be known",
+    ),
+    "a hand for each of two players only": (
+        EN,
+        damaged(" Archer,Soldier,Spy,Heir,Decree,Ambush", ""),
+        "hands: 2 entries",
+    ),
+    "points for each of two players only": (
+        EN,
+        damaged("points 1 2 3", "points 1 2"),
+        "points: 2 entries, not one for each",
+    ),
     "negative points": (EN, damaged("points 1 2 3", "points 1 -2 3"), "points[B]: -2 is not in 0..250"),
     "absurd points": (EN, damaged("points 1 2 3", "points 1 2 999"), "points[C]: 999 is not in 0..250"),
     "a first player who is not there": (EN, damaged("first A", "first E"), "first: 'E' is not at this table (A, B, C)"),
@@ -107,24 +141,44 @@ POSITIONS = {
     "a number nought": (EN, damaged("C1:", "C0:"), "slots[2].nth: '0' in 'C0:Lord(1)' is not from 1 on"),
     "a field twice": (EN, WHOLE + " | round 1", "field: 'round' is given twice"),
     "a field that does not exist": (EN, WHOLE + " | weather fine", "field: 'weather' is none of round, first, ask"),
-    "a question that does not exist": (EN, damaged("B reveal", "B ponder"), "ask: 'B ponder' is neither 'over' nor like 'A reveal'"),
+    "a question that does not exist": (
+        EN,
+        damaged("B reveal", "B ponder"),
+        "ask: 'B ponder' is neither 'over' nor like 'A reveal'",
+    ),
     "a card that is no card": (EN, damaged("C1:Lord(1)", "C1-Lord"), "slots[2]: 'C1-Lord' is no card in the queue"),
-    "an unfinished double turn": (SIX_BY_TWO, "A1:Spy A2:Heir A3:Lord | ask A place | first A | round 1", "placed by now"),
+    "an unfinished double turn": (
+        SIX_BY_TWO,
+        "A1:Spy A2:Heir A3:Lord | ask A place | first A | round 1",
+        "placed by now",
+    ),
     "a view taken for a position": (EN, VIEW, "seen: this is a view, not a position"),
 }
 
 VIEWS = {
     "a view without an observer": (EN, WHOLE, "seen: a view names its observer"),
     "an observer who is not there": (EN, damaged("seen by A", "seen by D", VIEW), "seen by: 'D' is not at this table"),
-    "an own card that is unknown": (EN, damaged("A1:Spy*", "A1:?", VIEW), "slots[0][0].card: '?' its observer knows this card"),
+    "an own card that is unknown": (
+        EN,
+        damaged("A1:Spy*", "A1:?", VIEW),
+        "slots[0][0].card: '?' its observer knows this card",
+    ),
     "a face-up card that is unknown": (EN, damaged("B1:?", "B1:?*", VIEW), "slots[1][0].card: '?' its observer knows"),
     "a face-down card of another that is known": (
         EN,
         damaged("B1:?", "B1:Heir", VIEW),
         "view.slots[1][0].card: 'heir' lies face down and is B's: its observer cannot know it",
     ),
-    "a hand of another that is known": (EN, damaged("? ?", "Archer,Soldier,Spy,Lord,Decree,Ambush ?", VIEW), "hands[B]"),
-    "an own hand that is unknown": (EN, damaged("Archer,Soldier,Heir,Lord,Decree,Ambush", "?", VIEW), "hands[A]: '?' must"),
+    "a hand of another that is known": (
+        EN,
+        damaged("? ?", "Archer,Soldier,Spy,Lord,Decree,Ambush ?", VIEW),
+        "hands[B]",
+    ),
+    "an own hand that is unknown": (
+        EN,
+        damaged("Archer,Soldier,Heir,Lord,Decree,Ambush", "?", VIEW),
+        "hands[A]: '?' must",
+    ),
     "an own face-down card that is in hand too": (EN, damaged("A1:Spy*", "A1:Heir", VIEW), "cards[A].heir: 2 copies"),
     "a card of another that is face up twice": (
         EN,
@@ -134,24 +188,69 @@ VIEWS = {
 }
 
 ACTIONS = {
-    "a reveal during placement": (EN, "-", "reveal", "not possible here"),
-    "a card that is not in hand": (EN, "-", "place Conspiracy front", "not possible here"),
-    "a place between two slots": (EN, "A:Spy B:Heir C:Lord | round 2", "place Spy on 1", "not possible here"),
+    "a reveal during placement": (EN, "-", "reveal", "A is asked to place a card (legal:"),
+    "a card that is not in hand": (EN, "-", "place Conspiracy front", "A holds no Conspiracy (legal:"),
+    "a place between two slots": (
+        EN,
+        "A:Spy B:Heir C:Lord | round 2",
+        "place Archer on 1",
+        "or on a slot of A's (legal:",
+    ),
     "a back of an empty queue": (EN, "-", "place Archer back", "(legal: place Archer front"),
-    "a slot of another family": (EN, "A:Spy B:Heir C:Lord | round 2", "place Archer on 2", "not possible here"),
-    "a target beyond the neighbours": (EN, ">A:Soldier* B:Spy C:Heir", "target 2", "(legal: target 1)"),
-    "a soldier that targets itself": (EN, "C:Spy >A:Soldier* B:Spy", "target 1", "(legal: target 0, target 2)"),
-    "an archer that shoots into the middle": (EN, "C:Spy >A:Archer* B:Spy", "target 1", "(legal: target 0, target 2)"),
-    "a spy that robs its owner": (EN, "C:Spy >A:Spy* B:Heir", "rob A", "(legal: rob C, rob B)"),
+    "a slot of another family": (
+        EN,
+        "A:Spy B:Heir C:Lord | round 2",
+        "place Archer on 2",
+        "or on a slot of A's (legal:",
+    ),
+    "a target beyond the neighbours": (
+        EN,
+        ">A:Soldier* B:Spy C:Heir",
+        "target 2",
+        "a Soldier reaches only slot 1 (legal: target 1)",
+    ),
+    "a soldier that targets itself": (
+        EN,
+        "C:Spy >A:Soldier* B:Spy",
+        "target 1",
+        "reaches only slot 0 or 2 (legal: target 0, target 2)",
+    ),
+    "an archer that shoots into the middle": (
+        EN,
+        "C:Spy >A:Archer* B:Spy",
+        "target 1",
+        "reaches only slot 0 or 2 (legal: target 0, target 2)",
+    ),
+    "a spy that robs its owner": (
+        EN,
+        "C:Spy >A:Spy* B:Heir",
+        "rob A",
+        "only C or B owns a neighbour (legal: rob C, rob B)",
+    ),
     "a spy that robs who is not adjacent": (EN, "C:Spy B:Heir >A:Spy*", "rob C", "(legal: rob B)"),
     "a copy of a face-down card": (EN, "C:Spy >A:Shapeshifter* B:Heir*", "copy 0", "(legal: copy 2)"),
-    "a decree that moves itself": (EN, "C:Spy >A:Decree* B:Heir*", "move 1 to 0", "not possible here"),
-    "a decree that changes nothing": (EN, "C:Spy >A:Decree* B:Heir*", "move 0 to 1", "not possible here"),
-    "a decree onto another family": (EN, "C:Spy >A:Decree* B:Heir*", "move 0 on 2", "not possible here"),
-    "a keep of a face-up card": (EN, ">A:Soldier* B:Spy C:Heir", "keep", "(legal: target 1)"),
-    "an own card where an opponent's could be hit": (PROTOTYPE, "A:Heir >A:Soldier* B:Lord | round 2", "target 0", "(legal: t"),
-    "a prototype ambush revealed": (PROTOTYPE, ">A:Ambush B:Lord", "reveal", "(legal: keep)"),
-    "a pair with the assassin in it": (PROTOTYPE, ">A:Assassin* B:Lord C:Lord", "pair 0 1", "(legal: pair 1 2)"),
+    "a decree that moves itself": (EN, "C:Spy >A:Decree* B:Heir*", "move 1 to 0", "a Decree moves another top card"),
+    "a decree that changes nothing": (EN, "C:Spy >A:Decree* B:Heir*", "move 0 to 1", "so that the queue changes"),
+    "a decree onto another family": (EN, "C:Spy >A:Decree* B:Heir*", "move 0 on 2", "on its family"),
+    "a keep of a face-up card": (EN, ">A:Soldier* B:Spy C:Heir", "keep", "A is asked whom to hit (legal: target 1)"),
+    "an own card where an opponent's could be hit": (
+        PROTOTYPE,
+        "A:Heir >A:Soldier* B:Lord | round 2",
+        "target 0",
+        "(legal: t",
+    ),
+    "a prototype ambush revealed": (
+        PROTOTYPE,
+        ">A:Ambush B:Lord",
+        "reveal",
+        "this card may only be kept (legal: keep)",
+    ),
+    "a pair with the assassin in it": (
+        PROTOTYPE,
+        ">A:Assassin* B:Lord C:Lord",
+        "pair 0 1",
+        "an Assassin names two different slots, not its own (legal: pair 1 2)",
+    ),
     "a pair of one slot": (PROTOTYPE, ">A:Assassin* B:Lord C:Lord", "pair 1 1", "(legal: pair 1 2)"),
     "anything when the game is over": (EN, "A:Spy* | round 6 | ask over", "keep", "the game is over"),
 }
@@ -166,19 +265,25 @@ TEXTS = {
     "a place without a card": ("place front", "action: 'place front' is none of"),
 }
 
-RULESETS = {
+RULESETS: dict[str, tuple[Any, str]] = {
     "an unknown game": (("chess", None, 3), "game: 'chess' is not a game (oriflamme,"),
     "an unknown edition": (("oriflamme", "es-2019", 3), "ruleset.edition: 'es-2019' is not an edition of oriflamme"),
     "an edition of the other game": (("oriflamme", "prototype", 3), "ruleset.edition: 'prototype' is not an edition"),
     "an unknown switch": (("oriflamme", {"dragons": True}, 3), "ruleset.dragons: oriflamme has no such switch"),
     "a switch of the other game": (("oriflamme", {"ambush_gain": 3}, 3), "it is a switch of oriflamme_prototype"),
     "a number for a yes": (("oriflamme", {"decree_onto_stack": 1}, 3), "ruleset.decree_onto_stack: 1 is not one of"),
-    "a yes for a number": (("oriflamme", {"ambush_own_gain": True}, 3), "ruleset.ambush_own_gain: True is not one of 0,"),
+    "a yes for a number": (
+        ("oriflamme", {"ambush_own_gain": True}, 3),
+        "ruleset.ambush_own_gain: True is not one of 0,",
+    ),
     "a number out of range": (("oriflamme", {"ambush_own_gain": 10}, 3), "ruleset.ambush_own_gain: 10 is not one of"),
     "a word that is none": (("oriflamme", {"uncovered_resolves": "none"}, 3), "'none' is not one of 'any', 'one-shot'"),
     "a ruleset of another type": (("oriflamme", 2019, 3), "ruleset: 2019 is neither an edition's name nor switches"),
     "two players": (("oriflamme", "en-2019", 2), "players: 2 is not possible in en-2019 (3, 4, 5)"),
-    "five players of the prototype": (("oriflamme_prototype", "prototype", 5), "players: 5 is not possible in prototype"),
+    "five players of the prototype": (
+        ("oriflamme_prototype", "prototype", 5),
+        "players: 5 is not possible in prototype",
+    ),
     "players that are no number": (("oriflamme", "en-2019", "3"), "players: '3' is not possible in en-2019 (3, 4, 5)"),
     "two cards a turn in seven rounds": (("oriflamme_prototype", {"cards_per_turn": 2}, 2), "cards_per_turn: 2 needs"),
     "two cards a turn for three": (
@@ -270,7 +375,7 @@ def test_wrong_bytes_and_foreign_actions_are_refused() -> None:
     with pytest.raises(EngineError, match="the game is not over"):
         _ = game.deal().payoffs
     with pytest.raises(TypeError, match="positions come from"):
-        type(game.deal())(game)
+        type(game.deal())(game)  # type: ignore[call-arg]
 
 
 def test_half_a_decision_is_no_action() -> None:

@@ -86,9 +86,7 @@ def test_the_card_below_a_decree_is_next_wherever_it_carried_another(edition: st
         assert asked(play(after, "keep")) == "C place"
 
 
-@pytest.mark.parametrize(
-    ("edition", "points"), [("fr-2019", 3), ("en-2019", 3), ("revised", 3), ("de-2019", 1)]
-)
+@pytest.mark.parametrize(("edition", "points"), [("fr-2019", 3), ("en-2019", 3), ("revised", 3), ("de-2019", 1)])
 def test_an_archer_alone_takes_itself(edition: str, points: int) -> None:  # case 4
     table = scene(">A:Archer(2)", edition)
     after = play(table, "reveal", "target 0")
@@ -100,7 +98,12 @@ def test_an_archer_alone_takes_itself(edition: str, points: int) -> None:  # cas
 
 @pytest.mark.parametrize(
     ("edition", "next_question"),
-    [("fr-2019", "A reveal at 0"), ("en-2019", "A reveal at 0"), ("revised", "A reveal at 0"), ("de-2019", "B reveal at 1")],
+    [
+        ("fr-2019", "A reveal at 0"),
+        ("en-2019", "A reveal at 0"),
+        ("revised", "A reveal at 0"),
+        ("de-2019", "B reveal at 1"),
+    ],
 )
 def test_below_an_archer_that_took_itself(edition: str, next_question: str) -> None:  # case 5
     for table in scenes(">A:Archer/A:Heir B:? | round 2", edition):
@@ -136,9 +139,7 @@ def test_a_soldier_eliminates_an_own_ambush(edition: str, points: int, left: str
     assert queue(after) == left
 
 
-@pytest.mark.parametrize(
-    ("edition", "points"), [("fr-2019", 4), ("en-2019", 4), ("de-2019", 3), ("revised", 3)]
-)
+@pytest.mark.parametrize(("edition", "points"), [("fr-2019", 4), ("en-2019", 4), ("de-2019", 3), ("revised", 3)])
 def test_a_lord_counts_its_neighbours(edition: str, points: int) -> None:  # case 8
     for table in scenes("A:?/A:? >A:Lord A:? | round 4", edition):
         assert gains(table, play(table, "reveal")) == {"A": points}
@@ -214,9 +215,7 @@ def test_a_prototype_ambush_takes_the_soldier_along() -> None:  # case 14
     assert queue(after) == ""
 
 
-@pytest.mark.parametrize(
-    ("text", "cursor"), [(">A:Queen B:?/B:? | round 2", 0), ("B:?/B:? >A:Queen | round 2", 1)]
-)
+@pytest.mark.parametrize(("text", "cursor"), [(">A:Queen B:?/B:? | round 2", 0), ("B:?/B:? >A:Queen | round 2", 1)])
 def test_a_queen_beside_a_stack_is_eliminated(text: str, cursor: int) -> None:  # case 15
     for table in scenes(text, "prototype"):
         assert table.table.cursor == cursor

@@ -1,0 +1,66 @@
+"""What the pages show is what the engine does."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from engine_cy import IllegalActionError, new_game
+from engine_cy.oriflamme.editions import EDITIONS, SWITCHES
+from engine_cy.record import read_record
+
+ROOT = Path(__file__).parent.parent.parent
+NOTATION = (ROOT / "docs" / "notation.md").read_text()
+
+
+def blocks(page: str) -> list[str]:
+    return re.findall(r"```\w*\n(.*?)```", page, flags=re.DOTALL)
+
+
+def test_the_positions_and_views_on_the_notation_page_are_read() -> None:
+    game = new_game("oriflamme", "en-2019", 3)
+    lines = [line for block in blocks(NOTATION) if not block.startswith("game ") for line in block.splitlines()]
+    assert len(lines) == 4
+    for line in lines:
+        table = game.view(line) if "seen by" in line else game.position(line)
+        assert ("ask" in line) == (str(table) == line)
+
+
+def test_the_records_on_the_notation_page_replay_and_one_is_what_a_seat_saw_of_the_other() -> None:
+    whole, seen = (read_record(block) for block in blocks(NOTATION) if block.startswith("game "))
+    assert whole.seen_from("A") == seen
+    assert whole.result == whole.end.scores
+
+
+def test_every_action_on_the_notation_page_is_read() -> None:
+    table = NOTATION[NOTATION.index("## Actions") : NOTATION.index("## Records")]
+    examples = [text for row in table.splitlines() if row.startswith("| `") for text in re.findall(r"`([^`]+)`", row)]
+    published, prototype = new_game("oriflamme"), new_game("oriflamme_prototype")
+    assert len(examples) == 11
+    for text in examples:
+        game = prototype if text.startswith("pair") else published
+        assert str(game.action(text)) == text
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_the_rules_page_says_how_each_switch_stands(edition: str) -> None:
+    page = (ROOT / "docs" / "rules" / "oriflamme.md").read_text()
+    if edition == "prototype":
+        page = (ROOT / "docs" / "rules" / "oriflamme_prototype.md").read_text()
+    for switch in SWITCHES[EDITIONS[edition].game]:
+        assert f"`{switch}`" in page
+
+
+def test_the_readme_prints_and_refuses_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
+    """Every Python block of README.md, run as it stands; `#>` promises a line, the last action is refused."""
+    readme = (ROOT / "README.md").read_text()
+    sessions = [block for block in blocks(readme) if "new_game" in block]
+    assert len(sessions) == 2
+    exec(sessions[0], {})
+    with pytest.raises(IllegalActionError) as refused:
+        exec(sessions[1], {})
+    promised = [line for session in sessions for line in re.findall(r"#> (.*)", session)]
+    assert capsys.readouterr().out.splitlines() == promised
+    assert f"IllegalActionError: {refused.value}\n" in blocks(readme)
