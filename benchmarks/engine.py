@@ -1,0 +1,306 @@
+"""The engine: random playouts, clones and the Python face, against OpenSpiel, a plain-C stand-in and memcpy.
+
+Full rules, `en-2019`, four players. A *decision* of ours is a whole one with two options or more: forced ones do not
+count, and what the engine splits in two counts once. OpenSpiel's decisions, and the stand-in's, all count.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from itertools import count, repeat
+from statistics import mean
+from typing import Any, NamedTuple, TypeVar
+
+from benchmarks import floor, loops, openspiel
+from benchmarks.measure import Effort, Figure, Rounds, Side, alternate, figure, load
+from benchmarks.report import Goal, aligned, table
+from engine_cy import Game, Position, Rng, new_game
+from engine_cy.oriflamme.editions import EDITIONS
+
+Counted = TypeVar("Counted")
+
+EDITION = "en-2019"
+PLAYERS = 4
+# One deal may be slower than another, so playouts start from many.
+DEALS = 64
+
+GOALS = {
+    "playout_vs_openspiel": Goal(5, 7, "random decisions/s against OpenSpiel's C++ rollouts, median of six games"),
+    "decision_vs_floor": Goal(2, 1.5, "ns per decision of a random playout against the plain-C stand-in"),
+    "clone_vs_memcpy": Goal(2, 1.3, "clone inside the engine against libc's memcpy of the same, run-time size"),
+    "py_clone_vs_openspiel": Goal(4, 7, "position.clone() against OpenSpiel's state.clone(), hearts mid-game"),
+    "py_loop_vs_openspiel": Goal(1, 2, "decisions/s driven from Python against the same on OpenSpiel goofspiel 13x4"),
+}
+
+# Decisions a game in the reference games of en-2019, by number of players, and how near we have to be.
+REFERENCE_DECISIONS = {3: 48.0, 4: 65.1, 5: 82.7}
+REFERENCE_TOLERANCE = 0.03
+
+
+class Scale(NamedTuple):
+    """How much of everything to do."""
+
+    effort: Effort = Effort()
+    games_counted: int = 20_000  # for decisions_per_game, by the engine
+    games_listed: int = 200  # for branching, through the Python face
+    rollouts_counted: int = 1_000  # of OpenSpiel, for its decisions a rollout
+
+
+FULL = Scale()
+QUICK = Scale(Effort(rounds=1, seconds=0.002), games_counted=64, games_listed=2, rollouts_counted=3)
+
+
+class Result(NamedTuple):
+    """What was measured: the figures with goals, and what lies behind them."""
+
+    figures: dict[str, Figure]
+    raw: dict[str, Any]
+    counts: dict[str, Any]  # not timed: the same in every run
+    load: dict[str, list[float]]  # before and after
+
+
+def run(scale: Scale = FULL) -> Result:
+    """Measure everything."""
+    before = load()
+    figures: dict[str, Figure] = {}
+    raw: dict[str, Any] = {}
+    for name, measure in MEASURES.items():
+        figures[name], found = measure(scale)
+        raw.update(found)
+    counts = {
+        "sizeof_state": game_of(EDITION, PLAYERS).state_size,
+        "decisions_per_game": each_table(decisions_per_game, scale.games_counted),
+        "branching": each_table(branching, scale.games_listed),
+    }
+    return Result(figures, raw, counts, {"before": before, "after": load()})
+
+
+def as_json(result: Result) -> dict[str, Any]:
+    return {
+        **{name: round(found.value, 3) for name, found in result.figures.items()},
+        "spread": {name: round(found.spread, 3) for name, found in result.figures.items()},
+        "noisy": [name for name, found in result.figures.items() if found.noisy],
+        "raw": result.raw,
+        **result.counts,
+        "load": result.load,
+    }
+
+
+def as_text(result: Result) -> str:
+    per_game = result.counts["decisions_per_game"]
+    lines = [
+        f"engine: {EDITION}, {PLAYERS} players; load {result.load['before']} before, {result.load['after']} after",
+        "",
+        table(GOALS, result.figures),
+        "",
+        *(f"{name}: {goal.meaning}" for name, goal in GOALS.items()),
+        "",
+        f"{result.raw['decisions_per_s'] / 1e6:.1f} M decisions/s, {result.raw['decision_ns']:.1f} ns each, "
+        f"a state of {result.counts['sizeof_state']} bytes",
+        "",
+        "decisions a game, uniform over whole decisions:",
+        aligned(
+            [
+                (edition, *(f"{players}p {decisions:.1f}" for players, decisions in counted.items()), "")
+                for edition, counted in per_game.items()
+            ]
+        ),
+        *(against_reference(players, per_game[EDITION][str(players)]) for players in REFERENCE_DECISIONS),
+    ]
+    return "\n".join(lines)
+
+
+def against_reference(players: int, decisions: float) -> str:
+    reference = REFERENCE_DECISIONS[players]
+    off = decisions / reference - 1
+    verdict = "as they should" if abs(off) <= REFERENCE_TOLERANCE else "NOT AS THEY SHOULD: the choice differs"
+    return f"  {EDITION}, {players} players: {off:+.1%} from the reference games' {reference}, {verdict}"
+
+
+# --- our sides ------------------------------------------------------------------------------------------------
+
+
+def game_of(edition: str, players: int) -> Game:
+    return new_game(EDITIONS[edition].game, edition, players=players)
+
+
+def deals(game: Game) -> list[Position]:
+    return [game.deal(seed, first=seed % game.n_players) for seed in range(DEALS)]
+
+
+def mid_game() -> Position:
+    """A table after half of a random game."""
+    position = game_of(EDITION, PLAYERS).deal(1)
+    rng = random.Random(7)
+    for _ in range(int(REFERENCE_DECISIONS[PLAYERS] / 2)):
+        position = position.play(rng.choice(position.legal_actions()))
+    return position
+
+
+def playouts() -> Side:
+    """Random playouts in the engine from the first placement, each with a clone of the deal; a unit is a decision."""
+    positions = deals(game_of(EDITION, PLAYERS))
+    seeds = count()
+
+    def run(n: int) -> float:
+        return loops.play_outs(positions, n, Rng(next(seeds)))
+
+    return Side("ours", run)
+
+
+def play(position: Position, rng: random.Random) -> int:
+    """Play to the end at random, from Python; return the decisions."""
+    decisions = 0
+    while not position.is_over:
+        actions = position.legal_actions()
+        decisions += len(actions) > 1
+        position = position.play(rng.choice(actions))
+    return decisions
+
+
+# --- the figures ----------------------------------------------------------------------------------------------
+
+# A figure with a goal, and what lies behind it.
+Measured = tuple[Figure, dict[str, Any]]
+
+
+def measure_playouts(scale: Scale) -> Measured:
+    peers = [openspiel.rollouts(name, scale.rollouts_counted) for name in openspiel.ROLLOUT_GAMES]
+    rounds = alternate([playouts(), *peers], scale.effort)
+    raw = {
+        "decisions_per_s": rate(rounds, "ours"),
+        "openspiel_decisions_per_s": {name: rate(rounds, name) for name in openspiel.ROLLOUT_GAMES},
+    }
+    return rounds.times_as_fast("ours", *openspiel.ROLLOUT_GAMES), raw
+
+
+def measure_floor(scale: Scale) -> Measured:
+    rounds = alternate([playouts(), floor.playouts()], scale.effort)
+    raw = {"decision_ns": ns(rounds, "ours"), "floor_decision_ns": ns(rounds, "floor")}
+    return rounds.times_as_fast("floor", "ours"), raw
+
+
+def measure_clone(scale: Scale) -> Measured:
+    """Through the door a clone is that very memcpy; the game's own code copies a size that the compiler knows."""
+    position = mid_game()
+
+    def by_assignment(n: int) -> float:
+        loops.copy_by_assignment(position, n)
+        return n
+
+    def by_memcpy(n: int) -> float:
+        loops.copy_by_memcpy(position, n)
+        return n
+
+    rounds = alternate([Side("clone", by_assignment), Side("memcpy", by_memcpy)], scale.effort)
+    raw = {"clone_ns": ns(rounds, "clone"), "memcpy_ns": ns(rounds, "memcpy")}
+    return rounds.times_as_fast("memcpy", "clone"), raw
+
+
+def measure_python_clone(scale: Scale) -> Measured:
+    """The ratio is of gross times, call and all on both sides: what a caller pays, with nothing to estimate.
+
+    Net times, without what a call costs that does next to nothing, are in `raw`; their ratio would flatter us.
+    """
+    position = mid_game()
+    opaque: Any = position  # its stub says nothing of the methods that only Python itself calls
+    state = openspiel.hearts_mid_game()
+
+    def clones(n: int) -> float:
+        clone = position.clone
+        for _ in repeat(None, n):
+            clone()
+        return n
+
+    def empty_calls(n: int) -> float:
+        itself = opaque.__copy__
+        for _ in repeat(None, n):
+            itself()
+        return n
+
+    sides = [
+        Side("clone", clones),
+        Side("call", empty_calls),
+        openspiel.clones(state),
+        openspiel.empty_calls(state),
+    ]
+    rounds = alternate(sides, scale.effort)
+    raw = {
+        "py_clone_ns": {"gross": ns(rounds, "clone"), "net": net_ns(rounds, "clone", "call")},
+        "openspiel_py_clone_ns": {
+            "gross": ns(rounds, "openspiel_clone"),
+            "net": net_ns(rounds, "openspiel_clone", "openspiel_call"),
+        },
+    }
+    return rounds.times_as_fast("clone", "openspiel_clone"), raw
+
+
+def measure_python_loop(scale: Scale) -> Measured:
+    game = game_of(EDITION, PLAYERS)
+    rng = random.Random(7)
+    seeds = count()
+
+    def python_playouts(n: int) -> float:
+        return sum(play(game.deal(next(seeds)), rng) for _ in range(n))
+
+    rounds = alternate([Side("ours", python_playouts), openspiel.python_playouts()], scale.effort)
+    raw = {
+        "py_loop_decisions_per_s": rate(rounds, "ours"),
+        "openspiel_py_loop_decisions_per_s": rate(rounds, "openspiel_python"),
+    }
+    return rounds.times_as_fast("ours", "openspiel_python"), raw
+
+
+MEASURES = {
+    "playout_vs_openspiel": measure_playouts,
+    "decision_vs_floor": measure_floor,
+    "clone_vs_memcpy": measure_clone,
+    "py_clone_vs_openspiel": measure_python_clone,
+    "py_loop_vs_openspiel": measure_python_loop,
+}
+
+
+def rate(rounds: Rounds, name: str) -> int:
+    return round(rounds.rate(name).value)
+
+
+def ns(rounds: Rounds, name: str) -> float:
+    return round(rounds.ns(name), 2)
+
+
+def net_ns(rounds: Rounds, name: str, empty: str) -> float:
+    pairs = zip(rounds.rates[name], rounds.rates[empty], strict=True)
+    return round(figure([1e9 / rate - 1e9 / empty_rate for rate, empty_rate in pairs]).value, 2)
+
+
+# --- counts, for every edition and number of players ----------------------------------------------------------
+
+
+def each_table(counted: Callable[[Game, int], Counted], games: int) -> dict[str, dict[str, Counted]]:
+    return {
+        edition: {str(players): counted(game_of(edition, players), games) for players in row.players}
+        for edition, row in EDITIONS.items()
+    }
+
+
+def decisions_per_game(game: Game, games: int) -> float:
+    return round(loops.play_outs(deals(game), games, Rng(1)) / games, 2)
+
+
+def branching(game: Game, games: int) -> dict[str, dict[str, float]]:
+    """For each kind of decision, how often it comes in a game and how many options it has, if two or more."""
+    options: dict[str, list[int]] = {}
+    rng = random.Random(1)
+    for seed in range(games):
+        position = game.deal(seed)
+        while not position.is_over:
+            actions = position.legal_actions()
+            if len(actions) > 1:
+                kind = actions[0].type
+                options.setdefault("reveal" if kind == "keep" else kind, []).append(len(actions))
+            position = position.play(rng.choice(actions))
+    return {
+        kind: {"mean": round(mean(found), 2), "max": max(found), "per_game": round(len(found) / games, 2)}
+        for kind, found in sorted(options.items())
+    }

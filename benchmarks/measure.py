@@ -1,0 +1,127 @@
+"""How we measure: sides take turns within one run, and what counts is the ratio of their speeds.
+
+The machine's speed drifts and other programs come and go, but sides that take turns suffer alike. So every round
+times every side once, by the CPU time of this thread; a round gives a ratio, and the median of the rounds' ratios is
+the figure. The *spread* is the distance between the highest and the lowest ratio without the best and the worst
+round, divided by the median: one interrupted round does not count, two do.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+from typing import NamedTuple
+
+ROUNDS = 7
+NOISY_ABOVE = 0.15
+LOCK = Path(__file__).parents[1] / "build" / "benchmarks.lock"
+
+
+class Busy(RuntimeError):
+    """Another benchmark runs; each would disturb the other."""
+
+
+class Side(NamedTuple):
+    """One of the things compared. `run(n)` does `n` repetitions and returns how many units of work they were."""
+
+    name: str
+    run: Callable[[int], float]
+
+
+class Effort(NamedTuple):
+    """How long to measure: rounds, and the CPU seconds that each side has in a round."""
+
+    rounds: int = ROUNDS
+    seconds: float = 0.2
+
+
+class Figure(NamedTuple):
+    """A median over rounds, and how far the rounds lie apart, relative to it."""
+
+    value: float
+    spread: float
+
+    @property
+    def noisy(self) -> bool:
+        return self.spread > NOISY_ABOVE
+
+
+def figure(values: Sequence[float]) -> Figure:
+    """The median of one value a round, and their spread."""
+    middle = median(values)
+    # Of fewer than five rounds, none can be spared.
+    inner = sorted(values)[1:-1] if len(values) >= 5 else values
+    return Figure(middle, (max(inner) - min(inner)) / middle)
+
+
+class Rounds(NamedTuple):
+    """Units per CPU second, for each side one number a round."""
+
+    rates: Mapping[str, Sequence[float]]
+
+    def rate(self, name: str) -> Figure:
+        return figure(self.rates[name])
+
+    def ns(self, name: str) -> float:
+        """Nanoseconds per unit."""
+        return 1e9 / self.rate(name).value
+
+    def times_as_fast(self, name: str, *others: str) -> Figure:
+        """How many times as fast one side is as another, or as the median of several."""
+        peers = zip(*[self.rates[other] for other in others], strict=True)
+        return figure([ours / median(theirs) for ours, theirs in zip(self.rates[name], peers, strict=True)])
+
+
+def alternate(sides: Sequence[Side], effort: Effort) -> Rounds:
+    """Time the sides in turn, in every other round in the opposite order, so that none always comes after the same."""
+    repetitions = {side.name: _repetitions(side, effort.seconds) for side in sides}
+    rates: dict[str, list[float]] = {side.name: [] for side in sides}
+    for i in range(effort.rounds):
+        for side in sides if i % 2 == 0 else reversed(sides):
+            units, seconds = _timed(side, repetitions[side.name])
+            rates[side.name].append(units / seconds)
+    return Rounds(rates)
+
+
+def _repetitions(side: Side, seconds: float) -> int:
+    """How often to repeat so that it takes about so many seconds. Warms the side up, too."""
+    n = 1
+    while True:
+        _, took = _timed(side, n)
+        if took > seconds / 4:
+            return max(1, round(n * seconds / took))
+        n *= 4
+
+
+def _timed(side: Side, n: int) -> tuple[float, float]:
+    start = time.thread_time_ns()
+    units = side.run(n)
+    return units, max(time.thread_time_ns() - start, 1) / 1e9
+
+
+def load() -> list[float]:
+    """How many programs wanted to run, on average over the last 1, 5 and 15 minutes."""
+    return [round(average, 2) for average in os.getloadavg()]
+
+
+@contextmanager
+def alone(path: Path | None = None) -> Iterator[None]:
+    """Hold the lock that every timed suite takes; raise Busy if another one has it."""
+    path = path or LOCK
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a+", encoding="ascii") as file:
+        try:
+            # Not lockf: those locks are per process, and closing any other handle of the file would drop them.
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.seek(0)
+            raise Busy(f"another benchmark is running (process {file.read() or 'unknown'} holds {path})") from None
+        file.truncate(0)
+        file.write(str(os.getpid()))
+        file.flush()
+        yield

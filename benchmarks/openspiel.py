@@ -1,0 +1,121 @@
+"""OpenSpiel's side of the comparisons, through its Python module. Where we say C++, the loop is in C++."""
+
+from __future__ import annotations
+
+import random
+from itertools import repeat
+from statistics import mean
+from typing import Any
+
+import pyspiel
+
+from benchmarks.measure import Side
+
+# Card games of some length with hidden information. OpenSpiel plays moves that are made at once one by one.
+GOOFSPIEL = "goofspiel(imp_info=True,num_cards=13,players=4,points_order=descending)"
+ROLLOUT_GAMES = {
+    "hearts": "hearts",
+    "spades": "spades",
+    "skat": "skat",
+    "crazy_eights": "crazy_eights",
+    "goofspiel_13x4": GOOFSPIEL,
+    "goofspiel_24x5": "goofspiel(imp_info=True,num_cards=24,players=5,points_order=descending)",
+}
+
+
+def load(name: str) -> Any:
+    game = pyspiel.load_game(name)
+    if game.get_type().dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS:
+        game = pyspiel.convert_to_turn_based(game)
+    return game
+
+
+def first_decision(game: Any, rng: random.Random) -> Any:
+    """A table after a random deal."""
+    state = game.new_initial_state()
+    while state.is_chance_node():
+        outcomes, chances = zip(*state.chance_outcomes(), strict=True)
+        state.apply_action(rng.choices(outcomes, chances)[0])
+    return state
+
+
+def play(state: Any, rng: random.Random, decisions_max: int = 1 << 30) -> int:
+    """Play on at random, to the end or so far; return how often a player was asked, whatever there was to choose."""
+    decisions = 0
+    while not state.is_terminal() and decisions < decisions_max:
+        if state.is_chance_node():
+            outcomes, chances = zip(*state.chance_outcomes(), strict=True)
+            state.apply_action(rng.choices(outcomes, chances)[0])
+        else:
+            decisions += 1
+            state.apply_action(rng.choice(state.legal_actions()))
+    return decisions
+
+
+def mean_decisions(state: Any, rng: random.Random, playouts: int) -> float:
+    return mean(play(state.clone(), rng) for _ in range(playouts))
+
+
+def rollouts(name: str, playouts_counted: int) -> Side:
+    """Random playouts in C++ from the first decision of one deal; a unit is a decision.
+
+    A bot that searches with one simulation evaluates the root and no more, that is by `n` rollouts. These do not say
+    how many decisions they had, so we count some playouts of our own from the same state.
+    """
+    game = load(ROLLOUT_GAMES[name])
+    rng = random.Random(7)
+    start = first_decision(game, rng)
+    decisions = mean_decisions(start, rng, playouts_counted)
+
+    def run(n: int) -> float:
+        evaluator = pyspiel.RandomRolloutEvaluator(n, 3)
+        bot = pyspiel.MCTSBot(game, evaluator, 1.4, 1, 500, False, 3, False)
+        bot.mcts_search(start)
+        return n * decisions
+
+    return Side(name, run)
+
+
+def hearts_mid_game() -> Any:
+    """Hearts after half of its decisions."""
+    game = load("hearts")
+    rng = random.Random(7)
+    start = first_decision(game, rng)
+    decisions = mean_decisions(start, rng, 20)
+    play(start, rng, int(decisions / 2))
+    return start
+
+
+def clones(state: Any) -> Side:
+    """Copies of `state` made from Python; a unit is a copy."""
+
+    def run(n: int) -> float:
+        clone = state.clone
+        for _ in repeat(None, n):
+            clone()
+        return n
+
+    return Side("openspiel_clone", run)
+
+
+def empty_calls(state: Any) -> Side:
+    """Calls from Python that do next to nothing."""
+
+    def run(n: int) -> float:
+        move_number = state.move_number
+        for _ in repeat(None, n):
+            move_number()
+        return n
+
+    return Side("openspiel_call", run)
+
+
+def python_playouts(name: str = GOOFSPIEL) -> Side:
+    """Whole random games driven from Python; a unit is a decision."""
+    game = load(name)
+    rng = random.Random(7)
+
+    def run(n: int) -> float:
+        return sum(play(game.new_initial_state(), rng) for _ in range(n))
+
+    return Side("openspiel_python", run)

@@ -1,0 +1,60 @@
+"""Figures against goals, as a table for people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from benchmarks.measure import Figure
+
+
+class Goal(NamedTuple):
+    """What a figure should be, and what is close to the limit of what can be reached."""
+
+    goal: float
+    close: float
+    meaning: str
+
+    @property
+    def more_is_better(self) -> bool:
+        return self.close > self.goal
+
+    def bound(self, value: float) -> str:
+        return f"{'>=' if self.more_is_better else '<='} {value:g}"
+
+    def verdict(self, value: float) -> str:
+        """Which of the two is reached."""
+
+        def reaches(bound: float) -> bool:
+            return value >= bound if self.more_is_better else value <= bound
+
+        return "close to the limit" if reaches(self.close) else "met" if reaches(self.goal) else "MISSED"
+
+
+def table(goals: Mapping[str, Goal], figures: Mapping[str, Figure]) -> str:
+    """One line a figure."""
+    rows: list[tuple[str, ...]] = [("figure", "measured", "spread", "goal", "close", "")]
+    for name, goal in goals.items():
+        found = figures[name]
+        rows.append(
+            (
+                name,
+                f"{found.value:.2f}",
+                f"{found.spread:.0%}",
+                goal.bound(goal.goal),
+                goal.bound(goal.close),
+                goal.verdict(found.value) + (", noisy" if found.noisy else ""),
+            )
+        )
+    return aligned(rows)
+
+
+def aligned(rows: list[tuple[str, ...]]) -> str:
+    """Columns as wide as they need to be, the first to the left, the rest to the right, the last as it is."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = []
+    for row in rows:
+        first, *middle, last = row
+        cells = [cell.rjust(width) for cell, width in zip(middle, widths[1:-1], strict=True)]
+        lines.append("  ".join([first.ljust(widths[0]), *cells, last]).rstrip())
+    return "\n".join(lines)

@@ -1,0 +1,142 @@
+"""How the benchmarks measure. No test here asserts a time."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+
+import pytest
+
+from benchmarks import engine, measure
+from benchmarks.__main__ import main
+from benchmarks.measure import Busy, Effort, Rounds, Side, alone, alternate, figure
+from benchmarks.report import Goal, table
+from benchmarks.signature import signature
+
+
+def test_a_figure_is_the_median_of_the_rounds():
+    assert figure([5.0, 1.0, 3.0]).value == 3.0
+
+
+def test_one_interrupted_round_does_not_count_for_the_spread():
+    assert figure([10.0, 10.0, 10.0, 10.0, 10.0, 10.0, 99.0]).spread == 0
+    assert figure([10.0, 10.5, 10.0, 10.0, 10.0, 99.0, 9.0]).spread == pytest.approx(0.05)
+
+
+@pytest.mark.parametrize(("far", "noisy"), [(11.4, False), (11.6, True)])
+def test_a_spread_above_15_percent_is_noisy(far, noisy):
+    assert figure([9.0, 10.0, 10.0, 10.0, 10.0, far, far]).noisy is noisy
+
+
+def test_a_ratio_is_the_median_of_the_ratios_in_each_round():
+    # In the second round the machine was half as fast, for both.
+    rounds = Rounds({"ours": [30.0, 15.0, 33.0], "theirs": [10.0, 5.0, 10.0]})
+    assert rounds.times_as_fast("ours", "theirs").value == 3.0
+    assert rounds.rate("ours").value == 30.0
+    assert rounds.ns("theirs") == 1e8
+
+
+def test_against_several_the_median_of_each_round_counts():
+    rounds = Rounds({"ours": [12.0, 12.0], "a": [1.0, 6.0], "b": [2.0, 2.0], "c": [6.0, 1.0]})
+    assert rounds.times_as_fast("ours", "a", "b", "c").value == 6.0
+
+
+def test_the_sides_take_turns():
+    turns = []
+
+    def side(name: str) -> Side:
+        def run(n: int) -> float:
+            turns.append(name)
+            return sum(1 for _ in range(1000 * n)) / 1000
+
+        return Side(name, run)
+
+    rounds = alternate([side("a"), side("b")], Effort(rounds=4, seconds=0.001))
+    assert turns[-8:] == ["a", "b", "b", "a", "a", "b", "b", "a"]
+    assert [len(rates) for rates in rounds.rates.values()] == [4, 4]
+
+
+def test_the_lock_refuses_a_second_holder_and_names_the_first(tmp_path):
+    path = tmp_path / "build" / "benchmarks.lock"
+    with alone(path):
+        with pytest.raises(
+            Busy, match=rf"another benchmark is running \(process {os.getpid()} holds .*benchmarks.lock"
+        ):
+            alone(path).__enter__()
+        # The one who was refused has not let others in.
+        with pytest.raises(Busy):
+            alone(path).__enter__()
+    with alone(path):
+        pass
+
+
+def test_a_timed_suite_does_not_start_while_another_runs(monkeypatch, tmp_path):
+    monkeypatch.setattr(measure, "LOCK", tmp_path / "benchmarks.lock")
+    with alone(), pytest.raises(SystemExit, match="another benchmark is running"):
+        main(["engine"])
+
+
+@pytest.mark.parametrize(
+    ("goal", "verdicts"),
+    [
+        (Goal(5, 7, "a speed"), {4.9: "MISSED", 5: "met", 7: "close to the limit"}),
+        (Goal(2, 1.5, "a cost"), {2.1: "MISSED", 2: "met", 1.5: "close to the limit"}),
+    ],
+)
+def test_a_goal_is_met_from_its_bound_on(goal, verdicts):
+    assert {value: goal.verdict(value) for value in verdicts} == verdicts
+
+
+def test_the_table_says_which_figures_are_noisy():
+    goals = {"calm": Goal(5, 7, "a speed"), "shaken": Goal(2, 1.5, "a cost")}
+    lines = table(goals, {"calm": figure([6.0]), "shaken": figure([1.0, 2.0, 2.0, 3.0])}).splitlines()
+    assert lines[0].split() == ["figure", "measured", "spread", "goal", "close"]
+    assert lines[1].split() == ["calm", "6.00", "0%", ">=", "5", ">=", "7", "met"]
+    assert lines[2].split() == ["shaken", "2.00", "100%", "<=", "2", "<=", "1.5", "met,", "noisy"]
+
+
+def test_the_engine_suite_prints_what_it_promises():
+    result = engine.run(engine.QUICK)
+    found = json.loads(json.dumps(engine.as_json(result)))
+    assert set(found) == {
+        *engine.GOALS,
+        "spread",
+        "noisy",
+        "raw",
+        "sizeof_state",
+        "decisions_per_game",
+        "branching",
+        "load",
+    }
+    assert all(found[name] > 0 for name in engine.GOALS)
+    assert found["sizeof_state"] % 16 == 0
+    tables = {edition: "".join(counted) for edition, counted in found["decisions_per_game"].items()}
+    assert tables == {"fr-2019": "345", "en-2019": "345", "de-2019": "345", "revised": "345", "prototype": "234"}
+    assert {edition: "".join(counted) for edition, counted in found["branching"].items()} == tables
+    assert found["branching"]["en-2019"]["4"]["reveal"]["mean"] == 2
+    text = engine.as_text(result)
+    assert all(name in text for name in engine.GOALS)
+
+
+def test_decisions_a_game_are_those_of_the_reference_games():
+    for players, reference in engine.REFERENCE_DECISIONS.items():
+        counted = engine.decisions_per_game(engine.game_of(engine.EDITION, players), 2000)
+        assert counted == pytest.approx(reference, rel=engine.REFERENCE_TOLERANCE)
+
+
+def test_python_and_the_engine_count_the_same_decisions():
+    counted = engine.branching(engine.game_of("prototype", 4), 100)
+    in_python = sum(kind["per_game"] for kind in counted.values())
+    assert in_python == pytest.approx(engine.decisions_per_game(engine.game_of("prototype", 4), 2000), rel=0.05)
+
+
+def test_the_signature_stays_the_same_and_depends_on_what_is_played():
+    assert signature(deals=2) == signature(deals=2)
+    assert signature(deals=2) != signature(deals=3)
+    assert len(signature(deals=1)) == 16
+
+
+def test_the_signature_is_one_line(capsys):
+    main(["signature"])
+    assert re.fullmatch(r"signature: [0-9a-f]{16}\n", capsys.readouterr().out)
