@@ -54,13 +54,13 @@ def test_the_rules_page_says_how_each_switch_stands(edition: str) -> None:
 
 
 def test_the_readme_prints_and_refuses_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
-    """Every Python block of README.md, run as it stands; `#>` promises a line, the last action is refused."""
+    """Every Python block of README.md, run as it stands; `# prints` promises a line, the last action is refused."""
     readme = (ROOT / "README.md").read_text()
     sessions = [block for block in blocks(readme) if "new_game" in block]
     assert len(sessions) == 2
     exec(sessions[0], {})
     with pytest.raises(IllegalActionError) as refused:
         exec(sessions[1], {})
-    promised = [line for session in sessions for line in re.findall(r"#> (.*)", session)]
+    promised = [line for session in sessions for line in re.findall(r"# prints (.*)", session)]
     assert capsys.readouterr().out.splitlines() == promised
     assert f"IllegalActionError: {refused.value}\n" in blocks(readme)
