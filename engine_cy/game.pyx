@@ -499,29 +499,28 @@ cdef class View(Table):
         cdef int seat
         total = 1
         for seat in range(self.game.n_players):
-            if seat != self.observer:
-                total *= self.game.api.count_secrets(self.game.rules, self.state, self.observer, seat)
+            total *= self.game.api.count_secrets(self.game.rules, self.state, self.observer, seat)
         return total
 
     def worlds(self):
         """All positions that fit this view, one after the other. See `count_worlds` before asking for many."""
         cdef Position start = new_position(self.game)
         memcpy(start.state, self.state, self.game.api.state_size)
-        opponents = [seat for seat in range(self.game.n_players) if seat != self.observer]
-        return self._worlds(start, opponents)
+        return self._worlds(start, 0)
 
-    def _worlds(self, Position world, list opponents):
+    def _worlds(self, Position world, int seat):
+        """The worlds that differ from `world` in the secrets of `seat` and the seats after it."""
         cdef Position other
         cdef uint64_t i, n
 
-        if not opponents:
-            yield world.clone()
+        if seat == self.game.n_players:
+            yield world
             return
-        n = self.game.api.count_secrets(self.game.rules, world.state, self.observer, opponents[0])
+        n = self.game.api.count_secrets(self.game.rules, world.state, self.observer, seat)
         for i in range(n):
             other = world.clone()
-            self.game.api.write_secret(self.game.rules, other.state, self.observer, opponents[0], i)
-            yield from self._worlds(other, opponents[1:])
+            self.game.api.write_secret(self.game.rules, other.state, self.observer, seat, i)
+            yield from self._worlds(other, seat + 1)
 
     def sample_world(self, seed=0):
         """One of the positions that fit this view, each as likely as any other; `seed` is a number or an Rng."""

@@ -57,15 +57,15 @@ cdef struct GameApi:
     # Equal for two states exactly when `observer` sees the same (up to a 64-bit hash).
     uint64_t (*key)(const void* rules, const void* state, int observer) noexcept nogil
 
-    # --- what may be true: the opponents' secrets, none of which depends on another's ---------------------
+    # --- what may be true: the players' secrets, none of which depends on another's -----------------------
     # Draw, uniformly among the states that `observer` could not tell from `view`, one into `world`.
     void (*sample)(const void* rules, const void* view, int observer, void* world, rng_t* rng) noexcept nogil
-    # How many secrets `opponent` could have, as `observer` sees it, everything else being as in `world` (a state, or
-    # a view: what is blotted out there excludes nothing).
-    uint64_t (*count_secrets)(const void* rules, const void* world, int observer, int opponent) noexcept nogil
-    # Rewrite `opponent`'s secrets in `world` to the index-th of them, all else untouched.
-    void (*write_secret)(const void* rules, void* world, int observer, int opponent,
-                         uint64_t index) noexcept nogil
+    # How many secrets `player` could have, as `observer` sees it, everything else being as in `world` (a state, or a
+    # view: what is blotted out there excludes nothing). The observer's own are what is hidden from him too, such as
+    # the order of his deck; 1 if nothing is.
+    uint64_t (*count_secrets)(const void* rules, const void* world, int observer, int player) noexcept nogil
+    # Rewrite `player`'s secrets in `world` to the index-th of them, all else untouched.
+    void (*write_secret)(const void* rules, void* world, int observer, int player, uint64_t index) noexcept nogil
 
 
 # What a game knows about itself beyond its rules: the only source of game wisdom for a search. A game may have

@@ -64,7 +64,7 @@ cdef watch(Game game, const void* state, rng_t* rng):
     cdef uint64_t again[STATE_WORDS]
     cdef const GameApi* api = game.api
     cdef int observer = below(rng, game.n_players)
-    cdef int opponent = below(rng, game.n_players)
+    cdef int player = below(rng, game.n_players)
     cdef uint64_t n
     cdef const char* fault = game.fault(state, -1)
 
@@ -75,11 +75,10 @@ cdef watch(Game game, const void* state, rng_t* rng):
     if fault != NULL:
         raise where(game, view, fault)
     api.sample(game.rules, view, observer, world, rng)
-    if opponent != observer:
-        n = api.count_secrets(game.rules, view, observer, opponent)
-        if n == 0:
-            raise where(game, view, b"count_secrets: none")
-        api.write_secret(game.rules, world, observer, opponent, below64(rng, n))
+    n = api.count_secrets(game.rules, view, observer, player)
+    if n == 0:
+        raise where(game, view, b"count_secrets: none")
+    api.write_secret(game.rules, world, observer, player, below64(rng, n))
     fault = game.fault(world, -1)
     if fault != NULL:
         raise where(game, world, fault)

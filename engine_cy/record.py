@@ -6,8 +6,10 @@ that, and replays to that seat's views.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 from engine_cy.errors import EngineError, InvalidRecordError
 from engine_cy.game import SEATS, Action, Game, Position, View
@@ -194,6 +196,9 @@ def _write_ruleset(game: Game) -> str:
     ruleset = game.spec[1]
     if not isinstance(ruleset, dict):
         return str(ruleset or "standard")
+    if any(isinstance(value, list | dict) for value in ruleset.values()):
+        # Tables are JSON. In it, a `#` would begin a comment.
+        return json.dumps(ruleset, separators=(",", ":")).replace("#", "\\u0023")
     words = [str(ruleset["edition"])]
     names = {True: "yes", False: "no"}
     for switch, value in ruleset.items():
@@ -202,11 +207,17 @@ def _write_ruleset(game: Game) -> str:
     return " ".join(words)
 
 
-def _read_ruleset(text: str) -> str | dict[str, bool | int | str] | None:
+def _read_ruleset(text: str) -> str | dict[str, Any] | None:
+    if text.startswith("{"):
+        try:
+            given: dict[str, Any] = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise InvalidRecordError(f"ruleset: {error}, in {text!r}") from error
+        return given
     edition, *switches = text.split() or [""]
     if not switches:
         return edition or None
-    ruleset: dict[str, bool | int | str] = {"edition": edition}
+    ruleset: dict[str, Any] = {"edition": edition}
     for word in switches:
         name, equals, value = word.partition("=")
         if not equals or name in ruleset:

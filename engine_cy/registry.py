@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
+from engine_cy.castle_village_port.api import CastleVillagePort
 from engine_cy.errors import InvalidRulesetError, listed
 from engine_cy.game import Game
 from engine_cy.oriflamme.api import Oriflamme
@@ -13,6 +15,7 @@ from engine_cy.toys.poker import Poker
 _MAKERS = {
     "oriflamme": Oriflamme,
     "oriflamme_prototype": Oriflamme,
+    "castle_village_port": CastleVillagePort,
     "kuhn_poker": Poker,
     "leduc_poker": Poker,
 }
@@ -27,8 +30,8 @@ def game_ids() -> list[str]:
     return list(_MAKERS)
 
 
-def new_game(game: str, ruleset: str | Mapping[str, bool | int | str] | None = None, players: int = 3) -> Game:
-    """A game by its id, under an edition (by name) or switches laid over one, for a number of players."""
+def new_game(game: str, ruleset: str | Mapping[str, Any] | None = None, players: int = 3) -> Game:
+    """A game by its id, under an edition (by name) or switches and tables laid over one, for a number of players."""
     if game not in _MAKERS:
         raise InvalidRulesetError(f"game: {game!r} is not a game ({listed(game_ids())})")
     if not isinstance(ruleset, str | Mapping | None):

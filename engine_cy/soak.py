@@ -11,13 +11,15 @@ import sys
 import time
 from collections.abc import Iterator
 
-from engine_cy import Game, game_ids, new_game
+from engine_cy import Game, new_game
+from engine_cy.castle_village_port.cards import LOCATIONS
+from engine_cy.castle_village_port.editions import EFFECTS, WHEN
 from engine_cy.oriflamme.editions import EDITIONS, SWITCHES
 from engine_cy.playout import Fault, play_watched
 
 
 def games() -> Iterator[Game]:
-    """Every edition at every number of players, the game for two in six rounds, and some random switches."""
+    """Every edition at every number of players, the game for two in six rounds, and random switches and tables."""
     for name, edition in EDITIONS.items():
         for players in edition.players:
             yield new_game(edition.game, name, players)
@@ -26,9 +28,37 @@ def games() -> Iterator[Game]:
     for _ in range(12):
         turned = {name: draw.choice(switch.values) for name, switch in SWITCHES["oriflamme"].items()}
         yield new_game("oriflamme", turned, draw.choice((3, 4, 5)))
-    for game in game_ids():
-        if game not in SWITCHES:
-            yield new_game(game, None, 2)
+    for players in (3, 4, 5):
+        yield new_game("castle_village_port", "house", players)
+    for _ in range(24):
+        yield new_game("castle_village_port", random_table(draw), draw.choice((3, 4, 5)))
+    yield new_game("kuhn_poker", None, 2)
+    yield new_game("leduc_poker", None, 2)
+
+
+def random_table(draw: random.Random) -> dict[str, object]:
+    """A table of cards, rewards and numbers that Castle, Village, Port can be played with."""
+    values = draw.sample(range(1, 16), draw.randint(3, 15))
+    names = [f"card {value}" for value in values]
+    cards: list[dict[str, object]] = []
+    for value, name in zip(values, names, strict=True):
+        effect = draw.choice(list(EFFECTS))
+        when = EFFECTS[effect].only or draw.choice(list(WHEN))
+        card: dict[str, object] = {"value": value, "name": name, "when": when, "effect": effect}
+        if effect == "leave_if_present":
+            card["who"] = draw.choice(names)
+        cards.append(card)
+    entries = [*range(-3, 6), "per_card", "steal_each", "half_value"]
+    turns = draw.randint(1, min(4, len(cards)))
+    return {
+        "cards": cards,
+        "rewards": {location: [draw.choice(entries) for _ in range(draw.randint(0, 8))] for location in LOCATIONS},
+        "turns_per_round": turns,
+        "hand_size": draw.randint(turns, len(cards)),
+        "rounds": draw.randint(1, len(cards) // turns),
+        "starting_gold": draw.randint(0, 5),
+        "hidden_gold": draw.random() < 0.5,
+    }
 
 
 def main() -> int:

@@ -159,7 +159,7 @@ cdef const char* question_fault(const Rules* rules, const State* state) noexcept
     cdef bint halfway = state.ask == ASK_DROP or state.ask == ASK_PAIR_SECOND
     cdef bint acts = resolving and state.ask != ASK_REVEAL
     cdef int slot, card_id
-    cdef uint8_t card
+    cdef uint8_t card = NO_CARD
 
     if resolving and state.cursor >= state.n_slots or not resolving and state.cursor:
         return b"cursor: not on a slot"

@@ -101,7 +101,8 @@ cdef uint64_t ways(int n_ids, int n_hand, uint32_t pool) noexcept nogil:
 cdef uint64_t count_secrets(const Rules* rules, const State* world, int observer, int opponent) noexcept nogil:
     cdef Hidden hidden = hidden_of(rules, world, opponent)
 
-    return ways(hidden.n_ids, hidden.n_hand, hidden.pool)
+    # An observer knows all of his own.
+    return 1 if opponent == observer else ways(hidden.n_ids, hidden.n_hand, hidden.pool)
 
 
 # --- writing --------------------------------------------------------------------------------------------------
@@ -138,6 +139,8 @@ cdef void write_secret(const Rules* rules, State* world, int observer, int oppon
     cdef uint64_t n
     cdef int i, kind
 
+    if opponent == observer:
+        return
     for i in range(hidden.n_ids):
         for kind in range(N_KINDS):
             if hidden.pool >> kind & 1:

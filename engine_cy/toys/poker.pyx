@@ -264,13 +264,13 @@ cdef int possible_cards(const Rules* rules, const State* world, int observer, ui
 cdef uint64_t count_secrets(const Rules* rules, const State* world, int observer, int opponent) noexcept nogil:
     cdef uint8_t cards[OPTIONS]
 
-    return possible_cards(rules, world, observer, cards) if is_secret(world, opponent) else 1
+    return possible_cards(rules, world, observer, cards) if opponent != observer and is_secret(world, opponent) else 1
 
 
 cdef void write_secret(const Rules* rules, State* world, int observer, int opponent, uint64_t index) noexcept nogil:
     cdef uint8_t cards[OPTIONS]
 
-    if is_secret(world, opponent):
+    if opponent != observer and is_secret(world, opponent):
         possible_cards(rules, world, observer, cards)
         world.cards[opponent] = cards[index]
 

@@ -9,12 +9,36 @@ import random
 import sys
 from collections.abc import Callable
 
-from tables import SPECS, random_game
+from tables import ALL_SPECS, random_game
 
 from engine_cy import EngineError, Game, Position, View, new_game
 from engine_cy.record import Record, read_record
 
-ALPHABET = "ABCDE123456789:|/>*()?,-= \n#" + "ArcherSoldierSpyHeirLordDecreeAmbushplacekeepmovetonaskround"
+ALPHABET = (
+    "ABCDE123456789:|/>*()?,-= \n#"
+    + "ArcherSoldierSpyHeirLordDecreeAmbushplacekeepmovetonaskroundcastleportwalkdueranked"
+)
+
+
+SPECS = [
+    *ALL_SPECS,
+    (
+        "castle_village_port",
+        {
+            "cards": [
+                {"value": 3, "name": "Guard", "when": "end", "effect": "move_neighbour"},
+                {"value": 5, "name": "Bard", "when": "end", "effect": "fetch"},
+                {"value": 9, "name": "Courtesan", "when": "immediate", "effect": "swap_selected"},
+                {"value": 11, "name": "Alchemist", "when": "end", "effect": "copy_neighbour"},
+            ],
+            "hand_size": 3,
+            "turns_per_round": 2,
+            "rounds": 2,
+            "hidden_gold": True,
+        },
+        3,
+    ),
+]
 
 
 def damaged_text(text: str, draw: random.Random) -> str:

@@ -26,7 +26,8 @@ def game_of(reference: dict[str, Any]) -> Game:
 
 def start_of(reference: dict[str, Any]) -> Position:
     """The position after the deal of a reference game."""
-    return game_of(reference).start(reference["deal"]["aside"], reference["first_player"])
+    (deal,) = reference["deal"].values()
+    return game_of(reference).start(deal, reference["first_player"])
 
 
 def move_text(move: dict[str, Any]) -> str:
@@ -35,7 +36,24 @@ def move_text(move: dict[str, Any]) -> str:
     def at(place: Any) -> str:
         return place if isinstance(place, str) else " ".join(f"{word} {n}" for word, n in place.items())
 
+    def card(card: dict[str, int]) -> str:
+        return f"{card['value']}{'ABCDE'[card['player']]}"
+
     match move["type"]:
+        case "select":
+            return f"select {move['card']}"
+        case "replacement":
+            return f"replace {move['card']}"
+        case "place_in":
+            return f"place {move['location']} {move['index']}"
+        case "move" if "index" in move:
+            return f"move {card(move['card'])} to {move['to']} {move['index']}"
+        case "copy" | "discard" if "card" in move:
+            return f"{move['type']} {card(move['card'])}"
+        case "swap":
+            return f"swap {'ABCDE'[move['player']]}"
+        case "order":
+            return f"order {'ABCDE'[move['player']]} {move['location']}"
         case "place":
             return f"place {move['card']} {at(move['at'])}"
         case "target" | "copy":
@@ -52,7 +70,28 @@ def move_text(move: dict[str, Any]) -> str:
 
 def table_json(position: Position) -> dict[str, Any]:
     """A position as the reference describes tables."""
-    table = position.table
+    return castle_json(position.table) if position.game.id == "castle_village_port" else queue_json(position.table)
+
+
+def castle_json(table: Any) -> dict[str, Any]:
+    return {
+        "round": table.round,
+        "phase": "end" if table.phase == "over" else table.phase,
+        "first": table.first,
+        "to_act": table.to_act,
+        "hands": [sorted(hand) for hand in table.hands],
+        "piles": [sorted(pile) for pile in table.piles],
+        "turn": table.turn,
+        "gold": list(table.gold),
+        "selected": [selected or None for selected in table.selected],
+        "rows": {
+            location: [[card.value, card.owner] for card in row]
+            for location, row in zip(("castle", "village", "port"), table.rows, strict=True)
+        },
+    }
+
+
+def queue_json(table: Any) -> dict[str, Any]:
     phase = {"place": "placement", "over": "end"}.get(table.phase, "resolution")
     slots = []
     for slot in table.slots:

@@ -6,6 +6,7 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
+from castle_strategies import rulesets
 from hypothesis import strategies as st
 
 from engine_cy import Action, Game, Position, new_game
@@ -16,6 +17,9 @@ SPECS: list[Any] = [
     ("oriflamme_prototype", {"two_player_rounds": 6, "cards_per_turn": 2}, 2),
 ]
 SPEC_IDS = [f"{name if isinstance(name, str) else '6x2'}-{players}p" for _, name, players in SPECS]
+CASTLE_SPECS: list[Any] = [("castle_village_port", "house", players) for players in (3, 4, 5)]
+ALL_SPECS = SPECS + CASTLE_SPECS
+ALL_IDS = SPEC_IDS + [f"house-{players}p" for _, _, players in CASTLE_SPECS]
 
 
 def random_switches() -> st.SearchStrategy[Game]:
@@ -27,9 +31,19 @@ def random_switches() -> st.SearchStrategy[Game]:
     )
 
 
-def games() -> st.SearchStrategy[Game]:
-    """Every edition and number of players, and random switches."""
+def queue_games() -> st.SearchStrategy[Game]:
+    """Oriflamme: every edition and number of players, and random switches."""
     return st.one_of(st.sampled_from(SPECS).map(lambda spec: new_game(*spec)), random_switches())
+
+
+def castle_games() -> st.SearchStrategy[Game]:
+    """Castle, Village, Port: the house's tables, and whatever a caller may send."""
+    house: st.SearchStrategy[dict[str, Any]] = st.just({})
+    return st.builds(lambda sent, n: new_game("castle_village_port", sent, n), house | rulesets(), st.sampled_from((3, 4, 5)))
+
+
+def games() -> st.SearchStrategy[Game]:
+    return st.one_of(queue_games(), castle_games())
 
 
 def random_game(game: Game, seed: int) -> Iterator[tuple[Position, Action | None]]:
@@ -46,6 +60,6 @@ def random_game(game: Game, seed: int) -> Iterator[tuple[Position, Action | None
 @st.composite
 def tables(draw: st.DrawFn, strategy: st.SearchStrategy[Game] | None = None) -> Position:
     """A table somewhere in a random game."""
-    game = draw(strategy or games())
+    game = draw(games() if strategy is None else strategy)
     played = list(random_game(game, draw(st.integers(0, 2**32))))
     return played[draw(st.integers(0, len(played) - 1))][0]

@@ -146,7 +146,7 @@ def test_each_error_class_has_its_reason_in_the_contract() -> None:
 
 
 def test_games_are_listed() -> None:
-    assert game_ids() == ["oriflamme", "oriflamme_prototype", "kuhn_poker", "leduc_poker"]
+    assert game_ids() == ["oriflamme", "oriflamme_prototype", "castle_village_port", "kuhn_poker", "leduc_poker"]
 
 
 # --- the generator ---------------------------------------------------------------------------------------------

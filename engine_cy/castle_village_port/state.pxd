@@ -1,0 +1,149 @@
+"""The bytes of a table, and the few small steps that all rules are made of.
+
+A card in a row is owner << 4 | value: as a player has each value once, that names it. In a view the values that the
+observer does not know are UNKNOWN.
+"""
+from libc.stdint cimport int32_t, uint8_t, uint16_t
+from libc.string cimport memmove
+
+from engine_cy.castle_village_port.rules cimport Rules
+from engine_cy.castle_village_port.vocab cimport LOCATIONS, MAX_ROW, MAX_VALUE, NOWHERE, UNKNOWN
+
+cdef enum:
+    VALUE = 0x0F
+    UNKNOWN_HAND = 1              # a hand that the observer of a view does not know: no card has value 0
+    NO_CARD = 0                   # no card in a row, or selected: no card has value 0
+    NOT_SHOWN = 0x10              # a selected card that the observer of a view does not know
+
+
+cdef struct State:
+    int32_t gold[5]
+    uint16_t hands[5]             # bit v: holds the card of value v
+    uint16_t piles[5]             # discarded cards, likewise
+    uint16_t due[5]               # cards whose effect is still to come in this walk, likewise
+    uint16_t ranked[5]            # cards that took a rank at the end of this round, likewise
+    uint8_t rows[LOCATIONS][MAX_ROW]      # left to right; then NO_CARD
+    uint8_t decks[5][MAX_VALUE]   # bottom to top; then UNKNOWN
+    uint8_t n_row[LOCATIONS]
+    uint8_t n_deck[5]
+    uint8_t selected[5]           # a value, NO_CARD, or NOT_SHOWN
+    uint8_t orders[5]             # the location a player must place the selected card into, or NOWHERE
+    uint8_t round                 # from 1
+    uint8_t turn                  # from 1
+    uint8_t first                 # first player
+    uint8_t n_done                # players who have selected, or revealed, this turn
+    uint8_t revealing             # the cards of this turn are being revealed
+    uint8_t walking               # the location whose row is walked at the end of the round, or NOWHERE
+    uint8_t from_right            # it pays from the right
+    uint8_t ask                   # what is asked, one of ASK_
+    uint8_t to_act                # who is asked; the owner of the acting card when chance is; 0 when the game is over
+    uint8_t acting                # the card in a row whose effect asks, else NO_CARD
+    uint8_t effect                # the value of the card whose effect it uses, else NO_CARD
+    uint8_t victim                # whose selected card chance replaces, else NOWHERE
+    uint8_t padding[11]          # zeros, up to a multiple of 16
+
+
+cdef inline int owner_of(uint8_t card) noexcept nogil:
+    return card >> 4
+
+
+cdef inline int value_of(uint8_t card) noexcept nogil:
+    return card & VALUE
+
+
+cdef inline uint16_t bit(int value) noexcept nogil:
+    return <uint16_t>(1 << value)
+
+
+cdef inline int locate(const State* state, uint8_t card, int* index) noexcept nogil:
+    """The location of `card`, which lies in a row, and its index there; NOWHERE if it does not."""
+    cdef int location, i
+
+    for location in range(LOCATIONS):
+        for i in range(state.n_row[location]):
+            if state.rows[location][i] == card:
+                index[0] = i
+                return location
+    return NOWHERE
+
+
+cdef inline void put(State* state, int location, int index, uint8_t card) noexcept nogil:
+    """Put `card` into a row."""
+    cdef uint8_t* at = state.rows[location] + index
+    cdef int n_right = state.n_row[location] - index
+
+    # A fixed number of bytes, where it will do, needs no call.
+    if n_right <= 16 and index < MAX_ROW - 16:
+        memmove(at + 1, at, 16)
+    else:
+        memmove(at + 1, at, n_right)
+    at[0] = card
+    state.n_row[location] += 1
+
+
+cdef inline uint8_t take(State* state, int location, int index) noexcept nogil:
+    """Take a card out of a row; what it still had to do there is forgotten."""
+    cdef uint8_t* at = state.rows[location] + index
+    cdef uint8_t card = at[0]
+    cdef int n_right = state.n_row[location] - index - 1
+
+    if n_right < 16 and index < MAX_ROW - 16:
+        memmove(at, at + 1, 16)
+    else:
+        memmove(at, at + 1, n_right)
+        at[n_right] = NO_CARD
+    state.n_row[location] -= 1
+    state.due[owner_of(card)] &= ~bit(value_of(card))
+    return card
+
+
+cdef inline void discard(State* state, int location, int index) noexcept nogil:
+    cdef uint8_t card = take(state, location, index)
+
+    state.ranked[owner_of(card)] &= ~bit(value_of(card))
+    state.piles[owner_of(card)] |= bit(value_of(card))
+
+
+cdef inline void places(const State* state, int location, int value, int* lowest, int* highest) noexcept nogil:
+    """Where a card of `value` may stand in a row: any index from `lowest` to `highest`, among its equals."""
+    cdef const uint8_t* row = state.rows[location]
+    cdef uint8_t above = 0
+    cdef uint8_t equal = 0
+    cdef uint8_t here
+    cdef int base, i
+
+    # Sixteen at a time, in use or not: no card has value 0.
+    for base in range(0, state.n_row[location], 16):
+        for i in range(16):
+            here = row[base + i] & VALUE
+            above += <uint8_t>(here > value)
+            equal += <uint8_t>(here == value)
+    lowest[0] = above
+    highest[0] = above + equal
+
+
+cdef inline void draw(const Rules* rules, State* state, int player, int n) noexcept nogil:
+    """Draw `n` cards from the deck."""
+    cdef int _i
+
+    for _i in range(n):
+        state.n_deck[player] -= 1
+        state.hands[player] |= bit(state.decks[player][state.n_deck[player]])
+        state.decks[player][state.n_deck[player]] = UNKNOWN
+
+
+cdef inline int drawn_before(const Rules* rules, int round) noexcept nogil:
+    """How many cards each player has drawn when `round`, from 1, begins."""
+    cdef int drawn = (round - 1) * rules.n_turns + rules.hand_size
+
+    return min(drawn, rules.n_cards)
+
+
+cdef inline int spare_cards(const Rules* rules, const State* state) noexcept nogil:
+    """How many cards a player who has selected one and not revealed it still holds: that is public."""
+    return drawn_before(rules, state.round) - (state.round - 1) * rules.n_turns - state.turn
+
+
+# The first invariant that `state` breaks, as a sentence, or NULL. `observer` is the one of a view, or -1. Any bytes
+# may be asked about; a state without fault is safe to play on.
+cdef const char* state_fault(const Rules* rules, const State* state, int observer) noexcept nogil

@@ -1,0 +1,682 @@
+"""A table in words: what notation, records and other formats are written from and read into.
+
+What somebody wrote by hand, a `Draft`, is filled in by `complete`; `check` then refuses what no game can reach, naming
+the field, the value and what was possible.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from engine_cy.castle_village_port.cards import LOCATIONS, Card
+from engine_cy.castle_village_port.editions import Numbers
+from engine_cy.castle_village_port.vocab import Deed, When
+from engine_cy.errors import InvalidPositionError, InvalidViewError, listed
+
+GOLD_MAX = 999_999
+SEATS = "ABCDE"
+CHANCE = -1
+
+# The questions that the effect of a card in a row asks, with the deeds that ask them.
+EFFECT_ASKS = {
+    "move": (Deed.MOVE_NEIGHBOUR, Deed.FETCH),
+    "rob": (Deed.ROB_NEIGHBOUR,),
+    "copy": (Deed.COPY_NEIGHBOUR,),
+    "swap": (Deed.SWAP_SELECTED,),
+    "replace": (Deed.SWAP_SELECTED,),
+    "order": (Deed.ORDER_LOCATION,),
+    "discard": (Deed.DISCARD_NEIGHBOUR,),
+}
+ASKS = ("select", "place", *EFFECT_ASKS)
+# What may be asked in each phase; None at the round's end: its walk has yet to begin.
+PHASES: dict[str, tuple[str | None, ...]] = {
+    "select": ("select",),
+    "reveal": ("place", *EFFECT_ASKS),
+    "round_end": (None, "move", "rob", "copy", "discard"),
+    "over": (None,),
+}
+
+
+class Frame(NamedTuple):
+    """What the ruleset and the number of players say about any table. `ranks` counts the rewards of each location."""
+
+    cards: tuple[Card, ...]
+    n_players: int
+    hand_size: int
+    n_rounds: int
+    n_turns: int
+    starting_gold: int
+    hidden_gold: bool
+    ranks: tuple[int, ...]
+
+    @property
+    def values(self) -> list[int]:
+        """The values of the cards that each player has, highest first."""
+        return [card.value for card in self.cards]
+
+    @property
+    def families(self) -> str:
+        return SEATS[: self.n_players]
+
+    def card(self, value: int) -> Card:
+        return next(card for card in self.cards if card.value == value)
+
+    def place(self, player: int, first: int) -> int:
+        """How many seats `player` sits clockwise from `first`."""
+        return (player - first) % self.n_players
+
+    def drawn(self, round_: int) -> int:
+        """How many cards each player has drawn when `round_` begins."""
+        return min((round_ - 1) * self.n_turns + self.hand_size, len(self.cards))
+
+    def turns_before(self, round_: int, turn: int) -> int:
+        """How many turns were done before this one. In each, everybody played a card."""
+        return (round_ - 1) * self.n_turns + turn - 1
+
+
+def frame_of(numbers: Numbers) -> Frame:
+    """The frame of all tables with these numbers."""
+    return Frame(
+        cards=numbers.cards,
+        n_players=numbers.n_players,
+        hand_size=numbers.hand_size,
+        n_rounds=numbers.n_rounds,
+        n_turns=numbers.n_turns,
+        starting_gold=numbers.starting_gold,
+        hidden_gold=numbers.hidden_gold,
+        ranks=tuple(len(entries) for entries in numbers.rewards),
+    )
+
+
+class RowCard(NamedTuple):
+    """A card in a row. A player has each value once, so this names it."""
+
+    value: int
+    owner: int
+
+    def __str__(self) -> str:
+        return f"{self.value}{SEATS[self.owner] if self.owner in range(len(SEATS)) else self.owner}"
+
+
+Row = tuple[RowCard, ...]
+Values = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """All there is to see. Rows are listed castle, village, port, each from left to right.
+
+    Hands and piles have no order and are listed from the highest value down, decks from the top. None stands for what
+    the observer does not know: hands, decks, and in `selected` a card that lies face down (0: none lies there). `gold`
+    is the true gold under `hidden_gold` too.
+
+    `ask` is None when the game is over, or at the end of a round whose walk has yet to begin. The card `acting` in a
+    row asks, by the effect of the card whose value is `effect`: its own, or the one that it copied. `due`, the cards
+    that will still act in this walk, and `ranked`, the cards in rows that took a rank this round, are listed as they
+    lie.
+    """
+
+    rows: tuple[Row, ...]
+    round: int
+    turn: int
+    first: int
+    phase: str
+    ask: str | None
+    to_act: int | None
+    gold: tuple[int, ...]
+    selected: tuple[int | None, ...]
+    orders: tuple[str | None, ...]
+    hands: tuple[Values | None, ...]
+    decks: tuple[Values | None, ...]
+    piles: tuple[Values, ...]
+    acting: RowCard | None = None
+    effect: int | None = None
+    victim: int | None = None
+    walk: str | None = None
+    due: Row = ()
+    ranked: Row = ()
+    from_right: bool = False
+    observer: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A table as somebody wrote it by hand, with None for what was left out.
+
+    In a view under `hidden_gold` the others' `gold` is None, and `remembered_gold` what its observer knows all the
+    same: every gain was public.
+    """
+
+    rows: tuple[Row, ...] = ((), (), ())
+    round: int | None = None
+    turn: int | None = None
+    first: int | None = None
+    phase: str | None = None
+    ask: str | None = None
+    to_act: int | None = None
+    gold: tuple[int | None, ...] | None = None
+    selected: tuple[int | None, ...] | None = None
+    orders: tuple[str | None, ...] | None = None
+    hands: tuple[Values | None, ...] | None = None
+    decks: tuple[Values | None, ...] | None = None
+    piles: tuple[Values, ...] | None = None
+    acting: RowCard | None = None
+    effect: int | None = None
+    victim: int | None = None
+    walk: str | None = None
+    due: Row = ()
+    ranked: Row = ()
+    from_right: bool = False
+    observer: int | None = None
+    remembered_gold: tuple[int, ...] | None = None
+
+
+def refusal(table: Table | Draft, field: str, found: object, why: str) -> InvalidPositionError:
+    """The error that says which field of a position or view is wrong, its value, and what was possible."""
+    if table.observer is None:
+        return InvalidPositionError(f"position.{field}: {found!r} {why}")
+    return InvalidViewError(f"view.{field}: {found!r} {why}")
+
+
+def dealt(decks: Sequence[Sequence[int]], first: int, frame: Frame) -> Draft:
+    """The start of a game from each seat's whole deck, top first, before the first draw."""
+    if len(decks) != frame.n_players:
+        raise InvalidPositionError(f"decks: {len(decks)} lists, not one for each of {frame.n_players} players")
+    for letter, deck in zip(frame.families, decks, strict=True):
+        if any(type(value) is not int for value in deck) or sorted(deck, reverse=True) != frame.values:
+            raise InvalidPositionError(
+                f"decks[{letter}]: {listed(deck)} is not each card of the table once ({listed(frame.values)})"
+            )
+    drawn = frame.drawn(1)
+    return Draft(
+        round=1,
+        turn=1,
+        first=first,
+        hands=tuple(tuple(deck[:drawn]) for deck in decks),
+        decks=tuple(tuple(deck[drawn:]) for deck in decks),
+    )
+
+
+def standing(frame: Frame, phase: str, ask: str | None, first: int, actor: int) -> list[str]:
+    """What each seat has done this turn: "waits", or "selected" or "revealed" a card. `actor` is the seat to act, or
+    whose card chance acts for."""
+    if phase == "select":
+        return ["selected" if frame.place(p, first) < frame.place(actor, first) else "waits" for p in _seats(frame)]
+    elif phase == "reveal":
+        done = frame.place(actor, first) + (ask != "place")
+        return ["revealed" if frame.place(p, first) < done else "selected" for p in _seats(frame)]
+    return ["revealed"] * frame.n_players
+
+
+def neighbours(table: Table, card: RowCard) -> list[RowCard]:
+    """The cards directly left and right of a card in a row."""
+    for row in table.rows:
+        if card in row:
+            at = row.index(card)
+            return [*row[max(at - 1, 0) : at], *row[at + 1 : at + 2]]
+    return []
+
+
+def _seats(frame: Frame) -> range:
+    return range(frame.n_players)
+
+
+def _letter(frame: Frame, seat: int) -> str | int:
+    return "*" if seat == CHANCE else frame.families[seat] if seat in _seats(frame) else seat
+
+
+# --- filling in ------------------------------------------------------------------------------------------------
+
+
+def complete(draft: Draft, frame: Frame) -> Table:
+    """The table that a draft means: what it leaves out is filled in, in the plainest way."""
+    _check_shape(draft, frame)
+    first = draft.first or 0
+    phase, ask, to_act = _whose_turn(draft, frame, first)
+    actor = draft.acting.owner if to_act == CHANCE and draft.acting else first if to_act is None else to_act
+    done = standing(frame, phase, ask, first, actor)
+    round_, turn = _clock(draft, frame, phase, done)
+    hidden = [draft.observer not in (None, p) for p in _seats(frame)]
+    selected: list[int | None] = []
+    hands: list[Values | None] = []
+    decks: list[Values | None] = []
+    piles: list[Values] = []
+    for p in _seats(frame):
+        free = _Free(draft, frame, p)
+        sizes = _sizes(frame, round_, turn, done[p])
+        if draft.selected is not None:
+            selected.append(draft.selected[p])
+        elif done[p] != "selected":
+            selected.append(0)
+        else:
+            selected.append(None if hidden[p] else next(iter(free.take(1)), 0))
+        if draft.hands is not None:
+            hand = draft.hands[p]
+            hands.append(None if hand is None else _sorted(hand))
+        else:
+            hands.append(None if hidden[p] else free.take(sizes.hand))
+        piles.append(
+            _sorted(draft.piles[p]) or () if draft.piles is not None else free.take(sizes.played - free.in_rows)
+        )
+        if draft.decks is not None:
+            decks.append(draft.decks[p])
+        else:
+            decks.append(free.take(sizes.deck) if draft.observer is None else None)
+    return Table(
+        rows=draft.rows,
+        round=round_,
+        turn=turn,
+        first=first,
+        phase=phase,
+        ask=ask,
+        to_act=to_act,
+        gold=_gold(draft, frame),
+        selected=tuple(selected),
+        orders=draft.orders or (None,) * frame.n_players,
+        hands=tuple(hands),
+        decks=tuple(decks),
+        piles=tuple(piles),
+        acting=draft.acting,
+        effect=draft.acting.value if draft.effect is None and draft.acting else draft.effect,
+        victim=draft.victim,
+        walk=draft.walk,
+        due=_as_they_lie(draft.due, draft.rows),
+        ranked=_as_they_lie(draft.ranked, draft.rows),
+        from_right=draft.from_right,
+        observer=draft.observer,
+    )
+
+
+class _Sizes(NamedTuple):
+    """How many cards a player has where; `played` counts those in rows and pile."""
+
+    played: int
+    hand: int
+    deck: int
+
+
+def _sizes(frame: Frame, round_: int, turn: int, done: str) -> _Sizes:
+    before = frame.turns_before(round_, turn)
+    drawn = frame.drawn(round_)
+    return _Sizes(before + (done == "revealed"), drawn - before - (done != "waits"), len(frame.cards) - drawn)
+
+
+class _Free:
+    """The cards of a player that a draft does not place anywhere, to be taken from the highest down."""
+
+    def __init__(self, draft: Draft, frame: Frame, player: int) -> None:
+        named = [card.value for row in draft.rows for card in row if card.owner == player]
+        self.in_rows = len(named)
+        named.append((draft.selected[player] if draft.selected else None) or 0)
+        for lists in (draft.hands, draft.decks, draft.piles):
+            named.extend((lists[player] if lists else None) or ())
+        self.values = [value for value in frame.values if value not in named]
+
+    def take(self, n: int) -> Values:
+        taken = tuple(self.values[: max(n, 0)])
+        del self.values[: len(taken)]
+        return taken
+
+
+def _whose_turn(draft: Draft, frame: Frame, first: int) -> tuple[str, str | None, int | None]:
+    """Phase, question and seat to act. A draft that does not say is asked for the selections that it lacks, then for
+    the places of the selected cards."""
+    if draft.phase is not None:
+        return draft.phase, draft.ask, draft.to_act
+    if draft.ask is not None:
+        phase = {"select": "select", "place": "reveal"}.get(draft.ask, "reveal" if draft.walk is None else "round_end")
+        return phase, draft.ask, draft.to_act
+    order = sorted(_seats(frame), key=lambda seat: frame.place(seat, first))
+    selected = draft.selected or (0,) * frame.n_players
+    waiting = [seat for seat in order if selected[seat] == 0]
+    if not waiting or (selected[first] == 0 and len(waiting) < frame.n_players):
+        return "reveal", "place", next(seat for seat in order if selected[seat] != 0)
+    return "select", "select", waiting[0]
+
+
+def _clock(draft: Draft, frame: Frame, phase: str, done: list[str]) -> tuple[int, int]:
+    """Round and turn: what is given, else the first that fits the cards on the table."""
+    rounds = range(1, frame.n_rounds + 1) if draft.round is None else (draft.round,)
+    turns: Sequence[int] = range(1, frame.n_turns + 1) if draft.turn is None else (draft.turn,)
+    if phase == "over" and draft.round is None:
+        rounds = (frame.n_rounds,)
+    if phase in ("round_end", "over") and draft.turn is None:
+        turns = (frame.n_turns,)
+    clocks = [(round_, turn) for round_ in rounds for turn in turns]
+    return next((clock for clock in clocks if _fits(draft, frame, *clock, done)), clocks[-1])
+
+
+def _fits(draft: Draft, frame: Frame, round_: int, turn: int, done: list[str]) -> bool:
+    for p in _seats(frame):
+        sizes = _sizes(frame, round_, turn, done[p])
+        known = sum(card.owner == p for row in draft.rows for card in row)
+        if draft.piles is not None and known + len(draft.piles[p]) != sizes.played:
+            return False
+        hand = draft.hands[p] if draft.hands is not None else None
+        if known > sizes.played or (hand is not None and len(hand) != sizes.hand):
+            return False
+    return True
+
+
+def _gold(draft: Draft, frame: Frame) -> tuple[int, ...]:
+    """Everybody's true gold. What the observer does not see of it under `hidden_gold` is what he remembers."""
+    remembered = draft.remembered_gold
+    if not frame.hidden_gold or draft.observer is None:
+        if remembered is not None:
+            raise refusal(draft, "remembered_gold", remembered, "belongs into a view under hidden_gold only")
+        gold = draft.gold or (frame.starting_gold,) * frame.n_players
+        for p, shown in enumerate(gold):
+            if shown is None:
+                raise refusal(draft, f"gold[{frame.families[p]}]", "?", "must be known")
+        return tuple(shown for shown in gold if shown is not None)
+    if remembered is None:
+        raise refusal(
+            draft,
+            "remembered_gold",
+            None,
+            "is needed under hidden_gold: every gain was public. Without it the history must be sent, as a record",
+        )
+    for p, shown in enumerate(draft.gold or ()):
+        field = f"gold[{frame.families[p]}]"
+        if p != draft.observer and shown is not None:
+            raise refusal(draft, field, shown, "is hidden from its observer; what he remembers is remembered_gold")
+        if p == draft.observer and shown != remembered[p]:
+            found = "?" if shown is None else shown
+            raise refusal(draft, field, found, f"is seen by its observer, but remembered_gold is {remembered[p]}")
+    return remembered
+
+
+def _sorted(values: Values) -> Values:
+    return tuple(sorted(values, reverse=True))
+
+
+def _as_they_lie(cards: Row, rows: tuple[Row, ...]) -> Row:
+    """The cards in the order of the rows; those that lie in none come last."""
+    lying = [card for row in rows for card in row]
+    return tuple(sorted(cards, key=lambda card: lying.index(card) if card in lying else len(lying)))
+
+
+# --- refusing --------------------------------------------------------------------------------------------------
+
+
+def check(table: Table, frame: Frame) -> None:
+    """Refuse a table that contradicts the rules or itself."""
+    _check_shape(table, frame)
+    _check_clock(table, frame)
+    _check_rows(table, frame)
+    _check_asked(table, frame)
+    _check_walk(table, frame)
+    actor = table.acting.owner if table.to_act == CHANCE and table.acting else table.to_act or 0
+    done = standing(frame, table.phase, table.ask, table.first, actor)
+    _check_orders(table, frame, done, frame.place(actor, table.first))
+    for player in _seats(frame):
+        _check_cards(table, frame, player, done[player])
+    if table.acting is not None:
+        _check_possible(table, frame, table.acting, done)
+    for p, gold in enumerate(table.gold):
+        if not 0 <= gold <= GOLD_MAX:
+            raise refusal(table, f"gold[{frame.families[p]}]", gold, f"is not in 0..{GOLD_MAX}")
+
+
+def _check_shape(table: Table | Draft, frame: Frame) -> None:
+    """Numbers of entries, seats and words, which everything else is counted from."""
+    if len(table.rows) != len(LOCATIONS):
+        raise refusal(table, "rows", len(table.rows), f"rows, not one for each of {listed(LOCATIONS)}")
+    for location, row in zip(LOCATIONS, table.rows, strict=True):
+        for i, card in enumerate(row):
+            if card.owner not in _seats(frame):
+                raise refusal(table, f"{location}[{i}].owner", _letter(frame, card.owner), _not_here(frame))
+    for field in ("gold", "selected", "orders", "hands", "decks", "piles", "remembered_gold"):
+        entries = getattr(table, field, None)
+        if entries is not None and len(entries) != frame.n_players:
+            raise refusal(table, field, len(entries), f"entries, not one for each of {frame.n_players} players")
+    for field in ("first", "to_act", "victim", "observer"):
+        seat = getattr(table, field)
+        if seat is not None and seat not in _seats(frame) and not (field == "to_act" and seat == CHANCE):
+            raise refusal(table, field, _letter(frame, seat), _not_here(frame))
+    for field in ("acting", "due", "ranked"):
+        cards: Iterable[RowCard] = getattr(table, field) or ()
+        for card in (cards,) if isinstance(cards, RowCard) else cards:
+            if card.owner not in _seats(frame):
+                raise refusal(table, field, str(card), _not_here(frame))
+    for p, order in enumerate(table.orders or ()):
+        if order is not None and order not in LOCATIONS:
+            raise refusal(table, f"orders[{frame.families[p]}]", order, f"is not a location ({listed(LOCATIONS)})")
+    if table.walk is not None and table.walk not in LOCATIONS:
+        raise refusal(table, "walk", table.walk, f"is not a location ({listed(LOCATIONS)})")
+    _check_words(table, frame)
+
+
+def _check_words(table: Table | Draft, frame: Frame) -> None:
+    """Phase, question and who is asked go together."""
+    if table.ask is not None and table.ask not in ASKS:
+        raise refusal(table, "ask", table.ask, f"is none of {listed(ASKS)}")
+    if table.phase is not None:
+        if table.phase not in PHASES:
+            raise refusal(table, "phase", table.phase, f"is none of {listed(PHASES)}")
+        if table.ask not in PHASES[table.phase]:
+            raise refusal(table, "ask", table.ask, f"is not asked in phase {table.phase} ({_asked_in(table.phase)})")
+    if table.ask is None:
+        if table.to_act is not None:
+            raise refusal(table, "to_act", _letter(frame, table.to_act), "is nobody's turn: nothing is asked")
+    elif table.to_act is None:
+        raise refusal(table, "to_act", None, f"a seat is asked ({listed(frame.families)})")
+    elif (table.to_act == CHANCE) != (table.ask == "replace"):
+        raise refusal(
+            table, "to_act", _letter(frame, table.to_act), f"is not asked to {table.ask}; chance, '*', replaces"
+        )
+    if table.ask not in EFFECT_ASKS:
+        for field in ("acting", "effect", "victim"):
+            found = getattr(table, field)
+            if found is not None:
+                raise refusal(table, field, _shown(frame, found), "no card's effect asks here")
+    elif table.acting is None:
+        raise refusal(table, "acting", None, f"some card asks to {table.ask}")
+
+
+def _asked_in(phase: str) -> str:
+    return listed(ask or "nothing" for ask in PHASES[phase])
+
+
+def _not_here(frame: Frame) -> str:
+    return f"is not at this table ({listed(frame.families)})"
+
+
+def _shown(frame: Frame, found: object) -> object:
+    return str(found) if isinstance(found, RowCard) else found
+
+
+def _check_clock(table: Table, frame: Frame) -> None:
+    for field, value, most in (("round", table.round, frame.n_rounds), ("turn", table.turn, frame.n_turns)):
+        if value not in range(1, most + 1):
+            raise refusal(table, field, value, f"is not in 1..{most}")
+    if table.phase == "over" and table.round != frame.n_rounds:
+        raise refusal(table, "round", table.round, f"the game is over after round {frame.n_rounds}")
+    if table.phase in ("round_end", "over") and table.turn != frame.n_turns:
+        raise refusal(table, "turn", table.turn, f"a round ends after turn {frame.n_turns}")
+    if table.phase == "round_end" and table.ask is None and table.observer is not None:
+        raise refusal(table, "ask", "walk", "only a position may say so: a view shows what is asked next")
+
+
+def _check_rows(table: Table, frame: Frame) -> None:
+    for location, row in zip(LOCATIONS, table.rows, strict=True):
+        for i, card in enumerate(row):
+            if card.value not in frame.values:
+                raise refusal(table, f"{location}[{i}].value", card.value, _no_card(frame))
+            if i and row[i - 1].value < card.value:
+                raise refusal(
+                    table,
+                    f"{location}[{i}]",
+                    str(card),
+                    f"stands to the right of {row[i - 1]}; a row has its highest value on the left",
+                )
+
+
+def _no_card(frame: Frame) -> str:
+    return f"is no card of this table ({listed(frame.values)})"
+
+
+def _check_asked(table: Table, frame: Frame) -> None:
+    """The card that asks lies where it says, may act now, and by an effect that asks this."""
+    if (table.victim is None) != (table.ask != "replace"):
+        found = None if table.victim is None else frame.families[table.victim]
+        raise refusal(table, "victim", found, "a victim has the selected card replaced, and only then is there one")
+    card = table.acting
+    if card is None:
+        return
+    if not any(card in row for row in table.rows):
+        raise refusal(table, "acting", str(card), "lies in no row")
+    if table.to_act not in (card.owner, CHANCE):
+        raise refusal(
+            table, "to_act", _letter(frame, table.to_act or 0), f"the card that asks is {frame.families[card.owner]}'s"
+        )
+    own = frame.card(card.value)
+    now = When.IMMEDIATE if table.phase == "reveal" else When.END
+    if own.when != now:
+        when = "when it is revealed" if now == When.IMMEDIATE else "at the end of a round"
+        raise refusal(table, "acting", str(card), f"has no effect {when}")
+    if table.effect not in frame.values:
+        raise refusal(table, "effect", table.effect, _no_card(frame))
+    if table.effect != card.value:
+        copied = [beside.value for beside in neighbours(table, card) if _can_be_copied(frame, beside)]
+        if own.deed != Deed.COPY_NEIGHBOUR:
+            raise refusal(table, "effect", table.effect, f"is not that of {card}, which copies none ({card.value})")
+        if table.effect not in copied:
+            raise refusal(table, "effect", table.effect, f"is not one that {card} may have copied ({listed(copied)})")
+    if frame.card(table.effect).deed not in EFFECT_ASKS[table.ask or ""]:
+        raise refusal(table, "ask", table.ask, f"is not what the effect of the card of value {table.effect} asks")
+
+
+def _can_be_copied(frame: Frame, card: RowCard) -> bool:
+    row = frame.card(card.value)
+    return row.when == When.IMMEDIATE and row.deed != Deed.COPY_NEIGHBOUR
+
+
+def _check_possible(table: Table, frame: Frame, card: RowCard, done: list[str]) -> None:
+    """There is something that the effect may choose; without, nothing would be asked."""
+    beside = neighbours(table, card)
+    deed = frame.card(table.effect or 0).deed
+    waiting = "selected" in done
+    if deed in (Deed.MOVE_NEIGHBOUR, Deed.DISCARD_NEIGHBOUR):
+        possible, needs = bool(beside), "a neighbour"
+    elif deed == Deed.ROB_NEIGHBOUR:
+        possible, needs = any(other.owner != card.owner for other in beside), "an opponent's card as neighbour"
+    elif deed == Deed.COPY_NEIGHBOUR:
+        possible = any(_can_be_copied(frame, other) for other in beside)
+        needs = "a neighbour with an immediate effect that is not to copy"
+    elif deed == Deed.FETCH:
+        possible, needs = any(row and card not in row for row in table.rows), "a card in another location"
+    elif deed == Deed.ORDER_LOCATION:
+        possible, needs = waiting, "a player who has not revealed yet"
+    else:
+        rest = _sizes(frame, table.round, table.turn, "selected").hand
+        possible, needs = waiting and rest > 0, "a player who has not revealed yet and holds another card"
+    if not possible:
+        raise refusal(table, "ask", table.ask, f"there is nothing to choose for {card}, which needs {needs}")
+    if table.victim is not None and done[table.victim] != "selected":
+        raise refusal(table, "victim", frame.families[table.victim], "has revealed already")
+
+
+def _check_walk(table: Table, frame: Frame) -> None:
+    """What is said of the walk through a row fits the row."""
+    if table.walk is None:
+        if table.phase == "round_end" and table.ask is not None:
+            raise refusal(table, "walk", None, f"some row is being walked when a round ends ({listed(LOCATIONS)})")
+        for field in ("due", "ranked", "from_right"):
+            found = getattr(table, field)
+            if found:
+                shown = found if found is True else listed(found)
+                raise refusal(table, field, shown, "belongs to the walk at the end of a round")
+        return
+    if table.phase != "round_end" or table.acting is None:
+        raise refusal(table, "walk", table.walk, "a row is walked at the end of a round, and a card in it asks")
+    at = LOCATIONS.index(table.walk)
+    row = table.rows[at]
+    if table.acting not in row:
+        raise refusal(table, "acting", str(table.acting), f"is not in the row that is walked, {table.walk}")
+    for card in table.due:
+        if card not in row[row.index(table.acting) + 1 :]:
+            raise refusal(table, "due", str(card), f"is not to the right of {table.acting} in {table.walk}")
+        if frame.card(card.value).when != When.END:
+            raise refusal(table, "due", str(card), "has no effect at the end of a round")
+    for field, cards in (("due", table.due), ("ranked", table.ranked)):
+        for card, count in Counter(cards).items():
+            if count > 1:
+                raise refusal(table, field, str(card), "is named twice")
+    for card in table.ranked:
+        if not any(card in row for row in table.rows):
+            raise refusal(table, "ranked", str(card), "lies in no row")
+    paid = sum(frame.ranks[:at])
+    if len(table.ranked) > paid:
+        raise refusal(table, "ranked", listed(table.ranked), f"are more than the {paid} ranks paid before {table.walk}")
+    if table.from_right and not any(card.deed == Deed.PAY_FROM_RIGHT for card in frame.cards if card.when == When.END):
+        raise refusal(table, "from_right", True, "no card of this table pays from the right")
+
+
+def _check_orders(table: Table, frame: Frame, done: list[str], n_revealed: int) -> None:
+    given = [p for p, order in enumerate(table.orders) if order is not None]
+    able = any(card.deed == Deed.ORDER_LOCATION and card.when == When.IMMEDIATE for card in frame.cards)
+    for p in given:
+        letter, order = frame.families[p], table.orders[p]
+        if table.phase != "reveal" or done[p] != "selected":
+            raise refusal(table, f"orders[{letter}]", order, f"{letter} has no card yet to reveal")
+        if not able:
+            raise refusal(table, f"orders[{letter}]", order, "no card of this table orders a location")
+    if len(given) > n_revealed:
+        p = given[n_revealed]
+        raise refusal(
+            table,
+            f"orders[{frame.families[p]}]",
+            table.orders[p],
+            f"is one of {len(given)} orders; who has revealed and done with it gave one at most, so far {n_revealed}",
+        )
+
+
+def _check_cards(table: Table, frame: Frame, player: int, done: str) -> None:
+    """One player's cards: as many everywhere as the turn says, and none twice."""
+    letter = frame.families[player]
+    sizes = _sizes(frame, table.round, table.turn, done)
+    rows = [card.value for row in table.rows for card in row if card.owner == player]
+    pile, hand, deck, selected = table.piles[player], table.hands[player], table.decks[player], table.selected[player]
+    for field, values in (("piles", pile), ("hands", hand), ("decks", deck), ("selected", (selected,))):
+        for value in values or ():
+            if value not in frame.values and not (field == "selected" and not value):
+                raise refusal(table, f"{field}[{letter}]", value, _no_card(frame))
+    if len(rows) + len(pile) != sizes.played:
+        why = f"cards and {len(rows)} in the rows are not the {sizes.played} that {letter} has played by now"
+        raise refusal(table, f"piles[{letter}]", len(pile), why)
+    hidden = table.observer not in (None, player)
+    _check_selected(table, letter, selected, done, hidden)
+    _check_list(table, "hands", letter, hand, hidden, sizes.hand)
+    _check_list(table, "decks", letter, deck, table.observer is not None, sizes.deck)
+    counts = Counter([*rows, *pile, *(hand or ()), *(deck or ()), *((selected,) if selected else ())])
+    for value, count in counts.items():
+        if count > 1:
+            raise refusal(table, f"cards[{letter}].{value}", count, "copies; each player has one")
+
+
+def _check_selected(table: Table, letter: str, selected: int | None, done: str, hidden: bool) -> None:
+    field = f"selected[{letter}]"
+    if done != "selected":
+        if selected != 0:
+            why = "has not selected a card yet" if done == "waits" else "has no selected card any more"
+            raise refusal(table, field, "?" if selected is None else selected, f"{letter} {why}")
+    elif selected == 0:
+        raise refusal(table, field, 0, f"{letter} has selected a card by now")
+    elif hidden and selected is not None:
+        raise refusal(table, field, selected, "is not for this observer to know")
+    elif not hidden and selected is None:
+        raise refusal(table, field, "?", "must be known")
+
+
+def _check_list(table: Table, field: str, letter: str, values: Values | None, hidden: bool, size: int) -> None:
+    """A hand or deck is known to those who know it, and as large as it must be."""
+    if hidden != (values is None):
+        found = "?" if values is None else ",".join(map(str, values))
+        why = "is not for this observer to know" if hidden else "must be known"
+        raise refusal(table, f"{field}[{letter}]", found, why)
+    if values is not None and len(values) != size:
+        raise refusal(table, f"{field}[{letter}]", len(values), f"cards; {letter} has {size} there")

@@ -1,0 +1,426 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+"""The course of a game: whose turn it is, what may be done, what it does."""
+from libc.stdint cimport uint8_t, uint16_t
+from libc.string cimport memset
+
+from engine_cy.castle_village_port.effects cimport act, copyable, neighbours, reward, steal, unrevealed, victims
+from engine_cy.castle_village_port.rules cimport Rules
+from engine_cy.castle_village_port.state cimport (
+    NO_CARD, NOT_SHOWN, UNKNOWN_HAND, State, bit, discard, drawn_before, draw, locate, owner_of, places, put, take,
+    value_of,
+)
+from engine_cy.castle_village_port.vocab cimport (
+    ASK_COPY, ASK_MOVE, ASK_NOTHING, ASK_ORDER, ASK_PLACE, ASK_REPLACE, ASK_ROB, ASK_SELECT, ASK_SWAP,
+    LOCATIONS, MAX_VALUE, NOWHERE, UNKNOWN, VERB_COPY, VERB_DISCARD, VERB_MOVE, VERB_ORDER, VERB_PLACE, VERB_REPLACE,
+    VERB_ROB, VERB_SELECT, VERB_SWAP, Deed, When,
+)
+from engine_cy.game_api cimport MAX_ACTIONS, action_t
+from engine_cy.rng cimport below, rng_t
+
+
+cdef inline action_t action(int verb, int a, int b, int c) noexcept nogil:
+    return <action_t>(verb << 24 | a << 16 | b << 8 | c)
+
+
+# --- the course of a round ------------------------------------------------------------------------------------
+
+cdef void clear(const Rules* rules, State* state, int first) noexcept nogil:
+    """An empty table before the first selection; hands and decks are the caller's to deal."""
+    cdef int player
+
+    memset(state, 0, sizeof(State))
+    memset(state.orders, NOWHERE, sizeof(state.orders))
+    for player in range(rules.n_players):
+        state.gold[player] = rules.start_gold
+    state.round = 1
+    state.turn = 1
+    state.first = <uint8_t>first
+    state.walking = NOWHERE
+    state.victim = NOWHERE
+    state.ask = ASK_SELECT
+    state.to_act = <uint8_t>first
+
+
+cdef inline uint8_t after(const Rules* rules, int player) noexcept nogil:
+    """The next player, clockwise."""
+    return <uint8_t>(player + 1 if player + 1 < rules.n_players else 0)
+
+
+cdef inline void acted(const Rules* rules, State* state) noexcept nogil:
+    """A card has acted completely: the game goes on where it was."""
+    state.acting = NO_CARD
+    state.effect = 0
+    if state.walking != NOWHERE:
+        walk(rules, state)
+    else:
+        revealed(rules, state)
+
+
+cdef inline void revealed(const Rules* rules, State* state) noexcept nogil:
+    """A player has revealed, and his card has acted."""
+    state.n_done += 1
+    if state.n_done < rules.n_players:
+        state.to_act = after(rules, state.to_act)
+        state.ask = ASK_PLACE
+        return
+    state.n_done = 0
+    state.revealing = 0
+    state.first = after(rules, state.first)
+    if state.turn < rules.n_turns:
+        state.turn += 1
+        state.to_act = state.first
+        state.ask = ASK_SELECT
+    else:
+        end_round_from(rules, state, 0)
+
+
+cdef void end_round_from(const Rules* rules, State* state, int location) noexcept nogil:
+    begin_walk(rules, state, location)
+    walk(rules, state)
+
+
+cdef void begin_walk(const Rules* rules, State* state, int location) noexcept nogil:
+    """Note the cards that lie in the row now and have an effect at the end of a round."""
+    cdef int i
+    cdef uint8_t card
+
+    state.walking = <uint8_t>location
+    state.from_right = 0
+    for i in range(state.n_row[location]):
+        card = state.rows[location][i]
+        if rules.effects[value_of(card)].when == When.END and rules.effects[value_of(card)].deed != Deed.NO_DEED:
+            state.due[owner_of(card)] |= bit(value_of(card))
+
+
+cdef void walk(const Rules* rules, State* state) noexcept nogil:
+    """Let the noted cards act, left to right, location by location, and pay; on to a question or the next round."""
+    cdef int i
+    cdef uint8_t card
+
+    while True:
+        i = 0
+        while i < state.n_row[state.walking]:
+            card = state.rows[state.walking][i]
+            if state.due[owner_of(card)] & bit(value_of(card)):
+                state.due[owner_of(card)] &= ~bit(value_of(card))
+                if act(rules, state, state.walking, i, value_of(card)):
+                    return
+                # The row may have changed on either side; those who have acted are passed over.
+                i = 0
+            else:
+                i += 1
+        pay(rules, state, state.walking)
+        if state.walking + 1 == LOCATIONS:
+            break
+        begin_walk(rules, state, state.walking + 1)
+    finish_round(rules, state)
+
+
+cdef void pay(const Rules* rules, State* state, int location) noexcept nogil:
+    """Pay the ranks of a location, from the left or from the right, in their order."""
+    cdef int n = state.n_row[location]
+    cdef int rank
+    cdef uint8_t card
+
+    for rank in range(min(n, rules.n_ranks[location])):
+        card = state.rows[location][n - 1 - rank if state.from_right else rank]
+        reward(rules, state, location, card, &rules.ranks[location][rank])
+        state.ranked[owner_of(card)] |= bit(value_of(card))
+
+
+cdef void finish_round(const Rules* rules, State* state) noexcept nogil:
+    """Cards that took a rank are discarded; everyone draws; or the game is over."""
+    cdef int location, i, player, n
+    cdef uint8_t card
+
+    state.walking = NOWHERE
+    state.from_right = 0
+    for location in range(LOCATIONS):
+        i = 0
+        while i < state.n_row[location]:
+            card = state.rows[location][i]
+            if state.ranked[owner_of(card)] & bit(value_of(card)):
+                discard(state, location, i)
+            else:
+                i += 1
+    if state.round == rules.n_rounds:
+        state.ask = ASK_NOTHING
+        state.to_act = 0
+        return
+    n = drawn_before(rules, state.round + 1) - drawn_before(rules, state.round)
+    for player in range(rules.n_players):
+        draw(rules, state, player, n)
+    state.round += 1
+    state.turn = 1
+    state.ask = ASK_SELECT
+    state.to_act = state.first
+
+
+# --- the things a player does ---------------------------------------------------------------------------------
+
+cdef inline void select(const Rules* rules, State* state, int value) noexcept nogil:
+    cdef int player = state.to_act
+
+    state.hands[player] &= ~bit(value)
+    state.selected[player] = <uint8_t>value if value != UNKNOWN else <uint8_t>NOT_SHOWN
+    state.n_done += 1
+    state.to_act = after(rules, player)
+    if state.n_done == rules.n_players:
+        state.n_done = 0
+        state.revealing = 1
+        state.ask = ASK_PLACE
+
+
+cdef inline void place(const Rules* rules, State* state, int location, int index) noexcept nogil:
+    cdef int player = state.to_act
+    cdef int value = state.selected[player]
+
+    state.selected[player] = NO_CARD
+    state.orders[player] = NOWHERE
+    put(state, location, index, <uint8_t>(player << 4 | value))
+    if rules.effects[value].when != When.IMMEDIATE or not act(rules, state, location, index, value):
+        acted(rules, state)
+
+
+cdef inline void copy(const Rules* rules, State* state, uint8_t card) noexcept nogil:
+    """The acting card has the effect of a neighbour."""
+    cdef int index = 0
+    cdef int location = locate(state, state.acting, &index)
+
+    if not act(rules, state, location, index, value_of(card)):
+        acted(rules, state)
+
+
+cdef inline void move(State* state, uint8_t card, int to, int at) noexcept nogil:
+    cdef int index = 0
+    cdef int location = locate(state, card, &index)
+
+    put(state, to, at, take(state, location, index))
+
+
+cdef inline void replace(State* state, int value) noexcept nogil:
+    """Chance picks the victim's new card; the old one returns to the hand. Where neither is shown, nothing changes."""
+    cdef int victim = state.victim
+
+    state.victim = NOWHERE
+    if value != UNKNOWN:
+        state.hands[victim] = (state.hands[victim] & ~bit(value)) | bit(state.selected[victim])
+        state.selected[victim] = <uint8_t>value
+
+
+cdef void apply(const Rules* rules, State* state, action_t taken) noexcept nogil:
+    cdef int verb = taken >> 24
+    cdef int a = taken >> 16 & 0xFF
+    cdef int b = taken >> 8 & 0xFF
+    cdef int c = taken & 0xFF
+    cdef int index = 0
+
+    if verb == VERB_SELECT:
+        select(rules, state, a)
+        return
+    elif verb == VERB_PLACE:
+        place(rules, state, a, b)
+        return
+    elif verb == VERB_COPY:
+        copy(rules, state, <uint8_t>a)
+        return
+    elif verb == VERB_SWAP:
+        state.victim = <uint8_t>a
+        state.ask = ASK_REPLACE
+        return
+    elif verb == VERB_MOVE:
+        move(state, <uint8_t>a, b, c)
+    elif verb == VERB_ROB:
+        steal(state, state.to_act, a, rules.effects[state.effect].amount)
+    elif verb == VERB_REPLACE:
+        replace(state, a)
+    elif verb == VERB_ORDER:
+        state.orders[a] = <uint8_t>b
+    elif verb == VERB_DISCARD:
+        b = locate(state, <uint8_t>a, &index)
+        discard(state, b, index)
+    acted(rules, state)
+
+
+# --- what may be done -----------------------------------------------------------------------------------------
+
+cdef inline int list_moves(const State* state, uint8_t card, int to, action_t* actions) noexcept nogil:
+    """Moving `card` to a location, each place among its equals."""
+    cdef int lowest = 0
+    cdef int highest = 0
+    cdef int index
+    cdef int n = 0
+
+    places(state, to, value_of(card), &lowest, &highest)
+    for index in range(lowest, highest + 1):
+        actions[n] = action(VERB_MOVE, card, to, index)
+        n += 1
+    return n
+
+
+cdef int legal_moves(const Rules* rules, const State* state, int location, int index, action_t* actions) noexcept nogil:
+    """A neighbour to another location, or any card of another location to this one."""
+    cdef uint8_t cards[2]
+    cdef int n = 0
+    cdef int i, other
+
+    if rules.effects[state.effect].deed == Deed.MOVE_NEIGHBOUR:
+        for i in range(neighbours(state, location, index, cards)):
+            for other in range(LOCATIONS):
+                if other != location:
+                    n += list_moves(state, cards[i], other, actions + n)
+        return n
+    for other in range(LOCATIONS):
+        if other != location:
+            for i in range(state.n_row[other]):
+                n += list_moves(state, state.rows[other][i], location, actions + n)
+    return n
+
+
+cdef int legal_selections(uint16_t hand, int verb, action_t* actions) noexcept nogil:
+    """Each card of a hand; of one that the observer of a view does not know, an unknown card."""
+    cdef int n = 0
+    cdef int value
+
+    if hand == UNKNOWN_HAND:
+        actions[0] = action(verb, UNKNOWN, 0, 0)
+        return 1
+    for value in range(MAX_VALUE, 0, -1):
+        if hand & bit(value):
+            actions[n] = action(verb, value, 0, 0)
+            n += 1
+    return n
+
+
+cdef int legal_places(const Rules* rules, const State* state, action_t* actions) noexcept nogil:
+    """Every place for the selected card; one that is not shown could go anywhere."""
+    cdef int player = state.to_act
+    cdef int value = state.selected[player]
+    cdef int lowest, highest, location, index
+    cdef int n = 0
+
+    for location in range(LOCATIONS):
+        if state.orders[player] == NOWHERE or state.orders[player] == location:
+            lowest = 0
+            highest = state.n_row[location]
+            if value != NOT_SHOWN:
+                places(state, location, value, &lowest, &highest)
+            for index in range(lowest, highest + 1):
+                actions[n] = action(VERB_PLACE, location, index, 0)
+                n += 1
+    return n
+
+
+cdef int legal_actions(const Rules* rules, const State* state, action_t* actions) noexcept nogil:
+    cdef uint8_t found[5]
+    cdef int index = 0
+    cdef int n = 0
+    cdef int location, i, n_found
+
+    if state.ask == ASK_NOTHING:
+        return 0
+    elif state.ask == ASK_SELECT:
+        return legal_selections(state.hands[state.to_act], VERB_SELECT, actions)
+    elif state.ask == ASK_REPLACE:
+        return legal_selections(state.hands[state.victim], VERB_REPLACE, actions)
+    elif state.ask == ASK_PLACE:
+        return legal_places(rules, state, actions)
+    location = locate(state, state.acting, &index)
+    if state.ask == ASK_MOVE:
+        return legal_moves(rules, state, location, index, actions)
+    elif state.ask == ASK_ORDER:
+        n_found = unrevealed(rules, state, state.to_act, found)
+        for i in range(n_found):
+            for location in range(LOCATIONS):
+                actions[n] = action(VERB_ORDER, found[i], location, 0)
+                n += 1
+        return n
+    elif state.ask == ASK_SWAP:
+        n_found = unrevealed(rules, state, state.to_act, found)
+    elif state.ask == ASK_ROB:
+        n_found = victims(state, location, index, state.to_act, found)
+    elif state.ask == ASK_COPY:
+        n_found = copyable(rules, state, location, index, found)
+    else:
+        n_found = neighbours(state, location, index, found)
+    for i in range(n_found):
+        actions[i] = action(verb_for(state.ask), found[i], 0, 0)
+    return n_found
+
+
+cdef inline int verb_for(int ask) noexcept nogil:
+    if ask == ASK_SWAP:
+        return VERB_SWAP
+    elif ask == ASK_ROB:
+        return VERB_ROB
+    elif ask == ASK_COPY:
+        return VERB_COPY
+    return VERB_DISCARD
+
+
+# --- random play ----------------------------------------------------------------------------------------------
+
+# The n-th lowest set bit of each byte, and how many it has.
+cdef uint8_t NTH_BIT[256][8]
+cdef uint8_t COUNT_BITS[256]
+
+cdef void fill_tables() noexcept:
+    cdef int byte, i
+
+    for byte in range(256):
+        for i in range(8):
+            if byte >> i & 1:
+                NTH_BIT[byte][COUNT_BITS[byte]] = <uint8_t>i
+                COUNT_BITS[byte] += 1
+
+fill_tables()
+
+
+cdef inline int select_any(const Rules* rules, State* state, rng_t* rng) noexcept nogil:
+    """Select a random card; return how many there were."""
+    cdef uint16_t hand = state.hands[state.to_act]
+    cdef int n_low = COUNT_BITS[hand & 0xFF]
+    cdef int n = n_low + COUNT_BITS[hand >> 8]
+    cdef int pick = below(rng, n)
+
+    select(rules, state, NTH_BIT[hand & 0xFF][pick] if pick < n_low else 8 + NTH_BIT[hand >> 8][pick - n_low])
+    return n
+
+
+cdef inline int place_any(const Rules* rules, State* state, rng_t* rng) noexcept nogil:
+    """Place the selected card anywhere it may go; return how many places there were."""
+    cdef int player = state.to_act
+    cdef int lowest[LOCATIONS]
+    cdef int highest[LOCATIONS]
+    cdef int n_before[LOCATIONS + 1]
+    cdef int location, pick
+
+    n_before[0] = 0
+    for location in range(LOCATIONS):
+        places(state, location, state.selected[player], &lowest[location], &highest[location])
+        n_before[location + 1] = n_before[location]
+        if state.orders[player] == NOWHERE or state.orders[player] == location:
+            n_before[location + 1] += highest[location] - lowest[location] + 1
+    pick = below(rng, n_before[LOCATIONS])
+    location = (pick >= n_before[1]) + (pick >= n_before[2])
+    place(rules, state, location, lowest[location] + pick - n_before[location])
+    return n_before[LOCATIONS]
+
+
+cdef int play_out(const Rules* rules, State* state, rng_t* rng) noexcept nogil:
+    cdef action_t actions[MAX_ACTIONS]
+    cdef int decisions = 0
+    cdef int n
+
+    while state.ask != ASK_NOTHING:
+        if state.ask == ASK_SELECT:
+            n = select_any(rules, state, rng)
+        elif state.ask == ASK_PLACE:
+            n = place_any(rules, state, rng)
+        else:
+            n = legal_actions(rules, state, actions)
+            # What chance does is no decision.
+            decisions -= n > 1 and state.ask == ASK_REPLACE
+            apply(rules, state, actions[below(rng, n)])
+        decisions += n > 1
+    return decisions

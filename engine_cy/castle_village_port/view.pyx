@@ -1,0 +1,34 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+"""What a player sees. The only place that decides what is hidden."""
+from libc.stdint cimport uint64_t
+from libc.string cimport memcpy, memset
+
+from engine_cy.castle_village_port.rules cimport Rules
+from engine_cy.castle_village_port.state cimport NO_CARD, NOT_SHOWN, UNKNOWN_HAND, State
+from engine_cy.castle_village_port.vocab cimport UNKNOWN
+from engine_cy.game_api cimport MAX_PLAYERS
+from engine_cy.hashing cimport hash_bytes
+
+
+cdef void observe(const Rules* rules, const State* state, int observer, State* view) noexcept nogil:
+    """`state` without what `observer` does not see: the others' hands and selected cards, the order of every deck.
+
+    Who was swapped by a Courtesan sees his new card in his selection and the old one in his hand; nobody else does.
+    Gold stays, also where the others' is hidden from the display: every gain was public.
+    """
+    cdef int player
+
+    memcpy(view, state, sizeof(State))
+    memset(view.decks, UNKNOWN, sizeof(view.decks))
+    for player in range(MAX_PLAYERS):
+        if player != observer and player < rules.n_players:
+            view.hands[player] = UNKNOWN_HAND
+            if view.selected[player] != NO_CARD:
+                view.selected[player] = NOT_SHOWN
+
+
+cdef uint64_t key(const Rules* rules, const State* state, int observer) noexcept nogil:
+    cdef State view
+
+    observe(rules, state, observer, &view)
+    return hash_bytes(&view, sizeof(State), observer)

@@ -1,0 +1,257 @@
+"""Castle, Village, Port: the worked cases of the rules pages, and rulings that they do not touch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from engine_cy import IllegalActionError, Position, new_game
+
+
+def scene(text: str, players: int = 3, ruleset: Any = "house") -> Position:
+    return new_game("castle_village_port", ruleset, players).position(text)
+
+
+def gains(before: tuple[int, ...], after: Position) -> dict[str, int]:
+    """What each player gained since, those that gained or lost something."""
+    changes = zip("ABCDE", before, after.scores, strict=False)
+    return {player: now - then for player, then, now in changes if now != then}
+
+
+def row(position: Position, location: int = 0) -> str:
+    return " ".join(str(card) for card in position.table.rows[location])
+
+
+START = (3, 3, 3)
+
+
+def test_a_traitor_has_the_castle_paid_from_the_right() -> None:  # case 16
+    after = scene("castle 15A 12B 12C 7A 1C | ask walk")
+    assert gains(START, after) == {"A": 3, "C": 5}
+    assert row(after) == "12B"
+    assert 15 in after.table.piles[0]
+    assert after.table.phase == "select"
+
+
+def test_without_a_traitor_it_is_paid_from_the_left() -> None:  # case 17
+    after = scene("castle 15A 12B 12C 1C | ask walk")
+    assert gains(START, after) == {"B": 4, "C": 4}
+    assert row(after) == ""
+
+
+def test_a_sailor_alone_in_the_port_counts_twice() -> None:  # case 18
+    assert gains(START, scene("port 2A | ask walk")) == {"A": 2}
+    # Second: he steals 2 from each other player; third: he pays 2.
+    assert gains(START, scene("port 11B 2A | ask walk")) == {"A": 4, "B": 6 - 2, "C": -2}
+    assert gains(START, scene("port 11B 6C 2A | ask walk"))["A"] == -3
+    # In the village he is an ordinary card.
+    assert gains(START, scene("village 2A | ask walk")) == {"A": 3}
+
+
+def test_who_owes_more_than_he_has_pays_what_he_has() -> None:
+    after = scene("port 11B 6C 2A | ask walk | gold 0 3 3")
+    assert after.scores[0] == 0
+
+
+def test_a_king_leaves_if_a_thief_is_in_his_location() -> None:
+    after = scene("castle 15A 11B | ask walk")
+    assert gains(START, after) == {"B": 4}
+    assert 15 in after.table.piles[0]
+    assert gains(START, scene("castle 15A | village 11B | ask walk")) == {"A": 4, "B": 3}
+
+
+def test_a_princess_earns_every_other_card_its_owner_a_coin() -> None:
+    after = scene("castle 14A 14B 6A | ask walk")
+    assert gains(START, after) == {"A": 3 + 4 + 1, "B": 1 + 3}
+
+
+def test_cards_that_took_no_rank_stay_and_rank_again() -> None:
+    after = scene("castle 13A 12B 11C 5A | ask walk")
+    assert row(after) == "5A"
+    assert [len(after.table.piles[p]) for p in range(3)] == [3, 4, 4]
+    assert after.table.round == 2
+
+
+def place(position: Position, text: str, *more: str) -> Position:
+    position = position.play(text)
+    assert position.fault is None
+    for action in more:
+        position = position.play(action)
+        assert position.fault is None
+    return position
+
+
+def test_equal_cards_may_stand_in_any_order() -> None:
+    table = scene("castle 12B 12C | turn 2 | ask A place | selected 12 5 5")
+    legal = [str(action) for action in table.legal_actions()]
+    assert [action for action in legal if "castle" in action] == ["place castle 0", "place castle 1", "place castle 2"]
+    assert row(table.play("place castle 1")) == "12B 12A 12C"
+
+
+def test_a_guard_moves_a_neighbour_which_does_not_act_again() -> None:
+    table = scene("castle 14B 6C | turn 2 | ask A place | selected 12 5 5")
+    after = place(table, "place castle 1", "move 6C to village 0")
+    assert row(after) == "14B 12A"
+    assert row(after, 1) == "6C"
+    assert after.scores == START
+    assert after.to_act == 1
+
+
+def test_a_thief_takes_two_coins_from_an_opponent_beside_him() -> None:
+    table = scene("castle 12A 10B | turn 3 | ask A place | selected 11 5 5 | gold 3 1 3")
+    after = place(table, "place castle 1")
+    assert [str(action) for action in after.legal_actions()] == ["rob B"]
+    assert after.play("rob B").scores == (4, 0, 3)
+    alone = scene("castle 12A | turn 3 | ask A place | selected 11 5 5")
+    assert alone.play("place castle 1").to_act == 1
+
+
+def test_an_alchemist_copies_an_immediate_neighbour_but_no_alchemist() -> None:
+    table = scene("castle 11B 10C 9B | turn 3 | ask A place | selected 10 5 5")
+    # Between Thief and Alchemist only the Thief can be copied; beside the Courtesan, she too.
+    assert [str(a) for a in table.play("place castle 1").legal_actions()] == ["copy 11B"]
+    assert [str(a) for a in table.play("place castle 2").legal_actions()] == ["copy 9B"]
+    assert place(table, "place castle 1", "copy 11B", "rob B").scores == (5, 1, 3)
+    assert place(table, "place village 0").to_act == 1
+
+
+def test_a_courtesan_swaps_only_who_has_not_revealed() -> None:
+    table = scene("village 8A | turn 2 | first A | ask B place | selected - 9 5 | hands 15,14,13,12 7,6,5,4 7,6,4,3")
+    asked = table.play("place castle 0")
+    assert [str(action) for action in asked.legal_actions()] == ["swap C"]
+    chance = asked.play("swap C")
+    assert chance.to_act == -1
+    assert sorted(str(action) for action in chance.legal_actions()) == [
+        "replace 3",
+        "replace 4",
+        "replace 6",
+        "replace 7",
+    ]
+    after = chance.play("replace 6")
+    assert after.table.selected == (0, 0, 6)
+    assert after.table.hands[2] == (7, 5, 4, 3)
+    assert after.to_act == 2
+
+
+def test_two_courtesans_on_one_player_tell_only_him_what_they_changed() -> None:
+    """The victim sees his old and new cards; nobody else learns any of the four."""
+    table = scene("ask A place | selected 9 9 5 | hands 15,14,13,12,11 15,14,13,12,11 15,14,13,12,11")
+    after_one = place(table, "place castle 0", "swap C")
+    seen: list[list[Any]] = [[], [], []]
+    for first in (15, 14, 13):
+        again = place(after_one, f"replace {first}", "place village 0", "swap C")
+        for second in (12, 11, 5):
+            end = again.play(f"replace {second}")
+            assert end.table.selected[2] == second
+            assert 5 in (*end.table.hands[2], end.table.selected[2])
+            for player in range(3):
+                seen[player].append(end.view(player))
+            assert end.view(2).table.hands[2] == end.table.hands[2]
+            assert end.view(2).table.selected[2] == second
+    assert len(set(seen[0])) == len(set(seen[1])) == 1
+    # Five different last cards among nine ways, and hands that follow from them.
+    assert len(set(seen[2])) == 3
+
+
+def test_the_views_of_a_swap_follow_from_what_each_player_sees() -> None:
+    table = scene("ask A place | selected 9 8 5 | hands 15,14,13,12,11 15,14,13,12,11 15,14,13,12,11")
+    asked = place(table, "place castle 0", "swap C")
+    assert [asked.seen("replace 14", p) for p in "ABC"] == ["replace ?", "replace ?", "replace 14"]
+    after = asked.play("replace 14")
+    for player in range(3):
+        assert asked.view(player).play(asked.seen("replace 14", player)) == after.view(player)
+
+
+def test_a_strategist_names_the_location_and_survives_a_swap() -> None:
+    table = scene("ask A place | selected 8 9 5 | hands 15,14,13,12,11 15,14,13,12,11 15,14,13,12,11")
+    ordered = place(table, "place castle 0", "order C village")
+    assert ordered.table.orders == (None, None, "village")
+    swapped = place(ordered, "place port 0", "swap C", "replace 14")
+    assert {str(action) for action in swapped.legal_actions()} == {"place village 0"}
+    with pytest.raises(IllegalActionError, match="village"):
+        swapped.play("place castle 0")
+
+
+def test_a_second_strategist_replaces_the_order() -> None:
+    table = scene("ask A place | selected 8 8 5 | hands 15,14,13,12,11 15,14,13,12,11 15,14,13,12,11")
+    after = place(table, "place castle 0", "order C village", "place port 0", "order C castle")
+    assert {str(action) for action in after.legal_actions()} == {"place castle 1"}
+
+
+def test_a_strategist_last_in_turn_has_nobody_to_order() -> None:
+    table = scene("castle 12A 12B | first A | ask C place | selected - - 8")
+    assert table.play("place port 0").to_act == 1
+
+
+def test_a_merchant_gains_for_low_cards() -> None:
+    table = scene("castle 5B 3C 1B | turn 3 | ask A place | selected 6 7 7")
+    assert table.play("place castle 0").scores == (6, 3, 3)
+
+
+def test_a_warrior_must_discard_a_neighbour_even_his_owners() -> None:
+    table = scene("castle 12A | turn 2 | ask A place | selected 5 7 7")
+    assert [str(action) for action in table.play("place castle 1").legal_actions()] == ["discard 12A"]
+    assert table.play("place village 0").to_act == 1
+
+
+def test_a_bard_fetches_any_card_of_another_location() -> None:
+    table = scene("castle 12A | village 11B 4C | turn 2 | ask A place | selected 4 7 7")
+    asked = table.play("place port 0")
+    legal = {str(action) for action in asked.legal_actions()}
+    assert legal == {"move 12A to port 0", "move 11B to port 0", "move 4C to port 0", "move 4C to port 1"}
+
+
+def test_a_hunter_discards_the_leftmost_of_the_highest() -> None:
+    after = scene("village 12C 12B 6A 6B 6C 1B | ask walk | round 2")
+    assert 12 in after.table.piles[2]
+    alone = scene("village 1A | ask walk")
+    assert gains(START, alone) == {}
+
+
+def test_a_tie_goes_to_the_first_player_after_the_last_pass_or_clockwise_from_there() -> None:
+    end = scene("ask over | round 3 | turn 4 | first B | gold 9 3 9")
+    assert end.payoffs == (0, 0, 1)
+    end = scene("ask over | round 3 | turn 4 | first A | gold 9 3 9")
+    assert end.payoffs == (1, 0, 0)
+
+
+def test_a_hand_of_the_one_card_fifteen_is_known() -> None:
+    """A hand is a bit a value: the highest must not look like an unknown hand."""
+    cards = [{"value": value, "name": "", "when": "never", "effect": "none"} for value in (15, 7, 3)]
+    game = new_game("castle_village_port", {"cards": cards, "hand_size": 1, "turns_per_round": 1, "rounds": 3}, 3)
+    table = game.start([[15, 7, 3]] * 3)
+    assert [str(action) for action in table.legal_actions()] == ["select 15"]
+    assert table.view(0).sample_world(1).fault is None
+    assert table.fault is None
+
+
+def test_hidden_gold_needs_what_the_observer_remembers() -> None:
+    game = new_game("castle_village_port", {"hidden_gold": True}, 3)
+    view = game.deal(seed=2).view("B")
+    text = str(view)
+    assert "gold ? 3 ?" in text
+    assert "remembered_gold 3 3 3" in text
+    assert game.view(text) == view
+    with pytest.raises(ValueError, match="remembered_gold"):
+        game.view(text.replace(" | remembered_gold 3 3 3", ""))
+    assert view.sample_world(3).scores == (3, 3, 3)
+
+
+def test_a_seats_record_lists_the_cards_it_drew() -> None:
+    game = new_game("castle_village_port", {"rounds": 2}, 3)
+    position = game.deal(seed=5)
+    drawn = None
+    while not position.is_over and drawn is None:
+        action = position.legal_actions()[0]
+        after = position.play(action)
+        if after.table.round == 2:
+            drawn = sorted(set(after.table.hands[1]) - set(position.table.hands[1]))
+            text = position.seen(action, 1)
+            named = sorted(int(card) for card in text.partition("=")[2].split(","))
+            assert set(drawn) <= set(named)
+            assert position.view(1).play(text) == after.view(1)
+            with pytest.raises(IllegalActionError, match=r"draw|shows"):
+                position.view(1).play(text.partition(" =")[0])
+        position = after
+    assert drawn
