@@ -5,9 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from benchmarks.measure import Busy, alone
+
+if TYPE_CHECKING:
+    from benchmarks import engine
 
 # --- the suites; each is imported when it is wanted: the signature needs neither OpenSpiel nor a C compiler ----
 
@@ -15,10 +18,22 @@ from benchmarks.measure import Busy, alone
 def run_engine(print_text: bool) -> dict[str, Any]:
     from benchmarks import engine
 
+    return run_subject(engine.ENGINE, print_text)
+
+
+def run_castle(print_text: bool) -> dict[str, Any]:
+    from benchmarks import engine
+
+    return run_subject(engine.CASTLE, print_text)
+
+
+def run_subject(subject: engine.Subject, print_text: bool) -> dict[str, Any]:
+    from benchmarks import engine
+
     with alone():
-        result = engine.run()
+        result = engine.run(subject)
     if print_text:
-        print(engine.as_text(result), flush=True)
+        print(engine.as_text(subject, result), end="\n\n", flush=True)
     return engine.as_json(result)
 
 
@@ -31,7 +46,7 @@ def run_signature(print_text: bool) -> str:
     return found
 
 
-SUITES = {"engine": run_engine, "signature": run_signature}
+SUITES = {"engine": run_engine, "castle": run_castle, "signature": run_signature}
 
 
 def main(argv: Sequence[str] | None = None) -> None:

@@ -1,13 +1,13 @@
 """The engine: random playouts, clones and the Python face, against OpenSpiel, a plain-C stand-in and memcpy.
 
-Full rules, `en-2019`, four players. A *decision* of ours is a whole one with two options or more: forced ones do not
-count, and what the engine splits in two counts once. OpenSpiel's decisions, and the stand-in's, all count.
+Full rules, four players. A *decision* of ours is a whole one with two options or more: forced ones do not count, nor
+does chance, and what the engine splits in two counts once. OpenSpiel's decisions, and the stand-in's, all count.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import count, repeat
 from statistics import mean
 from typing import Any, NamedTuple, TypeVar
@@ -20,22 +20,56 @@ from engine_cy.oriflamme.editions import EDITIONS
 
 Counted = TypeVar("Counted")
 
-EDITION = "en-2019"
-PLAYERS = 4
+CHANCE = -1  # what `to_act` says of it
+
 # One deal may be slower than another, so playouts start from many.
 DEALS = 64
 
-GOALS = {
-    "playout_vs_openspiel": Goal(5, 7, "random decisions/s against OpenSpiel's C++ rollouts, median of six games"),
-    "decision_vs_floor": Goal(2, 1.5, "ns per decision of a random playout against the plain-C stand-in"),
-    "clone_vs_memcpy": Goal(2, 1.3, "clone inside the engine against libc's memcpy of the same, run-time size"),
-    "py_clone_vs_openspiel": Goal(4, 7, "position.clone() against OpenSpiel's state.clone(), hearts mid-game"),
-    "py_loop_vs_openspiel": Goal(1, 2, "decisions/s driven from Python against the same on OpenSpiel goofspiel 13x4"),
+MEANINGS = {
+    "playout_vs_openspiel": "random decisions/s against OpenSpiel's C++ rollouts, median of six games",
+    "decision_vs_floor": "ns per decision of a random playout against the plain-C stand-in for Oriflamme",
+    "clone_vs_memcpy": "clone inside the engine against libc's memcpy of the same, run-time size",
+    "py_clone_vs_openspiel": "position.clone() against OpenSpiel's state.clone(), hearts mid-game",
+    "py_loop_vs_openspiel": "decisions/s driven from Python against the same on OpenSpiel goofspiel 13x4",
 }
-
-# Decisions a game in the reference games of en-2019, by number of players, and how near we have to be.
-REFERENCE_DECISIONS = {3: 48.0, 4: 65.1, 5: 82.7}
+# How near the decisions a game have to be to those of the reference games.
 REFERENCE_TOLERANCE = 0.03
+
+
+class Subject(NamedTuple):
+    """A game to measure: the suite's name, the game timed, what is hoped for, and all tables whose decisions count."""
+
+    name: str
+    game: tuple[str, str, int]
+    goals: Mapping[str, Goal]
+    tables: Mapping[str, tuple[str, tuple[int, ...]]]  # by edition: the game's id, the numbers of players
+    reference_decisions: Mapping[int, float]  # in the reference games of the edition timed, by number of players
+
+    def new_game(self) -> Game:
+        game, edition, players = self.game
+        return new_game(game, edition, players)
+
+
+ENGINE = Subject(
+    name="engine",
+    game=("oriflamme", "en-2019", 4),
+    goals={
+        "playout_vs_openspiel": Goal(5, 7),
+        "decision_vs_floor": Goal(2, 1.5),
+        "clone_vs_memcpy": Goal(2, 1.3),
+        "py_clone_vs_openspiel": Goal(4, 7),
+        "py_loop_vs_openspiel": Goal(1, 2),
+    },
+    tables={edition: (row.game, row.players) for edition, row in EDITIONS.items()},
+    reference_decisions={3: 48.0, 4: 65.1, 5: 82.7},
+)
+CASTLE = Subject(
+    name="castle",
+    game=("castle_village_port", "house", 4),
+    goals={"playout_vs_openspiel": Goal(4, None)},
+    tables={"house": ("castle_village_port", (3, 4, 5))},
+    reference_decisions={},
+)
 
 
 class Scale(NamedTuple):
@@ -60,18 +94,18 @@ class Result(NamedTuple):
     load: dict[str, list[float]]  # before and after
 
 
-def run(scale: Scale = FULL) -> Result:
+def run(subject: Subject, scale: Scale = FULL) -> Result:
     """Measure everything."""
     before = load()
     figures: dict[str, Figure] = {}
     raw: dict[str, Any] = {}
     for name, measure in MEASURES.items():
-        figures[name], found = measure(scale)
+        figures[name], found = measure(subject, scale)
         raw.update(found)
     counts = {
-        "sizeof_state": game_of(EDITION, PLAYERS).state_size,
-        "decisions_per_game": each_table(decisions_per_game, scale.games_counted),
-        "branching": each_table(branching, scale.games_listed),
+        "sizeof_state": subject.new_game().state_size,
+        "decisions_per_game": each_table(subject, decisions_per_game, scale.games_counted),
+        "branching": each_table(subject, branching, scale.games_listed),
     }
     return Result(figures, raw, counts, {"before": before, "after": load()})
 
@@ -87,14 +121,16 @@ def as_json(result: Result) -> dict[str, Any]:
     }
 
 
-def as_text(result: Result) -> str:
+def as_text(subject: Subject, result: Result) -> str:
     per_game = result.counts["decisions_per_game"]
+    _, edition, players = subject.game
     lines = [
-        f"engine: {EDITION}, {PLAYERS} players; load {result.load['before']} before, {result.load['after']} after",
+        f"{subject.name}: {edition}, {players} players; "
+        f"load {result.load['before']} before, {result.load['after']} after",
         "",
-        table(GOALS, result.figures),
+        table(subject.goals, result.figures),
         "",
-        *(f"{name}: {goal.meaning}" for name, goal in GOALS.items()),
+        *(f"{name}: {meaning}" for name, meaning in MEANINGS.items()),
         "",
         f"{result.raw['decisions_per_s'] / 1e6:.1f} M decisions/s, {result.raw['decision_ns']:.1f} ns each, "
         f"a state of {result.counts['sizeof_state']} bytes",
@@ -102,45 +138,44 @@ def as_text(result: Result) -> str:
         "decisions a game, uniform over whole decisions:",
         aligned(
             [
-                (edition, *(f"{players}p {decisions:.1f}" for players, decisions in counted.items()), "")
-                for edition, counted in per_game.items()
+                (name, *(f"{players}p {decisions:.1f}" for players, decisions in counted.items()), "")
+                for name, counted in per_game.items()
             ]
         ),
-        *(against_reference(players, per_game[EDITION][str(players)]) for players in REFERENCE_DECISIONS),
+        *(
+            against_reference(subject, players, per_game[edition][str(players)])
+            for players in subject.reference_decisions
+        ),
     ]
     return "\n".join(lines)
 
 
-def against_reference(players: int, decisions: float) -> str:
-    reference = REFERENCE_DECISIONS[players]
+def against_reference(subject: Subject, players: int, decisions: float) -> str:
+    reference = subject.reference_decisions[players]
     off = decisions / reference - 1
     verdict = "as they should" if abs(off) <= REFERENCE_TOLERANCE else "NOT AS THEY SHOULD: the choice differs"
-    return f"  {EDITION}, {players} players: {off:+.1%} from the reference games' {reference}, {verdict}"
+    return f"  {subject.game[1]}, {players} players: {off:+.1%} from the reference games' {reference}, {verdict}"
 
 
 # --- our sides ------------------------------------------------------------------------------------------------
-
-
-def game_of(edition: str, players: int) -> Game:
-    return new_game(EDITIONS[edition].game, edition, players=players)
 
 
 def deals(game: Game) -> list[Position]:
     return [game.deal(seed, first=seed % game.n_players) for seed in range(DEALS)]
 
 
-def mid_game() -> Position:
+def mid_game(game: Game) -> Position:
     """A table after half of a random game."""
-    position = game_of(EDITION, PLAYERS).deal(1)
     rng = random.Random(7)
-    for _ in range(int(REFERENCE_DECISIONS[PLAYERS] / 2)):
-        position = position.play(rng.choice(position.legal_actions()))
-    return position
+    played = [game.deal(1)]
+    while not played[-1].is_over:
+        played.append(played[-1].play(rng.choice(played[-1].legal_actions())))
+    return played[len(played) // 2]
 
 
-def playouts() -> Side:
-    """Random playouts in the engine from the first placement, each with a clone of the deal; a unit is a decision."""
-    positions = deals(game_of(EDITION, PLAYERS))
+def playouts(game: Game) -> Side:
+    """Random playouts in the engine from the first decision, each with a clone of the deal; a unit is a decision."""
+    positions = deals(game)
     seeds = count()
 
     def run(n: int) -> float:
@@ -154,7 +189,7 @@ def play(position: Position, rng: random.Random) -> int:
     decisions = 0
     while not position.is_over:
         actions = position.legal_actions()
-        decisions += len(actions) > 1
+        decisions += len(actions) > 1 and position.to_act != CHANCE
         position = position.play(rng.choice(actions))
     return decisions
 
@@ -165,9 +200,9 @@ def play(position: Position, rng: random.Random) -> int:
 Measured = tuple[Figure, dict[str, Any]]
 
 
-def measure_playouts(scale: Scale) -> Measured:
+def measure_playouts(subject: Subject, scale: Scale) -> Measured:
     peers = [openspiel.rollouts(name, scale.rollouts_counted) for name in openspiel.ROLLOUT_GAMES]
-    rounds = alternate([playouts(), *peers], scale.effort)
+    rounds = alternate([playouts(subject.new_game()), *peers], scale.effort)
     raw = {
         "decisions_per_s": rate(rounds, "ours"),
         "openspiel_decisions_per_s": {name: rate(rounds, name) for name in openspiel.ROLLOUT_GAMES},
@@ -175,35 +210,35 @@ def measure_playouts(scale: Scale) -> Measured:
     return rounds.times_as_fast("ours", *openspiel.ROLLOUT_GAMES), raw
 
 
-def measure_floor(scale: Scale) -> Measured:
-    rounds = alternate([playouts(), floor.playouts()], scale.effort)
+def measure_floor(subject: Subject, scale: Scale) -> Measured:
+    rounds = alternate([playouts(subject.new_game()), floor.playouts()], scale.effort)
     raw = {"decision_ns": ns(rounds, "ours"), "floor_decision_ns": ns(rounds, "floor")}
     return rounds.times_as_fast("floor", "ours"), raw
 
 
-def measure_clone(scale: Scale) -> Measured:
-    """Through the door a clone is that very memcpy; the game's own code copies a size that the compiler knows."""
-    position = mid_game()
+def measure_clone(subject: Subject, scale: Scale) -> Measured:
+    """Through the door a clone is that very memcpy; the game's own code, which knows the size, must not be slower."""
+    position = mid_game(subject.new_game())
 
-    def by_assignment(n: int) -> float:
-        loops.copy_by_assignment(position, n)
+    def in_engine(n: int) -> float:
+        loops.copy_in_engine(position, n)
         return n
 
     def by_memcpy(n: int) -> float:
         loops.copy_by_memcpy(position, n)
         return n
 
-    rounds = alternate([Side("clone", by_assignment), Side("memcpy", by_memcpy)], scale.effort)
+    rounds = alternate([Side("clone", in_engine), Side("memcpy", by_memcpy)], scale.effort)
     raw = {"clone_ns": ns(rounds, "clone"), "memcpy_ns": ns(rounds, "memcpy")}
     return rounds.times_as_fast("memcpy", "clone"), raw
 
 
-def measure_python_clone(scale: Scale) -> Measured:
+def measure_python_clone(subject: Subject, scale: Scale) -> Measured:
     """The ratio is of gross times, call and all on both sides: what a caller pays, with nothing to estimate.
 
     Net times, without what a call costs that does next to nothing, are in `raw`; their ratio would flatter us.
     """
-    position = mid_game()
+    position = mid_game(subject.new_game())
     opaque: Any = position  # its stub says nothing of the methods that only Python itself calls
     state = openspiel.hearts_mid_game()
 
@@ -236,8 +271,8 @@ def measure_python_clone(scale: Scale) -> Measured:
     return rounds.times_as_fast("clone", "openspiel_clone"), raw
 
 
-def measure_python_loop(scale: Scale) -> Measured:
-    game = game_of(EDITION, PLAYERS)
+def measure_python_loop(subject: Subject, scale: Scale) -> Measured:
+    game = subject.new_game()
     rng = random.Random(7)
     seeds = count()
 
@@ -277,10 +312,10 @@ def net_ns(rounds: Rounds, name: str, empty: str) -> float:
 # --- counts, for every edition and number of players ----------------------------------------------------------
 
 
-def each_table(counted: Callable[[Game, int], Counted], games: int) -> dict[str, dict[str, Counted]]:
+def each_table(subject: Subject, counted: Callable[[Game, int], Counted], games: int) -> dict[str, dict[str, Counted]]:
     return {
-        edition: {str(players): counted(game_of(edition, players), games) for players in row.players}
-        for edition, row in EDITIONS.items()
+        edition: {str(n): counted(new_game(game, edition, n), games) for n in players}
+        for edition, (game, players) in subject.tables.items()
     }
 
 
@@ -296,7 +331,7 @@ def branching(game: Game, games: int) -> dict[str, dict[str, float]]:
         position = game.deal(seed)
         while not position.is_over:
             actions = position.legal_actions()
-            if len(actions) > 1:
+            if len(actions) > 1 and position.to_act != CHANCE:
                 kind = actions[0].type
                 options.setdefault("reveal" if kind == "keep" else kind, []).append(len(actions))
             position = position.play(rng.choice(actions))

@@ -7,5 +7,5 @@ def play_outs(positions: list[Position], n: int, rng: Rng) -> int:
 def copy_by_memcpy(position: Position, n: int) -> None:
     """Copy the state `n` times with libc's memcpy, which is told the size at run time: what a search does."""
 
-def copy_by_assignment(position: Position, n: int) -> None:
+def copy_in_engine(position: Position, n: int) -> None:
     """Copy the state `n` times as the game's own code does, for which the compiler knows the size."""

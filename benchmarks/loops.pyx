@@ -4,9 +4,11 @@ from libc.stdint cimport uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
+from engine_cy.castle_village_port.state cimport State as CastleState
+from engine_cy.copying cimport copy_state
 from engine_cy.game cimport Game, Position
 from engine_cy.game_api cimport STATE_WORDS
-from engine_cy.oriflamme.state cimport State
+from engine_cy.oriflamme.state cimport State as QueueState
 from engine_cy.rng cimport Rng
 
 cdef extern from *:
@@ -43,14 +45,12 @@ def play_outs(list positions, long n, Rng rng):
 
 
 # Both ways to copy use the same places, so that they cross as many cache lines.
-cdef State here
-cdef State there
+cdef union AnyState:
+    QueueState queue
+    CastleState castle
 
-
-cdef put_here(Position position):
-    if sizeof(State) != position.game.api.state_size:
-        raise ValueError(f"{position.game!r} has states of another size")
-    memcpy(&here, position.state, sizeof(State))
+cdef AnyState here
+cdef AnyState there
 
 
 def copy_by_memcpy(Position position, long n):
@@ -58,20 +58,28 @@ def copy_by_memcpy(Position position, long n):
     cdef size_t size = position.game.api.state_size
     cdef long _i
 
-    put_here(position)
+    memcpy(&here, position.state, size)
     for _i in range(n):
         memcpy(&there, &here, size)
         touch(&here)
         touch(&there)
 
 
-def copy_by_assignment(Position position, long n):
+def copy_in_engine(Position position, long n):
     """Copy the state `n` times as the game's own code does, for which the compiler knows the size."""
-    global there
+    cdef size_t size = position.game.api.state_size
     cdef long _i
 
-    put_here(position)
-    for _i in range(n):
-        there = here
-        touch(&here)
-        touch(&there)
+    memcpy(&here, position.state, size)
+    if size == sizeof(QueueState):
+        for _i in range(n):
+            copy_state(&there, &here, sizeof(QueueState))
+            touch(&here)
+            touch(&there)
+    elif size == sizeof(CastleState):
+        for _i in range(n):
+            copy_state(&there, &here, sizeof(CastleState))
+            touch(&here)
+            touch(&there)
+    else:
+        raise ValueError(f"{position.game!r} has states of a size that is not known here")

@@ -12,15 +12,14 @@ class Goal(NamedTuple):
     """What a figure should be, and what is close to the limit of what can be reached."""
 
     goal: float
-    close: float
-    meaning: str
+    close: float | None  # None: not said
 
     @property
     def more_is_better(self) -> bool:
-        return self.close > self.goal
+        return self.close is None or self.close > self.goal
 
-    def bound(self, value: float) -> str:
-        return f"{'>=' if self.more_is_better else '<='} {value:g}"
+    def bound(self, value: float | None) -> str:
+        return "" if value is None else f"{'>=' if self.more_is_better else '<='} {value:g}"
 
     def verdict(self, value: float) -> str:
         """Which of the two is reached."""
@@ -28,24 +27,20 @@ class Goal(NamedTuple):
         def reaches(bound: float) -> bool:
             return value >= bound if self.more_is_better else value <= bound
 
-        return "close to the limit" if reaches(self.close) else "met" if reaches(self.goal) else "MISSED"
+        if self.close is not None and reaches(self.close):
+            return "close to the limit"
+        return "met" if reaches(self.goal) else "MISSED"
 
 
 def table(goals: Mapping[str, Goal], figures: Mapping[str, Figure]) -> str:
-    """One line a figure."""
+    """One line a figure; those without a goal are only told."""
     rows: list[tuple[str, ...]] = [("figure", "measured", "spread", "goal", "close", "")]
-    for name, goal in goals.items():
-        found = figures[name]
-        rows.append(
-            (
-                name,
-                f"{found.value:.2f}",
-                f"{found.spread:.0%}",
-                goal.bound(goal.goal),
-                goal.bound(goal.close),
-                goal.verdict(found.value) + (", noisy" if found.noisy else ""),
-            )
-        )
+    for name, found in figures.items():
+        goal = goals.get(name)
+        bounds = (goal.bound(goal.goal), goal.bound(goal.close)) if goal else ("", "")
+        verdict = goal.verdict(found.value) if goal else ""
+        noisy = ", noisy" if found.noisy else ""
+        rows.append((name, f"{found.value:.2f}", f"{found.spread:.0%}", *bounds, verdict + noisy))
     return aligned(rows)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from hashlib import blake2b
 
 from engine_cy import Game, InvalidRulesetError, Position, Rng, game_ids, new_game
+from engine_cy.castle_village_port.editions import EDITIONS as CASTLE_EDITIONS
 from engine_cy.oriflamme.editions import editions_of
 
 DEALS = 32
@@ -26,7 +27,7 @@ def signature(deals: int = DEALS) -> str:
 def games() -> Iterator[Game]:
     """Every game, in every edition, for every number of players."""
     for game_id in game_ids():
-        editions: list[str | None] = [*editions_of(game_id)]
+        editions: list[str | None] = [*(CASTLE_EDITIONS if game_id == "castle_village_port" else editions_of(game_id))]
         for edition in editions or [None]:  # the toys have none
             for players in range(2, 6):
                 try:

@@ -1,11 +1,12 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """What a player sees. The only place that decides what is hidden."""
 from libc.stdint cimport uint64_t
-from libc.string cimport memcpy, memset
+from libc.string cimport memset
 
 from engine_cy.castle_village_port.rules cimport Rules
 from engine_cy.castle_village_port.state cimport NO_CARD, NOT_SHOWN, UNKNOWN_HAND, State
 from engine_cy.castle_village_port.vocab cimport UNKNOWN
+from engine_cy.copying cimport copy_state
 from engine_cy.game_api cimport MAX_PLAYERS
 from engine_cy.hashing cimport hash_bytes
 
@@ -18,7 +19,7 @@ cdef void observe(const Rules* rules, const State* state, int observer, State* v
     """
     cdef int player
 
-    memcpy(view, state, sizeof(State))
+    copy_state(view, state, sizeof(State))
     memset(view.decks, UNKNOWN, sizeof(view.decks))
     for player in range(MAX_PLAYERS):
         if player != observer and player < rules.n_players:

@@ -6,11 +6,11 @@ card, an order of the deck, and a hand of the rest; the observer's is an order o
 number names, digit by digit, which of the cards that are left comes next.
 """
 from libc.stdint cimport uint8_t, uint16_t, uint64_t
-from libc.string cimport memcpy
 
 from engine_cy.castle_village_port.rules cimport Rules
 from engine_cy.castle_village_port.state cimport NO_CARD, State, bit, owner_of, value_of
 from engine_cy.castle_village_port.vocab cimport LOCATIONS, MAX_VALUE
+from engine_cy.copying cimport copy_state
 from engine_cy.rng cimport below, rng_t
 
 
@@ -98,7 +98,7 @@ cdef void sample(const Rules* rules, const State* view, int observer, State* wor
     cdef uint8_t picks[MAX_VALUE]
     cdef int player, i
 
-    memcpy(world, view, sizeof(State))
+    copy_state(world, view, sizeof(State))
     for player in range(rules.n_players):
         hidden = hidden_of(rules, world, observer, player)
         for i in range(hidden.n_ordered):

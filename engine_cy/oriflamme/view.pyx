@@ -1,8 +1,8 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """What a player sees. The only place that decides what is hidden."""
 from libc.stdint cimport uint8_t, uint64_t
-from libc.string cimport memcpy
 
+from engine_cy.copying cimport copy_state
 from engine_cy.hashing cimport hash_bytes
 from engine_cy.oriflamme.rules cimport Rules
 from engine_cy.oriflamme.state cimport FACE_UP, FAMILY, UNKNOWN_HAND, State
@@ -18,7 +18,7 @@ cdef void observe(const Rules* rules, const State* state, int observer, State* v
     cdef uint8_t card
     cdef int i
 
-    memcpy(view, state, sizeof(State))
+    copy_state(view, state, sizeof(State))
     for i in range(32):
         card = view.cards[i]
         view.cards[i] = card | <uint8_t>(UNKNOWN_KIND * ((card & FACE_UP == 0) & (card & FAMILY != own)))

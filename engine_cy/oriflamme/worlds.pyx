@@ -6,8 +6,8 @@ kind for each of his face-down cards in the queue, in the order of their ids, an
 is left. Secrets are numbered, so that a number stands for one and uniform numbers for uniform secrets.
 """
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
-from libc.string cimport memcpy
 
+from engine_cy.copying cimport copy_state
 from engine_cy.oriflamme.rules cimport Rules
 from engine_cy.oriflamme.state cimport FACE_UP, KIND, State, cards_played, held, hold, without
 from engine_cy.oriflamme.vocab cimport N_KINDS, NO_CARD
@@ -178,7 +178,7 @@ cdef void sample(const Rules* rules, const State* view, int observer, State* wor
     cdef Hidden hidden
     cdef int opponent
 
-    memcpy(world, view, sizeof(State))
+    copy_state(world, view, sizeof(State))
     for opponent in range(rules.n_players):
         if opponent != observer:
             hidden = hidden_of(rules, world, opponent)

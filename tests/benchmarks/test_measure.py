@@ -13,6 +13,7 @@ from benchmarks.__main__ import main
 from benchmarks.measure import Busy, Effort, Rounds, Side, alone, alternate, figure
 from benchmarks.report import Goal, table
 from benchmarks.signature import signature
+from engine_cy import new_game
 
 
 def test_a_figure_is_the_median_of_the_rounds():
@@ -80,8 +81,8 @@ def test_a_timed_suite_does_not_start_while_another_runs(monkeypatch, tmp_path):
 @pytest.mark.parametrize(
     ("goal", "verdicts"),
     [
-        (Goal(5, 7, "a speed"), {4.9: "MISSED", 5: "met", 7: "close to the limit"}),
-        (Goal(2, 1.5, "a cost"), {2.1: "MISSED", 2: "met", 1.5: "close to the limit"}),
+        (Goal(5, 7), {4.9: "MISSED", 5: "met", 7: "close to the limit"}),
+        (Goal(2, 1.5), {2.1: "MISSED", 2: "met", 1.5: "close to the limit"}),
     ],
 )
 def test_a_goal_is_met_from_its_bound_on(goal, verdicts):
@@ -89,18 +90,19 @@ def test_a_goal_is_met_from_its_bound_on(goal, verdicts):
 
 
 def test_the_table_says_which_figures_are_noisy():
-    goals = {"calm": Goal(5, 7, "a speed"), "shaken": Goal(2, 1.5, "a cost")}
+    goals = {"calm": Goal(5, 7), "shaken": Goal(2, 1.5)}
     lines = table(goals, {"calm": figure([6.0]), "shaken": figure([1.0, 2.0, 2.0, 3.0])}).splitlines()
     assert lines[0].split() == ["figure", "measured", "spread", "goal", "close"]
     assert lines[1].split() == ["calm", "6.00", "0%", ">=", "5", ">=", "7", "met"]
     assert lines[2].split() == ["shaken", "2.00", "100%", "<=", "2", "<=", "1.5", "met,", "noisy"]
 
 
-def test_the_engine_suite_prints_what_it_promises():
-    result = engine.run(engine.QUICK)
+@pytest.mark.parametrize("subject", [engine.ENGINE, engine.CASTLE], ids=lambda subject: subject.name)
+def test_the_suites_print_what_they_promise(subject):
+    result = engine.run(subject, engine.QUICK)
     found = json.loads(json.dumps(engine.as_json(result)))
     assert set(found) == {
-        *engine.GOALS,
+        *engine.MEASURES,
         "spread",
         "noisy",
         "raw",
@@ -109,26 +111,34 @@ def test_the_engine_suite_prints_what_it_promises():
         "branching",
         "load",
     }
-    assert all(found[name] > 0 for name in engine.GOALS)
+    assert all(found[name] > 0 for name in engine.MEASURES)
     assert found["sizeof_state"] % 16 == 0
     tables = {edition: "".join(counted) for edition, counted in found["decisions_per_game"].items()}
-    assert tables == {"fr-2019": "345", "en-2019": "345", "de-2019": "345", "revised": "345", "prototype": "234"}
+    assert (
+        tables
+        == {
+            "engine": {"fr-2019": "345", "en-2019": "345", "de-2019": "345", "revised": "345", "prototype": "234"},
+            "castle": {"house": "345"},
+        }[subject.name]
+    )
     assert {edition: "".join(counted) for edition, counted in found["branching"].items()} == tables
-    assert found["branching"]["en-2019"]["4"]["reveal"]["mean"] == 2
-    text = engine.as_text(result)
-    assert all(name in text for name in engine.GOALS)
+    kind, least = {"engine": ("reveal", 2), "castle": ("select", 4)}[subject.name]
+    assert least <= found["branching"][subject.game[1]]["4"][kind]["mean"] < 7
+    text = engine.as_text(subject, result)
+    assert all(name in text for name in engine.MEASURES)
 
 
 def test_decisions_a_game_are_those_of_the_reference_games():
-    for players, reference in engine.REFERENCE_DECISIONS.items():
-        counted = engine.decisions_per_game(engine.game_of(engine.EDITION, players), 2000)
+    for players, reference in engine.ENGINE.reference_decisions.items():
+        counted = engine.decisions_per_game(new_game("oriflamme", "en-2019", players), 2000)
         assert counted == pytest.approx(reference, rel=engine.REFERENCE_TOLERANCE)
 
 
-def test_python_and_the_engine_count_the_same_decisions():
-    counted = engine.branching(engine.game_of("prototype", 4), 100)
+@pytest.mark.parametrize("game", ["oriflamme_prototype", "castle_village_port"])
+def test_python_and_the_engine_count_the_same_decisions(game):
+    counted = engine.branching(new_game(game, players=4), 100)
     in_python = sum(kind["per_game"] for kind in counted.values())
-    assert in_python == pytest.approx(engine.decisions_per_game(engine.game_of("prototype", 4), 2000), rel=0.05)
+    assert in_python == pytest.approx(engine.decisions_per_game(new_game(game, players=4), 2000), rel=0.05)
 
 
 def test_the_signature_stays_the_same_and_depends_on_what_is_played():

@@ -39,7 +39,8 @@ def queue_games() -> st.SearchStrategy[Game]:
 def castle_games() -> st.SearchStrategy[Game]:
     """Castle, Village, Port: the house's tables, and whatever a caller may send."""
     house: st.SearchStrategy[dict[str, Any]] = st.just({})
-    return st.builds(lambda sent, n: new_game("castle_village_port", sent, n), house | rulesets(), st.sampled_from((3, 4, 5)))
+    seats = st.sampled_from((3, 4, 5))
+    return st.builds(lambda sent, n: new_game("castle_village_port", sent, n), house | rulesets(), seats)
 
 
 def games() -> st.SearchStrategy[Game]:

@@ -12,7 +12,7 @@ from engine_cy.oriflamme.editions import EDITIONS, SWITCHES
 from engine_cy.record import read_record
 
 ROOT = Path(__file__).parent.parent.parent
-NOTATION = (ROOT / "docs" / "notation.md").read_text()
+QUEUE, CASTLE = (ROOT / "docs" / "notation.md").read_text().split("\n# Castle, Village, Port\n")
 
 
 def blocks(page: str) -> list[str]:
@@ -21,7 +21,7 @@ def blocks(page: str) -> list[str]:
 
 def test_the_positions_and_views_on_the_notation_page_are_read() -> None:
     game = new_game("oriflamme", "en-2019", 3)
-    lines = [line for block in blocks(NOTATION) if not block.startswith("game ") for line in block.splitlines()]
+    lines = [line for block in blocks(QUEUE) if not block.startswith("game ") for line in block.splitlines()]
     assert len(lines) == 4
     for line in lines:
         table = game.view(line) if "seen by" in line else game.position(line)
@@ -29,18 +29,31 @@ def test_the_positions_and_views_on_the_notation_page_are_read() -> None:
 
 
 def test_the_records_on_the_notation_page_replay_and_one_is_what_a_seat_saw_of_the_other() -> None:
-    whole, seen = (read_record(block) for block in blocks(NOTATION) if block.startswith("game "))
+    whole, seen = (read_record(block) for block in blocks(QUEUE) if block.startswith("game "))
     assert whole.seen_from("A") == seen
     assert whole.result == whole.end.scores
 
 
 def test_every_action_on_the_notation_page_is_read() -> None:
-    table = NOTATION[NOTATION.index("## Actions") : NOTATION.index("## Records")]
+    table = QUEUE[QUEUE.index("## Actions") : QUEUE.index("## Records")]
     examples = [text for row in table.splitlines() if row.startswith("| `") for text in re.findall(r"`([^`]+)`", row)]
     published, prototype = new_game("oriflamme"), new_game("oriflamme_prototype")
     assert len(examples) == 11
     for text in examples:
         game = prototype if text.startswith("pair") else published
+        assert str(game.action(text)) == text
+
+
+def test_the_castle_part_of_the_notation_page_is_read() -> None:
+    game = new_game("castle_village_port")
+    whole, by_hand, full, seen = blocks(CASTLE)
+    assert str(game.position(whole.strip())) == whole.strip()
+    assert game.position(by_hand.strip()).table.round == 2
+    assert read_record(full).seen_from("B") == read_record(seen)
+    table = CASTLE[CASTLE.index("## Actions") : CASTLE.index("As another seat")]
+    examples = [text for row in table.splitlines() if row.startswith("| `") for text in re.findall(r"`([^`]+)`", row)]
+    assert len(examples) == 9
+    for text in examples:
         assert str(game.action(text)) == text
 
 
