@@ -46,6 +46,9 @@ class Game:
     def view(self, text: str) -> View:
         """The view that `text` stands for; it names its observer."""
 
+    def from_table(self, table: Any) -> Position | View:
+        """The position, or the view if it has an observer, that a table or a draft of one describes."""
+
     def action(self, text: str) -> Action:
         """The action that `text` stands for."""
 

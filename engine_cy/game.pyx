@@ -56,12 +56,16 @@ cdef class Game:
         """The first invariant that any `state` breaks, or NULL; `observer` is the one of a view, or -1."""
         return NULL
 
-    def read_state(self, str text, observer):
-        """The bytes that `text` stands for, of a view if there is an observer."""
+    def read_text(self, str text):
+        """The observer that `text` names, or None, and the bytes of the position or view that it stands for."""
         raise NotImplementedError
 
     def write_state(self, bytes state, observer):
         raise NotImplementedError
+
+    def pack_table(self, table):
+        """The bytes of the position or view that `table`, or a draft of one, describes in words."""
+        raise EngineError(f"table: {self.id} reads its tables from text only")
 
     def describe(self, Table at):
         """A position or view in words."""
@@ -115,15 +119,24 @@ cdef class Game:
 
     def position(self, str text):
         """The position that `text` stands for."""
-        return self.position_from_bytes(self.read_state(text, None))
+        observer, state = self.read_text(text)
+        if observer is not None:
+            raise NotationError(f"seen: this is a view, not a position: {text!r}")
+        return self.position_from_bytes(state)
 
     def view(self, str text):
         """The view that `text` stands for; it names its observer."""
-        observer, state = self.read_view(text)
+        observer, state = self.read_text(text)
+        if observer is None:
+            raise NotationError(f"seen: a view names its observer, as in '| seen by A', in {text!r}")
         return self.view_from_bytes(state, observer)
 
-    def read_view(self, str text):
-        raise NotImplementedError
+    def from_table(self, table):
+        """The position, or the view if it has an observer, that a table or a draft of one describes."""
+        state = self.pack_table(table)
+        if table.observer is None:
+            return self.position_from_bytes(state)
+        return self.view_from_bytes(state, table.observer)
 
     def action(self, str text):
         """The action that `text` stands for."""

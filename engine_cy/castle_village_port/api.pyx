@@ -215,13 +215,6 @@ cdef class CastleVillagePort(Game):
 
     # --- tables in words ---
 
-    def from_table(self, table):
-        """The position, or the view if it has an observer, that a table or a draft of one describes."""
-        state = self.pack_table(table)
-        if table.observer is None:
-            return self.position_from_bytes(state)
-        return self.view_from_bytes(state, table.observer)
-
     def pack_table(self, table):
         cdef State state
         cdef const char* fault
@@ -343,16 +336,8 @@ cdef class CastleVillagePort(Game):
 
     # --- text ---
 
-    def read_state(self, str text, observer):
+    def read_text(self, str text):
         draft = notation.read_table(text, self.frame)
-        if draft.observer is not None:
-            raise NotationError(f"seen: this is a view, not a position: {text!r}")
-        return self.pack_table(draft)
-
-    def read_view(self, str text):
-        draft = notation.read_table(text, self.frame)
-        if draft.observer is None:
-            raise NotationError(f"seen: a view names its observer, as in '| seen by A', in {text!r}")
         return draft.observer, self.pack_table(draft)
 
     def write_state(self, bytes state, observer):

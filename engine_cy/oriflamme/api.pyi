@@ -1,9 +1,9 @@
 from collections.abc import Mapping
 
-from engine_cy.game import Game, Position, View
+from engine_cy.game import Game
 from engine_cy.oriflamme.cards import Card
 from engine_cy.oriflamme.editions import Value
-from engine_cy.oriflamme.table import Frame, Table
+from engine_cy.oriflamme.table import Frame
 
 class Oriflamme(Game):
     """Oriflamme and its prototype: one rules code."""
@@ -13,5 +13,3 @@ class Oriflamme(Game):
     def cards(self) -> tuple[Card, ...]: ...
     @property
     def frame(self) -> Frame: ...
-    def from_table(self, table: Table) -> Position | View:
-        """The position, or the view if it has an observer, that `table` describes."""

@@ -19,7 +19,7 @@ from engine_cy.oriflamme.vocab cimport (
 )
 from engine_cy.rng cimport below, rng_t
 
-from engine_cy.errors import IllegalActionError, InvalidPositionError, InvalidViewError, NotationError
+from engine_cy.errors import IllegalActionError, InvalidPositionError, InvalidViewError
 from engine_cy.game import read_seat
 from engine_cy.oriflamme import notation
 from engine_cy.oriflamme import table as tables
@@ -206,13 +206,6 @@ cdef class Oriflamme(Game):
 
     # --- tables in words ---
 
-    def from_table(self, table):
-        """The position, or the view if it has an observer, that a table or a draft of one describes."""
-        state = self.pack_table(table)
-        if table.observer is None:
-            return self.position_from_bytes(state)
-        return self.view_from_bytes(state, table.observer)
-
     def pack_table(self, table):
         cdef State state
         cdef const char* fault
@@ -320,17 +313,9 @@ cdef class Oriflamme(Game):
 
     # --- text ---
 
-    def read_state(self, str text, observer):
-        table = notation.read_table(text, self.frame)
-        if table.observer is not None:
-            raise NotationError(f"seen: this is a view, not a position: {text!r}")
-        return self.pack_table(table)
-
-    def read_view(self, str text):
-        table = notation.read_table(text, self.frame)
-        if table.observer is None:
-            raise NotationError(f"seen: a view names its observer, as in '| seen by A', in {text!r}")
-        return table.observer, self.pack_table(table)
+    def read_text(self, str text):
+        draft = notation.read_table(text, self.frame)
+        return draft.observer, self.pack_table(draft)
 
     def write_state(self, bytes state, observer):
         return notation.write_table(self.table_of(state, observer), self.frame)

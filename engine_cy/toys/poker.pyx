@@ -463,20 +463,8 @@ cdef class Poker(Game):
 
     # --- positions and views as text ---
 
-    def read_state(self, str text, observer):
-        observer, state = self.read_table(text)
-        if observer is not None:
-            raise NotationError(f"seen: this is a view, not a position: {text!r}")
-        return state
-
-    def read_view(self, str text):
-        observer, state = self.read_table(text)
-        if observer is None:
-            raise NotationError(f"seen: a view names its observer, as in '| seen by A', in {text!r}")
-        return observer, state
-
-    def read_table(self, str text):
-        """The observer, if one is named, and the state that all that happened leads to."""
+    def read_text(self, str text):
+        """Play what happened."""
         cdef State state
         parts = [" ".join(part.split()) for part in text.split("|")]
         story = [part for part in parts if not part.startswith(("first", "seen"))]

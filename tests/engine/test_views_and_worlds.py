@@ -104,7 +104,8 @@ def test_shuffling_hands_selections_and_decks_changes_nothing_for_the_observer(
                 hands[p] = tuple(sorted((hidden.pop() for _ in hands[p]), reverse=True))
                 selected[p] = hidden.pop() if selected[p] else 0
         changed = dataclasses.replace(at, hands=tuple(hands), decks=tuple(decks), selected=tuple(selected))
-        other = table.game.from_table(changed)  # type: ignore[attr-defined]
+        other = table.game.from_table(changed)
+        assert isinstance(other, Position)
         assert other.view(player) == table.view(player)
         if table.to_act == player:
             assert other.legal_actions() == table.legal_actions()
