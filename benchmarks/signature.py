@@ -1,4 +1,4 @@
-"""A digest of fixed games: a change that is not meant to change what the engine does leaves it as it is."""
+"""A digest of fixed games and searches: a change that is not meant to change what is played leaves it as it is."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ from hashlib import blake2b
 from engine_cy import Game, InvalidRulesetError, Position, Rng, game_ids, new_game
 from engine_cy.castle_village_port.editions import EDITIONS as CASTLE_EDITIONS
 from engine_cy.oriflamme.editions import editions_of
+from solver import Budget, solve
+from solver.backends.serial import Serial
 
 DEALS = 32
+CHANCE = -1
 
 
 def signature(deals: int = DEALS) -> str:
@@ -21,6 +24,8 @@ def signature(deals: int = DEALS) -> str:
         for seed in range(deals):
             for part in random_game(game, seed):
                 digest.update(part)
+        for part in searches(game):
+            digest.update(part)
     return digest.hexdigest()
 
 
@@ -49,6 +54,22 @@ def random_game(game: Game, seed: int) -> Iterator[bytes]:
             yield struct.pack(f"<{len(action.code)}I", *action.code)
         position = position.play(actions[rng.below(len(actions))])
     yield from end(position)
+
+
+def searches(game: Game) -> Iterator[bytes]:
+    """What fixed searches find: the visits and values of every move, with one tree and with two."""
+    rng = Rng(11)
+    position = game.deal(3)
+    while not position.is_over:
+        actions = position.legal_actions()
+        if position.to_act != CHANCE and len(actions) > 1 and rng.below(6) == 0:
+            for config, workers in (("plain", 1), ("plain", 2), ("flat", 1), ("pimc", 1)):
+                view = position.view(position.to_act or 0)
+                found = solve(view, Budget(iterations=300), config=config, seed=5, workers=workers, backend=Serial())
+                yield repr(
+                    [(str(move.action), move.visits, move.win, move.points, move.ranks) for move in found.moves]
+                ).encode()
+        position = position.play(actions[rng.below(len(actions))])
 
 
 def views(game: Game, position: Position, rng: Rng) -> Iterator[bytes]:

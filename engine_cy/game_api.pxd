@@ -25,6 +25,7 @@ cdef enum:
 
     CHANCE = -1           # what `to_act` says when no player is asked
     NOBODY = -2           # ... and when the game is over
+    SPECTATOR = -1        # an observer who is no player: sees only what all see
 
     BEGUN = 1             # earlier actions belong to the same decision as the next one
     MORE = 2              # and later ones
@@ -43,6 +44,8 @@ cdef struct GameApi:
     void (*apply)(const void* rules, void* state, action_t action) noexcept nogil
     # What part of a decision the next action is: 0 all of it, else BEGUN, MORE or both.
     int (*part)(const void* rules, const void* state) noexcept nogil
+    # The round being played, from 1; a game without rounds has one.
+    int (*round)(const void* rules, const void* state) noexcept nogil
     # Play to the end, each whole decision uniformly at random; return the decisions that had two options or more.
     int (*play_out)(const void* rules, void* state, rng_t* rng) noexcept nogil
 
@@ -53,6 +56,7 @@ cdef struct GameApi:
     void (*scores)(const void* rules, const void* state, int32_t* per_seat) noexcept nogil
 
     # --- what is seen ------------------------------------------------------------------------------------
+    # The observer is a player or SPECTATOR.
     void (*observe)(const void* rules, const void* state, int observer, void* view) noexcept nogil
     # Equal for two states exactly when `observer` sees the same (up to a 64-bit hash).
     uint64_t (*key)(const void* rules, const void* state, int observer) noexcept nogil

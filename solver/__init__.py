@@ -1,7 +1,15 @@
-"""The search: given what one player sees, what should they do?
+"""The search: what to play, given only what one player sees.
 
-Not there yet. To come: the search loop and its tree (`search.pyx`, `tree.pyx`), the weights of sampled
-worlds (`beliefs.pyx`), the statistics an answer is made of (`analysis.py`), and the ways to spread one
-search over threads and machines (`backends/`). It builds on `engine_cy` and knows neither the server nor
-protobuf.
+```
+from engine_cy import new_game
+from solver import solve
+view = new_game("oriflamme", "en-2019", players=3).deal(seed=7).view("A")
+print(solve(view))
+```
 """
+
+from solver.analysis import Analysis, Estimate, Move
+from solver.config import CONFIGS, Budget, Config, InvalidBudgetError
+from solver.solve import solve
+
+__all__ = ["CONFIGS", "Analysis", "Budget", "Config", "Estimate", "InvalidBudgetError", "Move", "solve"]

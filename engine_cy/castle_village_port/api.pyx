@@ -62,6 +62,10 @@ cdef int to_act(const Rules* rules, const State* state) noexcept nogil:
     return state.to_act
 
 
+cdef int round_number(const Rules* rules, const State* state) noexcept nogil:
+    return state.round
+
+
 cdef int part(const Rules* rules, const State* state) noexcept nogil:
     return 0
 
@@ -94,6 +98,7 @@ API.to_act = <int (*)(const void*, const void*) noexcept nogil>to_act
 API.legal = <int (*)(const void*, const void*, action_t*) noexcept nogil>legal_actions
 API.apply = <void (*)(const void*, void*, action_t) noexcept nogil>apply
 API.part = <int (*)(const void*, const void*) noexcept nogil>part
+API.round = <int (*)(const void*, const void*) noexcept nogil>round_number
 API.play_out = <int (*)(const void*, void*, rng_t*) noexcept nogil>play_out
 API.payoffs = <void (*)(const void*, const void*, double*) noexcept nogil>payoffs
 API.scores = <void (*)(const void*, const void*, int32_t*) noexcept nogil>scores

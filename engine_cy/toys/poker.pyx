@@ -75,6 +75,10 @@ cdef int to_act(const Rules* rules, const State* state) noexcept nogil:
     return state.to_act
 
 
+cdef int round_number(const Rules* rules, const State* state) noexcept nogil:
+    return 1
+
+
 cdef int part(const Rules* rules, const State* state) noexcept nogil:
     return 0
 
@@ -235,9 +239,12 @@ cdef inline bint is_secret(const State* state, int seat) noexcept nogil:
 
 
 cdef void observe(const Rules* rules, const State* state, int observer, State* view) noexcept nogil:
+    cdef int seat
+
     memcpy(view, state, sizeof(State))
-    if is_secret(state, 1 - observer):
-        view.cards[1 - observer] = UNKNOWN_CARD
+    for seat in range(2):
+        if seat != observer and is_secret(state, seat):
+            view.cards[seat] = UNKNOWN_CARD
 
 
 cdef uint64_t key(const Rules* rules, const State* state, int observer) noexcept nogil:
@@ -387,6 +394,7 @@ API.to_act = <int (*)(const void*, const void*) noexcept nogil>to_act
 API.legal = <int (*)(const void*, const void*, action_t*) noexcept nogil>legal_actions
 API.apply = <void (*)(const void*, void*, action_t) noexcept nogil>apply
 API.part = <int (*)(const void*, const void*) noexcept nogil>part
+API.round = <int (*)(const void*, const void*) noexcept nogil>round_number
 API.play_out = <int (*)(const void*, void*, rng_t*) noexcept nogil>play_out
 API.payoffs = <void (*)(const void*, const void*, double*) noexcept nogil>payoffs
 API.scores = <void (*)(const void*, const void*, int32_t*) noexcept nogil>scores

@@ -1,0 +1,107 @@
+"""Sums of a search -> an answer that people understand: numbers with their errors."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from engine_cy import Action, View
+from solver.config import Budget
+from solver.merge import Share, Tally
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A mean over playouts, the standard error of it, and the spread of a single one."""
+
+    mean: float
+    error: float
+    spread: float
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """What the search found of one decision. `win` is the expected share of the win (in a toy, of chips), `points` and
+    `lead` (over the best of the others) are those at the end of the game; all for the player to act.
+
+    `ranks` says how likely he comes first, second, ...; `seats` what every seat is expected to be paid. A move without
+    visits has none of these.
+    """
+
+    action: Action
+    visits: int
+    win: Estimate | None
+    points: Estimate | None
+    lead: float | None
+    ranks: tuple[float, ...]
+    seats: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """An answer: the moves, best first, and how they were found."""
+
+    view: View
+    best: Action
+    moves: tuple[Move, ...]
+    config: str
+    knowledge: str  # "none", or whose
+    iterations: int
+    worlds: int
+    nodes: int
+    tree_bytes: int
+    elapsed_ms: float
+    stopped_by: str  # "iterations", "time", "stopped" or "forced"
+    budget: Budget
+    seed: int
+    workers: int
+    reproducible: bool
+
+    def move(self, action: Action | str) -> Move:
+        """What was found of one decision."""
+        wanted = str(action)
+        for move in self.moves:
+            if str(move.action) == wanted:
+                return move
+        raise KeyError(f"action: {wanted!r} is none of {', '.join(str(move.action) for move in self.moves)}")
+
+    def __str__(self) -> str:
+        lines = [f"{self.best}  ({self.iterations} iterations, {self.worlds} worlds, {self.elapsed_ms:.0f} ms)"]
+        for move in self.moves[:8]:
+            if move.win is not None and move.points is not None:
+                win = f"win {100 * move.win.mean:5.1f} % ± {100 * move.win.error:.1f}"
+                lines.append(f"  {move.action!s:24} {win}   points {move.points.mean:5.1f}   visits {move.visits}")
+        return "\n".join(lines)
+
+
+def judge(view: View, actions: list[Action], share: Share) -> tuple[Move, ...]:
+    """The moves, best first: by visits, which a search gives to what it trusts; then by value; then as listed."""
+    moves = [_move(view.observer, action, tally) for action, tally in zip(actions, share.tallies, strict=True)]
+    order = sorted(range(len(moves)), key=lambda i: (-moves[i].visits, -_mean(moves[i]), i))
+    return tuple(moves[i] for i in order)
+
+
+def _mean(move: Move) -> float:
+    return move.win.mean if move.win else -math.inf
+
+
+def _move(player: int, action: Action, tally: Tally) -> Move:
+    n = tally.visits
+    if not n:
+        return Move(action, 0, None, None, None, (), ())
+    return Move(
+        action=action,
+        visits=n,
+        win=_estimate(n, tally.payoffs[player], tally.squares[player]),
+        points=_estimate(n, tally.scores[player], tally.score_squares[player]),
+        lead=tally.leads[player] / n,
+        ranks=tuple(count / n for count in tally.ranks[player]),
+        seats=tuple(payoff / n for payoff in tally.payoffs),
+    )
+
+
+def _estimate(n: int, total: float, squares: float) -> Estimate:
+    mean = total / n
+    # Of one playout nothing is known of the spread but what the unit allows.
+    variance = max(squares / n - mean * mean, 0.0) * n / (n - 1) if n > 1 else 1.0
+    return Estimate(mean, math.sqrt(variance / n), math.sqrt(variance))

@@ -1,0 +1,1 @@
+"""Where the shares of a search are computed."""

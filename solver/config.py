@@ -1,0 +1,109 @@
+"""How to search: each knob, its unit and why it stands as it does; and the configurations that have a name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
+
+Nodes = Literal["public", "own", "world"]
+
+
+class InvalidBudgetError(ValueError):
+    """A budget or configuration that cannot be searched with; the message names the field and what was possible."""
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """A way to search. `how` says what is done at all; the rest are its knobs."""
+
+    name: str
+    how: Literal["search", "random"] = "search"
+    # Whose nodes are told apart by what: the others' by what everybody saw and their own actions ("public"), by their
+    # private cards too ("own"), or every world apart ("world"). Not to split by private cards was worth 55 Elo.
+    nodes: Nodes = "public"
+    # No tree below the root's decision: every action is judged by playouts alone.
+    flat: bool = False
+    # UCB1's constant, in the unit of the payoffs (0 to 1). 0.25 to 0.9 made no difference.
+    exploration: float = 0.5
+    # Worlds in all, one after the other; 0: a new one for every iteration.
+    worlds: int = 0
+
+    def settings(self, iterations: int | None) -> Settings:
+        """What a searcher with so many iterations is told; None: nobody knows how many."""
+        repeats = 1 if not self.worlds else -(-(iterations or REPEATS) // self.worlds)
+        return Settings(self.nodes, self.flat, self.exploration, repeats)
+
+
+class Settings(NamedTuple):
+    """What a searcher is told."""
+
+    nodes: Nodes
+    flat: bool
+    exploration: float
+    world_repeats: int
+
+
+# Iterations for which a few worlds are enough, where the budget is time.
+REPEATS = 16_000
+
+CONFIGS = {
+    config.name: config
+    for config in (
+        Config("random", how="random"),
+        Config("flat", flat=True),
+        Config("pimc", nodes="world", worlds=16),
+        Config("plain"),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """When to stop thinking: at the first limit that is reached. Without any, after `DEFAULT_ITERATIONS`.
+
+    Only a budget without a time limit is reproducible. Memory never ends a search: a full tree goes on without
+    growing.
+    """
+
+    iterations: int | None = None
+    time_ms: float | None = None
+    # Like `time_ms`, but of what the searching thread computed: for matches on a machine that others use.
+    thread_time_ms: float | None = None
+    memory_mb: float = 256.0
+
+
+DEFAULT_ITERATIONS = 10_000
+ITERATIONS_MAX = 10**12
+TIME_MAX_MS = 24 * 3600 * 1000.0
+MEMORY_MAX_MB = 65_536.0
+
+
+def read_config(config: str | Config) -> Config:
+    """A configuration by its name, or as it is."""
+    if isinstance(config, Config):
+        return config
+    if config not in CONFIGS:
+        raise InvalidBudgetError(f"config: {config!r} is none of {', '.join(CONFIGS)}")
+    return CONFIGS[config]
+
+
+def check_budget(budget: Budget) -> Budget:
+    """The budget, with what was left out, or why it makes no sense."""
+    limits = {
+        "iterations": (1, ITERATIONS_MAX),
+        "time_ms": (0.001, TIME_MAX_MS),
+        "thread_time_ms": (0.001, TIME_MAX_MS),
+        "memory_mb": (0.1, MEMORY_MAX_MB),
+    }
+    for field, (least, most) in limits.items():
+        value = getattr(budget, field)
+        kinds = (int,) if field == "iterations" else (int, float)
+        if value is not None and (
+            isinstance(value, bool) or not isinstance(value, kinds) or not least <= value <= most
+        ):
+            raise InvalidBudgetError(f"budget.{field}: {value!r} is not in {least}..{most}")
+    if budget.time_ms is not None and budget.thread_time_ms is not None:
+        raise InvalidBudgetError("budget.thread_time_ms: one clock is enough; time_ms is given too")
+    if budget.iterations is None and budget.time_ms is None and budget.thread_time_ms is None:
+        return replace(budget, iterations=DEFAULT_ITERATIONS)
+    return budget

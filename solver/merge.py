@@ -1,0 +1,65 @@
+"""Adds up what several trees found at one root, in a fixed order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+
+Sums = tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What the playouts behind one decision came to, added up; all but `visits` a number a seat."""
+
+    visits: int
+    payoffs: Sums
+    squares: Sums
+    scores: tuple[int, ...]
+    score_squares: tuple[int, ...]
+    leads: tuple[int, ...]
+    ranks: tuple[tuple[int, ...], ...]
+
+    def __add__(self, other: Tally) -> Tally:
+        return Tally(
+            self.visits + other.visits,
+            _add(self.payoffs, other.payoffs),
+            _add(self.squares, other.squares),
+            tuple(a + b for a, b in zip(self.scores, other.scores, strict=True)),
+            tuple(a + b for a, b in zip(self.score_squares, other.score_squares, strict=True)),
+            tuple(a + b for a, b in zip(self.leads, other.leads, strict=True)),
+            tuple(
+                tuple(a + b for a, b in zip(mine, theirs, strict=True))
+                for mine, theirs in zip(self.ranks, other.ranks, strict=True)
+            ),
+        )
+
+
+def _add(a: Sums, b: Sums) -> Sums:
+    return tuple(x + y for x, y in zip(a, b, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What one tree found: a tally for each decision at the root, in the order of `view.legal_actions()`."""
+
+    tallies: tuple[Tally, ...]
+    iterations: int
+    worlds: int
+    nodes: int
+    tree_bytes: int
+    stopped_by: str
+
+
+def merge(shares: Sequence[Share]) -> Share:
+    """All shares as one. Floating-point sums depend on their order, which is that of the shares."""
+    columns = zip(*(share.tallies for share in shares), strict=True)
+    return Share(
+        tallies=tuple(reduce(lambda a, b: a + b, column) for column in columns),
+        iterations=sum(share.iterations for share in shares),
+        worlds=sum(share.worlds for share in shares),
+        nodes=sum(share.nodes for share in shares),
+        tree_bytes=sum(share.tree_bytes for share in shares),
+        stopped_by=next((share.stopped_by for share in shares if share.stopped_by != "iterations"), "iterations"),
+    )

@@ -1,0 +1,2 @@
+def log(n: int) -> float:
+    """The natural logarithm of n >= 1, as the search sees it."""

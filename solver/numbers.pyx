@@ -1,0 +1,38 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+"""Arithmetic that comes out the same on every machine."""
+from libc.stdint cimport uint64_t
+
+
+cdef void fill_logs() noexcept:
+    """ln(n) = ln(n - 1) + 2 artanh(1 / (2n - 1)), a series of sums, products and quotients in a fixed order."""
+    cdef int n, k
+    cdef double x, power, term
+
+    LOGS[0] = 0
+    for n in range(2, LOG_TABLE + 1):
+        x = 1.0 / (2 * n - 1)
+        power = x
+        term = 0
+        for k in range(1, 60, 2):
+            term += power / k
+            power *= x * x
+        LOGS[n - 1] = LOGS[n - 2] + 2 * term
+
+fill_logs()
+
+
+cdef double log_of(uint64_t n) noexcept nogil:
+    """The natural logarithm of n >= 1; above the table, of n rounded down to its first twelve bits."""
+    cdef int halvings = 0
+
+    while n > LOG_TABLE:
+        n >>= 1
+        halvings += 1
+    return LOGS[n - 1] + halvings * LOGS[1]
+
+
+def log(n):
+    """The natural logarithm of n >= 1, as the search sees it."""
+    if n < 1:
+        raise ValueError(f"n: {n!r} is not from 1 on")
+    return log_of(n)

@@ -1,0 +1,74 @@
+"""The search as plain data: what is searched, how, and what came of it."""
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
+
+from engine_cy.game cimport Game, View
+from engine_cy.game_api cimport MAX_PLAYERS, STATE_WORDS, GameApi, Knowledge, action_t
+from engine_cy.rng cimport rng_t
+from solver.tree cimport Tree
+
+cdef enum:
+    MAX_DEPTH = 1024              # nodes in one descent
+
+# Whose nodes are told apart by what.
+cdef enum:
+    NODES_PUBLIC                  # others': what everybody saw, and their own actions since the root
+    NODES_OWN                     # everybody's: all that he sees, his hand too
+    NODES_WORLD                   # everything: each world has a tree of perfect information
+
+
+cdef struct Settings:
+    uint8_t nodes
+    uint8_t flat                  # no tree below the root's decision
+    double exploration
+    uint32_t world_repeats        # iterations for each sampled world
+
+
+# What the playouts behind one whole decision at the root came to.
+cdef struct Tally:
+    action_t steps[3]
+    uint8_t n_steps
+    uint64_t visits
+    double payoffs[MAX_PLAYERS]           # sums
+    double squares[MAX_PLAYERS]           # of the payoffs
+    int64_t scores[MAX_PLAYERS]
+    int64_t score_squares[MAX_PLAYERS]
+    int64_t leads[MAX_PLAYERS]            # score less the best of the others
+    uint32_t ranks[MAX_PLAYERS][MAX_PLAYERS]      # how often each seat came 1st, 2nd, ...
+
+
+cdef struct Trail:
+    uint32_t edges[MAX_DEPTH]
+    int8_t players[MAX_DEPTH]
+    int n
+    action_t decision[3]                  # the root's decision in this iteration, step by step
+    int n_decision
+    bint deciding                         # it is not complete yet
+
+
+cdef class Searcher:
+    cdef readonly Game game
+    cdef readonly int observer
+    cdef const GameApi* api
+    cdef const Knowledge* knowledge
+    cdef const void* rules
+    cdef Settings settings
+    cdef uint64_t root[STATE_WORDS]
+    cdef uint64_t world[STATE_WORDS]
+    cdef uint64_t state[STATE_WORDS]
+    cdef uint64_t own[MAX_PLAYERS]        # hash of each player's own actions since the root
+    cdef Tree tree
+    cdef Trail trail
+    cdef Tally* tallies
+    cdef int n_tallies
+    cdef rng_t rng
+    cdef readonly uint64_t iterations
+    cdef readonly uint64_t worlds
+    cdef int stop_flag
+
+    cdef void iterate(self) noexcept nogil
+    cdef void descend(self) noexcept nogil
+    cdef uint64_t node_key(self, int player) noexcept nogil
+    cdef bint step(self, int player, const action_t* actions, int n) noexcept nogil
+    cdef void take(self, int player, action_t action) noexcept nogil
+    cdef void back_up(self) noexcept nogil
+    cdef Tally* tally_of_decision(self) noexcept nogil

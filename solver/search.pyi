@@ -1,0 +1,44 @@
+from typing import Any, Final
+
+from engine_cy.game import Game, View
+from solver.config import Settings
+
+POLL_EVERY: Final[int]
+
+class Searcher:
+    """One tree, grown from one view by one thread at a time."""
+
+    def __init__(self, view: View, settings: Settings, bytes_max: int, seed: int, stream: int) -> None: ...
+    @property
+    def game(self) -> Game: ...
+    @property
+    def observer(self) -> int: ...
+    @property
+    def iterations(self) -> int: ...
+    @property
+    def worlds(self) -> int: ...
+    @property
+    def nodes(self) -> int: ...
+    @property
+    def edges(self) -> int: ...
+    @property
+    def tree_bytes(self) -> int:
+        """Bytes that the tree takes."""
+
+    @property
+    def used_bytes(self) -> int:
+        """Bytes of the nodes and edges that are there, without the room for more."""
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the tree has all the memory that it may take, and takes nothing new."""
+
+    def stop(self) -> None:
+        """Have the search end soon; from any thread."""
+
+    def run(self, iterations: int, nanoseconds: int = 0, thread_time: bool = False) -> str:
+        """Search on for so many iterations, or until the time is up (0: no limit) or `stop` is called; return which
+        of them it was. The clock is the monotonic one, or counts what this thread alone computes."""
+
+    def results(self) -> list[tuple[Any, ...]]:
+        """For each whole decision at the root, in the order of `view.legal_actions()`: all sums, as plain numbers."""

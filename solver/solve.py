@@ -1,0 +1,76 @@
+"""From a view and a budget to an answer."""
+
+from __future__ import annotations
+
+import time
+
+from engine_cy import Rng, View
+from solver.analysis import Analysis, judge
+from solver.backends.base import Backend, Job
+from solver.backends.serial import Serial
+from solver.backends.threads import Threads
+from solver.config import Budget, Config, InvalidBudgetError, check_budget, read_config
+from solver.merge import Share, Tally, merge
+
+WORKERS_MAX = 256
+
+
+def solve(
+    view: View,
+    budget: Budget | None = None,
+    *,
+    config: str | Config = "plain",
+    seed: int = 0,
+    workers: int = 1,
+    backend: Backend | None = None,
+) -> Analysis:
+    """What the observer of `view`, whose turn it is, should do.
+
+    The same view, iterations, configuration, seed and number of workers give the same answer, whatever the backend
+    and its timing; with a limit of time they do not. `workers` is the number of trees, and of threads unless another
+    backend is given.
+    """
+    wanted, chosen = check_budget(budget or Budget()), read_config(config)
+    if type(workers) is not int or not 1 <= workers <= WORKERS_MAX:
+        raise InvalidBudgetError(f"workers: {workers!r} is not in 1..{WORKERS_MAX}")
+    actions = view.legal_actions()
+    if not actions:
+        whose = "nobody's" if view.to_act is None else f"{view.to_act}'s"
+        raise InvalidBudgetError(f"view: it is {whose} turn, not the observer's ({view.observer})")
+
+    begun = time.perf_counter()
+    if len(actions) == 1:
+        found, why = _nothing_searched(view, 1), "forced"
+    elif chosen.how == "random":
+        found, why = _nothing_searched(view, len(actions)), "iterations"
+    else:
+        shares = (backend or (Threads() if workers > 1 else Serial())).run(Job(view, chosen, wanted, seed, workers))
+        found = merge(shares)
+        why = found.stopped_by
+    moves = judge(view, actions, found)
+    best = moves[0].action if chosen.how != "random" else actions[Rng(seed).below(len(actions))]
+    return Analysis(
+        view=view,
+        best=best,
+        moves=moves,
+        config=chosen.name,
+        knowledge="none",
+        iterations=found.iterations,
+        worlds=found.worlds,
+        nodes=found.nodes,
+        tree_bytes=found.tree_bytes,
+        elapsed_ms=(time.perf_counter() - begun) * 1000,
+        stopped_by=why,
+        budget=wanted,
+        seed=seed,
+        workers=workers,
+        reproducible=wanted.time_ms is None and wanted.thread_time_ms is None,
+    )
+
+
+def _nothing_searched(view: View, n_actions: int) -> Share:
+    """What is known without a search."""
+    n = view.game.n_players
+    zeros, counts = (0.0,) * n, (0,) * n
+    tally = Tally(0, zeros, zeros, counts, counts, counts, (counts,) * n)
+    return Share((tally,) * n_actions, 0, 0, 0, 0, "iterations")

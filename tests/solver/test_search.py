@@ -1,0 +1,254 @@
+"""The search: what it must do whatever it plays."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from tables import ALL_IDS, ALL_SPECS, random_game
+
+from engine_cy import Position, View, new_game
+from solver import CONFIGS, Budget, Config, InvalidBudgetError, solve
+from solver.backends.serial import Serial
+from solver.backends.threads import Threads
+from solver.config import Settings
+from solver.search import POLL_EVERY, Searcher
+
+PLAIN = CONFIGS["plain"].settings(None)
+
+
+def views(spec: tuple[str, Any, int], seed: int, every: int = 9) -> list[View]:
+    """What the player to act sees, at some tables of a random game where he has a choice."""
+    game = new_game(*spec)
+    played = [position for position, _ in random_game(game, seed) if len(position.legal_actions()) > 1]
+    return [position.view(position.to_act or 0) for position in played[::every] if position.to_act != -1]
+
+
+@pytest.mark.parametrize("spec", ALL_SPECS, ids=ALL_IDS)
+def test_the_visits_of_all_decisions_are_the_iterations(spec: tuple[str, Any, int]) -> None:
+    for view in views(spec, seed=1):
+        for config in ("flat", "pimc", "plain"):
+            found = solve(view, Budget(iterations=200), config=config, seed=3)
+            assert sum(move.visits for move in found.moves) == found.iterations == 200
+            assert {move.action for move in found.moves} == set(view.legal_actions())
+            assert found.best in view.legal_actions()
+
+
+@pytest.mark.parametrize("spec", ALL_SPECS, ids=ALL_IDS)
+def test_equal_questions_have_equal_answers(spec: tuple[str, Any, int]) -> None:
+    for view in views(spec, seed=2, every=20):
+        one = solve(view, Budget(iterations=301), seed=5, workers=2, backend=Serial())
+        other = solve(view, Budget(iterations=301), seed=5, workers=2, backend=Threads())
+        assert one.moves == other.moves
+        assert one.reproducible
+        assert (one.best, one.nodes, one.worlds, one.tree_bytes) == (
+            other.best,
+            other.nodes,
+            other.worlds,
+            other.tree_bytes,
+        )
+
+
+def test_other_seeds_search_otherwise() -> None:
+    view = views(ALL_SPECS[0], seed=2)[1]
+    assert len({solve(view, Budget(iterations=300), seed=seed).moves for seed in range(5)}) == 5
+
+
+def same_to(view: View, position: Position, draw: random.Random) -> Position:
+    """Another table that looks the same to the observer."""
+    return view.sample_world(draw.randrange(2**32))
+
+
+@pytest.mark.parametrize("spec", ALL_SPECS, ids=ALL_IDS)
+def test_an_answer_does_not_depend_on_what_is_hidden(spec: tuple[str, Any, int]) -> None:
+    draw = random.Random(4)
+    game = new_game(*spec)
+    for position, _ in list(random_game(game, 6))[::12]:
+        if position.to_act is None or position.to_act < 0:
+            continue
+        view = position.view(position.to_act)
+        other = same_to(view, position, draw).view(position.to_act)
+        budget = Budget(iterations=150)
+        assert solve(view, budget, seed=1).moves == solve(other, budget, seed=1).moves
+
+
+# Editions, positions and decisions of the notes on search: minimum competence. A decides; his opponents' cards below
+# are only what makes the position whole.
+TACTICS = {
+    "a Decree replays the only face-up Heir": (
+        "A1:Heir* B1:Lord* C1:Spy* C2:Heir(1) B2:Soldier* >A2:Decree | round 6 | points 10 11 5"
+        " | hands Ambush Heir Ambush | piles Lord,Soldier,Archer,Assassination Archer,Ambush,Assassination,Spy"
+        " Assassination,Archer,Lord,Soldier",
+        # To the very end, or on the Decree itself: either way he acts again.
+        ["reveal", "move 0 to 6", "move 0 on 5"],
+    ),
+    "an Assassination clears the way for the own Heir": (
+        ">A:Assassination C:Lord* B:Heir* A:Heir* C:Spy* | round 6 | points 10 12 8 | hands Ambush Soldier Ambush"
+        " | piles Lord,Soldier,Archer,Decree Archer,Ambush,Assassination,Spy,Lord Archer,Assassination,Heir,Soldier",
+        ["reveal", "target 2"],
+    ),
+    "a Spy robs the leader": (
+        "B:Heir* >A:Spy* C:Heir* | round 6 | points 11 12 9 | ask A rob | hands Ambush Soldier Ambush"
+        " | piles Lord,Soldier,Archer,Decree,Assassination Archer,Ambush,Assassination,Lord,Spy"
+        " Archer,Assassination,Spy,Soldier,Lord",
+        ["rob B"],
+    ),
+    "an Archer shoots the own Ambush": (
+        "A:Ambush(1) C:Heir* >A:Archer* B:Heir*/B:Spy(1)/B:Lord(1) | round 6 | points 10 11 4 | ask A target"
+        " | hands Heir Soldier Ambush | piles Lord,Soldier,Spy,Decree Archer,Ambush,Assassination"
+        " Archer,Lord,Assassination,Soldier,Spy",
+        ["target 0"],
+    ),
+    "an Ambush beside a lone Soldier stays hidden": (
+        "C:Lord* >A:Ambush(1) B:Soldier* | round 4 | points 7 7 7 | hands Heir,Decree,Conspiracy Lord,Heir,Spy"
+        " Soldier,Spy,Ambush | piles Lord,Soldier,Archer Archer,Ambush,Assassination Assassination,Archer,Heir",
+        ["keep"],
+    ),
+    "a Shapeshifter copies the Lord, not the Heir": (
+        "C:Shapeshifter* B:Heir* >A:Shapeshifter B:Lord* C:Spy* | round 6 | points 10 10 4 | hands Heir Soldier Ambush"
+        " | piles Lord,Soldier,Archer,Decree,Assassination Archer,Ambush,Assassination,Spy"
+        " Archer,Heir,Assassination,Lord",
+        ["reveal", "copy 3"],
+    ),
+    "a Soldier between own cards is not revealed": (
+        "A:Lord* >A:Soldier(1) A:Heir* B:Spy* C:Spy C:Lord* B:Lord(1) B:Assassination C:Soldier(1) | round 3"
+        " | points 5 5 5 | hands Archer,Assassination,Ambush,Conspiracy Archer,Heir,Ambush,Conspiracy"
+        " Archer,Heir,Ambush,Conspiracy",
+        ["keep"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TACTICS)
+def test_tactics_are_found(name: str) -> None:
+    text, (*before, best) = TACTICS[name]
+    good = {best}
+    if name.startswith("a Decree"):
+        *before, other = before
+        good.add(other)
+    position = new_game("oriflamme", "en-2019", 3).position(text)
+    for action in before:
+        assert {str(solve(position.view("A"), Budget(iterations=2500), seed=seed).best) for seed in range(20)} == {
+            action
+        }
+        position = position.play(action)
+    assert {str(solve(position.view("A"), Budget(iterations=2500), seed=seed).best) for seed in range(20)} <= good
+
+
+def test_a_forced_decision_is_answered_at_once() -> None:
+    view = new_game("oriflamme").position(">A:Soldier* B:Spy C:Heir").view("A")
+    found = solve(view, Budget(iterations=10**9))
+    assert str(found.best) == "target 1"
+    assert (found.stopped_by, found.iterations) == ("forced", 0)
+
+
+def test_a_full_tree_goes_on_without_growing() -> None:
+    view = views(ALL_SPECS[0], seed=3)[0]
+    found = solve(view, Budget(iterations=60_000, memory_mb=0.25))
+    assert found.iterations == sum(move.visits for move in found.moves) == 60_000
+    assert found.tree_bytes <= 0.25 * 2**20
+    assert solve(view, Budget(iterations=60_000)).tree_bytes > 0.25 * 2**20
+
+
+def test_a_limit_of_time_ends_the_search() -> None:
+    view = views(ALL_SPECS[0], seed=3)[0]
+    for budget in (Budget(time_ms=20), Budget(thread_time_ms=20)):
+        found = solve(view, budget)
+        assert found.stopped_by == "time"
+        assert found.iterations > 100
+        assert not found.reproducible
+    assert solve(view, Budget(time_ms=10_000, iterations=500)).stopped_by == "iterations"
+
+
+def test_the_clock_and_the_stop_flag_are_looked_at_often() -> None:
+    assert POLL_EVERY <= 512
+    searcher = Searcher(views(ALL_SPECS[0], seed=3)[0], PLAIN, 2**24, 1, 0)
+    searcher.stop()
+    assert searcher.run(10**12) == "stopped"
+    assert searcher.iterations == 0
+
+
+def test_a_search_is_stopped_from_another_thread() -> None:
+    searcher = Searcher(views(ALL_SPECS[0], seed=3)[0], PLAIN, 2**24, 1, 0)
+    ended: list[str] = []
+    thread = threading.Thread(target=lambda: ended.append(searcher.run(10**12)))
+    thread.start()
+    while not searcher.iterations:
+        time.sleep(0.001)
+    searcher.stop()
+    thread.join(timeout=10)
+    assert ended == ["stopped"]
+
+
+def test_a_search_goes_on_where_it_was() -> None:
+    whole = Searcher(views(ALL_SPECS[0], seed=3)[0], PLAIN, 2**24, 1, 0)
+    parts = Searcher(views(ALL_SPECS[0], seed=3)[0], PLAIN, 2**24, 1, 0)
+    whole.run(1000)
+    for _ in range(10):
+        parts.run(100)
+    assert whole.results() == parts.results()
+
+
+@pytest.mark.parametrize(
+    ("budget", "says"),
+    [
+        (Budget(iterations=0), "budget.iterations: 0 is not in 1.."),
+        (Budget(iterations=True), "budget.iterations: True is not in"),
+        (Budget(iterations=2.5), "budget.iterations: 2.5 is not in"),  # type: ignore[arg-type]
+        (Budget(time_ms=-1), "budget.time_ms: -1 is not in"),
+        (Budget(time_ms=float("nan")), "budget.time_ms: nan is not in"),
+        (Budget(memory_mb=0), "budget.memory_mb: 0 is not in"),
+        (Budget(time_ms=1, thread_time_ms=1), "one clock is enough"),
+    ],
+)
+def test_senseless_budgets_are_refused(budget: Budget, says: str) -> None:
+    with pytest.raises(InvalidBudgetError) as refused:
+        solve(views(ALL_SPECS[0], seed=3)[0], budget)
+    assert says in str(refused.value)
+
+
+def test_senseless_questions_are_refused() -> None:
+    view = views(ALL_SPECS[0], seed=3)[0]
+    with pytest.raises(InvalidBudgetError, match="config: 'clever' is none of random, flat, pimc, plain"):
+        solve(view, config="clever")
+    with pytest.raises(InvalidBudgetError, match="workers: 0 is not in 1"):
+        solve(view, workers=0)
+    game = new_game("oriflamme")
+    with pytest.raises(InvalidBudgetError, match="not the observer's"):
+        solve(game.deal().view("B"))
+    with pytest.raises(InvalidBudgetError, match="it is nobody's turn"):
+        solve(game.deal().play_out().view("A"))
+
+
+def test_estimates_are_those_of_the_playouts() -> None:
+    """With one world and one playout to the end each, win, points and ranks agree with what can happen."""
+    view = new_game("oriflamme").position("A:Heir/A:Spy >A:Lord(1) B:Heir* | round 6 | points 5 5 1").view("A")
+    found = solve(view, Budget(iterations=400), seed=1)
+    for move in found.moves:
+        assert move.win is not None
+        assert move.points is not None
+        assert 0 <= move.win.mean <= 1
+        assert sum(move.ranks) == pytest.approx(1)
+        assert sum(move.seats) == pytest.approx(1)
+        assert move.win.error <= 0.5
+    assert str(found.best) == "reveal"
+    assert found.move("reveal").points.mean > found.move("keep").points.mean  # type: ignore[union-attr]
+    with pytest.raises(KeyError, match="'dance' is none of"):
+        found.move("dance")
+
+
+def test_variants_of_a_configuration_search_otherwise() -> None:
+    view = views(ALL_SPECS[0], seed=2)[1]
+    usual = solve(view, Budget(iterations=500), seed=1)
+    for variant in (
+        replace(CONFIGS["plain"], nodes="own"),
+        replace(CONFIGS["plain"], exploration=0.9),
+        replace(CONFIGS["plain"], worlds=5),
+    ):
+        assert solve(view, Budget(iterations=500), seed=1, config=variant).moves != usual.moves
+    assert solve(view, Budget(iterations=500), config=Config("mine", worlds=5)).worlds == 5
+    assert Settings("public", False, 0.5, 1) == PLAIN
