@@ -24,6 +24,10 @@ class Game:
         """What `new_game` makes this game from."""
 
     @property
+    def has_knowledge(self) -> bool:
+        """Whether the game knows more about itself than its rules: priors, playouts, evaluation."""
+
+    @property
     def state_size(self) -> int:
         """Bytes of a position."""
 

@@ -206,6 +206,11 @@ cdef class Game:
         return action
 
     @property
+    def has_knowledge(self):
+        """Whether the game knows more about itself than its rules: priors, playouts, evaluation."""
+        return self.knowledge != NULL
+
+    @property
     def state_size(self):
         """Bytes of a position."""
         return self.api.state_size

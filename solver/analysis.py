@@ -25,7 +25,7 @@ class Move:
     `lead` (over the best of the others) are those at the end of the game; all for the player to act.
 
     `ranks` says how likely he comes first, second, ...; `seats` what every seat is expected to be paid. A move without
-    visits has none of these.
+    visits has none of these; one that was only ever evaluated, not played to the end, has no points, lead and ranks.
     """
 
     action: Action
@@ -75,28 +75,26 @@ class Analysis:
 
 
 def judge(view: View, actions: list[Action], share: Share) -> tuple[Move, ...]:
-    """The moves, best first: by visits, which a search gives to what it trusts; then by value; then as listed."""
+    """The moves, best first: by visits, which a search gives to what it trusts; then by win, lead, and as listed."""
     moves = [_move(view.observer, action, tally) for action, tally in zip(actions, share.tallies, strict=True)]
-    order = sorted(range(len(moves)), key=lambda i: (-moves[i].visits, -_mean(moves[i]), i))
-    return tuple(moves[i] for i in order)
+    return tuple(sorted(moves, key=_worth, reverse=True))
 
 
-def _mean(move: Move) -> float:
-    return move.win.mean if move.win else -math.inf
+def _worth(move: Move) -> tuple[float, float, float]:
+    lead = -math.inf if move.lead is None else move.lead
+    return move.visits, move.win.mean if move.win else -math.inf, lead
 
 
 def _move(player: int, action: Action, tally: Tally) -> Move:
-    n = tally.visits
-    if not n:
-        return Move(action, 0, None, None, None, (), ())
+    n, ended = tally.visits, tally.ended
     return Move(
         action=action,
         visits=n,
-        win=_estimate(n, tally.payoffs[player], tally.squares[player]),
-        points=_estimate(n, tally.scores[player], tally.score_squares[player]),
-        lead=tally.leads[player] / n,
-        ranks=tuple(count / n for count in tally.ranks[player]),
-        seats=tuple(payoff / n for payoff in tally.payoffs),
+        win=_estimate(n, tally.payoffs[player], tally.squares[player]) if n else None,
+        points=_estimate(ended, tally.scores[player], tally.score_squares[player]) if ended else None,
+        lead=tally.leads[player] / ended if ended else None,
+        ranks=tuple(count / ended for count in tally.ranks[player]) if ended else (),
+        seats=tuple(payoff / n for payoff in tally.payoffs) if n else (),
     )
 
 

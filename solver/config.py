@@ -17,21 +17,50 @@ class Config:
     """A way to search. `how` says what is done at all; the rest are its knobs."""
 
     name: str
-    how: Literal["search", "random"] = "search"
+    how: Literal["search", "greedy", "random"] = "search"
     # Whose nodes are told apart by what: the others' by what everybody saw and their own actions ("public"), by their
     # private cards too ("own"), or every world apart ("world"). Not to split by private cards was worth 55 Elo.
     nodes: Nodes = "public"
     # No tree below the root's decision: every action is judged by playouts alone.
     flat: bool = False
-    # UCB1's constant, in the unit of the payoffs (0 to 1). 0.25 to 0.9 made no difference.
+    # How to choose: UCB1, or PUCT with the game's prior.
+    selection: Literal["ucb", "puct"] = "ucb"
+    # The constant of that formula, in the unit of the payoffs (0 to 1). For UCB1, 0.25 to 0.9 made no difference.
     exploration: float = 0.5
+    # PUCT: an action never tried counts as so much less than the mean of its node.
+    first_play: float = 0.2
+    # Play out at random, or as the game's knowledge would.
+    playouts: Literal["random", "known"] = "random"
+    # Evaluate instead of playing on when so many rounds have ended, counted from the present one; 0: play to the end.
+    horizon: int = 0
+    # No tree beyond as many rounds; 0: no limit.
+    tree_horizon: int = 0
+    # Iterations by which every second playout goes to the end all the same: an evaluation's errors do not average
+    # out, so long thinking must not rest on it. 0: none does.
+    full_half: int = 0
     # Worlds in all, one after the other; 0: a new one for every iteration.
     worlds: int = 0
+
+    @property
+    def knows(self) -> bool:
+        """Whether it uses what the game knows of itself."""
+        return self.how == "greedy" or self.selection == "puct" or self.playouts == "known" or self.horizon > 0
 
     def settings(self, iterations: int | None) -> Settings:
         """What a searcher with so many iterations is told; None: nobody knows how many."""
         repeats = 1 if not self.worlds else -(-(iterations or REPEATS) // self.worlds)
-        return Settings(self.nodes, self.flat, self.exploration, repeats)
+        return Settings(
+            nodes=self.nodes,
+            flat=self.flat,
+            puct=self.selection == "puct",
+            exploration=self.exploration,
+            first_play=self.first_play,
+            known_playouts=self.playouts == "known",
+            horizon=self.horizon,
+            tree_horizon=self.tree_horizon,
+            full_half=self.full_half,
+            world_repeats=repeats,
+        )
 
 
 class Settings(NamedTuple):
@@ -39,7 +68,13 @@ class Settings(NamedTuple):
 
     nodes: Nodes
     flat: bool
+    puct: bool
     exploration: float
+    first_play: float
+    known_playouts: bool
+    horizon: int
+    tree_horizon: int
+    full_half: int
     world_repeats: int
 
 
@@ -50,6 +85,7 @@ CONFIGS = {
     config.name: config
     for config in (
         Config("random", how="random"),
+        Config("greedy", how="greedy"),
         Config("flat", flat=True),
         Config("pimc", nodes="world", worlds=16),
         Config("plain"),

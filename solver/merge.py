@@ -11,9 +11,10 @@ Sums = tuple[float, ...]
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """What the playouts behind one decision came to, added up; all but `visits` a number a seat."""
+    """What the playouts behind one decision came to, added up; all but the counts a number a seat."""
 
     visits: int
+    ended: int  # of these, the playouts that went to the end: the others have no scores, leads and ranks
     payoffs: Sums
     squares: Sums
     scores: tuple[int, ...]
@@ -24,6 +25,7 @@ class Tally:
     def __add__(self, other: Tally) -> Tally:
         return Tally(
             self.visits + other.visits,
+            self.ended + other.ended,
             _add(self.payoffs, other.payoffs),
             _add(self.squares, other.squares),
             tuple(a + b for a, b in zip(self.scores, other.scores, strict=True)),

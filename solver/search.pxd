@@ -4,7 +4,7 @@ from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from engine_cy.game cimport Game, View
 from engine_cy.game_api cimport MAX_PLAYERS, STATE_WORDS, GameApi, Knowledge, action_t
 from engine_cy.rng cimport rng_t
-from solver.tree cimport Tree
+from solver.tree cimport Node, Tree
 
 cdef enum:
     MAX_DEPTH = 1024              # nodes in one descent
@@ -19,7 +19,13 @@ cdef enum:
 cdef struct Settings:
     uint8_t nodes
     uint8_t flat                  # no tree below the root's decision
+    uint8_t puct                  # choose by PUCT with the game's prior, else by UCB1
+    uint8_t known_playouts        # play out as the game's knowledge would, else at random
+    uint8_t horizon               # evaluate when so many rounds have ended, counted from the root's; 0: play to the end
+    uint8_t tree_horizon          # no tree beyond as many rounds; 0: no limit
     double exploration
+    double first_play             # PUCT: an action never tried counts as much less than its node's mean
+    uint64_t full_half            # iterations by which half of the playouts go to the end all the same; 0: none do
     uint32_t world_repeats        # iterations for each sampled world
 
 
@@ -28,9 +34,10 @@ cdef struct Tally:
     action_t steps[3]
     uint8_t n_steps
     uint64_t visits
+    uint64_t ended                        # of these, those whose playouts went to the end; the rest were evaluated
     double payoffs[MAX_PLAYERS]           # sums
     double squares[MAX_PLAYERS]           # of the payoffs
-    int64_t scores[MAX_PLAYERS]
+    int64_t scores[MAX_PLAYERS]           # from here on only of those that went to the end
     int64_t score_squares[MAX_PLAYERS]
     int64_t leads[MAX_PLAYERS]            # score less the best of the others
     uint32_t ranks[MAX_PLAYERS][MAX_PLAYERS]      # how often each seat came 1st, 2nd, ...
@@ -52,6 +59,7 @@ cdef class Searcher:
     cdef const Knowledge* knowledge
     cdef const void* rules
     cdef Settings settings
+    cdef int root_round
     cdef uint64_t root[STATE_WORDS]
     cdef uint64_t world[STATE_WORDS]
     cdef uint64_t state[STATE_WORDS]
@@ -70,5 +78,8 @@ cdef class Searcher:
     cdef uint64_t node_key(self, int player) noexcept nogil
     cdef bint step(self, int player, const action_t* actions, int n) noexcept nogil
     cdef void take(self, int player, action_t action) noexcept nogil
+    cdef uint32_t choose_ucb(self, Node* node, const action_t* actions, int n, bint* is_new) noexcept nogil
+    cdef uint32_t choose_puct(self, Node* node, const action_t* actions, int n, bint* is_new) noexcept nogil
+    cdef void play_on(self) noexcept nogil
     cdef void back_up(self) noexcept nogil
     cdef Tally* tally_of_decision(self) noexcept nogil

@@ -40,5 +40,8 @@ class Searcher:
         """Search on for so many iterations, or until the time is up (0: no limit) or `stop` is called; return which
         of them it was. The clock is the monotonic one, or counts what this thread alone computes."""
 
+    def rule_of_thumb(self) -> tuple[int, ...]:
+        """The decision that the game's knowledge takes at once: its steps."""
+
     def results(self) -> list[tuple[Any, ...]]:
         """For each whole decision at the root, in the order of `view.legal_actions()`: all sums, as plain numbers."""

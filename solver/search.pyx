@@ -17,8 +17,8 @@ from engine_cy.game_api cimport (
 from engine_cy.hashing cimport hash_bytes, mix
 from engine_cy.rng cimport below, seed_rng
 from posix.time cimport CLOCK_MONOTONIC, CLOCK_THREAD_CPUTIME_ID, clock_gettime, timespec
-from solver.policy cimport ucb
-from solver.tree cimport NO_EDGE, Edge, Node, add_edge, add_node, close_tree, find_node, open_tree, tree_bytes
+from solver.policy cimport puct, ucb
+from solver.tree cimport NO_EDGE, Edge, Node, Tree, add_edge, add_node, close_tree, find_node, open_tree, tree_bytes
 
 cdef enum:
     POLL = 128          # the stop flag and the clock are looked at after so many iterations
@@ -47,6 +47,21 @@ cdef inline void sort_actions(action_t* actions, int n) noexcept nogil:
         actions[j] = action
 
 
+cdef inline uint32_t insert_edge(Tree* tree, Node* node, uint32_t before, action_t action) noexcept nogil:
+    """A new edge of `node` behind the edge `before`, or first (NO_EDGE); NO_EDGE if the tree is full."""
+    cdef uint32_t edge = add_edge(tree, action)
+
+    if edge == NO_EDGE:
+        return NO_EDGE
+    if before == NO_EDGE:
+        tree.edges[edge].next = node.first_edge
+        node.first_edge = edge
+    else:
+        tree.edges[edge].next = tree.edges[before].next
+        tree.edges[before].next = edge
+    return edge
+
+
 cdef class Searcher:
     """One tree, grown from one view by one thread at a time."""
 
@@ -63,12 +78,21 @@ cdef class Searcher:
         self.settings.nodes = {"public": NODES_PUBLIC, "own": NODES_OWN, "world": NODES_WORLD}[settings.nodes]
         self.settings.flat = settings.flat
         self.settings.exploration = settings.exploration
+        # Without knowledge, the parts that need it are done without.
+        if self.knowledge != NULL:
+            self.settings.puct = settings.puct
+            self.settings.known_playouts = settings.known_playouts
+            self.settings.horizon = settings.horizon
+            self.settings.tree_horizon = settings.tree_horizon
+        self.settings.first_play = settings.first_play
+        self.settings.full_half = settings.full_half
         self.settings.world_repeats = settings.world_repeats
+        self.root_round = self.api.round(self.rules, self.root)
         seed_rng(&self.rng, seed, stream)
         decisions = view.legal_actions()
         self.n_tallies = len(decisions)
         self.tallies = <Tally*>calloc(max(self.n_tallies, 1), sizeof(Tally))
-        if self.tallies == NULL or open_tree(&self.tree, bytes_max, False):
+        if self.tallies == NULL or open_tree(&self.tree, bytes_max, self.settings.puct):
             raise MemoryError
         for i, decision in enumerate(decisions):
             code = decision.code
@@ -122,10 +146,35 @@ cdef class Searcher:
         self.trail.n_decision = 0
         self.trail.deciding = True
         self.descend()
-        if self.api.to_act(self.rules, self.state) != NOBODY:
-            self.api.play_out(self.rules, self.state, &self.rng)
+        self.play_on()
         self.back_up()
         self.iterations += 1
+
+    cdef void play_on(self) noexcept nogil:
+        """From the leaf to the end, or to where the game's evaluation is asked.
+
+        The more the search has done, the more playouts go to the end: an evaluation's errors do not average out.
+        """
+        cdef action_t actions[MAX_ACTIONS]
+        cdef uint64_t half = self.settings.full_half
+        cdef bint cut = self.settings.horizon > 0 and not (
+            half and below(&self.rng, <uint32_t>(self.iterations + half)) < self.iterations)
+        cdef int player, n
+
+        if not cut and not self.settings.known_playouts:
+            if self.api.to_act(self.rules, self.state) != NOBODY:
+                self.api.play_out(self.rules, self.state, &self.rng)
+            return
+        while True:
+            player = self.api.to_act(self.rules, self.state)
+            if player == NOBODY or (
+                    cut and self.api.round(self.rules, self.state) >= self.root_round + self.settings.horizon):
+                return
+            if player != CHANCE and self.settings.known_playouts:
+                self.api.apply(self.rules, self.state, self.knowledge.choose(self.rules, self.state, &self.rng))
+            else:
+                n = self.api.legal(self.rules, self.state, actions)
+                self.api.apply(self.rules, self.state, actions[below(&self.rng, n)])
 
     cdef void descend(self) noexcept nogil:
         """Walk down the tree, add one action, and no half decisions."""
@@ -137,6 +186,9 @@ cdef class Searcher:
             player = self.api.to_act(self.rules, self.state)
             if player == NOBODY:
                 return
+            if self.settings.tree_horizon and self.trail.n and (
+                    self.api.round(self.rules, self.state) >= self.root_round + self.settings.tree_horizon):
+                known = False
             # Off the tree, only a decision that was begun is brought to its end.
             if not known and not self.api.part(self.rules, self.state) & BEGUN:
                 return
@@ -178,10 +230,33 @@ cdef class Searcher:
         """Choose an action at the node of `player` and apply it; return whether it was tried here before."""
         cdef uint64_t key = self.node_key(player)
         cdef Node* node = find_node(&self.tree, key)
+        cdef uint32_t chosen = NO_EDGE
+        cdef bint is_new = False
+
+        if node == NULL:
+            node = add_node(&self.tree, key)
+        if node != NULL:
+            node.visits += 1
+            if self.settings.puct:
+                chosen = self.choose_puct(node, actions, n, &is_new)
+            else:
+                chosen = self.choose_ucb(node, actions, n, &is_new)
+        if chosen == NO_EDGE:       # the tree is full
+            self.take(player, actions[below(&self.rng, n)])
+            return False
+        if self.trail.n < MAX_DEPTH:
+            self.trail.edges[self.trail.n] = chosen
+            self.trail.players[self.trail.n] = <char>player
+            self.trail.n += 1
+        self.take(player, self.tree.edges[chosen].action)
+        return not is_new
+
+    cdef uint32_t choose_ucb(self, Node* node, const action_t* actions, int n, bint* is_new) noexcept nogil:
+        """The edge of an action never tried, each as likely, or the best by UCB1. Both lists are ascending."""
         cdef uint32_t best = NO_EDGE
         cdef uint32_t before_new = NO_EDGE      # the edge that a new one would stand behind
         cdef uint32_t last = NO_EDGE
-        cdef uint32_t at
+        cdef uint32_t at = node.first_edge
         cdef Edge* edge
         cdef action_t untried = 0
         cdef double best_value = -1e300
@@ -189,13 +264,6 @@ cdef class Searcher:
         cdef int n_untried = 0
         cdef int i
 
-        if node == NULL:
-            node = add_node(&self.tree, key)
-            if node == NULL:
-                self.take(player, actions[below(&self.rng, n)])
-                return False
-        node.visits += 1
-        at = node.first_edge
         for i in range(n):
             while at != NO_EDGE and self.tree.edges[at].action < actions[i]:
                 last = at
@@ -211,29 +279,60 @@ cdef class Searcher:
                 last = at
                 at = edge.next
             else:
-                # Any untried action comes first; each is as likely.
                 n_untried += 1
                 if n_untried == 1 or below(&self.rng, n_untried) == 0:
                     untried = actions[i]
                     before_new = last
         if n_untried:
-            best = add_edge(&self.tree, untried)
-            if best == NO_EDGE:
-                self.take(player, actions[below(&self.rng, n)])
-                return False
-            if before_new == NO_EDGE:
-                self.tree.edges[best].next = node.first_edge
-                node.first_edge = best
-            else:
-                self.tree.edges[best].next = self.tree.edges[before_new].next
-                self.tree.edges[before_new].next = best
-            self.tree.edges[best].available = 1
-        if self.trail.n < MAX_DEPTH:
-            self.trail.edges[self.trail.n] = best
-            self.trail.players[self.trail.n] = <char>player
-            self.trail.n += 1
-        self.take(player, self.tree.edges[best].action)
-        return not n_untried
+            is_new[0] = True
+            best = insert_edge(&self.tree, node, before_new, untried)
+            if best != NO_EDGE:
+                self.tree.edges[best].available = 1
+        return best
+
+    cdef uint32_t choose_puct(self, Node* node, const action_t* actions, int n, bint* is_new) noexcept nogil:
+        """The best edge by PUCT; each legal action has one, with the game's prior. Both lists are ascending."""
+        cdef float shares[MAX_ACTIONS]
+        cdef bint has_shares = False
+        cdef uint32_t best = NO_EDGE
+        cdef uint32_t last = NO_EDGE
+        cdef uint32_t at
+        cdef Edge* edge
+        cdef double total = 0
+        cdef uint32_t visits = 0
+        cdef double best_value = -1e300
+        cdef double value, unvisited
+        cdef int i
+
+        at = node.first_edge
+        while at != NO_EDGE:
+            total += self.tree.edges[at].value
+            visits += self.tree.edges[at].visits
+            at = self.tree.edges[at].next
+        unvisited = (total / visits if visits else 0.0) - self.settings.first_play
+        at = node.first_edge
+        for i in range(n):
+            while at != NO_EDGE and self.tree.edges[at].action < actions[i]:
+                last = at
+                at = self.tree.edges[at].next
+            if at == NO_EDGE or self.tree.edges[at].action != actions[i]:
+                if not has_shares:
+                    self.knowledge.prior(self.rules, self.state, actions, n, shares)
+                    has_shares = True
+                at = insert_edge(&self.tree, node, last, actions[i])
+                if at == NO_EDGE:
+                    return NO_EDGE
+                self.tree.priors[at] = shares[i]
+            edge = &self.tree.edges[at]
+            edge.available += 1
+            value = puct(edge, self.tree.priors[at], self.settings.exploration, unvisited)
+            if value > best_value:
+                best_value = value
+                best = at
+            last = at
+            at = edge.next
+        is_new[0] = self.tree.edges[best].visits == 0
+        return best
 
     cdef void back_up(self) noexcept nogil:
         """Pay every edge of the trail what its player got, and count the root's decision."""
@@ -243,15 +342,26 @@ cdef class Searcher:
         cdef Edge* edge
         cdef int i, other, rank, best_other
 
-        self.api.payoffs(self.rules, self.state, payoffs)
+        cdef bint ended = self.api.to_act(self.rules, self.state) == NOBODY
+
+        if ended:
+            self.api.payoffs(self.rules, self.state, payoffs)
+        else:
+            self.knowledge.evaluate(self.rules, self.state, payoffs)
         for i in range(self.trail.n):
             edge = &self.tree.edges[self.trail.edges[i]]
             edge.visits += 1
             edge.value += payoffs[self.trail.players[i]]
         if tally == NULL:
             return
-        self.api.scores(self.rules, self.state, scores)
         tally.visits += 1
+        for i in range(self.game.n_players):
+            tally.payoffs[i] += payoffs[i]
+            tally.squares[i] += payoffs[i] * payoffs[i]
+        if not ended:
+            return
+        self.api.scores(self.rules, self.state, scores)
+        tally.ended += 1
         for i in range(self.game.n_players):
             rank = 0
             best_other = -2147483647
@@ -259,8 +369,6 @@ cdef class Searcher:
                 if other != i:
                     rank += payoffs[other] > payoffs[i] or (payoffs[other] == payoffs[i] and scores[other] > scores[i])
                     best_other = max(best_other, scores[other])
-            tally.payoffs[i] += payoffs[i]
-            tally.squares[i] += payoffs[i] * payoffs[i]
             tally.scores[i] += scores[i]
             tally.score_squares[i] += <int64_t>scores[i] * scores[i]
             tally.leads[i] += scores[i] - best_other
@@ -280,6 +388,20 @@ cdef class Searcher:
                     return &self.tallies[i]
         return NULL
 
+    def rule_of_thumb(self):
+        """The decision that the game's knowledge takes at once: its steps."""
+        cdef action_t action
+        steps = []
+
+        self.api.sample(self.rules, self.root, self.observer, self.state, &self.rng)
+        while True:
+            action = self.knowledge.choose(self.rules, self.state, &self.rng)
+            more = self.api.part(self.rules, self.state) & MORE
+            self.api.apply(self.rules, self.state, action)
+            steps.append(action)
+            if not more:
+                return tuple(steps)
+
     # --- what came of it ---
 
     def results(self):
@@ -290,6 +412,7 @@ cdef class Searcher:
             tally = &self.tallies[i]
             found.append((
                 tally.visits,
+                tally.ended,
                 tuple([tally.payoffs[p] for p in range(n)]),
                 tuple([tally.squares[p] for p in range(n)]),
                 tuple([tally.scores[p] for p in range(n)]),

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 
-from engine_cy import Rng, View
+from engine_cy import Action, Rng, View
 from solver.analysis import Analysis, judge
 from solver.backends.base import Backend, Job
 from solver.backends.serial import Serial
 from solver.backends.threads import Threads
 from solver.config import Budget, Config, InvalidBudgetError, check_budget, read_config
 from solver.merge import Share, Tally, merge
+from solver.search import Searcher
 
 WORKERS_MAX = 256
 
@@ -38,23 +39,27 @@ def solve(
         whose = "nobody's" if view.to_act is None else f"{view.to_act}'s"
         raise InvalidBudgetError(f"view: it is {whose} turn, not the observer's ({view.observer})")
 
+    if chosen.how == "greedy" and not view.game.has_knowledge:
+        raise InvalidBudgetError(f"config: 'greedy' needs knowledge, and {view.game.id} has none")
+
     begun = time.perf_counter()
+    best: Action | None = None
     if len(actions) == 1:
         found, why = _nothing_searched(view, 1), "forced"
-    elif chosen.how == "random":
-        found, why = _nothing_searched(view, len(actions)), "iterations"
-    else:
+    elif chosen.how == "search":
         shares = (backend or (Threads() if workers > 1 else Serial())).run(Job(view, chosen, wanted, seed, workers))
         found = merge(shares)
         why = found.stopped_by
+    else:
+        found, why = _nothing_searched(view, len(actions)), "iterations"
+        best = _without_search(view, chosen, seed, actions)
     moves = judge(view, actions, found)
-    best = moves[0].action if chosen.how != "random" else actions[Rng(seed).below(len(actions))]
     return Analysis(
         view=view,
-        best=best,
+        best=best or moves[0].action,
         moves=moves,
         config=chosen.name,
-        knowledge="none",
+        knowledge=view.game.id if view.game.has_knowledge and chosen.knows else "none",
         iterations=found.iterations,
         worlds=found.worlds,
         nodes=found.nodes,
@@ -68,9 +73,16 @@ def solve(
     )
 
 
+def _without_search(view: View, config: Config, seed: int, actions: list[Action]) -> Action:
+    if config.how == "random":
+        return actions[Rng(seed).below(len(actions))]
+    searcher = Searcher(view, config.settings(None), 2**20, seed, 0)
+    return view.game.action_from_steps(searcher.rule_of_thumb())
+
+
 def _nothing_searched(view: View, n_actions: int) -> Share:
     """What is known without a search."""
     n = view.game.n_players
     zeros, counts = (0.0,) * n, (0,) * n
-    tally = Tally(0, zeros, zeros, counts, counts, counts, (counts,) * n)
+    tally = Tally(0, 0, zeros, zeros, counts, counts, counts, (counts,) * n)
     return Share((tally,) * n_actions, 0, 0, 0, 0, "iterations")

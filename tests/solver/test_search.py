@@ -15,7 +15,6 @@ from engine_cy import Position, View, new_game
 from solver import CONFIGS, Budget, Config, InvalidBudgetError, solve
 from solver.backends.serial import Serial
 from solver.backends.threads import Threads
-from solver.config import Settings
 from solver.search import POLL_EVERY, Searcher
 
 PLAIN = CONFIGS["plain"].settings(None)
@@ -213,7 +212,7 @@ def test_senseless_budgets_are_refused(budget: Budget, says: str) -> None:
 
 def test_senseless_questions_are_refused() -> None:
     view = views(ALL_SPECS[0], seed=3)[0]
-    with pytest.raises(InvalidBudgetError, match="config: 'clever' is none of random, flat, pimc, plain"):
+    with pytest.raises(InvalidBudgetError, match="config: 'clever' is none of random, greedy, flat, pimc, plain"):
         solve(view, config="clever")
     with pytest.raises(InvalidBudgetError, match="workers: 0 is not in 1"):
         solve(view, workers=0)
@@ -251,4 +250,4 @@ def test_variants_of_a_configuration_search_otherwise() -> None:
     ):
         assert solve(view, Budget(iterations=500), seed=1, config=variant).moves != usual.moves
     assert solve(view, Budget(iterations=500), config=Config("mine", worlds=5)).worlds == 5
-    assert Settings("public", False, 0.5, 1) == PLAIN
+    assert PLAIN.world_repeats == 1

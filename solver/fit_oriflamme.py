@@ -1,0 +1,252 @@
+"""Fits engine_cy/oriflamme/weights.json: python -m solver.fit_oriflamme [--help]
+
+For each game and number of players, first the weights of the marks (what actions are good) are learned by playing:
+after each few thousand games, what the players did is made likelier as far as they won more than their share. Then the
+weights of the features (who stands how well) are fitted to the winners of such games: in each row, a multinomial
+logistic regression over the seats. With these as judge of each round, the marks are learned once more, and the
+features fitted again.
+
+Equal seeds give equal weights on one machine; numpy and scipy may differ in the last bits on another.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import time
+from array import array
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.sparse import csr_matrix
+
+from engine_cy import Action, Game, Position, new_game
+from engine_cy.oriflamme import knowledge
+
+Floats = NDArray[np.float64]
+
+# What is learned together. fr-2019 plays like en-2019.
+EDITIONS = ("en-2019", "de-2019", "en-2019", "revised")
+SETS = {f"oriflamme-{n}": [new_game("oriflamme", edition, n) for edition in EDITIONS] for n in (3, 4, 5)} | {
+    f"oriflamme_prototype-{n}": [new_game("oriflamme_prototype", "prototype", n)] for n in (2, 3, 4)
+}
+
+# --- positions ------------------------------------------------------------------------------------------------
+
+
+class Samples(NamedTuple):
+    """Positions of one row: the features of all seats, one seat a line, and who won."""
+
+    features: csr_matrix
+    shares: Floats  # one position a line
+
+
+def gather(found: Iterable[tuple[int, bytes, bytes, bytes, tuple[float, ...]]]) -> dict[int, Samples]:
+    """Positions, as `Practice.positions` gives them, by row."""
+    sizes: dict[int, list[bytes]] = {}
+    numbers: dict[int, list[bytes]] = {}
+    values: dict[int, list[bytes]] = {}
+    shares: dict[int, list[tuple[float, ...]]] = {}
+    for row, *parts, paid in found:
+        for kept, part in zip((sizes, numbers, values), parts, strict=True):
+            kept.setdefault(row, []).append(part)
+        shares.setdefault(row, []).append(paid)
+    samples = {}
+    for row in sizes:
+        ends = np.cumsum(np.frombuffer(b"".join(sizes[row]), np.int32))
+        matrix = csr_matrix(
+            (
+                np.frombuffer(b"".join(values[row]), np.int8).astype(np.float64),
+                np.frombuffer(b"".join(numbers[row]), np.uint16).astype(np.int32),
+                np.concatenate([[0], ends]),
+            ),
+            shape=(len(ends), knowledge.SIZES["features"]),
+        )
+        samples[row] = Samples(matrix, np.array(shares[row]))
+    return samples
+
+
+def played(games: Sequence[Game], n_games: int, seed: int, strangers: float, midway: float) -> dict[int, Samples]:
+    """Positions of games by the playouts' policy; each seat plays at random in a share `strangers` of the games."""
+    found: list[Any] = []
+    for i, game in enumerate(games):
+        found += knowledge.Practice(game, 1000 * seed + i, strangers).positions(n_games // len(games), midway)
+    return gather(found)
+
+
+def observed(starts: Iterable[Position], policy: Callable[[Position], Action]) -> dict[int, Samples]:
+    """Positions at the ends of rounds of games by any policy, such as a search or one that reads a record."""
+    found = []
+    for start in starts:
+        position, rows = start, []
+        while not position.is_over:
+            position = position.play(policy(position))
+            at = position.table
+            if at.phase == "place" and all(len(hand) == len(at.hands[0]) for hand in at.hands):
+                row, seats = knowledge.features_of(position)
+                numbers = [np.flatnonzero(seat).astype(np.uint16) for seat in seats]
+                values = [np.array(seat)[n].astype(np.int8) for seat, n in zip(seats, numbers, strict=True)]
+                sizes = np.array([len(n) for n in numbers], np.int32).tobytes()
+                rows.append((row, sizes, np.concatenate(numbers).tobytes(), np.concatenate(values).tobytes()))
+        found += [(*row, position.payoffs) for row in rows]
+    return gather(found)
+
+
+# --- who stands how well --------------------------------------------------------------------------------------
+
+
+def log_loss(weights: Floats, samples: Samples) -> float:
+    """How surprised the weights are by the winners, in nats a position."""
+    standing = (samples.features @ weights).reshape(samples.shares.shape)
+    standing = standing - standing.max(axis=1, keepdims=True)
+    chances = standing - np.log(np.exp(standing).sum(axis=1, keepdims=True))
+    return float(-(samples.shares * chances).sum() / len(samples.shares))
+
+
+def fit(samples: Samples, ridge: float, near: Floats, only: Sequence[int] | None = None) -> Floats:
+    """The weights that explain the winners best; small, or near to `near`, where little is known."""
+    n = len(samples.shares)
+    free = np.zeros(len(near)) if only is None else np.ones(len(near))
+    if only is not None:
+        free[list(only)] = 0
+
+    def cost(weights: Floats) -> tuple[float, Floats]:
+        standing = (samples.features @ weights).reshape(samples.shares.shape)
+        standing = standing - standing.max(axis=1, keepdims=True)
+        odds = np.exp(standing)
+        chances = odds / odds.sum(axis=1, keepdims=True)
+        loss = -(samples.shares * np.log(np.maximum(chances, 1e-300))).sum() / n
+        slope = samples.features.T @ ((chances - samples.shares).ravel()) / n
+        away = weights - near
+        return loss + ridge / n * float(away @ away), slope + 2 * ridge / n * away
+
+    bounds: list[tuple[float | None, float | None]] = [(None, None)] * len(near)
+    # More points are never worse.
+    for feature in (0, 1, 2):
+        bounds[feature] = (0, None)
+    if only is not None:
+        bounds = [(0, 0) if fixed else bound for bound, fixed in zip(bounds, free, strict=True)]
+    found = minimize(cost, np.zeros(len(near)), jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 200})
+    return np.asarray(found.x)
+
+
+def fit_features(name: str, games: Sequence[Game], n_games: int, seed: int, verbose: bool) -> list[list[float]]:
+    """The weights of every row of the features."""
+    samples = played(games, n_games, seed, strangers=0.15, midway=0.08)
+    unknown = np.zeros(knowledge.SIZES["features"])
+    rows = [unknown] * knowledge.SIZES["rows"]
+    for row in sorted(samples):
+        rows[row] = fit(samples[row], ridge=3.0, near=unknown)
+    weights = [[round(float(weight), 3) for weight in row] for row in rows]
+    knowledge.set_weights(name, features=weights)
+    if verbose:
+        held_out = played(games, n_games // 5, seed + 500, strangers=0.15, midway=0.08)
+        for row in sorted(samples, key=lambda row: -row):
+            points = fit(samples[row], ridge=3.0, near=unknown, only=(0, 1, 2))
+            print(
+                f"  {name} row {row:2}: log-loss {log_loss(np.array(weights[row]), held_out[row]):.3f}"
+                f" (fitted on {log_loss(np.array(weights[row]), samples[row]):.3f},"
+                f" points only {log_loss(points, held_out[row]):.3f}, uniform {math.log(games[0].n_players):.3f};"
+                f" {len(samples[row].shares)} positions)",
+                flush=True,
+            )
+    return weights
+
+
+# --- what is good ---------------------------------------------------------------------------------------------
+
+
+def learn_marks(
+    name: str, games: Sequence[Game], marks: Floats, steps: int, seed: int, critic: bool, pace: float, verbose: bool
+) -> Floats:
+    """The weights of the marks after `steps` lots of games: Adam, with a pull to 0 that keeps the policy mixed."""
+    practices = [knowledge.Practice(game, 1000 * seed + i, 0.15) for i, game in enumerate(games)]
+    weights, mean, square = marks.copy(), np.zeros(len(marks)), np.zeros(len(marks))
+    before = array("f", marks)
+    lot = 2048
+    for step in range(1, steps + 1):
+        slope = np.array(practices[step % len(games)].gradient(lot, critic)) / lot * 100 - 0.02 * weights
+        mean = 0.9 * mean + 0.1 * slope
+        square = 0.99 * square + 0.01 * slope * slope
+        slower = min(1.0, 3 * (1 - step / steps) + 0.05)
+        weights += pace * slower * (mean / (1 - 0.9**step)) / (np.sqrt(square / (1 - 0.99**step)) + 0.3)
+        knowledge.set_weights(name, weights)
+        if verbose and (step % 500 == 0 or step == steps):
+            shares = [knowledge.contest(games[0], 6000, 99, 1, rivals) for rivals in (None, before)]
+            print(
+                f"  {name} step {step}: {elo(shares[0], games[0].n_players):+.0f} Elo against random play,",
+                f"{elo(shares[1], games[0].n_players):+.0f} against the marks before",
+                flush=True,
+            )
+    weights = np.round(weights, 3)
+    knowledge.set_weights(name, weights)
+    return weights
+
+
+def elo(share: float, n_players: int) -> float:
+    """The advantage of one player over his rivals who wins this share of the games."""
+    return 400 * math.log10(share * (n_players - 1) / (1 - share))
+
+
+# --- the file -------------------------------------------------------------------------------------------------
+
+
+def thousandths(weights: Iterable[float]) -> list[int | str]:
+    """Weights as whole thousandths; a text counts zeros in a row."""
+    written: list[int | str] = []
+    zeros = 0
+    for weight in [*weights, math.inf]:
+        if weight == 0 or abs(weight) < 0.0005:
+            zeros += 1
+            continue
+        if zeros:
+            written.append(str(zeros))
+            zeros = 0
+        if weight != math.inf:
+            written.append(round(weight * 1000))
+    return written
+
+
+def write(path: Path, name: str, marks: Iterable[float], features: Iterable[Iterable[float]]) -> None:
+    """Put the weights of a set into the file, beside those of the others."""
+    content: dict[str, Any] = {"version": knowledge.VERSION, "sizes": knowledge.SIZES, "sets": {}}
+    if path.exists():
+        old = json.loads(path.read_text())
+        if (old["version"], old["sizes"]) == (content["version"], content["sizes"]):
+            content = old
+    content["sets"][name] = {"marks": thousandths(marks), "features": [thousandths(row) for row in features]}
+    content["sets"] = dict(sorted(content["sets"].items()))
+    path.write_text(json.dumps(content, separators=(",", ":")).replace('"features":', '\n"features":') + "\n")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "sets", nargs="*", default=list(SETS), help=f"which weights (default: all of {', '.join(SETS)})"
+    )
+    parser.add_argument("--steps", type=int, default=2000, help="lots of 2048 games to learn from (default 2000)")
+    parser.add_argument("--games", type=int, default=40000, help="games to fit the features to (default 40000)")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--quiet", action="store_true", help="print no figures")
+    parser.add_argument("--out", type=Path, default=knowledge.WEIGHTS, help="the file (default: the engine's)")
+    options = parser.parse_args()
+    for name in options.sets:
+        games = SETS[name]
+        began = time.monotonic()
+        marks = np.zeros(knowledge.SIZES["marks"])
+        marks = learn_marks(name, games, marks, options.steps, options.seed, False, 0.06, not options.quiet)
+        features = fit_features(name, games, options.games, options.seed, False)
+        write(options.out, name, marks, features)
+        marks = learn_marks(name, games, marks, options.steps, options.seed + 1, True, 0.03, not options.quiet)
+        features = fit_features(name, games, options.games, options.seed + 2, not options.quiet)
+        write(options.out, name, marks, features)
+        print(f"{name}: {time.monotonic() - began:.0f} s")
+
+
+if __name__ == "__main__":
+    main()
