@@ -9,7 +9,19 @@ print(solve(view))
 """
 
 from solver.analysis import Analysis, Estimate, Move
+from solver.compare import Comparison, compare
 from solver.config import CONFIGS, Budget, Config, InvalidBudgetError
 from solver.solve import solve
 
-__all__ = ["CONFIGS", "Analysis", "Budget", "Config", "Estimate", "InvalidBudgetError", "Move", "solve"]
+__all__ = [
+    "CONFIGS",
+    "Analysis",
+    "Budget",
+    "Comparison",
+    "Config",
+    "Estimate",
+    "InvalidBudgetError",
+    "Move",
+    "compare",
+    "solve",
+]

@@ -90,15 +90,16 @@ def _move(player: int, action: Action, tally: Tally) -> Move:
     return Move(
         action=action,
         visits=n,
-        win=_estimate(n, tally.payoffs[player], tally.squares[player]) if n else None,
-        points=_estimate(ended, tally.scores[player], tally.score_squares[player]) if ended else None,
+        win=estimate(n, tally.payoffs[player], tally.squares[player]) if n else None,
+        points=estimate(ended, tally.scores[player], tally.score_squares[player]) if ended else None,
         lead=tally.leads[player] / ended if ended else None,
         ranks=tuple(count / ended for count in tally.ranks[player]) if ended else (),
         seats=tuple(payoff / n for payoff in tally.payoffs) if n else (),
     )
 
 
-def _estimate(n: int, total: float, squares: float) -> Estimate:
+def estimate(n: int, total: float, squares: float) -> Estimate:
+    """The mean of `n` numbers by their sum and sum of squares."""
     mean = total / n
     # Of one playout nothing is known of the spread but what the unit allows.
     variance = max(squares / n - mean * mean, 0.0) * n / (n - 1) if n > 1 else 1.0

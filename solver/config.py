@@ -107,6 +107,11 @@ class Budget:
     thread_time_ms: float | None = None
     memory_mb: float = 256.0
 
+    @property
+    def reproducible(self) -> bool:
+        """Whether no clock has a say."""
+        return self.time_ms is None and self.thread_time_ms is None
+
 
 DEFAULT_ITERATIONS = 10_000
 ITERATIONS_MAX = 10**12

@@ -68,7 +68,11 @@ cdef class Searcher:
     cdef Trail trail
     cdef Tally* tallies
     cdef int n_tallies
-    cdef rng_t rng
+    cdef rng_t rng                        # for choices and playouts
+    cdef rng_t world_rng                  # for worlds: searches of one seed and stream meet the same
+    cdef action_t forced[3]               # the root's decision, where only one is to be looked at
+    cdef int n_forced
+    cdef double last[MAX_PLAYERS]         # what the last playout paid
     cdef readonly uint64_t iterations
     cdef readonly uint64_t worlds
     cdef int stop_flag

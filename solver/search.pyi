@@ -8,7 +8,9 @@ POLL_EVERY: Final[int]
 class Searcher:
     """One tree, grown from one view by one thread at a time."""
 
-    def __init__(self, view: View, settings: Settings, bytes_max: int, seed: int, stream: int) -> None: ...
+    def __init__(
+        self, view: View, settings: Settings, bytes_max: int, seed: int, stream: int, only: tuple[int, ...] = ()
+    ) -> None: ...
     @property
     def game(self) -> Game: ...
     @property
@@ -39,6 +41,10 @@ class Searcher:
     def run(self, iterations: int, nanoseconds: int = 0, thread_time: bool = False) -> str:
         """Search on for so many iterations, or until the time is up (0: no limit) or `stop` is called; return which
         of them it was. The clock is the monotonic one, or counts what this thread alone computes."""
+
+    def run_beside(self, other: Searcher, iterations: int) -> tuple[float, float]:
+        """Search with another one in step, iteration by iteration; return the sum and the sum of squares of what this
+        one's playouts paid the observer more. Both of one seed and stream, they meet the same worlds."""
 
     def rule_of_thumb(self) -> tuple[int, ...]:
         """The decision that the game's knowledge takes at once: its steps."""

@@ -65,7 +65,7 @@ cdef inline uint32_t insert_edge(Tree* tree, Node* node, uint32_t before, action
 cdef class Searcher:
     """One tree, grown from one view by one thread at a time."""
 
-    def __cinit__(self, View view, settings, uint64_t bytes_max, uint64_t seed, uint64_t stream):
+    def __cinit__(self, View view, settings, uint64_t bytes_max, uint64_t seed, uint64_t stream, tuple only=()):
         cdef int i, j
         cdef tuple code
 
@@ -88,7 +88,11 @@ cdef class Searcher:
         self.settings.full_half = settings.full_half
         self.settings.world_repeats = settings.world_repeats
         self.root_round = self.api.round(self.rules, self.root)
-        seed_rng(&self.rng, seed, stream)
+        seed_rng(&self.rng, seed, 2 * stream)
+        seed_rng(&self.world_rng, seed, 2 * stream + 1)
+        self.n_forced = len(only)
+        for i in range(self.n_forced):
+            self.forced[i] = only[i]
         decisions = view.legal_actions()
         self.n_tallies = len(decisions)
         self.tallies = <Tally*>calloc(max(self.n_tallies, 1), sizeof(Tally))
@@ -137,14 +141,18 @@ cdef class Searcher:
     # --- one iteration ---
 
     cdef void iterate(self) noexcept nogil:
+        cdef int i
+
         if self.iterations % self.settings.world_repeats == 0:
-            self.api.sample(self.rules, self.root, self.observer, self.world, &self.rng)
+            self.api.sample(self.rules, self.root, self.observer, self.world, &self.world_rng)
             self.worlds += 1
         copy_state(self.state, self.world, self.api.state_size)
         memset(self.own, 0, sizeof(self.own))
         self.trail.n = 0
         self.trail.n_decision = 0
         self.trail.deciding = True
+        for i in range(self.n_forced):
+            self.take(self.observer, self.forced[i])
         self.descend()
         self.play_on()
         self.back_up()
@@ -348,6 +356,7 @@ cdef class Searcher:
             self.api.payoffs(self.rules, self.state, payoffs)
         else:
             self.knowledge.evaluate(self.rules, self.state, payoffs)
+        memcpy(self.last, payoffs, sizeof(payoffs))
         for i in range(self.trail.n):
             edge = &self.tree.edges[self.trail.edges[i]]
             edge.visits += 1
@@ -387,6 +396,25 @@ cdef class Searcher:
                 if j == n:
                     return &self.tallies[i]
         return NULL
+
+    def run_beside(self, Searcher other, uint64_t iterations):
+        """Search with another one in step, iteration by iteration; return the sum and the sum of squares of what this
+        one's playouts paid the observer more. Both of one seed and stream, they meet the same worlds."""
+        cdef double total = 0
+        cdef double squares = 0
+        cdef double more
+        cdef uint64_t i
+
+        with nogil:
+            for i in range(iterations):
+                if i % POLL == 0 and (self.stop_flag or other.stop_flag):
+                    break
+                self.iterate()
+                other.iterate()
+                more = self.last[self.observer] - other.last[self.observer]
+                total += more
+                squares += more * more
+        return total, squares
 
     def rule_of_thumb(self):
         """The decision that the game's knowledge takes at once: its steps."""

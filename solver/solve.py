@@ -69,7 +69,7 @@ def solve(
         budget=wanted,
         seed=seed,
         workers=workers,
-        reproducible=wanted.time_ms is None and wanted.thread_time_ms is None,
+        reproducible=wanted.reproducible,
     )
 
 

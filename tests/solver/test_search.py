@@ -12,7 +12,7 @@ import pytest
 from tables import ALL_IDS, ALL_SPECS, random_game
 
 from engine_cy import Position, View, new_game
-from solver import CONFIGS, Budget, Config, InvalidBudgetError, solve
+from solver import CONFIGS, Budget, Config, Estimate, InvalidBudgetError, compare, solve
 from solver.backends.serial import Serial
 from solver.backends.threads import Threads
 from solver.search import POLL_EVERY, Searcher
@@ -251,3 +251,37 @@ def test_variants_of_a_configuration_search_otherwise() -> None:
         assert solve(view, Budget(iterations=500), seed=1, config=variant).moves != usual.moves
     assert solve(view, Budget(iterations=500), config=Config("mine", worlds=5)).worlds == 5
     assert PLAIN.world_repeats == 1
+
+
+def test_two_decisions_are_compared_on_the_same_worlds() -> None:
+    text, _ = TACTICS["an Ambush beside a lone Soldier stays hidden"]
+    view = new_game("oriflamme", "en-2019", 3).position(text).view("A")
+    found = compare(view, "keep", "reveal", Budget(iterations=2000), seed=1)
+    assert found.difference.mean > 0.1
+    assert found.difference.mean > 4 * found.difference.error
+    assert found.worlds == 2000
+    back = compare(view, "reveal", "keep", Budget(iterations=2000), seed=1)
+    assert back.difference.mean == pytest.approx(-found.difference.mean)
+    assert compare(view, "keep", "keep", Budget(iterations=500)).difference == Estimate(0, 0, 0)
+    assert "keep against reveal: win +" in str(found)
+
+
+def test_pairing_worlds_makes_small_differences_visible() -> None:
+    """The error of the paired difference is below that of two searches apart."""
+    view = new_game("oriflamme", "en-2019", 3).deal(seed=7).view("A")
+    one, other = (str(action) for action in view.legal_actions()[:2])
+    paired = compare(view, one, other, Budget(iterations=4000)).difference
+    apart = solve(view, Budget(iterations=8000), config="flat")
+    spreads = [apart.move(action).win.spread for action in (one, other)]  # type: ignore[union-attr]
+    assert paired.spread < (spreads[0] ** 2 + spreads[1] ** 2) ** 0.5
+
+
+def test_senseless_comparisons_are_refused() -> None:
+    view = views(ALL_SPECS[0], seed=3)[0]
+    legal = [str(action) for action in view.legal_actions()]
+    with pytest.raises(InvalidBudgetError, match="action: 'dance' is none of"):
+        compare(view, legal[0], "dance")
+    with pytest.raises(InvalidBudgetError, match="not of a time"):
+        compare(view, legal[0], legal[1], Budget(time_ms=5))
+    with pytest.raises(InvalidBudgetError, match="'random' does not search"):
+        compare(view, legal[0], legal[1], config="random")
