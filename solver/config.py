@@ -106,6 +106,8 @@ class Budget:
     # Like `time_ms`, but of what the searching thread computed: for matches on a machine that others use.
     thread_time_ms: float | None = None
     memory_mb: float = 256.0
+    # Stop when the best decision is the best with this probability, as `is_sure` judges.
+    confidence: float | None = None
 
     @property
     def reproducible(self) -> bool:
@@ -135,6 +137,7 @@ def check_budget(budget: Budget) -> Budget:
         "time_ms": (0.001, TIME_MAX_MS),
         "thread_time_ms": (0.001, TIME_MAX_MS),
         "memory_mb": (0.1, MEMORY_MAX_MB),
+        "confidence": (0.5, 0.999_999),
     }
     for field, (least, most) in limits.items():
         value = getattr(budget, field)
@@ -145,6 +148,6 @@ def check_budget(budget: Budget) -> Budget:
             raise InvalidBudgetError(f"budget.{field}: {value!r} is not in {least}..{most}")
     if budget.time_ms is not None and budget.thread_time_ms is not None:
         raise InvalidBudgetError("budget.thread_time_ms: one clock is enough; time_ms is given too")
-    if budget.iterations is None and budget.time_ms is None and budget.thread_time_ms is None:
+    if budget.iterations is None and budget.reproducible:
         return replace(budget, iterations=DEFAULT_ITERATIONS)
     return budget

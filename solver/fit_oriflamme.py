@@ -162,7 +162,7 @@ def fit_features(name: str, games: Sequence[Game], n_games: int, seed: int, verb
 
 
 def learn_marks(
-    name: str, games: Sequence[Game], marks: Floats, steps: int, seed: int, critic: bool, pace: float, verbose: bool
+    name: str, games: Sequence[Game], marks: Floats, steps: int, seed: int, trust: float, pace: float, verbose: bool
 ) -> Floats:
     """The weights of the marks after `steps` lots of games: Adam, with a pull to 0 that keeps the policy mixed."""
     practices = [knowledge.Practice(game, 1000 * seed + i, 0.15) for i, game in enumerate(games)]
@@ -170,7 +170,7 @@ def learn_marks(
     before = array("f", marks)
     lot = 2048
     for step in range(1, steps + 1):
-        slope = np.array(practices[step % len(games)].gradient(lot, critic)) / lot * 100 - 0.02 * weights
+        slope = np.array(practices[step % len(games)].gradient(lot, trust)) / lot * 100 - 0.02 * weights
         mean = 0.9 * mean + 0.1 * slope
         square = 0.99 * square + 0.01 * slope * slope
         slower = min(1.0, 3 * (1 - step / steps) + 0.05)
@@ -239,10 +239,10 @@ def main() -> None:
         games = SETS[name]
         began = time.monotonic()
         marks = np.zeros(knowledge.SIZES["marks"])
-        marks = learn_marks(name, games, marks, options.steps, options.seed, False, 0.06, not options.quiet)
+        marks = learn_marks(name, games, marks, options.steps, options.seed, 0.0, 0.06, not options.quiet)
         features = fit_features(name, games, options.games, options.seed, False)
         write(options.out, name, marks, features)
-        marks = learn_marks(name, games, marks, options.steps, options.seed + 1, True, 0.03, not options.quiet)
+        marks = learn_marks(name, games, marks, options.steps, options.seed + 1, 0.0, 0.03, not options.quiet)
         features = fit_features(name, games, options.games, options.seed + 2, not options.quiet)
         write(options.out, name, marks, features)
         print(f"{name}: {time.monotonic() - began:.0f} s")

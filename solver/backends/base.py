@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -9,6 +10,7 @@ from engine_cy import View
 from solver.config import ITERATIONS_MAX, Budget, Config
 from solver.merge import Share, Tally
 from solver.search import Searcher
+from solver.sure import SURE_AFTER, is_sure
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,11 @@ def start_share(job: Job, number: int) -> tuple[Searcher, int]:
 def run_share(job: Job, searcher: Searcher, iterations: int) -> Share:
     """Search one share to the end of its budget."""
     milliseconds = job.budget.thread_time_ms or job.budget.time_ms or 0
-    why = searcher.run(iterations, int(milliseconds * 1e6), job.budget.thread_time_ms is not None)
+    nanoseconds, thread_time = int(milliseconds * 1e6), job.budget.thread_time_ms is not None
+    if job.budget.confidence is None:
+        why = searcher.run(iterations, nanoseconds, thread_time)
+    else:
+        why = _run_until_sure(searcher, iterations, nanoseconds, thread_time, job)
     return Share(
         tallies=tuple(Tally(*sums) for sums in searcher.results()),
         iterations=searcher.iterations,
@@ -51,3 +57,23 @@ def run_share(job: Job, searcher: Searcher, iterations: int) -> Share:
         tree_bytes=searcher.tree_bytes,
         stopped_by=why,
     )
+
+
+def _run_until_sure(searcher: Searcher, iterations: int, nanoseconds: int, thread_time: bool, job: Job) -> str:
+    """Search in bursts, each a quarter of all before it, and ask after each whether the best is the best."""
+    assert job.budget.confidence is not None
+    clock = time.thread_time_ns if thread_time else time.monotonic_ns
+    deadline = clock() + nanoseconds
+    burst = SURE_AFTER
+    while True:
+        left = deadline - clock()
+        if nanoseconds and left <= 0:
+            return "time"
+        why = searcher.run(
+            min(burst, iterations - searcher.iterations), max(left, 1) if nanoseconds else 0, thread_time
+        )
+        if why != "iterations" or searcher.iterations >= iterations:
+            return why
+        if is_sure([Tally(*sums) for sums in searcher.results()], job.view.observer, job.budget.confidence):
+            return "confidence"
+        burst = max(SURE_AFTER, searcher.iterations // 4)

@@ -15,7 +15,9 @@ from engine_cy import Position, View, new_game
 from solver import CONFIGS, Budget, Config, Estimate, InvalidBudgetError, compare, solve
 from solver.backends.serial import Serial
 from solver.backends.threads import Threads
+from solver.merge import Tally
 from solver.search import POLL_EVERY, Searcher
+from solver.sure import is_sure
 
 PLAIN = CONFIGS["plain"].settings(None)
 
@@ -285,3 +287,51 @@ def test_senseless_comparisons_are_refused() -> None:
         compare(view, legal[0], legal[1], Budget(time_ms=5))
     with pytest.raises(InvalidBudgetError, match="'random' does not search"):
         compare(view, legal[0], legal[1], config="random")
+
+
+def test_a_search_stops_when_it_is_sure() -> None:
+    text, _ = TACTICS["a Spy robs the leader"]
+    view = new_game("oriflamme", "en-2019", 3).position(text).view("A")
+    budget = Budget(iterations=1_000_000, confidence=0.95)
+    found = solve(view, budget, config=Config("wide", exploration=2.0), seed=1)
+    assert found.stopped_by == "confidence"
+    assert found.iterations < 100_000
+    assert str(found.best) == "rob B"
+    again = solve(view, budget, config=Config("wide", exploration=2.0), seed=1)
+    assert again.moves == found.moves
+    # Two decisions that come to the same are never told apart.
+    twins = new_game("oriflamme", "en-2019", 3).position("C:Lord >A:Spy* B:Lord | ask A rob | points 9 5 5").view("A")
+    assert solve(twins, Budget(iterations=20_000, confidence=0.95)).stopped_by == "iterations"
+
+
+def test_certainty_needs_visits_a_gap_and_more_of_both_for_more_confidence() -> None:
+    def tally(visits: int, wins: int) -> Tally:
+        return Tally(visits, 0, (float(wins),), (float(wins),), (0,), (0,), (0,), ((0,),))
+
+    assert not is_sure([tally(29, 29), tally(10_000, 0)], 0, 0.5)
+    assert is_sure([tally(1000, 900), tally(1000, 100)], 0, 0.99)
+    assert not is_sure([tally(1000, 510), tally(1000, 490)], 0, 0.9)
+    edge = [tally(1000, 640), tally(1000, 400)]
+    assert is_sure(edge, 0, 0.6)
+    assert not is_sure(edge, 0, 0.999_9)
+
+
+def test_certainty_is_seldom_wrong() -> None:
+    """Of 300 races between arms of 0.5 and 0.45, at most one in twenty may end on the worse."""
+    draw = random.Random(8)
+    wrong = ended = 0
+    for _ in range(300):
+        wins, n = [0, 0], 0
+        for _ in range(40):
+            n += 250
+            wins = [
+                wins[0] + sum(draw.random() < 0.5 for _ in range(250)),
+                wins[1] + sum(draw.random() < 0.45 for _ in range(250)),
+            ]
+            tallies = [Tally(n, 0, (float(w),), (float(w),), (0,), (0,), (0,), ((0,),)) for w in wins]
+            if is_sure(tallies, 0, 0.95):
+                ended += 1
+                wrong += wins[1] > wins[0]
+                break
+    assert ended > 100
+    assert wrong <= 15
