@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
+from engine_cy import View
+from engine_cy.game import read_seat
+
 Nodes = Literal["public", "own", "world"]
+# How another seat is thought to play: as well as I, so but for one random decision in four, by the game's rule of
+# thumb, or at random.
+Model = Literal["me", "noisy", "greedy", "random"]
+MODELS: tuple[Model, ...] = ("me", "noisy", "greedy", "random")
 
 
 class InvalidBudgetError(ValueError):
@@ -46,7 +54,7 @@ class Config:
         """Whether it uses what the game knows of itself."""
         return self.how == "greedy" or self.selection == "puct" or self.playouts == "known" or self.horizon > 0
 
-    def settings(self, iterations: int | None) -> Settings:
+    def settings(self, iterations: int | None, models: tuple[Model, ...] = ()) -> Settings:
         """What a searcher with so many iterations is told; None: nobody knows how many."""
         repeats = 1 if not self.worlds else -(-(iterations or REPEATS) // self.worlds)
         return Settings(
@@ -60,6 +68,7 @@ class Config:
             tree_horizon=self.tree_horizon,
             full_half=self.full_half,
             world_repeats=repeats,
+            models=models,
         )
 
 
@@ -76,6 +85,7 @@ class Settings(NamedTuple):
     tree_horizon: int
     full_half: int
     world_repeats: int
+    models: tuple[Model, ...] = ()
 
 
 # Iterations for which a few worlds are enough, where the budget is time.
@@ -128,6 +138,21 @@ def read_config(config: str | Config) -> Config:
     if config not in CONFIGS:
         raise InvalidBudgetError(f"config: {config!r} is none of {', '.join(CONFIGS)}")
     return CONFIGS[config]
+
+
+def read_models(models: Mapping[int | str, Model], view: View) -> tuple[Model, ...]:
+    """How each seat is thought to play, from what is said of some of them."""
+    found: list[Model] = ["me"] * view.game.n_players
+    for seat, model in models.items():
+        number = read_seat(seat, view.game.n_players, "models")
+        if model not in MODELS:
+            raise InvalidBudgetError(f"models[{seat}]: {model!r} is none of {', '.join(MODELS)}")
+        if number == view.observer:
+            raise InvalidBudgetError(f"models[{seat}]: this is the observer's own seat")
+        if model == "greedy" and not view.game.has_knowledge:
+            raise InvalidBudgetError(f"models[{seat}]: 'greedy' needs knowledge, and {view.game.id} has none")
+        found[number] = model
+    return tuple(found)
 
 
 def check_budget(budget: Budget) -> Budget:

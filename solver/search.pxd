@@ -16,7 +16,17 @@ cdef enum:
     NODES_WORLD                   # everything: each world has a tree of perfect information
 
 
+# How the other seats are thought to play.
+cdef enum:
+    PLAYS_AS_I                    # as well as the search lets them
+    PLAYS_NOISY                   # so, but one decision in four is random
+    PLAYS_GREEDY                  # by the game's rule of thumb
+    PLAYS_RANDOM
+
+
 cdef struct Settings:
+    uint8_t models[MAX_PLAYERS]   # of each seat; the observer's own is not asked
+    uint8_t modelled              # whether any seat plays otherwise than as I
     uint8_t nodes
     uint8_t flat                  # no tree below the root's decision
     uint8_t puct                  # choose by PUCT with the game's prior, else by UCB1
@@ -81,6 +91,7 @@ cdef class Searcher:
     cdef void descend(self) noexcept nogil
     cdef uint64_t node_key(self, int player) noexcept nogil
     cdef bint step(self, int player, const action_t* actions, int n) noexcept nogil
+    cdef bint modelled_action(self, int player, const action_t* actions, int n, action_t* action) noexcept nogil
     cdef void take(self, int player, action_t action) noexcept nogil
     cdef uint32_t choose_ucb(self, Node* node, const action_t* actions, int n, bint* is_new) noexcept nogil
     cdef uint32_t choose_puct(self, Node* node, const action_t* actions, int n, bint* is_new) noexcept nogil

@@ -84,6 +84,12 @@ cdef class Searcher:
             self.settings.known_playouts = settings.known_playouts
             self.settings.horizon = settings.horizon
             self.settings.tree_horizon = settings.tree_horizon
+        for i, model in enumerate(settings.models):
+            if i != self.observer and i < self.game.n_players:
+                self.settings.models[i] = {
+                    "me": PLAYS_AS_I, "noisy": PLAYS_NOISY, "greedy": PLAYS_GREEDY, "random": PLAYS_RANDOM,
+                }[model]
+                self.settings.modelled |= model != "me"
         self.settings.first_play = settings.first_play
         self.settings.full_half = settings.full_half
         self.settings.world_repeats = settings.world_repeats
@@ -169,7 +175,7 @@ cdef class Searcher:
             half and below(&self.rng, <uint32_t>(self.iterations + half)) < self.iterations)
         cdef int player, n
 
-        if not cut and not self.settings.known_playouts:
+        if not cut and not self.settings.known_playouts and not self.settings.modelled:
             if self.api.to_act(self.rules, self.state) != NOBODY:
                 self.api.play_out(self.rules, self.state, &self.rng)
             return
@@ -178,7 +184,9 @@ cdef class Searcher:
             if player == NOBODY or (
                     cut and self.api.round(self.rules, self.state) >= self.root_round + self.settings.horizon):
                 return
-            if player != CHANCE and self.settings.known_playouts:
+            if player != CHANCE and (
+                    self.settings.models[player] == PLAYS_GREEDY
+                    or (self.settings.known_playouts and self.settings.models[player] != PLAYS_RANDOM)):
                 self.api.apply(self.rules, self.state, self.knowledge.choose(self.rules, self.state, &self.rng))
             else:
                 n = self.api.legal(self.rules, self.state, actions)
@@ -187,6 +195,7 @@ cdef class Searcher:
     cdef void descend(self) noexcept nogil:
         """Walk down the tree, add one action, and no half decisions."""
         cdef action_t actions[MAX_ACTIONS]
+        cdef action_t action
         cdef bint known = True
         cdef int player, n
 
@@ -205,6 +214,8 @@ cdef class Searcher:
                 self.api.apply(self.rules, self.state, actions[below(&self.rng, n)])
             elif n == 1:
                 self.take(player, actions[0])
+            elif self.settings.modelled and self.modelled_action(player, actions, n, &action):
+                self.take(player, action)
             elif known:
                 sort_actions(actions, n)
                 known = self.step(player, actions, n)
@@ -212,6 +223,18 @@ cdef class Searcher:
                     known = False
             else:
                 self.take(player, actions[below(&self.rng, n)])
+
+    cdef bint modelled_action(self, int player, const action_t* actions, int n, action_t* action) noexcept nogil:
+        """What a seat does that does not play as I would; return whether it does something of its own here."""
+        cdef int model = self.settings.models[player]
+
+        if model == PLAYS_RANDOM or (model == PLAYS_NOISY and below(&self.rng, 4) == 0):
+            action[0] = actions[below(&self.rng, n)]
+            return True
+        elif model == PLAYS_GREEDY:
+            action[0] = self.knowledge.choose(self.rules, self.state, &self.rng)
+            return True
+        return False
 
     cdef void take(self, int player, action_t action) noexcept nogil:
         """Apply a player's action; the root's own decision is noted."""

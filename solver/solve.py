@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 
 from engine_cy import Action, Rng, View
 from solver.analysis import Analysis, judge
 from solver.backends.base import Backend, Job
 from solver.backends.serial import Serial
 from solver.backends.threads import Threads
-from solver.config import Budget, Config, InvalidBudgetError, check_budget, read_config
+from solver.config import Budget, Config, InvalidBudgetError, Model, check_budget, read_config, read_models
 from solver.merge import Share, Tally, merge
 from solver.search import Searcher
 
@@ -24,16 +25,19 @@ def solve(
     seed: int = 0,
     workers: int = 1,
     backend: Backend | None = None,
+    models: Mapping[int | str, Model] | None = None,
 ) -> Analysis:
     """What the observer of `view`, whose turn it is, should do.
 
     The same view, iterations, configuration, seed and number of workers give the same answer, whatever the backend
     and its timing; with a limit of time they do not. `workers` is the number of trees, and of threads unless another
-    backend is given.
+    backend is given. `models` says of other seats, by number or letter, how they are thought to play: as well as the
+    search itself ("me", unless said otherwise), "noisy", "greedy" or "random".
     """
     wanted, chosen = check_budget(budget or Budget()), read_config(config)
     if type(workers) is not int or not 1 <= workers <= WORKERS_MAX:
         raise InvalidBudgetError(f"workers: {workers!r} is not in 1..{WORKERS_MAX}")
+    seats = read_models(models or {}, view)
     actions = view.legal_actions()
     if not actions:
         whose = "nobody's" if view.to_act is None else f"{view.to_act}'s"
@@ -47,7 +51,9 @@ def solve(
     if len(actions) == 1:
         found, why = _nothing_searched(view, 1), "forced"
     elif chosen.how == "search":
-        shares = (backend or (Threads() if workers > 1 else Serial())).run(Job(view, chosen, wanted, seed, workers))
+        shares = (backend or (Threads() if workers > 1 else Serial())).run(
+            Job(view, chosen, wanted, seed, workers, seats)
+        )
         found = merge(shares)
         why = found.stopped_by
     else:

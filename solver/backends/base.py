@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from engine_cy import View
-from solver.config import ITERATIONS_MAX, Budget, Config
+from solver.config import ITERATIONS_MAX, Budget, Config, Model
 from solver.merge import Share, Tally
 from solver.search import Searcher
 from solver.sure import SURE_AFTER, is_sure
@@ -22,6 +22,7 @@ class Job:
     budget: Budget
     seed: int
     shares: int = 1
+    models: tuple[Model, ...] = ()
 
 
 class Backend(Protocol):
@@ -37,7 +38,7 @@ def start_share(job: Job, number: int) -> tuple[Searcher, int]:
     if budget.iterations is not None:
         iterations = budget.iterations // job.shares + (number < budget.iterations % job.shares)
     bytes_max = int(budget.memory_mb * 2**20 / job.shares)
-    settings = job.config.settings(iterations if budget.iterations is not None else None)
+    settings = job.config.settings(iterations if budget.iterations is not None else None, job.models)
     return Searcher(job.view, settings, bytes_max, job.seed, number), iterations
 
 

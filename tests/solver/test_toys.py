@@ -115,3 +115,29 @@ def test_logarithms_are_right_and_need_no_libm() -> None:
     for n in [*range(1, 4097), 10**5, 10**9, 2**40]:
         assert log(n) == pytest.approx(math.log(n), rel=1e-12 if n <= 4096 else 1e-3)
     assert log(1) == 0
+
+
+def test_against_a_random_opponent_the_queen_bets() -> None:
+    """Worked out by hand: betting is worth 1/2, passing nothing. Against a good player it is the other way round."""
+    view = new_game("kuhn_poker", players=2).view("Q ? | seen by A")
+    found = solve(view, Budget(iterations=20_000), config=OWN, models={"B": "random"}, seed=2)
+    assert str(found.best) == "bet"
+    assert found.move("bet").win.mean == pytest.approx(0.5, abs=0.03)  # type: ignore[union-attr]
+    assert found.move("pass").win.mean == pytest.approx(0, abs=0.25)  # type: ignore[union-attr]
+    careful = solve(view, Budget(iterations=20_000), config=OWN, seed=2)
+    assert str(careful.best) == "pass"
+
+
+@pytest.mark.parametrize(
+    ("models", "says"),
+    [
+        ({"B": "clever"}, r"models\[B\]: 'clever' is none of me, noisy, greedy, random"),
+        ({"A": "random"}, r"models\[A\]: this is the observer's own seat"),
+        ({"C": "random"}, "models: 'C' is not at this table"),
+        ({1: "greedy"}, r"models\[1\]: 'greedy' needs knowledge"),
+    ],
+)
+def test_senseless_models_are_refused(models: Any, says: str) -> None:
+    view = new_game("kuhn_poker", players=2).view("Q ? | seen by A")
+    with pytest.raises(ValueError, match=says):
+        solve(view, models=models)
