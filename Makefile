@@ -4,7 +4,7 @@ python := .venv/bin/python
 # cython-lint starts pycodestyle, which it looks for on the PATH.
 with_venv := PATH="$(CURDIR)/.venv/bin:$$PATH"
 
-.PHONY: help build test bench lint ruff mypy cython-lint sanitize gates signature lock clean
+.PHONY: help build test bench lint ruff mypy cython-lint sanitize threads gates signature lock clean
 
 help:  ## Say what can be made
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -34,7 +34,10 @@ cython-lint: build
 sanitize: build  ## Play random games under the address and undefined-behaviour sanitizers
 	@.ci/sanitize
 
-gates: build  ## The same, ten times as long: what a release has to pass
+threads: build  ## Search on several threads under the thread sanitizer
+	@.ci/threads
+
+gates: build threads  ## What a release has to pass: both, with ten times as many games
 	@.ci/sanitize full
 
 signature: build  ## Check that equal seeds still give equal answers, at -O1 and -O3

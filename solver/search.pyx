@@ -17,6 +17,7 @@ from engine_cy.game_api cimport (
 from engine_cy.hashing cimport hash_bytes, mix
 from engine_cy.rng cimport below, seed_rng
 from posix.time cimport CLOCK_MONOTONIC, CLOCK_THREAD_CPUTIME_ID, clock_gettime, timespec
+from solver.flag cimport is_raised, raise_flag
 from solver.policy cimport puct, ucb
 from solver.tree cimport NO_EDGE, Edge, Node, Tree, add_edge, add_node, close_tree, find_node, open_tree, tree_bytes
 
@@ -116,7 +117,7 @@ cdef class Searcher:
 
     def stop(self):
         """Have the search end soon; from any thread."""
-        self.stop_flag = 1
+        raise_flag(&self.stop_flag)
 
     def run(self, uint64_t iterations, int64_t nanoseconds=0, bint thread_time=False):
         """Search on for so many iterations, or until the time is up (0: no limit) or `stop` is called; return which
@@ -131,14 +132,14 @@ cdef class Searcher:
                 deadline = now_ns(clock) + nanoseconds
             for i in range(iterations):
                 if i % POLL == 0:
-                    if self.stop_flag:
+                    if is_raised(&self.stop_flag):
                         break
                     if nanoseconds and i and now_ns(clock) >= deadline:
                         break
                 self.iterate()
             else:
                 i = iterations
-        if self.stop_flag:
+        if is_raised(&self.stop_flag):
             why = "stopped"
         elif i < iterations:
             why = "time"
@@ -430,7 +431,7 @@ cdef class Searcher:
 
         with nogil:
             for i in range(iterations):
-                if i % POLL == 0 and (self.stop_flag or other.stop_flag):
+                if i % POLL == 0 and (is_raised(&self.stop_flag) or is_raised(&other.stop_flag)):
                     break
                 self.iterate()
                 other.iterate()
