@@ -144,7 +144,7 @@ class Poker(Terms):
         # Seat A's card is dealt first, then seat B's.
         for seat, card in enumerate(world.table.cards):
             if seat < len(numbers):
-                pass
+                numbers[seat] = self.cards[card]
         return (), numbers
 
 
