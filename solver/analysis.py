@@ -9,6 +9,9 @@ from engine_cy import Action, View
 from solver.config import Budget
 from solver.merge import Share, Tally
 
+# A move with less than one visit for so many of the best one's is no near-equal.
+NEAR_VISITS = 4
+
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
@@ -44,6 +47,8 @@ class Analysis:
     view: View
     best: Action
     moves: tuple[Move, ...]
+    # Moves too close to the best to tell, with how often to play each: who always plays the best is easy to read.
+    mix: tuple[tuple[Action, float], ...]
     config: str
     knowledge: str  # "none", or whose
     iterations: int
@@ -72,6 +77,20 @@ class Analysis:
                 win = f"win {100 * move.win.mean:5.1f} % ± {100 * move.win.error:.1f}"
                 lines.append(f"  {move.action!s:24} {win}   points {move.points.mean:5.1f}   visits {move.visits}")
         return "\n".join(lines)
+
+
+def recommend(moves: tuple[Move, ...]) -> tuple[tuple[Action, float], ...]:
+    """The near-equal moves, best first, and how often to play each: as often as the search tried it.
+
+    A move is near-equal if it had a fair share of the visits and the bounds of one standard error overlap.
+    """
+    best = moves[0]
+    if best.win is None:
+        return ((best.action, 1.0),)
+    low = best.win.mean - best.win.error
+    near = [m for m in moves if m.win and m.visits * NEAR_VISITS >= best.visits and m.win.mean + m.win.error >= low]
+    total = sum(move.visits for move in near)
+    return tuple((move.action, move.visits / total) for move in near)
 
 
 def judge(view: View, actions: list[Action], share: Share) -> tuple[Move, ...]:

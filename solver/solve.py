@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 
 from engine_cy import Action, Rng, View
-from solver.analysis import Analysis, judge
+from solver.analysis import Analysis, judge, recommend
 from solver.backends.base import Backend, Job
 from solver.backends.serial import Serial
 from solver.backends.threads import Threads
@@ -64,6 +64,7 @@ def solve(
         view=view,
         best=best or moves[0].action,
         moves=moves,
+        mix=((best, 1.0),) if best else recommend(moves),
         config=chosen.name,
         knowledge=view.game.id if view.game.has_knowledge and chosen.knows else "none",
         iterations=found.iterations,

@@ -335,3 +335,14 @@ def test_certainty_is_seldom_wrong() -> None:
                 break
     assert ended > 100
     assert wrong <= 15
+
+
+def test_near_equal_moves_are_mixed_and_clear_ones_are_not() -> None:
+    twins = new_game("oriflamme", "en-2019", 3).position("C:Lord >A:Spy* B:Lord | ask A rob | points 9 5 5").view("A")
+    found = solve(twins, Budget(iterations=4000), seed=3)
+    assert {str(action) for action, _ in found.mix} == {"rob B", "rob C"}
+    assert sum(share for _, share in found.mix) == pytest.approx(1)
+    assert found.mix[0][0] == found.best
+    text, _ = TACTICS["a Spy robs the leader"]
+    clear = new_game("oriflamme", "en-2019", 3).position(text).view("A")
+    assert solve(clear, Budget(iterations=4000)).mix == ((clear.game.action("rob B"), 1.0),)
