@@ -1,13 +1,16 @@
-"""python -m benchmarks [suite] [--json]"""
+"""python -m benchmarks [suite] [--json]; python -m benchmarks match A B ... for strength"""
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.measure import Busy, alone
+from benchmarks.report import Result, as_json
 
 if TYPE_CHECKING:
     from benchmarks import engine
@@ -30,11 +33,21 @@ def run_castle(print_text: bool) -> dict[str, Any]:
 def run_subject(subject: engine.Subject, print_text: bool) -> dict[str, Any]:
     from benchmarks import engine
 
+    return run_timed(partial(engine.run, subject), partial(engine.as_text, subject), print_text)
+
+
+def run_search(print_text: bool) -> dict[str, Any]:
+    from benchmarks import search
+
+    return run_timed(search.run, search.as_text, print_text)
+
+
+def run_timed(run: Callable[[], Result], as_text: Callable[[Result], str], print_text: bool) -> dict[str, Any]:
     with alone():
-        result = engine.run(subject)
+        result = run()
     if print_text:
-        print(engine.as_text(subject, result), end="\n\n", flush=True)
-    return engine.as_json(result)
+        print(as_text(result), end="\n\n", flush=True)
+    return as_json(result)
 
 
 def run_signature(print_text: bool) -> str:
@@ -46,14 +59,24 @@ def run_signature(print_text: bool) -> str:
     return found
 
 
-SUITES = {"engine": run_engine, "castle": run_castle, "signature": run_signature}
+SUITES = {"engine": run_engine, "castle": run_castle, "search": run_search, "signature": run_signature}
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="How fast it is, and what it plays.")
+    given = sys.argv[1:] if argv is None else argv
+    if given[:1] == ["match"]:
+        from benchmarks import match
+
+        match.main(given[1:])
+        return
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks",
+        description="How fast it is, and what it plays.",
+        epilog="How strong it is: python -m benchmarks match --help",
+    )
     parser.add_argument("suite", nargs="?", choices=SUITES, help="all, if none is named")
     parser.add_argument("--json", action="store_true", help="print figures as one JSON object on the last line")
-    arguments = parser.parse_args(argv)
+    arguments = parser.parse_args(given)
 
     wanted = [arguments.suite] if arguments.suite else list(SUITES)
     try:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from benchmarks import floor, loops, openspiel
 from benchmarks.measure import Effort, Figure, Rounds, Side, alternate, figure, load
-from benchmarks.report import Goal, aligned, table
+from benchmarks.report import Goal, Measured, Result, aligned, table
 from engine_cy import Game, Position, Rng, new_game
 from engine_cy.oriflamme.editions import EDITIONS
 
@@ -85,15 +85,6 @@ FULL = Scale()
 QUICK = Scale(Effort(rounds=1, seconds=0.002), games_counted=64, games_listed=2, rollouts_counted=3)
 
 
-class Result(NamedTuple):
-    """What was measured: the figures with goals, and what lies behind them."""
-
-    figures: dict[str, Figure]
-    raw: dict[str, Any]
-    counts: dict[str, Any]  # not timed: the same in every run
-    load: dict[str, list[float]]  # before and after
-
-
 def run(subject: Subject, scale: Scale = FULL) -> Result:
     """Measure everything."""
     before = load()
@@ -108,17 +99,6 @@ def run(subject: Subject, scale: Scale = FULL) -> Result:
         "branching": each_table(subject, branching, scale.games_listed),
     }
     return Result(figures, raw, counts, {"before": before, "after": load()})
-
-
-def as_json(result: Result) -> dict[str, Any]:
-    return {
-        **{name: round(found.value, 3) for name, found in result.figures.items()},
-        "spread": {name: round(found.spread, 3) for name, found in result.figures.items()},
-        "noisy": [name for name, found in result.figures.items() if found.noisy],
-        "raw": result.raw,
-        **result.counts,
-        "load": result.load,
-    }
 
 
 def as_text(subject: Subject, result: Result) -> str:
@@ -196,16 +176,13 @@ def play(position: Position, rng: random.Random) -> int:
 
 # --- the figures ----------------------------------------------------------------------------------------------
 
-# A figure with a goal, and what lies behind it.
-Measured = tuple[Figure, dict[str, Any]]
-
 
 def measure_playouts(subject: Subject, scale: Scale) -> Measured:
     peers = [openspiel.rollouts(name, scale.rollouts_counted) for name in openspiel.ROLLOUT_GAMES]
     rounds = alternate([playouts(subject.new_game()), *peers], scale.effort)
     raw = {
-        "decisions_per_s": rate(rounds, "ours"),
-        "openspiel_decisions_per_s": {name: rate(rounds, name) for name in openspiel.ROLLOUT_GAMES},
+        "decisions_per_s": rounds.per_second("ours"),
+        "openspiel_decisions_per_s": {name: rounds.per_second(name) for name in openspiel.ROLLOUT_GAMES},
     }
     return rounds.times_as_fast("ours", *openspiel.ROLLOUT_GAMES), raw
 
@@ -281,8 +258,8 @@ def measure_python_loop(subject: Subject, scale: Scale) -> Measured:
 
     rounds = alternate([Side("ours", python_playouts), openspiel.python_playouts()], scale.effort)
     raw = {
-        "py_loop_decisions_per_s": rate(rounds, "ours"),
-        "openspiel_py_loop_decisions_per_s": rate(rounds, "openspiel_python"),
+        "py_loop_decisions_per_s": rounds.per_second("ours"),
+        "openspiel_py_loop_decisions_per_s": rounds.per_second("openspiel_python"),
     }
     return rounds.times_as_fast("ours", "openspiel_python"), raw
 
@@ -294,10 +271,6 @@ MEASURES = {
     "py_clone_vs_openspiel": measure_python_clone,
     "py_loop_vs_openspiel": measure_python_loop,
 }
-
-
-def rate(rounds: Rounds, name: str) -> int:
-    return round(rounds.rate(name).value)
 
 
 def ns(rounds: Rounds, name: str) -> float:

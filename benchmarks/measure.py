@@ -1,9 +1,9 @@
 """How we measure: sides take turns within one run, and what counts is the ratio of their speeds.
 
 The machine's speed drifts and other programs come and go, but sides that take turns suffer alike. So every round
-times every side once, by the CPU time of this thread; a round gives a ratio, and the median of the rounds' ratios is
-the figure. The *spread* is the distance between the highest and the lowest ratio without the best and the worst
-round, divided by the median: one interrupted round does not count, two do.
+times every side once, by the CPU time of this thread (of the process, if a side has threads of its own); a round gives
+a ratio, and the median of the rounds' ratios is the figure. The *spread* is the distance between the highest and the
+lowest ratio without the best and the worst round, divided by the median: one interrupted round does not count, two do.
 """
 
 from __future__ import annotations
@@ -27,10 +27,12 @@ class Busy(RuntimeError):
 
 
 class Side(NamedTuple):
-    """One of the things compared. `run(n)` does `n` repetitions and returns how many units of work they were."""
+    """One of the things compared. `run(n)` does `n` repetitions and returns how many units of work they were;
+    `clock` counts the nanoseconds that it computes."""
 
     name: str
     run: Callable[[int], float]
+    clock: Callable[[], int] = time.thread_time_ns
 
 
 class Effort(NamedTuple):
@@ -67,14 +69,17 @@ class Rounds(NamedTuple):
     def rate(self, name: str) -> Figure:
         return figure(self.rates[name])
 
+    def per_second(self, name: str) -> int:
+        return round(self.rate(name).value)
+
     def ns(self, name: str) -> float:
         """Nanoseconds per unit."""
         return 1e9 / self.rate(name).value
 
-    def times_as_fast(self, name: str, *others: str) -> Figure:
-        """How many times as fast one side is as another, or as the median of several."""
+    def times_as_fast(self, name: str, *others: str, of_others: Callable[[Sequence[float]], float] = median) -> Figure:
+        """How many times as fast one side is as another, or as the median (the best: `max`) of several."""
         peers = zip(*[self.rates[other] for other in others], strict=True)
-        return figure([ours / median(theirs) for ours, theirs in zip(self.rates[name], peers, strict=True)])
+        return figure([ours / of_others(theirs) for ours, theirs in zip(self.rates[name], peers, strict=True)])
 
 
 def alternate(sides: Sequence[Side], effort: Effort) -> Rounds:
@@ -99,9 +104,9 @@ def _repetitions(side: Side, seconds: float) -> int:
 
 
 def _timed(side: Side, n: int) -> tuple[float, float]:
-    start = time.thread_time_ns()
+    start = side.clock()
     units = side.run(n)
-    return units, max(time.thread_time_ns() - start, 1) / 1e9
+    return units, max(side.clock() - start, 1) / 1e9
 
 
 def load() -> list[float]:

@@ -22,6 +22,15 @@ ROLLOUT_GAMES = {
     "goofspiel_24x5": "goofspiel(imp_info=True,num_cards=24,players=5,points_order=descending)",
 }
 
+# The games of some length that its ISMCTS bot plays from Python, and the decisions before the search: the cards that
+# hearts passes on, the bids of oh hell. And Leduc, which we have too.
+ISMCTS_GAMES = {
+    "hearts": ("hearts", 14),
+    "oh_hell": ("oh_hell(players=4,num_tricks_fixed=10)", 6),
+    "leduc": ("leduc_poker", 0),
+}
+ISMCTS_ROOTS = 3
+
 
 def load(name: str) -> Any:
     game = pyspiel.load_game(name)
@@ -72,6 +81,34 @@ def rollouts(name: str, playouts_counted: int) -> Side:
         bot = pyspiel.MCTSBot(game, evaluator, 1.4, 1, 500, False, 3, False)
         bot.mcts_search(start)
         return n * decisions
+
+    return Side(name, run)
+
+
+def searches(name: str, iterations: int, playouts_counted: int = 0) -> Side:
+    """Searches of an ISMCTS bot in C++, each with a tree of its own, from the roots of some deals in turn; a unit is a
+    simulation, or a decision in one if playouts are counted. Simulations do not say how many decisions they had: like
+    random playouts from that root."""
+    text, decisions_before = ISMCTS_GAMES[name]
+    game = load(text)
+    by_observation = not game.get_type().provides_information_state_string
+    roots = []
+    for seed in range(ISMCTS_ROOTS):
+        rng = random.Random(seed)
+        root = first_decision(game, rng)
+        play(root, rng, decisions_before)
+        roots.append((root, mean_decisions(root, rng, playouts_counted) if playouts_counted else 1.0))
+    policy = pyspiel.ISMCTSFinalPolicyType.MAX_VISIT_COUNT
+
+    def run(n: int) -> float:
+        units = 0.0
+        for seed in range(n):
+            for root, per_simulation in roots:
+                evaluator = pyspiel.RandomRolloutEvaluator(1, seed)
+                bot = pyspiel.ISMCTSBot(seed, evaluator, 1.4, iterations, -1, policy, by_observation, by_observation)
+                bot.get_policy(root)
+                units += iterations * per_simulation
+        return units
 
     return Side(name, run)
 

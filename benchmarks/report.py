@@ -1,11 +1,34 @@
-"""Figures against goals, as a table for people."""
+"""What a suite has measured: as JSON, and against goals as a table for people."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from benchmarks.measure import Figure
+
+# A figure with a goal, and what lies behind it.
+Measured = tuple[Figure, dict[str, Any]]
+
+
+class Result(NamedTuple):
+    """What was measured: the figures with goals, and what lies behind them."""
+
+    figures: dict[str, Figure]
+    raw: dict[str, Any]
+    counts: dict[str, Any]  # not timed: the same in every run
+    load: dict[str, list[float]]  # before and after
+
+
+def as_json(result: Result) -> dict[str, Any]:
+    return {
+        **{name: round(found.value, 3) for name, found in result.figures.items()},
+        "spread": {name: round(found.spread, 3) for name, found in result.figures.items()},
+        "noisy": [name for name, found in result.figures.items() if found.noisy],
+        "raw": result.raw,
+        **result.counts,
+        "load": result.load,
+    }
 
 
 class Goal(NamedTuple):

@@ -11,6 +11,7 @@ Equal seeds give equal weights on one machine; numpy and scipy may differ in the
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import math
 import time
@@ -25,6 +26,7 @@ from scipy.sparse import csr_matrix
 
 from engine_cy import Action, Game, Position, new_game
 from engine_cy.oriflamme import knowledge
+from engine_cy.record import read_record
 
 Floats = NDArray[np.float64]
 
@@ -82,21 +84,34 @@ def played(games: Sequence[Game], n_games: int, seed: int, strangers: float, mid
     return gather(found)
 
 
-def observed(starts: Iterable[Position], policy: Callable[[Position], Action]) -> dict[int, Samples]:
-    """Positions at the ends of rounds of games by any policy, such as a search or one that reads a record."""
+def by_policy(start: Position, policy: Callable[[Position], Action]) -> list[Position]:
+    """The tables of a game by any policy, such as a search."""
+    tables = [start]
+    while not tables[-1].is_over:
+        tables.append(tables[-1].play(policy(tables[-1])))
+    return tables
+
+
+def by_record(path: Path) -> list[Position]:
+    """The tables of a recorded game."""
+    tables = read_record(path.read_text()).tables()
+    return [table for table in tables if isinstance(table, Position)]
+
+
+def observed(games: Iterable[Sequence[Position]]) -> dict[int, Samples]:
+    """Positions at the ends of rounds of complete games, however played."""
     found = []
-    for start in starts:
-        position, rows = start, []
-        while not position.is_over:
-            position = position.play(policy(position))
-            at = position.table
-            if at.phase == "place" and all(len(hand) == len(at.hands[0]) for hand in at.hands):
-                row, seats = knowledge.features_of(position)
+    for tables in games:
+        for before, after in itertools.pairwise(tables):
+            if after.is_over or (before.table.phase, after.table.phase) == ("place", "place"):
+                continue
+            if after.table.phase == "place":
+                row, seats = knowledge.features_of(after)
                 numbers = [np.flatnonzero(seat).astype(np.uint16) for seat in seats]
                 values = [np.array(seat)[n].astype(np.int8) for seat, n in zip(seats, numbers, strict=True)]
                 sizes = np.array([len(n) for n in numbers], np.int32).tobytes()
-                rows.append((row, sizes, np.concatenate(numbers).tobytes(), np.concatenate(values).tobytes()))
-        found += [(*row, position.payoffs) for row in rows]
+                parts = (np.concatenate(numbers).tobytes(), np.concatenate(values).tobytes())
+                found.append((row, sizes, *parts, tables[-1].payoffs))
     return gather(found)
 
 
@@ -159,6 +174,22 @@ def fit_features(name: str, games: Sequence[Game], n_games: int, seed: int, verb
                 flush=True,
             )
     return weights
+
+
+def refit(records: Sequence[Path], out: Path) -> None:
+    """Draw the weights of the features towards what complete recorded games of one set say."""
+    games = [by_record(path) for path in records]
+    name = knowledge.set_name(games[0][0].game)
+    if any(knowledge.set_name(tables[0].game) != name for tables in games):
+        raise SystemExit(f"--records: these are games of several sets, of which the first is {name}")
+    weights = json.loads(knowledge.WEIGHTS.read_text())["sets"][name]
+    rows = [np.array(knowledge.spread(row, knowledge.SIZES["features"])) for row in weights["features"]]
+    marks = knowledge.spread(weights["marks"], knowledge.SIZES["marks"])
+    for row, samples in observed(games).items():
+        was = log_loss(rows[row], samples)
+        rows[row] = fit(samples, ridge=3.0, near=rows[row])
+        print(f"{name} row {row:2}: log-loss {was:.3f}, fitted {log_loss(rows[row], samples):.3f}")
+    write(out, name, marks, rows)
 
 
 # --- what is good ---------------------------------------------------------------------------------------------
@@ -235,7 +266,11 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--quiet", action="store_true", help="print no figures")
     parser.add_argument("--out", type=Path, default=knowledge.WEIGHTS, help="the file (default: the engine's)")
+    parser.add_argument("--records", nargs="+", type=Path, help="fit the features of one set to these games instead")
     options = parser.parse_args()
+    if options.records:
+        refit(options.records, options.out)
+        return
     for name in options.sets:
         games = SETS[name]
         began = time.monotonic()

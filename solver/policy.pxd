@@ -1,15 +1,13 @@
 """Selection formulas: which of a node's actions to try next."""
 from libc.math cimport sqrt
-from libc.stdint cimport uint64_t
 
-from solver.numbers cimport log_of
 from solver.tree cimport Edge
 
 
-cdef inline double ucb(const Edge* edge, double c) noexcept nogil:
+cdef inline double ucb(const Edge* edge, double c, double log_available) noexcept nogil:
     """UCB1 with availability for the number of trials (Cowling, Powley, Whitehouse 2012): an action that was seldom
     legal is not explored as if it had been passed over."""
-    return edge.value / edge.visits + c * sqrt(log_of(edge.available) / edge.visits)
+    return edge.value / edge.visits + c * sqrt(log_available / edge.visits)
 
 
 cdef inline double puct(const Edge* edge, double prior, double c, double unvisited) noexcept nogil:

@@ -18,6 +18,7 @@ from engine_cy.hashing cimport hash_bytes, mix
 from engine_cy.rng cimport below, seed_rng
 from posix.time cimport CLOCK_MONOTONIC, CLOCK_THREAD_CPUTIME_ID, clock_gettime, timespec
 from solver.flag cimport is_raised, raise_flag
+from solver.numbers cimport log_of
 from solver.policy cimport puct, ucb
 from solver.tree cimport NO_EDGE, Edge, Node, Tree, add_edge, add_node, close_tree, find_node, open_tree, tree_bytes
 
@@ -293,6 +294,8 @@ cdef class Searcher:
         cdef action_t untried = 0
         cdef double best_value = -1e300
         cdef double value
+        cdef uint32_t available = 0
+        cdef double log_available = 0
         cdef int n_untried = 0
         cdef int i
 
@@ -304,7 +307,11 @@ cdef class Searcher:
                 edge = &self.tree.edges[at]
                 edge.available += 1
                 if not n_untried:
-                    value = ucb(edge, self.settings.exploration)
+                    # Most edges of a node were available equally often.
+                    if edge.available != available:
+                        available = edge.available
+                        log_available = log_of(available)
+                    value = ucb(edge, self.settings.exploration, log_available)
                     if value > best_value:
                         best_value = value
                         best = at

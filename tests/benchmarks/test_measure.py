@@ -8,10 +8,10 @@ import re
 
 import pytest
 
-from benchmarks import engine, measure
+from benchmarks import engine, measure, search
 from benchmarks.__main__ import main
 from benchmarks.measure import Busy, Effort, Rounds, Side, alone, alternate, figure
-from benchmarks.report import Goal, table
+from benchmarks.report import Goal, as_json, table
 from benchmarks.signature import signature
 from engine_cy import new_game
 
@@ -41,6 +41,17 @@ def test_a_ratio_is_the_median_of_the_ratios_in_each_round():
 def test_against_several_the_median_of_each_round_counts():
     rounds = Rounds({"ours": [12.0, 12.0], "a": [1.0, 6.0], "b": [2.0, 2.0], "c": [6.0, 1.0]})
     assert rounds.times_as_fast("ours", "a", "b", "c").value == 6.0
+
+
+def test_against_the_best_of_several_the_fastest_of_each_round_counts():
+    rounds = Rounds({"ours": [12.0, 12.0], "a": [1.0, 6.0], "b": [2.0, 2.0], "c": [6.0, 1.0]})
+    assert rounds.times_as_fast("ours", "a", "b", "c", of_others=max).value == 2.0
+
+
+def test_a_side_has_its_own_clock():
+    ticks = iter(range(0, 10**12, 10**9))
+    rounds = alternate([Side("a", lambda n: 5.0, lambda: next(ticks))], Effort(rounds=3, seconds=1.0))
+    assert rounds.rates == {"a": [5.0, 5.0, 5.0]}
 
 
 def test_the_sides_take_turns():
@@ -100,7 +111,7 @@ def test_the_table_says_which_figures_are_noisy():
 @pytest.mark.parametrize("subject", [engine.ENGINE, engine.CASTLE], ids=lambda subject: subject.name)
 def test_the_suites_print_what_they_promise(subject):
     result = engine.run(subject, engine.QUICK)
-    found = json.loads(json.dumps(engine.as_json(result)))
+    found = json.loads(json.dumps(as_json(result)))
     assert set(found) == {
         *engine.MEASURES,
         "spread",
@@ -126,6 +137,18 @@ def test_the_suites_print_what_they_promise(subject):
     assert least <= found["branching"][subject.game[1]]["4"][kind]["mean"] < 7
     text = engine.as_text(subject, result)
     assert all(name in text for name in engine.MEASURES)
+
+
+def test_the_search_suite_prints_what_it_promises():
+    result = search.run(search.QUICK)
+    found = json.loads(json.dumps(as_json(result)))
+    assert set(found) == {*search.GOALS, "spread", "noisy", "raw", "load"}
+    assert set(search.MEASURES) == set(search.MEANINGS) == set(search.GOALS)
+    assert all(found[name] > 0 for name in search.GOALS)
+    assert found["raw"]["tree"]["iterations"] == search.QUICK.iterations
+    assert found["raw"]["decisions_per_simulation"] == pytest.approx(65, rel=0.2)
+    text = search.as_text(result)
+    assert all(name in text for name in search.GOALS)
 
 
 def test_decisions_a_game_are_those_of_the_reference_games():

@@ -1,0 +1,456 @@
+"""How strong a configuration of the search is: matches of one A against n-1 copies of B.
+
+    python -m benchmarks match A B --iterations 500 --deals 100
+
+A and B are names of `solver.CONFIGS`, with other settings if wanted: `plain:nodes=own,exploration=0.7`.
+
+The same deal is played with A in each seat, so that games = deals x n. The *score* is A's mean share of the win. As the
+games of a deal are not independent, each deal's mean is one observation for the 95 % interval. In Elo, a fair share
+(1/n) is 0. All random numbers, of deals, chance and searches, follow from the seed and the deal's number: the games of
+a deal have them in common, so A against itself scores exactly a fair share, and with a budget of iterations a match
+repeats to the last digit, whatever the number of workers.
+
+`--time-ms` is the CPU time of a thread for each decision, fair on a machine that others use. `--resume FILE` writes
+each deal to FILE when it is over, and first reads what is there. `--sprt ELO0 ELO1` stops as soon as one of two
+strengths is the likelier one: a generalized sequential test on the deals' means, taken as normally distributed, both
+errors 5 %.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from dataclasses import asdict, dataclass, replace
+from itertools import takewhile
+from multiprocessing import get_context
+from pathlib import Path
+from statistics import fmean
+from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
+
+from benchmarks.measure import load
+from engine_cy import EngineError, Rng, new_game
+from solver import Budget, Config, InvalidBudgetError, solve
+from solver.config import check_budget, read_config
+
+CHANCE = -1  # what `to_act` says of it
+Z_95 = 1.959964  # standard errors to either side of the mean
+LLR_BOUND = math.log(0.95 / 0.05)  # 2.94
+# A worker that has finished a deal finds the next one waiting.
+DEALS_AHEAD = 2
+PROGRESS_SECONDS = 20.0
+
+
+class OtherMatchError(ValueError):
+    """The file to resume holds the deals of another match."""
+
+
+# --- playing --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """Who plays what: all that the outcome of a deal depends on, but its number."""
+
+    game: tuple[str, str | Mapping[str, bool | int | str] | None, int]
+    a: Config
+    b: Config
+    budget: Budget
+    seed: int
+
+    @property
+    def players(self) -> int:
+        return self.game[2]
+
+
+class Deal(NamedTuple):
+    """What came of one deal: A's share of the win in each seat, and the work of A and of all B together."""
+
+    number: int
+    shares: tuple[float, ...]
+    decisions: tuple[int, int]  # with two options or more
+    iterations: tuple[int, int]
+
+    @property
+    def mean(self) -> float:
+        return fmean(self.shares)
+
+
+def play_deal(match: Match, number: int) -> Deal:
+    """The same deal once with A in each seat."""
+    decisions, iterations = [0, 0], [0, 0]
+    shares = [play_game(match, number, seat, decisions, iterations) for seat in range(match.players)]
+    return Deal(number, tuple(shares), (decisions[0], decisions[1]), (iterations[0], iterations[1]))
+
+
+def play_game(match: Match, number: int, seat_of_a: int, decisions: list[int], iterations: list[int]) -> float:
+    """A's share of the win; what A and B did is added to the counts."""
+    chance, seeds = Rng(match.seed, 2 * number), Rng(match.seed, 2 * number + 1)
+    position = new_game(*match.game).deal(chance, first=number % match.players)
+    while (player := position.to_act) is not None:
+        if player == CHANCE:
+            actions = position.legal_actions()
+            position = position.play(actions[chance.below(len(actions))])
+            continue
+        side = int(player != seat_of_a)
+        config = match.b if side else match.a
+        found = solve(position.view(player), match.budget, config=config, seed=seeds.bits())
+        decisions[side] += found.stopped_by != "forced"
+        iterations[side] += found.iterations
+        position = position.play(found.best)
+    payoffs = position.payoffs
+    if min(payoffs) < 0 or abs(sum(payoffs) - 1) > 1e-9:
+        raise InvalidBudgetError(f"game: {match.game[0]} pays no shares of a win, so there is no score")
+    return payoffs[seat_of_a]
+
+
+def play_deals(match: Match, numbers: Sequence[int], workers: int) -> Iterator[Deal]:
+    """Each deal as soon as it is over, in whatever order."""
+    if workers == 1:
+        yield from (play_deal(match, number) for number in numbers)
+        return
+    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
+    left = iter(numbers)
+    running: set[Future[Deal]] = set()
+    try:
+        while True:
+            for number in left:
+                running.add(pool.submit(play_deal, match, number))
+                if len(running) >= DEALS_AHEAD * workers:
+                    break
+            if not running:
+                return
+            done, running = wait(running, return_when=FIRST_COMPLETED)
+            yield from sorted(future.result() for future in done)
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+# --- the file of deals ----------------------------------------------------------------------------------------
+
+
+class Book:
+    """The deals that are over, by number; with a path, also as JSON lines: first the match, then a deal a line."""
+
+    def __init__(self, match: Match, path: Path | None = None) -> None:
+        self.path = path
+        self.deals: dict[int, Deal] = {}
+        header = as_header(match)
+        if path and path.exists() and path.stat().st_size:
+            lines, size = whole_lines(path)
+            if lines[0] != header:
+                raise OtherMatchError(f"{path} holds another match: {json.dumps(lines[0])}, not {json.dumps(header)}")
+            for line in lines[1:]:
+                deal = Deal(line["deal"], tuple(line["shares"]), tuple(line["decisions"]), tuple(line["iterations"]))
+                self.deals[deal.number] = deal
+            # What is left of a deal that was being written when the match was killed.
+            os.truncate(path, size)
+        else:
+            self._write(header)
+
+    def add(self, deal: Deal) -> None:
+        self.deals[deal.number] = deal
+        number, shares, decisions, iterations = deal
+        self._write({"deal": number, "shares": shares, "decisions": decisions, "iterations": iterations})
+
+    def first(self, number: int) -> list[Deal]:
+        """The first deals, at most so many, as far as none is missing: what the order of their ends does not change."""
+        return [self.deals[i] for i in takewhile(self.deals.__contains__, range(number))]
+
+    def _write(self, line: dict[str, Any]) -> None:
+        if self.path:
+            with self.path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(line) + "\n")
+
+
+def as_header(match: Match) -> dict[str, Any]:
+    """The match as its file has it."""
+    header: dict[str, Any] = json.loads(json.dumps({"match": asdict(match)}))
+    return header
+
+
+def whole_lines(path: Path) -> tuple[list[dict[str, Any]], int]:
+    """The lines of a file, at least one, and how many bytes they take; an unfinished one at the end is left out."""
+    text = path.read_bytes()
+    size = text.rfind(b"\n") + 1
+    try:
+        lines = [json.loads(line) for line in text[:size].splitlines()]
+    except ValueError:
+        lines = []
+    if not lines:
+        raise OtherMatchError(f"{path} is no file of a match")
+    return lines, size
+
+
+# --- arithmetic -----------------------------------------------------------------------------------------------
+
+
+def elo_of(share: float, players: int) -> float:
+    """Elo of who wins so large a share against equal others."""
+    return 400 * math.log10(share * (players - 1) / (1 - share))
+
+
+def share_of(elo: float, players: int) -> float:
+    """The other way round."""
+    return 1 / (1 + (players - 1) * 10 ** (-elo / 400))
+
+
+class Score(NamedTuple):
+    """A mean share of the win and its 95 % interval."""
+
+    mean: float
+    low: float
+    high: float
+    players: int
+    games: int
+
+    def elo(self, share: float) -> float:
+        """Elo, at most what it would be if half a game had gone otherwise: nobody is infinitely strong."""
+        least = 0.5 / self.games
+        return elo_of(min(max(share, least), 1 - least), self.players)
+
+
+def score_of(means: Sequence[float], players: int) -> Score:
+    """The score from each deal's mean; of a single deal, nothing is known of the error."""
+    n = len(means)
+    mean = fmean(means)
+    variance = sum((x - mean) ** 2 for x in means) / (n - 1) if n > 1 else math.inf
+    error = Z_95 * math.sqrt(variance / n)
+    return Score(mean, max(mean - error, 0.0), min(mean + error, 1.0), players, n * players)
+
+
+def llr_of(means: Sequence[float], players: int, elo0: float, elo1: float) -> float:
+    """How much likelier the deals' means are if A is stronger by `elo1` than by `elo0`, as a logarithm.
+
+    Their variance is that found, with one fair deal of independent games added: the first few may be all alike.
+    """
+    if not means:
+        return 0.0
+    n = len(means)
+    mean = fmean(means)
+    fair = 1 / players
+    variance = (sum((x - mean) ** 2 for x in means) + fair * (1 - fair) / players) / n
+    p0, p1 = share_of(elo0, players), share_of(elo1, players)
+    return n * (p1 - p0) * (2 * mean - p0 - p1) / (2 * variance)
+
+
+class Sprt(NamedTuple):
+    """A sequential test of two strengths."""
+
+    elo0: float
+    elo1: float
+
+    def llr(self, deals: Sequence[Deal], players: int) -> float:
+        return llr_of([deal.mean for deal in deals], players, self.elo0, self.elo1)
+
+    def decided_after(self, deals: Sequence[Deal], players: int, checked: int = 0) -> int | None:
+        """How many of the deals decide the test; those that did not are not checked again. None: not yet."""
+        for n in range(checked + 1, len(deals) + 1):
+            if abs(self.llr(deals[:n], players)) >= LLR_BOUND:
+                return n
+        return None
+
+
+# --- a whole match --------------------------------------------------------------------------------------------
+
+
+class Report(NamedTuple):
+    """What a match came to, and how fast it went."""
+
+    match: Match
+    deals: list[Deal]
+    sprt: Sprt | None
+    workers: int
+    moves_per_s: float | None  # None: everything was there already
+    load: dict[str, list[float]]
+
+    @property
+    def score(self) -> Score:
+        return score_of([deal.mean for deal in self.deals], self.match.players)
+
+
+def run(
+    match: Match,
+    deals: int,
+    *,
+    workers: int = 1,
+    path: Path | None = None,
+    sprt: Sprt | None = None,
+    print_progress: bool = False,
+) -> Report:
+    """Play the deals that are not in the file yet; with a sequential test, until it is decided."""
+    before = load()
+    begun = reported = time.perf_counter()
+    book = Book(match, path)
+    moves = checked = 0
+    decided = None
+
+    def is_decided() -> bool:
+        nonlocal checked, decided
+        if sprt and decided is None:
+            known = book.first(deals)
+            decided = sprt.decided_after(known, match.players, checked)
+            checked = len(known)
+        return decided is not None
+
+    wanted = [number for number in range(deals) if number not in book.deals]
+    if not is_decided():
+        for deal in play_deals(match, wanted, workers):
+            book.add(deal)
+            moves += sum(deal.decisions)
+            if is_decided():
+                break
+            if print_progress and time.perf_counter() - reported > PROGRESS_SECONDS:
+                reported = time.perf_counter()
+                means = [each.mean for each in book.deals.values()]
+                print(f"  {len(means)} deals: {elo_text(score_of(means, match.players))}", flush=True)
+    moves_per_s = moves / (time.perf_counter() - begun) if moves else None
+    return Report(match, book.first(decided or deals), sprt, workers, moves_per_s, {"before": before, "after": load()})
+
+
+def elo_text(score: Score) -> str:
+    elo, low, high = (score.elo(share) for share in (score.mean, score.low, score.high))
+    return f"score {score.mean:.3f}, Elo {round(elo):+d} [{round(low):+d}, {round(high):+d}]"
+
+
+def verdict(sprt: Sprt, llr: float) -> str:
+    if llr >= LLR_BOUND:
+        return f"rather {sprt.elo1:g} than {sprt.elo0:g}"
+    if llr <= -LLR_BOUND:
+        return f"rather {sprt.elo0:g} than {sprt.elo1:g}"
+    return "undecided"
+
+
+def per_decision(report: Report, side: Literal[0, 1]) -> float:
+    """Mean iterations of a side for each decision with two options or more."""
+    decisions = sum(deal.decisions[side] for deal in report.deals)
+    return sum(deal.iterations[side] for deal in report.deals) / max(decisions, 1)
+
+
+def as_json(report: Report) -> dict[str, Any]:
+    match, score = report.match, report.score
+    game, ruleset, players = match.game
+    found = {
+        "a": match.a.name,
+        "b": match.b.name,
+        "game": game,
+        "ruleset": ruleset,
+        "players": players,
+        "budget": {name: value for name, value in asdict(match.budget).items() if value is not None},
+        "seed": match.seed,
+        "games": score.games,
+        "deals": len(report.deals),
+        "score": round(score.mean, 5),
+        "score_low": round(score.low, 5),
+        "score_high": round(score.high, 5),
+        # + 0.0: a fair share has Elo 0.0, never -0.0.
+        "elo": round(score.elo(score.mean), 1) + 0.0,
+        "low": round(score.elo(score.low), 1) + 0.0,
+        "high": round(score.elo(score.high), 1) + 0.0,
+        "decisions": sum(sum(deal.decisions) for deal in report.deals),
+        "iterations_per_decision": {"a": round(per_decision(report, 0), 1), "b": round(per_decision(report, 1), 1)},
+    }
+    if report.sprt:
+        llr = report.sprt.llr(report.deals, players)
+        found["sprt"] = {**report.sprt._asdict(), "llr": round(llr, 3), "verdict": verdict(report.sprt, llr)}
+    moves_per_s = None if report.moves_per_s is None else round(report.moves_per_s, 1)
+    return {**found, "workers": report.workers, "moves_per_s": moves_per_s, "load": report.load}
+
+
+def as_text(report: Report) -> str:
+    match, score = report.match, report.score
+    speed = "all deals were known" if report.moves_per_s is None else f"{report.moves_per_s:.0f} moves/s"
+    lines = [
+        f"{match.a.name} against {match.players - 1} x {match.b.name}: {score.games} games ({len(report.deals)} deals)",
+        elo_text(score),
+        f"iterations per decision: {per_decision(report, 0):.0f} against {per_decision(report, 1):.0f}",
+        f"{speed}, {report.workers} workers; load {report.load['before']} before, {report.load['after']} after",
+    ]
+    if report.sprt:
+        llr = report.sprt.llr(report.deals, match.players)
+        lines.insert(2, f"LLR {llr:.2f} (decided at ±{LLR_BOUND:.2f}): {verdict(report.sprt, llr)}")
+    return "\n".join(lines)
+
+
+# --- the command ----------------------------------------------------------------------------------------------
+
+
+def read_variant(text: str) -> Config:
+    """A configuration by its name, with other settings if there are any: `plain:nodes=own,exploration=0.7`."""
+    name, _, settings = text.partition(":")
+    config = read_config(name)
+    if not settings:
+        return config
+    kinds = get_type_hints(Config)
+    changes: dict[str, Any] = {}
+    for setting in settings.split(","):
+        field, _, value = setting.partition("=")
+        if field not in kinds or field == "name":
+            raise InvalidBudgetError(f"{text}: {field!r} is none of {', '.join(set_by_hand())}")
+        changes[field] = read_setting(field, value, kinds[field])
+    return replace(config, **changes, name=text)
+
+
+def set_by_hand() -> list[str]:
+    return [field for field in get_type_hints(Config) if field != "name"]
+
+
+def read_setting(field: str, value: str, kind: Any) -> Any:
+    """The value of a setting, of the kind that the setting is of."""
+    if get_origin(kind) is Literal:
+        if value in get_args(kind):
+            return value
+        raise InvalidBudgetError(f"{field}: {value!r} is none of {', '.join(get_args(kind))}")
+    kinds = get_args(kind) or (kind,)
+    try:
+        if bool in kinds:
+            return {"True": True, "False": False}[value]
+        if value == "None" and type(None) in kinds:
+            return None
+        return int(value) if int in kinds else float(value) if float in kinds else value
+    except (KeyError, ValueError):
+        raise InvalidBudgetError(f"{field}: {value!r} is not of the kind {kind}") from None
+
+
+def main(argv: Sequence[str]) -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks match",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("a", metavar="A")
+    parser.add_argument("b", metavar="B")
+    parser.add_argument("--game", default="oriflamme")
+    parser.add_argument("--ruleset", help="the game's usual one, if not given")
+    parser.add_argument("--players", type=int, default=3)
+    parser.add_argument("--deals", type=int, default=100, help="with --sprt, at most so many")
+    limit = parser.add_mutually_exclusive_group(required=True)
+    limit.add_argument("--iterations", type=int, help="for each decision")
+    limit.add_argument("--time-ms", type=float, help="CPU time of a thread for each decision")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--workers", type=int, default=len(os.sched_getaffinity(0)), help="processes; all cores")
+    parser.add_argument("--resume", type=Path, metavar="FILE", help="where deals are written and read")
+    parser.add_argument("--sprt", type=float, nargs=2, metavar=("ELO0", "ELO1"))
+    parser.add_argument("--json", action="store_true", help="print one JSON object on the last line")
+    given = parser.parse_args(argv)
+    if min(given.deals, given.workers) < 1:
+        parser.error("--deals and --workers are at least 1")
+    try:
+        match = Match(
+            game=new_game(given.game, given.ruleset, given.players).spec,
+            a=read_variant(given.a),
+            b=read_variant(given.b),
+            budget=check_budget(Budget(iterations=given.iterations, thread_time_ms=given.time_ms)),
+            seed=given.seed,
+        )
+        sprt = Sprt(*given.sprt) if given.sprt else None
+        report = run(
+            match, given.deals, workers=given.workers, path=given.resume, sprt=sprt, print_progress=not given.json
+        )
+    except (EngineError, InvalidBudgetError, OtherMatchError) as error:
+        parser.error(str(error))
+    print(json.dumps(as_json(report)) if given.json else as_text(report))

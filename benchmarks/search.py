@@ -1,0 +1,255 @@
+"""The search: how fast it is against OpenSpiel's ISMCTS bot and against its own playouts, and what it costs.
+
+Searches are of the configuration `plain`, of 10 000 iterations, on one thread, from the first decision of some deals.
+A *simulated decision* is one of a simulation, in the tree or in the playout. Both sides count them alike: simulations,
+times the decisions of random playouts from that root; but ours are only those with two options or more.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from itertools import count
+from typing import Any, NamedTuple
+
+from benchmarks import loops, openspiel
+from benchmarks.engine import CHANCE
+from benchmarks.measure import Effort, Figure, Side, alternate, figure, load
+from benchmarks.report import Goal, Measured, Result, table
+from engine_cy import Game, Position, Rng, View, new_game
+from solver import CONFIGS, Budget, solve
+from solver.config import Config
+from solver.search import Searcher
+
+GAME = ("oriflamme", "en-2019", 4)
+LEDUC = ("leduc_poker", None, 2)
+PLAIN = CONFIGS["plain"]
+# What others know is one card: a search of Leduc tells nodes apart as OpenSpiel's does.
+LEDUC_CONFIG = Config("plain:nodes=own", nodes="own")
+DEALS = 4
+BYTES_MAX = 2**30
+THREADS = 2
+
+GOALS = {
+    "simulated_decisions_vs_openspiel": Goal(6, 9),
+    "leduc_vs_ismctsbot": Goal(3, 5),
+    "search_vs_playout": Goal(0.65, 0.80),
+    "tree_100k_vs_1k": Goal(0.85, 0.95),
+    "threads_per_cpu_second": Goal(0.95, 0.98),
+    "bytes_per_iteration": Goal(80, 60),
+}
+MEANINGS = {
+    "simulated_decisions_vs_openspiel": "simulated decisions/s against OpenSpiel's ISMCTSBot on its best of "
+    + ", ".join(openspiel.ISMCTS_GAMES),
+    "leduc_vs_ismctsbot": "Leduc poker on both sides: simulations/s, nodes told apart by private cards",
+    "search_vs_playout": "simulations/s against random playouts/s from the same table",
+    "tree_100k_vs_1k": "iterations/s of one search of 100 000 against a hundred of 1 000",
+    "threads_per_cpu_second": "iterations per CPU second with two threads against one",
+    "bytes_per_iteration": "bytes of the tree's nodes and edges per iteration",
+}
+
+
+class Scale(NamedTuple):
+    """How much of everything to do."""
+
+    effort: Effort = Effort(seconds=0.4)
+    iterations: int = 10_000
+    small: int = 1_000
+    large: int = 100_000
+    playouts_counted: int = 5_000  # ours, for the decisions of a simulation
+    rollouts_counted: int = 300  # OpenSpiel's
+
+
+FULL = Scale()
+QUICK = Scale(Effort(rounds=1, seconds=0.002), 50, 50, 200, playouts_counted=20, rollouts_counted=3)
+
+
+def run(scale: Scale = FULL) -> Result:
+    """Measure everything."""
+    before = load()
+    figures: dict[str, Figure] = {}
+    raw: dict[str, Any] = {}
+    for name, measure in MEASURES.items():
+        figures[name], found = measure(scale)
+        raw.update(found)
+    return Result(figures, raw, {}, {"before": before, "after": load()})
+
+
+def as_text(result: Result) -> str:
+    game, edition, players = GAME
+    raw = result.raw
+    lines = [
+        f"search: {game} {edition}, {players} players, {PLAIN.name}; "
+        f"load {result.load['before']} before, {result.load['after']} after",
+        "",
+        table(GOALS, result.figures),
+        "",
+        *(f"{name}: {meaning}" for name, meaning in MEANINGS.items()),
+        "",
+        f"{raw['simulations_per_s'] / 1e3:.0f} k simulations/s of {raw['decisions_per_simulation']:.1f} decisions; "
+        f"Leduc: {raw['leduc_simulations_per_s'] / 1e3:.0f} k simulations/s; "
+        f"a search of {raw['tree']['iterations']}: {raw['tree']['nodes']} nodes, {raw['tree']['edges']} edges, "
+        f"{raw['tree']['tree_bytes']} bytes with the room for more",
+    ]
+    return "\n".join(lines)
+
+
+# --- our sides ------------------------------------------------------------------------------------------------
+
+
+def roots(spec: tuple[str, str | None, int], deals: int = DEALS) -> list[Position]:
+    """The first decision of some deals."""
+    game = new_game(*spec)
+    return [first_decision(game, seed) for seed in range(deals)]
+
+
+def first_decision(game: Game, seed: int) -> Position:
+    rng = Rng(seed)
+    position = game.deal(rng, first=seed % game.n_players)
+    while position.to_act == CHANCE:
+        actions = position.legal_actions()
+        position = position.play(actions[rng.below(len(actions))])
+    return position
+
+
+def view_of(position: Position) -> View:
+    """What the player to act sees."""
+    if position.to_act is None:
+        raise ValueError("the game is over")
+    return position.view(position.to_act)
+
+
+def search(view: View, config: Config, iterations: int, seed: int) -> Searcher:
+    """A tree that was grown by one search."""
+    searcher = Searcher(view, config.settings(iterations), BYTES_MAX, seed, 0)
+    searcher.run(iterations)
+    return searcher
+
+
+def searches(
+    name: str,
+    positions: list[Position],
+    iterations: int,
+    *,
+    config: Config = PLAIN,
+    per_simulation: float = 1.0,
+    times: int = 1,
+) -> Side:
+    """So many searches from each position, each with a tree of its own; a unit is a simulation, or what there is
+    `per_simulation`."""
+    views = [view_of(position) for position in positions]
+    seeds = count()
+
+    def run(n: int) -> float:
+        for _ in range(n * times):
+            for view in views:
+                search(view, config, iterations, next(seeds))
+        return n * times * len(views) * iterations * per_simulation
+
+    return Side(name, run)
+
+
+def playouts(positions: list[Position], number: int) -> Side:
+    """So many random playouts from each position, each with a clone; a unit is a playout."""
+    seeds = count()
+
+    def run(n: int) -> float:
+        loops.play_outs(positions, n * number * len(positions), Rng(next(seeds)))
+        return n * number * len(positions)
+
+    return Side("playouts", run)
+
+
+def threaded(name: str, positions: list[Position], iterations: int, threads: int) -> Side:
+    """Searches of so many iterations on each thread, by the CPU time of the process; a unit is an iteration."""
+    views = [view_of(position) for position in positions]
+    seeds = count()
+
+    def run(n: int) -> float:
+        budget = Budget(iterations=iterations * threads)
+        for _ in range(n):
+            for view in views:
+                solve(view, budget, config=PLAIN, seed=next(seeds), workers=threads)
+        return n * len(views) * iterations * threads
+
+    return Side(name, run, time.process_time_ns)
+
+
+# --- the figures ----------------------------------------------------------------------------------------------
+
+
+def measure_simulated_decisions(scale: Scale) -> Measured:
+    positions = roots(GAME)
+    per_simulation = loops.play_outs(positions, scale.playouts_counted, Rng(1)) / scale.playouts_counted
+    peers = [openspiel.searches(name, scale.iterations, scale.rollouts_counted) for name in openspiel.ISMCTS_GAMES]
+    ours = searches("ours", positions, scale.iterations, per_simulation=per_simulation)
+    rounds = alternate([ours, *peers], scale.effort)
+    raw = {
+        "simulated_decisions_per_s": rounds.per_second("ours"),
+        "openspiel_simulated_decisions_per_s": {name: rounds.per_second(name) for name in openspiel.ISMCTS_GAMES},
+        "decisions_per_simulation": round(per_simulation, 2),
+    }
+    return rounds.times_as_fast("ours", *openspiel.ISMCTS_GAMES, of_others=max), raw
+
+
+def measure_leduc(scale: Scale) -> Measured:
+    ours = searches("ours", roots(LEDUC, openspiel.ISMCTS_ROOTS), scale.iterations, config=LEDUC_CONFIG)
+    rounds = alternate([ours, openspiel.searches("leduc", scale.iterations)], scale.effort)
+    raw = {
+        "leduc_simulations_per_s": rounds.per_second("ours"),
+        "openspiel_leduc_simulations_per_s": rounds.per_second("leduc"),
+    }
+    return rounds.times_as_fast("ours", "leduc"), raw
+
+
+def measure_playouts(scale: Scale) -> Measured:
+    positions = roots(GAME)
+    ours = searches("ours", positions, scale.iterations)
+    rounds = alternate([ours, playouts(positions, scale.iterations)], scale.effort)
+    raw = {"simulations_per_s": rounds.per_second("ours"), "playouts_per_s": rounds.per_second("playouts")}
+    return rounds.times_as_fast("ours", "playouts"), raw
+
+
+def measure_large_tree(scale: Scale) -> Measured:
+    positions = roots(GAME, deals=1)
+    large = searches("large", positions, scale.large)
+    small = searches("small", positions, scale.small, times=scale.large // scale.small)
+    rounds = alternate([large, small], scale.effort)
+    raw = {"large_tree_per_s": rounds.per_second("large"), "small_tree_per_s": rounds.per_second("small")}
+    return rounds.times_as_fast("large", "small"), raw
+
+
+def measure_threads(scale: Scale) -> Measured:
+    positions = roots(GAME)
+    one = threaded("one", positions, scale.iterations, 1)
+    several = threaded("several", positions, scale.iterations, THREADS)
+    rounds = alternate([one, several], scale.effort)
+    raw = {"one_thread_per_s": rounds.per_second("one"), "threads_per_s": rounds.per_second("several")}
+    return rounds.times_as_fast("several", "one"), raw
+
+
+def measure_bytes(scale: Scale) -> Measured:
+    """Not timed; a tree differs a little from seed to seed and deal to deal."""
+    views = [view_of(position) for position in roots(GAME)]
+    trees = [search(view, PLAIN, scale.iterations, seed) for seed, view in enumerate(views)]
+    of_one = trees[0]
+    raw = {
+        "tree": {
+            "iterations": of_one.iterations,
+            "nodes": of_one.nodes,
+            "edges": of_one.edges,
+            "used_bytes": of_one.used_bytes,
+            "tree_bytes": of_one.tree_bytes,
+        }
+    }
+    return figure([tree.used_bytes / tree.iterations for tree in trees]), raw
+
+
+MEASURES: Mapping[str, Any] = {
+    "simulated_decisions_vs_openspiel": measure_simulated_decisions,
+    "leduc_vs_ismctsbot": measure_leduc,
+    "search_vs_playout": measure_playouts,
+    "tree_100k_vs_1k": measure_large_tree,
+    "threads_per_cpu_second": measure_threads,
+    "bytes_per_iteration": measure_bytes,
+}
