@@ -5,6 +5,7 @@ after each few thousand games, what the players did is made likelier as far as t
 weights of the features (who stands how well) are fitted to the winners of such games: in each row, a multinomial
 logistic regression over the seats.
 
+Who changes marks or features deletes the file first, builds, and fits all sets (about five minutes on one core).
 Equal seeds give equal weights on one machine; numpy and scipy may differ in the last bits on another.
 """
 
@@ -35,7 +36,11 @@ EDITIONS = ("en-2019", "de-2019", "en-2019", "revised")
 SETS = {f"oriflamme-{n}": [new_game("oriflamme", edition, n) for edition in EDITIONS] for n in (3, 4, 5)} | {
     f"oriflamme_prototype-{n}": [new_game("oriflamme_prototype", "prototype", n)] for n in (2, 3, 4)
 }
+SETS["oriflamme_prototype-2"].append(
+    new_game("oriflamme_prototype", {"two_player_rounds": 6, "cards_per_turn": 2}, 2),
+)
 
+POINTS = (0, 1, 2)  # the features that tell who has how many
 LOT = 2048  # games between two steps of learning
 STRANGERS = 0.1  # seats that play at random for a game: what is learned has to hold against anybody
 HEAT = 0.02  # an action that wins 2 % less often is taken e times less often
@@ -129,9 +134,6 @@ def log_loss(weights: Floats, samples: Samples) -> float:
 def fit(samples: Samples, ridge: float, near: Floats, only: Sequence[int] | None = None) -> Floats:
     """The weights that explain the winners best; small, or near to `near`, where little is known."""
     n = len(samples.shares)
-    free = np.zeros(len(near)) if only is None else np.ones(len(near))
-    if only is not None:
-        free[list(only)] = 0
 
     def cost(weights: Floats) -> tuple[float, Floats]:
         standing = (samples.features @ weights).reshape(samples.shares.shape)
@@ -144,12 +146,12 @@ def fit(samples: Samples, ridge: float, near: Floats, only: Sequence[int] | None
         return loss + ridge / n * float(away @ away), slope + 2 * ridge / n * away
 
     bounds: list[tuple[float | None, float | None]] = [(None, None)] * len(near)
-    # More points are never worse.
-    for feature in (0, 1, 2):
-        bounds[feature] = (0, None)
+    for feature in POINTS:
+        bounds[feature] = (0, None)  # more points are never worse
     if only is not None:
-        bounds = [(0, 0) if fixed else bound for bound, fixed in zip(bounds, free, strict=True)]
-    found = minimize(cost, np.zeros(len(near)), jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 120})
+        bounds = [bound if feature in only else (0, 0) for feature, bound in enumerate(bounds)]
+    start = near if only is None else np.zeros(len(near))
+    found = minimize(cost, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 120})
     return np.asarray(found.x)
 
 
@@ -165,7 +167,7 @@ def fit_features(name: str, games: Sequence[Game], n_games: int, seed: int, verb
     if verbose:
         held_out = played(games, n_games // 5, seed + 500, STRANGERS, MIDWAY)
         for row in sorted(samples, key=lambda row: -row):
-            points = fit(samples[row], ridge=3.0, near=unknown, only=(0, 1, 2))
+            points = fit(samples[row], ridge=3.0, near=unknown, only=POINTS)
             print(
                 f"  {name} row {row:2}: log-loss {log_loss(np.array(weights[row]), held_out[row]):.3f}"
                 f" (fitted on {log_loss(np.array(weights[row]), samples[row]):.3f},"
@@ -220,6 +222,15 @@ def learn_marks(name: str, games: Sequence[Game], weights: Floats, steps: int, s
     return weights
 
 
+def learn_from_nothing(name: str, games: Sequence[Game], steps: int, n_games: int, seed: int, verbose: bool) -> Floats:
+    """The weights of the marks, by a first policy and by a second that has an evaluation to learn with."""
+    knowledge.set_weights(name, features=[[0.0] * knowledge.SIZES["features"]] * knowledge.SIZES["rows"])
+    marks = learn_marks(name, games, np.zeros(knowledge.SIZES["marks"]), steps // 3, seed, False)
+    # From here on an evaluation tells luck from skill.
+    fit_features(name, games, n_games // 4, seed + 1, False)
+    return learn_marks(name, games, marks, steps, seed + 2, verbose)
+
+
 def elo(share: float, n_players: int) -> float:
     """The advantage of one player over his rivals who wins this share of the games."""
     return 400 * math.log10(share * (n_players - 1) / (1 - share))
@@ -261,11 +272,12 @@ def main() -> None:
     parser.add_argument(
         "sets", nargs="*", default=list(SETS), help=f"which weights (default: all of {', '.join(SETS)})"
     )
-    parser.add_argument("--steps", type=int, default=600, help="lots of 2048 games to learn from (default 600)")
-    parser.add_argument("--games", type=int, default=24000, help="games to fit the features to (default 24000)")
+    parser.add_argument("--steps", type=int, default=500, help="lots of 2048 games to learn from (default 500)")
+    parser.add_argument("--games", type=int, default=30000, help="games to fit the features to (default 30000)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--quiet", action="store_true", help="print no figures")
     parser.add_argument("--out", type=Path, default=knowledge.WEIGHTS, help="the file (default: the engine's)")
+    parser.add_argument("--keep-marks", action="store_true", help="fit only the features")
     parser.add_argument("--records", nargs="+", type=Path, help="fit the features of one set to these games instead")
     options = parser.parse_args()
     if options.records:
@@ -274,12 +286,11 @@ def main() -> None:
     for name in options.sets:
         games = SETS[name]
         began = time.monotonic()
-        marks = np.zeros(knowledge.SIZES["marks"])
-        knowledge.set_weights(name, features=[[0.0] * knowledge.SIZES["features"]] * knowledge.SIZES["rows"])
-        marks = learn_marks(name, games, marks, options.steps // 3, options.seed, False)
-        # From here on an evaluation tells luck from skill.
-        fit_features(name, games, options.games // 4, options.seed + 1, False)
-        marks = learn_marks(name, games, marks, options.steps, options.seed + 2, not options.quiet)
+        if options.keep_marks:
+            kept = json.loads(knowledge.WEIGHTS.read_text())["sets"][name]["marks"]
+            marks = np.array(knowledge.spread(kept, knowledge.SIZES["marks"]))
+        else:
+            marks = learn_from_nothing(name, games, options.steps, options.games, options.seed, not options.quiet)
         features = fit_features(name, games, options.games, options.seed + 3, not options.quiet)
         write(options.out, name, marks, features)
         print(f"{name}: {time.monotonic() - began:.0f} s")

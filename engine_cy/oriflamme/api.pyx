@@ -6,6 +6,7 @@ from libc.string cimport memcpy
 from engine_cy.game cimport Action, Game, Table
 from engine_cy.game_api cimport BEGUN, MORE, NOBODY, GameApi, action_t
 from engine_cy.oriflamme cimport worlds
+from engine_cy.oriflamme.knowledge cimport KNOWLEDGE
 from engine_cy.oriflamme.rules cimport Rules, pack
 from engine_cy.oriflamme.state cimport (
     FACE_UP, KIND, UNKNOWN_HAND, State, card_at, family, held, hold, state_fault,
@@ -140,6 +141,7 @@ cdef class Oriflamme(Game):
         turned = self.ruleset.turned()
         named = {"edition": self.ruleset.edition, **turned} if turned else self.ruleset.edition
         self.api = &API
+        self.knowledge = &KNOWLEDGE
         self.id = game
         self.n_players = players
         self.spec = (game, named, players)

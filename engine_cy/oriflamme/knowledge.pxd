@@ -1,0 +1,3 @@
+from engine_cy.game_api cimport Knowledge
+
+cdef Knowledge KNOWLEDGE

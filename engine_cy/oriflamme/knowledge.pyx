@@ -1,0 +1,1194 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+"""What is worth knowing about Oriflamme beyond its rules: which actions are usually good, and who stands how well.
+
+Both are sums of weights out of tables, fitted by solver/fit_oriflamme.py and read from weights.json at import:
+
+- an action's *preference* adds up what its *marks* weigh, marks being things like "a Spy, two rounds to go, at the
+  front". Shares are the softmax of preferences; a playout takes the best one after a little noise is added.
+- a player's *standing* adds up his features, such as "cards in the queue"; the softmax over the players is what each
+  may expect of the win.
+
+Marks are made of what the player to act sees and of nothing else. Cards are known by their *role*, the words in their
+row, so that both games and all editions are one code.
+
+Equal inputs give equal bits on every machine: no libm, and every sum has its fixed order.
+"""
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free
+from libc.string cimport memcpy, memset
+
+from engine_cy.game cimport Action, Game, Position
+from engine_cy.game_api cimport MAX_PLAYERS, action_t
+from engine_cy.oriflamme.rules cimport Rules
+from engine_cy.oriflamme.state cimport FACE_UP, KIND, State, card_at, family, held
+from engine_cy.oriflamme.turn cimport apply, legal_actions
+from engine_cy.oriflamme.vocab cimport (
+    ASK_COPY, ASK_DROP, ASK_LIFT, ASK_NOTHING, ASK_PAIR_FIRST, ASK_PAIR_SECOND, ASK_PLACE, ASK_REVEAL, ASK_ROB,
+    ASK_TARGET, BACK, N_KINDS, NO_CARD, ON, UNKNOWN_KIND, VERB_KEEP, Deed, Reach,
+)
+from engine_cy.rng cimport below, next_bits, rng_t, seed_rng
+
+import array
+import json
+from pathlib import Path
+
+# What a card is good for: its deed, and for killers whom they reach.
+cdef enum:
+    ARCHER
+    SOLDIER
+    SPY
+    HEIR
+    LORD
+    SHAPESHIFTER
+    KILLER              # kills anything anywhere: Assassination, Mercenaries
+    DECREE
+    CONSPIRACY
+    AMBUSHER
+    ASSASSIN
+    QUEEN
+    UNSEEN              # a card that the player to act does not see
+    N_ROLES
+    N_REACHES = 8
+    N_DEEDS = 12
+
+# The marks of an action: where each table begins in the weights of a game's preferences.
+cdef enum:
+    PHASES = 7          # rounds to go after this one
+    RELATIONS = 4       # of a card to the player to act: this card, his, the leading rival's, another's
+    SITUATIONS = 12     # what a card would find if it acted, see `situation`
+    BESIDE = 8          # what lies beside a place, see `beside`
+
+    PLACE_WHEN = 0                                                   # phase, last to place, role, place
+    PLACE_BESIDE = PLACE_WHEN + PHASES * 2 * N_ROLES * 4             # role, front or back, beside
+    PLACE_OVER = PLACE_BESIDE + N_ROLES * 2 * BESIDE                 # role, face, role covered
+    PLACE_TOKENS = PLACE_OVER + N_ROLES * 2 * N_ROLES                # role, tokens covered
+    PLACE_RIVALS = PLACE_TOKENS + N_ROLES * 5                        # role, place, Archer shown, same role shown
+    REVEAL_WHEN = PLACE_RIVALS + N_ROLES * 4 * 4                     # role, phase, tokens
+    REVEAL_FINDS = REVEAL_WHEN + N_ROLES * PHASES * 5                # role, situation, last round
+    REVEAL_DANGER = REVEAL_FINDS + N_ROLES * SITUATIONS * 2          # role, danger, standing
+    TARGET_ROLE = REVEAL_DANGER + N_ROLES * 4 * 3                    # relation, face, role
+    TARGET_TOKENS = TARGET_ROLE + RELATIONS * 2 * N_ROLES            # relation, tokens, phase
+    TARGET_WHERE = TARGET_TOKENS + RELATIONS * 5 * PHASES            # relation, face, ahead, covers, phase
+    TARGET_BY = TARGET_WHERE + RELATIONS * 8 * PHASES                # acting role, relation, face
+    TARGET_HEIR = TARGET_BY + N_ROLES * RELATIONS * 2                # relation, role is shown by the player too
+    COPY_FINDS = TARGET_HEIR + RELATIONS * 2                         # role, situation
+    COPY_WHOSE = COPY_FINDS + N_ROLES * SITUATIONS                   # relation, phase
+    ROB_WHOM = COPY_WHOSE + RELATIONS * PHASES                       # leads, has points, phase
+    LIFT_ROLE = ROB_WHOM + 2 * 2 * PHASES                            # relation, face, role, ahead
+    LIFT_WHEN = LIFT_ROLE + RELATIONS * 2 * N_ROLES * 2              # relation, face, ahead, phase
+    LIFT_COVERS = LIFT_WHEN + RELATIONS * 4 * PHASES                 # relation, covers, tokens
+    DROP_WHERE = LIFT_COVERS + RELATIONS * 2 * 5                     # relation, face, was ahead, destination
+    DROP_ROLE = DROP_WHERE + RELATIONS * 4 * 8                       # own, role, destination
+    DROP_BESIDE = DROP_ROLE + 2 * N_ROLES * 8                        # own, role, beside
+    PAIR_FIRST = DROP_BESIDE + 2 * N_ROLES * BESIDE                  # relation, face, twins among rivals
+    PAIR_SECOND = PAIR_FIRST + RELATIONS * 2 * 3                     # relation, face, alike
+    N_MARKS = PAIR_SECOND + RELATIONS * 2 * 3
+
+    MARKS_EACH = 5      # no action has more
+    ROUNDS_MAX = 7
+    OPTIONS_MAX = 320   # ten kinds at thirty-two places
+
+# The features of a player.
+cdef enum:
+    F_POINTS
+    F_LEAD              # over the best of the others
+    F_CLOSE_LEAD        # the same between -2 and 2
+    F_CARDS             # in the queue
+    F_STACKS
+    F_ORDER             # place in the order of this round
+    F_SHOWN = F_ORDER + 5                      # by role: top card, face up, to act this round
+    F_SPENT = F_SHOWN + N_ROLES                # ... that acts no more this round
+    F_HIDDEN = F_SPENT + N_ROLES               # top card, face down, to be asked this round
+    F_PASSED = F_HIDDEN + N_ROLES              # ... that is asked no more this round
+    F_TOKENS = F_PASSED + N_ROLES              # on it
+    F_COVERED_SHOWN = F_TOKENS + N_ROLES
+    F_COVERED_HIDDEN = F_COVERED_SHOWN + N_ROLES
+    F_COVERED_TOKENS = F_COVERED_HIDDEN + N_ROLES
+    F_HAND = F_COVERED_TOKENS + 1
+    F_FINDS = F_HAND + N_ROLES                 # by role and situation: top card, face up
+    F_WOULD_FIND = F_FINDS + N_ROLES * SITUATIONS
+    F_DANGER_SHOWN = F_WOULD_FIND + N_ROLES * SITUATIONS     # by danger 0 to 3
+    F_DANGER_HIDDEN = F_DANGER_SHOWN + 4
+    F_DANGER_AMBUSH = F_DANGER_HIDDEN + 4
+    F_HEIR_MET = F_DANGER_AMBUSH + 4           # an Heir in hand, and another's lies face up
+    N_FEATURES
+
+    N_ROWS = 18         # weights of features by rounds to go; see `row_of`
+    N_SETS = 8          # and by game and number of players
+
+
+cdef uint8_t ROLE_OF[N_DEEDS * N_REACHES]
+
+cdef void fill_roles() noexcept:
+    cdef int reach
+
+    memset(ROLE_OF, UNSEEN, sizeof(ROLE_OF))
+    for reach in range(N_REACHES):
+        ROLE_OF[<int>Deed.NO_DEED * N_REACHES + reach] = AMBUSHER
+        ROLE_OF[<int>Deed.FORFEIT_TOKENS * N_REACHES + reach] = AMBUSHER
+        ROLE_OF[<int>Deed.ELIMINATE * N_REACHES + reach] = KILLER
+        ROLE_OF[<int>Deed.ELIMINATE_IF_ALIKE * N_REACHES + reach] = ASSASSIN
+        ROLE_OF[<int>Deed.STEAL * N_REACHES + reach] = SPY
+        ROLE_OF[<int>Deed.GAIN_IF_SOLE_NAME * N_REACHES + reach] = HEIR
+        ROLE_OF[<int>Deed.GAIN_IF_SOLE_KIND * N_REACHES + reach] = HEIR
+        ROLE_OF[<int>Deed.GAIN_WITH_NEIGHBOURS * N_REACHES + reach] = LORD
+        ROLE_OF[<int>Deed.GAIN_UNLESS_CROWDED * N_REACHES + reach] = QUEEN
+        ROLE_OF[<int>Deed.COPY * N_REACHES + reach] = SHAPESHIFTER
+        ROLE_OF[<int>Deed.MOVE * N_REACHES + reach] = DECREE
+        ROLE_OF[<int>Deed.MULTIPLY_TOKENS * N_REACHES + reach] = CONSPIRACY
+    ROLE_OF[<int>Deed.ELIMINATE * N_REACHES + <int>Reach.EITHER_END] = ARCHER
+    ROLE_OF[<int>Deed.ELIMINATE * N_REACHES + <int>Reach.NEIGHBOUR] = SOLDIER
+
+fill_roles()
+
+
+cdef inline int role_of(const Rules* rules, int kind) noexcept nogil:
+    if kind >= N_KINDS:
+        return UNSEEN
+    return ROLE_OF[rules.abilities[kind].deed * N_REACHES + rules.abilities[kind].reach]
+
+
+cdef inline int role_seen(const Rules* rules, uint8_t card, int observer) noexcept nogil:
+    """The role of `card` if `observer` sees it. An observer of -1 sees everything."""
+    if card & FACE_UP or observer < 0 or family(card) == observer:
+        return role_of(rules, card & KIND)
+    return UNSEEN
+
+
+# --- a look at the table --------------------------------------------------------------------------------------
+
+# What one player makes of the queue as a whole.
+cdef struct Glance:
+    int me
+    int observer           # me, or -1: who sees everything
+    int last               # the last slot
+    int phase
+    int best_rival         # the most points that a rival has
+    int standing           # behind, level, ahead of him
+    uint32_t rivals        # roles that rivals show, a bit each
+    uint32_t own           # ... that the player himself shows
+
+
+cdef inline void look_at_all(const Rules* rules, const State* state, uint32_t* shown) noexcept nogil:
+    """The roles that each player shows, a bit each."""
+    cdef int slot
+    cdef uint8_t card
+
+    memset(shown, 0, MAX_PLAYERS * sizeof(uint32_t))
+    for slot in range(state.n_slots):
+        card = card_at(state, slot)
+        if card & FACE_UP:
+            shown[family(card)] |= <uint32_t>1 << role_of(rules, card & KIND)
+
+
+cdef inline void look(const Rules* rules, const State* state, const uint32_t* shown, int me, int observer,
+                      Glance* glance) noexcept nogil:
+    cdef int player
+
+    glance.me = me
+    glance.observer = observer
+    glance.last = state.n_slots - 1
+    glance.phase = min(rules.n_rounds - state.round, PHASES - 1)
+    glance.best_rival = 0
+    glance.rivals = 0
+    glance.own = shown[me]
+    for player in range(rules.n_players):
+        if player != me:
+            glance.best_rival = max(glance.best_rival, state.points[player])
+            glance.rivals |= shown[player]
+    glance.standing = 1 + (state.points[me] > glance.best_rival) - (state.points[me] < glance.best_rival)
+
+
+cdef inline int relation(const State* state, const Glance* glance, int slot) noexcept nogil:
+    """1 his, 2 the leading rival's, 3 another rival's. 0 is left for the acting card itself."""
+    cdef int owner = family(card_at(state, slot))
+
+    if owner == glance.me:
+        return 1
+    return 2 if state.points[owner] == glance.best_rival else 3
+
+
+cdef inline int rival_at(const State* state, const Glance* glance, int slot) noexcept nogil:
+    """What lies in `slot`, outside the queue too: 0 nothing, 1 an own card, 2 a rival's face down, 3 face up."""
+    cdef uint8_t card
+
+    if not 0 <= slot <= glance.last:
+        return 0
+    card = card_at(state, slot)
+    if family(card) == glance.me:
+        return 1
+    return 3 if card & FACE_UP else 2
+
+
+cdef inline int beside(const Rules* rules, const State* state, const Glance* glance, int slot) noexcept nogil:
+    cdef uint8_t card
+    cdef int role
+
+    if not 0 <= slot <= glance.last:
+        return 0
+    card = card_at(state, slot)
+    role = role_seen(rules, card, glance.me)
+    if family(card) == glance.me:
+        return 2 if role == LORD else 3 if card & FACE_UP else 1
+    elif not card & FACE_UP:
+        return 4
+    elif role == SOLDIER:
+        return 5
+    return 6 if role == HEIR or role == LORD or role == SPY else 7
+
+
+cdef inline int danger(const Rules* rules, const State* state, const Glance* glance, int slot) noexcept nogil:
+    """1: a rival's Soldier lies face up beside `slot`; 2: it is at an end, and a rival's Archer lies face up."""
+    cdef int found = 0
+    cdef int next_slot
+
+    if glance.rivals >> SOLDIER & 1:
+        for next_slot in range(slot - 1, slot + 2, 2):
+            if rival_at(state, glance, next_slot) == 3:
+                if role_of(rules, card_at(state, next_slot) & KIND) == SOLDIER:
+                    found = 1
+    if glance.rivals >> ARCHER & 1 and (slot == 0 or slot == glance.last):
+        found += 2
+    return found
+
+
+cdef inline int own_around(const Rules* rules, const State* state, const Glance* glance, int slot) noexcept nogil:
+    """What a Lord in `slot` counts."""
+    cdef int count = 0
+    cdef int next_slot
+    cdef uint8_t card_id
+
+    for next_slot in range(slot - 1, slot + 2, 2):
+        if rival_at(state, glance, next_slot) == 1:
+            card_id = state.tops[next_slot]
+            count += 1
+            while rules.lord_counts_covered and state.below[card_id] != NO_CARD:
+                card_id = state.below[card_id]
+                count += 1
+    return count
+
+
+cdef inline int copied_role(const Rules* rules, const State* state, const Glance* glance, int slot) noexcept nogil:
+    """What a Shapeshifter finds in `slot`: the better, the higher."""
+    cdef uint8_t card
+    cdef int role
+
+    if not 0 <= slot <= glance.last:
+        return 0
+    card = card_at(state, slot)
+    role = role_seen(rules, card, glance.observer)
+    if role == UNSEEN:
+        return 2 if rules.eye else 0
+    elif not card & FACE_UP and not rules.eye:
+        return 0
+    elif role == HEIR or role == QUEEN:
+        return 7
+    elif role == LORD:
+        return 6
+    elif role == SPY:
+        return 5
+    elif role == SOLDIER or role == ARCHER:
+        return 4
+    elif role == KILLER or role == ASSASSIN:
+        return 3
+    return 1
+
+
+cdef inline int situation(const Rules* rules, const State* state, const Glance* glance, int slot,
+                          int role) noexcept nogil:
+    """What a card of `role` would find in `slot`, if it acted now for the glance's player: below SITUATIONS."""
+    cdef int left, right, n, hidden, i, other
+    cdef uint8_t card
+
+    if role == HEIR:
+        return 2 * (glance.rivals >> HEIR & 1)
+    elif role == LORD:
+        return min(own_around(rules, state, glance, slot), SITUATIONS - 1)
+    elif role == SPY:
+        n = 0
+        for i in range(slot - 1, slot + 2, 2):
+            if rival_at(state, glance, i) >= 2:
+                other = state.points[family(card_at(state, i))]
+                # An evaluation has to leave points out of this: more of them must never be worse.
+                n = max(n, 2 if glance.observer < 0 else 1 if other == 0 else 3 if other == glance.best_rival else 2)
+        return n
+    elif role == SOLDIER:
+        left = rival_at(state, glance, slot - 1)
+        right = rival_at(state, glance, slot + 1)
+        return max(left, right) + 4 * ((left == 1 or right == 1) and left + right > 1)
+    elif role == ARCHER:
+        left = 0 if slot == 0 else rival_at(state, glance, 0)
+        right = 0 if slot == glance.last else rival_at(state, glance, glance.last)
+        return max(left, right)
+    elif role == SHAPESHIFTER:
+        return max(copied_role(rules, state, glance, slot - 1), copied_role(rules, state, glance, slot + 1))
+    elif role == QUEEN:
+        n = 0
+        for i in range(slot - 1, slot + 2, 2):
+            if 0 <= i <= glance.last and state.below[state.tops[i]] != NO_CARD:
+                n = 1
+        return n
+    elif role == KILLER or role == ASSASSIN:
+        n = 0
+        hidden = 0
+        for i in range(state.n_slots):
+            card = card_at(state, i)
+            if family(card) != glance.me:
+                if card & FACE_UP:
+                    n += 1
+                elif state.tokens[state.tops[i]] >= 2:
+                    hidden = 1
+        return min(n, 3) + 4 * hidden
+    elif role == DECREE:
+        n = 0
+        hidden = 0
+        for i in range(state.n_slots):
+            card = card_at(state, i)
+            if card & FACE_UP:
+                if family(card) == glance.me:
+                    n += i < slot
+                elif i > slot:
+                    hidden = 1
+        return min(n, 3) + 4 * hidden
+    elif role == AMBUSHER:
+        n = (rival_at(state, glance, slot - 1) == 2) + (rival_at(state, glance, slot + 1) == 2)
+        return n + 3 * (slot == 0 or slot == glance.last)
+    return 0
+
+
+# --- the marks of actions -------------------------------------------------------------------------------------
+
+cdef struct Options:
+    int n
+    int width                                  # marks of each action
+    uint16_t marks[OPTIONS_MAX][MARKS_EACH]
+
+
+# The weights: of the preferences by game and number of players, of the features also by row.
+cdef float MARKS[N_SETS][N_MARKS]
+cdef float FEATURES[N_SETS][N_ROWS][N_FEATURES]
+# What choices are shaken by: 1024 values of a Gumbel variable, as likely as each other.
+cdef float NOISE[1024]
+cdef float SHAKE = 0.4
+
+
+cdef inline int set_of(const Rules* rules) noexcept nogil:
+    return 4 * rules.eye + min(rules.n_players, 5) - 2
+
+
+cdef inline void mark_places(const Rules* rules, const State* state, const Glance* glance, const action_t* actions,
+                             int n, Options* options) noexcept nogil:
+    cdef int last_to_place = state.turn == rules.n_players * rules.cards_per_turn - 1
+    cdef int first_mark = PLACE_WHEN + (glance.phase * 2 + last_to_place) * N_ROLES * 4
+    cdef int archer = glance.rivals >> ARCHER & 1
+    cdef int spots[128]        # by place: where its table of PLACE_BESIDE or PLACE_OVER begins ...
+    cdef int strides[128]      # ... and what each role takes of it
+    cdef uint8_t kinds_of_place[128]
+    cdef uint8_t tokens[128]
+    cdef int i, slot, role, at, place, met
+    cdef uint8_t card
+
+    options.width = 4
+    for place in range(2):
+        at = BACK if place else 0
+        spots[at] = PLACE_BESIDE + place * BESIDE + beside(rules, state, glance, glance.last if place else 0)
+        strides[at] = 2 * BESIDE
+        kinds_of_place[at] = <uint8_t>place
+        tokens[at] = 0
+    for slot in range(state.n_slots):
+        card = card_at(state, slot)
+        if family(card) == glance.me:
+            at = ON | slot
+            place = 3 if card & FACE_UP else 2
+            spots[at] = PLACE_OVER + (place - 2) * N_ROLES + role_of(rules, card & KIND)
+            strides[at] = 2 * N_ROLES
+            kinds_of_place[at] = <uint8_t>place
+            tokens[at] = min(state.tokens[state.tops[slot]], 4)
+    for i in range(n):
+        role = role_of(rules, actions[i] >> 8 & 0xFF)
+        at = actions[i] & 0x7F
+        place = kinds_of_place[at]
+        met = glance.rivals >> role & 1
+        options.marks[i][0] = <uint16_t>(first_mark + role * 4 + place)
+        options.marks[i][1] = <uint16_t>(spots[at] + role * strides[at])
+        options.marks[i][2] = <uint16_t>(PLACE_RIVALS + ((role * 4 + place) * 2 + archer) * 2 + met)
+        options.marks[i][3] = <uint16_t>(PLACE_TOKENS + role * 5 + tokens[at])
+
+
+cdef inline void mark_reveal(const Rules* rules, const State* state, const Glance* glance,
+                             uint16_t* marks) noexcept nogil:
+    cdef int slot = state.cursor
+    cdef int role = role_of(rules, card_at(state, slot) & KIND)
+    cdef int finds = situation(rules, state, glance, slot, role)
+
+    marks[0] = <uint16_t>(REVEAL_WHEN + (role * PHASES + glance.phase) * 5 + min(state.tokens[state.tops[slot]], 4))
+    marks[1] = <uint16_t>(REVEAL_FINDS + (role * SITUATIONS + finds) * 2 + (glance.phase == 0))
+    marks[2] = <uint16_t>(REVEAL_DANGER + (role * 4 + danger(rules, state, glance, slot)) * 3 + glance.standing)
+
+
+cdef inline void mark_target(const Rules* rules, const State* state, const Glance* glance, int slot,
+                             uint16_t* marks) noexcept nogil:
+    cdef uint8_t card_id = state.tops[slot]
+    cdef uint8_t card = state.cards[card_id]
+    cdef int up = card & FACE_UP != 0
+    cdef int role = role_seen(rules, card, glance.me)
+    cdef int whose = 0 if slot == state.cursor else relation(state, glance, slot)
+    cdef int covers = state.below[card_id] != NO_CARD
+    cdef int ahead = slot > state.cursor
+
+    marks[0] = <uint16_t>(TARGET_ROLE + (whose * 2 + up) * N_ROLES + role)
+    marks[1] = <uint16_t>(TARGET_TOKENS + (whose * 5 + min(state.tokens[card_id], 4)) * PHASES + glance.phase)
+    marks[2] = <uint16_t>(TARGET_WHERE + (((whose * 2 + up) * 2 + ahead) * 2 + covers) * PHASES + glance.phase)
+    marks[3] = <uint16_t>(TARGET_BY + (role_of(rules, state.acting) * RELATIONS + whose) * 2 + up)
+    marks[4] = <uint16_t>(TARGET_HEIR + whose * 2 + (up and glance.own >> role & 1))
+
+
+cdef inline void mark_lift(const Rules* rules, const State* state, const Glance* glance, int slot,
+                           uint16_t* marks) noexcept nogil:
+    cdef uint8_t card_id = state.tops[slot]
+    cdef uint8_t card = state.cards[card_id]
+    cdef int up = card & FACE_UP != 0
+    cdef int whose = relation(state, glance, slot)
+    cdef int ahead = slot > state.cursor
+    cdef int covers = state.below[card_id] != NO_CARD
+
+    marks[0] = <uint16_t>(
+        LIFT_ROLE + ((whose * 2 + up) * N_ROLES + role_seen(rules, card, glance.me)) * 2 + ahead)
+    marks[1] = <uint16_t>(LIFT_WHEN + ((whose * 2 + up) * 2 + ahead) * PHASES + glance.phase)
+    marks[2] = <uint16_t>(LIFT_COVERS + (whose * 2 + covers) * 5 + min(state.tokens[card_id], 4))
+
+
+cdef inline void mark_drop(const Rules* rules, const State* state, const Glance* glance, int place,
+                           uint16_t* marks) noexcept nogil:
+    cdef int lifted = state.chosen
+    cdef uint8_t card = card_at(state, lifted)
+    cdef int role = role_seen(rules, card, glance.me)
+    cdef int whose = relation(state, glance, lifted)
+    cdef int own = whose == 1
+    cdef int up = card & FACE_UP != 0
+    cdef int to = place & (ON - 1)
+    cdef int left = to - 1
+    cdef int right = to
+    cdef int where
+
+    if place & ON:
+        where = 6 if to == state.cursor else 4 + (to > state.cursor)
+        left = right = to
+    else:
+        where = 0 if to == 0 else 1 if to > glance.last else 2 + (to > state.cursor)
+        left -= left == lifted
+        right += right == lifted
+    marks[0] = <uint16_t>(DROP_WHERE + ((whose * 2 + up) * 2 + (lifted > state.cursor)) * 8 + where)
+    marks[1] = <uint16_t>(DROP_ROLE + (own * N_ROLES + role) * 8 + where)
+    marks[2] = <uint16_t>(DROP_BESIDE + (own * N_ROLES + role) * BESIDE + beside(rules, state, glance, left))
+    marks[3] = <uint16_t>(DROP_BESIDE + (own * N_ROLES + role) * BESIDE + beside(rules, state, glance, right))
+
+
+cdef inline void mark_pair(const Rules* rules, const State* state, const Glance* glance, int slot,
+                           uint16_t* marks) noexcept nogil:
+    cdef uint8_t card = card_at(state, slot)
+    cdef int role = role_seen(rules, card, glance.me)
+    cdef int up = card & FACE_UP != 0
+    cdef int whose = relation(state, glance, slot)
+    cdef int other = UNSEEN
+    cdef int twins = 0
+    cdef int i
+
+    if state.ask == ASK_PAIR_SECOND:
+        other = role_seen(rules, card_at(state, state.chosen), glance.me)
+        twins = 1 if role == UNSEEN or other == UNSEEN else 2 * (role == other)
+        marks[0] = <uint16_t>(PAIR_SECOND + (whose * 2 + up) * 3 + twins)
+        return
+    for i in range(slot + 1, state.n_slots):
+        if i != state.cursor and role != UNSEEN and role_seen(rules, card_at(state, i), glance.me) == role:
+            twins = max(twins, 2 if relation(state, glance, i) > 1 else 1)
+    marks[0] = <uint16_t>(PAIR_FIRST + (whose * 2 + up) * 3 + twins)
+
+
+cdef void mark(const Rules* rules, const State* state, const action_t* actions, int n, Options* options) noexcept nogil:
+    """Note the marks of each of `n` legal actions, in the eyes of the player to act."""
+    cdef Glance glance
+    cdef uint32_t shown[MAX_PLAYERS]
+    cdef int i, arg, victim
+
+    look_at_all(rules, state, shown)
+    look(rules, state, shown, state.to_act, state.to_act, &glance)
+    options.n = n
+    if state.ask == ASK_PLACE:
+        mark_places(rules, state, &glance, actions, n, options)
+    elif state.ask == ASK_REVEAL:
+        options.width = 3
+        mark_reveal(rules, state, &glance, options.marks[0])
+    elif state.ask == ASK_TARGET:
+        options.width = 5
+        for i in range(n):
+            mark_target(rules, state, &glance, actions[i] >> 8 & 0xFF, options.marks[i])
+    elif state.ask == ASK_ROB:
+        options.width = 1
+        for i in range(n):
+            victim = actions[i] >> 8 & 0xFF
+            options.marks[i][0] = <uint16_t>(
+                ROB_WHOM + ((state.points[victim] == glance.best_rival) * 2 + (state.points[victim] > 0)) * PHASES
+                + glance.phase)
+    elif state.ask == ASK_COPY:
+        options.width = 2
+        for i in range(n):
+            arg = actions[i] >> 8 & 0xFF
+            victim = role_seen(rules, card_at(state, arg), glance.me)
+            options.marks[i][0] = <uint16_t>(
+                COPY_FINDS + victim * SITUATIONS + situation(rules, state, &glance, state.cursor, victim))
+            options.marks[i][1] = <uint16_t>(COPY_WHOSE + relation(state, &glance, arg) * PHASES + glance.phase)
+    elif state.ask == ASK_LIFT:
+        options.width = 3
+        for i in range(n):
+            mark_lift(rules, state, &glance, actions[i] >> 8 & 0xFF, options.marks[i])
+    elif state.ask == ASK_DROP:
+        options.width = 4
+        for i in range(n):
+            mark_drop(rules, state, &glance, actions[i] >> 8 & 0xFF, options.marks[i])
+    else:
+        options.width = 1
+        for i in range(n):
+            mark_pair(rules, state, &glance, actions[i] >> 8 & 0xFF, options.marks[i])
+
+
+cdef inline void prefer(const Rules* rules, const State* state, const float* weights, const action_t* actions, int n,
+                        Options* options, float* preferences) noexcept nogil:
+    """The preference of each of `n` legal actions. To keep a card hidden counts nothing, so to show it may be below."""
+    cdef float total
+    cdef int i, m
+
+    mark(rules, state, actions, n, options)
+    for i in range(n):
+        total = 0
+        if state.ask != ASK_REVEAL:
+            for m in range(options.width):
+                total += weights[options.marks[i][m]]
+        elif actions[i] >> 16 != VERB_KEEP:
+            for m in range(options.width):
+                total += weights[options.marks[0][m]]
+        preferences[i] = total
+
+
+# --- exact arithmetic -----------------------------------------------------------------------------------------
+
+cdef inline double power(double x) noexcept nogil:
+    """e to the x, from additions and multiplications alone."""
+    cdef double y
+    cdef int64_t whole
+    cdef uint64_t bits
+    cdef double r
+
+    x = max(-600.0, min(600.0, x))
+    whole = <int64_t>(x * 1.4426950408889634 + (0.5 if x >= 0 else -0.5))
+    r = x - whole * 0.6931471805599453
+    y = 1 + r * (1 + r / 2 * (1 + r / 3 * (1 + r / 4 * (1 + r / 5 * (1 + r / 6 * (1 + r / 7 * (1 + r / 8)))))))
+    bits = <uint64_t>(whole + 1023) << 52
+    memcpy(&r, &bits, sizeof(r))
+    return y * r
+
+
+cdef double logarithm(double x) noexcept:
+    """The x' with power(x') = x, by Newton's method."""
+    cdef double y = 0
+    cdef int _i
+
+    for _i in range(100):
+        y += 2 * (x - power(y)) / (x + power(y))
+    return y
+
+
+cdef void fill_noise() noexcept:
+    cdef int i
+
+    for i in range(1024):
+        NOISE[i] = <float>-logarithm(-logarithm((i + 0.5) / 1024))
+
+fill_noise()
+
+
+# --- what a search asks ---------------------------------------------------------------------------------------
+
+cdef inline action_t choose_by(const Rules* rules, const State* state, const float* weights,
+                               rng_t* rng) noexcept nogil:
+    """The best action by preference, now and then another."""
+    cdef action_t actions[OPTIONS_MAX]
+    cdef float preferences[OPTIONS_MAX]
+    cdef Options options
+    cdef uint64_t bits = 0
+    cdef float best, value
+    cdef int draws_left = 0
+    cdef int i
+    cdef int pick = 0
+    cdef int n = legal_actions(rules, state, actions)
+
+    if n == 1:
+        return actions[0]
+    prefer(rules, state, weights, actions, n, &options, preferences)
+    best = -1e30
+    for i in range(n):
+        if draws_left == 0:
+            bits = next_bits(rng)
+            draws_left = 6
+        draws_left -= 1
+        value = preferences[i] + SHAKE * NOISE[bits & 1023]
+        bits >>= 10
+        if value > best:
+            best = value
+            pick = i
+    return actions[pick]
+
+
+cdef action_t choose(const Rules* rules, const State* state, rng_t* rng) noexcept nogil:
+    return choose_by(rules, state, MARKS[set_of(rules)], rng)
+
+
+cdef inline void soften(const float* preferences, int n, float* shares) noexcept nogil:
+    """The softmax of `n` preferences."""
+    cdef float best = -1e30
+    cdef double total = 0
+    cdef int i
+
+    for i in range(n):
+        best = max(best, preferences[i])
+    for i in range(n):
+        shares[i] = <float>power(preferences[i] - best)
+        total += shares[i]
+    for i in range(n):
+        shares[i] = <float>(shares[i] / total)
+
+
+cdef void prior(const Rules* rules, const State* state, const action_t* actions, int n,
+                float* shares) noexcept nogil:
+    cdef float preferences[OPTIONS_MAX]
+    cdef Options options
+
+    prefer(rules, state, MARKS[set_of(rules)], actions, n, &options, preferences)
+    soften(preferences, n, shares)
+
+
+cdef double likelihood(const Rules* rules, const State* state, action_t action, int observer) noexcept nogil:
+    """With which share the player to act, with the cards he has in `state`, does what `observer` saw.
+
+    A placement names the card that was placed; one of an unknown card sums over the hand. One in twenty does
+    anything. 0 only for what he cannot do with these cards.
+    """
+    cdef action_t actions[OPTIONS_MAX]
+    cdef float shares[OPTIONS_MAX]
+    cdef int n = legal_actions(rules, state, actions)
+    cdef bint any_kind = state.ask == ASK_PLACE and (action >> 8 & 0xFF) == UNKNOWN_KIND
+    cdef action_t ignored = 0xFF00 if any_kind else 0
+    cdef double total = 0
+    cdef int i
+
+    prior(rules, state, actions, n, shares)
+    for i in range(n):
+        if actions[i] | ignored == action | ignored:
+            total += 0.95 * shares[i] + 0.05 / n
+    return total
+
+
+# --- who stands how well --------------------------------------------------------------------------------------
+
+# What becomes of the features: their weights are added up, or, for the fitting, they themselves.
+cdef struct Tally:
+    const float* weights
+    double totals[MAX_PLAYERS]
+    float* features
+
+
+cdef inline void count(Tally* tally, int player, int feature, float value) noexcept nogil:
+    if tally.features == NULL:
+        tally.totals[player] += tally.weights[feature] * value
+    else:
+        tally.features[player * N_FEATURES + feature] += value
+
+
+cdef inline int row_of(const Rules* rules, const State* state) noexcept nogil:
+    """The row of weights: before and within each round, and four parts of the last."""
+    cdef int to_go = min(rules.n_rounds - state.round, PHASES - 1)
+    cdef int ahead
+
+    if state.ask == ASK_PLACE:
+        return to_go
+    elif to_go:
+        return PHASES + to_go
+    ahead = state.n_slots - state.cursor
+    return 14 if ahead <= 1 else 15 if ahead <= 3 else 16 if ahead <= 6 else 17
+
+
+cdef void tally_table(const Rules* rules, const State* state, Tally* tally) noexcept nogil:
+    cdef Glance glances[MAX_PLAYERS]
+    cdef Glance* glance
+    cdef uint32_t shown[MAX_PLAYERS]
+    cdef int player, slot, role, kind, n, place, lead, finds, threat
+    cdef uint8_t card_id
+    cdef uint8_t card
+    cdef bint ahead
+
+    look_at_all(rules, state, shown)
+    for player in range(rules.n_players):
+        glance = &glances[player]
+        look(rules, state, shown, player, -1, glance)
+        lead = state.points[player] - glance.best_rival
+        count(tally, player, F_POINTS, state.points[player])
+        count(tally, player, F_LEAD, lead)
+        count(tally, player, F_CLOSE_LEAD, max(-2, min(2, lead)))
+        place = player - state.first
+        count(tally, player, F_ORDER + (place if place >= 0 else place + rules.n_players), 1)
+        for kind in range(N_KINDS):
+            n = held(state.hands[player], kind)
+            if n:
+                role = role_of(rules, kind)
+                count(tally, player, F_HAND + role, n)
+                if role == HEIR and glance.rivals >> HEIR & 1:
+                    count(tally, player, F_HEIR_MET, n)
+    for slot in range(state.n_slots):
+        card_id = state.tops[slot]
+        card = state.cards[card_id]
+        player = family(card)
+        glance = &glances[player]
+        role = role_of(rules, card & KIND)
+        ahead = slot >= state.cursor
+        finds = role * SITUATIONS + situation(rules, state, glance, slot, role)
+        threat = danger(rules, state, glance, slot)
+        count(tally, player, F_STACKS, 1)
+        count(tally, player, F_CARDS, 1)
+        if card & FACE_UP:
+            count(tally, player, (F_SHOWN if ahead else F_SPENT) + role, 1)
+            count(tally, player, F_FINDS + finds, 1)
+            count(tally, player, F_DANGER_SHOWN + threat, 1)
+        else:
+            count(tally, player, (F_HIDDEN if ahead else F_PASSED) + role, 1)
+            count(tally, player, F_TOKENS + role, state.tokens[card_id])
+            count(tally, player, F_WOULD_FIND + finds, 1)
+            count(tally, player, (F_DANGER_AMBUSH if role == AMBUSHER else F_DANGER_HIDDEN) + threat, 1)
+        card_id = state.below[card_id]
+        while card_id != NO_CARD:
+            card = state.cards[card_id]
+            role = role_of(rules, card & KIND)
+            count(tally, player, F_CARDS, 1)
+            count(tally, player, (F_COVERED_SHOWN if card & FACE_UP else F_COVERED_HIDDEN) + role, 1)
+            count(tally, player, F_COVERED_TOKENS, state.tokens[card_id])
+            card_id = state.below[card_id]
+
+
+cdef void pay(const Rules* rules, const State* state, double* per_seat) noexcept nogil:
+    """The shares of the win at the end."""
+    cdef int marks[MAX_PLAYERS]
+    cdef int best = -1
+    cdef int n_best = 0
+    cdef int player, card_id
+
+    for player in range(rules.n_players):
+        marks[player] = 32 * state.points[player]
+        if rules.cards_break_ties:
+            for card_id in range(player * rules.cards_each, (player + 1) * rules.cards_each):
+                marks[player] += state.cards[card_id] != NO_CARD
+        best = max(best, marks[player])
+    for player in range(rules.n_players):
+        n_best += marks[player] == best
+    for player in range(rules.n_players):
+        per_seat[player] = 1.0 / n_best if marks[player] == best else 0.0
+
+
+cdef void evaluate(const Rules* rules, const State* state, double* per_seat) noexcept nogil:
+    cdef Tally tally
+    cdef double best, total
+    cdef int player
+
+    if state.ask == ASK_NOTHING:
+        pay(rules, state, per_seat)
+        return
+    tally.weights = FEATURES[set_of(rules)][row_of(rules, state)]
+    tally.features = NULL
+    for player in range(MAX_PLAYERS):
+        tally.totals[player] = 0
+    tally_table(rules, state, &tally)
+    best = tally.totals[0]
+    for player in range(1, rules.n_players):
+        best = max(best, tally.totals[player])
+    total = 0
+    for player in range(rules.n_players):
+        per_seat[player] = power(tally.totals[player] - best)
+        total += per_seat[player]
+    for player in range(rules.n_players):
+        per_seat[player] /= total
+
+
+# Rules and State arrive as plain bytes at the door, hence the casts.
+KNOWLEDGE.prior = <void (*)(const void*, const void*, const action_t*, int, float*) noexcept nogil>prior
+KNOWLEDGE.choose = <action_t (*)(const void*, const void*, rng_t*) noexcept nogil>choose
+KNOWLEDGE.evaluate = <void (*)(const void*, const void*, double*) noexcept nogil>evaluate
+KNOWLEDGE.likelihood = <double (*)(const void*, const void*, action_t, int) noexcept nogil>likelihood
+
+
+# --- the weights ----------------------------------------------------------------------------------------------
+
+# Of the file and of what the numbers in it mean.
+VERSION = 1
+SIZES = {"marks": N_MARKS, "rows": N_ROWS, "features": N_FEATURES}
+SET_NAMES = ["", "oriflamme-3", "oriflamme-4", "oriflamme-5", "oriflamme_prototype-2", "oriflamme_prototype-3",
+             "oriflamme_prototype-4", ""]
+WEIGHTS = Path(__file__).with_name("weights.json")
+
+
+def set_weights(name, marks=None, features=None):
+    """Replace weights for a set such as 'oriflamme-3'; only the fitting does so, before anybody else looks."""
+    cdef int which = SET_NAMES.index(name)
+    cdef int i, row
+
+    if marks is not None:
+        if len(marks) != N_MARKS:
+            raise ValueError(f"marks: {len(marks)} weights, not {N_MARKS}")
+        for i in range(N_MARKS):
+            MARKS[which][i] = marks[i]
+    if features is not None:
+        if len(features) != N_ROWS or any(len(weights) != N_FEATURES for weights in features):
+            raise ValueError(f"features: not {N_ROWS} rows of {N_FEATURES} weights")
+        for row in range(N_ROWS):
+            for i in range(N_FEATURES):
+                FEATURES[which][row][i] = features[row][i]
+
+
+def spread(list sparse, int n):
+    """Weights in thousandths as in the file, where a text counts zeros, as the n floats that they stand for."""
+    weights = []
+    for number in sparse:
+        if isinstance(number, str):
+            weights += [0.0] * int(number)
+        else:
+            weights.append(number / 1000)
+    if len(weights) != n:
+        raise ValueError(f"{WEIGHTS.name}: {len(weights)} weights where {n} belong")
+    return weights
+
+
+def load_weights(path=WEIGHTS):
+    """Read the weights from a file."""
+    content = json.loads(Path(path).read_text())
+    if content["version"] != VERSION or content["sizes"] != SIZES:
+        raise ValueError(f"{path}: weights of version {content['version']} and sizes {content['sizes']}, "
+                         f"not {VERSION} and {SIZES}")
+    for name, weights in content["sets"].items():
+        set_weights(name, spread(weights["marks"], N_MARKS),
+                    [spread(row, N_FEATURES) for row in weights["features"]])
+
+
+# Without the file everything weighs nothing: so begins a fitting after marks or features changed.
+if WEIGHTS.exists():
+    load_weights()
+
+
+# --- for Python -----------------------------------------------------------------------------------------------
+
+cdef const Rules* rules_of(Game game) except NULL:
+    if not game.id.startswith("oriflamme"):
+        raise ValueError(f"game: {game.id} is not Oriflamme")
+    return <const Rules*>game.rules
+
+
+def set_name(Game game):
+    """The set of weights that is used in `game`."""
+    return SET_NAMES[set_of(rules_of(game))]
+
+
+def choose_action(Position position, uint64_t seed=0):
+    """What a playout does in `position`: a whole decision."""
+    cdef const Rules* rules = rules_of(position.game)
+    cdef State state
+    cdef action_t steps[2]
+    cdef int n = 0
+    cdef rng_t rng
+
+    if position.is_over:
+        raise ValueError("position: the game is over")
+    seed_rng(&rng, seed, 0)
+    memcpy(&state, position.state, sizeof(State))
+    while True:
+        steps[n] = choose(rules, &state, &rng)
+        n += 1
+        if state.ask != ASK_LIFT and state.ask != ASK_PAIR_FIRST:
+            return position.game.action_of(steps, n)
+        apply(rules, &state, steps[n - 1])
+
+
+def prior_of(Position position):
+    """The share of each whole decision."""
+    cdef const Rules* rules = rules_of(position.game)
+    found = {}
+    if not position.is_over:
+        add_shares(position.game, rules, <const State*>position.state, 1.0, (), found)
+    return found
+
+
+cdef add_shares(Game game, const Rules* rules, const State* state, double before, tuple steps, dict found):
+    cdef action_t actions[OPTIONS_MAX]
+    cdef float shares[OPTIONS_MAX]
+    cdef State after
+    cdef int i
+    cdef int n = legal_actions(rules, state, actions)
+
+    prior(rules, state, actions, n, shares)
+    for i in range(n):
+        so_far = (*steps, actions[i])
+        if state.ask == ASK_LIFT or state.ask == ASK_PAIR_FIRST:
+            memcpy(&after, state, sizeof(State))
+            apply(rules, &after, actions[i])
+            add_shares(game, rules, &after, before * shares[i], so_far, found)
+        else:
+            found[game.action_from_steps(so_far)] = before * shares[i]
+
+
+def likelihood_of(Position position, Action action, int observer):
+    """How likely the player to act is to do what `observer` sees as `action`."""
+    cdef const Rules* rules = rules_of(position.game)
+    cdef State state
+    cdef double product = 1
+    cdef int i
+
+    memcpy(&state, position.state, sizeof(State))
+    for i in range(action.n_steps):
+        product *= likelihood(rules, &state, action.steps[i], observer)
+        if i < action.n_steps - 1:
+            apply(rules, &state, action.steps[i])
+    return product
+
+
+def evaluate_position(Position position):
+    """What each seat may expect of the win."""
+    cdef double per_seat[MAX_PLAYERS]
+
+    evaluate(rules_of(position.game), <const State*>position.state, per_seat)
+    return tuple([per_seat[i] for i in range(position.game.n_players)])
+
+
+def features_of(Position position):
+    """The row of weights for `position`, and the features of each seat."""
+    cdef const Rules* rules = rules_of(position.game)
+    cdef float features[MAX_PLAYERS * N_FEATURES]
+    cdef Tally tally
+
+    memset(features, 0, sizeof(features))
+    tally.features = features
+    tally_table(rules, <const State*>position.state, &tally)
+    return row_of(rules, <const State*>position.state), tuple([
+        tuple([features[player * N_FEATURES + i] for i in range(N_FEATURES)])
+        for player in range(position.game.n_players)
+    ])
+
+
+# --- for the fitting ------------------------------------------------------------------------------------------
+
+cdef inline action_t choose_any(const Rules* rules, const State* state, rng_t* rng) noexcept nogil:
+    cdef action_t actions[OPTIONS_MAX]
+    return actions[below(rng, legal_actions(rules, state, actions))]
+
+
+def contest(Game game, int games, uint64_t seed, int seats, rivals=None):
+    """What share of the wins goes to `seats` (bit p: player p), who play as playouts do.
+
+    The others play at random, or by the weights `rivals` of the marks, an array of floats.
+    """
+    cdef const Rules* rules = rules_of(game)
+    cdef const float[::1] view = rivals
+    cdef State state
+    cdef rng_t rng
+    cdef double per_seat[MAX_PLAYERS]
+    cdef double total = 0
+    cdef action_t action
+    cdef int g, player
+
+    if rivals is not None and len(rivals) != N_MARKS:
+        raise ValueError(f"rivals: {len(rivals)} weights, not {N_MARKS}")
+    seed_rng(&rng, seed, 0)
+    for g in range(games):
+        game.api.deal(rules, &state, g % rules.n_players, &rng)
+        while state.ask != ASK_NOTHING:
+            if seats >> state.to_act & 1:
+                action = choose(rules, &state, &rng)
+            elif rivals is None:
+                action = choose_any(rules, &state, &rng)
+            else:
+                action = choose_by(rules, &state, &view[0], &rng)
+            apply(rules, &state, action)
+        pay(rules, &state, per_seat)
+        for player in range(rules.n_players):
+            if seats >> player & 1:
+                total += per_seat[player]
+    return total / games
+
+
+cdef class Practice:
+    """Games of the playouts' policy against itself, to learn from; strangers play at random now and then."""
+
+    cdef Game game
+    cdef rng_t rng
+    cdef double strangers          # how likely a seat is to play at random for a game
+    cdef float* gradients          # by round and seat: of the logarithm of the chances of what it did
+    cdef uint16_t* touched         # by round and seat: which of them are not 0
+    cdef int n_touched[ROUNDS_MAX * MAX_PLAYERS]
+    cdef bint random_seat[MAX_PLAYERS]
+
+    def __cinit__(self, Game game, uint64_t seed, double strangers):
+        rules_of(game)
+        self.game = game
+        self.strangers = strangers
+        seed_rng(&self.rng, seed, 1)
+        self.gradients = <float*>calloc(ROUNDS_MAX * MAX_PLAYERS * N_MARKS, sizeof(float))
+        self.touched = <uint16_t*>calloc(ROUNDS_MAX * MAX_PLAYERS * N_MARKS, sizeof(uint16_t))
+        if self.gradients == NULL or self.touched == NULL:
+            raise MemoryError
+
+    def __dealloc__(self):
+        free(self.gradients)
+        free(self.touched)
+
+    cdef void deal(self, State* state) noexcept nogil:
+        cdef const Rules* rules = <const Rules*>self.game.rules
+        cdef int player
+
+        self.game.api.deal(rules, state, below(&self.rng, rules.n_players), &self.rng)
+        for player in range(rules.n_players):
+            self.random_seat[player] = below(&self.rng, 1 << 20) < self.strangers * (1 << 20)
+
+    cdef void touch(self, int book, int which, float amount) noexcept nogil:
+        cdef float* gradient = self.gradients + book * N_MARKS + which
+
+        if gradient[0] == 0:
+            self.touched[book * N_MARKS + self.n_touched[book]] = <uint16_t>which
+            self.n_touched[book] += 1
+            gradient[0] = <float>1e-30     # it is listed, whatever it comes to
+        gradient[0] += amount
+        if gradient[0] == 0:
+            gradient[0] = <float>1e-30
+
+    cdef action_t sample(self, const State* state, double heat, double* gradient) noexcept nogil:
+        """Draw an action from the prior, and note how the weights would make it likelier.
+
+        `heat` times the slope of the entropy goes into `gradient` at once.
+        """
+        cdef const Rules* rules = <const Rules*>self.game.rules
+        cdef action_t actions[OPTIONS_MAX]
+        cdef float preferences[OPTIONS_MAX]
+        cdef float shares[OPTIONS_MAX]
+        cdef Options options
+        cdef int n = legal_actions(rules, state, actions)
+        cdef int book = (state.round - 1) * MAX_PLAYERS + state.to_act
+        cdef int pick = 0
+        cdef int i, m, at
+        cdef double draw
+        cdef double mean = 0
+
+        if n == 1:
+            return actions[0]
+        if self.random_seat[state.to_act]:
+            return actions[below(&self.rng, n)]
+        prefer(rules, state, MARKS[set_of(rules)], actions, n, &options, preferences)
+        soften(preferences, n, shares)
+        draw = <double>(next_bits(&self.rng) >> 11) / 9007199254740992.0
+        while pick < n - 1 and draw >= shares[pick]:
+            draw -= shares[pick]
+            pick += 1
+        for i in range(n):
+            mean += shares[i] * preferences[i]
+        for i in range(n):
+            if state.ask == ASK_REVEAL and actions[i] >> 16 == VERB_KEEP:
+                continue
+            at = 0 if state.ask == ASK_REVEAL else i
+            for m in range(options.width):
+                self.touch(book, options.marks[at][m], (i == pick) - shares[i])
+                gradient[options.marks[at][m]] -= heat * shares[i] * (preferences[i] - mean)
+        return actions[pick]
+
+    cdef void flush(self, int book, double advantage, double* gradient) noexcept nogil:
+        cdef float* own = self.gradients + book * N_MARKS
+        cdef uint16_t* touched = self.touched + book * N_MARKS
+        cdef int i
+
+        for i in range(self.n_touched[book]):
+            gradient[touched[i]] += advantage * own[touched[i]]
+            own[touched[i]] = 0
+        self.n_touched[book] = 0
+
+    def gradient(self, int games, double trust, double heat):
+        """How the weights of the marks should change, summed over `games`, as doubles.
+
+        What a player did in a round is credited with what he wins beyond what the evaluation gave him before; a share
+        `trust` of that is judged by the evaluation after the round, the rest by the end of the game. `heat` keeps the
+        policy mixed: where learning ends, an action that wins `heat` less often than another is taken e times less.
+        """
+        cdef const Rules* rules = <const Rules*>self.game.rules
+        cdef object found = array.array("d", bytes(8 * N_MARKS))
+        cdef double[::1] view = found
+        cdef double values[(ROUNDS_MAX + 1) * MAX_PLAYERS]
+        cdef const double* paid = values + rules.n_rounds * MAX_PLAYERS
+        cdef const double* before
+        cdef State state
+        cdef int player, played, _g
+
+        with nogil:
+            for _g in range(games):
+                self.deal(&state)
+                played = 0
+                evaluate(rules, &state, values)
+                while state.ask != ASK_NOTHING:
+                    apply(rules, &state, self.sample(&state, heat, &view[0]))
+                    if state.ask == ASK_NOTHING or state.round > played + 1:
+                        played += 1
+                        evaluate(rules, &state, values + played * MAX_PLAYERS)
+                for played in range(rules.n_rounds):
+                    before = values + played * MAX_PLAYERS
+                    for player in range(rules.n_players):
+                        self.flush(played * MAX_PLAYERS + player, trust * before[MAX_PLAYERS + player]
+                                   + (1 - trust) * paid[player] - before[player], &view[0])
+        return found
+
+    def positions(self, int games, double midway):
+        """Positions of `games`: those at the ends of rounds, and of the others a share of `midway`.
+
+        A list of (row, number of features of each seat, their numbers, their values, shares of the win in the end),
+        of one position each, the middle three as bytes of int32, uint16 and int8.
+        """
+        cdef const Rules* rules = <const Rules*>self.game.rules
+        cdef float features[MAX_PLAYERS * N_FEATURES]
+        cdef uint16_t numbers[MAX_PLAYERS * N_FEATURES]
+        cdef signed char values[MAX_PLAYERS * N_FEATURES]
+        cdef int sizes[MAX_PLAYERS]
+        cdef double per_seat[MAX_PLAYERS]
+        cdef State state
+        cdef Tally tally
+        cdef int player, i, n, _g, start
+        cdef int n_players = rules.n_players
+        found = []
+
+        for _g in range(games):
+            self.deal(&state)
+            start = len(found)
+            while state.ask != ASK_NOTHING:
+                if (state.ask == ASK_PLACE and state.turn == 0) or below(&self.rng, 1 << 20) < midway * (1 << 20):
+                    memset(features, 0, sizeof(features))
+                    tally.features = features
+                    tally_table(rules, &state, &tally)
+                    n = 0
+                    for player in range(n_players):
+                        sizes[player] = -n
+                        for i in range(N_FEATURES):
+                            if features[player * N_FEATURES + i] != 0:
+                                numbers[n] = <uint16_t>i
+                                values[n] = <signed char>features[player * N_FEATURES + i]
+                                n += 1
+                        sizes[player] += n
+                    found.append([
+                        row_of(rules, &state), (<char*>sizes)[:n_players * 4], (<char*>numbers)[:n * 2],
+                        (<char*>values)[:n], None,
+                    ])
+                if self.random_seat[state.to_act]:
+                    apply(rules, &state, choose_any(rules, &state, &self.rng))
+                else:
+                    apply(rules, &state, choose(rules, &state, &self.rng))
+            pay(rules, &state, per_seat)
+            paid = tuple([per_seat[i] for i in range(n_players)])
+            for i in range(start, len(found)):
+                found[i][4] = paid
+        return found
