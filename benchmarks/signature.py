@@ -63,7 +63,7 @@ def searches(game: Game) -> Iterator[bytes]:
     while not position.is_over:
         actions = position.legal_actions()
         if position.to_act != CHANCE and len(actions) > 1 and rng.below(6) == 0:
-            for config, workers in (("plain", 1), ("plain", 2), ("flat", 1), ("pimc", 1)):
+            for config, workers in (("default", 1), ("plain", 2), ("flat", 1), ("pimc", 1)):
                 view = position.view(position.to_act or 0)
                 found = solve(view, Budget(iterations=300), config=config, seed=5, workers=workers, backend=Serial())
                 yield repr(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from engine_cy import Action, View
 from solver.analysis import Estimate, estimate
-from solver.config import Budget, Config, InvalidBudgetError, check_budget, read_config
+from solver.config import Budget, Config, InvalidBudgetError, check_budget, fit_config, read_config
 from solver.search import Searcher
 
 MEGABYTE = 2**20
@@ -35,11 +35,11 @@ def compare(
     other: Action | str,
     budget: Budget | None = None,
     *,
-    config: str | Config = "plain",
+    config: str | Config = "default",
     seed: int = 0,
 ) -> Comparison:
     """Search on behind each of two decisions, in the same worlds one by one. The budget is one of iterations."""
-    wanted, chosen = check_budget(budget or Budget()), read_config(config)
+    wanted, chosen = check_budget(budget or Budget()), fit_config(read_config(config), view.game)
     if wanted.iterations is None or not wanted.reproducible:
         raise InvalidBudgetError("budget.iterations: a comparison is of so many worlds, not of a time")
     if chosen.how != "search":

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
-from engine_cy import View
+from engine_cy import Game, View
 from engine_cy.game import read_seat
 
 Nodes = Literal["public", "own", "world"]
@@ -99,6 +99,9 @@ CONFIGS = {
         Config("flat", flat=True),
         Config("pimc", nodes="world", worlds=16),
         Config("plain"),
+        # What the game knows of itself guides the tree and judges the table at the end of the round. Against `plain` at
+        # equal time it won 46 to 54 of 100 games for three, not 33 (DECISIONS.md).
+        Config("default", selection="puct", exploration=1.0, horizon=1),
     )
 }
 
@@ -138,6 +141,15 @@ def read_config(config: str | Config) -> Config:
     if config not in CONFIGS:
         raise InvalidBudgetError(f"config: {config!r} is none of {', '.join(CONFIGS)}")
     return CONFIGS[config]
+
+
+def fit_config(config: Config, game: Game) -> Config:
+    """What a configuration comes to in a game: where the game knows nothing of itself, `plain`."""
+    if game.has_knowledge or not config.knows:
+        return config
+    if config.how == "greedy":
+        raise InvalidBudgetError(f"config: 'greedy' needs knowledge, and {game.id} has none")
+    return replace(CONFIGS["plain"], name=config.name)
 
 
 def read_models(models: Mapping[int | str, Model], view: View) -> tuple[Model, ...]:

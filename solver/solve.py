@@ -10,7 +10,7 @@ from solver.analysis import Analysis, judge, recommend
 from solver.backends.base import Backend, Job
 from solver.backends.serial import Serial
 from solver.backends.threads import Threads
-from solver.config import Budget, Config, InvalidBudgetError, Model, check_budget, read_config, read_models
+from solver.config import Budget, Config, InvalidBudgetError, Model, check_budget, fit_config, read_config, read_models
 from solver.merge import Share, Tally, merge
 from solver.search import Searcher
 
@@ -21,7 +21,7 @@ def solve(
     view: View,
     budget: Budget | None = None,
     *,
-    config: str | Config = "plain",
+    config: str | Config = "default",
     seed: int = 0,
     workers: int = 1,
     backend: Backend | None = None,
@@ -34,7 +34,7 @@ def solve(
     backend is given. `models` says of other seats, by number or letter, how they are thought to play: as well as the
     search itself ("me", unless said otherwise), "noisy", "greedy" or "random".
     """
-    wanted, chosen = check_budget(budget or Budget()), read_config(config)
+    wanted, chosen = check_budget(budget or Budget()), fit_config(read_config(config), view.game)
     if type(workers) is not int or not 1 <= workers <= WORKERS_MAX:
         raise InvalidBudgetError(f"workers: {workers!r} is not in 1..{WORKERS_MAX}")
     seats = read_models(models or {}, view)
@@ -42,9 +42,6 @@ def solve(
     if not actions:
         whose = "nobody's" if view.to_act is None else f"{view.to_act}'s"
         raise InvalidBudgetError(f"view: it is {whose} turn, not the observer's ({view.observer})")
-
-    if chosen.how == "greedy" and not view.game.has_knowledge:
-        raise InvalidBudgetError(f"config: 'greedy' needs knowledge, and {view.game.id} has none")
 
     begun = time.perf_counter()
     best: Action | None = None
@@ -66,7 +63,7 @@ def solve(
         moves=moves,
         mix=((best, 1.0),) if best else recommend(moves),
         config=chosen.name,
-        knowledge=view.game.id if view.game.has_knowledge and chosen.knows else "none",
+        knowledge=view.game.id if chosen.knows else "none",
         iterations=found.iterations,
         worlds=found.worlds,
         nodes=found.nodes,

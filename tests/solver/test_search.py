@@ -32,7 +32,7 @@ def views(spec: tuple[str, Any, int], seed: int, every: int = 9) -> list[View]:
 @pytest.mark.parametrize("spec", ALL_SPECS, ids=ALL_IDS)
 def test_the_visits_of_all_decisions_are_the_iterations(spec: tuple[str, Any, int]) -> None:
     for view in views(spec, seed=1):
-        for config in ("flat", "pimc", "plain"):
+        for config in ("flat", "pimc", "plain", "default"):
             found = solve(view, Budget(iterations=200), config=config, seed=3)
             assert sum(move.visits for move in found.moves) == found.iterations == 200
             assert {move.action for move in found.moves} == set(view.legal_actions())
@@ -125,7 +125,8 @@ TACTICS = {
 
 
 @pytest.mark.parametrize("name", TACTICS)
-def test_tactics_are_found(name: str) -> None:
+@pytest.mark.parametrize("config", ["plain", "default"])
+def test_tactics_are_found(name: str, config: str) -> None:
     text, (*before, best) = TACTICS[name]
     good = {best}
     if name.startswith("a Decree"):
@@ -133,11 +134,13 @@ def test_tactics_are_found(name: str) -> None:
         good.add(other)
     position = new_game("oriflamme", "en-2019", 3).position(text)
     for action in before:
-        assert {str(solve(position.view("A"), Budget(iterations=2500), seed=seed).best) for seed in range(20)} == {
-            action
-        }
+        assert {
+            str(solve(position.view("A"), Budget(iterations=2500), seed=seed, config=config).best) for seed in range(20)
+        } == {action}
         position = position.play(action)
-    assert {str(solve(position.view("A"), Budget(iterations=2500), seed=seed).best) for seed in range(20)} <= good
+    assert {
+        str(solve(position.view("A"), Budget(iterations=2500), seed=seed, config=config).best) for seed in range(20)
+    } <= good
 
 
 def test_a_forced_decision_is_answered_at_once() -> None:
@@ -214,7 +217,9 @@ def test_senseless_budgets_are_refused(budget: Budget, says: str) -> None:
 
 def test_senseless_questions_are_refused() -> None:
     view = views(ALL_SPECS[0], seed=3)[0]
-    with pytest.raises(InvalidBudgetError, match="config: 'clever' is none of random, greedy, flat, pimc, plain"):
+    with pytest.raises(
+        InvalidBudgetError, match="config: 'clever' is none of random, greedy, flat, pimc, plain, default"
+    ):
         solve(view, config="clever")
     with pytest.raises(InvalidBudgetError, match="workers: 0 is not in 1"):
         solve(view, workers=0)
@@ -228,7 +233,7 @@ def test_senseless_questions_are_refused() -> None:
 def test_estimates_are_those_of_the_playouts() -> None:
     """With one world and one playout to the end each, win, points and ranks agree with what can happen."""
     view = new_game("oriflamme").position("A:Heir/A:Spy >A:Lord(1) B:Heir* | round 6 | points 5 5 1").view("A")
-    found = solve(view, Budget(iterations=400), seed=1)
+    found = solve(view, Budget(iterations=400), seed=1, config="plain")
     for move in found.moves:
         assert move.win is not None
         assert move.points is not None
@@ -339,10 +344,30 @@ def test_certainty_is_seldom_wrong() -> None:
 
 def test_near_equal_moves_are_mixed_and_clear_ones_are_not() -> None:
     twins = new_game("oriflamme", "en-2019", 3).position("C:Lord >A:Spy* B:Lord | ask A rob | points 9 5 5").view("A")
-    found = solve(twins, Budget(iterations=4000), seed=3)
+    found = solve(twins, Budget(iterations=4000), seed=3, config="plain")
     assert {str(action) for action, _ in found.mix} == {"rob B", "rob C"}
     assert sum(share for _, share in found.mix) == pytest.approx(1)
     assert found.mix[0][0] == found.best
     text, _ = TACTICS["a Spy robs the leader"]
     clear = new_game("oriflamme", "en-2019", 3).position(text).view("A")
     assert solve(clear, Budget(iterations=4000)).mix == ((clear.game.action("rob B"), 1.0),)
+
+
+def test_a_game_that_knows_nothing_of_itself_is_searched_plainly() -> None:
+    view = views(("castle_village_port", "house", 3), seed=1)[1]
+    found = solve(view, Budget(iterations=400), seed=2)
+    assert (found.config, found.knowledge) == ("default", "none")
+    assert found.moves == solve(view, Budget(iterations=400), seed=2, config="plain").moves
+    with pytest.raises(InvalidBudgetError, match="'greedy' needs knowledge, and castle_village_port has none"):
+        solve(view, config="greedy")
+    oriflamme = views(ALL_SPECS[0], seed=2)[1]
+    assert solve(oriflamme, Budget(iterations=400)).knowledge == "oriflamme"
+    assert solve(oriflamme, Budget(iterations=400), config="plain").knowledge == "none"
+
+
+def test_the_rule_of_thumb_is_legal_and_does_not_peek() -> None:
+    for spec in ALL_SPECS[:-3]:
+        for view in views(spec, seed=4, every=13):
+            found = solve(view, config="greedy", seed=3)
+            assert found.best in view.legal_actions()
+            assert solve(view.sample_world(9).view(view.observer), config="greedy", seed=3).best == found.best
