@@ -25,7 +25,7 @@ cdef enum:
 
     CHANCE = -1           # what `to_act` says when no player is asked
     NOBODY = -2           # ... and when the game is over
-    SPECTATOR = -1        # an observer who is no player: sees only what all see
+    SPECTATOR = 7         # an observer in a seat that no game has: sees only what all see
 
     BEGUN = 1             # earlier actions belong to the same decision as the next one
     MORE = 2              # and later ones

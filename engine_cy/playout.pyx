@@ -4,7 +4,7 @@ from libc.stdint cimport uint64_t
 from libc.string cimport memcmp, memcpy
 
 from engine_cy.game cimport Game, Position
-from engine_cy.game_api cimport MAX_ACTIONS, MAX_PLAYERS, MORE, NOBODY, STATE_WORDS, GameApi, action_t
+from engine_cy.game_api cimport MAX_ACTIONS, MAX_PLAYERS, MORE, NOBODY, SPECTATOR, STATE_WORDS, GameApi, action_t
 from engine_cy.rng cimport below, below64, rng_t, seed_rng
 
 
@@ -87,6 +87,8 @@ cdef watch(Game game, const void* state, rng_t* rng):
         raise where(game, world, b"sample: the world looks different to its observer")
     if api.key(game.rules, state, observer) != api.key(game.rules, world, observer):
         raise where(game, world, b"key: the world has another key for its observer")
+    if api.key(game.rules, state, SPECTATOR) != api.key(game.rules, world, SPECTATOR):
+        raise where(game, world, b"key: the world has another key for a spectator, who sees less than any player")
 
 
 def play_watched(Game game, uint64_t n_games, uint64_t seed=0):
