@@ -45,7 +45,7 @@ def solve(
 
     begun = time.perf_counter()
     best: Action | None = None
-    if len(actions) == 1:
+    if len(actions) == 1 and _all_see_it_is_forced(view):
         found, why = _nothing_searched(view, 1), "forced"
     elif chosen.how == "search":
         shares = (backend or (Threads() if workers > 1 else Serial())).run(
@@ -75,6 +75,13 @@ def solve(
         workers=workers,
         reproducible=wanted.reproducible,
     )
+
+
+def _all_see_it_is_forced(view: View) -> bool:
+    """Whether the other players, too, see only one thing that could happen. If not, an answer at once would tell them
+    what they do not see: such a move takes the time and the iterations of any other."""
+    other = (view.observer + 1) % view.game.n_players
+    return len(view.sample_world().view(other).seen_actions()) <= 1
 
 
 def _without_search(view: View, config: Config, seed: int, actions: list[Action]) -> Action:

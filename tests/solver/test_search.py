@@ -371,3 +371,32 @@ def test_the_rule_of_thumb_is_legal_and_does_not_peek() -> None:
             found = solve(view, config="greedy", seed=3)
             assert found.best in view.legal_actions()
             assert solve(view.sample_world(9).view(view.observer), config="greedy", seed=3).best == found.best
+
+
+HAND = "Archer,Assassin,Spy,Heir,Queen,Lord"
+HANDS = " Archer,Assassin,Soldier,Spy,Heir,Queen Archer,Assassin,Soldier,Heir,Queen,Lord"
+
+
+def test_a_kept_ambush_is_searched_like_any_other_card() -> None:
+    """The prototype's Ambush may only be kept, and nobody must learn it from the effort or from what is seen."""
+    game = new_game("oriflamme_prototype", "prototype", 3)
+    tables = [game.position(f">A:{card} B:Lord C:Spy | hands {HAND}{HANDS}") for card in ("Ambush", "Soldier")]
+    efforts = []
+    for table in tables:
+        found = solve(table.view("A"), Budget(iterations=700), seed=1)
+        efforts.append((found.iterations, found.worlds, found.stopped_by, sum(move.visits for move in found.moves)))
+    assert efforts == [(700, 700, "iterations", 700)] * 2
+    for observer in ("B", "C"):
+        kept = [table.view(observer).play("keep") for table in tables]
+        assert kept[0] == kept[1]
+        assert kept[0].key == kept[1].key
+        assert tables[0].seen("keep", observer) == tables[1].seen("keep", observer) == "keep"
+
+
+def test_a_kept_ambush_takes_the_time_of_any_other_card() -> None:
+    game = new_game("oriflamme_prototype", "prototype", 3)
+    for card in ("Ambush", "Soldier"):
+        view = game.position(f">A:{card} B:Lord C:Spy | hands {HAND}{HANDS}").view("A")
+        found = solve(view, Budget(time_ms=30))
+        assert found.stopped_by == "time"
+        assert found.elapsed_ms >= 30
