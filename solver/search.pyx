@@ -5,6 +5,7 @@ Each iteration draws a world that fits what the root's observer sees, walks down
 would have seen, adds one action, plays to the end, and pays everybody on the way what he got (max^n). One search
 knows nothing of any game; what it is told of opponents is the view, never the truth.
 """
+from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memset
@@ -24,6 +25,7 @@ from solver.tree cimport NO_EDGE, Edge, Node, Tree, add_edge, add_node, close_tr
 
 cdef enum:
     POLL = 128          # the stop flag and the clock are looked at after so many iterations
+    SIGNALS = 16384     # ... and signals such as an interrupt after so many
 
 POLL_EVERY = POLL
 
@@ -124,27 +126,28 @@ cdef class Searcher:
         """Search on for so many iterations, or until the time is up (0: no limit) or `stop` is called; return which
         of them it was. The clock is the monotonic one, or counts what this thread alone computes."""
         cdef int clock = CLOCK_THREAD_CPUTIME_ID if thread_time else CLOCK_MONOTONIC
-        cdef int64_t deadline = 0
-        cdef uint64_t i
-        cdef str why = "iterations"
+        cdef int64_t deadline = now_ns(clock) + nanoseconds
+        cdef uint64_t done = 0
+        cdef uint64_t pause
 
-        with nogil:
-            if nanoseconds:
-                deadline = now_ns(clock) + nanoseconds
-            for i in range(iterations):
-                if i % POLL == 0:
-                    if is_raised(&self.stop_flag):
-                        break
-                    if nanoseconds and i and now_ns(clock) >= deadline:
-                        break
-                self.iterate()
-            else:
-                i = iterations
-        if is_raised(&self.stop_flag):
-            why = "stopped"
-        elif i < iterations:
-            why = "time"
-        return why
+        while done < iterations:
+            pause = min(done + SIGNALS, iterations)
+            with nogil:
+                while done < pause:
+                    if done % POLL == 0:
+                        if is_raised(&self.stop_flag):
+                            break
+                        if nanoseconds and done and now_ns(clock) >= deadline:
+                            break
+                    self.iterate()
+                    done += 1
+            # So that who waits for it can interrupt it.
+            PyErr_CheckSignals()
+            if is_raised(&self.stop_flag):
+                return "stopped"
+            if done < pause:
+                return "time"
+        return "iterations"
 
     # --- one iteration ---
 
@@ -434,17 +437,20 @@ cdef class Searcher:
         cdef double total = 0
         cdef double squares = 0
         cdef double more
-        cdef uint64_t i
+        cdef uint64_t done = 0
+        cdef uint64_t pause
 
-        with nogil:
-            for i in range(iterations):
-                if i % POLL == 0 and (is_raised(&self.stop_flag) or is_raised(&other.stop_flag)):
-                    break
-                self.iterate()
-                other.iterate()
-                more = self.last[self.observer] - other.last[self.observer]
-                total += more
-                squares += more * more
+        while done < iterations and not is_raised(&self.stop_flag):
+            pause = min(done + SIGNALS, iterations)
+            with nogil:
+                while done < pause and not (done % POLL == 0 and is_raised(&self.stop_flag)):
+                    self.iterate()
+                    other.iterate()
+                    more = self.last[self.observer] - other.last[self.observer]
+                    total += more
+                    squares += more * more
+                    done += 1
+            PyErr_CheckSignals()
         return total, squares
 
     def rule_of_thumb(self):

@@ -13,12 +13,14 @@ class Threads:
 
     def run(self, job: Job) -> list[Share]:
         started = [start_share(job, number) for number in range(job.shares)]
+        pool = ThreadPoolExecutor(job.shares)
         try:
-            with ThreadPoolExecutor(job.shares) as pool:
-                futures = [pool.submit(run_share, job, *share) for share in started]
-                return [future.result() for future in futures]
+            futures = [pool.submit(run_share, job, *share) for share in started]
+            return [future.result() for future in futures]
         except BaseException:
             # An interrupt must not wait for the searches to end by themselves.
             for searcher, _ in started:
                 searcher.stop()
             raise
+        finally:
+            pool.shutdown()

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import random
+import signal
+import subprocess
+import sys
 import threading
 import time
 from dataclasses import replace
@@ -400,3 +403,21 @@ def test_a_kept_ambush_takes_the_time_of_any_other_card() -> None:
         found = solve(view, Budget(time_ms=30))
         assert found.stopped_by == "time"
         assert found.elapsed_ms >= 30
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_long_search_can_be_interrupted(workers: int) -> None:
+    program = (
+        "from engine_cy import new_game; from solver import Budget, solve; print('go', flush=True);"
+        f"solve(new_game('oriflamme').deal().view('A'), Budget(iterations=10**11), workers={workers})"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "go\n"
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=20)
+    assert process.returncode != 0
+    assert "KeyboardInterrupt" in errors
