@@ -15,12 +15,11 @@ from typing import Any, NamedTuple, TypeVar
 from benchmarks import floor, loops, openspiel
 from benchmarks.measure import Effort, Figure, Rounds, Side, alternate, figure, load
 from benchmarks.report import Goal, Measured, Result, aligned, table
-from engine_cy import Game, Position, Rng, new_game
+from engine_cy import CHANCE, Game, Position, Rng, new_game
 from engine_cy.oriflamme.editions import EDITIONS
 
 Counted = TypeVar("Counted")
 
-CHANCE = -1  # what `to_act` says of it
 
 # One deal may be slower than another, so playouts start from many.
 DEALS = 64

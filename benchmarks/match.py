@@ -33,11 +33,10 @@ from statistics import fmean
 from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 from benchmarks.measure import load
-from engine_cy import EngineError, Rng, new_game
+from engine_cy import CHANCE, EngineError, Rng, new_game
 from solver import Budget, Config, InvalidBudgetError, solve
 from solver.config import check_budget, read_config
 
-CHANCE = -1  # what `to_act` says of it
 Z_95 = 1.959964  # standard errors to either side of the mean
 LLR_BOUND = math.log(0.95 / 0.05)  # 2.94
 # A worker that has finished a deal finds the next one waiting.

@@ -13,10 +13,9 @@ from itertools import count
 from typing import Any, NamedTuple
 
 from benchmarks import loops, openspiel
-from benchmarks.engine import CHANCE
 from benchmarks.measure import Effort, Figure, Side, alternate, figure, load
 from benchmarks.report import Goal, Measured, Result, table
-from engine_cy import Game, Position, Rng, View, new_game
+from engine_cy import CHANCE, Game, Position, Rng, View, new_game
 from solver import CONFIGS, Budget, solve
 from solver.config import Config
 from solver.search import Searcher

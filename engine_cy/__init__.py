@@ -12,8 +12,10 @@ from engine_cy.errors import (
 from engine_cy.game import Action, Game, Position, View
 from engine_cy.registry import game_ids, new_game
 from engine_cy.rng import Rng
+from engine_cy.seats import CHANCE
 
 __all__ = [
+    "CHANCE",
     "Action",
     "EngineError",
     "Game",

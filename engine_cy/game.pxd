@@ -1,5 +1,4 @@
 from engine_cy.game_api cimport GameApi, Knowledge, action_t
-from engine_cy.rng cimport Rng, rng_t
 
 cdef enum:
     INTERNED = 4096       # room for the actions of a game that are kept as objects; a power of two

@@ -1,9 +1,7 @@
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Any
 
 from engine_cy.rng import Rng
-
-SEATS: Final[str]
 
 def read_seat(seat: int | str, n_players: int, field: str = "player") -> int:
     """A seat's number from the number or its letter."""

@@ -16,8 +16,7 @@ from engine_cy.rng cimport Rng
 from engine_cy.errors import (
     EngineError, IllegalActionError, InvalidPositionError, InvalidViewError, NotationError, listed,
 )
-
-SEATS = "ABCDE"
+from engine_cy.seats import SEATS
 
 
 def read_seat(seat, n_players, field="player"):
@@ -160,8 +159,6 @@ cdef class Game:
         """A position from what `bytes(position)` gave; bytes that are no table of this game are refused."""
         cdef Position position = new_position(self)
         self.fill_from_bytes(position, state, -1, InvalidPositionError)
-        if self.api.part(self.rules, position.state) & BEGUN:
-            raise InvalidPositionError("bytes: a table in the middle of a decision")
         return position
 
     def view_from_bytes(self, bytes state, int observer):
@@ -179,6 +176,8 @@ cdef class Game:
         fault = self.fault(table.state, observer)
         if fault != NULL:
             raise error(fault.decode())
+        if self.api.part(self.rules, table.state) & BEGUN:
+            raise error("bytes: a table in the middle of a decision")
 
     cdef Action action_of(self, const action_t* steps, int n):
         """The Action for `steps`; those of one step are made once, so that listing them is cheap."""

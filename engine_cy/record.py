@@ -12,10 +12,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from engine_cy.errors import EngineError, InvalidRecordError
-from engine_cy.game import SEATS, Action, Game, Position, View
+from engine_cy.game import Action, Game, Position, View
 from engine_cy.registry import new_game
-
-CHANCE_SEAT = "*"
+from engine_cy.seats import CHANCE_SEAT, SEATS
 
 
 @dataclass(frozen=True, slots=True)

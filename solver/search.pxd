@@ -1,7 +1,7 @@
 """The search as plain data: what is searched, how, and what came of it."""
-from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int8_t, int64_t, uint8_t, uint32_t, uint64_t
 
-from engine_cy.game cimport Game, View
+from engine_cy.game cimport Game
 from engine_cy.game_api cimport MAX_PLAYERS, STATE_WORDS, GameApi, Knowledge, action_t
 from engine_cy.rng cimport rng_t
 from solver.tree cimport Node, Tree

@@ -6,10 +6,10 @@ from libc.stdint cimport int32_t, uint8_t, uint16_t
 
 from engine_cy.castle_village_port.rules cimport Effect, Rank, Rules
 from engine_cy.castle_village_port.state cimport (
-    NO_CARD, State, bit, discard, locate, owner_of, put, spare_cards, take, value_of,
+    NO_CARD, State, bit, discard, owner_of, spare_cards, value_of,
 )
 from engine_cy.castle_village_port.vocab cimport (
-    ASK_COPY, ASK_DISCARD, ASK_MOVE, ASK_ORDER, ASK_REPLACE, ASK_ROB, ASK_SWAP, LOCATIONS, NOWHERE, Deed, Reward, When,
+    ASK_COPY, ASK_DISCARD, ASK_MOVE, ASK_ORDER, ASK_ROB, ASK_SWAP, Deed, Reward, When,
 )
 
 

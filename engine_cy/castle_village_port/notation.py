@@ -8,9 +8,7 @@ from dataclasses import dataclass
 
 from engine_cy.castle_village_port.cards import LOCATIONS
 from engine_cy.castle_village_port.table import (
-    CHANCE,
     EFFECT_ASKS,
-    SEATS,
     Draft,
     Frame,
     Row,
@@ -23,8 +21,8 @@ from engine_cy.castle_village_port.table import (
 )
 from engine_cy.castle_village_port.vocab import Deed
 from engine_cy.errors import NotationError, listed
+from engine_cy.seats import CHANCE, CHANCE_SEAT, SEATS
 
-CHANCE_SEAT = "*"
 INDEX_MAX = 74
 _CARD = re.compile(r"([0-9]{1,3})([A-Z])")
 _FIELDS = (

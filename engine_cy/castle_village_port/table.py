@@ -15,10 +15,9 @@ from engine_cy.castle_village_port.cards import LOCATIONS, Card
 from engine_cy.castle_village_port.editions import Numbers
 from engine_cy.castle_village_port.vocab import Deed, When
 from engine_cy.errors import InvalidPositionError, InvalidViewError, listed
+from engine_cy.seats import CHANCE, SEATS
 
 GOLD_MAX = 999_999
-SEATS = "ABCDE"
-CHANCE = -1
 
 # The questions that the effect of a card in a row asks, with the deeds that ask them.
 EFFECT_ASKS = {

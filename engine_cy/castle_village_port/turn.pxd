@@ -1,5 +1,3 @@
-from libc.stdint cimport uint8_t
-
 from engine_cy.castle_village_port.rules cimport Rules
 from engine_cy.castle_village_port.state cimport State
 from engine_cy.game_api cimport action_t

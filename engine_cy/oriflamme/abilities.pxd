@@ -3,14 +3,14 @@
 An ability either asks its owner to choose (`asks`) or does its deed at once; each way ends in exactly one of
 `finish` and `attacker_leaves`, which move the cursor on.
 """
-from libc.stdint cimport uint8_t, uint32_t
+from libc.stdint cimport uint8_t
 
 from engine_cy.oriflamme.rules cimport Ability, Rules
 from engine_cy.oriflamme.state cimport (
-    FACE_UP, KIND, State, card_at, close_slot, family, open_slot, same_family, to_pile, uncover,
+    FACE_UP, KIND, State, card_at, family, open_slot, same_family, to_pile, uncover,
 )
 from engine_cy.oriflamme.vocab cimport (
-    AMBUSH, ASK_COPY, ASK_LIFT, ASK_PAIR_FIRST, ASK_ROB, ASK_TARGET, LEAVES, NO_CARD, NO_KIND, ON, ONE_SHOT,
+    AMBUSH, ASK_COPY, ASK_LIFT, ASK_PAIR_FIRST, ASK_ROB, ASK_TARGET, LEAVES, NO_CARD, ON, ONE_SHOT,
     Deed, Reach,
 )
 

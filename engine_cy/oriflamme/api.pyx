@@ -11,7 +11,7 @@ from engine_cy.oriflamme.rules cimport Rules, pack
 from engine_cy.oriflamme.state cimport (
     FACE_UP, KIND, UNKNOWN_HAND, State, card_at, family, held, hold, state_fault,
 )
-from engine_cy.oriflamme.turn cimport apply, clear, legal_actions, play_out, resolve
+from engine_cy.oriflamme.turn cimport apply, clear, legal_actions, payoffs, play_out, resolve
 from engine_cy.oriflamme.view cimport key, observe
 from engine_cy.oriflamme.vocab cimport (
     ASK_COPY, ASK_DROP, ASK_LIFT, ASK_NOTHING, ASK_PAIR_FIRST, ASK_PAIR_SECOND, ASK_PLACE, ASK_REVEAL, ASK_ROB,
@@ -71,33 +71,6 @@ cdef void scores(const Rules* rules, const State* state, int32_t* per_seat) noex
 
     for player in range(rules.n_players):
         per_seat[player] = state.points[player]
-
-
-cdef int cards_in_queue(const Rules* rules, const State* state, int player) noexcept nogil:
-    cdef int n = 0
-    cdef int card_id
-
-    for card_id in range(player * rules.cards_each, (player + 1) * rules.cards_each):
-        n += state.cards[card_id] != NO_CARD
-    return n
-
-
-cdef void payoffs(const Rules* rules, const State* state, double* per_seat) noexcept nogil:
-    """Most points win; then, in some games, most own cards in the queue; then the win is shared."""
-    cdef int marks[5]
-    cdef int best = -1
-    cdef int n_best = 0
-    cdef int player
-
-    for player in range(rules.n_players):
-        marks[player] = 32 * state.points[player]
-        if rules.cards_break_ties:
-            marks[player] += cards_in_queue(rules, state, player)
-        best = max(best, marks[player])
-    for player in range(rules.n_players):
-        n_best += marks[player] == best
-    for player in range(rules.n_players):
-        per_seat[player] = 1.0 / n_best if marks[player] == best else 0.0
 
 
 # Rules and State arrive as plain bytes at the door, hence the casts.

@@ -21,7 +21,7 @@ from engine_cy.game cimport Action, Game, Position
 from engine_cy.game_api cimport MAX_PLAYERS, action_t
 from engine_cy.oriflamme.rules cimport Rules
 from engine_cy.oriflamme.state cimport FACE_UP, KIND, State, card_at, family, held
-from engine_cy.oriflamme.turn cimport apply, legal_actions
+from engine_cy.oriflamme.turn cimport apply, legal_actions, payoffs
 from engine_cy.oriflamme.vocab cimport (
     ASK_COPY, ASK_DROP, ASK_LIFT, ASK_NOTHING, ASK_PAIR_FIRST, ASK_PAIR_SECOND, ASK_PLACE, ASK_REVEAL, ASK_ROB,
     ASK_TARGET, BACK, N_KINDS, NO_CARD, ON, UNKNOWN_KIND, VERB_KEEP, Deed, Reach,
@@ -773,32 +773,13 @@ cdef void tally_table(const Rules* rules, const State* state, Tally* tally) noex
             card_id = state.below[card_id]
 
 
-cdef void pay(const Rules* rules, const State* state, double* per_seat) noexcept nogil:
-    """The shares of the win at the end."""
-    cdef int marks[MAX_PLAYERS]
-    cdef int best = -1
-    cdef int n_best = 0
-    cdef int player, card_id
-
-    for player in range(rules.n_players):
-        marks[player] = 32 * state.points[player]
-        if rules.cards_break_ties:
-            for card_id in range(player * rules.cards_each, (player + 1) * rules.cards_each):
-                marks[player] += state.cards[card_id] != NO_CARD
-        best = max(best, marks[player])
-    for player in range(rules.n_players):
-        n_best += marks[player] == best
-    for player in range(rules.n_players):
-        per_seat[player] = 1.0 / n_best if marks[player] == best else 0.0
-
-
 cdef void evaluate(const Rules* rules, const State* state, double* per_seat) noexcept nogil:
     cdef Tally tally
     cdef double best, total
     cdef int player
 
     if state.ask == ASK_NOTHING:
-        pay(rules, state, per_seat)
+        payoffs(rules, state, per_seat)
         return
     tally.weights = FEATURES[set_of(rules)][row_of(rules, state)]
     tally.features = NULL
@@ -1012,7 +993,7 @@ def contest(Game game, int games, uint64_t seed, int seats, rivals=None):
             else:
                 action = choose_by(rules, &state, &view[0], &rng)
             apply(rules, &state, action)
-        pay(rules, &state, per_seat)
+        payoffs(rules, &state, per_seat)
         for player in range(rules.n_players):
             if seats >> player & 1:
                 total += per_seat[player]
@@ -1187,7 +1168,7 @@ cdef class Practice:
                     apply(rules, &state, choose_any(rules, &state, &self.rng))
                 else:
                     apply(rules, &state, choose(rules, &state, &self.rng))
-            pay(rules, &state, per_seat)
+            payoffs(rules, &state, per_seat)
             paid = tuple([per_seat[i] for i in range(n_players)])
             for i in range(start, len(found)):
                 found[i][4] = paid

@@ -7,7 +7,8 @@ from collections import Counter
 
 from engine_cy.errors import NotationError, listed
 from engine_cy.oriflamme.cards import Card
-from engine_cy.oriflamme.table import PHASES, SEATS, Draft, Frame, Kinds, PlayedCard, Table, complete, dealt
+from engine_cy.oriflamme.table import PHASES, Draft, Frame, Kinds, PlayedCard, Table, complete, dealt
+from engine_cy.seats import SEATS
 
 _CARD = re.compile(r"([A-Z])(\d{0,2}):([A-Za-z_]+|\?)(\*?)(?:\((\d{1,4})\))?")
 _FIELDS = ("round", "first", "ask", "points", "hands", "piles", "seen")

@@ -13,11 +13,11 @@ from typing import NamedTuple
 
 from engine_cy.errors import InvalidPositionError, InvalidViewError, listed
 from engine_cy.oriflamme.cards import Card
+from engine_cy.seats import SEATS
 
 TOKENS_MAX = 20
 POINTS_MAX = 250
 PHASES = ("place", "reveal", "target", "rob", "copy", "move", "pair", "over")
-SEATS = "ABCDE"
 
 
 class Frame(NamedTuple):

@@ -7,6 +7,8 @@ from engine_cy.rng cimport rng_t
 cdef void clear(const Rules* rules, State* state, int first) noexcept nogil
 cdef int legal_actions(const Rules* rules, const State* state, action_t* actions) noexcept nogil
 cdef void apply(const Rules* rules, State* state, action_t action) noexcept nogil
+# The shares of the win, once the game is over.
+cdef void payoffs(const Rules* rules, const State* state, double* per_seat) noexcept nogil
 cdef int play_out(const Rules* rules, State* state, rng_t* rng) noexcept nogil
 # Walk the cursor on to the next question, or to the end of the round.
 cdef void resolve(const Rules* rules, State* state) noexcept nogil

@@ -285,6 +285,35 @@ cdef int legal_actions(const Rules* rules, const State* state, action_t* actions
     return n
 
 
+# --- the end --------------------------------------------------------------------------------------------------
+
+cdef int cards_in_queue(const Rules* rules, const State* state, int player) noexcept nogil:
+    cdef int n = 0
+    cdef int card_id
+
+    for card_id in range(player * rules.cards_each, (player + 1) * rules.cards_each):
+        n += state.cards[card_id] != NO_CARD
+    return n
+
+
+cdef void payoffs(const Rules* rules, const State* state, double* per_seat) noexcept nogil:
+    """Most points win; then, in some games, most own cards in the queue; then the win is shared."""
+    cdef int marks[5]
+    cdef int best = -1
+    cdef int n_best = 0
+    cdef int player
+
+    for player in range(rules.n_players):
+        marks[player] = 32 * state.points[player]
+        if rules.cards_break_ties:
+            marks[player] += cards_in_queue(rules, state, player)
+        best = max(best, marks[player])
+    for player in range(rules.n_players):
+        n_best += marks[player] == best
+    for player in range(rules.n_players):
+        per_seat[player] = 1.0 / n_best if marks[player] == best else 0.0
+
+
 # --- random play ----------------------------------------------------------------------------------------------
 
 # The n-th lowest set bit of each 10-bit mask, and how many it has.

@@ -42,8 +42,8 @@ import pyspiel
 from engine_cy import Action, Game, Position, Rng, new_game
 from engine_cy.castle_village_port.cards import LOCATIONS
 from engine_cy.castle_village_port.editions import EDITIONS as CASTLE_EDITIONS
-from engine_cy.game import SEATS
 from engine_cy.oriflamme.editions import editions_of
+from engine_cy.seats import SEATS
 from engine_cy.toys.variants import VARIANTS
 
 PREFIX: Final = "eminence_"

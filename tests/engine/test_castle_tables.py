@@ -30,7 +30,6 @@ from engine_cy.castle_village_port.notation import (
     write_table,
 )
 from engine_cy.castle_village_port.table import (
-    CHANCE,
     EFFECT_ASKS,
     Draft,
     Frame,
@@ -49,6 +48,7 @@ from engine_cy.errors import (
     InvalidViewError,
     NotationError,
 )
+from engine_cy.seats import CHANCE
 
 FILES = sorted(GAMES.glob("castle_village_port*.jsonl.gz"))
 FILE_IDS = [file.name.split(".")[0] for file in FILES]

@@ -385,3 +385,20 @@ def test_half_a_decision_is_no_action() -> None:
         with pytest.raises(NotationError, match="are not an action"):
             position.game.action_from_steps(half)
     assert position.play(position.game.action_from_steps((lift, drop))) == position.play("move 0 to 2")
+
+
+def test_bytes_in_the_middle_of_a_decision_are_neither_position_nor_view() -> None:
+    """A Decree that has lifted a card and not dropped it: the engine's business, nobody else's."""
+    game = new_game(*EN)
+    position = game.position("C:Spy >A:Decree* B:Heir*")
+    asked = bytes(position.view("A"))
+    ask, chosen = 194, 197
+    assert (asked[ask], asked[chosen]) == (5, 255)
+    for raw, read in (
+        (bytes(position), lambda raw: game.position_from_bytes(raw)),
+        (asked, lambda raw: game.view_from_bytes(raw, 0)),
+    ):
+        midway = bytearray(raw)
+        midway[ask], midway[chosen] = 6, 0
+        with pytest.raises(InvalidPositionError, match="in the middle of a decision"):
+            read(bytes(midway))
