@@ -13,6 +13,7 @@ cdef struct Ability:
 
 cdef struct Rules:
     Ability abilities[N_KINDS]    # by kind
+    uint8_t roles[16]             # by kind; of those that nobody knows or has, UNSEEN
 
     # The set-up.
     uint8_t n_players

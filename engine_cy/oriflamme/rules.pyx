@@ -2,7 +2,32 @@
 """Packs a ruleset for the rules code."""
 from libc.string cimport memset
 
-from engine_cy.oriflamme.vocab cimport N_KINDS
+from engine_cy.oriflamme.vocab cimport (
+    AMBUSHER, ARCHER, ASSASSIN, CONSPIRACY, DECREE, HEIR, KILLER, LORD, N_KINDS, QUEEN, SHAPESHIFTER, SOLDIER, SPY,
+    UNSEEN, Deed, Reach,
+)
+
+ROLES = {
+    Deed.NO_DEED: AMBUSHER,
+    Deed.FORFEIT_TOKENS: AMBUSHER,
+    Deed.ELIMINATE: KILLER,
+    Deed.ELIMINATE_IF_ALIKE: ASSASSIN,
+    Deed.STEAL: SPY,
+    Deed.GAIN_IF_SOLE_NAME: HEIR,
+    Deed.GAIN_IF_SOLE_KIND: HEIR,
+    Deed.GAIN_WITH_NEIGHBOURS: LORD,
+    Deed.GAIN_UNLESS_CROWDED: QUEEN,
+    Deed.COPY: SHAPESHIFTER,
+    Deed.MOVE: DECREE,
+    Deed.MULTIPLY_TOKENS: CONSPIRACY,
+}
+KILLERS = {Reach.EITHER_END: ARCHER, Reach.NEIGHBOUR: SOLDIER}
+
+
+def role_of_card(card):
+    """What a row of cards.py is good for."""
+    role = ROLES[card.deed]
+    return KILLERS.get(card.reach, role) if role == KILLER else role
 
 
 cdef void pack(Rules* rules, object cards, dict numbers) except *:
@@ -12,11 +37,13 @@ cdef void pack(Rules* rules, object cards, dict numbers) except *:
 
     numbers = dict(numbers)
     memset(rules, 0, sizeof(Rules))
+    memset(rules.roles, UNSEEN, sizeof(rules.roles))
     for kind, card in enumerate(cards):
         rules.abilities[kind].reach = card.reach
         rules.abilities[kind].deed = card.deed
         rules.abilities[kind].amount = card.amount
         rules.abilities[kind].nature = card.nature
+        rules.roles[kind] = role_of_card(card)
     rules.n_players = numbers.pop("n_players")
     rules.copies = numbers.pop("copies")
     rules.aside = numbers.pop("aside")

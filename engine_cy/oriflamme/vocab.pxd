@@ -42,6 +42,23 @@ cdef enum:
     NO_CARD = 255
     NO_SLOT = 255
 
+# What a card is good for: its deed, and for killers whom they reach. Editions and games have them in common.
+cdef enum:
+    ARCHER
+    SOLDIER
+    SPY
+    HEIR
+    LORD
+    SHAPESHIFTER
+    KILLER              # kills anything anywhere: Assassination, Mercenaries
+    DECREE
+    CONSPIRACY
+    AMBUSHER
+    ASSASSIN
+    QUEEN
+    UNSEEN              # a card that the player to act does not see
+    N_ROLES
+
 # What the player to act is asked.
 cdef enum:
     ASK_PLACE               # a card from hand, and where
