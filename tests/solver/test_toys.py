@@ -123,7 +123,13 @@ def test_against_a_random_opponent_the_queen_bets() -> None:
     found = solve(view, Budget(iterations=20_000), config=OWN, models={"B": "random"}, seed=2)
     assert str(found.best) == "bet"
     assert found.move("bet").win.mean == pytest.approx(0.5, abs=0.03)  # type: ignore[union-attr]
-    assert found.move("pass").win.mean == pytest.approx(0, abs=0.25)  # type: ignore[union-attr]
+    # Few playouts pass, fewest where they began badly, so that one search says little of it.
+    passes = [
+        solve(view, Budget(iterations=20_000), config=OWN, models={"B": "random"}, seed=seed).move("pass")
+        for seed in range(10)
+    ]
+    total = sum(move.visits * move.win.mean for move in passes if move.win)
+    assert total / sum(move.visits for move in passes) == pytest.approx(0, abs=0.25)
     careful = solve(view, Budget(iterations=20_000), config=OWN, seed=2)
     assert str(careful.best) == "pass"
 
