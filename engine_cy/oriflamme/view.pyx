@@ -1,34 +1,57 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """What a player sees. The only place that decides what is hidden."""
-from libc.stdint cimport uint8_t, uint64_t
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.string cimport memcpy
 
 from engine_cy.copying cimport copy_state
-from engine_cy.hashing cimport hash_bytes
+from engine_cy.hashing cimport finish_hash, fold_bytes
 from engine_cy.oriflamme.rules cimport Rules
 from engine_cy.oriflamme.state cimport FACE_UP, FAMILY, UNKNOWN_HAND, State
 from engine_cy.oriflamme.vocab cimport UNKNOWN_KIND
 
 
-cdef void observe(const Rules* rules, const State* state, int observer, State* view) noexcept nogil:
-    """`state` without what `observer` does not see: the others' hands and the kinds of their face-down cards.
-
-    What they set aside is no part of a state: it is what is in neither hand, queue nor pile.
-    """
+cdef inline void blot_cards(const uint8_t* cards, int observer, uint8_t* seen) noexcept nogil:
+    """The kinds of the others' face-down cards are hidden."""
     cdef uint8_t own = <uint8_t>(observer << 4)
     cdef uint8_t card
     cdef int i
 
-    copy_state(view, state, sizeof(State))
     for i in range(32):
-        card = view.cards[i]
-        view.cards[i] = card | <uint8_t>(UNKNOWN_KIND * ((card & FACE_UP == 0) & (card & FAMILY != own)))
+        card = cards[i]
+        seen[i] = card | <uint8_t>(UNKNOWN_KIND * ((card & FACE_UP == 0) & (card & FAMILY != own)))
+
+
+cdef inline void blot_hands(const Rules* rules, uint32_t* hands, int observer) noexcept nogil:
+    """The others' hands are hidden. What they set aside is no part of a state: it is what is in neither hand, queue nor
+    pile."""
+    cdef int i
+
     for i in range(rules.n_players):
         if i != observer:
-            view.hands[i] = UNKNOWN_HAND
+            hands[i] = UNKNOWN_HAND
+
+
+cdef void observe(const Rules* rules, const State* state, int observer, State* view) noexcept nogil:
+    """`state` without what `observer` does not see."""
+    copy_state(view, state, sizeof(State))
+    blot_cards(state.cards, observer, view.cards)
+    blot_hands(rules, view.hands, observer)
 
 
 cdef uint64_t key(const Rules* rules, const State* state, int observer) noexcept nogil:
-    cdef State view
+    """A hash of the view, of which only the parts with something hidden are written down."""
+    cdef uint8_t cards[32]
+    cdef uint32_t tail[16]                      # from the hands to the end
+    cdef size_t to_cards = sizeof(state.tops)
+    cdef size_t to_below = to_cards + sizeof(state.cards)
+    cdef size_t to_tail = sizeof(State) - sizeof(tail)
+    cdef uint64_t sum
 
-    observe(rules, state, observer, &view)
-    return hash_bytes(&view, sizeof(State), observer)
+    blot_cards(state.cards, observer, cards)
+    memcpy(tail, state.hands, sizeof(tail))
+    blot_hands(rules, tail, observer)
+    sum = fold_bytes(state.tops, to_cards, 0)
+    sum += fold_bytes(cards, sizeof(cards), to_cards)
+    sum += fold_bytes(state.below, to_tail - to_below, to_below)
+    sum += fold_bytes(tail, sizeof(tail), to_tail)
+    return finish_hash(sum, sizeof(State), observer)

@@ -153,25 +153,37 @@ cdef void write_secret(const Rules* rules, State* world, int observer, int oppon
     world.hands[opponent] = numbered_hand(hidden.pool, hidden.n_hand, index)
 
 
+cdef inline int draw_kind(uint8_t* kinds, int n, rng_t* rng) noexcept nogil:
+    """One of `n` kinds at random; the last takes its place."""
+    cdef int i = below(rng, n)
+    cdef int kind = kinds[i]
+
+    kinds[i] = kinds[n - 1]
+    return kind
+
+
 cdef void deal_secret(State* world, int opponent, const Hidden* hidden, rng_t* rng) noexcept nogil:
-    """A uniform secret where no kind is held twice: the pool, shuffled as far as it is needed."""
+    """A uniform secret where no kind is held twice: a kind for each face-down card, then a hand out of what is left."""
     cdef uint8_t kinds[N_KINDS]
-    cdef uint32_t hand = 0
+    cdef uint32_t left = hidden.pool
+    cdef uint32_t drawn = 0
     cdef int n = 0
-    cdef int i, kind
+    cdef int i, _i, kind, n_aside
 
     for kind in range(N_KINDS):
         kinds[n] = <uint8_t>kind
         n += hidden.pool >> kind & 1
-    for i in range(hidden.n_ids + hidden.n_hand):
-        kind = below(rng, n)
+    for i in range(hidden.n_ids):
+        kind = draw_kind(kinds, n, rng)
         n -= 1
-        kinds[kind], kinds[n] = kinds[n], kinds[kind]
-        if i < hidden.n_ids:
-            set_kind(world, hidden.ids[i], kinds[n])
-        else:
-            hand |= <uint32_t>1 << kinds[n]
-    world.hands[opponent] = hand
+        left &= ~(<uint32_t>1 << kind)
+        set_kind(world, hidden.ids[i], kind)
+    # Whichever are fewer are drawn: the hand, or what was set aside.
+    n_aside = n - hidden.n_hand
+    for _i in range(min(hidden.n_hand, n_aside)):
+        drawn |= <uint32_t>1 << draw_kind(kinds, n, rng)
+        n -= 1
+    world.hands[opponent] = drawn if hidden.n_hand <= n_aside else left & ~drawn
 
 
 cdef void sample(const Rules* rules, const State* view, int observer, State* world, rng_t* rng) noexcept nogil:
