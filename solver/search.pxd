@@ -1,5 +1,6 @@
 """The search as plain data: what is searched, how, and what came of it."""
-from libc.stdint cimport int8_t, int64_t, uint8_t, uint32_t, uint64_t
+cimport cython
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from engine_cy.game cimport Game
 from engine_cy.game_api cimport MAX_PLAYERS, STATE_WORDS, GameApi, Knowledge, action_t
@@ -33,7 +34,7 @@ cdef struct Settings:
     uint8_t known_playouts        # play out as the game's knowledge would, else at random
     uint8_t horizon               # evaluate when so many rounds have ended, counted from the root's; 0: play to the end
     uint8_t tree_horizon          # no tree beyond as many rounds; 0: no limit
-    double exploration
+    float exploration
     double first_play             # PUCT: an action never tried counts as much less than its node's mean
     uint64_t full_half            # iterations by which half of the playouts go to the end all the same; 0: none do
     uint32_t world_repeats        # iterations for each sampled world
@@ -53,15 +54,23 @@ cdef struct Tally:
     uint32_t ranks[MAX_PLAYERS][MAX_PLAYERS]      # how often each seat came 1st, 2nd, ...
 
 
+# An edge that an iteration passed.
+cdef struct Passed:
+    uint32_t block
+    uint16_t room                         # of the block
+    uint16_t edge
+    uint8_t player                        # who chose it
+
+
 cdef struct Trail:
-    uint32_t edges[MAX_DEPTH]
-    int8_t players[MAX_DEPTH]
+    Passed passed[MAX_DEPTH]
     int n
     action_t decision[3]                  # the root's decision in this iteration, step by step
     int n_decision
     bint deciding                         # it is not complete yet
 
 
+@cython.final
 cdef class Searcher:
     cdef readonly Game game
     cdef readonly int observer
@@ -93,8 +102,15 @@ cdef class Searcher:
     cdef bint step(self, int player, const action_t* actions, int n) noexcept nogil
     cdef bint modelled_action(self, int player, const action_t* actions, int n, action_t* action) noexcept nogil
     cdef void take(self, int player, action_t action) noexcept nogil
-    cdef uint32_t choose_ucb(self, Node* node, const action_t* actions, int n, bint* is_new) noexcept nogil
-    cdef uint32_t choose_puct(self, Node* node, const action_t* actions, int n, bint* is_new) noexcept nogil
+    cdef int choose(self, Node* node, const action_t* actions, int n, bint* is_new) noexcept nogil
+    cdef void pair(self, const Node* node, const action_t* actions, int n, uint16_t* tried, uint16_t* untried,
+                   int* n_untried) noexcept nogil
+    cdef int best_of(self, const Node* node, const uint16_t* tried, int n, bint* is_new) noexcept nogil
+    cdef void count_available(self, const Node* node, const uint16_t* tried, int n) noexcept nogil
+    cdef bint widen(self, Node* node, int n) noexcept nogil
+    cdef int add_edge(self, Node* node, action_t action) noexcept nogil
+    cdef void add_priors(self, Node* node, const action_t* actions, int n, const uint16_t* untried,
+                         int n_untried) noexcept nogil
     cdef void play_on(self) noexcept nogil
     cdef void back_up(self) noexcept nogil
     cdef Tally* tally_of_decision(self) noexcept nogil

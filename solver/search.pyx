@@ -5,8 +5,9 @@ Each iteration draws a world that fits what the root's observer sees, walks down
 would have seen, adds one action, plays to the end, and pays everybody on the way what he got (max^n). One search
 knows nothing of any game; what it is told of opponents is the view, never the truth.
 """
+cimport cython
 from cpython.exc cimport PyErr_CheckSignals
-from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memset
 
@@ -19,13 +20,17 @@ from engine_cy.hashing cimport hash_bytes, mix
 from engine_cy.rng cimport below, seed_rng
 from posix.time cimport CLOCK_MONOTONIC, CLOCK_THREAD_CPUTIME_ID, clock_gettime, timespec
 from solver.flag cimport is_raised, raise_flag
-from solver.numbers cimport log_of
-from solver.policy cimport puct, ucb
-from solver.tree cimport NO_EDGE, Edge, Node, Tree, add_edge, add_node, close_tree, find_node, open_tree, tree_bytes
+from solver.policy cimport PUCT_GROWTH, UCB_GROWTH, growth_index, puct_width, ucb_width
+from solver.tree cimport (
+    NO_BLOCK, ROOMS, Edges, Node, Total, add_node, close_tree, edges_at, edges_of, find_node, insert_edge, make_room,
+    open_tree, total_of, tree_bytes,
+)
 
 cdef enum:
     POLL = 128          # the stop flag and the clock are looked at after so many iterations
     SIGNALS = 16384     # ... and signals such as an interrupt after so many
+
+cdef float NEVER = -3e38        # less than any payoff
 
 POLL_EVERY = POLL
 
@@ -39,9 +44,14 @@ cdef int64_t now_ns(int clock) noexcept nogil:
 
 cdef inline void sort_actions(action_t* actions, int n) noexcept nogil:
     """Into ascending order; most games list them so."""
+    cdef uint32_t disorder = 0
     cdef int i, j
     cdef action_t action
 
+    for i in range(1, n):       # several at a time, as nothing in it branches
+        disorder |= actions[i - 1] > actions[i]
+    if not disorder:
+        return
     for i in range(1, n):
         action = actions[i]
         j = i
@@ -51,21 +61,7 @@ cdef inline void sort_actions(action_t* actions, int n) noexcept nogil:
         actions[j] = action
 
 
-cdef inline uint32_t insert_edge(Tree* tree, Node* node, uint32_t before, action_t action) noexcept nogil:
-    """A new edge of `node` behind the edge `before`, or first (NO_EDGE); NO_EDGE if the tree is full."""
-    cdef uint32_t edge = add_edge(tree, action)
-
-    if edge == NO_EDGE:
-        return NO_EDGE
-    if before == NO_EDGE:
-        tree.edges[edge].next = node.first_edge
-        node.first_edge = edge
-    else:
-        tree.edges[edge].next = tree.edges[before].next
-        tree.edges[before].next = edge
-    return edge
-
-
+@cython.final       # so that its functions are called directly
 cdef class Searcher:
     """One tree, grown from one view by one thread at a time."""
 
@@ -266,123 +262,181 @@ cdef class Searcher:
         """Choose an action at the node of `player` and apply it; return whether it was tried here before."""
         cdef uint64_t key = self.node_key(player)
         cdef Node* node = find_node(&self.tree, key)
-        cdef uint32_t chosen = NO_EDGE
+        cdef Passed* passed
+        cdef int chosen = -1
         cdef bint is_new = False
 
         if node == NULL:
             node = add_node(&self.tree, key)
         if node != NULL:
-            node.visits += 1
-            if self.settings.puct:
-                chosen = self.choose_puct(node, actions, n, &is_new)
-            else:
-                chosen = self.choose_ucb(node, actions, n, &is_new)
-        if chosen == NO_EDGE:       # the tree is full
+            chosen = self.choose(node, actions, n, &is_new)
+        if chosen < 0:       # the tree is full
             self.take(player, actions[below(&self.rng, n)])
             return False
         if self.trail.n < MAX_DEPTH:
-            self.trail.edges[self.trail.n] = chosen
-            self.trail.players[self.trail.n] = <char>player
+            passed = &self.trail.passed[self.trail.n]
+            passed.block = node.block
+            passed.room = ROOMS[node.size]
+            passed.edge = <uint16_t>chosen
+            passed.player = <uint8_t>player
             self.trail.n += 1
-        self.take(player, self.tree.edges[chosen].action)
+        self.take(player, edges_of(&self.tree, node).actions[chosen])
         return not is_new
 
-    cdef uint32_t choose_ucb(self, Node* node, const action_t* actions, int n, bint* is_new) noexcept nogil:
-        """The edge of an action never tried, each as likely, or the best by UCB1. Both lists are ascending."""
-        cdef uint32_t best = NO_EDGE
-        cdef uint32_t before_new = NO_EDGE      # the edge that a new one would stand behind
-        cdef uint32_t last = NO_EDGE
-        cdef uint32_t at = node.first_edge
-        cdef Edge* edge
-        cdef action_t untried = 0
-        cdef double best_value = -1e300
-        cdef double value
-        cdef uint32_t available = 0
-        cdef double log_available = 0
+    cdef int choose(self, Node* node, const action_t* actions, int n, bint* is_new) noexcept nogil:
+        """The edge to follow, or -1 if the tree is full. Both lists of actions are ascending.
+
+        By UCB1, an action never tried, each as likely, or else the best edge. By PUCT the best edge; each legal action
+        has one, with the game's prior.
+        """
+        cdef uint16_t tried[MAX_ACTIONS]        # the edges of legal actions
+        cdef uint16_t untried[MAX_ACTIONS]      # the legal actions that have none
         cdef int n_untried = 0
-        cdef int i
+        cdef int pick, chosen
 
-        for i in range(n):
-            while at != NO_EDGE and self.tree.edges[at].action < actions[i]:
-                last = at
-                at = self.tree.edges[at].next
-            if at != NO_EDGE and self.tree.edges[at].action == actions[i]:
-                edge = &self.tree.edges[at]
-                edge.available += 1
-                if not n_untried:
-                    # Most edges of a node were available equally often.
-                    if edge.available != available:
-                        available = edge.available
-                        log_available = log_of(available)
-                    value = ucb(edge, self.settings.exploration, log_available)
-                    if value > best_value:
-                        best_value = value
-                        best = at
-                last = at
-                at = edge.next
-            else:
-                n_untried += 1
-                if n_untried == 1 or below(&self.rng, n_untried) == 0:
-                    untried = actions[i]
-                    before_new = last
-        if n_untried:
+        self.pair(node, actions, n, tried, untried, &n_untried)
+        if n_untried and not self.settings.puct:
             is_new[0] = True
-            best = insert_edge(&self.tree, node, before_new, untried)
-            if best != NO_EDGE:
-                self.tree.edges[best].available = 1
-        return best
+            pick = untried[below(&self.rng, n_untried)]
+            self.count_available(node, tried, n - n_untried)
+            if not self.widen(node, 1):
+                return -1
+            chosen = self.add_edge(node, actions[pick])
+            edges_of(&self.tree, node).available[chosen] = 1
+            return chosen
+        if n_untried:
+            if not self.widen(node, n_untried):
+                return -1
+            self.add_priors(node, actions, n, untried, n_untried)
+            self.pair(node, actions, n, tried, untried, &n_untried)
+        return self.best_of(node, tried, n, is_new)
 
-    cdef uint32_t choose_puct(self, Node* node, const action_t* actions, int n, bint* is_new) noexcept nogil:
-        """The best edge by PUCT; each legal action has one, with the game's prior. Both lists are ascending."""
-        cdef float shares[MAX_ACTIONS]
-        cdef bint has_shares = False
-        cdef uint32_t best = NO_EDGE
-        cdef uint32_t last = NO_EDGE
-        cdef uint32_t at
-        cdef Edge* edge
-        cdef double total = 0
-        cdef uint32_t visits = 0
-        cdef double best_value = -1e300
-        cdef double value, unvisited
+    cdef void pair(self, const Node* node, const action_t* actions, int n, uint16_t* tried, uint16_t* untried,
+                   int* n_untried) noexcept nogil:
+        """Find the edges of the legal actions, and the actions that have none."""
+        cdef const action_t* edges = NULL
+        cdef int n_edges = node.n_edges
+        cdef int n_tried = 0
+        cdef int missing = 0
+        cdef int at = 0
+        cdef int i = 0
+        cdef action_t action, other
+
+        if n_edges:
+            edges = edges_of(&self.tree, node).actions
+        # Often the lists begin alike, or are alike.
+        while i < n and i < n_edges and actions[i] == edges[i]:
+            tried[i] = <uint16_t>i
+            i += 1
+        at = n_tried = i
+        while i < n and at < n_edges:
+            action = actions[i]
+            other = edges[at]
+            if action == other:
+                tried[n_tried] = <uint16_t>at
+                n_tried += 1
+                i += 1
+                at += 1
+            elif other < action:
+                at += 1
+            else:
+                untried[missing] = <uint16_t>i
+                missing += 1
+                i += 1
+        while i < n:
+            untried[missing] = <uint16_t>i
+            missing += 1
+            i += 1
+        n_untried[0] = missing
+
+    cdef void count_available(self, const Node* node, const uint16_t* tried, int n) noexcept nogil:
+        cdef uint32_t* available
         cdef int i
 
-        at = node.first_edge
-        while at != NO_EDGE:
-            total += self.tree.edges[at].value
-            visits += self.tree.edges[at].visits
-            at = self.tree.edges[at].next
-        unvisited = (total / visits if visits else 0.0) - self.settings.first_play
-        at = node.first_edge
+        if n:
+            available = edges_of(&self.tree, node).available
+            for i in range(n):
+                available[tried[i]] += 1
+
+    cdef int best_of(self, const Node* node, const uint16_t* tried, int n, bint* is_new) noexcept nogil:
+        """The best of the edges of all legal actions."""
+        cdef Edges edges = edges_of(&self.tree, node)
+        cdef bint puct = self.settings.puct
+        cdef const float* growth = &PUCT_GROWTH[0] if puct else &UCB_GROWTH[0]
+        cdef const Total* total
+        cdef float unvisited = 0
+        cdef float best_value = NEVER
+        cdef float value
+        cdef int best = tried[0]
+        cdef int i, at
+
+        if puct:
+            total = total_of(&self.tree, node.block)
+            unvisited = <float>((total.value / total.visits if total.visits else 0.0) - self.settings.first_play)
         for i in range(n):
-            while at != NO_EDGE and self.tree.edges[at].action < actions[i]:
-                last = at
-                at = self.tree.edges[at].next
-            if at == NO_EDGE or self.tree.edges[at].action != actions[i]:
-                if not has_shares:
-                    self.knowledge.prior(self.rules, self.state, actions, n, shares)
-                    has_shares = True
-                at = insert_edge(&self.tree, node, last, actions[i])
-                if at == NO_EDGE:
-                    return NO_EDGE
-                self.tree.priors[at] = shares[i]
-            edge = &self.tree.edges[at]
-            edge.available += 1
-            value = puct(edge, self.tree.priors[at], self.settings.exploration, unvisited)
+            at = tried[i]
+            edges.available[at] += 1
+            value = edges.means[at]
+            if puct and not edges.visits[at]:
+                value = unvisited
+            value += edges.widths[at] * growth[growth_index(edges.available[at])]
             if value > best_value:
                 best_value = value
                 best = at
-            last = at
-            at = edge.next
-        is_new[0] = self.tree.edges[best].visits == 0
+        is_new[0] = edges.visits[best] == 0
         return best
+
+    cdef bint widen(self, Node* node, int n) noexcept nogil:
+        """Have room for `n` more edges of `node`; return whether there is."""
+        cdef uint32_t old = node.block
+        cdef int i
+
+        if not make_room(&self.tree, node, node.n_edges + n):
+            return False
+        if node.block != old and old != NO_BLOCK:
+            # A player may see the same twice in one descent.
+            for i in range(self.trail.n):
+                if self.trail.passed[i].block == old:
+                    self.trail.passed[i].block = node.block
+                    self.trail.passed[i].room = ROOMS[node.size]
+        return True
+
+    cdef int add_edge(self, Node* node, action_t action) noexcept nogil:
+        """A new edge, in its place among the others. There must be room."""
+        cdef const action_t* actions = edges_of(&self.tree, node).actions
+        cdef int at = 0
+        cdef int i
+
+        for i in range(node.n_edges):
+            at += actions[i] < action
+        insert_edge(&self.tree, node, at, action)
+        for i in range(self.trail.n):
+            if self.trail.passed[i].block == node.block:
+                self.trail.passed[i].edge += self.trail.passed[i].edge >= at
+        return at
+
+    cdef void add_priors(self, Node* node, const action_t* actions, int n, const uint16_t* untried,
+                         int n_untried) noexcept nogil:
+        """An edge for each untried action, as the game's knowledge has it."""
+        cdef float shares[MAX_ACTIONS]
+        cdef Edges edges = edges_of(&self.tree, node)
+        cdef int i, at
+
+        self.knowledge.prior(self.rules, self.state, actions, n, shares)
+        for i in range(n_untried):
+            at = self.add_edge(node, actions[untried[i]])
+            edges.priors[at] = shares[untried[i]]
+            edges.widths[at] = puct_width(0, shares[untried[i]], self.settings.exploration)
 
     cdef void back_up(self) noexcept nogil:
         """Pay every edge of the trail what its player got, and count the root's decision."""
         cdef double payoffs[MAX_PLAYERS]
         cdef int32_t scores[MAX_PLAYERS]
         cdef Tally* tally = self.tally_of_decision()
-        cdef Edge* edge
-        cdef int i, other, rank, best_other
+        cdef const Passed* passed
+        cdef Edges edges
+        cdef Total* total
+        cdef int i, at, other, rank, best_other
 
         cdef bint ended = self.api.to_act(self.rules, self.state) == NOBODY
 
@@ -392,9 +446,19 @@ cdef class Searcher:
             self.knowledge.evaluate(self.rules, self.state, payoffs)
         memcpy(self.last, payoffs, sizeof(payoffs))
         for i in range(self.trail.n):
-            edge = &self.tree.edges[self.trail.edges[i]]
-            edge.visits += 1
-            edge.value += payoffs[self.trail.players[i]]
+            passed = &self.trail.passed[i]
+            edges = edges_at(&self.tree, passed.block, passed.room)
+            at = passed.edge
+            edges.visits[at] += 1
+            edges.values[at] += payoffs[passed.player]
+            edges.means[at] = <float>(edges.values[at] / edges.visits[at])
+            if self.settings.puct:
+                edges.widths[at] = puct_width(edges.visits[at], edges.priors[at], self.settings.exploration)
+                total = total_of(&self.tree, passed.block)
+                total.value += payoffs[passed.player]
+                total.visits += 1
+            else:
+                edges.widths[at] = ucb_width(edges.visits[at], self.settings.exploration)
         if tally == NULL:
             return
         tally.visits += 1
@@ -503,7 +567,7 @@ cdef class Searcher:
     @property
     def used_bytes(self):
         """Bytes of the nodes and edges that are there, without the room for more."""
-        return self.tree.n_nodes * sizeof(Node) + self.tree.n_edges * sizeof(Edge)
+        return self.tree.n_nodes * sizeof(Node) + self.tree.used_pool * sizeof(uint64_t)
 
     @property
     def is_full(self):

@@ -1,28 +1,49 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""Nodes and edges by index; the pools double until the tree has all the memory that it may take."""
+"""Nodes by key, edges by block; table and pool double until the tree has all the memory that it may take."""
 from libc.stdint cimport uint32_t, uint64_t
-from libc.stdlib cimport calloc, free, realloc
-from libc.string cimport memset
+from libc.stdlib cimport calloc, free, malloc, realloc
+from libc.string cimport memmove, memset
 
 from engine_cy.game_api cimport action_t
-from solver.tree cimport Edge, Node, Tree
+from solver.tree cimport (
+    N_SIZES, NO_BLOCK, ROOMS, TOTAL_WORDS, Edges, Node, Tree, edges_at, edges_of, place_of, total_of,
+)
 
 cdef enum:
     FIRST_PLACES = 1024
-    FIRST_EDGES = 1024
+    FIRST_WORDS = 4096
+
+
+cdef void fill_rooms() noexcept:
+    """Most nodes have one edge. From four edges on, every second size is half as large again."""
+    cdef int size
+
+    for size in range(N_SIZES):
+        ROOMS[size] = 1 << size if size < 3 else (2 + size % 2) << (size // 2)
+
+fill_rooms()
+
+
+cdef uint64_t block_words(const Tree* tree, int room) noexcept nogil:
+    cdef uint64_t halves = (6 if tree.with_priors else 5) * room
+
+    return (TOTAL_WORDS if tree.with_priors else 0) + room + (halves + 1) // 2
 
 
 cdef int open_tree(Tree* tree, uint64_t bytes_max, bint with_priors) noexcept nogil:
     """An empty tree; -1 if there is no memory for it."""
+    cdef int size
+
     memset(tree, 0, sizeof(Tree))
     tree.bytes_max = bytes_max
+    tree.with_priors = with_priors
+    for size in range(N_SIZES):
+        tree.free_blocks[size] = NO_BLOCK
     tree.n_places = FIRST_PLACES
-    tree.room_edges = FIRST_EDGES
+    tree.room_pool = FIRST_WORDS
     tree.nodes = <Node*>calloc(tree.n_places, sizeof(Node))
-    tree.edges = <Edge*>calloc(tree.room_edges, sizeof(Edge))
-    if with_priors:
-        tree.priors = <float*>calloc(tree.room_edges, sizeof(float))
-    if tree.nodes == NULL or tree.edges == NULL or (with_priors and tree.priors == NULL):
+    tree.pool = <uint64_t*>malloc(tree.room_pool * sizeof(uint64_t))
+    if tree.nodes == NULL or tree.pool == NULL:
         close_tree(tree)
         return -1
     return 0
@@ -30,29 +51,12 @@ cdef int open_tree(Tree* tree, uint64_t bytes_max, bint with_priors) noexcept no
 
 cdef void close_tree(Tree* tree) noexcept nogil:
     free(tree.nodes)
-    free(tree.edges)
-    free(tree.priors)
+    free(tree.pool)
     memset(tree, 0, sizeof(Tree))
 
 
 cdef uint64_t tree_bytes(const Tree* tree) noexcept nogil:
-    return (tree.n_places * sizeof(Node)
-            + tree.room_edges * (sizeof(Edge) + (sizeof(float) if tree.priors != NULL else 0)))
-
-
-cdef inline uint64_t place_of(const Tree* tree, uint64_t key) noexcept nogil:
-    """Where `key` is, or the free place where it would be."""
-    cdef uint64_t at = key & (tree.n_places - 1)
-
-    while tree.nodes[at].key and tree.nodes[at].key != key:
-        at = (at + 1) & (tree.n_places - 1)
-    return at
-
-
-cdef Node* find_node(const Tree* tree, uint64_t key) noexcept nogil:
-    cdef Node* node = &tree.nodes[place_of(tree, key)]
-
-    return node if node.key else NULL
+    return tree.n_places * sizeof(Node) + tree.room_pool * sizeof(uint64_t)
 
 
 cdef bint may_grow(Tree* tree, uint64_t more) noexcept nogil:
@@ -60,6 +64,8 @@ cdef bint may_grow(Tree* tree, uint64_t more) noexcept nogil:
         tree.full = True
     return not tree.full
 
+
+# --- nodes ----------------------------------------------------------------------------------------------------
 
 cdef Node* add_node(Tree* tree, uint64_t key) noexcept nogil:
     cdef Node* node
@@ -69,7 +75,9 @@ cdef Node* add_node(Tree* tree, uint64_t key) noexcept nogil:
         return NULL
     node = &tree.nodes[place_of(tree, key)]
     node.key = key
-    node.first_edge = NO_EDGE
+    node.block = NO_BLOCK
+    node.n_edges = 0
+    node.size = 0
     tree.n_nodes += 1
     return node
 
@@ -96,38 +104,94 @@ cdef bint double_places(Tree* tree) noexcept nogil:
     return True
 
 
-cdef uint32_t add_edge(Tree* tree, action_t action) noexcept nogil:
-    cdef Edge* edge
+# --- edges ----------------------------------------------------------------------------------------------------
 
-    if tree.n_edges == tree.room_edges and not double_edges(tree):
-        return NO_EDGE
-    edge = &tree.edges[tree.n_edges]
-    edge.value = 0
-    edge.visits = 0
-    edge.available = 0
-    edge.action = action
-    edge.next = NO_EDGE
-    tree.n_edges += 1
-    return <uint32_t>(tree.n_edges - 1)
+cdef bint make_room(Tree* tree, Node* node, int n) noexcept nogil:
+    cdef int size = node.size
+    cdef uint32_t block
+    cdef Edges here, there
 
-
-cdef bint double_edges(Tree* tree) noexcept nogil:
-    cdef uint64_t room = 2 * tree.room_edges
-    cdef void* edges
-    cdef void* priors
-
-    if not may_grow(tree, tree.room_edges * (sizeof(Edge) + sizeof(float))) or room >= NO_EDGE:
+    if node.block != NO_BLOCK and n <= ROOMS[size]:
+        return True
+    while size < N_SIZES and ROOMS[size] < n:
+        size += 1
+    if size == N_SIZES:     # no node of our games comes near
         return False
-    edges = realloc(tree.edges, room * sizeof(Edge))
-    if edges == NULL:
+    block = take_block(tree, size)
+    if block == NO_BLOCK:
+        return False
+    if tree.with_priors:
+        total_of(tree, block).value = 0
+        total_of(tree, block).visits = 0
+    if node.block != NO_BLOCK:
+        here = edges_of(tree, node)
+        there = edges_at(tree, block, ROOMS[size])
+        if tree.with_priors:
+            total_of(tree, block)[0] = total_of(tree, node.block)[0]
+        shift(&there, 0, &here, 0, node.n_edges)
+        tree.pool[node.block] = tree.free_blocks[node.size]
+        tree.free_blocks[node.size] = node.block
+    node.block = block
+    node.size = size
+    return True
+
+
+cdef void insert_edge(Tree* tree, Node* node, int at, action_t action) noexcept nogil:
+    cdef Edges edges = edges_of(tree, node)
+
+    shift(&edges, at + 1, &edges, at, node.n_edges - at)
+    edges.values[at] = 0
+    edges.actions[at] = action
+    edges.available[at] = 0
+    edges.means[at] = 0
+    edges.widths[at] = 0
+    edges.visits[at] = 0
+    if edges.priors != NULL:
+        edges.priors[at] = 0
+    node.n_edges += 1
+    tree.n_edges += 1
+
+
+cdef inline void shift(Edges* there, int to, const Edges* here, int at, int n) noexcept nogil:
+    """Put `n` edges, from the `at`-th of `here` on, where the `to`-th of `there` is."""
+    if not n:
+        return
+    memmove(there.values + to, here.values + at, n * sizeof(double))
+    memmove(there.actions + to, here.actions + at, n * sizeof(action_t))
+    memmove(there.available + to, here.available + at, n * sizeof(uint32_t))
+    memmove(there.means + to, here.means + at, n * sizeof(float))
+    memmove(there.widths + to, here.widths + at, n * sizeof(float))
+    memmove(there.visits + to, here.visits + at, n * sizeof(uint32_t))
+    if here.priors != NULL:
+        memmove(there.priors + to, here.priors + at, n * sizeof(float))
+
+
+cdef uint32_t take_block(Tree* tree, int size) noexcept nogil:
+    """A block of that size, with anything in it; NO_BLOCK if the tree is full."""
+    cdef uint32_t block = tree.free_blocks[size]
+    cdef uint64_t words = block_words(tree, ROOMS[size])
+
+    if block != NO_BLOCK:
+        tree.free_blocks[size] = <uint32_t>tree.pool[block]
+        return block
+    while tree.used_pool + words > tree.room_pool:
+        if not double_pool(tree):
+            return NO_BLOCK
+    block = <uint32_t>tree.used_pool
+    tree.used_pool += words
+    return block
+
+
+cdef bint double_pool(Tree* tree) noexcept nogil:
+    cdef uint64_t room = 2 * tree.room_pool
+    cdef void* pool
+
+    if room > NO_BLOCK or not may_grow(tree, tree.room_pool * sizeof(uint64_t)):
+        return False
+    pool = realloc(tree.pool, room * sizeof(uint64_t))
+    if pool == NULL:
         tree.full = True
         return False
-    tree.edges = <Edge*>edges
-    if tree.priors != NULL:
-        priors = realloc(tree.priors, room * sizeof(float))
-        if priors == NULL:
-            tree.full = True
-            return False
-        tree.priors = <float*>priors
-    tree.room_edges = room
+    tree.pool = <uint64_t*>pool
+    tree.room_pool = room
     return True
