@@ -17,3 +17,17 @@ cdef inline double power(double x) noexcept nogil:
     bits = <uint64_t>(whole + 1023) << 52
     memcpy(&r, &bits, sizeof(r))
     return y * r
+
+
+cdef inline double logarithm(double x) noexcept nogil:
+    """The y with power(y) = x, by Halley's method."""
+    cdef double y = 0
+    cdef double before
+    cdef int _i
+
+    for _i in range(100):
+        before = y
+        y += 2 * (x - power(y)) / (x + power(y))
+        if y == before:
+            break
+    return y

@@ -26,6 +26,10 @@ class Game:
         """Whether the game knows more about itself than its rules: priors, playouts, evaluation."""
 
     @property
+    def has_suspicions(self) -> bool:
+        """Whether the game knows what speaks for hidden cards being what they are."""
+
+    @property
     def state_size(self) -> int:
         """Bytes of a position."""
 

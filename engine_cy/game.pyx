@@ -210,6 +210,11 @@ cdef class Game:
         return self.knowledge != NULL
 
     @property
+    def has_suspicions(self):
+        """Whether the game knows what speaks for hidden cards being what they are."""
+        return self.knowledge != NULL and self.knowledge.suspect != NULL
+
+    @property
     def state_size(self):
         """Bytes of a position."""
         return self.api.state_size

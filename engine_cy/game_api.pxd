@@ -11,7 +11,7 @@ that decides what is hidden). `legal` and `apply` work on views for whatever the
 **Players** are seats 0, 1, ...; **chance** acts like a player whose legal actions are equally likely; a
 **decision** may take several actions in a row by one player (`part`): a search treats each as a move.
 """
-from libc.stdint cimport int32_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 
 from engine_cy.rng cimport rng_t
 
@@ -26,6 +26,9 @@ cdef enum:
     CHANCE = -1           # what `to_act` says when no player is asked
     NOBODY = -2           # ... and when the game is over
     SPECTATOR = 7         # an observer in a seat that no game has: sees only what all see
+
+    MAX_KINDS = 16        # of cards that one player may hide
+    MAX_SPOTS = 16        # of his that take one card each
 
     BEGUN = 1             # earlier actions belong to the same decision as the next one
     MORE = 2              # and later ones
@@ -72,6 +75,32 @@ cdef struct GameApi:
     void (*write_secret)(const void* rules, void* world, int observer, int player, uint64_t index) noexcept nogil
 
 
+# What one player hides from an observer: cards, of which each lies in one of his *spots*, is in his hand, or elsewhere;
+# and what speaks for each being there. The chance of a whole secret is in proportion to e to the sum of what speaks for
+# its cards.
+cdef struct Suspicion:
+    int n_kinds                   # of cards that may be anywhere; those that he may have twice come first
+    uint8_t kinds[MAX_KINDS]      # what the game calls them
+    uint8_t held[MAX_KINDS]       # how many there are of each
+    int n_spots                   # each takes one card
+    uint8_t spots[MAX_SPOTS]      # what the game calls them
+    int n_hand                    # cards in hand; the rest is elsewhere
+    bint ordered                  # whether the order of the rest matters, which is any
+    float in_spot[MAX_SPOTS][MAX_KINDS]
+    float in_hand[MAX_KINDS]
+
+
+# What can be learned of hidden cards from what players did, beyond what the table shows: a number for each of what the
+# game calls a spot and a kind. Everybody has seen the same of it, so one account serves all observers.
+cdef enum:
+    MAX_ACCOUNTS = 64
+
+cdef struct Account:
+    uint32_t n_actions            # that were added; 0: nothing is known of what was done
+    float placed[MAX_ACCOUNTS][MAX_KINDS]
+    float kept[MAX_ACCOUNTS][MAX_KINDS]
+
+
 # What a game knows about itself beyond its rules: the only source of game wisdom for a search. A game may have
 # none (NULL); a search must work without. Implemented in the game's own knowledge.pyx.
 cdef struct Knowledge:
@@ -85,3 +114,14 @@ cdef struct Knowledge:
     # How likely the player to act was to choose `action` if the secrets are as in `state`, as seen by another:
     # actions that look the same to `observer` count together.
     double (*likelihood)(const void* rules, const void* state, action_t action, int observer) noexcept nogil
+
+    # --- what opponents may hide: NULL in all three where nothing speaks for anything ---------------------
+    # What `observer` may think of `player`'s secrets, from his view and, unless it is NULL, an account of the game.
+    void (*suspect)(const void* rules, const void* view, int observer, int player, const Account* account,
+                    Suspicion* suspicion) noexcept nogil
+    # Write a secret: for each spot, then for the hand, then for the rest, the number of a kind of the suspicion.
+    void (*lay)(const void* rules, void* world, int player, const Suspicion* suspicion,
+                const uint8_t* picks) noexcept nogil
+    # Add to the account an action, about to be taken at the table that a spectator sees. What he will not see of the
+    # action changes nothing.
+    void (*tell)(const void* rules, const void* view, action_t action, Account* account) noexcept nogil

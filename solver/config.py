@@ -46,6 +46,8 @@ class Config:
     # Iterations by which every second playout goes to the end all the same: an evaluation's errors do not average
     # out, so long thinking must not rest on it. 0: none does.
     full_half: int = 0
+    # How far worlds are weighed by what opponents did: the power of the weights; 0: all are alike.
+    trust: float = 0.0
     # Worlds in all, one after the other; 0: a new one for every iteration.
     worlds: int = 0
 

@@ -5,6 +5,7 @@ from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from engine_cy.game cimport Game
 from engine_cy.game_api cimport MAX_PLAYERS, STATE_WORDS, GameApi, Knowledge, action_t
 from engine_cy.rng cimport rng_t
+from solver.beliefs cimport Belief
 from solver.tree cimport Node, Tree
 
 cdef enum:
@@ -78,6 +79,8 @@ cdef class Searcher:
     cdef const Knowledge* knowledge
     cdef const void* rules
     cdef Settings settings
+    cdef Belief belief                    # None: all worlds are alike
+    cdef bint believes
     cdef int root_round
     cdef uint64_t root[STATE_WORDS]
     cdef uint64_t world[STATE_WORDS]

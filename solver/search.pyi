@@ -1,6 +1,7 @@
 from typing import Any, Final
 
 from engine_cy.game import Game, View
+from solver.beliefs import Belief
 from solver.config import Settings
 
 POLL_EVERY: Final[int]
@@ -9,7 +10,14 @@ class Searcher:
     """One tree, grown from one view by one thread at a time."""
 
     def __init__(
-        self, view: View, settings: Settings, bytes_max: int, seed: int, stream: int, only: tuple[int, ...] = ()
+        self,
+        view: View,
+        settings: Settings,
+        bytes_max: int,
+        seed: int,
+        stream: int,
+        only: tuple[int, ...] = (),
+        belief: Belief | None = None,
     ) -> None: ...
     @property
     def game(self) -> Game: ...

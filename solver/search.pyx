@@ -19,6 +19,7 @@ from engine_cy.game_api cimport (
 from engine_cy.hashing cimport hash_bytes, mix
 from engine_cy.rng cimport below, seed_rng
 from posix.time cimport CLOCK_MONOTONIC, CLOCK_THREAD_CPUTIME_ID, clock_gettime, timespec
+from solver.beliefs cimport Belief
 from solver.flag cimport is_raised, raise_flag
 from solver.policy cimport PUCT_GROWTH, UCB_GROWTH, growth_index, puct_width, ucb_width
 from solver.tree cimport (
@@ -65,7 +66,8 @@ cdef inline void sort_actions(action_t* actions, int n) noexcept nogil:
 cdef class Searcher:
     """One tree, grown from one view by one thread at a time."""
 
-    def __cinit__(self, View view, settings, uint64_t bytes_max, uint64_t seed, uint64_t stream, tuple only=()):
+    def __cinit__(self, View view, settings, uint64_t bytes_max, uint64_t seed, uint64_t stream, tuple only=(),
+                  Belief belief=None):
         cdef int i, j
         cdef tuple code
 
@@ -93,6 +95,8 @@ cdef class Searcher:
         self.settings.first_play = settings.first_play
         self.settings.full_half = settings.full_half
         self.settings.world_repeats = settings.world_repeats
+        self.belief = belief
+        self.believes = belief is not None
         self.root_round = self.api.round(self.rules, self.root)
         seed_rng(&self.rng, seed, 2 * stream)
         seed_rng(&self.world_rng, seed, 2 * stream + 1)
@@ -151,7 +155,10 @@ cdef class Searcher:
         cdef int i
 
         if self.iterations % self.settings.world_repeats == 0:
-            self.api.sample(self.rules, self.root, self.observer, self.world, &self.world_rng)
+            if self.believes:
+                self.belief.draw(self.world, &self.world_rng)
+            else:
+                self.api.sample(self.rules, self.root, self.observer, self.world, &self.world_rng)
             self.worlds += 1
         copy_state(self.state, self.world, self.api.state_size)
         memset(self.own, 0, sizeof(self.own))

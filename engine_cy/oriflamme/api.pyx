@@ -11,6 +11,7 @@ from engine_cy.oriflamme.rules cimport Rules, pack
 from engine_cy.oriflamme.state cimport (
     FACE_UP, KIND, UNKNOWN_HAND, State, card_at, family, held, hold, state_fault,
 )
+from engine_cy.oriflamme.suspicion cimport add_suspicion
 from engine_cy.oriflamme.turn cimport apply, clear, legal_actions, payoffs, play_out, resolve
 from engine_cy.oriflamme.view cimport key, observe
 from engine_cy.oriflamme.vocab cimport (
@@ -90,6 +91,8 @@ API.key = <uint64_t (*)(const void*, const void*, int) noexcept nogil>key
 API.sample = <void (*)(const void*, const void*, int, void*, rng_t*) noexcept nogil>worlds.sample
 API.count_secrets = <uint64_t (*)(const void*, const void*, int, int) noexcept nogil>worlds.count_secrets
 API.write_secret = <void (*)(const void*, void*, int, int, uint64_t) noexcept nogil>worlds.write_secret
+
+add_suspicion(&KNOWLEDGE)
 
 
 # --- the game in Python ---------------------------------------------------------------------------------------

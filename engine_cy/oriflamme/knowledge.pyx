@@ -17,7 +17,7 @@ from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memset
 
-from engine_cy.exact cimport power
+from engine_cy.exact cimport logarithm, power
 from engine_cy.game cimport Action, Game, Position
 from engine_cy.game_api cimport MAX_PLAYERS, action_t
 from engine_cy.oriflamme.glance cimport (
@@ -68,7 +68,6 @@ cdef enum:
 
     MARKS_EACH = 5      # no action has more
     ROUNDS_MAX = 7
-    OPTIONS_MAX = 320   # ten kinds at thirty-two places
 
 # The features of a player.
 cdef enum:
@@ -96,7 +95,6 @@ cdef enum:
     N_FEATURES
 
     N_ROWS = 18         # weights of features by rounds to go; see `row_of`
-    N_SETS = 8          # and by game and number of players
 
 
 # --- the marks of actions -------------------------------------------------------------------------------------
@@ -113,10 +111,6 @@ cdef float FEATURES[N_SETS][N_ROWS][N_FEATURES]
 # What choices are shaken by: 1024 values of a Gumbel variable, as likely as each other.
 cdef float NOISE[1024]
 cdef float SHAKE = 0.4
-
-
-cdef inline int set_of(const Rules* rules) noexcept nogil:
-    return 4 * rules.eye + min(rules.n_players, 5) - 2
 
 
 cdef inline void mark_places(const Rules* rules, const State* state, const Glance* glance, const action_t* actions,
@@ -313,16 +307,6 @@ cdef inline void prefer(const Rules* rules, const State* state, const float* wei
         preferences[i] = total
 
 
-cdef double logarithm(double x) noexcept:
-    """The x' with power(x') = x, by Newton's method."""
-    cdef double y = 0
-    cdef int _i
-
-    for _i in range(100):
-        y += 2 * (x - power(y)) / (x + power(y))
-    return y
-
-
 cdef void fill_noise() noexcept:
     cdef int i
 
@@ -364,6 +348,13 @@ cdef inline action_t choose_by(const Rules* rules, const State* state, const flo
     return actions[pick]
 
 
+cdef void preferences_of(const Rules* rules, const State* state, const action_t* actions, int n,
+                         float* preferences) noexcept nogil:
+    cdef Options options
+
+    prefer(rules, state, MARKS[set_of(rules)], actions, n, &options, preferences)
+
+
 cdef action_t choose(const Rules* rules, const State* state, rng_t* rng) noexcept nogil:
     return choose_by(rules, state, MARKS[set_of(rules)], rng)
 
@@ -386,9 +377,8 @@ cdef inline void soften(const float* preferences, int n, float* shares) noexcept
 cdef void prior(const Rules* rules, const State* state, const action_t* actions, int n,
                 float* shares) noexcept nogil:
     cdef float preferences[OPTIONS_MAX]
-    cdef Options options
 
-    prefer(rules, state, MARKS[set_of(rules)], actions, n, &options, preferences)
+    preferences_of(rules, state, actions, n, preferences)
     soften(preferences, n, shares)
 
 

@@ -13,17 +13,6 @@ from engine_cy.oriflamme.state cimport FACE_UP, KIND, State, cards_played, held,
 from engine_cy.oriflamme.vocab cimport N_KINDS, NO_CARD
 from engine_cy.rng cimport below, below64, rng_t
 
-cdef enum:
-    LIMIT = 13      # no player hides more than 12 cards in the queue, or holds more than 12
-
-
-# What one opponent hides.
-cdef struct Hidden:
-    uint8_t ids[LIMIT]      # face-down cards in the queue
-    int n_ids
-    int n_hand
-    uint32_t pool           # the cards they can be, as a hand
-
 
 cdef Hidden hidden_of(const Rules* rules, const State* world, int opponent) noexcept nogil:
     cdef Hidden hidden

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from engine_cy import View
+from engine_cy.history import History
+from solver.beliefs import Belief
 from solver.config import ITERATIONS_MAX, Budget, Config, Model
 from solver.merge import Share, Tally
 from solver.search import Searcher
@@ -23,6 +25,14 @@ class Job:
     seed: int
     shares: int = 1
     models: tuple[Model, ...] = ()
+    history: History | None = None
+
+    @property
+    def belief(self) -> Belief | None:
+        """How likely the worlds are; None: all alike."""
+        if self.config.trust and self.view.game.has_suspicions:
+            return Belief(self.view, self.history, self.config.trust)
+        return None
 
 
 class Backend(Protocol):
@@ -39,7 +49,7 @@ def start_share(job: Job, number: int) -> tuple[Searcher, int]:
         iterations = budget.iterations // job.shares + (number < budget.iterations % job.shares)
     bytes_max = int(budget.memory_mb * 2**20 / job.shares)
     settings = job.config.settings(iterations if budget.iterations is not None else None, job.models)
-    return Searcher(job.view, settings, bytes_max, job.seed, number), iterations
+    return Searcher(job.view, settings, bytes_max, job.seed, number, belief=job.belief), iterations
 
 
 def run_share(job: Job, searcher: Searcher, iterations: int) -> Share:

@@ -1,0 +1,30 @@
+from engine_cy import Position, Rng, View
+from engine_cy.history import History
+
+def weigh_secrets(
+    held: list[int], n_hand: int, in_spot: list[list[float]], in_hand: list[float]
+) -> tuple[list[list[float]], list[float], float]:
+    """For the fitting: how likely each kind is in each spot, how many of it are in hand, and how much all secrets
+    weigh, that of the likeliest card in each place being 1."""
+
+class Belief:
+    """How likely the worlds are that fit a view: from what the table shows, and a history if there is one.
+
+    `trust` is the power that all weights are raised to: 1 takes them as they were learned, 0 makes all worlds alike.
+    """
+
+    def __init__(self, view: View, history: History | None = None, trust: float = 1.0) -> None: ...
+    @property
+    def view(self) -> View: ...
+    @property
+    def trust(self) -> float: ...
+    def sample_world(self, seed: int | Rng = 0) -> Position:
+        """One of the positions that fit the view, as likely as it seems; `seed` is a number or an Rng."""
+
+    def chances(self, player: int) -> tuple[dict[int, dict[int, float]], dict[int, float]] | None:
+        """What `player` hides: for each spot, by the game's number for it, how likely each kind is; and how many of each
+        kind are in his hand in the mean. Kinds are numbers of the game. None if it is too much to be weighed."""
+
+    @property
+    def effective_worlds(self) -> float:
+        """How many worlds, all as likely, would leave as much open: 1 / the sum of the squares of their chances."""

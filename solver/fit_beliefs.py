@@ -1,0 +1,246 @@
+"""Fits engine_cy/oriflamme/beliefs.json: python -m solver.fit_beliefs [--help]
+
+Players of all kinds, good and bad, play games against each other. Of positions of these games, what everybody saw of a
+player and what he hid are kept; the weights make what was hidden likely, given what was seen. They are those of a
+log-linear model of whole secrets, so what is fitted is exactly what a search draws from.
+
+A policy that is learned from one kind of player alone believes strangers too readily: hence the mixture, and hence the
+power below 1 that a search raises the weights to (`Config.trust`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine_cy import Action, Game, Position, Rng, new_game
+from engine_cy.history import History
+from engine_cy.oriflamme import knowledge, suspicion
+from solver.beliefs import weigh_secrets
+from solver.config import Budget
+from solver.fit_oriflamme import EDITIONS, thousandths
+from solver.solve import solve
+
+Floats = NDArray[np.float64]
+
+# Both printings of the published game that differ, and the later one, as often as each other.
+SETS = {f"oriflamme-{n}": [("oriflamme", edition, n) for edition in EDITIONS] for n in (3, 4, 5)} | {
+    f"oriflamme_prototype-{n}": [("oriflamme_prototype", "prototype", n)] for n in (2, 3, 4)
+}
+# Who plays, how often of ten, and with how many iterations.
+PLAYERS = (("default", 5, 300), ("plain", 2, 600), ("flat", 1, 200), ("greedy", 1, 1), ("random", 1, 1))
+KEPT = 0.2  # of the positions of a game
+MOST_CARDS = 12  # that may be anywhere; more of them take long and say little
+EACH = suspicion.SIZES["each"]  # traces of a card in a spot
+LOT = 64  # items between two steps of the fitting
+PASSES = 6
+PULL = 1e-3  # towards 0, for what little is known of
+
+
+class Item(NamedTuple):
+    """What was seen of a player, and what he hid."""
+
+    held: list[int]  # how many of each kind may be anywhere
+    n_hand: int
+    traces: NDArray[np.int64]  # by spot and kind
+    said: Floats  # by spot and kind: what the history says of the placement, and of the rest
+    in_hand: NDArray[np.int64]  # by kind: its trace
+    spots: list[int]  # the truth: for each spot, which of the kinds
+    hand: Floats  # ... and how many of each are in hand
+
+
+# --- games ----------------------------------------------------------------------------------------------------
+
+
+def play(game: Game, rng: Rng) -> Iterator[tuple[Position, Action]]:
+    """A game among players drawn from the mixture: its positions, and what was done in each."""
+    bag = [(name, iterations) for name, share, iterations in PLAYERS for _ in range(share)]
+    seats = [bag[rng.below(len(bag))] for _ in range(game.n_players)]
+    position = game.deal(rng, first=rng.below(game.n_players))
+    while (player := position.to_act) is not None:
+        config, iterations = seats[player]
+        budget = Budget(iterations=iterations)
+        action = solve(position.view(player), budget, config=config, seed=rng.bits()).best
+        yield position, action
+        position = position.play(action)
+
+
+def items_of(games: Sequence[Game], n_games: int, seed: int) -> list[Item]:
+    """What was seen and hidden in positions of so many games."""
+    found = []
+    for number in range(n_games):
+        rng = Rng(seed, number)
+        game = games[number % len(games)]
+        history = History(game)
+        for position, action in play(game, rng):
+            if rng.below(1000) < 1000 * KEPT:
+                found += [item for player in range(game.n_players) if (item := item_of(position, player, history))]
+            history.add(position, action)
+    return found
+
+
+def item_of(position: Position, player: int, history: History) -> Item | None:
+    """What another one sees of `player`; None if nothing is open, or too much."""
+    view = position.view((player + 1) % position.game.n_players)
+    kinds, copies, n_hand, in_hand, spots = suspicion.traces(view, player, history)
+    if sum(copies) <= 1 or sum(copies) > MOST_CARDS:
+        return None
+    true_spots, true_hand = suspicion.secrets(position, player, [card for card, *_ in spots])
+    return Item(
+        held=copies,
+        n_hand=n_hand,
+        traces=np.array([traces for _, traces, _, _ in spots], np.int64).reshape(len(spots), len(kinds), EACH),
+        said=np.array([[placed, kept] for *_, placed, kept in spots]).reshape(len(spots), 2, len(kinds)),
+        in_hand=np.array(in_hand, np.int64),
+        spots=[kinds.index(kind) for kind in true_spots],
+        hand=np.array([float(true_hand.count(kind)) for kind in kinds]),
+    )
+
+
+# --- fitting --------------------------------------------------------------------------------------------------
+
+
+class Weights(NamedTuple):
+    """Of the traces, and of what a history says (0 where there is none)."""
+
+    traces: Floats
+    factors: Floats
+
+
+def scores_of(item: Item, weights: Weights) -> tuple[Floats, Floats]:
+    """What speaks for each kind in each spot and in the hand."""
+    in_spot = weights.traces[item.traces].sum(axis=2) + np.einsum("sfk,f->sk", item.said, weights.factors)
+    return in_spot, weights.traces[item.in_hand]
+
+
+def surprise(item: Item, weights: Weights) -> tuple[float, Floats, Floats]:
+    """How surprising the truth is, in nats, and how likely each kind seems in each spot and how many in hand."""
+    in_spot, in_hand = scores_of(item, weights)
+    chances, hand, ways = weigh_secrets(item.held, item.n_hand, in_spot.tolist(), in_hand.tolist())
+    true = sum(in_spot[i, kind] - in_spot[i].max() for i, kind in enumerate(item.spots))
+    true += float((item.hand * (in_hand - in_hand.max())).sum())
+    return math.log(ways) - true, np.array(chances).reshape(in_spot.shape), np.array(hand)
+
+
+def fit(items: Sequence[Item], start: Weights, told: bool, rng: np.random.Generator) -> Weights:
+    """The weights that make the truth likeliest: Adam, slower from pass to pass."""
+    traces, factors = start.traces.copy(), start.factors.copy()
+    n = len(traces)
+    mean, square = np.zeros(n + 2), np.zeros(n + 2)
+    step = 0
+    for number in range(PASSES):
+        order = rng.permutation(len(items))
+        for begin in range(0, len(order), LOT):
+            slope = np.zeros(n + 2)
+            lot = order[begin : begin + LOT]
+            for i in lot:
+                add_slope(items[i], Weights(traces, factors), slope)
+            slope = slope / len(lot) - PULL * np.concatenate([traces, [0, 0]])
+            step += 1
+            mean = 0.9 * mean + 0.1 * slope
+            square = 0.99 * square + 0.01 * slope * slope
+            pace = 0.05 / (1 + number)
+            move = pace * (mean / (1 - 0.9**step)) / (np.sqrt(square / (1 - 0.99**step)) + 1e-3)
+            traces = traces + move[:n]
+            if told:
+                factors = factors + move[n:]
+    return Weights(traces, factors)
+
+
+def add_slope(item: Item, weights: Weights, slope: Floats) -> None:
+    """Add how the weights would make the truth likelier."""
+    n = len(weights.traces)
+    _, chances, hand = surprise(item, weights)
+    away = -chances
+    away[range(len(item.spots)), item.spots] += 1
+    np.add.at(slope, item.traces, away[:, :, None])
+    np.add.at(slope, item.in_hand, item.hand - hand)
+    slope[n:] += np.einsum("sfk,sk->f", item.said, away)
+
+
+# --- figures --------------------------------------------------------------------------------------------------
+
+
+def bits_a_card(items: Sequence[Item], chances_of: Callable[[Item], Floats]) -> float:
+    """How surprised one is by a face-down card in the queue, in bits."""
+    total, n = 0.0, 0
+    for item in items:
+        chances = chances_of(item)
+        for i, kind in enumerate(item.spots):
+            total -= math.log2(max(float(chances[i, kind]), 1e-9))
+            n += 1
+    return total / n
+
+
+def tempered(weights: Weights, power: float) -> Weights:
+    return Weights(weights.traces * power, weights.factors * power)
+
+
+def fit_set(name: str, n_games: int, seed: int) -> tuple[Weights, Weights]:
+    """The weights of a set, without and with a history."""
+    games = [new_game(*spec) for spec in SETS[name]]
+    begun = time.monotonic()
+    items = items_of(games, n_games, seed)
+    held_out = items_of(games, n_games // 8, seed + 500)
+    played = time.monotonic() - begun
+    nothing = Weights(np.zeros(suspicion.SIZES["traces"]), np.zeros(2))
+    rng = np.random.default_rng(seed)
+    bare = fit(items, nothing, False, rng)
+    told = fit(items, bare, True, rng)
+    figures = [
+        f"{label} {bits_a_card(held_out, lambda item, weights=weights: surprise(item, weights)[1]):.3f}"
+        for label, weights in (
+            ("uniform", nothing),
+            ("table", bare),
+            ("^0.5", tempered(bare, 0.5)),
+            ("with history", told),
+            ("^0.5", tempered(told, 0.5)),
+        )
+    ]
+    print(
+        f"{name}: bits a face-down card: {', '.join(figures)}; {len(items)} items of {n_games} games; factors "
+        f"{told.factors.round(2).tolist()}; {played:.0f} s playing, {time.monotonic() - begun - played:.0f} s fitting",
+        flush=True,
+    )
+    return bare, told
+
+
+def write(path: Path, name: str, bare: Weights, told: Weights) -> None:
+    """Put the weights of a set into the file, beside those of the others."""
+    content = {"version": suspicion.VERSION, "sizes": suspicion.SIZES, "sets": {}}
+    if path.exists():
+        old = json.loads(path.read_text())
+        if (old["version"], old["sizes"]) == (content["version"], content["sizes"]):
+            content = old
+    content["sets"][name] = {
+        "bare": thousandths(bare.traces.tolist()),
+        "told": thousandths(told.traces.tolist()),
+        "factors": [round(float(factor), 3) for factor in told.factors],
+    }
+    content["sets"] = dict(sorted(content["sets"].items()))
+    path.write_text(json.dumps(content, separators=(",", ":")).replace('"told":', '\n"told":') + "\n")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "sets", nargs="*", default=list(SETS), help=f"which weights (default: all of {', '.join(SETS)})"
+    )
+    parser.add_argument("--games", type=int, default=2000, help="games to learn from (default 2000)")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--out", type=Path, default=suspicion.BELIEFS, help="the file (default: the engine's)")
+    options = parser.parse_args()
+    for name in options.sets:
+        write(options.out, name, *fit_set(name, options.games, options.seed))
+
+
+if __name__ == "__main__":
+    main()
