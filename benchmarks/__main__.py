@@ -51,7 +51,7 @@ def run_timed(run: Callable[[], Result], as_text: Callable[[Result], str], print
 
 
 def run_signature(print_text: bool) -> str:
-    from benchmarks.signature import signature
+    from solver.signature import signature
 
     found = signature()
     if print_text:

@@ -37,6 +37,9 @@ class Game:
     def seats(self) -> str:
         """The letters of the seats."""
 
+    def name_of(self, kind: int) -> str:
+        """The card that `kind`, a number of the game's own, stands for."""
+
     def deal(self, seed: int | Rng = 0, first: int | str = 0) -> Position:
         """A table at the start of a game, dealt at random from `seed` (a number or an Rng)."""
 
@@ -163,6 +166,9 @@ class View(Table):
 
         Text names the cards that the action shows him, as in `reveal = Heir`; a card placed by another is `?`.
         """
+
+    def place_of(self, spot: int) -> dict[str, int | str]:
+        """Where a face-down card lies, as a dict in the game's own terms; `spot` is its number in a belief."""
 
     def count_worlds(self) -> int:
         """How many positions fit this view."""

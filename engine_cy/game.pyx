@@ -107,6 +107,14 @@ cdef class Game:
         """The header lines that describe `start`, or None if it is no start."""
         return None
 
+    def name_of(self, int kind):
+        """The card that `kind`, a number of the game's own, stands for."""
+        raise NotImplementedError
+
+    def place_at(self, bytes view, int spot):
+        """Where the face-down card lies that `spot`, a number of the game's own, stands for."""
+        raise NotImplementedError
+
     # --- what callers use ---
 
     def deal(self, seed=0, first=0):
@@ -510,6 +518,10 @@ cdef class View(Table):
         after.observer = self.observer
         self.game.api.observe(self.game.rules, at.state, self.observer, after.state)
         return after
+
+    def place_of(self, int spot):
+        """Where a face-down card lies, as a dict in the game's own terms; `spot` is its number in a belief."""
+        return self.game.place_at(bytes(self), spot)
 
     @property
     def key(self):

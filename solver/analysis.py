@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 from engine_cy import Action, View
+from solver.beliefs import Belief
 from solver.config import Budget
 from solver.merge import Share, Tally
 
@@ -41,12 +42,47 @@ class Move:
 
 
 @dataclass(frozen=True, slots=True)
+class HiddenCard:
+    """A face-down card of another player: where it lies, in the game's own terms, and how likely it is of each kind."""
+
+    place: dict[str, int | str]
+    kinds: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class SeatBelief:
+    """What a player hides: his face-down cards, and how many of each kind are in his hand in the mean."""
+
+    seat: int
+    cards: tuple[HiddenCard, ...]
+    hand: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Beliefs:
+    """What the observer thinks of what he does not see.
+
+    `worlds` fit his view; `effective_worlds`, all as likely, would leave as much open as they do, weighed by what
+    opponents did. A seat is left out whose secrets are too many to be weighed.
+    """
+
+    seats: tuple[SeatBelief, ...]
+    worlds: int
+    effective_worlds: float
+
+
+@dataclass(frozen=True, slots=True)
 class Analysis:
     """An answer: the moves, best first, and how they were found."""
 
     view: View
+    # The move to play, and all of them, best first. A weaker strength level may play another than the best.
     best: Action
     moves: tuple[Move, ...]
+    # What each seat may expect to be paid.
+    values: tuple[float, ...]
+    # None: the game has no words for it, as toys.
+    beliefs: Beliefs | None
     # Moves too close to the best to tell, with how often to play each: who always plays the best is easy to read.
     mix: tuple[tuple[Action, float], ...]
     config: str
@@ -56,11 +92,15 @@ class Analysis:
     nodes: int
     tree_bytes: int
     elapsed_ms: float
-    stopped_by: str  # "iterations", "time", "stopped" or "forced"
+    stopped_by: str  # "iterations", "time", "confidence", "stopped" or "forced"
+    # As it was searched with, limits that were left out filled in.
     budget: Budget
     seed: int
     workers: int
+    # Whether the same question has the same answer again, to the last digit, under the same signature.
     reproducible: bool
+    # Of the engine, the search and what they know: equal ones answer alike.
+    signature: str
 
     def move(self, action: Action | str) -> Move:
         """What was found of one decision."""
@@ -77,6 +117,34 @@ class Analysis:
                 win = f"win {100 * move.win.mean:5.1f} % ± {100 * move.win.error:.1f}"
                 lines.append(f"  {move.action!s:24} {win}   points {move.points.mean:5.1f}   visits {move.visits}")
         return "\n".join(lines)
+
+
+def believe(belief: Belief) -> Beliefs:
+    """A belief in the words of its game."""
+    view = belief.view
+    seats = []
+    for seat in range(view.game.n_players):
+        chances = belief.chances(seat)
+        if seat == view.observer or chances is None:
+            continue
+        spots, hand = chances
+        cards = tuple(HiddenCard(view.place_of(spot), _by_name(view, kinds)) for spot, kinds in spots.items())
+        seats.append(SeatBelief(seat, cards, _by_name(view, hand)))
+    return Beliefs(tuple(seats), view.count_worlds(), belief.effective_worlds)
+
+
+def _by_name(view: View, kinds: dict[int, float]) -> dict[str, float]:
+    return {view.game.name_of(kind): chance for kind, chance in sorted(kinds.items())}
+
+
+def mean_values(moves: tuple[Move, ...]) -> tuple[float, ...]:
+    """What each seat may expect, over all playouts; empty if there were none."""
+    visited = [move for move in moves if move.visits]
+    total = sum(move.visits for move in visited)
+    return tuple(
+        sum(move.visits * value for move, value in zip(visited, column, strict=True)) / total
+        for column in zip(*(move.seats for move in visited), strict=True)
+    )
 
 
 def recommend(moves: tuple[Move, ...]) -> tuple[tuple[Action, float], ...]:

@@ -22,8 +22,8 @@ class Belief:
         """One of the positions that fit the view, as likely as it seems; `seed` is a number or an Rng."""
 
     def chances(self, player: int) -> tuple[dict[int, dict[int, float]], dict[int, float]] | None:
-        """What `player` hides: for each spot, by the game's number for it, how likely each kind is; and how many of each
-        kind are in his hand in the mean. Kinds are numbers of the game. None if it is too much to be weighed."""
+        """What `player` hides: for each spot, by the game's number for it, how likely each kind is; and how many of
+        each kind are in his hand in the mean. Kinds are numbers of the game. None: it is too much to be weighed."""
 
     @property
     def effective_worlds(self) -> float:

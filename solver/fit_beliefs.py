@@ -14,16 +14,16 @@ import argparse
 import json
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine_cy import Action, Game, Position, Rng, new_game
 from engine_cy.history import History
-from engine_cy.oriflamme import knowledge, suspicion
+from engine_cy.oriflamme import suspicion
 from solver.beliefs import weigh_secrets
 from solver.config import Budget
 from solver.fit_oriflamme import EDITIONS, thousandths
@@ -169,11 +169,11 @@ def add_slope(item: Item, weights: Weights, slope: Floats) -> None:
 # --- figures --------------------------------------------------------------------------------------------------
 
 
-def bits_a_card(items: Sequence[Item], chances_of: Callable[[Item], Floats]) -> float:
+def bits_a_card(items: Sequence[Item], weights: Weights) -> float:
     """How surprised one is by a face-down card in the queue, in bits."""
     total, n = 0.0, 0
     for item in items:
-        chances = chances_of(item)
+        _, chances, _ = surprise(item, weights)
         for i, kind in enumerate(item.spots):
             total -= math.log2(max(float(chances[i, kind]), 1e-9))
             n += 1
@@ -196,7 +196,7 @@ def fit_set(name: str, n_games: int, seed: int) -> tuple[Weights, Weights]:
     bare = fit(items, nothing, False, rng)
     told = fit(items, bare, True, rng)
     figures = [
-        f"{label} {bits_a_card(held_out, lambda item, weights=weights: surprise(item, weights)[1]):.3f}"
+        f"{label} {bits_a_card(held_out, weights):.3f}"
         for label, weights in (
             ("uniform", nothing),
             ("table", bare),
@@ -215,7 +215,7 @@ def fit_set(name: str, n_games: int, seed: int) -> tuple[Weights, Weights]:
 
 def write(path: Path, name: str, bare: Weights, told: Weights) -> None:
     """Put the weights of a set into the file, beside those of the others."""
-    content = {"version": suspicion.VERSION, "sizes": suspicion.SIZES, "sets": {}}
+    content: dict[str, Any] = {"version": suspicion.VERSION, "sizes": suspicion.SIZES, "sets": {}}
     if path.exists():
         old = json.loads(path.read_text())
         if (old["version"], old["sizes"]) == (content["version"], content["sizes"]):

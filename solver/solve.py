@@ -5,14 +5,18 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 
-from engine_cy import Action, Rng, View
-from solver.analysis import Analysis, judge, recommend
+from engine_cy import Action, Position, Rng, View
+from engine_cy.history import History
+from engine_cy.record import Record
+from solver.analysis import Analysis, believe, judge, mean_values, recommend
 from solver.backends.base import Backend, Job
 from solver.backends.serial import Serial
 from solver.backends.threads import Threads
+from solver.beliefs import Belief
 from solver.config import Budget, Config, InvalidBudgetError, Model, check_budget, fit_config, read_config, read_models
 from solver.merge import Share, Tally, merge
 from solver.search import Searcher
+from solver.version import SIGNATURE
 
 WORKERS_MAX = 256
 
@@ -26,13 +30,15 @@ def solve(
     workers: int = 1,
     backend: Backend | None = None,
     models: Mapping[int | str, Model] | None = None,
+    history: History | Record | None = None,
 ) -> Analysis:
     """What the observer of `view`, whose turn it is, should do.
 
     The same view, iterations, configuration, seed and number of workers give the same answer, whatever the backend
     and its timing; with a limit of time they do not. `workers` is the number of trees, and of threads unless another
     backend is given. `models` says of other seats, by number or letter, how they are thought to play: as well as the
-    search itself ("me", unless said otherwise), "noisy", "greedy" or "random".
+    search itself ("me", unless said otherwise), "noisy", "greedy" or "random". `history`, what was done up to here, or
+    the record of it as the observer saw it, sharpens what is believed of hidden cards.
     """
     wanted, chosen = check_budget(budget or Budget()), fit_config(read_config(config), view.game)
     if type(workers) is not int or not 1 <= workers <= WORKERS_MAX:
@@ -43,13 +49,14 @@ def solve(
         whose = "nobody's" if view.to_act is None else f"{view.to_act}'s"
         raise InvalidBudgetError(f"view: it is {whose} turn, not the observer's ({view.observer})")
 
+    told = read_history(history, view)
     begun = time.perf_counter()
     best: Action | None = None
     if len(actions) == 1 and _all_see_it_is_forced(view):
         found, why = _nothing_searched(view, 1), "forced"
     elif chosen.how == "search":
         shares = (backend or (Threads() if workers > 1 else Serial())).run(
-            Job(view, chosen, wanted, seed, workers, seats)
+            Job(view, chosen, wanted, seed, workers, seats, told)
         )
         found = merge(shares)
         why = found.stopped_by
@@ -61,6 +68,8 @@ def solve(
         view=view,
         best=best or moves[0].action,
         moves=moves,
+        values=mean_values(moves),
+        beliefs=believe(Belief(view, told, chosen.trust)) if view.game.has_suspicions else None,
         mix=((best, 1.0),) if best else recommend(moves),
         config=chosen.name,
         knowledge=view.game.id if chosen.knows else "none",
@@ -74,7 +83,21 @@ def solve(
         seed=seed,
         workers=workers,
         reproducible=wanted.reproducible,
+        signature=SIGNATURE,
     )
+
+
+def read_history(history: History | Record | None, view: View) -> History | None:
+    """What was done before `view`, from a history or a record that ends there."""
+    if history is None or isinstance(history, History):
+        if history is not None and history.game != view.game:
+            raise InvalidBudgetError(f"history: it is one of {history.game!r}, and the view one of {view.game!r}")
+        return history
+    end = history.end
+    seen = end.view(view.observer) if isinstance(end, Position) else end
+    if seen != view:
+        raise InvalidBudgetError(f"history: the record ends at '{seen}', not at '{view}'")
+    return History.of(history)
 
 
 def _all_see_it_is_forced(view: View) -> bool:

@@ -289,6 +289,24 @@ cdef class Oriflamme(Game):
     cdef name(self, int kind):
         return self.cards[kind].id if kind < N_KINDS else None
 
+    def name_of(self, int kind):
+        return self.cards[kind].name
+
+    def place_at(self, bytes view, int spot):
+        cdef const State* state = <const State*><const char*>view
+        cdef uint8_t at
+        cdef int slot, depth
+
+        for slot in range(state.n_slots):
+            at = state.tops[slot]
+            depth = 0
+            while at != NO_CARD:
+                if at == spot:
+                    return {"slot": slot, "under": depth}
+                at = state.below[at]
+                depth += 1
+        raise ValueError(f"spot: no card in the queue has number {spot}")
+
     cdef kinds_in(self, uint32_t hand):
         if hand == UNKNOWN_HAND:
             return None

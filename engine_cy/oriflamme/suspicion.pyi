@@ -20,9 +20,9 @@ def traces(
 ) -> tuple[list[int], list[int], int, list[int], list[tuple[int, list[list[int]], list[float], list[float]]]]:
     """For the fitting: what speaks for `player`'s cards being where, before it is weighed.
 
-    The game's numbers of the kinds that may be anywhere, and how many of each; how many cards are in hand; for each kind the number of its
-    trace in hand; and for each spot its number and for each kind the numbers of the traces, and what the history says
-    of its placement and of its being left.
+    The game's numbers of the kinds that may be anywhere, and how many of each; how many cards are in hand; for each
+    kind the number of its trace in hand; and for each spot its number and for each kind the numbers of the traces, and
+    what the history says of its placement and of its being left.
     """
 
 def secrets(position: Position, player: int, spots: list[int]) -> tuple[list[int], list[int]]:

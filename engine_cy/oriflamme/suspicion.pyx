@@ -304,9 +304,9 @@ if BELIEFS.exists():
 def traces(View view, int player, History history):
     """For the fitting: what speaks for `player`'s cards being where, before it is weighed.
 
-    The game's numbers of the kinds that may be anywhere, and how many of each; how many cards are in hand; for each kind the number of its
-    trace in hand; and for each spot its number and for each kind the numbers of the traces, and what the history says
-    of its placement and of its being left.
+    The game's numbers of the kinds that may be anywhere, and how many of each; how many cards are in hand; for each
+    kind the number of its trace in hand; and for each spot its number and for each kind the numbers of the traces, and
+    what the history says of its placement and of its being left.
     """
     cdef const Rules* rules = <const Rules*>view.game.rules
     cdef const State* state = <const State*>view.state

@@ -12,8 +12,8 @@ from benchmarks import engine, measure, search
 from benchmarks.__main__ import main
 from benchmarks.measure import Busy, Effort, Rounds, Side, alone, alternate, figure
 from benchmarks.report import Goal, as_json, table
-from benchmarks.signature import signature
 from engine_cy import new_game
+from solver.signature import signature
 
 
 def test_a_figure_is_the_median_of_the_rounds():

@@ -9,8 +9,9 @@ from hashlib import blake2b
 from engine_cy import CHANCE, Game, InvalidRulesetError, Position, Rng, game_ids, new_game
 from engine_cy.castle_village_port.editions import EDITIONS as CASTLE_EDITIONS
 from engine_cy.oriflamme.editions import editions_of
-from solver import Budget, solve
 from solver.backends.serial import Serial
+from solver.config import Budget
+from solver.solve import solve
 
 DEALS = 32
 
