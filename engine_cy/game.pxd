@@ -12,11 +12,13 @@ cdef class Game:
     cdef readonly int n_players
     cdef readonly object ruleset
     cdef readonly tuple spec              # (id, ruleset as given back to new_game, players)
+    cdef readonly bint has_spectator      # whether the keys of a SPECTATOR say what all see
     cdef list interned                    # Action or None, found by hash
     cdef int n_interned
 
     cdef void* own(self, size_t size) except NULL
     cdef const char* fault(self, const void* state, int observer) noexcept
+    cpdef int check(self) except -1
     cdef Action action_of(self, const action_t* steps, int n)
     cdef Action intern(self, tuple steps)
     cdef fill_from_bytes(self, Table table, bytes state, int observer, error)

@@ -30,6 +30,13 @@ class Game:
         """Whether the game knows what speaks for hidden cards being what they are."""
 
     @property
+    def has_spectator(self) -> bool:
+        """Whether the game can say what everybody sees; games of others may not."""
+
+    def check(self) -> int:
+        """Raise what went wrong on this thread where nothing could be raised; only games of others have such faults."""
+
+    @property
     def state_size(self) -> int:
         """Bytes of a position."""
 

@@ -37,6 +37,7 @@ cdef class Game:
 
     def __cinit__(self):
         self.interned = [None] * INTERNED
+        self.has_spectator = True
 
     def __dealloc__(self):
         PyMem_Free(self.rules)
@@ -54,6 +55,10 @@ cdef class Game:
     cdef const char* fault(self, const void* state, int observer) noexcept:
         """The first invariant that any `state` breaks, or NULL; `observer` is the one of a view, or -1."""
         return NULL
+
+    cpdef int check(self) except -1:
+        """Raise what went wrong on this thread in the functions of the door, which cannot; ours never fail."""
+        return 0
 
     def read_text(self, str text):
         """The observer that `text` names, or None, and the bytes of the position or view that it stands for."""
@@ -122,6 +127,7 @@ cdef class Game:
         cdef Position position = new_position(self)
         cdef Rng rng = as_rng(seed)
         self.api.deal(self.rules, position.state, read_seat(first, self.n_players, "first"), &rng.raw)
+        self.check()
         return position
 
     def position(self, str text):
@@ -342,6 +348,7 @@ cdef class Table:
 
         found = []
         self.extend(found, self.state, steps, 0)
+        self.game.check()
         return found
 
     cdef extend(self, list found, const unsigned char* state, action_t* steps, int n):
@@ -427,6 +434,7 @@ cdef class Position(Table):
             if i == n or (api.part(self.game.rules, after.state) & MORE != 0) != (step < taken.n_steps - 1):
                 self.refuse(taken)
             api.apply(self.game.rules, after.state, taken.steps[step])
+        self.game.check()
         return after
 
     cpdef Position clone(self):
@@ -440,6 +448,7 @@ cdef class Position(Table):
         cdef Position end = self.clone()
         cdef Rng rng = as_rng(seed)
         self.game.api.play_out(self.game.rules, end.state, &rng.raw)
+        self.game.check()
         return end
 
     def seen(self, action, player):
@@ -453,6 +462,7 @@ cdef class Position(Table):
         cdef View view = View.__new__(View, self.game)
         view.observer = read_seat(player, self.game.n_players)
         self.game.api.observe(self.game.rules, self.state, view.observer, view.state)
+        self.game.check()
         return view
 
     @property
@@ -534,6 +544,7 @@ cdef class View(Table):
         total = 1
         for seat in range(self.game.n_players):
             total *= self.game.api.count_secrets(self.game.rules, self.state, self.observer, seat)
+        self.game.check()
         return total
 
     def worlds(self):
@@ -551,6 +562,7 @@ cdef class View(Table):
             yield world
             return
         n = self.game.api.count_secrets(self.game.rules, world.state, self.observer, seat)
+        self.game.check()
         for i in range(n):
             other = world.clone()
             self.game.api.write_secret(self.game.rules, other.state, self.observer, seat, i)
@@ -561,6 +573,7 @@ cdef class View(Table):
         cdef Position world = new_position(self.game)
         cdef Rng rng = as_rng(seed)
         self.game.api.sample(self.game.rules, self.state, self.observer, world.state, &rng.raw)
+        self.game.check()
         return world
 
     @property

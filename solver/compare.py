@@ -55,6 +55,7 @@ def compare(
         for a in (action, other)
     )
     total, squares = one.run_beside(two, wanted.iterations)
+    view.game.check()
     return Comparison(
         action=legal[str(action)],
         other=legal[str(other)],

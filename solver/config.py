@@ -146,12 +146,15 @@ def read_config(config: str | Config) -> Config:
 
 
 def fit_config(config: Config, game: Game) -> Config:
-    """What a configuration comes to in a game: where the game knows nothing of itself, `plain`."""
+    """What a configuration comes to in a game: where the game knows nothing of itself, `plain`; and where it does not
+    say what everybody sees, the others' nodes are told apart by what each of them sees."""
+    if config.nodes == "public" and not game.has_spectator:
+        config = replace(config, nodes="own")
     if game.has_knowledge or not config.knows:
         return config
     if config.how == "greedy":
         raise InvalidBudgetError(f"config: 'greedy' needs knowledge, and {game.id} has none")
-    return replace(CONFIGS["plain"], name=config.name)
+    return replace(CONFIGS["plain"], name=config.name, nodes=config.nodes)
 
 
 def read_models(models: Mapping[int | str, Model], view: View) -> tuple[Model, ...]:

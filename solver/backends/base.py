@@ -60,6 +60,7 @@ def run_share(job: Job, searcher: Searcher, iterations: int) -> Share:
         why = searcher.run(iterations, nanoseconds, thread_time)
     else:
         why = _run_until_sure(searcher, iterations, nanoseconds, thread_time, job)
+    job.view.game.check()
     return Share(
         tallies=tuple(Tally(*sums) for sums in searcher.results()),
         iterations=searcher.iterations,
