@@ -2,7 +2,9 @@
 
     python -m benchmarks match A B --iterations 500 --deals 100
 
-A and B are names of `solver.CONFIGS`, with other settings if wanted: `plain:nodes=own,exploration=0.7`.
+A and B are names of `solver.CONFIGS`, with other settings if wanted: `plain:nodes=own,exploration=0.7`. Or `openspiel`:
+OpenSpiel's ISMCTSBot, which plays our game through the bridge, one simulation an iteration; its settings are those of
+`openspiel.Bot`, as in `openspiel:rollouts=engine`.
 
 The same deal is played with A in each seat, so that games = deals x n. The *score* is A's mean share of the win. As the
 games of a deal are not independent, each deal's mean is one observation for the 95 % interval. In Elo, a fair share
@@ -10,7 +12,8 @@ games of a deal are not independent, each deal's mean is one observation for the
 a deal have them in common, so A against itself scores exactly a fair share, and with a budget of iterations a match
 repeats to the last digit, whatever the number of workers.
 
-`--time-ms` is the CPU time of a thread for each decision, fair on a machine that others use. `--resume FILE` writes
+`--time-ms` is the CPU time of a thread for each decision, fair on a machine that others use; `--wall-ms` is time by the
+clock. `--resume FILE` writes
 each deal to FILE when it is over, and first reads what is there. `--sprt ELO0 ELO1` stops as soon as one of two
 strengths is the likelier one: a generalized sequential test on the deals' means, taken as normally distributed, both
 errors 5 %.
@@ -30,18 +33,22 @@ from itertools import takewhile
 from multiprocessing import get_context
 from pathlib import Path
 from statistics import fmean
-from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 from benchmarks.measure import load
-from engine_cy import CHANCE, EngineError, Rng, new_game
+from engine_cy import CHANCE, Action, EngineError, Position, Rng, new_game
 from solver import Budget, Config, InvalidBudgetError, solve
 from solver.config import check_budget, read_config
+
+if TYPE_CHECKING:
+    from benchmarks import openspiel
 
 Z_95 = 1.959964  # standard errors to either side of the mean
 LLR_BOUND = math.log(0.95 / 0.05)  # 2.94
 # A worker that has finished a deal finds the next one waiting.
 DEALS_AHEAD = 2
 PROGRESS_SECONDS = 20.0
+OPENSPIEL = "openspiel"  # the player that is none of our configurations
 
 
 class OtherMatchError(ValueError):
@@ -56,8 +63,8 @@ class Match:
     """Who plays what: all that the outcome of a deal depends on, but its number."""
 
     game: tuple[str, str | Mapping[str, bool | int | str] | None, int]
-    a: Config
-    b: Config
+    a: Config | openspiel.Bot
+    b: Config | openspiel.Bot
     budget: Budget
     seed: int
 
@@ -96,15 +103,24 @@ def play_game(match: Match, number: int, seat_of_a: int, decisions: list[int], i
             position = position.play(actions[chance.below(len(actions))])
             continue
         side = int(player != seat_of_a)
-        config = match.b if side else match.a
-        found = solve(position.view(player), match.budget, config=config, seed=seeds.bits())
-        decisions[side] += found.stopped_by != "forced"
-        iterations[side] += found.iterations
-        position = position.play(found.best)
+        best, done = choose(match.b if side else match.a, position, match.budget, seeds.bits())
+        decisions[side] += done is not None
+        iterations[side] += done or 0
+        position = position.play(best)
     payoffs = position.payoffs
     if min(payoffs) < 0 or abs(sum(payoffs) - 1) > 1e-9:
         raise InvalidBudgetError(f"game: {match.game[0]} pays no shares of a win, so there is no score")
     return payoffs[seat_of_a]
+
+
+def choose(who: Config | openspiel.Bot, position: Position, budget: Budget, seed: int) -> tuple[Action, int | None]:
+    """What `who` does, knowing what the player to act sees, and the iterations that took; None: it was forced."""
+    assert position.to_act is not None
+    if isinstance(who, Config):
+        found = solve(position.view(position.to_act), budget, config=who, seed=seed)
+        return found.best, None if found.stopped_by == "forced" else found.iterations
+    options = position.legal_actions()
+    return who.choose(position, budget, seed) if len(options) > 1 else (options[0], None)
 
 
 def play_deals(match: Match, numbers: Sequence[int], workers: int) -> Iterator[Deal]:
@@ -266,6 +282,7 @@ class Report(NamedTuple):
     workers: int
     moves_per_s: float | None  # None: everything was there already
     load: dict[str, list[float]]
+    bridge: dict[str, float] | None = None  # where OpenSpiel plays: what our game costs it
 
     @property
     def score(self) -> Score:
@@ -308,7 +325,9 @@ def run(
                 means = [each.mean for each in book.deals.values()]
                 print(f"  {len(means)} deals: {elo_text(score_of(means, match.players))}", flush=True)
     moves_per_s = moves / (time.perf_counter() - begun) if moves else None
-    return Report(match, book.first(decided or deals), sprt, workers, moves_per_s, {"before": before, "after": load()})
+    bridge = next((who.bridge_costs(match.game) for who in (match.a, match.b) if not isinstance(who, Config)), None)
+    known, loads = book.first(decided or deals), {"before": before, "after": load()}
+    return Report(match, known, sprt, workers, moves_per_s, loads, bridge)
 
 
 def elo_text(score: Score) -> str:
@@ -357,7 +376,8 @@ def as_json(report: Report) -> dict[str, Any]:
         llr = report.sprt.llr(report.deals, players)
         found["sprt"] = {**report.sprt._asdict(), "llr": round(llr, 3), "verdict": verdict(report.sprt, llr)}
     moves_per_s = None if report.moves_per_s is None else round(report.moves_per_s, 1)
-    return {**found, "workers": report.workers, "moves_per_s": moves_per_s, "load": report.load}
+    found.update(workers=report.workers, moves_per_s=moves_per_s, load=report.load)
+    return {**found, "bridge": report.bridge} if report.bridge else found
 
 
 def as_text(report: Report) -> str:
@@ -372,30 +392,40 @@ def as_text(report: Report) -> str:
     if report.sprt:
         llr = report.sprt.llr(report.deals, match.players)
         lines.insert(2, f"LLR {llr:.2f} (decided at ±{LLR_BOUND:.2f}): {verdict(report.sprt, llr)}")
+    if report.bridge:
+        costs = ", ".join(f"{name.removesuffix('_ns')} {ns:.0f} ns" for name, ns in report.bridge.items())
+        lines.append(f"through the bridge: {costs}")
     return "\n".join(lines)
 
 
 # --- the command ----------------------------------------------------------------------------------------------
 
 
-def read_variant(text: str) -> Config:
-    """A configuration by its name, with other settings if there are any: `plain:nodes=own,exploration=0.7`."""
+Variant = TypeVar("Variant", Config, "openspiel.Bot")
+
+
+def read_player(text: str) -> Config | openspiel.Bot:
+    """A configuration, or OpenSpiel's bot, with other settings if there are any: `plain:nodes=own,exploration=0.7`."""
     name, _, settings = text.partition(":")
-    config = read_config(name)
+    if name != OPENSPIEL:
+        return with_settings(read_config(name), text, settings)
+    from benchmarks.openspiel import Bot
+
+    return with_settings(Bot(name), text, settings)
+
+
+def with_settings(variant: Variant, text: str, settings: str) -> Variant:
     if not settings:
-        return config
-    kinds = get_type_hints(Config)
+        return variant
+    kinds = get_type_hints(type(variant))
+    by_hand = [field for field in kinds if field != "name"]
     changes: dict[str, Any] = {}
     for setting in settings.split(","):
         field, _, value = setting.partition("=")
-        if field not in kinds or field == "name":
-            raise InvalidBudgetError(f"{text}: {field!r} is none of {', '.join(set_by_hand())}")
+        if field not in by_hand:
+            raise InvalidBudgetError(f"{text}: {field!r} is none of {', '.join(by_hand)}")
         changes[field] = read_setting(field, value, kinds[field])
-    return replace(config, **changes, name=text)
-
-
-def set_by_hand() -> list[str]:
-    return [field for field in get_type_hints(Config) if field != "name"]
+    return replace(variant, **changes, name=text)
 
 
 def read_setting(field: str, value: str, kind: Any) -> Any:
@@ -430,6 +460,7 @@ def main(argv: Sequence[str]) -> None:
     limit = parser.add_mutually_exclusive_group(required=True)
     limit.add_argument("--iterations", type=int, help="for each decision")
     limit.add_argument("--time-ms", type=float, help="CPU time of a thread for each decision")
+    limit.add_argument("--wall-ms", type=float, help="time by the clock for each decision")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--workers", type=int, default=len(os.sched_getaffinity(0)), help="processes; all cores")
     parser.add_argument("--resume", type=Path, metavar="FILE", help="where deals are written and read")
@@ -441,9 +472,9 @@ def main(argv: Sequence[str]) -> None:
     try:
         match = Match(
             game=new_game(given.game, given.ruleset, given.players).spec,
-            a=read_variant(given.a),
-            b=read_variant(given.b),
-            budget=check_budget(Budget(iterations=given.iterations, thread_time_ms=given.time_ms)),
+            a=read_player(given.a),
+            b=read_player(given.b),
+            budget=check_budget(Budget(given.iterations, time_ms=given.wall_ms, thread_time_ms=given.time_ms)),
             seed=given.seed,
         )
         sprt = Sprt(*given.sprt) if given.sprt else None

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import random
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from itertools import repeat
 from statistics import mean
-from typing import Any
+from typing import Any, Literal
 
+import numpy as np
 import pyspiel
+from open_spiel.python.algorithms import ismcts, mcts
 
 from benchmarks.measure import Side
+from engine_cy import Action, Position, Rng, new_game
+from solver import Budget
+from solver.bridges import openspiel as bridge
 
 # Card games of some length with hidden information. OpenSpiel plays moves that are made at once one by one.
 GOOFSPIEL = "goofspiel(imp_info=True,num_cards=13,players=4,points_order=descending)"
@@ -156,3 +164,111 @@ def python_playouts(name: str = GOOFSPIEL) -> Side:
         return sum(play(game.new_initial_state(), rng) for _ in range(n))
 
     return Side("openspiel_python", run)
+
+
+# --- its bot in our matches -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Bot:
+    """OpenSpiel's ISMCTS bot in Python, playing our games through the bridge; the one in C++ cannot.
+
+    It is shown a state that begins at the present table, without the past: so it knows what our search is told, and
+    draws worlds faster than if each had to be given a history.
+    """
+
+    name: str
+    # The constant of UCT; payoffs are shares of a win less a fair one, so it means what `Config.exploration` does.
+    exploration: float = 0.5
+    # Random playouts by OpenSpiel's evaluator, or by our engine: the same games by chance, in a fraction of the time.
+    rollouts: Literal["openspiel", "engine"] = "openspiel"
+
+    def choose(self, position: Position, budget: Budget, seed: int) -> tuple[Action, int]:
+        """Its choice, and the simulations that it took."""
+        state = bridge.from_position(position)
+        random_state = np.random.RandomState(seed % 2**32)
+        rollouts = EngineRollouts(Rng(seed)) if self.rollouts == "engine" else None
+        bot = Searches(
+            state.get_game(),
+            rollouts or mcts.RandomRolloutEvaluator(1, random_state),
+            self.exploration,
+            # Its first simulation tries nothing: it plays out from the root.
+            budget.iterations + 1 if budget.iterations else 1 << 60,
+            random_state=random_state,
+        )
+        # By itself, it draws worlds from a generator that nobody can seed.
+        bot.set_resampler(lambda at, player: at.resample_from_infostate(player, random_state.uniform))
+        clock = time.monotonic_ns if budget.time_ms else time.thread_time_ns
+        milliseconds = budget.time_ms or budget.thread_time_ms
+        bot.is_over = deadline(clock, milliseconds) if milliseconds else lambda: False
+        number = bot.step(state)
+        return position.game.action(state.action_to_string(number)), bot.simulations - 1
+
+    @staticmethod
+    def bridge_costs(game: tuple[str, str | Mapping[str, bool | int | str] | None, int]) -> dict[str, float]:
+        """Nanoseconds of the two calls that a search makes all the time, in games at random."""
+        return bridge_costs(new_game(*game))
+
+
+def deadline(clock: Callable[[], int], milliseconds: float) -> Callable[[], bool]:
+    end = clock() + int(milliseconds * 1e6)
+    return lambda: clock() >= end
+
+
+class Searches(ismcts.ISMCTSBot):  # type: ignore[misc]
+    """The bot, with a limit of time and a count of its simulations."""
+
+    is_over: Callable[[], bool]
+    simulations = 0
+
+    def sample_root_state(self, state: Any) -> Any:
+        # The loop over simulations begins here, and asks for nothing else.
+        if self.simulations > 1 and self.is_over():
+            raise TimeUp
+        self.simulations += 1
+        return super().sample_root_state(state)
+
+    def run_search(self, state: Any) -> Any:
+        try:
+            return super().run_search(state)
+        except TimeUp:
+            return self.get_final_policy(state, self._root_node)
+
+
+class TimeUp(Exception):
+    """A search has had its time."""
+
+
+class EngineRollouts(mcts.Evaluator):  # type: ignore[misc]
+    """Uniformly random playouts, each decision alike, as OpenSpiel's evaluator has them, played by our engine."""
+
+    def __init__(self, rng: Rng) -> None:
+        self.rng = rng
+
+    def evaluate(self, state: Any) -> Any:
+        payoffs = bridge.as_position(state).play_out(self.rng).payoffs
+        return np.array(payoffs) - 1 / len(payoffs)
+
+    def prior(self, state: Any) -> list[tuple[int, float]]:
+        options = state.legal_actions()
+        return [(option, 1 / len(options)) for option in options]
+
+
+def bridge_costs(game: Any, games: int = 5) -> dict[str, float]:
+    """Nanoseconds of the bridge's `clone` and `apply_action`, over the states of some random games."""
+    rng = random.Random(7)
+    spent = {"clone_ns": 0, "apply_ns": 0}
+    calls = 0
+    for seed in range(games):
+        state = bridge.from_position(game.deal(seed))
+        while not state.is_terminal():
+            action = rng.choice(state.legal_actions())
+            begun = time.perf_counter_ns()
+            other = state.clone()
+            cloned = time.perf_counter_ns()
+            other.apply_action(action)
+            spent["apply_ns"] += time.perf_counter_ns() - cloned
+            spent["clone_ns"] += cloned - begun
+            calls += 1
+            state = other
+    return {name: round(ns / calls, 1) for name, ns in spent.items()}

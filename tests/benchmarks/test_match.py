@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import time
 from dataclasses import replace
 from typing import Any
 
@@ -11,14 +12,14 @@ import pytest
 
 from benchmarks import match
 from benchmarks.__main__ import main
-from benchmarks.match import Book, Deal, Match, OtherMatchError, Sprt, elo_of, llr_of, read_variant, score_of, share_of
+from benchmarks.match import Book, Deal, Match, OtherMatchError, Sprt, elo_of, llr_of, read_player, score_of, share_of
 from engine_cy import new_game
 from solver import CONFIGS, Budget, InvalidBudgetError, solve
 
 
 def a_match(a: str, b: str, iterations: int = 20, **changes: Any) -> Match:
     game = new_game("oriflamme", "en-2019", 3).spec
-    return replace(Match(game, read_variant(a), read_variant(b), Budget(iterations=iterations), seed=1), **changes)
+    return replace(Match(game, read_player(a), read_player(b), Budget(iterations=iterations), seed=1), **changes)
 
 
 def what_came_of_it(report: match.Report) -> dict[str, Any]:
@@ -79,8 +80,8 @@ def test_the_llr_points_to_the_likelier_strength():
 
 
 def test_a_variant_is_a_configuration_with_other_settings():
-    assert read_variant("plain") == CONFIGS["plain"]
-    found = read_variant("plain:nodes=own,exploration=0.7,flat=True,worlds=8")
+    assert read_player("plain") == CONFIGS["plain"]
+    found = read_player("plain:nodes=own,exploration=0.7,flat=True,worlds=8")
     assert found == replace(
         CONFIGS["plain"],
         name="plain:nodes=own,exploration=0.7,flat=True,worlds=8",
@@ -105,7 +106,7 @@ def test_a_variant_is_a_configuration_with_other_settings():
 )
 def test_a_variant_that_cannot_be_is_refused(text):
     with pytest.raises(InvalidBudgetError):
-        read_variant(text)
+        read_player(text)
 
 
 # --- playing --------------------------------------------------------------------------------------------------
@@ -180,6 +181,64 @@ def test_games_without_shares_of_a_win_are_refused(capsys):
     with pytest.raises(SystemExit):
         main(["match", "flat", "flat", "--game=leduc_poker", "--players=2", "--iterations=5", "--workers=1"])
     assert "leduc_poker pays no shares of a win" in capsys.readouterr().err
+
+
+# --- OpenSpiel's bot ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rollouts", ["openspiel", "engine"])
+def test_openspiels_bot_plays_as_many_simulations_and_repeats(tmp_path, rollouts):
+    path = tmp_path / "deals.jsonl"
+    game = a_match("plain", f"openspiel:rollouts={rollouts}", 6)
+    report = match.run(game, 1, path=path)
+    assert match.per_decision(report, 1) == 6
+    assert match.run(game, 1).deals == report.deals
+    found = match.as_json(report)
+    assert found["b"] == f"openspiel:rollouts={rollouts}"
+    assert found["bridge"]["clone_ns"] > 0
+    assert found["bridge"]["apply_ns"] > 0
+    assert "through the bridge: clone " in match.as_text(report)
+    assert match.run(game, 1, path=path).moves_per_s is None
+    with pytest.raises(OtherMatchError):
+        match.run(a_match("plain", "openspiel:exploration=2", 6), 1, path=path)
+
+
+def test_openspiels_bot_beats_random_play():
+    assert match.run(a_match("openspiel:rollouts=engine", "random", 40), 4).score.mean > 0.6
+
+
+@pytest.mark.parametrize("budget", [lambda ms: Budget(time_ms=ms), lambda ms: Budget(thread_time_ms=ms)])
+def test_openspiels_bot_keeps_to_the_time(budget):
+    position = new_game("oriflamme", "en-2019", 3).deal(1)
+    bot = read_player("openspiel:rollouts=engine")
+    counts: list[int] = []
+    for milliseconds in (0.001, 20, 100):
+        begun = time.perf_counter()
+        best, simulations = match.choose(bot, position, budget(milliseconds), 1)
+        assert simulations is not None
+        assert best in position.legal_actions()
+        assert time.perf_counter() - begun < 5
+        counts.append(simulations)
+    # Told to stop at once, it has tried one action.
+    assert counts[0] == 1 < counts[1] < counts[2]
+
+
+def test_openspiels_bot_does_not_see_what_is_hidden():
+    game = new_game("oriflamme", "en-2019", 3)
+    position = game.position("A:Soldier* >B:Ambush(3) C:Spy")
+    other = position.view("B").sample_world(2)
+    assert other != position
+    bot = read_player("openspiel:rollouts=engine")
+    for seed in range(3):
+        choices = [match.choose(bot, at, Budget(iterations=30), seed) for at in (position, other)]
+        assert choices[0] == choices[1]
+
+
+def test_settings_that_the_bot_has_not_are_refused():
+    with pytest.raises(InvalidBudgetError, match="'nodes' is none of exploration, rollouts"):
+        read_player("openspiel:nodes=own")
+    with pytest.raises(InvalidBudgetError, match="rollouts: 'fast' is none of openspiel, engine"):
+        read_player("openspiel:rollouts=fast")
 
 
 # --- the file of deals ----------------------------------------------------------------------------------------
