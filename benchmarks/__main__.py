@@ -1,4 +1,4 @@
-"""python -m benchmarks [suite] [--json]; python -m benchmarks match A B ... for strength"""
+"""python -m benchmarks [suite] [--json]; python -m benchmarks match A B ... and exploitability GAME ... for strength"""
 
 from __future__ import annotations
 
@@ -69,10 +69,15 @@ def main(argv: Sequence[str] | None = None) -> None:
 
         match.main(given[1:])
         return
+    if given[:1] == ["exploitability"]:
+        from benchmarks import exploitability
+
+        exploitability.main(given[1:])
+        return
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks",
         description="How fast it is, and what it plays.",
-        epilog="How strong it is: python -m benchmarks match --help",
+        epilog="How strong it is: python -m benchmarks match --help, python -m benchmarks exploitability --help",
     )
     parser.add_argument("suite", nargs="?", choices=SUITES, help="all, if none is named")
     parser.add_argument("--json", action="store_true", help="print figures as one JSON object on the last line")
