@@ -115,13 +115,16 @@ cdef struct Knowledge:
     # actions that look the same to `observer` count together.
     double (*likelihood)(const void* rules, const void* state, action_t action, int observer) noexcept nogil
 
-    # --- what opponents may hide: NULL in all three where nothing speaks for anything ---------------------
+    # --- what players may hide: NULL in all of these where nothing speaks for anything ---------------------
     # What `observer` may think of `player`'s secrets, from his view and, unless it is NULL, an account of the game.
     void (*suspect)(const void* rules, const void* view, int observer, int player, const Account* account,
                     Suspicion* suspicion) noexcept nogil
     # Write a secret: for each spot, then for the hand, then for the rest, the number of a kind of the suspicion.
     void (*lay)(const void* rules, void* world, int player, const Suspicion* suspicion,
                 const uint8_t* picks) noexcept nogil
+    # The other way round: a player's secret as the numbers of kinds that `lay` would write.
+    void (*read)(const void* rules, const void* world, int player, const Suspicion* suspicion,
+                 uint8_t* picks) noexcept nogil
     # Add to the account an action, about to be taken at the table that a spectator sees. What he will not see of the
     # action changes nothing.
     void (*tell)(const void* rules, const void* view, action_t action, Account* account) noexcept nogil

@@ -28,3 +28,18 @@ class Belief:
     @property
     def effective_worlds(self) -> float:
         """How many worlds, all as likely, would leave as much open: 1 / the sum of the squares of their chances."""
+
+class Veiled(Belief):
+    """Worlds in which one of the observer's own cards is of the kinds that the others may take it for, as often as they
+    do: so that those who search for them cannot know it.
+
+    A card of another kind changes places with the true one, wherever the observer has that. All other worlds come in
+    the order in which a Belief alone draws them.
+    """
+
+    def __init__(
+        self, view: View, history: History | None = None, trust: float = 1.0, spot: int = 0, seed: int = 0
+    ) -> None: ...
+    @property
+    def guessed(self) -> float:
+        """How likely the card is of its true kind, to who does not see it."""

@@ -8,14 +8,16 @@ each is drawn exactly as often as it should be, and how likely each card is wher
 """
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from engine_cy.copying cimport copy_state
 from engine_cy.exact cimport power
 from engine_cy.game cimport Position, View, new_position
-from engine_cy.game_api cimport MAX_KINDS, MAX_PLAYERS, MAX_SPOTS, Account, GameApi, Knowledge
+from engine_cy.game_api cimport (
+    MAX_KINDS, MAX_PLAYERS, MAX_SPOTS, SPECTATOR, STATE_WORDS, Account, GameApi, Knowledge, Suspicion,
+)
 from engine_cy.history cimport History
-from engine_cy.rng cimport Rng, below, below64, next_bits, rng_t
+from engine_cy.rng cimport Rng, below, below64, next_bits, rng_t, seed_rng
 
 cdef extern from *:
     int count_bits "__builtin_popcount" (uint32_t bits) noexcept nogil
@@ -23,6 +25,10 @@ cdef extern from *:
 cdef enum:
     BITS_MAX = 15           # more kinds, counting those held twice double, and the numbers of ways take too much room
     PICKS_MAX = 2 * MAX_KINDS
+    SIDE_STREAM = 1 << 20   # of random numbers: no share of a search has as high a number
+
+# The truth about a card comes up at least so often when it is what others take the card for, see Veiled.
+cdef double LEAST_TRUE = 0.1
 
 # No card is less likely than so, against the likeliest in its place: tables are learned from some players, not all.
 cdef double LEAST = 0.001
@@ -142,6 +148,15 @@ cdef void close_secrets(Secrets* secrets) noexcept nogil:
     free(secrets.hands)
     secrets.ways = NULL
     secrets.hands = NULL
+
+
+cdef inline int n_cards(const Suspicion* suspicion) noexcept nogil:
+    cdef int n = 0
+    cdef int i
+
+    for i in range(suspicion.n_kinds):
+        n += suspicion.held[i]
+    return n
 
 
 # --- drawing --------------------------------------------------------------------------------------------------
@@ -413,3 +428,75 @@ cdef class Belief:
             finally:
                 close_secrets(&squared)
         return total
+
+
+cdef class Veiled(Belief):
+    """Worlds in which one of the observer's own cards is of the kinds that the others may take it for, as often as they
+    do: so that those who search for them cannot know it.
+
+    A card of another kind changes places with the true one, wherever the observer has that. All other worlds come in
+    the order in which a Belief alone draws them.
+    """
+
+    def __cinit__(self, View view, History history=None, double trust=1.0, int spot=0, uint64_t seed=0):
+        cdef const Account* account = NULL if history is None else &history.account
+        cdef const Knowledge* knowledge = view.game.knowledge
+        cdef uint64_t public[STATE_WORDS]
+        cdef Secrets secrets
+        cdef Chances chances
+        cdef double least
+        cdef int i, true
+
+        seed_rng(&self.side, seed, SIDE_STREAM)
+        memset(&secrets, 0, sizeof(secrets))
+        view.game.api.observe(view.game.rules, view.state, SPECTATOR, public)
+        knowledge.suspect(view.game.rules, public, SPECTATOR, view.observer, account, &secrets.suspicion)
+        self.own = secrets.suspicion
+        spots = [self.own.spots[i] for i in range(self.own.n_spots)]
+        if spot not in spots:
+            raise ValueError(f"spot: {spot} is none of {spots}")
+        self.number = spots.index(spot)
+        knowledge.read(view.game.rules, view.state, view.observer, &self.own, self.picks)
+        true = self.picks[self.number]
+        failed = open_secrets(&secrets, trust)
+        if failed < 0 or (not failed and expect(&secrets, &chances)):
+            close_secrets(&secrets)
+            raise MemoryError
+        if failed:
+            # Too many to be weighed: what is left is as likely as how many there are.
+            for i in range(self.own.n_kinds):
+                chances.spots[self.number][i] = self.own.held[i] / <double>count_bits(secrets.all)
+        close_secrets(&secrets)
+        self.guessed = chances.spots[self.number][true]
+        # However unlikely the truth seems, it has to come up to be measured.
+        least = max(self.guessed, LEAST_TRUE)
+        for i in range(self.own.n_kinds):
+            self.chances[i] = chances.spots[self.number][i]
+            if i == true:
+                self.chances[i] = least
+            elif self.guessed < LEAST_TRUE:
+                self.chances[i] *= (1 - least) / (1 - self.guessed)
+
+    cdef void draw(self, void* world, rng_t* rng) noexcept nogil:
+        cdef uint8_t picks[PICKS_MAX]
+        cdef int true = self.picks[self.number]
+        cdef int kind = true
+        cdef double draw = uniform(&self.side)
+        cdef int i
+
+        for i in range(self.own.n_kinds):
+            draw -= self.chances[i]
+            if draw < 0:
+                kind = i
+                break
+        self.pretends = kind != true
+        Belief.draw(self, world, &self.side if self.pretends else rng)
+        if not self.pretends:
+            return
+        memcpy(picks, self.picks, sizeof(picks))
+        for i in range(n_cards(&self.own)):
+            if i != self.number and picks[i] == kind:
+                picks[i] = <uint8_t>true
+                break
+        picks[self.number] = <uint8_t>kind
+        self.view.game.knowledge.lay(self.view.game.rules, world, self.view.observer, &self.own, picks)

@@ -50,6 +50,12 @@ class Config:
     trust: float = 0.0
     # Worlds in all, one after the other; 0: a new one for every iteration.
     worlds: int = 0
+    # No more iterations than so, whatever the budget; 0: as many as it allows.
+    iterations: int = 0
+    # The move to play is the best (0), or drawn: as often as visits to the power of 1 / temperature.
+    temperature: float = 0.0
+    # One move in so many is any move at all, each as likely: 0.25 is one in four.
+    noise: float = 0.0
 
     @property
     def knows(self) -> bool:
@@ -108,6 +114,39 @@ CONFIGS = {
 }
 
 
+def as_level(level: int, iterations: int, temperature: float, noise: float) -> Config:
+    return replace(
+        CONFIGS["default"],
+        name=f"level-{level}",
+        iterations=iterations,
+        temperature=temperature,
+        noise=noise,
+    )
+
+
+# Strength levels for opponents at a table, each some 90 Elo above the one before (README.md says what was measured).
+# Time has no part in them, so that a level is as strong on every machine.
+LEVELS = {
+    level: as_level(level, *how)
+    for level, how in enumerate(
+        (
+            (16, 1.0, 0.80),
+            (16, 1.0, 0.60),
+            (16, 1.0, 0.45),
+            (24, 1.0, 0.30),
+            (32, 1.0, 0.20),
+            (48, 0.7, 0.10),
+            (100, 0.5, 0.05),
+            (300, 0.3, 0.0),
+            (1_500, 0.0, 0.0),
+            (20_000, 0.0, 0.0),
+        ),
+        start=1,
+    )
+}
+CONFIGS |= {config.name: config for config in LEVELS.values()}
+
+
 @dataclass(frozen=True, slots=True)
 class Budget:
     """When to stop thinking: at the first limit that is reached. Without any, after `DEFAULT_ITERATIONS`.
@@ -154,7 +193,8 @@ def fit_config(config: Config, game: Game) -> Config:
         return config
     if config.how == "greedy":
         raise InvalidBudgetError(f"config: 'greedy' needs knowledge, and {game.id} has none")
-    return replace(CONFIGS["plain"], name=config.name, nodes=config.nodes)
+    kept = {name: getattr(config, name) for name in ("nodes", "iterations", "temperature", "noise")}
+    return replace(CONFIGS["plain"], name=config.name, **kept)
 
 
 def read_models(models: Mapping[int | str, Model], view: View) -> tuple[Model, ...]:
@@ -192,4 +232,11 @@ def check_budget(budget: Budget) -> Budget:
         raise InvalidBudgetError("budget.thread_time_ms: one clock is enough; time_ms is given too")
     if budget.iterations is None and budget.reproducible:
         return replace(budget, iterations=DEFAULT_ITERATIONS)
+    return budget
+
+
+def fit_budget(budget: Budget, config: Config) -> Budget:
+    """The budget, with no more iterations than the configuration has."""
+    if config.iterations and (budget.iterations is None or budget.iterations > config.iterations):
+        return replace(budget, iterations=config.iterations)
     return budget

@@ -2,6 +2,8 @@
 """Arithmetic that comes out the same on every machine."""
 from libc.stdint cimport uint64_t
 
+from engine_cy cimport exact
+
 
 cdef void fill_logs() noexcept:
     """ln(n) = ln(n - 1) + 2 artanh(1 / (2n - 1)), a series of sums, products and quotients in a fixed order."""
@@ -36,3 +38,8 @@ def log(n):
     if n < 1:
         raise ValueError(f"n: {n!r} is not from 1 on")
     return log_of(n)
+
+
+def exp(double x):
+    """e to the x."""
+    return exact.power(x)

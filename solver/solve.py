@@ -8,17 +8,30 @@ from collections.abc import Mapping
 from engine_cy import Action, Position, Rng, View
 from engine_cy.history import History
 from engine_cy.record import Record
-from solver.analysis import Analysis, believe, judge, mean_values, recommend
+from solver.analysis import Analysis, Move, believe, judge, mean_values, recommend
 from solver.backends.base import Backend, Job
 from solver.backends.serial import Serial
 from solver.backends.threads import Threads
 from solver.beliefs import Belief
-from solver.config import Budget, Config, InvalidBudgetError, Model, check_budget, fit_config, read_config, read_models
+from solver.config import (
+    Budget,
+    Config,
+    InvalidBudgetError,
+    Model,
+    check_budget,
+    fit_budget,
+    fit_config,
+    read_config,
+    read_models,
+)
 from solver.merge import Share, Tally, merge
+from solver.numbers import exp, log
 from solver.search import Searcher
 from solver.version import SIGNATURE
 
 WORKERS_MAX = 256
+MILLION = 1_000_000
+DRAWS = 3  # the stream of random numbers, of a search's seed, that moves are drawn by
 
 
 def solve(
@@ -40,7 +53,8 @@ def solve(
     search itself ("me", unless said otherwise), "noisy", "greedy" or "random". `history`, what was done up to here, or
     the record of it as the observer saw it, sharpens what is believed of hidden cards.
     """
-    wanted, chosen = check_budget(budget or Budget()), fit_config(read_config(config), view.game)
+    chosen = fit_config(read_config(config), view.game)
+    wanted = fit_budget(check_budget(budget or Budget(iterations=chosen.iterations or None)), chosen)
     if type(workers) is not int or not 1 <= workers <= WORKERS_MAX:
         raise InvalidBudgetError(f"workers: {workers!r} is not in 1..{WORKERS_MAX}")
     seats = read_models(models or {}, view)
@@ -64,6 +78,8 @@ def solve(
         found, why = _nothing_searched(view, len(actions)), "iterations"
         best = _without_search(view, chosen, seed, actions)
     moves = judge(view, actions, found)
+    if not best and len(actions) > 1 and (chosen.temperature or chosen.noise):
+        best = _draw_move(moves, chosen, seed)
     return Analysis(
         view=view,
         best=best or moves[0].action,
@@ -112,6 +128,23 @@ def _without_search(view: View, config: Config, seed: int, actions: list[Action]
         return actions[Rng(seed).below(len(actions))]
     searcher = Searcher(view, config.settings(None), 2**20, seed, 0)
     return view.game.action_from_steps(searcher.rule_of_thumb())
+
+
+def _draw_move(moves: tuple[Move, ...], config: Config, seed: int) -> Action:
+    """The move of who does not always play the best."""
+    rng = Rng(seed, DRAWS)
+    if rng.below(MILLION) < config.noise * MILLION:
+        return moves[rng.below(len(moves))].action
+    if not config.temperature:
+        return moves[0].action
+    most = log(max(moves[0].visits, 1))
+    weights = [exp((log(move.visits) - most) / config.temperature) if move.visits else 0.0 for move in moves]
+    draw = rng.below(MILLION) / MILLION * sum(weights)
+    for move, weight in zip(moves, weights, strict=True):
+        draw -= weight
+        if draw < 0:
+            return move.action
+    return moves[0].action
 
 
 def _nothing_searched(view: View, n_actions: int) -> Share:

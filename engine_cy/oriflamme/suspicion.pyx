@@ -186,6 +186,30 @@ cdef void lay(const Rules* rules, State* world, int player, const Suspicion* sus
     world.hands[player] = hand
 
 
+cdef void read(const Rules* rules, const State* world, int player, const Suspicion* suspicion,
+               uint8_t* picks) noexcept nogil:
+    cdef int number[N_KINDS]
+    cdef int left[N_KINDS]
+    cdef int n = suspicion.n_spots
+    cdef int i, k, kind, _i
+
+    for k in range(suspicion.n_kinds):
+        number[suspicion.kinds[k]] = k
+        left[k] = suspicion.held[k]
+    for i in range(suspicion.n_spots):
+        picks[i] = <uint8_t>number[world.cards[suspicion.spots[i]] & KIND]
+        left[picks[i]] -= 1
+    for kind in range(N_KINDS):
+        for _i in range(held(world.hands[player], kind)):
+            picks[n] = <uint8_t>number[kind]
+            left[number[kind]] -= 1
+            n += 1
+    for k in range(suspicion.n_kinds):
+        for _i in range(left[k]):
+            picks[n] = <uint8_t>k
+            n += 1
+
+
 # --- what was done --------------------------------------------------------------------------------------------
 
 cdef inline float log_share(const Rules* rules, const State* state, action_t action) noexcept nogil:
@@ -261,6 +285,7 @@ cdef void add_suspicion(Knowledge* knowledge) noexcept:
     knowledge.suspect = <void (*)(const void*, const void*, int, int, const Account*,
                                   Suspicion*) noexcept nogil>suspect
     knowledge.lay = <void (*)(const void*, void*, int, const Suspicion*, const uint8_t*) noexcept nogil>lay
+    knowledge.read = <void (*)(const void*, const void*, int, const Suspicion*, uint8_t*) noexcept nogil>read
     knowledge.tell = <void (*)(const void*, const void*, action_t, Account*) noexcept nogil>tell
 
 

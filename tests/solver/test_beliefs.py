@@ -1,0 +1,225 @@
+"""Beliefs: whole secrets are weighed exactly, drawn as often as they weigh, and rest on nothing that is hidden."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import pickle
+import random
+from collections import Counter
+from typing import Any
+
+import pytest
+from tables import random_game
+
+from engine_cy import EngineError, Position, Rng, View, new_game
+from engine_cy.history import History
+from engine_cy.oriflamme import suspicion
+from engine_cy.record import Record
+from solver import Budget, InvalidBudgetError, solve
+from solver.beliefs import Belief, weigh_secrets
+
+SPECS: list[tuple[str, Any, int]] = [
+    ("oriflamme", "en-2019", 3),
+    ("oriflamme", "de-2019", 5),
+    ("oriflamme", "revised", 4),
+    ("oriflamme_prototype", "prototype", 3),
+    ("oriflamme_prototype", {"two_player_rounds": 6, "cards_per_turn": 2}, 2),
+]
+IDS = [f"{spec[0]}-{spec[2]}" for spec in SPECS]
+
+
+def all_secrets(held: list[int], n_spots: int, n_hand: int) -> set[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """Every way to lay cards into spots and to hold some of the others."""
+    cards = [kind for kind, copies in enumerate(held) for _ in range(copies)]
+    found = set()
+    for chosen in itertools.permutations(range(len(cards)), n_spots):
+        rest = [card for i, card in enumerate(cards) if i not in chosen]
+        for hand in itertools.combinations(rest, n_hand):
+            found.add((tuple(cards[i] for i in chosen), tuple(sorted(hand))))
+    return found
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_whole_secrets_weigh_what_the_sum_over_all_of_them_says(seed: int) -> None:
+    draw = random.Random(seed)
+    held = sorted((draw.choice([1, 1, 2]) for _ in range(draw.randint(1, 5))), reverse=True)
+    n_spots = draw.randint(0, min(3, sum(held)))
+    n_hand = draw.randint(0, sum(held) - n_spots)
+    in_spot = [[draw.uniform(-2, 2) for _ in held] for _ in range(n_spots)]
+    in_hand = [draw.uniform(-2, 2) for _ in held]
+    weights = {
+        (spots, hand): math.prod(math.exp(in_spot[i][kind] - max(in_spot[i])) for i, kind in enumerate(spots))
+        * math.prod(math.exp(in_hand[kind] - max(in_hand)) for kind in hand)
+        for spots, hand in all_secrets(held, n_spots, n_hand)
+    }
+    total = sum(weights.values())
+
+    chances, hand_chances, ways = weigh_secrets(held, n_hand, in_spot, in_hand)
+
+    assert ways == pytest.approx(total, rel=1e-6)
+    for i in range(n_spots):
+        for kind in range(len(held)):
+            true = sum(weight for (spots, _), weight in weights.items() if spots[i] == kind) / total
+            assert chances[i][kind] == pytest.approx(true, abs=1e-6)
+    for kind in range(len(held)):
+        true = sum(weight * hand.count(kind) for (_, hand), weight in weights.items()) / total
+        assert hand_chances[kind] == pytest.approx(true, abs=1e-6)
+
+
+def tables(spec: tuple[str, Any, int], seed: int, every: int = 7) -> list[tuple[Position, History]]:
+    """Some tables of a random game in which there is something to believe, each with its history."""
+    game = new_game(*spec)
+    history = History(game)
+    found = []
+    for number, (position, action) in enumerate(random_game(game, seed)):
+        if number % every == every - 1:
+            found.append((position, history.copy()))
+        if action is not None:
+            history.add(position, action)
+    return found
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=IDS)
+def test_drawn_worlds_fit_the_view_and_come_as_often_as_they_are_likely(spec: tuple[str, Any, int]) -> None:
+    draws = 3000
+    for position, history in tables(spec, seed=3, every=15):
+        observer = position.to_act or 0
+        view = position.view(observer)
+        belief = Belief(view, history, 1.0)
+        rng = Rng(7)
+        worlds = [belief.sample_world(rng) for _ in range(draws)]
+        assert all(world.fault is None for world in worlds[:50])
+        assert all(world.view(observer) == view for world in worlds)
+        for player in range(position.game.n_players):
+            found = belief.chances(player)
+            if player == observer or found is None:
+                continue
+            spots, _ = found
+            seen = Counter(
+                (spot, kind)
+                for world in worlds
+                for spot, kind in zip(spots, suspicion.secrets(world, player, list(spots))[0], strict=True)
+            )
+            for spot, kinds in spots.items():
+                assert sum(kinds.values()) == pytest.approx(1)
+                for kind, chance in kinds.items():
+                    error = math.sqrt(chance * (1 - chance) / draws)
+                    assert abs(seen[spot, kind] / draws - chance) < 5 * error + 1e-3
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=IDS)
+def test_without_trust_all_worlds_are_alike(spec: tuple[str, Any, int]) -> None:
+    for position, history in tables(spec, seed=5):
+        view = position.view(0)
+        belief = Belief(view, history, 0.0)
+        assert belief.effective_worlds == pytest.approx(view.count_worlds())
+        assert Belief(view, history, 1.0).effective_worlds <= view.count_worlds() * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=IDS)
+def test_a_history_holds_nothing_that_a_spectator_did_not_see(spec: tuple[str, Any, int]) -> None:
+    game = new_game(*spec)
+    start = game.deal(3)
+    played = list(random_game(game, 3))
+    record = Record(played[0][0], tuple(str(action) for _, action in played if action is not None))
+    whole = History.of(record)
+    assert whole.n_actions == len(record.actions)
+    assert bytes(whole) != bytes(History(game))
+    for seat in range(game.n_players):
+        assert History.of(record.seen_from(seat)) == whole
+    assert pickle.loads(pickle.dumps(whole)) == whole
+    assert start.game == game
+
+
+def test_a_belief_does_not_depend_on_the_truth() -> None:
+    for position, history in tables(SPECS[0], seed=8):
+        view = position.view(1)
+        other = view.sample_world(5).view(1)
+        one, two = Belief(view, history), Belief(other, history)
+        assert [one.chances(seat) for seat in range(3)] == [two.chances(seat) for seat in range(3)]
+
+
+def surprise(belief: Belief, position: Position) -> tuple[float, int]:
+    """How surprising the face-down cards are, in bits, and how many there are."""
+    total, n = 0.0, 0
+    for player in range(position.game.n_players):
+        found = belief.chances(player)
+        if player == belief.view.observer or found is None:
+            continue
+        spots, _ = found
+        for (_, kinds), kind in zip(spots.items(), suspicion.secrets(position, player, list(spots))[0], strict=True):
+            total -= math.log2(kinds[kind])
+            n += 1
+    return total, n
+
+
+@pytest.mark.parametrize("spec", SPECS[:4], ids=IDS[:4])
+def test_beliefs_know_more_than_nothing_and_histories_more_than_tables(spec: tuple[str, Any, int]) -> None:
+    game = new_game(*spec)
+    bits: Counter[str] = Counter()
+    for number in range(12):
+        rng = Rng(99, number)
+        position, history = game.deal(rng), History(game)
+        while not position.is_over:
+            view = position.view(position.to_act or 0)
+            for name, belief in (
+                ("uniform", Belief(view, None, 0.0)),
+                ("table", Belief(view)),
+                ("history", Belief(view, history)),
+            ):
+                found, n = surprise(belief, position)
+                bits[name] += found
+                bits["cards"] += n
+            action = solve(view, Budget(iterations=150), seed=rng.bits()).best
+            history.add(position, action)
+            position = position.play(action)
+    uniform, table, history_ = (3 * bits[name] / bits["cards"] for name in ("uniform", "table", "history"))
+    assert table < uniform - 0.3
+    assert history_ < table - 0.05
+
+
+def test_an_answer_says_what_it_believes() -> None:
+    game = new_game("oriflamme", "en-2019", players=3)
+    view = game.view("C:Lord* >A:Ambush(1) B:Soldier* C:?(2) | round 4 | points 7 7 7 | seen by A")
+    beliefs = solve(view, Budget(iterations=50)).beliefs
+    assert beliefs is not None
+    assert beliefs.worlds == view.count_worlds()
+    assert 1 <= beliefs.effective_worlds <= beliefs.worlds
+    assert [seat.seat for seat in beliefs.seats] == [1, 2]
+    (card,) = beliefs.seats[1].cards
+    assert card.place == {"slot": 3, "under": 0}
+    assert sum(card.kinds.values()) == pytest.approx(1)
+    assert "Lord" not in card.kinds  # it lies face up elsewhere
+    table = view.table
+    hands = [table.hands[0], beliefs.seats[0].hand, beliefs.seats[1].hand]
+    assert sum(beliefs.seats[1].hand.values()) == pytest.approx(len(hands[0] or ()), abs=1)
+    uniform = solve(view, Budget(iterations=50), config="plain").beliefs
+    assert uniform is not None
+    assert uniform.effective_worlds == pytest.approx(uniform.worlds)
+    assert len(set(uniform.seats[1].cards[0].kinds.values())) == 1 or max(
+        uniform.seats[1].cards[0].kinds.values()
+    ) == pytest.approx(min(uniform.seats[1].cards[0].kinds.values()))
+
+
+def test_what_cannot_be_told_is_refused() -> None:
+    game = new_game("oriflamme", "en-2019", players=3)
+    other = new_game("oriflamme", "de-2019", players=3)
+    start = game.deal(1)
+    view: View = start.view(0)
+    with pytest.raises(EngineError, match=r"table: this is .*de-2019.*, and the history is one of .*en-2019"):
+        History(game).add(other.deal(1), "place Heir front")
+    with pytest.raises(InvalidBudgetError, match="history: it is one of"):
+        solve(view, Budget(iterations=10), history=History(other))
+    record = Record(start).play(start.legal_actions()[0])
+    with pytest.raises(InvalidBudgetError, match=r"history: the record ends at '.*', not at '.*'"):
+        solve(view, Budget(iterations=10), history=record)
+    assert solve(view, Budget(iterations=10), history=Record(start.view(0))).iterations == 10
+
+
+def test_a_history_changes_the_answer_only_through_belief() -> None:
+    """Worlds that all seem alike are drawn alike, with or without a history."""
+    position, history = tables(SPECS[0], seed=4)[3]
+    view = position.view(position.to_act or 0)
+    budget = Budget(iterations=200)
+    assert solve(view, budget, config="plain", history=history).moves == solve(view, budget, config="plain").moves
