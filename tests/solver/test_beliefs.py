@@ -6,7 +6,7 @@ import itertools
 import math
 import pickle
 import random
-from collections import Counter
+from collections import Counter, defaultdict
 from typing import Any
 
 import pytest
@@ -157,7 +157,7 @@ def surprise(belief: Belief, position: Position) -> tuple[float, int]:
 @pytest.mark.parametrize("spec", SPECS[:4], ids=IDS[:4])
 def test_beliefs_know_more_than_nothing_and_histories_more_than_tables(spec: tuple[str, Any, int]) -> None:
     game = new_game(*spec)
-    bits: Counter[str] = Counter()
+    bits: dict[str, float] = defaultdict(float)
     for number in range(12):
         rng = Rng(99, number)
         position, history = game.deal(rng), History(game)
