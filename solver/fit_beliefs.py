@@ -24,9 +24,10 @@ from numpy.typing import NDArray
 from engine_cy import Action, Game, Position, Rng, new_game
 from engine_cy.history import History
 from engine_cy.oriflamme import suspicion
+from engine_cy.weights import thousandths
 from solver.beliefs import weigh_secrets
 from solver.config import Budget
-from solver.fit_oriflamme import EDITIONS, thousandths
+from solver.fit_oriflamme import EDITIONS
 from solver.solve import solve
 
 Floats = NDArray[np.float64]

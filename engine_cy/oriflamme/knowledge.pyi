@@ -33,9 +33,6 @@ def set_name(game: Game) -> str:
 def load_weights(path: Path = ...) -> None:
     """Read the weights from a file; done at import. Not while anybody else uses them."""
 
-def spread(sparse: list[int | str], n: int) -> list[float]:
-    """The `n` weights that a list in the file stands for."""
-
 def set_weights(
     name: str, marks: Sequence[float] | None = None, features: Sequence[Sequence[float]] | None = None
 ) -> None:

@@ -17,7 +17,6 @@ from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memset
 
-from engine_cy.exact cimport logarithm, power
 from engine_cy.game cimport Action, Game, Position
 from engine_cy.game_api cimport MAX_PLAYERS, action_t
 from engine_cy.oriflamme.glance cimport (
@@ -30,11 +29,13 @@ from engine_cy.oriflamme.vocab cimport (
     AMBUSHER, ARCHER, ASK_COPY, ASK_DROP, ASK_LIFT, ASK_NOTHING, ASK_PAIR_FIRST, ASK_PAIR_SECOND, ASK_PLACE,
     ASK_REVEAL, ASK_ROB, ASK_TARGET, BACK, HEIR, N_KINDS, N_ROLES, NO_CARD, ON, UNKNOWN_KIND, UNSEEN, VERB_KEEP,
 )
+from engine_cy.preferences cimport best_shaken, share_out, soften
 from engine_cy.rng cimport below, next_bits, rng_t, seed_rng
 
 import array
-import json
 from pathlib import Path
+
+from engine_cy.weights import read_weights
 
 # The marks of an action: where each table begins in the weights of a game's preferences.
 cdef enum:
@@ -108,8 +109,7 @@ cdef struct Options:
 # The weights: of the preferences by game and number of players, of the features also by row.
 cdef float MARKS[N_SETS][N_MARKS]
 cdef float FEATURES[N_SETS][N_ROWS][N_FEATURES]
-# What choices are shaken by: 1024 values of a Gumbel variable, as likely as each other.
-cdef float NOISE[1024]
+# How much noise choices are shaken by.
 cdef float SHAKE = 0.4
 
 
@@ -307,15 +307,6 @@ cdef inline void prefer(const Rules* rules, const State* state, const float* wei
         preferences[i] = total
 
 
-cdef void fill_noise() noexcept:
-    cdef int i
-
-    for i in range(1024):
-        NOISE[i] = <float>-logarithm(-logarithm((i + 0.5) / 1024))
-
-fill_noise()
-
-
 # --- what a search asks ---------------------------------------------------------------------------------------
 
 cdef inline action_t choose_by(const Rules* rules, const State* state, const float* weights,
@@ -324,28 +315,12 @@ cdef inline action_t choose_by(const Rules* rules, const State* state, const flo
     cdef action_t actions[OPTIONS_MAX]
     cdef float preferences[OPTIONS_MAX]
     cdef Options options
-    cdef uint64_t bits = 0
-    cdef float best, value
-    cdef int draws_left = 0
-    cdef int i
-    cdef int pick = 0
     cdef int n = legal_actions(rules, state, actions)
 
     if n == 1:
         return actions[0]
     prefer(rules, state, weights, actions, n, &options, preferences)
-    best = -1e30
-    for i in range(n):
-        if draws_left == 0:
-            bits = next_bits(rng)
-            draws_left = 6
-        draws_left -= 1
-        value = preferences[i] + SHAKE * NOISE[bits & 1023]
-        bits >>= 10
-        if value > best:
-            best = value
-            pick = i
-    return actions[pick]
+    return actions[best_shaken(preferences, n, SHAKE, rng)]
 
 
 cdef void preferences_of(const Rules* rules, const State* state, const action_t* actions, int n,
@@ -357,21 +332,6 @@ cdef void preferences_of(const Rules* rules, const State* state, const action_t*
 
 cdef action_t choose(const Rules* rules, const State* state, rng_t* rng) noexcept nogil:
     return choose_by(rules, state, MARKS[set_of(rules)], rng)
-
-
-cdef inline void soften(const float* preferences, int n, float* shares) noexcept nogil:
-    """The softmax of `n` preferences."""
-    cdef float best = -1e30
-    cdef double total = 0
-    cdef int i
-
-    for i in range(n):
-        best = max(best, preferences[i])
-    for i in range(n):
-        shares[i] = <float>power(preferences[i] - best)
-        total += shares[i]
-    for i in range(n):
-        shares[i] = <float>(shares[i] / total)
 
 
 cdef void prior(const Rules* rules, const State* state, const action_t* actions, int n,
@@ -490,7 +450,6 @@ cdef void tally_table(const Rules* rules, const State* state, Tally* tally) noex
 
 cdef void evaluate(const Rules* rules, const State* state, double* per_seat) noexcept nogil:
     cdef Tally tally
-    cdef double best, total
     cdef int player
 
     if state.ask == ASK_NOTHING:
@@ -501,15 +460,7 @@ cdef void evaluate(const Rules* rules, const State* state, double* per_seat) noe
     for player in range(MAX_PLAYERS):
         tally.totals[player] = 0
     tally_table(rules, state, &tally)
-    best = tally.totals[0]
-    for player in range(1, rules.n_players):
-        best = max(best, tally.totals[player])
-    total = 0
-    for player in range(rules.n_players):
-        per_seat[player] = power(tally.totals[player] - best)
-        total += per_seat[player]
-    for player in range(rules.n_players):
-        per_seat[player] /= total
+    share_out(tally.totals, rules.n_players, per_seat)
 
 
 # Rules and State arrive as plain bytes at the door, hence the casts.
@@ -547,28 +498,10 @@ def set_weights(name, marks=None, features=None):
                 FEATURES[which][row][i] = features[row][i]
 
 
-def spread(list sparse, int n):
-    """Weights in thousandths as in the file, where a text counts zeros, as the n floats that they stand for."""
-    weights = []
-    for number in sparse:
-        if isinstance(number, str):
-            weights += [0.0] * int(number)
-        else:
-            weights.append(number / 1000)
-    if len(weights) != n:
-        raise ValueError(f"{WEIGHTS.name}: {len(weights)} weights where {n} belong")
-    return weights
-
-
 def load_weights(path=WEIGHTS):
     """Read the weights from a file."""
-    content = json.loads(Path(path).read_text())
-    if content["version"] != VERSION or content["sizes"] != SIZES:
-        raise ValueError(f"{path}: weights of version {content['version']} and sizes {content['sizes']}, "
-                         f"not {VERSION} and {SIZES}")
-    for name, weights in content["sets"].items():
-        set_weights(name, spread(weights["marks"], N_MARKS),
-                    [spread(row, N_FEATURES) for row in weights["features"]])
+    for name, (marks, features) in read_weights(Path(path), VERSION, SIZES).items():
+        set_weights(name, marks, features)
 
 
 # Without the file everything weighs nothing: so begins a fitting after marks or features changed.

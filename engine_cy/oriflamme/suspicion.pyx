@@ -28,7 +28,8 @@ from engine_cy.oriflamme.worlds cimport Hidden, hidden_of
 import json
 from pathlib import Path
 
-from engine_cy.oriflamme.knowledge import SET_NAMES, spread
+from engine_cy.oriflamme.knowledge import SET_NAMES
+from engine_cy.weights import spread
 
 # The traces of a face-down card, and where each table begins in the weights. The last index is a role.
 cdef enum:
