@@ -3,11 +3,12 @@
 from libc.stdint cimport int32_t, uint8_t, uint16_t, uint64_t
 from libc.string cimport memcpy
 
+from engine_cy.castle_village_port.knowledge cimport KNOWLEDGE, fits
 from engine_cy.castle_village_port.rules cimport Rules, pack
 from engine_cy.castle_village_port.state cimport (
     NO_CARD, NOT_SHOWN, UNKNOWN_HAND, State, bit, drawn_before, owner_of, state_fault, value_of,
 )
-from engine_cy.castle_village_port.turn cimport apply, clear, end_round_from, legal_actions, play_out
+from engine_cy.castle_village_port.turn cimport apply, clear, end_round_from, legal_actions, payoffs, play_out
 from engine_cy.castle_village_port.view cimport key, observe
 from engine_cy.castle_village_port.vocab cimport (
     ASK_COPY, ASK_DISCARD, ASK_MOVE, ASK_NOTHING, ASK_ORDER, ASK_PLACE, ASK_REPLACE, ASK_ROB, ASK_SELECT, ASK_SWAP,
@@ -77,19 +78,6 @@ cdef void scores(const Rules* rules, const State* state, int32_t* per_seat) noex
         per_seat[player] = state.gold[player]
 
 
-cdef void payoffs(const Rules* rules, const State* state, double* per_seat) noexcept nogil:
-    """Most gold wins; of the tied, the one nearest clockwise from the first player after the last pass."""
-    cdef int winner = state.first
-    cdef int player, i
-
-    for i in range(rules.n_players):
-        player = (state.first + i) % rules.n_players
-        per_seat[player] = 0
-        if state.gold[player] > state.gold[winner]:
-            winner = player
-    per_seat[winner] = 1
-
-
 # Rules and State arrive as plain bytes at the door, hence the casts.
 cdef GameApi API
 API.state_size = sizeof(State)
@@ -133,6 +121,8 @@ cdef class CastleVillagePort(Game):
         self.spec = (game, {"edition": self.ruleset.edition, **turned} if turned else self.ruleset.edition, players)
         self.frame = tables.frame_of(numbers)
         pack(<Rules*>self.own(sizeof(Rules)), numbers)
+        if fits(<const Rules*>self.rules):
+            self.knowledge = &KNOWLEDGE
 
     cdef const char* fault(self, const void* state, int observer) noexcept:
         return state_fault(<const Rules*>self.rules, <const State*>state, observer)

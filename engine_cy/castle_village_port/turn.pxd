@@ -7,6 +7,7 @@ from engine_cy.rng cimport rng_t
 cdef void clear(const Rules* rules, State* state, int first) noexcept nogil
 cdef int legal_actions(const Rules* rules, const State* state, action_t* actions) noexcept nogil
 cdef void apply(const Rules* rules, State* state, action_t action) noexcept nogil
+cdef void payoffs(const Rules* rules, const State* state, double* per_seat) noexcept nogil
 cdef int play_out(const Rules* rules, State* state, rng_t* rng) noexcept nogil
 # Walk the rows from `location` on, the end of a round, as far as the next question.
 cdef void end_round_from(const Rules* rules, State* state, int location) noexcept nogil

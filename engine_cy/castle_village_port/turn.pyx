@@ -358,6 +358,19 @@ cdef inline int verb_for(int ask) noexcept nogil:
     return VERB_DISCARD
 
 
+cdef void payoffs(const Rules* rules, const State* state, double* per_seat) noexcept nogil:
+    """Most gold wins; of the tied, the one nearest clockwise from the first player after the last pass."""
+    cdef int winner = state.first
+    cdef int player, i
+
+    for i in range(rules.n_players):
+        player = (state.first + i) % rules.n_players
+        per_seat[player] = 0
+        if state.gold[player] > state.gold[winner]:
+            winner = player
+    per_seat[winner] = 1
+
+
 # --- random play ----------------------------------------------------------------------------------------------
 
 # The n-th lowest set bit of each byte, and how many it has.

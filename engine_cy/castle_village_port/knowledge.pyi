@@ -1,0 +1,64 @@
+from array import array
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from engine_cy.game import Action, Game, Position
+
+VERSION: Final[int]
+SIZES: Final[dict[str, int]]
+WEIGHTS: Final[Path]
+
+def choose_action(position: Position, seed: int = 0) -> Action:
+    """What a playout does in `position`."""
+
+def prior_of(position: Position) -> dict[Action, float]:
+    """How likely a good player is to take each action; adds up to 1. Empty when no player is asked."""
+
+def likelihood_of(position: Position, action: Action, observer: int) -> float:
+    """How likely the player to act, with the cards he has here, is to do what `observer` sees as `action`.
+
+    A selected card that the action names is meant; `?` sums over the hand. 0 only for what is impossible.
+    """
+
+def evaluate_position(position: Position) -> tuple[float, ...]:
+    """What each seat may expect of the win; adds up to 1."""
+
+def features_of(position: Position) -> tuple[int, tuple[tuple[float, ...], ...]]:
+    """The row of weights that is used for `position`, and the features of each seat."""
+
+def set_name(game: Game) -> str:
+    """The set of weights that is used in `game`, such as `castle_village_port-3`."""
+
+def load_weights(path: Path = ...) -> None:
+    """Read the weights from a file; done at import. Not while anybody else uses them."""
+
+def set_weights(
+    name: str, marks: Sequence[float] | None = None, features: Sequence[Sequence[float]] | None = None
+) -> None:
+    """Replace weights of a set. Not while anybody else uses them."""
+
+def contest(game: Game, games: int, seed: int, seats: int, rivals: array[float] | None = None) -> float:
+    """What share of the wins goes to `seats` (bit p: player p), who play as playouts do.
+
+    The others play at random, or by the weights `rivals` of the marks, an array of floats.
+    """
+
+class Practice:
+    """Games of the playouts' policy against itself, to learn from; strangers play at random now and then."""
+
+    def __init__(self, game: Game, seed: int, strangers: float) -> None: ...
+    def gradient(self, games: int, trust: float, heat: float) -> array[float]:
+        """How the weights of the marks should change, summed over `games`, as doubles.
+
+        What a player did in a turn is credited with what he wins beyond what the evaluation gave him before; a share
+        `trust` of that is judged by the evaluation after the turn, the rest by the end of the game. `heat` keeps the
+        policy mixed: where learning ends, an action that wins `heat` less often than another is taken e times less.
+        """
+
+    def positions(self, games: int, midway: float) -> list[tuple[int, bytes, bytes, bytes, tuple[float, ...]]]:
+        """Positions at the beginnings of turns of `games`, and of the others a share of `midway`.
+
+        Each as its row, the number of features of each seat (int32), their numbers (uint16), their values (float32),
+        and the shares of the win in the end.
+        """

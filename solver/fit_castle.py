@@ -1,0 +1,31 @@
+"""Fits engine_cy/castle_village_port/weights.json: python -m solver.fit_castle [--help]
+
+How, says solver/fitting.py; for all sets it takes about five minutes on one core.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from engine_cy import new_game
+from engine_cy.castle_village_port import knowledge
+from solver.fitting import Subject, fit_sets, parser_for
+
+SUBJECT = Subject(
+    knowledge,
+    {f"castle_village_port-{n}": [new_game("castle_village_port", "house", n)] for n in (3, 4, 5)},
+    points=(0, 1),
+    values=np.float32,
+    steps=100,
+    games=8000,
+    trust=0.5,
+    never_worse=(2, 3, 4),  # what the rows would pay now included
+)
+
+
+def main() -> None:
+    fit_sets(SUBJECT, parser_for(SUBJECT, __doc__).parse_args())
+
+
+if __name__ == "__main__":
+    main()
