@@ -5,6 +5,7 @@ from solver.beliefs import Belief
 from solver.config import Settings
 
 POLL_EVERY: Final[int]
+CHECKED: Final[bool]  # whether this build makes the checks of checks.pxd
 
 class Searcher:
     """One tree, grown from one view by one thread at a time."""

@@ -20,6 +20,7 @@ from engine_cy.hashing cimport hash_bytes, mix
 from engine_cy.rng cimport below, seed_rng
 from posix.time cimport CLOCK_MONOTONIC, CLOCK_THREAD_CPUTIME_ID, clock_gettime, timespec
 from solver.beliefs cimport Belief
+from solver.checks cimport IS_CHECKED, check_key, check_world
 from solver.flag cimport is_raised, raise_flag
 from solver.policy cimport PUCT_GROWTH, UCB_GROWTH, growth_index, puct_width, ucb_width
 from solver.tree cimport (
@@ -34,6 +35,7 @@ cdef enum:
 cdef float NEVER = -3e38        # less than any payoff
 
 POLL_EVERY = POLL
+CHECKED = IS_CHECKED != 0
 
 
 cdef int64_t now_ns(int clock) noexcept nogil:
@@ -159,6 +161,7 @@ cdef class Searcher:
                 self.belief.draw(self.world, &self.world_rng)
             else:
                 self.api.sample(self.rules, self.root, self.observer, self.world, &self.world_rng)
+            check_world(self.api, self.rules, self.root, self.observer, self.world)
             self.worlds += 1
         copy_state(self.state, self.world, self.api.state_size)
         memset(self.own, 0, sizeof(self.own))
@@ -257,6 +260,8 @@ cdef class Searcher:
         """What the node to be entered is found by; never 0."""
         cdef uint64_t key
 
+        check_key(self.api, self.rules, self.state, player)
+        check_key(self.api, self.rules, self.state, SPECTATOR)
         if self.settings.nodes == NODES_WORLD:
             key = hash_bytes(self.state, self.api.state_size, self.worlds)
         elif self.settings.nodes == NODES_OWN or player == self.observer:
