@@ -88,24 +88,30 @@ def test_a_view_shows_no_hidden_card(table: Position) -> None:
         assert view.hands[player] == table.table.hands[player]
 
 
+def permuted_castle(table: Position, player: int, draw: random.Random) -> Position:
+    """The table with the hands, selections and decks of `player`'s opponents shuffled, and his own deck."""
+    at = table.table
+    hands, decks, selected = list(at.hands), list(at.decks), list(at.selected)
+    for p in players(table):
+        hidden = [*decks[p]] if p == player else [*hands[p], *decks[p], *[selected[p]] * bool(selected[p])]
+        draw.shuffle(hidden)
+        decks[p] = tuple(hidden.pop() for _ in decks[p])
+        if p != player:
+            hands[p] = tuple(sorted((hidden.pop() for _ in hands[p]), reverse=True))
+            selected[p] = hidden.pop() if selected[p] else 0
+    changed = dataclasses.replace(at, hands=tuple(hands), decks=tuple(decks), selected=tuple(selected))
+    other = table.game.from_table(changed)
+    assert isinstance(other, Position)
+    return other
+
+
 @given(tables(castle_games()), st.randoms(use_true_random=False))
 @QUICK
 def test_shuffling_hands_selections_and_decks_changes_nothing_for_the_observer(
     table: Position, draw: random.Random
 ) -> None:
     for player in players(table):
-        at = table.table
-        hands, decks, selected = list(at.hands), list(at.decks), list(at.selected)
-        for p in players(table):
-            hidden = [*decks[p]] if p == player else [*hands[p], *decks[p], *[selected[p]] * bool(selected[p])]
-            draw.shuffle(hidden)
-            decks[p] = tuple(hidden.pop() for _ in decks[p])
-            if p != player:
-                hands[p] = tuple(sorted((hidden.pop() for _ in hands[p]), reverse=True))
-                selected[p] = hidden.pop() if selected[p] else 0
-        changed = dataclasses.replace(at, hands=tuple(hands), decks=tuple(decks), selected=tuple(selected))
-        other = table.game.from_table(changed)
-        assert isinstance(other, Position)
+        other = permuted_castle(table, player, draw)
         assert other.view(player) == table.view(player)
         if table.to_act == player:
             assert other.legal_actions() == table.legal_actions()
