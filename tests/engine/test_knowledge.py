@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from symmetries import reseated, rotation
 from tables import SPEC_IDS, SPECS, queue_games, random_game, tables
 from test_views_and_worlds import permuted
 
@@ -133,31 +134,15 @@ def test_the_shares_of_the_win_add_up(table: Position) -> None:
         assert shares == table.payoffs
 
 
-def turned(table: Position, by: int) -> Position:
-    """The same table with every player `by` seats further."""
-    at, n = table.table, table.game.n_players
-
-    def turn(seats: tuple[Any, ...]) -> tuple[Any, ...]:
-        return tuple(seats[(seat - by) % n] for seat in range(n))
-
-    slots = tuple(tuple(dataclasses.replace(card, family=(card.family + by) % n) for card in slot) for slot in at.slots)
-    to_act = None if at.to_act is None else (at.to_act + by) % n
-    first = (at.first + by) % n
-    turned_table = dataclasses.replace(
-        at, slots=slots, first=first, to_act=to_act, points=turn(at.points), hands=turn(at.hands), piles=turn(at.piles)
-    )
-    position = table.game.from_table(turned_table)
-    assert isinstance(position, Position)
-    return position
-
-
 @given(tables(queue_games()), st.integers(1, 4))
 @QUICK
 def test_the_evaluation_follows_the_players_round_the_table(table: Position, by: int) -> None:
     n = table.game.n_players
     expected = evaluate_position(table)
     # Sums over the players come in another order, hence not to the last bit.
-    assert evaluate_position(turned(table, by)) == pytest.approx([expected[(p - by) % n] for p in range(n)], abs=1e-9)
+    assert evaluate_position(reseated(table, rotation(n, by))) == pytest.approx(
+        [expected[(p - by) % n] for p in range(n)], abs=1e-9
+    )
 
 
 @given(tables(queue_games()), st.integers(0, 4), st.integers(1, 5))
