@@ -1,0 +1,148 @@
+"""A question put otherwise has the same answer: seats, names, values and currencies changed, nothing else."""
+
+from __future__ import annotations
+
+import math
+import random
+from statistics import fmean, stdev
+from typing import Any
+
+import pytest
+from symmetries import by_seat, reseated, reseated_action, rotation
+from tables import random_game
+
+from engine_cy import Game, Position, View, new_game
+from solver import CONFIGS, Analysis, Budget, solve
+
+SEARCHES = [name for name, config in CONFIGS.items() if config.how == "search"]
+BUDGET = Budget(iterations=400)
+
+
+def choices(game: Game, seed: int, number: int) -> list[Position]:
+    """Some tables of a random game at which a player has a choice."""
+    played = [position for position, _ in random_game(game, seed) if (position.to_act or 0) >= 0]
+    found = [position for position in played if len(position.legal_actions()) > 1]
+    return random.Random(seed).sample(found, min(number, len(found)))
+
+
+def view_of(position: Position) -> View:
+    return position.view(position.to_act or 0)
+
+
+def summary(found: Analysis) -> list[Any]:
+    """What was found of each decision, whatever it is called."""
+    return [(move.visits, move.win, move.points, move.lead, move.ranks, move.seats) for move in found.moves]
+
+
+@pytest.mark.parametrize("config", SEARCHES)
+@pytest.mark.parametrize("players", [3, 4, 5])
+def test_editions_that_play_alike_have_the_same_answers(config: str, players: int) -> None:
+    english, french = (new_game("oriflamme", edition, players) for edition in ("en-2019", "fr-2019"))
+    for position in choices(english, players, 6):
+        view = view_of(position)
+        same = french.view_from_bytes(bytes(view), view.observer)
+        one, other = (solve(asked, BUDGET, config=config, seed=2) for asked in (view, same))
+        assert summary(one) == summary(other)
+        assert str(one.best) == str(other.best)
+
+
+@pytest.mark.parametrize("config", ["flat", "pimc", "plain"])
+@pytest.mark.parametrize("spec", [("oriflamme_prototype", "prototype", 2), ("leduc_poker", None, 2)], ids=str)
+def test_for_two_the_other_seat_is_the_same(spec: Any, config: str) -> None:
+    """With one opponent, every draw of a search is the same draw in the other seat."""
+    for seed in range(4):
+        for position in choices(new_game(*spec), seed, 4):
+            one = solve(view_of(position), BUDGET, config=config, seed=3)
+            other = solve(view_of(reseated(position, (1, 0))), BUDGET, config=config, seed=3)
+            assert [move.visits for move in one.moves] == [move.visits for move in other.moves]
+            assert [move.win for move in one.moves] == [move.win for move in other.moves]
+            renamed = [reseated_action(str(move.action), (1, 0)) for move in one.moves]
+            assert renamed == [str(move.action) for move in other.moves]
+            assert [move.seats for move in other.moves] == [by_seat(move.seats, (1, 0)) for move in one.moves]
+
+
+def castle(values: dict[str, int], names: dict[str, str], currency: int) -> dict[str, Any]:
+    """A table whose cards matter by their order and their effects only, and whose gold by its proportions."""
+    cards: list[tuple[str, str, str, dict[str, Any]]] = [
+        ("Guard", "immediate", "move_neighbour", {}),
+        ("Thief", "immediate", "rob_neighbour", {"amount": 2 * currency}),
+        ("Patron", "end", "pay_others", {"amount": currency}),
+        ("Page", "immediate", "swap_selected", {}),
+        ("Herald", "immediate", "order_location", {}),
+        ("Abbot", "end", "leave_if_present", {"who": names["Thief"]}),
+        ("Warrior", "immediate", "discard_neighbour", {}),
+    ]
+    return {
+        "cards": [
+            {"value": values[name], "name": names[name], "when": when, "effect": effect, **more}
+            for name, when, effect, more in cards
+        ],
+        "rewards": {place: [4 * currency, 2 * currency, -currency] for place in ("castle", "village", "port")},
+        "hand_size": 4,
+        "rounds": 2,
+        "turns_per_round": 3,
+        "starting_gold": 3 * currency,
+    }
+
+
+NAMES = ["Guard", "Thief", "Patron", "Page", "Herald", "Abbot", "Warrior"]
+USUAL = castle(dict(zip(NAMES, (12, 11, 9, 8, 5, 4, 2), strict=True)), {name: name for name in NAMES}, 1)
+CHANGED = {
+    "other values in the same order": castle(
+        dict(zip(NAMES, (15, 10, 7, 6, 4, 3, 1), strict=True)), {name: name for name in NAMES}, 1
+    ),
+    "other names": castle(
+        dict(zip(NAMES, (12, 11, 9, 8, 5, 4, 2), strict=True)), {name: f"the {name[::-1]}" for name in NAMES}, 1
+    ),
+    "another currency": castle(
+        dict(zip(NAMES, (12, 11, 9, 8, 5, 4, 2), strict=True)), {name: name for name in NAMES}, 3
+    ),
+}
+
+
+@pytest.mark.parametrize("config", SEARCHES)
+@pytest.mark.parametrize("change", CHANGED)
+def test_castle_with_other_names_values_or_currency_has_the_same_answers(change: str, config: str) -> None:
+    factor = 3 if change == "another currency" else 1
+    for players in (3, 4, 5):
+        draw = random.Random(players)
+        one, other = (new_game("castle_village_port", table, players).deal(5) for table in (USUAL, CHANGED[change]))
+        while not one.is_over:
+            options, others = one.legal_actions(), other.legal_actions()
+            assert len(options) == len(others)
+            if one.to_act != -1 and len(options) > 1 and draw.random() < 0.3:
+                found, same = (solve(view_of(at), BUDGET, config=config, seed=4) for at in (one, other))
+                assert [move.visits for move in found.moves] == [move.visits for move in same.moves]
+                assert [move.win for move in found.moves] == [move.win for move in same.moves]
+                assert [options.index(move.action) for move in found.moves] == [
+                    others.index(move.action) for move in same.moves
+                ]
+                for a, b in zip(found.moves, same.moves, strict=True):
+                    assert (
+                        b.points is None or a.points is None or b.points.mean == pytest.approx(factor * a.points.mean)
+                    )
+            chosen = draw.randrange(len(options))
+            one, other = one.play(options[chosen]), other.play(others[chosen])
+        assert other.scores == tuple(factor * points for points in one.scores)
+        assert other.payoffs == one.payoffs
+
+
+@pytest.mark.parametrize("config", ["plain", "default"])
+@pytest.mark.parametrize("spec", [("oriflamme", "en-2019", 3), ("castle_village_port", "house", 4)], ids=str)
+def test_for_more_than_two_other_seats_are_worth_the_same(spec: Any, config: str) -> None:
+    """Opponents' cards are drawn seat by seat, so a turned table is searched with other draws: what the player to act
+    may expect differs by chance alone."""
+    game = new_game(*spec)
+    differences = []
+    for seed in range(8):
+        for position in choices(game, seed, 8):
+            turned = reseated(position, rotation(game.n_players, 1 + seed % (game.n_players - 1)))
+            one, other = (solve(view_of(at), BUDGET, config=config, seed=6) for at in (position, turned))
+            differences.append(value(one) - value(other))
+    assert stdev(differences) > 0
+    assert abs(fmean(differences)) < 4 * stdev(differences) / math.sqrt(len(differences))
+
+
+def value(found: Analysis) -> float:
+    """What the player to act may expect, over all that was searched."""
+    return sum(move.visits * move.win.mean for move in found.moves if move.win) / found.iterations
