@@ -12,6 +12,11 @@ from solver.merge import Share, Tally
 
 # A move with less than one visit for so many of the best one's is no near-equal.
 NEAR_VISITS = 4
+# Two moves win alike if all playouts of both paid the same, to this much, and there were so many.
+SAME_WIN = 1e-4
+SAME_AFTER = 100
+# Between moves that win alike, so much more of a lead counts.
+LESS_LEAD = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,26 +155,44 @@ def mean_values(moves: tuple[Move, ...]) -> tuple[float, ...]:
 def recommend(moves: tuple[Move, ...]) -> tuple[tuple[Action, float], ...]:
     """The near-equal moves, best first, and how often to play each: as often as the search tried it.
 
-    A move is near-equal if it had a fair share of the visits and the bounds of one standard error overlap.
+    A move is near-equal if it had a fair share of the visits and the bounds of one standard error overlap, unless it
+    wins alike and leaves less.
     """
     best = moves[0]
     if best.win is None:
         return ((best.action, 1.0),)
     low = best.win.mean - best.win.error
     near = [m for m in moves if m.win and m.visits * NEAR_VISITS >= best.visits and m.win.mean + m.win.error >= low]
+    near = [m for m in near if not (_wins_alike(m, best) and _lead(m) < _lead(best) - LESS_LEAD)]
     total = sum(move.visits for move in near)
     return tuple((move.action, move.visits / total) for move in near)
 
 
 def judge(view: View, actions: list[Action], share: Share) -> tuple[Move, ...]:
-    """The moves, best first: by visits, which a search gives to what it trusts; then by win, lead, and as listed."""
+    """The moves, best first: by visits, which a search gives to what it trusts; then by win, lead, and as listed.
+
+    Where the game is decided whatever is played, visits say nothing: moves that win as the best one does come by lead.
+    """
     moves = [_move(view.observer, action, tally) for action, tally in zip(actions, share.tallies, strict=True)]
-    return tuple(sorted(moves, key=_worth, reverse=True))
+    moves.sort(key=_worth, reverse=True)
+    best = moves[0]
+    alike = sorted((move for move in moves if _wins_alike(move, best)), key=_lead, reverse=True)
+    return (*alike, *(move for move in moves if not _wins_alike(move, best)))
 
 
 def _worth(move: Move) -> tuple[float, float, float]:
-    lead = -math.inf if move.lead is None else move.lead
-    return move.visits, move.win.mean if move.win else -math.inf, lead
+    return move.visits, move.win.mean if move.win else -math.inf, _lead(move)
+
+
+def _lead(move: Move) -> float:
+    return -math.inf if move.lead is None else move.lead
+
+
+def _wins_alike(move: Move, best: Move) -> bool:
+    """Whether both are known to win equally often: their playouts all paid the same."""
+    if move.win is None or best.win is None or move.visits < max(SAME_AFTER, best.visits // 100):
+        return False
+    return max(move.win.spread, best.win.spread, abs(move.win.mean - best.win.mean)) <= SAME_WIN
 
 
 def _move(player: int, action: Action, tally: Tally) -> Move:
