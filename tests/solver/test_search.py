@@ -111,7 +111,10 @@ TACTICS = {
 
 @pytest.mark.parametrize("name", TACTICS)
 @pytest.mark.parametrize("config", ["plain", "default"])
-def test_tactics_are_found(name: str, config: str) -> None:
+@pytest.mark.parametrize(
+    "budget", [Budget(iterations=2500), pytest.param(Budget(thread_time_ms=5), marks=pytest.mark.slow)], ids=str
+)
+def test_tactics_are_found(name: str, budget: Budget, config: str) -> None:
     text, (*before, best) = TACTICS[name]
     good = {best}
     if name.startswith("a Decree"):
@@ -119,13 +122,9 @@ def test_tactics_are_found(name: str, config: str) -> None:
         good.add(other)
     position = new_game("oriflamme", "en-2019", 3).position(text)
     for action in before:
-        assert {
-            str(solve(position.view("A"), Budget(iterations=2500), seed=seed, config=config).best) for seed in range(20)
-        } == {action}
+        assert {str(solve(position.view("A"), budget, seed=seed, config=config).best) for seed in range(20)} == {action}
         position = position.play(action)
-    assert {
-        str(solve(position.view("A"), Budget(iterations=2500), seed=seed, config=config).best) for seed in range(20)
-    } <= good
+    assert {str(solve(position.view("A"), budget, seed=seed, config=config).best) for seed in range(20)} <= good
 
 
 def test_a_forced_decision_is_answered_at_once() -> None:
