@@ -8,8 +8,10 @@ times the decisions of random playouts from that root; but ours are only those w
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import count
+from statistics import median
+from threading import Thread
 from typing import Any, NamedTuple
 
 from benchmarks import loops, openspiel
@@ -17,7 +19,8 @@ from benchmarks.measure import Effort, Figure, Side, alternate, figure, load
 from benchmarks.report import Goal, Measured, Result, table
 from engine_cy import CHANCE, Game, Position, Rng, View, new_game
 from solver import CONFIGS, Budget, solve
-from solver.config import Config
+from solver.backends.base import Job, run_share, start_share
+from solver.config import ITERATIONS_MAX, Config
 from solver.search import Searcher
 
 GAME = ("oriflamme", "en-2019", 4)
@@ -36,6 +39,7 @@ GOALS = {
     "tree_100k_vs_1k": Goal(0.85, 0.95),
     "threads_per_cpu_second": Goal(0.95, 0.98),
     "bytes_per_iteration": Goal(80, 60),
+    "cancel_p99_ms": Goal(50, 5),
 }
 MEANINGS = {
     "simulated_decisions_vs_openspiel": "simulated decisions/s against OpenSpiel's ISMCTSBot on its best of "
@@ -45,6 +49,7 @@ MEANINGS = {
     "tree_100k_vs_1k": "iterations/s of one search of 100 000 against a hundred of 1 000",
     "threads_per_cpu_second": "iterations per CPU second with two threads against one",
     "bytes_per_iteration": "bytes of the tree's nodes and edges per iteration",
+    "cancel_p99_ms": "milliseconds from the stop to the end of a search, 99 of 100, in trees of 100 000 iterations",
 }
 
 
@@ -57,10 +62,11 @@ class Scale(NamedTuple):
     large: int = 100_000
     playouts_counted: int = 5_000  # ours, for the decisions of a simulation
     rollouts_counted: int = 300  # OpenSpiel's
+    cancel_rounds: int = 50  # a round stops a search of each kind
 
 
 FULL = Scale()
-QUICK = Scale(Effort(rounds=1, seconds=0.002), 50, 50, 200, playouts_counted=20, rollouts_counted=3)
+QUICK = Scale(Effort(rounds=1, seconds=0.002), 50, 50, 200, playouts_counted=20, rollouts_counted=3, cancel_rounds=2)
 
 
 def run(scale: Scale = FULL) -> Result:
@@ -244,6 +250,57 @@ def measure_bytes(scale: Scale) -> Measured:
     return figure([tree.used_bytes / tree.iterations for tree in trees]), raw
 
 
+def measure_cancelling(scale: Scale) -> Measured:
+    """Real time: a machine that others use makes it longer."""
+    kinds = [(players, threads) for players in (4, 5) for threads in (1, THREADS)]
+    views = {players: view_of(first_decision(new_game(*GAME[:2], players), 0)) for players in (4, 5)}
+    waits: dict[tuple[int, int], list[float]] = {kind: [] for kind in kinds}
+    draw = Rng(1)
+    for seed in range(scale.cancel_rounds):
+        for players, threads in kinds:
+            job = Job(views[players], PLAIN, Budget(iterations=ITERATIONS_MAX), seed, threads)
+            waits[players, threads].append(time_to_stop(job, scale.large, draw.below(5000) / 1e6))
+    everything = [wait for found in waits.values() for wait in found]
+    raw = {
+        "cancellations": len(everything),
+        "cancel_ms": {
+            f"{players}p, {threads} threads": {"median": round(median(found), 3), "worst": round(max(found), 3)}
+            for (players, threads), found in waits.items()
+        },
+    }
+    halves = [percentile_99(everything[half::2]) for half in (0, 1)]
+    value = percentile_99(everything)
+    return Figure(value, abs(halves[0] - halves[1]) / value), raw
+
+
+def time_to_stop(job: Job, iterations: int, pause: float) -> float:
+    """Milliseconds from the stop to the last share's end, once each tree has had so many iterations and a pause."""
+    started = [start_share(job, number) for number in range(job.shares)]
+    ended = [0] * job.shares
+
+    def run(number: int) -> None:
+        run_share(job, *started[number])
+        ended[number] = time.monotonic_ns()
+
+    threads = [Thread(target=run, args=(number,)) for number in range(job.shares)]
+    for thread in threads:
+        thread.start()
+    while min(searcher.iterations for searcher, _ in started) < iterations:
+        time.sleep(0.001)
+    time.sleep(pause)
+    stopped = time.monotonic_ns()
+    for searcher, _ in started:
+        searcher.stop()
+    for thread in threads:
+        thread.join()
+    return (max(ended) - stopped) / 1e6
+
+
+def percentile_99(values: Sequence[float]) -> float:
+    """The value that 99 of 100 do not exceed."""
+    return sorted(values)[-(-99 * len(values) // 100) - 1]
+
+
 MEASURES: Mapping[str, Any] = {
     "simulated_decisions_vs_openspiel": measure_simulated_decisions,
     "leduc_vs_ismctsbot": measure_leduc,
@@ -251,4 +308,5 @@ MEASURES: Mapping[str, Any] = {
     "tree_100k_vs_1k": measure_large_tree,
     "threads_per_cpu_second": measure_threads,
     "bytes_per_iteration": measure_bytes,
+    "cancel_p99_ms": measure_cancelling,
 }

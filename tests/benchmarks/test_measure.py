@@ -146,9 +146,17 @@ def test_the_search_suite_prints_what_it_promises():
     assert set(search.MEASURES) == set(search.MEANINGS) == set(search.GOALS)
     assert all(found[name] > 0 for name in search.GOALS)
     assert found["raw"]["tree"]["iterations"] == search.QUICK.iterations
+    assert found["raw"]["cancellations"] == 4 * search.QUICK.cancel_rounds
+    assert len(found["raw"]["cancel_ms"]) == 4
     assert found["raw"]["decisions_per_simulation"] == pytest.approx(65, rel=0.2)
     text = search.as_text(result)
     assert all(name in text for name in search.GOALS)
+
+
+def test_99_of_100_are_at_most_the_99th_percentile():
+    assert search.percentile_99([float(n) for n in range(1, 201)]) == 198.0
+    assert search.percentile_99([3.0]) == 3.0
+    assert search.percentile_99([1.0, 2.0, 3.0]) == 3.0
 
 
 def test_decisions_a_game_are_those_of_the_reference_games():
