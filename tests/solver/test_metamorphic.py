@@ -12,9 +12,9 @@ from symmetries import by_seat, reseated, reseated_action, rotation
 from tables import random_game
 
 from engine_cy import Game, Position, View, new_game
-from solver import CONFIGS, Analysis, Budget, solve
+from solver import Analysis, Budget, solve
 
-SEARCHES = [name for name, config in CONFIGS.items() if config.how == "search"]
+SEARCHES = ["flat", "pimc", "plain", "default"]
 BUDGET = Budget(iterations=400)
 
 
