@@ -10,18 +10,24 @@ print(solve(view))
 
 from solver.analysis import Analysis, Estimate, Move
 from solver.compare import Comparison, compare
-from solver.config import CONFIGS, Budget, Config, InvalidBudgetError
+from solver.config import CONFIGS, LEVELS, Budget, Config, InvalidBudgetError
+from solver.information import Information, information
+from solver.session import Session
 from solver.solve import solve
 
 __all__ = [
     "CONFIGS",
+    "LEVELS",
     "Analysis",
     "Budget",
     "Comparison",
     "Config",
     "Estimate",
+    "Information",
     "InvalidBudgetError",
     "Move",
+    "Session",
     "compare",
+    "information",
     "solve",
 ]

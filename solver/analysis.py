@@ -44,6 +44,9 @@ class Move:
     lead: float | None
     ranks: tuple[float, ...]
     seats: tuple[float, ...]
+    # How play is likely to go on, from this move on, each decision with its seat as the observer would see it: for as
+    # many of the most tried moves as lines were asked for.
+    line: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +176,11 @@ def judge(view: View, actions: list[Action], share: Share) -> tuple[Move, ...]:
 
     Where the game is decided whatever is played, visits say nothing: moves that win as the best one does come by lead.
     """
-    moves = [_move(view.observer, action, tally) for action, tally in zip(actions, share.tallies, strict=True)]
+    lines = dict(share.lines)
+    moves = [
+        _move(view.observer, action, tally, lines.get(i, ()))
+        for i, (action, tally) in enumerate(zip(actions, share.tallies, strict=True))
+    ]
     moves.sort(key=_worth, reverse=True)
     best = moves[0]
     alike = sorted((move for move in moves if _wins_alike(move, best)), key=_lead, reverse=True)
@@ -195,7 +202,7 @@ def _wins_alike(move: Move, best: Move) -> bool:
     return max(move.win.spread, best.win.spread, abs(move.win.mean - best.win.mean)) <= SAME_WIN
 
 
-def _move(player: int, action: Action, tally: Tally) -> Move:
+def _move(player: int, action: Action, tally: Tally, line: tuple[str, ...]) -> Move:
     n, ended = tally.visits, tally.ended
     return Move(
         action=action,
@@ -205,6 +212,7 @@ def _move(player: int, action: Action, tally: Tally) -> Move:
         lead=tally.leads[player] / ended if ended else None,
         ranks=tuple(count / ended for count in tally.ranks[player]) if ended else (),
         seats=tuple(payoff / n for payoff in tally.payoffs) if n else (),
+        line=line,
     )
 
 

@@ -21,13 +21,15 @@ cdef class Belief:
     cdef readonly View view
     cdef readonly double trust
     cdef Secrets secrets[MAX_PLAYERS]
+    cdef double veil                          # how often the observer's own cards are others
+    cdef Secrets own                          # ... and what they may be then, as everybody else sees it
     cdef bint pretends                        # the world that was drawn last does not fit the view, on purpose
 
     cdef void draw(self, void* world, rng_t* rng) noexcept nogil
 
 
 cdef class Veiled(Belief):
-    cdef Suspicion own                        # the observer's secrets, as everybody else sees them
+    cdef Suspicion seen                       # the observer's secrets, as everybody else sees them
     cdef uint8_t picks[2 * MAX_KINDS]         # ... and as they are
     cdef int number                           # of the card that the others do not know, among the spots
     cdef double chances[MAX_KINDS]            # how likely it is of each kind, to them

@@ -10,10 +10,12 @@ def weigh_secrets(
 class Belief:
     """How likely the worlds are that fit a view: from what the table shows, and a history if there is one.
 
-    `trust` is the power that all weights are raised to: 1 takes them as they were learned, 0 makes all worlds alike.
+    `trust` is the power that all weights are raised to: 1 takes them as they were learned, 0 makes all worlds alike. In
+    a share `veil` of the worlds drawn, the observer's own cards are what the others may take them for: those worlds do
+    not fit the view, but who searches for the others has to reckon with them.
     """
 
-    def __init__(self, view: View, history: History | None = None, trust: float = 1.0) -> None: ...
+    def __init__(self, view: View, history: History | None = None, trust: float = 1.0, veil: float = 0.0) -> None: ...
     @property
     def view(self) -> View: ...
     @property
@@ -38,8 +40,17 @@ class Veiled(Belief):
     """
 
     def __init__(
-        self, view: View, history: History | None = None, trust: float = 1.0, spot: int = 0, seed: int = 0
+        self,
+        view: View,
+        history: History | None = None,
+        trust: float = 1.0,
+        veil: float = 0.0,
+        spot: int = 0,
+        seed: int = 0,
     ) -> None: ...
     @property
     def guessed(self) -> float:
         """How likely the card is of its true kind, to who does not see it."""
+
+def own_spots(view: View) -> list[tuple[int, int]]:
+    """The observer's own face-down cards: the game's number of each spot, and of the kind that lies there."""

@@ -328,12 +328,15 @@ def weigh_secrets(list held, int n_hand, list in_spot, list in_hand):
 cdef class Belief:
     """How likely the worlds are that fit a view: from what the table shows, and a history if there is one.
 
-    `trust` is the power that all weights are raised to: 1 takes them as they were learned, 0 makes all worlds alike.
+    `trust` is the power that all weights are raised to: 1 takes them as they were learned, 0 makes all worlds alike. In
+    a share `veil` of the worlds drawn, the observer's own cards are what the others may take them for: those worlds do
+    not fit the view, but who searches for the others has to reckon with them.
     """
 
-    def __cinit__(self, View view, History history=None, double trust=1.0):
+    def __cinit__(self, View view, History history=None, double trust=1.0, double veil=0.0, *_more, **_named):
         cdef const Account* account = NULL if history is None else &history.account
         cdef const Knowledge* knowledge = view.game.knowledge
+        cdef uint64_t public[STATE_WORDS]
         cdef int player
 
         self.view = view
@@ -343,9 +346,18 @@ cdef class Belief:
                               &self.secrets[player].suspicion)
             if self.secrets[player].suspicion.n_kinds and open_secrets(&self.secrets[player], trust) < 0:
                 raise MemoryError
+        if veil > 0:
+            player = view.observer
+            view.game.api.observe(view.game.rules, view.state, SPECTATOR, public)
+            knowledge.suspect(view.game.rules, public, SPECTATOR, player, account, &self.own.suspicion)
+            if self.own.suspicion.n_kinds and open_secrets(&self.own, trust) < 0:
+                raise MemoryError
+            self.veil = veil if self.own.ways != NULL else 0
 
     def __dealloc__(self):
         cdef int player
+
+        close_secrets(&self.own)
 
         for player in range(MAX_PLAYERS):
             close_secrets(&self.secrets[player])
@@ -360,6 +372,10 @@ cdef class Belief:
         cdef int player
 
         copy_state(world, self.view.state, self.view.game.api.state_size)
+        self.pretends = self.veil > 0 and uniform(rng) < self.veil
+        if self.pretends:
+            pick(&self.own, rng, picks)
+            knowledge.lay(self.view.game.rules, world, self.view.observer, &self.own.suspicion, picks)
         for player in range(self.view.game.n_players):
             secrets = &self.secrets[player]
             if secrets.ways != NULL:
@@ -438,7 +454,8 @@ cdef class Veiled(Belief):
     the order in which a Belief alone draws them.
     """
 
-    def __cinit__(self, View view, History history=None, double trust=1.0, int spot=0, uint64_t seed=0):
+    def __cinit__(self, View view, History history=None, double trust=1.0, double veil=0.0, int spot=0,
+                  uint64_t seed=0):
         cdef const Account* account = NULL if history is None else &history.account
         cdef const Knowledge* knowledge = view.game.knowledge
         cdef uint64_t public[STATE_WORDS]
@@ -451,12 +468,12 @@ cdef class Veiled(Belief):
         memset(&secrets, 0, sizeof(secrets))
         view.game.api.observe(view.game.rules, view.state, SPECTATOR, public)
         knowledge.suspect(view.game.rules, public, SPECTATOR, view.observer, account, &secrets.suspicion)
-        self.own = secrets.suspicion
-        spots = [self.own.spots[i] for i in range(self.own.n_spots)]
+        self.seen = secrets.suspicion
+        spots = [self.seen.spots[i] for i in range(self.seen.n_spots)]
         if spot not in spots:
             raise ValueError(f"spot: {spot} is none of {spots}")
         self.number = spots.index(spot)
-        knowledge.read(view.game.rules, view.state, view.observer, &self.own, self.picks)
+        knowledge.read(view.game.rules, view.state, view.observer, &self.seen, self.picks)
         true = self.picks[self.number]
         failed = open_secrets(&secrets, trust)
         if failed < 0 or (not failed and expect(&secrets, &chances)):
@@ -464,13 +481,13 @@ cdef class Veiled(Belief):
             raise MemoryError
         if failed:
             # Too many to be weighed: what is left is as likely as how many there are.
-            for i in range(self.own.n_kinds):
-                chances.spots[self.number][i] = self.own.held[i] / <double>count_bits(secrets.all)
+            for i in range(self.seen.n_kinds):
+                chances.spots[self.number][i] = self.seen.held[i] / <double>count_bits(secrets.all)
         close_secrets(&secrets)
         self.guessed = chances.spots[self.number][true]
         # However unlikely the truth seems, it has to come up to be measured.
         least = max(self.guessed, LEAST_TRUE)
-        for i in range(self.own.n_kinds):
+        for i in range(self.seen.n_kinds):
             self.chances[i] = chances.spots[self.number][i]
             if i == true:
                 self.chances[i] = least
@@ -484,19 +501,33 @@ cdef class Veiled(Belief):
         cdef double draw = uniform(&self.side)
         cdef int i
 
-        for i in range(self.own.n_kinds):
+        for i in range(self.seen.n_kinds):
             draw -= self.chances[i]
             if draw < 0:
                 kind = i
                 break
+        Belief.draw(self, world, &self.side if kind != true else rng)
         self.pretends = kind != true
-        Belief.draw(self, world, &self.side if self.pretends else rng)
         if not self.pretends:
             return
         memcpy(picks, self.picks, sizeof(picks))
-        for i in range(n_cards(&self.own)):
+        for i in range(n_cards(&self.seen)):
             if i != self.number and picks[i] == kind:
                 picks[i] = <uint8_t>true
                 break
         picks[self.number] = <uint8_t>kind
-        self.view.game.knowledge.lay(self.view.game.rules, world, self.view.observer, &self.own, picks)
+        self.view.game.knowledge.lay(self.view.game.rules, world, self.view.observer, &self.seen, picks)
+
+
+def own_spots(View view):
+    """The observer's own face-down cards: the game's number of each spot, and of the kind that lies there."""
+    cdef const Knowledge* knowledge = view.game.knowledge
+    cdef uint64_t public[STATE_WORDS]
+    cdef Suspicion own
+    cdef uint8_t picks[PICKS_MAX]
+    cdef int i
+
+    view.game.api.observe(view.game.rules, view.state, SPECTATOR, public)
+    knowledge.suspect(view.game.rules, public, SPECTATOR, view.observer, NULL, &own)
+    knowledge.read(view.game.rules, view.state, view.observer, &own, picks)
+    return [(own.spots[i], own.kinds[picks[i]]) for i in range(own.n_spots)]

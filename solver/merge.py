@@ -52,6 +52,8 @@ class Share:
     nodes: int
     tree_bytes: int
     stopped_by: str
+    # Lines of play behind some of the decisions, by their numbers.
+    lines: tuple[tuple[int, tuple[str, ...]], ...] = ()
 
 
 def merge(shares: Sequence[Share]) -> Share:
@@ -63,5 +65,6 @@ def merge(shares: Sequence[Share]) -> Share:
         worlds=sum(share.worlds for share in shares),
         nodes=sum(share.nodes for share in shares),
         tree_bytes=sum(share.tree_bytes for share in shares),
+        lines=shares[0].lines,
         stopped_by=next((share.stopped_by for share in shares if share.stopped_by != "iterations"), "iterations"),
     )

@@ -2,7 +2,7 @@
 cimport cython
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
-from engine_cy.game cimport Game
+from engine_cy.game cimport Game, View
 from engine_cy.game_api cimport MAX_PLAYERS, STATE_WORDS, GameApi, Knowledge, action_t
 from engine_cy.rng cimport rng_t
 from solver.beliefs cimport Belief
@@ -85,7 +85,8 @@ cdef class Searcher:
     cdef uint64_t root[STATE_WORDS]
     cdef uint64_t world[STATE_WORDS]
     cdef uint64_t state[STATE_WORDS]
-    cdef uint64_t own[MAX_PLAYERS]        # hash of each player's own actions since the root
+    cdef uint64_t own[MAX_PLAYERS]        # hash of each player's own actions since the first root
+    cdef uint64_t own_before[MAX_PLAYERS]         # ... up to the present root
     cdef Tree tree
     cdef Trail trail
     cdef Tally* tallies
@@ -97,9 +98,12 @@ cdef class Searcher:
     cdef double last[MAX_PLAYERS]         # what the last playout paid
     cdef readonly uint64_t iterations
     cdef readonly uint64_t worlds
+    cdef bint pretends                    # the last world is none that the observer thinks possible, see Veiled
     cdef int stop_flag
 
+    cdef look_at(self, View view, Belief belief)
     cdef void iterate(self) noexcept nogil
+    cdef bint likely_action(self, int player, const action_t* actions, int n, action_t* action) noexcept nogil
     cdef void descend(self) noexcept nogil
     cdef uint64_t node_key(self, int player) noexcept nogil
     cdef bint step(self, int player, const action_t* actions, int n) noexcept nogil

@@ -53,7 +53,16 @@ class Searcher:
 
     def run_beside(self, other: Searcher, iterations: int) -> tuple[float, float]:
         """Search with another one in step, iteration by iteration; return the sum and the sum of squares of what this
-        one's playouts paid the observer more. Both of one seed and stream, they meet the same worlds."""
+        one's playouts paid the observer more. Both of one seed and stream, they meet the same worlds; those in which
+        one of them only pretends do not count, and have no counterpart."""
+
+    def follow(self, view: View, taken: list[tuple[int, tuple[int, ...]]], belief: Belief | None = None) -> None:
+        """Go on from `view`, a later one of the same game, with the tree as it is. `taken` is what was done since, each
+        the player and the steps as the observer saw them: nodes that still mean the same are found again."""
+
+    def line(self, decision: tuple[int, ...], longest: int, seed: int) -> tuple[bytes, list[tuple[int, ...]]]:
+        """How play is likely to go on behind a decision: a world, as bytes, and the steps of each whole decision there,
+        each the most tried one, as far as enough was tried; chance as it falls."""
 
     def rule_of_thumb(self) -> tuple[int, ...]:
         """The decision that the game's knowledge takes at once: its steps."""

@@ -17,7 +17,7 @@ from engine_cy.game_api cimport (
     BEGUN, CHANCE, MAX_ACTIONS, MAX_PLAYERS, MORE, NOBODY, SPECTATOR, action_t,
 )
 from engine_cy.hashing cimport hash_bytes, mix
-from engine_cy.rng cimport below, seed_rng
+from engine_cy.rng cimport below, below64, seed_rng
 from posix.time cimport CLOCK_MONOTONIC, CLOCK_THREAD_CPUTIME_ID, clock_gettime, timespec
 from solver.beliefs cimport Belief
 from solver.checks cimport IS_CHECKED, check_key, check_world
@@ -30,7 +30,10 @@ from solver.tree cimport (
 
 cdef enum:
     POLL = 128          # the stop flag and the clock are looked at after so many iterations
+    LINE_STREAM = 1 << 21           # of random numbers: no share of a search has as high a number
     SIGNALS = 16384     # ... and signals such as an interrupt after so many
+    FULL_LEAST = 16     # one playout in so many goes to the end in any case, where `full_half` is used
+    LINE_VISITS = 8     # a line goes on where an action was tried so often
 
 cdef float NEVER = -3e38        # less than any payoff
 
@@ -70,15 +73,13 @@ cdef class Searcher:
 
     def __cinit__(self, View view, settings, uint64_t bytes_max, uint64_t seed, uint64_t stream, tuple only=(),
                   Belief belief=None):
-        cdef int i, j
-        cdef tuple code
+        cdef int i
 
         self.game = view.game
         self.observer = view.observer
         self.api = view.game.api
         self.knowledge = view.game.knowledge
         self.rules = view.game.rules
-        memcpy(self.root, view.state, self.api.state_size)
         self.settings.nodes = {"public": NODES_PUBLIC, "own": NODES_OWN, "world": NODES_WORLD}[settings.nodes]
         self.settings.flat = settings.flat
         self.settings.exploration = settings.exploration
@@ -97,24 +98,45 @@ cdef class Searcher:
         self.settings.first_play = settings.first_play
         self.settings.full_half = settings.full_half
         self.settings.world_repeats = settings.world_repeats
-        self.belief = belief
-        self.believes = belief is not None
-        self.root_round = self.api.round(self.rules, self.root)
         seed_rng(&self.rng, seed, 2 * stream)
         seed_rng(&self.world_rng, seed, 2 * stream + 1)
         self.n_forced = len(only)
         for i in range(self.n_forced):
             self.forced[i] = only[i]
+        if open_tree(&self.tree, bytes_max, self.settings.puct):
+            raise MemoryError
+        self.look_at(view, belief)
+
+    cdef look_at(self, View view, Belief belief):
+        """Begin to search from `view`."""
+        cdef int i, j
+        cdef tuple code
+
+        memcpy(self.root, view.state, self.api.state_size)
+        self.root_round = self.api.round(self.rules, self.root)
+        self.belief = belief
+        self.believes = belief is not None
+        self.iterations = 0
+        self.worlds = 0
         decisions = view.legal_actions()
+        free(self.tallies)
         self.n_tallies = len(decisions)
         self.tallies = <Tally*>calloc(max(self.n_tallies, 1), sizeof(Tally))
-        if self.tallies == NULL or open_tree(&self.tree, bytes_max, self.settings.puct):
+        if self.tallies == NULL:
             raise MemoryError
         for i, decision in enumerate(decisions):
             code = decision.code
             self.tallies[i].n_steps = len(code)
             for j in range(len(code)):
                 self.tallies[i].steps[j] = code[j]
+
+    def follow(self, View view, list taken, Belief belief=None):
+        """Go on from `view`, a later one of the same game, with the tree as it is. `taken` is what was done since, each
+        the player and the steps as the observer saw them: nodes that still mean the same are found again."""
+        for player, code in taken:
+            for step in code:
+                self.own_before[player] = mix(self.own_before[player], step)
+        self.look_at(view, belief)
 
     def __dealloc__(self):
         close_tree(&self.tree)
@@ -159,12 +181,13 @@ cdef class Searcher:
         if self.iterations % self.settings.world_repeats == 0:
             if self.believes:
                 self.belief.draw(self.world, &self.world_rng)
+                self.pretends = self.belief.pretends
             else:
                 self.api.sample(self.rules, self.root, self.observer, self.world, &self.world_rng)
             check_world(self.api, self.rules, self.root, self.observer, self.world)
             self.worlds += 1
         copy_state(self.state, self.world, self.api.state_size)
-        memset(self.own, 0, sizeof(self.own))
+        memcpy(self.own, self.own_before, sizeof(self.own))
         self.trail.n = 0
         self.trail.n_decision = 0
         self.trail.deciding = True
@@ -178,12 +201,13 @@ cdef class Searcher:
     cdef void play_on(self) noexcept nogil:
         """From the leaf to the end, or to where the game's evaluation is asked.
 
-        The more the search has done, the more playouts go to the end: an evaluation's errors do not average out.
+        Some playouts always go to the end, as points and ranks are counted there; and the more, the more the search has
+        done: an evaluation's errors do not average out.
         """
         cdef action_t actions[MAX_ACTIONS]
         cdef uint64_t half = self.settings.full_half
         cdef bint cut = self.settings.horizon > 0 and not (
-            half and below(&self.rng, <uint32_t>(self.iterations + half)) < self.iterations)
+            half and below64(&self.rng, self.iterations + half) < self.iterations + half // FULL_LEAST)
         cdef int player, n
 
         if not cut and not self.settings.known_playouts and not self.settings.modelled:
@@ -471,7 +495,7 @@ cdef class Searcher:
                 total.visits += 1
             else:
                 edges.widths[at] = ucb_width(edges.visits[at], self.settings.exploration)
-        if tally == NULL:
+        if tally == NULL or self.pretends:
             return
         tally.visits += 1
         for i in range(self.game.n_players):
@@ -509,7 +533,8 @@ cdef class Searcher:
 
     def run_beside(self, Searcher other, uint64_t iterations):
         """Search with another one in step, iteration by iteration; return the sum and the sum of squares of what this
-        one's playouts paid the observer more. Both of one seed and stream, they meet the same worlds."""
+        one's playouts paid the observer more. Both of one seed and stream, they meet the same worlds; those in which
+        one of them only pretends do not count, and have no counterpart."""
         cdef double total = 0
         cdef double squares = 0
         cdef double more
@@ -521,13 +546,79 @@ cdef class Searcher:
             with nogil:
                 while done < pause and not (done % POLL == 0 and is_raised(&self.stop_flag)):
                     self.iterate()
+                    while self.pretends:
+                        self.iterate()
                     other.iterate()
+                    while other.pretends:
+                        other.iterate()
                     more = self.last[self.observer] - other.last[self.observer]
                     total += more
                     squares += more * more
                     done += 1
             PyErr_CheckSignals()
         return total, squares
+
+    cdef bint likely_action(self, int player, const action_t* actions, int n, action_t* action) noexcept nogil:
+        """The action that was tried most often here; return whether any was tried often enough."""
+        cdef const Node* node = find_node(&self.tree, self.node_key(player))
+        cdef Edges edges
+        cdef uint32_t most = LINE_VISITS - 1
+        cdef int i, j
+
+        if node == NULL or node.n_edges == 0:
+            return False
+        edges = edges_of(&self.tree, node)
+        for i in range(node.n_edges):
+            if edges.visits[i] > most:
+                for j in range(n):
+                    if actions[j] == edges.actions[i]:
+                        most = edges.visits[i]
+                        action[0] = actions[j]
+                        break
+        return most >= LINE_VISITS
+
+    def line(self, tuple decision, int longest, uint64_t seed):
+        """How play is likely to go on behind a decision: a world, as bytes, and the steps of each whole decision there,
+        each the most tried one, as far as enough was tried; chance as it falls."""
+        cdef action_t actions[MAX_ACTIONS]
+        cdef action_t action = 0
+        cdef rng_t rng
+        cdef int player, n
+        cdef bint more
+
+        seed_rng(&rng, seed, LINE_STREAM)
+        if self.believes:
+            self.belief.draw(self.state, &rng)
+        else:
+            self.api.sample(self.rules, self.root, self.observer, self.state, &rng)
+        world = (<char*>self.state)[:self.api.state_size]
+        memcpy(self.own, self.own_before, sizeof(self.own))
+        self.trail.deciding = False
+        found = [decision]
+        for action in decision:
+            self.take(self.observer, action)
+        steps = []
+        while len(found) < longest:
+            player = self.api.to_act(self.rules, self.state)
+            if player == NOBODY:
+                break
+            n = self.api.legal(self.rules, self.state, actions)
+            if player == CHANCE:
+                action = actions[below(&rng, n)]
+            elif n == 1:
+                action = actions[0]
+            elif not self.likely_action(player, actions, n, &action):
+                break
+            more = self.api.part(self.rules, self.state) & MORE
+            if player == CHANCE:
+                self.api.apply(self.rules, self.state, action)
+            else:
+                self.take(player, action)
+            steps.append(action)
+            if not more:
+                found.append(tuple(steps))
+                steps = []
+        return world, found
 
     def rule_of_thumb(self):
         """The decision that the game's knowledge takes at once: its steps."""

@@ -30,6 +30,7 @@ from solver.search import Searcher
 from solver.version import SIGNATURE
 
 WORKERS_MAX = 256
+LINES_MAX = 100
 MILLION = 1_000_000
 DRAWS = 3  # the stream of random numbers, of a search's seed, that moves are drawn by
 
@@ -44,6 +45,7 @@ def solve(
     backend: Backend | None = None,
     models: Mapping[int | str, Model] | None = None,
     history: History | Record | None = None,
+    lines: int = 1,
 ) -> Analysis:
     """What the observer of `view`, whose turn it is, should do.
 
@@ -51,12 +53,15 @@ def solve(
     and its timing; with a limit of time they do not. `workers` is the number of trees, and of threads unless another
     backend is given. `models` says of other seats, by number or letter, how they are thought to play: as well as the
     search itself ("me", unless said otherwise), "noisy", "greedy" or "random". `history`, what was done up to here, or
-    the record of it as the observer saw it, sharpens what is believed of hidden cards.
+    the record of it as the observer saw it, sharpens what is believed of hidden cards. For the `lines` most tried moves
+    the answer says how play is likely to go on.
     """
     chosen = fit_config(read_config(config), view.game)
     wanted = fit_budget(check_budget(budget or Budget(iterations=chosen.iterations or None)), chosen)
     if type(workers) is not int or not 1 <= workers <= WORKERS_MAX:
         raise InvalidBudgetError(f"workers: {workers!r} is not in 1..{WORKERS_MAX}")
+    if type(lines) is not int or not 0 <= lines <= LINES_MAX:
+        raise InvalidBudgetError(f"lines: {lines!r} is not in 0..{LINES_MAX}")
     seats = read_models(models or {}, view)
     actions = view.legal_actions()
     if not actions:
@@ -70,7 +75,7 @@ def solve(
         found, why = _nothing_searched(view, 1), "forced"
     elif chosen.how == "search":
         shares = (backend or (Threads() if workers > 1 else Serial())).run(
-            Job(view, chosen, wanted, seed, workers, seats, told)
+            Job(view, chosen, wanted, seed, workers, seats, told, lines)
         )
         found = merge(shares)
         why = found.stopped_by

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
-from engine_cy import View
+from engine_cy import CHANCE, View
 from engine_cy.history import History
+from engine_cy.seats import CHANCE_SEAT, SEATS
 from solver.beliefs import Belief
 from solver.config import ITERATIONS_MAX, Budget, Config, Model
 from solver.merge import Share, Tally
 from solver.search import Searcher
 from solver.sure import SURE_AFTER, is_sure
+
+LINE_LENGTH = 8  # decisions of a line, the first one included
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +29,13 @@ class Job:
     shares: int = 1
     models: tuple[Model, ...] = ()
     history: History | None = None
+    lines: int = 0
 
     @property
     def belief(self) -> Belief | None:
         """How likely the worlds are; None: all alike."""
-        if self.config.trust and self.view.game.has_suspicions:
-            return Belief(self.view, self.history, self.config.trust)
+        if (self.config.trust or self.config.veil) and self.view.game.has_suspicions:
+            return Belief(self.view, self.history, self.config.trust, self.config.veil)
         return None
 
 
@@ -41,34 +45,78 @@ class Backend(Protocol):
     def run(self, job: Job) -> list[Share]: ...
 
 
-def start_share(job: Job, number: int) -> tuple[Searcher, int]:
-    """The searcher of one share, and how many iterations it has: as equal parts as there are."""
-    budget = job.budget
-    iterations = ITERATIONS_MAX
-    if budget.iterations is not None:
-        iterations = budget.iterations // job.shares + (number < budget.iterations % job.shares)
-    bytes_max = int(budget.memory_mb * 2**20 / job.shares)
-    settings = job.config.settings(iterations if budget.iterations is not None else None, job.models)
-    return Searcher(job.view, settings, bytes_max, job.seed, number, belief=job.belief), iterations
+class Started(NamedTuple):
+    """A share that is ready to be searched."""
+
+    job: Job
+    number: int
+    searcher: Searcher
+
+    @property
+    def iterations(self) -> int:
+        """How many it has: as equal parts as there are."""
+        return part_of(self.job, self.number)
 
 
-def run_share(job: Job, searcher: Searcher, iterations: int) -> Share:
+def part_of(job: Job, number: int) -> int:
+    total = job.budget.iterations
+    return ITERATIONS_MAX if total is None else total // job.shares + (number < total % job.shares)
+
+
+def start_share(job: Job, number: int) -> Started:
+    """One share with a tree of its own."""
+    bytes_max = int(job.budget.memory_mb * 2**20 / job.shares)
+    iterations = None if job.budget.iterations is None else part_of(job, number)
+    settings = job.config.settings(iterations, job.models)
+    return Started(job, number, Searcher(job.view, settings, bytes_max, job.seed, number, belief=job.belief))
+
+
+def run_share(share: Started) -> Share:
     """Search one share to the end of its budget."""
+    job, number, searcher = share
     milliseconds = job.budget.thread_time_ms or job.budget.time_ms or 0
     nanoseconds, thread_time = int(milliseconds * 1e6), job.budget.thread_time_ms is not None
     if job.budget.confidence is None:
-        why = searcher.run(iterations, nanoseconds, thread_time)
+        why = searcher.run(share.iterations, nanoseconds, thread_time)
     else:
-        why = _run_until_sure(searcher, iterations, nanoseconds, thread_time, job)
+        why = _run_until_sure(searcher, share.iterations, nanoseconds, thread_time, job)
     job.view.game.check()
+    tallies = tuple(Tally(*sums) for sums in searcher.results())
     return Share(
-        tallies=tuple(Tally(*sums) for sums in searcher.results()),
+        tallies=tallies,
         iterations=searcher.iterations,
         worlds=searcher.worlds,
         nodes=searcher.nodes,
         tree_bytes=searcher.tree_bytes,
         stopped_by=why,
+        # The first tree speaks for all of them.
+        lines=() if number else _lines(job, searcher, tallies),
     )
+
+
+def _lines(job: Job, searcher: Searcher, tallies: tuple[Tally, ...]) -> tuple[tuple[int, tuple[str, ...]], ...]:
+    """How play is likely to go on behind the most tried decisions, in the words of what the observer would see."""
+    decisions = job.view.legal_actions()
+    most_tried = sorted(range(len(tallies)), key=lambda i: -tallies[i].visits)[: job.lines]
+    found = []
+    for i in most_tried:
+        world, steps = searcher.line(decisions[i].code, LINE_LENGTH, job.seed)
+        found.append((i, _as_seen(job.view, world, steps)))
+    return tuple(found)
+
+
+def _as_seen(view: View, world: bytes, decisions: list[tuple[int, ...]]) -> tuple[str, ...]:
+    game = view.game
+    position = game.position_from_bytes(world)
+    found = []
+    for steps in decisions:
+        action = game.action_from_steps(steps)
+        seat = CHANCE_SEAT if position.to_act == CHANCE else SEATS[position.to_act or 0]
+        # Cards that only this world shows are nobody's to know.
+        seen, _, _ = position.seen(action, view.observer).partition(" = ")
+        found.append(f"{seat} {seen}")
+        position = position.play(action)
+    return tuple(found)
 
 
 def _run_until_sure(searcher: Searcher, iterations: int, nanoseconds: int, thread_time: bool, job: Job) -> str:

@@ -10,4 +10,4 @@ class Serial:
     """Computes the shares one by one. A limit of time holds for each share, not for all of them together."""
 
     def run(self, job: Job) -> list[Share]:
-        return [run_share(job, *start_share(job, number)) for number in range(job.shares)]
+        return [run_share(start_share(job, number)) for number in range(job.shares)]

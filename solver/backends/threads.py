@@ -15,12 +15,12 @@ class Threads:
         started = [start_share(job, number) for number in range(job.shares)]
         pool = ThreadPoolExecutor(job.shares)
         try:
-            futures = [pool.submit(run_share, job, *share) for share in started]
+            futures = [pool.submit(run_share, share) for share in started]
             return [future.result() for future in futures]
         except BaseException:
             # An interrupt must not wait for the searches to end by themselves.
-            for searcher, _ in started:
-                searcher.stop()
+            for share in started:
+                share.searcher.stop()
             raise
         finally:
             pool.shutdown()
