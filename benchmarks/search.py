@@ -279,18 +279,18 @@ def time_to_stop(job: Job, iterations: int, pause: float) -> float:
     ended = [0] * job.shares
 
     def run(number: int) -> None:
-        run_share(job, *started[number])
+        run_share(started[number])
         ended[number] = time.monotonic_ns()
 
     threads = [Thread(target=run, args=(number,)) for number in range(job.shares)]
     for thread in threads:
         thread.start()
-    while min(searcher.iterations for searcher, _ in started) < iterations:
+    while min(share.searcher.iterations for share in started) < iterations:
         time.sleep(0.001)
     time.sleep(pause)
     stopped = time.monotonic_ns()
-    for searcher, _ in started:
-        searcher.stop()
+    for share in started:
+        share.searcher.stop()
     for thread in threads:
         thread.join()
     return (max(ended) - stopped) / 1e6

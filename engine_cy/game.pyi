@@ -26,6 +26,10 @@ class Game:
         """Whether the game knows more about itself than its rules: priors, playouts, evaluation."""
 
     @property
+    def can_be_followed(self) -> bool:
+        """Whether the game says what each seat sees of an action."""
+
+    @property
     def has_suspicions(self) -> bool:
         """Whether the game knows what speaks for hidden cards being what they are."""
 

@@ -224,6 +224,11 @@ cdef class Game:
         return self.knowledge != NULL
 
     @property
+    def can_be_followed(self):
+        """Whether the game says what each seat sees of an action."""
+        return type(self).seen_steps is not Game.seen_steps
+
+    @property
     def has_suspicions(self):
         """Whether the game knows what speaks for hidden cards being what they are."""
         return self.knowledge != NULL and self.knowledge.suspect != NULL

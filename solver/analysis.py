@@ -45,7 +45,7 @@ class Move:
     ranks: tuple[float, ...]
     seats: tuple[float, ...]
     # How play is likely to go on, from this move on, each decision with its seat as the observer would see it: for as
-    # many of the most tried moves as lines were asked for.
+    # many of the most tried moves as lines were asked for. Empty in games that do not say what a seat sees of an action.
     line: tuple[str, ...] = ()
 
 

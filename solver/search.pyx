@@ -589,6 +589,8 @@ cdef class Searcher:
         seed_rng(&rng, seed, LINE_STREAM)
         if self.believes:
             self.belief.draw(self.state, &rng)
+            while self.belief.pretends:
+                self.belief.draw(self.state, &rng)
         else:
             self.api.sample(self.rules, self.root, self.observer, self.state, &rng)
         world = (<char*>self.state)[:self.api.state_size]

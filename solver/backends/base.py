@@ -90,7 +90,7 @@ def run_share(share: Started) -> Share:
         tree_bytes=searcher.tree_bytes,
         stopped_by=why,
         # The first tree speaks for all of them.
-        lines=() if number else _lines(job, searcher, tallies),
+        lines=_lines(job, searcher, tallies) if number == 0 and job.view.game.can_be_followed else (),
     )
 
 
