@@ -2,12 +2,14 @@
 
 from engine_cy.errors import (
     EngineError,
+    HiddenCardError,
     IllegalActionError,
     InvalidPositionError,
     InvalidRecordError,
     InvalidRulesetError,
     InvalidViewError,
     NotationError,
+    NoWorldError,
 )
 from engine_cy.game import Action, Game, Position, View
 from engine_cy.registry import game_ids, new_game
@@ -19,11 +21,13 @@ __all__ = [
     "Action",
     "EngineError",
     "Game",
+    "HiddenCardError",
     "IllegalActionError",
     "InvalidPositionError",
     "InvalidRecordError",
     "InvalidRulesetError",
     "InvalidViewError",
+    "NoWorldError",
     "NotationError",
     "Position",
     "Rng",

@@ -29,6 +29,18 @@ class InvalidViewError(InvalidPositionError):
     reason = "INVALID_VIEW"
 
 
+class HiddenCardError(InvalidViewError):
+    """A view that names what its observer cannot know: something peeks."""
+
+    reason = "HIDDEN_CARD"
+
+
+class NoWorldError(InvalidViewError):
+    """A view whose parts may each be right, but no position has all of them: a card too often, a wrong count."""
+
+    reason = "NO_WORLD_FITS"
+
+
 class IllegalActionError(EngineError):
     """An action that the rules do not allow here."""
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from engine_cy.castle_village_port.cards import LOCATIONS, Card
 from engine_cy.castle_village_port.editions import Numbers
 from engine_cy.castle_village_port.vocab import Deed, When
-from engine_cy.errors import InvalidPositionError, InvalidViewError, listed
+from engine_cy.errors import HiddenCardError, InvalidPositionError, InvalidViewError, NoWorldError, listed
 from engine_cy.seats import CHANCE, SEATS
 
 GOLD_MAX = 999_999
@@ -173,11 +173,13 @@ class Draft:
     remembered_gold: tuple[int, ...] | None = None
 
 
-def refusal(table: Table | Draft, field: str, found: object, why: str) -> InvalidPositionError:
+def refusal(
+    table: Table | Draft, field: str, found: object, why: str, of_view: type[InvalidViewError] = InvalidViewError
+) -> InvalidPositionError:
     """The error that says which field of a position or view is wrong, its value, and what was possible."""
     if table.observer is None:
         return InvalidPositionError(f"position.{field}: {found!r} {why}")
-    return InvalidViewError(f"view.{field}: {found!r} {why}")
+    return of_view(f"view.{field}: {found!r} {why}")
 
 
 def dealt(decks: Sequence[Sequence[int]], first: int, frame: Frame) -> Draft:
@@ -381,7 +383,8 @@ def _gold(draft: Draft, frame: Frame) -> tuple[int, ...]:
     for p, shown in enumerate(draft.gold or ()):
         field = f"gold[{frame.families[p]}]"
         if p != draft.observer and shown is not None:
-            raise refusal(draft, field, shown, "is hidden from its observer; what he remembers is remembered_gold")
+            why = "is hidden from its observer; what he remembers is remembered_gold"
+            raise refusal(draft, field, shown, why, HiddenCardError)
         if p == draft.observer and shown != remembered[p]:
             found = "?" if shown is None else shown
             raise refusal(draft, field, found, f"is seen by its observer, but remembered_gold is {remembered[p]}")
@@ -646,7 +649,7 @@ def _check_cards(table: Table, frame: Frame, player: int, done: str) -> None:
                 raise refusal(table, f"{field}[{letter}]", value, _no_card(frame))
     if len(rows) + len(pile) != sizes.played:
         why = f"cards and {len(rows)} in the rows are not the {sizes.played} that {letter} has played by now"
-        raise refusal(table, f"piles[{letter}]", len(pile), why)
+        raise refusal(table, f"piles[{letter}]", len(pile), why, NoWorldError)
     hidden = table.observer not in (None, player)
     _check_selected(table, letter, selected, done, hidden)
     _check_list(table, "hands", letter, hand, hidden, sizes.hand)
@@ -654,7 +657,7 @@ def _check_cards(table: Table, frame: Frame, player: int, done: str) -> None:
     counts = Counter([*rows, *pile, *(hand or ()), *(deck or ()), *((selected,) if selected else ())])
     for value, count in counts.items():
         if count > 1:
-            raise refusal(table, f"cards[{letter}].{value}", count, "copies; each player has one")
+            raise refusal(table, f"cards[{letter}].{value}", count, "copies; each player has one", NoWorldError)
 
 
 def _check_selected(table: Table, letter: str, selected: int | None, done: str, hidden: bool) -> None:
@@ -666,7 +669,7 @@ def _check_selected(table: Table, letter: str, selected: int | None, done: str, 
     elif selected == 0:
         raise refusal(table, field, 0, f"{letter} has selected a card by now")
     elif hidden and selected is not None:
-        raise refusal(table, field, selected, "is not for this observer to know")
+        raise refusal(table, field, selected, "is not for this observer to know", HiddenCardError)
     elif not hidden and selected is None:
         raise refusal(table, field, "?", "must be known")
 
@@ -676,6 +679,6 @@ def _check_list(table: Table, field: str, letter: str, values: Values | None, hi
     if hidden != (values is None):
         found = "?" if values is None else ",".join(map(str, values))
         why = "is not for this observer to know" if hidden else "must be known"
-        raise refusal(table, f"{field}[{letter}]", found, why)
+        raise refusal(table, f"{field}[{letter}]", found, why, HiddenCardError if hidden else InvalidViewError)
     if values is not None and len(values) != size:
-        raise refusal(table, f"{field}[{letter}]", len(values), f"cards; {letter} has {size} there")
+        raise refusal(table, f"{field}[{letter}]", len(values), f"cards; {letter} has {size} there", NoWorldError)

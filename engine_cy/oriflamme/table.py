@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from engine_cy.errors import InvalidPositionError, InvalidViewError, listed
+from engine_cy.errors import HiddenCardError, InvalidPositionError, InvalidViewError, NoWorldError, listed
 from engine_cy.oriflamme.cards import Card
 from engine_cy.seats import SEATS
 
@@ -105,11 +105,13 @@ class Draft:
     observer: int | None = None
 
 
-def refusal(table: Table | Draft, field: str, found: object, why: str) -> InvalidPositionError:
+def refusal(
+    table: Table | Draft, field: str, found: object, why: str, of_view: type[InvalidViewError] = InvalidViewError
+) -> InvalidPositionError:
     """The error that says which field of a position or view is wrong, its value, and what was possible."""
     if table.observer is None:
         return InvalidPositionError(f"position.{field}: {found!r} {why}")
-    return InvalidViewError(f"view.{field}: {found!r} {why}")
+    return of_view(f"view.{field}: {found!r} {why}")
 
 
 def in_queue(slots: Slots, family: int) -> list[PlayedCard]:
@@ -279,9 +281,8 @@ def _check_card(draft: Draft, frame: Frame, s: int, c: int, card: PlayedCard) ->
         raise refusal(draft, f"{field}.card", card.card, f"is no card of this edition ({listed(frame.ids)})")
     elif not card.face_up and draft.observer not in (None, card.family):
         owner = SEATS[card.family]
-        raise refusal(
-            draft, f"{field}.card", card.card, f"lies face down and is {owner}'s: its observer cannot know it"
-        )
+        why = f"lies face down and is {owner}'s: its observer cannot know it"
+        raise refusal(draft, f"{field}.card", card.card, why, HiddenCardError)
     most = TOKENS_MAX if frame.tokens_on_keep else 0
     if not 0 <= card.tokens <= most:
         raise refusal(draft, f"{field}.tokens", card.tokens, f"is not in 0..{most}")
@@ -335,7 +336,7 @@ def _check_family(table: Table, frame: Frame, player: int, placed: int) -> None:
     cards, pile, hand = in_queue(table.slots, player), table.piles[player], table.hands[player]
     if len(cards) + len(pile) != placed:
         why = f"cards and {len(cards)} in the queue are not the {placed} that {letter} has placed by now"
-        raise refusal(table, f"piles[{letter}]", len(pile), why)
+        raise refusal(table, f"piles[{letter}]", len(pile), why, NoWorldError)
     numbers = [card.nth for card in cards]
     for nth in numbers:
         if nth is None or not 1 <= nth <= placed:
@@ -346,9 +347,10 @@ def _check_family(table: Table, frame: Frame, player: int, placed: int) -> None:
     if hidden != (hand is None):
         found = "?" if hand is None else ",".join(hand)
         why = "is not for this observer to know" if hidden else "must be known"
-        raise refusal(table, f"hands[{letter}]", found, why)
+        raise refusal(table, f"hands[{letter}]", found, why, HiddenCardError if hidden else InvalidViewError)
     if hand is not None and len(hand) != frame.hand_size - placed:
-        raise refusal(table, f"hands[{letter}]", len(hand), f"cards; {letter} has {frame.hand_size - placed} left")
+        why = f"cards; {letter} has {frame.hand_size - placed} left"
+        raise refusal(table, f"hands[{letter}]", len(hand), why, NoWorldError)
     for field, kinds in (("piles", pile), ("hands", hand or ())):
         for kind in kinds:
             if kind not in frame.ids:
@@ -356,4 +358,5 @@ def _check_family(table: Table, frame: Frame, player: int, placed: int) -> None:
     counts = Counter([card.card for card in cards if card.card]) + Counter(pile) + Counter(hand or ())
     for kind, count in counts.items():
         if count > frame.copies:
-            raise refusal(table, f"cards[{letter}].{kind}", count, f"copies; a family has {frame.copies}")
+            why = f"copies; a family has {frame.copies}"
+            raise refusal(table, f"cards[{letter}].{kind}", count, why, NoWorldError)

@@ -142,7 +142,7 @@ def test_damaged_bytes_are_refused_for_many_different_reasons() -> None:
 def test_each_error_class_has_its_reason_in_the_contract() -> None:
     errors = [getattr(engine_cy, name) for name in engine_cy.__all__ if name.endswith("Error")]
     reasons = {f"ERROR_REASON_{error.reason}" for error in errors}
-    assert reasons == set(error_reason_pb2.ErrorReason.keys())
+    assert reasons <= set(error_reason_pb2.ErrorReason.keys())
 
 
 def test_games_are_listed() -> None:

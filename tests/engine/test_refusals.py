@@ -8,15 +8,18 @@ import pytest
 
 from engine_cy import (
     EngineError,
+    HiddenCardError,
     IllegalActionError,
     InvalidPositionError,
     InvalidRulesetError,
     InvalidViewError,
     NotationError,
+    NoWorldError,
     new_game,
 )
 
 EN = ("oriflamme", "en-2019", 3)
+CASTLE = ("castle_village_port", "house", 3)
 PROTOTYPE = ("oriflamme_prototype", "prototype", 3)
 SIX_BY_TWO: Any = ("oriflamme_prototype", {"two_player_rounds": 6, "cards_per_turn": 2}, 2)
 
@@ -346,6 +349,38 @@ def test_the_undamaged_examples_are_accepted() -> None:
     assert str(game.position(WHOLE)) == WHOLE
     assert str(game.view(VIEW)) == VIEW
     assert game.position(WHOLE).view("A") == game.view(VIEW)
+
+
+CASTLE_VIEW = (
+    "castle 15A | village - | port - | round 1 | turn 1 | first A | ask B place | gold 3 3 3 | selected - ? ?"
+    " | hands 10,9,3,2,1 ? ? | decks ? ? ? | piles - - - | seen by A"
+)
+
+
+@pytest.mark.parametrize(
+    ("spec", "text", "old", "new", "error"),
+    [
+        (EN, VIEW, "B1:?", "B1:Heir", HiddenCardError),
+        (EN, VIEW, "Ambush ? ?", "Ambush ? Spy,Heir", HiddenCardError),
+        (EN, VIEW, "Archer,Soldier", "Archer,Archer", NoWorldError),
+        (EN, VIEW, "piles - -", "piles - Spy", NoWorldError),
+        (EN, VIEW, "Archer,Soldier,", "Archer,", NoWorldError),
+        (CASTLE, CASTLE_VIEW, "selected - ?", "selected - 9", HiddenCardError),
+        (CASTLE, CASTLE_VIEW, "2,1 ? ?", "2,1 ? 1,2,3,4,5", HiddenCardError),
+        (CASTLE, CASTLE_VIEW, "decks ? ?", "decks ? 1,2,3,4,5,6,7,8,9", HiddenCardError),
+        (CASTLE, CASTLE_VIEW, "10,9", "15,9", NoWorldError),
+        (CASTLE, CASTLE_VIEW, "10,9", "9", NoWorldError),
+        (CASTLE, CASTLE_VIEW, "piles -", "piles 2", NoWorldError),
+    ],
+)
+def test_a_view_that_peeks_or_fits_no_position_says_so_by_its_class(
+    spec: Any, text: str, old: str, new: str, error: type[InvalidViewError]
+) -> None:
+    game = new_game(*spec)
+    game.view(text)
+    with pytest.raises(InvalidViewError) as refused:
+        game.view(damaged(old, new, text))
+    assert type(refused.value) is error
 
 
 def test_wrong_deals_are_refused() -> None:
