@@ -4,7 +4,7 @@ python := .venv/bin/python
 # cython-lint starts pycodestyle, which it looks for on the PATH.
 with_venv := PATH="$(CURDIR)/.venv/bin:$$PATH"
 
-.PHONY: help build test bench lint ruff mypy cython-lint sanitize threads gates signature lock clean
+.PHONY: help build test bench lint ruff mypy cython-lint contract sanitize threads gates signature lock clean
 
 help:  ## Say what can be made
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -19,7 +19,7 @@ test: build  ## Build, then run the tests
 bench: build  ## Build, then run the benchmarks
 	@$(python) -m benchmarks
 
-lint: ruff mypy cython-lint  ## Check style and types
+lint: ruff mypy cython-lint contract  ## Check style and types
 
 ruff: build
 	@.venv/bin/ruff check
@@ -30,6 +30,9 @@ mypy: build
 
 cython-lint: build
 	@$(with_venv) cython-lint engine_cy solver benchmarks
+
+contract: build  ## Check the style of proto/, and that the clients of the last release are still understood
+	@.ci/contract
 
 sanitize: build  ## Play random games under the address and undefined-behaviour sanitizers
 	@.ci/sanitize

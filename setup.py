@@ -69,7 +69,8 @@ class BuildStubs(Command):
     def run(self) -> None:
         # Another grpcio-tools writes other stubs, so its version is part of the name.
         done = Path("build", f"stubs-{version('grpcio-tools')}")
-        protos = sorted(PROTO.rglob("*.proto"))
+        # proto/google is for other languages; Python has it from googleapis-common-protos.
+        protos = sorted((PROTO / "eminence").rglob("*.proto"))
         stubs = [proto.with_name(f"{proto.stem}_pb2.py") for proto in protos]
         newest = max(path.stat().st_mtime for path in [*protos, Path("setup.py")])
         if done.exists() and newest <= done.stat().st_mtime and all(stub.exists() for stub in stubs):
