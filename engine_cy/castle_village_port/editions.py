@@ -38,17 +38,27 @@ class Ruleset(NamedTuple):
     starting_gold: int
     hidden_gold: bool
 
+    def spelled_out(self) -> dict[str, object]:
+        """All of it but the turns in a round, which differ by the number of players, as a caller would send it."""
+        return {
+            "edition": self.edition,
+            "cards": [_write_card(card) for card in self.cards],
+            "rewards": _write_rewards(self.rewards),
+            "hand_size": self.hand_size,
+            "rounds": self.rounds,
+            "starting_gold": self.starting_gold,
+            "hidden_gold": self.hidden_gold,
+        }
+
     def turned(self) -> dict[str, object]:
         """What differs from the house's, as a caller would send it: `read_ruleset` makes an equal ruleset of it."""
         house = EDITIONS[self.edition]
         given: dict[str, object] = {}
         if self.cards != house.cards:
             given["cards"] = [_write_card(card) for card in self.cards]
-        rewards = {
-            location: {group: [_write_reward(entry) for entry in entries] for group, entries in by_group.items()}
-            for location, by_group in self.rewards.items()
-            if by_group != house.rewards[location]
-        }
+        rewards = _write_rewards(
+            {location: by_group for location, by_group in self.rewards.items() if by_group != house.rewards[location]}
+        )
         if rewards:
             given["rewards"] = rewards
         if self.turns_per_round != house.turns_per_round:
@@ -143,8 +153,8 @@ EDITIONS = {
     ),
 }
 
-_NUMBERS = {"hand_size": (1, 15), "rounds": (1, 15), "turns_per_round": (1, 15), "starting_gold": (0, 99)}
-FIELDS = ("edition", "cards", "rewards", *_NUMBERS, "hidden_gold")
+NUMBERS = {"hand_size": (1, 15), "rounds": (1, 15), "turns_per_round": (1, 15), "starting_gold": (0, 99)}
+FIELDS = ("edition", "cards", "rewards", *NUMBERS, "hidden_gold")
 _CARD_FIELDS = ("value", "name", "when", "effect")
 
 
@@ -174,7 +184,7 @@ def read_ruleset(given: object = None) -> Ruleset:
     if "rewards" in given:
         ruleset = ruleset._replace(rewards={**ruleset.rewards, **_read_rewards(given["rewards"], ruleset.rewards)})
     numbers = {
-        field: _whole(given[field], f"ruleset.{field}", *limits) for field, limits in _NUMBERS.items() if field in given
+        field: _whole(given[field], f"ruleset.{field}", *limits) for field, limits in NUMBERS.items() if field in given
     }
     if "turns_per_round" in numbers:
         ruleset = ruleset._replace(turns_per_round=dict.fromkeys(PLAYERS, numbers["turns_per_round"]))
@@ -374,6 +384,13 @@ def _write_card(card: Card) -> dict[str, object]:
     when = next(when for when, meaning in WHEN.items() if meaning == card.when)
     parameters = {key: getattr(card, key) for key in EFFECTS[word].parameters}
     return {"value": card.value, "name": card.name, "when": when, "effect": word, **parameters}
+
+
+def _write_rewards(rewards: Rewards) -> dict[str, dict[str, list[int | str]]]:
+    return {
+        location: {group: [_write_reward(entry) for entry in entries] for group, entries in by_group.items()}
+        for location, by_group in rewards.items()
+    }
 
 
 def _write_reward(entry: RewardEntry) -> int | str:
