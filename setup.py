@@ -69,7 +69,7 @@ class BuildStubs(Command):
     def run(self) -> None:
         # Another grpcio-tools writes other stubs, so its version is part of the name.
         done = Path("build", f"stubs-{version('grpcio-tools')}")
-        # proto/google is for other languages; Python has it from googleapis-common-protos.
+        # What lies in third_party Python has from googleapis-common-protos.
         protos = sorted((PROTO / "eminence").rglob("*.proto"))
         stubs = [proto.with_name(f"{proto.stem}_pb2.py") for proto in protos]
         newest = max(path.stat().st_mtime for path in [*protos, Path("setup.py")])
@@ -81,7 +81,7 @@ class BuildStubs(Command):
         subprocess.run(
             [
                 *(sys.executable, "-m", "grpc_tools.protoc"),
-                *(f"-I{PROTO}", f"-I{files('grpc_tools') / '_proto'}"),
+                *(f"-I{PROTO}", f"-I{PROTO / 'third_party'}", f"-I{files('grpc_tools') / '_proto'}"),
                 *(f"--python_out={PROTO}", f"--grpc_python_out={PROTO}"),
                 # protoc's own --pyi_out types the messages but not the services.
                 *(f"--mypy_out=quiet:{PROTO}", f"--mypy_grpc_out=quiet:{PROTO}"),
