@@ -1,0 +1,99 @@
+"""The way into every service: bytes, a message of a known kind, the handler; whatever goes wrong becomes a status.
+
+grpc.aio by itself answers malformed bytes and exceptions with UNKNOWN and the exception's text. So it is handed the
+bytes, and the reading happens here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any, TypeAlias
+
+import grpc
+from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
+from google.protobuf.message import DecodeError, Message
+from google.protobuf.message_factory import GetMessageClass
+from google.protobuf.unknown_fields import UnknownFieldSet
+
+from server.errors import Refusal, abort
+
+Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
+
+
+def add_service(server: grpc.aio.Server, service: ServiceDescriptor, servicer: object) -> None:
+    """Serve `service`, whose methods `servicer` has."""
+    handlers = {method.name: _handler(method, getattr(servicer, method.name)) for method in service.methods}
+    server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(service.full_name, handlers),))
+
+
+def read_message(raw: bytes, kind: type[Message]) -> Message:
+    """The message that `raw` holds, refused if it is none or has fields that we do not know."""
+    message = kind()
+    try:
+        message.ParseFromString(raw)
+    except (DecodeError, UnicodeDecodeError):
+        raise Refusal("MALFORMED_MESSAGE", "", f"these bytes are no {kind.DESCRIPTOR.full_name}") from None
+    known = kind()
+    known.CopyFrom(message)
+    known.DiscardUnknownFields()
+    if known.ByteSize() != message.ByteSize():
+        path, number = _unknown(message, "") or ("", 0)
+        raise Refusal("UNKNOWN_FIELD", path, f"field {number} is not known to this server")
+    return message
+
+
+def _unknown(message: Message, path: str) -> tuple[str, int] | None:
+    """The path of the first message with an unknown field, and the field's number."""
+    for unknown in UnknownFieldSet(message):  # type: ignore[attr-defined]
+        return path, unknown.field_number
+    for field, value in message.ListFields():
+        if field.message_type is None:
+            continue
+        name = f"{path}.{field.name}" if path else field.name
+        parts = [(name, value)] if not field.is_repeated else [(f"{name}[{i}]", part) for i, part in enumerate(value)]
+        for part_path, part in parts:
+            found = _unknown(part, part_path)
+            if found:
+                return found
+    return None
+
+
+def _handler(method: MethodDescriptor, handle: Any) -> grpc.RpcMethodHandler[Any, Any]:
+    kind = GetMessageClass(method.input_type)
+
+    async def answer(raw: bytes, context: Context) -> bytes:
+        try:
+            response: Message = await handle(read_message(raw, kind), context)
+            return response.SerializeToString()
+        except grpc.aio.AbortError:
+            raise
+        except Exception as error:
+            await abort(context, error)
+
+    async def stream(raw: bytes, context: Context) -> AsyncIterator[bytes]:
+        try:
+            async for response in handle(read_message(raw, kind), context):
+                yield response.SerializeToString()
+        except grpc.aio.AbortError:
+            raise
+        except Exception as error:
+            await abort(context, error)
+
+    async def converse(raws: AsyncIterator[bytes], context: Context) -> AsyncIterator[bytes]:
+        async def requests() -> AsyncIterator[Message]:
+            async for raw in raws:
+                yield read_message(raw, kind)
+
+        try:
+            async for response in handle(requests(), context):
+                yield response.SerializeToString()
+        except grpc.aio.AbortError:
+            raise
+        except Exception as error:
+            await abort(context, error)
+
+    if method.client_streaming:
+        return grpc.stream_stream_rpc_method_handler(converse)
+    elif method.server_streaming:
+        return grpc.unary_stream_rpc_method_handler(stream)
+    return grpc.unary_unary_rpc_method_handler(answer)

@@ -1,0 +1,377 @@
+"""Castle, Village, Port: tables, actions and deals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from eminence.v1 import castle_village_port_pb2 as pb
+from engine_cy import CHANCE, Action, Position, View
+from engine_cy.castle_village_port.api import CastleVillagePort
+from engine_cy.castle_village_port.notation import TYPES, write_action
+from engine_cy.castle_village_port.table import EFFECT_ASKS, Draft, Frame, Row, RowCard, Table, dealt, standing
+from engine_cy.errors import listed
+from server.codec.words import (
+    CASTLE_QUESTIONS,
+    LOCATIONS,
+    check_length,
+    check_told,
+    per_seat,
+    read_seat,
+    read_seat_if_said,
+    required,
+    seat_index,
+    which,
+    write_seat,
+)
+from server.errors import Refusal, at, missing
+
+ROW_MAX = 75
+VALUES_MAX = 15
+ROWS = ("castle", "village", "port")
+_TYPE_OF = TYPES
+_VERB_OF = {kind: verb for verb, kind in TYPES.items()}
+
+
+# --- tables: reading -------------------------------------------------------------------------------------------
+
+
+def read_view(
+    game: CastleVillagePort, message: pb.CastleVillagePortView, field: str, known: Table | None = None
+) -> View:
+    """The view that a message says. `known` is the table that its history leads to: it remembers gold."""
+    observer = read_seat(message.seen_by, game.n_players, f"{field}.seen_by")
+    for name in ("table", "own"):
+        required(message, name, field)
+    draft = _read_draft(game, message.table, {observer: message.own}, None, observer, field, known)
+    with at(field, lambda path: _field_of(path, field, observer)):
+        view = game.from_table(draft)
+    assert isinstance(view, View)
+    _check_told(message.table, view.table, game.frame, field)
+    return view
+
+
+def read_position(
+    game: CastleVillagePort, table: pb.CastleVillagePortTable, secrets: Sequence[Any], decks: Sequence[Any], field: str
+) -> Position:
+    """The position that a table, each seat's secrets and the decks say."""
+    per_seat(secrets, game.n_players, f"{field}.secrets")
+    per_seat(decks, game.n_players, f"{field}.decks")
+    draft = _read_draft(game, table, dict(enumerate(secrets)), decks, None, field, None)
+    with at(field, lambda path: _field_of(path, field, None)):
+        position = game.from_table(draft)
+    assert isinstance(position, Position)
+    _check_told(table, position.table, game.frame, field)
+    return position
+
+
+def _read_draft(
+    game: CastleVillagePort,
+    table: pb.CastleVillagePortTable,
+    secrets: Mapping[int, pb.CastleVillagePortSecrets],
+    decks: Sequence[Any] | None,
+    observer: int | None,
+    field: str,
+    known: Table | None,
+) -> Draft:
+    n, frame, path = game.n_players, game.frame, f"{field}.table"
+    question = CASTLE_QUESTIONS.read(table.question, f"{path}.question")
+    ask = None if question == "over" else question
+    to_act = read_seat_if_said(table.to_act, n, f"{path}.to_act")
+    if ask == "replace":
+        if to_act is not None:
+            raise Refusal("CONTRADICTION", f"{path}.to_act", "a seat is given, but chance replaces a card")
+        to_act = CHANCE
+    elif to_act is None and ask is not None:
+        raise missing(f"{path}.to_act", "a seat is asked")
+    acting = _read_row_card(table.acting, n, f"{path}.acting") if table.HasField("acting") else None
+    if acting is None and ask in EFFECT_ASKS:
+        raise missing(f"{path}.acting", f"some card asks to {ask}")
+    first = read_seat(table.first, n, f"{path}.first")
+    for name in ("round", "turn"):
+        if not getattr(table, name):
+            raise missing(f"{path}.{name}")
+    walk = table.walk if table.HasField("walk") else None
+    phase = _phase(ask, walk is not None)
+    actor = acting.owner if to_act == CHANCE and acting else first if to_act is None else to_act
+    done = standing(frame, phase, ask, first, actor)
+    lists = {seat: _secret_path(field, seat, observer) for seat in secrets}
+    return Draft(
+        rows=tuple(_read_row(getattr(table, name), n, f"{path}.{name}") for name in ROWS),
+        round=table.round,
+        turn=table.turn,
+        first=first,
+        phase=phase,
+        ask=ask,
+        to_act=to_act,
+        gold=_read_gold(table, frame, observer, path),
+        remembered_gold=_read_remembered(table, frame, observer, known, path),
+        selected=tuple(
+            secrets[seat].selected if seat in secrets else None if done[seat] == "selected" else 0 for seat in range(n)
+        ),
+        orders=_read_orders(table, n, path),
+        hands=tuple(
+            _values(secrets[seat].hand, f"{lists[seat]}.hand") if seat in secrets else None for seat in range(n)
+        ),
+        decks=(None,) * n
+        if decks is None
+        else tuple(_values(deck.values, f"{field}.decks[{seat}].values") for seat, deck in enumerate(decks)),
+        piles=tuple(
+            _values(pile.values, f"{path}.piles[{seat}].values")
+            for seat, pile in enumerate(per_seat(table.piles, n, f"{path}.piles") if table.piles else ())
+        )
+        or ((),) * n,
+        acting=acting,
+        effect=table.acting_as or None,
+        victim=read_seat_if_said(table.victim, n, f"{path}.victim"),
+        walk=LOCATIONS.read(walk.location, f"{path}.walk.location") if walk else None,
+        due=_read_row(walk.due, n, f"{path}.walk.due") if walk else (),
+        ranked=_read_row(walk.ranked, n, f"{path}.walk.ranked") if walk else (),
+        from_right=walk.from_right if walk else False,
+        observer=observer,
+    )
+
+
+def _phase(ask: str | None, walking: bool) -> str:
+    if ask is None:
+        return "over"
+    elif ask == "select":
+        return "select"
+    return "round_end" if walking else "reveal"
+
+
+def _secret_path(field: str, seat: int, observer: int | None) -> str:
+    return f"{field}.secrets[{seat}]" if observer is None else f"{field}.own"
+
+
+def _read_row(cards: Sequence[Any], n: int, field: str) -> Row:
+    check_length(cards, ROW_MAX, field)
+    return tuple(_read_row_card(card, n, f"{field}[{i}]") for i, card in enumerate(cards))
+
+
+def _read_row_card(card: pb.CastleVillagePortRowCard, n: int, field: str) -> RowCard:
+    if not 1 <= card.value <= 15:
+        raise Refusal("OUT_OF_RANGE", f"{field}.value", f"{card.value} is not in 1..15")
+    return RowCard(card.value, read_seat(card.owner, n, f"{field}.owner"))
+
+
+def _values(values: Sequence[int], field: str) -> tuple[int, ...]:
+    check_length(values, VALUES_MAX, field)
+    return tuple(values)
+
+
+def _read_gold(
+    table: pb.CastleVillagePortTable, frame: Frame, observer: int | None, path: str
+) -> tuple[int | None, ...] | None:
+    if observer is None or not frame.hidden_gold:
+        return tuple(per_seat(table.gold, frame.n_players, f"{path}.gold"))
+    if table.gold:
+        raise Refusal("CONTRADICTION", f"{path}.gold", "gold is hidden in this game; what is known is remembered_gold")
+    return None
+
+
+def _read_remembered(
+    table: pb.CastleVillagePortTable, frame: Frame, observer: int | None, known: Table | None, path: str
+) -> tuple[int, ...] | None:
+    if table.remembered_gold:
+        return tuple(per_seat(table.remembered_gold, frame.n_players, f"{path}.remembered_gold"))
+    if observer is None or not frame.hidden_gold:
+        return None
+    if known is None:
+        why = "is required where gold is hidden: every gain was public. Or send the history, which tells it"
+        raise missing(f"{path}.remembered_gold", why)
+    return known.gold
+
+
+def _read_orders(table: pb.CastleVillagePortTable, n: int, path: str) -> tuple[str | None, ...]:
+    check_length(table.orders, n, f"{path}.orders")
+    orders: list[str | None] = [None] * n
+    for i, order in enumerate(table.orders):
+        seat = read_seat(order.seat, n, f"{path}.orders[{i}].seat")
+        if orders[seat] is not None:
+            raise Refusal("CONTRADICTION", f"{path}.orders[{i}].seat", "this seat has an order already")
+        orders[seat] = LOCATIONS.read(order.location, f"{path}.orders[{i}].location")
+    return tuple(orders)
+
+
+def _check_told(told: pb.CastleVillagePortTable, table: Table, frame: Frame, field: str) -> None:
+    check_told(told.hand_sizes, hand_sizes(table, frame), f"{field}.table.hand_sizes")
+    check_told(told.deck_sizes, deck_sizes(table, frame), f"{field}.table.deck_sizes")
+    check_told(told.selected, [write_seat(seat) for seat in selecting(table)], f"{field}.table.selected")
+
+
+_NAMES = {"phase": "question", "ask": "question", "effect": "acting_as", "walk": "walk.location", "rows": "castle"}
+
+
+def _field_of(path: str, field: str, observer: int | None) -> str:
+    """Where the message says what the engine calls `path`."""
+    path = seat_index(path.partition(".")[2])
+    name, bracket, rest = path.partition("[")
+    index = bracket + rest
+    if path == "observer":
+        return f"{field}.seen_by"
+    elif name in ("hands", "selected") and index:
+        own = f"{field}.own" if observer is not None else f"{field}.secrets{index}"
+        return f"{own}.{'hand' if name == 'hands' else name}"
+    elif name == "decks" and index:
+        return f"{field}.decks{index}"
+    elif name == "orders":
+        return f"{field}.table.orders"
+    elif not path or name == "cards":
+        return f"{field}.table"
+    elif name in ("due", "ranked", "from_right"):
+        return f"{field}.table.walk.{name}"
+    return f"{field}.table.{_NAMES.get(name, name)}{index}"
+
+
+# --- tables: writing -------------------------------------------------------------------------------------------
+
+
+def write_view(view: View) -> pb.CastleVillagePortView:
+    game, table = view.game, view.table
+    assert isinstance(game, CastleVillagePort)
+    return pb.CastleVillagePortView(
+        seen_by=write_seat(view.observer),
+        table=write_table(table, game.frame),
+        own=write_secrets(table, view.observer),
+    )
+
+
+def write_table(table: Table, frame: Frame) -> pb.CastleVillagePortTable:
+    """What everybody sees of a table."""
+    message = pb.CastleVillagePortTable(
+        round=table.round,
+        turn=table.turn,
+        first=write_seat(table.first),
+        question=CASTLE_QUESTIONS.write(table.ask or "over"),
+        to_act=write_seat(table.to_act),
+        victim=write_seat(table.victim),
+        piles=[pb.CastleVillagePortValues(values=pile) for pile in table.piles],
+        hand_sizes=hand_sizes(table, frame),
+        deck_sizes=deck_sizes(table, frame),
+        selected=[write_seat(seat) for seat in selecting(table)],
+    )
+    for name, row in zip(ROWS, table.rows, strict=True):
+        getattr(message, name).extend(map(_write_row_card, row))
+    hides = frame.hidden_gold and table.observer is not None
+    (message.remembered_gold if hides else message.gold).extend(table.gold)
+    for seat, order in enumerate(table.orders):
+        if order is not None:
+            message.orders.add(seat=write_seat(seat), location=LOCATIONS.write(order))
+    if table.acting is not None:
+        message.acting.CopyFrom(_write_row_card(table.acting))
+        if table.effect != table.acting.value:
+            message.acting_as = table.effect or 0
+    if table.walk is not None:
+        message.walk.location = LOCATIONS.write(table.walk)
+        message.walk.due.extend(map(_write_row_card, table.due))
+        message.walk.ranked.extend(map(_write_row_card, table.ranked))
+        message.walk.from_right = table.from_right
+    return message
+
+
+def write_secrets(table: Table, seat: int) -> pb.CastleVillagePortSecrets:
+    """What only `seat` knows."""
+    return pb.CastleVillagePortSecrets(hand=table.hands[seat] or (), selected=table.selected[seat] or 0)
+
+
+def _write_row_card(card: RowCard) -> pb.CastleVillagePortRowCard:
+    return pb.CastleVillagePortRowCard(value=card.value, owner=write_seat(card.owner))
+
+
+def hand_sizes(table: Table, frame: Frame) -> list[int]:
+    """How many cards each seat holds: what it has drawn, but for those selected and in rows and pile."""
+    drawn = frame.drawn(table.round)
+    sizes = []
+    for seat in range(frame.n_players):
+        played = sum(card.owner == seat for row in table.rows for card in row) + len(table.piles[seat])
+        sizes.append(drawn - played - (table.selected[seat] != 0))
+    return sizes
+
+
+def deck_sizes(table: Table, frame: Frame) -> list[int]:
+    return [len(frame.cards) - frame.drawn(table.round)] * frame.n_players
+
+
+def selecting(table: Table) -> list[int]:
+    """The seats with a selected card before them."""
+    return [seat for seat, card in enumerate(table.selected) if card != 0]
+
+
+# --- deals -----------------------------------------------------------------------------------------------------
+
+
+def read_deal(game: CastleVillagePort, deal: pb.CastleVillagePortDeal, field: str) -> Position:
+    first = read_seat(deal.first, game.n_players, f"{field}.first")
+    per_seat(deal.decks, game.n_players, f"{field}.decks")
+    decks = [_values(deck.values, f"{field}.decks[{seat}].values") for seat, deck in enumerate(deal.decks)]
+    with at(field, lambda path: f"{field}.{seat_index(path)}" if path else field):
+        position = game.from_table(dealt(decks, first, game.frame))
+    assert isinstance(position, Position)
+    return position
+
+
+def write_deal(start: Position) -> pb.CastleVillagePortDeal:
+    """How a game was dealt that begins at `start`; hands have no order, so they are written from the highest card."""
+    table = start.table
+    decks = [(*hand, *deck) for hand, deck in zip(table.hands, table.decks, strict=True)]
+    return pb.CastleVillagePortDeal(
+        first=write_seat(table.first), decks=[pb.CastleVillagePortValues(values=deck) for deck in decks]
+    )
+
+
+# --- actions ---------------------------------------------------------------------------------------------------
+
+
+def read_action(game: CastleVillagePort, message: pb.CastleVillagePortAction, field: str) -> Action:
+    verb = which(message, "action", field)
+    path, said = f"{field}.{verb}", getattr(message, verb)
+    parts: dict[str, Any] = {"type": _TYPE_OF[verb]}
+    if verb in ("select", "replace"):
+        parts["card"] = said.value or "?"
+    if verb in ("move", "copy", "discard"):
+        required(said, "card", path)
+        card = _read_row_card(said.card, game.n_players, f"{path}.card")
+        parts["card"] = {"value": card.value, "player": card.owner}
+    if verb in ("rob", "swap", "order"):
+        parts["player"] = read_seat(said.seat, game.n_players, f"{path}.seat")
+    if verb in ("place", "move", "order"):
+        parts["to" if verb == "move" else "location"] = LOCATIONS.read(said.location, f"{path}.location")
+    if verb in ("place", "move"):
+        required(said, "index", path)
+        parts["index"] = said.index
+    with at(path):
+        return game.action(write_action(parts))
+
+
+def write_action_message(action: Action) -> pb.CastleVillagePortAction:
+    parts = action.fields
+    verb = _VERB_OF[parts["type"]]
+    message = pb.CastleVillagePortAction()
+    said = getattr(message, verb)
+    said.SetInParent()
+    if verb in ("select", "replace"):
+        said.value = 0 if parts["card"] == "?" else parts["card"]
+    if verb in ("move", "copy", "discard"):
+        said.card.CopyFrom(_write_row_card(RowCard(parts["card"]["value"], parts["card"]["player"])))
+    if verb in ("rob", "swap", "order"):
+        said.seat = write_seat(parts["player"])
+    if verb in ("place", "move", "order"):
+        said.location = LOCATIONS.write(parts["to" if verb == "move" else "location"])
+    if verb in ("place", "move"):
+        said.index = parts["index"]
+    return message
+
+
+def read_shown(game: CastleVillagePort, values: Sequence[int], field: str) -> list[str]:
+    """The names of shown cards, which are their values."""
+    check_length(values, 1 + VALUES_MAX, field)
+    for i, value in enumerate(values):
+        if value not in game.frame.values:
+            why = f"{value} is no card of this table ({listed(game.frame.values)})"
+            raise Refusal("INVALID_NOTATION", f"{field}[{i}]", why)
+    return [str(value) for value in values]
+
+
+def write_shown(names: Sequence[str]) -> list[int]:
+    return [int(name) for name in names]

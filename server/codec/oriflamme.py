@@ -1,0 +1,332 @@
+"""Oriflamme and its prototype: tables, actions and deals."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from eminence.v1 import oriflamme_pb2 as pb
+from engine_cy import Action, Position, View
+from engine_cy.errors import listed
+from engine_cy.oriflamme.api import Oriflamme
+from engine_cy.oriflamme.notation import read_card, write_action, write_card
+from engine_cy.oriflamme.table import Draft, Frame, PlayedCard, Table, dealt, in_queue
+from server.codec.words import (
+    CARDS,
+    ENDS,
+    QUESTIONS,
+    check_length,
+    check_told,
+    per_seat,
+    read_seat,
+    read_seat_if_said,
+    required,
+    seat_index,
+    which,
+    write_seat,
+)
+from server.errors import Refusal, at, missing
+
+SLOTS_MAX = 64
+STACK_MAX = 32
+CARDS_MAX = 32
+
+Kinds = tuple[str, ...]
+
+
+# --- tables: reading -------------------------------------------------------------------------------------------
+
+
+def read_view(game: Oriflamme, message: pb.OriflammeView, field: str, known: Table | None = None) -> View:
+    """The view that a message says. `known` is the table that its history leads to: it numbers cards."""
+    observer = read_seat(message.seen_by, game.n_players, f"{field}.seen_by")
+    for name in ("table", "own"):
+        required(message, name, field)
+    draft = _read_draft(game, message.table, {observer: message.own}, observer, field, known)
+    with at(field, lambda path: _field_of(path, field, observer, message.table)):
+        view = game.from_table(draft)
+    assert isinstance(view, View)
+    check_told(message.table.hand_sizes, hand_sizes(view.table, game.frame), f"{field}.table.hand_sizes")
+    return view
+
+
+def read_position(game: Oriflamme, table: pb.OriflammeTable, secrets: Sequence[Any], field: str) -> Position:
+    """The position that a table and each seat's secrets say."""
+    per_seat(secrets, game.n_players, f"{field}.secrets")
+    draft = _read_draft(game, table, dict(enumerate(secrets)), None, field, None)
+    with at(field, lambda path: _field_of(path, field, None, table)):
+        position = game.from_table(draft)
+    assert isinstance(position, Position)
+    check_told(table.hand_sizes, hand_sizes(position.table, game.frame), f"{field}.table.hand_sizes")
+    return position
+
+
+def _read_draft(
+    game: Oriflamme,
+    table: pb.OriflammeTable,
+    secrets: Mapping[int, pb.OriflammeSecrets],
+    observer: int | None,
+    field: str,
+    known: Table | None,
+) -> Draft:
+    n, path = game.n_players, f"{field}.table"
+    own = {seat: f"{field}.own" if observer is not None else f"{field}.secrets[{seat}]" for seat in secrets}
+    face_down = {seat: _kinds(said.face_down, f"{own[seat]}.face_down") for seat, said in secrets.items()}
+    hands = {seat: _kinds(said.hand, f"{own[seat]}.hand") for seat, said in secrets.items()}
+    phase = QUESTIONS.read(table.question, f"{path}.question")
+    to_act = read_seat_if_said(table.to_act, n, f"{path}.to_act")
+    if to_act is None and phase != "over":
+        raise missing(f"{path}.to_act", "a seat is asked")
+    if not table.round:
+        raise missing(f"{path}.round")
+    acting = CARDS.read_if_said(table.acting_as, f"{path}.acting_as")
+    if acting is not None and phase in ("place", "reveal", "over"):
+        raise Refusal("CONTRADICTION", f"{path}.acting_as", f"{acting!r} is given, but no card acts yet: {phase}")
+    points = per_seat(table.points, n, f"{path}.points")
+    piles = per_seat(table.piles, n, f"{path}.piles") if table.piles else ()
+    slots = _read_slots(table, n, face_down, path, known)
+    for seat, kinds in face_down.items():
+        n_down = sum(not card.face_up for card in in_queue(slots, seat))
+        if n_down != len(kinds):
+            why = f"{len(kinds)} cards, but {n_down} of this seat lie face down in the queue"
+            raise Refusal(
+                "NO_WORLD_FITS" if observer is not None else "INVALID_POSITION", f"{own[seat]}.face_down", why
+            )
+    return Draft(
+        slots=slots,
+        round=table.round,
+        first=read_seat(table.first, n, f"{path}.first"),
+        phase=phase,
+        to_act=to_act,
+        cursor=table.cursor if table.HasField("cursor") else None,
+        acting=acting,
+        points=tuple(points),
+        hands=tuple(hands.get(seat) for seat in range(n)),
+        piles=tuple(_kinds(pile.cards, f"{path}.piles[{seat}].cards") for seat, pile in enumerate(piles)) or ((),) * n,
+        observer=observer,
+    )
+
+
+def _read_slots(
+    table: pb.OriflammeTable, n: int, face_down: Mapping[int, Kinds], path: str, known: Table | None
+) -> tuple[tuple[PlayedCard, ...], ...]:
+    check_length(table.slots, SLOTS_MAX, f"{path}.slots")
+    hidden: dict[int, Iterator[str]] = {seat: iter(kinds) for seat, kinds in face_down.items()}
+    slots = []
+    for s, slot in enumerate(table.slots):
+        check_length(slot.cards, STACK_MAX, f"{path}.slots[{s}].cards")
+        family = read_seat(slot.family, n, f"{path}.slots[{s}].family")
+        cards = []
+        for c, card in enumerate(slot.cards):
+            kind = CARDS.read_if_said(card.face_up, f"{path}.slots[{s}].cards[{c}].face_up")
+            cards.append(
+                PlayedCard(
+                    family=family,
+                    card=kind or next(hidden.get(family, iter(())), None),
+                    face_up=kind is not None,
+                    tokens=card.tokens,
+                    nth=card.nth or _nth(known, s, c),
+                )
+            )
+        slots.append(tuple(cards))
+    return tuple(slots)
+
+
+def _nth(known: Table | None, s: int, c: int) -> int | None:
+    """Which of its family's cards the history says that this one was."""
+    if known is None or s >= len(known.slots) or c >= len(known.slots[s]):
+        return None
+    return known.slots[s][c].nth
+
+
+def _kinds(cards: Sequence[int], field: str) -> Kinds:
+    check_length(cards, CARDS_MAX, field)
+    return tuple(CARDS.read(card, f"{field}[{i}]") for i, card in enumerate(cards))
+
+
+_CARD_PATH = re.compile(r"slots\[(\d+)\](?:\[(\d+)\])?(?:\.(\w+))?")
+_NAMES = {"phase": "question", "acting": "acting_as"}
+
+
+def _field_of(path: str, field: str, observer: int | None, table: pb.OriflammeTable) -> str:
+    """Where the message says what the engine calls `path`."""
+    path = seat_index(path.partition(".")[2])
+    found = _CARD_PATH.fullmatch(path)
+    if found:
+        s, c, part = found.groups()
+        if c is None or part == "family":
+            return f"{field}.table.slots[{s}]" + (".family" if part else "")
+        card = table.slots[int(s)].cards[int(c)]
+        if part == "card" and not card.face_up:
+            seat = table.slots[int(s)].family - 1
+            return f"{field}.own.face_down" if seat == observer else f"{field}.secrets[{seat}].face_down"
+        return f"{field}.table.slots[{s}].cards[{c}]" + ("" if part in (None, "card") else f".{part}")
+    if path == "observer":
+        return f"{field}.seen_by"
+    elif path.startswith("hands["):
+        return f"{field}.own.hand" if observer is not None else f"{field}.secrets{path[5:]}.hand"
+    elif path.startswith("slots."):
+        return f"{field}.table.slots"
+    elif not path or path.startswith("cards["):
+        return f"{field}.table"
+    return f"{field}.table.{_NAMES.get(path, path)}"
+
+
+# --- tables: writing -------------------------------------------------------------------------------------------
+
+
+def write_view(view: View) -> pb.OriflammeView:
+    table = view.table
+    return pb.OriflammeView(
+        seen_by=write_seat(view.observer),
+        table=write_table(table, _frame(view)),
+        own=write_secrets(table, view.observer),
+    )
+
+
+def write_table(table: Table, frame: Frame) -> pb.OriflammeTable:
+    """What everybody sees of a table."""
+    message = pb.OriflammeTable(
+        round=table.round,
+        first=write_seat(table.first),
+        question=QUESTIONS.write(table.phase or "over"),
+        to_act=write_seat(table.to_act),
+        cursor=table.cursor,
+        points=table.points,
+        piles=[pb.OriflammeCards(cards=map(CARDS.write, pile)) for pile in table.piles],
+        hand_sizes=hand_sizes(table, frame),
+    )
+    if table.acting is not None and table.cursor is not None and table.acting != table.slots[table.cursor][0].card:
+        message.acting_as = CARDS.write(table.acting)
+    for slot in table.slots:
+        written = message.slots.add(family=write_seat(slot[0].family))
+        for card in slot:
+            kind = CARDS.write(card.card) if card.face_up and card.card else 0
+            written.cards.add(face_up=kind, tokens=card.tokens, nth=card.nth or 0)
+    return message
+
+
+def write_secrets(table: Table, seat: int) -> pb.OriflammeSecrets:
+    """What only `seat` knows."""
+    mine = [
+        card.card for slot in table.slots for card in slot if card.family == seat and not card.face_up and card.card
+    ]
+    return pb.OriflammeSecrets(hand=map(CARDS.write, table.hands[seat] or ()), face_down=map(CARDS.write, mine))
+
+
+def hand_sizes(table: Table, frame: Frame) -> list[int]:
+    return [
+        frame.hand_size - len(table.piles[seat]) - len(in_queue(table.slots, seat)) for seat in range(frame.n_players)
+    ]
+
+
+def _frame(view: View) -> Frame:
+    game = view.game
+    assert isinstance(game, Oriflamme)
+    return game.frame
+
+
+# --- deals -----------------------------------------------------------------------------------------------------
+
+
+def read_deal(game: Oriflamme, deal: pb.OriflammeDeal, field: str) -> Position:
+    first = read_seat(deal.first, game.n_players, f"{field}.first")
+    per_seat(deal.aside, game.n_players, f"{field}.aside")
+    aside = [_kinds(cards.cards, f"{field}.aside[{seat}].cards") for seat, cards in enumerate(deal.aside)]
+    for seat, kinds in enumerate(aside):
+        for i, kind in enumerate(kinds):
+            if kind not in game.frame.ids:
+                why = f"{kind!r} is no card of this edition ({listed(game.frame.ids)})"
+                raise Refusal("INVALID_POSITION", f"{field}.aside[{seat}].cards[{i}]", why)
+    with at(field, lambda path: f"{field}.{seat_index(path)}" if path else field):
+        position = game.from_table(dealt(aside, first, game.frame))
+    assert isinstance(position, Position)
+    return position
+
+
+def write_deal(start: Position) -> pb.OriflammeDeal:
+    """How a game was dealt that begins at `start`."""
+    game, table = start.game, start.table
+    assert isinstance(game, Oriflamme)
+    deal = pb.OriflammeDeal(first=write_seat(table.first))
+    for hand in table.hands:
+        left = game.frame.ids * game.frame.copies
+        for kind in hand:
+            left.remove(kind)
+        deal.aside.add(cards=map(CARDS.write, left))
+    return deal
+
+
+# --- actions ---------------------------------------------------------------------------------------------------
+
+
+def read_action(game: Oriflamme, message: pb.OriflammeAction, field: str) -> Action:
+    kind = which(message, "action", field)
+    path, said = f"{field}.{kind}", getattr(message, kind)
+    parts: dict[str, Any] = {"type": kind}
+    if kind == "place":
+        parts["card"] = CARDS.read_if_said(said.card, f"{path}.card") or "?"
+        if parts["card"] not in ("?", *game.frame.ids):
+            why = f"{parts['card']!r} is no card of this edition ({listed(game.frame.ids)})"
+            raise Refusal("INVALID_NOTATION", f"{path}.card", why)
+        where = which(said, "where", path)
+        parts["at"] = ENDS.read(said.end, f"{path}.end") if where == "end" else {"on": said.on_slot}
+    elif kind in ("target", "copy", "move"):
+        parts["slot"] = _slot(said, "slot", path)
+        if kind == "move":
+            to = which(said, "to", path)
+            parts["to"] = {"gap": said.gap} if to == "gap" else {"on": said.on_slot}
+    elif kind == "rob":
+        parts["player"] = read_seat(said.seat, game.n_players, f"{path}.seat")
+    elif kind == "pair":
+        parts["slots"] = sorted((_slot(said, "slot", path), _slot(said, "other_slot", path)))
+    with at(path):
+        return game.action(write_action(parts, game.cards))
+
+
+def _slot(said: Any, name: str, path: str) -> int:
+    required(said, name, path)
+    slot: int = getattr(said, name)
+    return slot
+
+
+def write_action_message(action: Action) -> pb.OriflammeAction:
+    parts = action.fields
+    kind = parts["type"]
+    message = pb.OriflammeAction()
+    said = getattr(message, kind)
+    said.SetInParent()
+    if kind == "place":
+        if parts["card"] != "?":
+            said.card = CARDS.write(parts["card"])
+        if isinstance(parts["at"], dict):
+            said.on_slot = parts["at"]["on"]
+        else:
+            said.end = ENDS.write(parts["at"])
+    elif kind == "rob":
+        said.seat = write_seat(parts["player"])
+    elif kind == "pair":
+        said.slot, said.other_slot = parts["slots"]
+    elif kind in ("target", "copy", "move"):
+        said.slot = parts["slot"]
+    if kind == "move":
+        if "gap" in parts["to"]:
+            said.gap = parts["to"]["gap"]
+        else:
+            said.on_slot = parts["to"]["on"]
+    return message
+
+
+def read_shown(game: Oriflamme, cards: Sequence[int], field: str) -> list[str]:
+    """The names of shown cards."""
+    kinds = _kinds(cards, field)
+    for i, kind in enumerate(kinds):
+        if kind not in game.frame.ids:
+            why = f"{kind!r} is no card of this edition ({listed(game.frame.ids)})"
+            raise Refusal("INVALID_NOTATION", f"{field}[{i}]", why)
+    return [write_card(kind, game.cards) for kind in kinds]
+
+
+def write_shown(game: Oriflamme, names: Sequence[str]) -> list[Any]:
+    return [CARDS.write(read_card(name, game.cards)) for name in names]

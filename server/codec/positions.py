@@ -1,0 +1,67 @@
+"""Positions with nothing hidden: the Referee's alone. Nothing that answers players may import this."""
+
+from __future__ import annotations
+
+from eminence.v1 import record_pb2
+from eminence.v1 import referee_pb2 as pb
+from engine_cy import Position
+from engine_cy.castle_village_port.api import CastleVillagePort
+from engine_cy.oriflamme.api import Oriflamme
+from engine_cy.record import Record
+from server.codec import castle_village_port as castle
+from server.codec import oriflamme, records
+from server.codec.games import read_required_game, write_game
+from server.codec.views import other_game
+from server.codec.words import TABLE_TEXT_MAX, check_text, required, which
+from server.errors import Refusal, at
+
+
+def read_standing(message: pb.Standing, field: str = "standing") -> tuple[Position, Record | None]:
+    """Where a game stands, and the record that leads there, if that was sent."""
+    if which(message, "at", field) == "position":
+        return read(message.position, f"{field}.position"), None
+    record = read_whole_record(message.record, f"{field}.record")
+    end = record.end
+    assert isinstance(end, Position)
+    return end, record
+
+
+def read_whole_record(message: record_pb2.Record, field: str) -> Record:
+    record = records.read(message, field)
+    if record.observer is not None:
+        raise Refusal("INVALID_RECORD", field, "was seen by one seat: a referee needs the whole game")
+    return record
+
+
+def read(message: pb.Position, field: str) -> Position:
+    game = read_required_game(message, field)
+    kind = which(message, "table", field)
+    path = f"{field}.{kind}"
+    if kind == "text":
+        with at(path):
+            return game.position(check_text(message.text, TABLE_TEXT_MAX, path))
+    elif kind == "oriflamme" and isinstance(game, Oriflamme):
+        required(message.oriflamme, "table", path)
+        return oriflamme.read_position(game, message.oriflamme.table, message.oriflamme.secrets, path)
+    elif kind == "castle_village_port" and isinstance(game, CastleVillagePort):
+        said = message.castle_village_port
+        required(said, "table", path)
+        return castle.read_position(game, said.table, said.secrets, said.decks, path)
+    raise other_game(game, path)
+
+
+def write(position: Position) -> pb.Position:
+    game, table = position.game, position.table
+    message = pb.Position(game=write_game(game))
+    seats = range(game.n_players)
+    if isinstance(game, Oriflamme):
+        message.oriflamme.table.CopyFrom(oriflamme.write_table(table, game.frame))
+        message.oriflamme.secrets.extend(oriflamme.write_secrets(table, seat) for seat in seats)
+        return message
+    assert isinstance(game, CastleVillagePort)
+    said = message.castle_village_port
+    said.table.CopyFrom(castle.write_table(table, game.frame))
+    said.secrets.extend(castle.write_secrets(table, seat) for seat in seats)
+    for deck in table.decks:
+        said.decks.add(values=deck)
+    return message

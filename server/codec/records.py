@@ -1,0 +1,75 @@
+"""Records of games."""
+
+from __future__ import annotations
+
+from eminence.v1 import record_pb2 as pb
+from engine_cy import Game, InvalidRecordError, Position
+from engine_cy.castle_village_port.api import CastleVillagePort
+from engine_cy.oriflamme.api import Oriflamme
+from engine_cy.record import Record, read_record
+from server.codec import castle_village_port as castle
+from server.codec import oriflamme
+from server.codec.games import GAME_IDS, read_required_game, write_game
+from server.codec.views import other_game, read_actions, read_history, write_actions, write_history
+from server.codec.words import ACTIONS_MAX, RECORD_TEXT_MAX, check_length, check_text, per_seat, which
+from server.errors import Refusal, at
+
+
+def read(message: pb.Record, field: str = "record") -> Record:
+    """A game that was played, replayed once."""
+    kind = which(message, "contents", field)
+    if kind == "text":
+        record = read_text(message.text, f"{field}.text")
+        if message.HasField("game") and read_required_game(message, field) != record.game:
+            raise Refusal("CONTRADICTION", f"{field}.game", "is not the game that the record's text is of")
+    else:
+        game = read_required_game(message, field)
+        if kind == "whole":
+            record = _read_whole(game, message.whole, f"{field}.whole")
+        else:
+            record = read_history(game, message.seen, f"{field}.seen")
+    if message.result:
+        result = tuple(per_seat(message.result, record.game.n_players, f"{field}.result"))
+        scores = record.end.scores
+        if result != scores:
+            why = f"{list(result)} is not what these actions end at: {list(scores)}"
+            raise Refusal("INVALID_RECORD", f"{field}.result", why)
+        record = Record(record.start, record.actions, result)
+    return record
+
+
+def read_text(text: str, field: str) -> Record:
+    with at(field):
+        record = read_record(check_text(text, RECORD_TEXT_MAX, field))
+        check_length(record.actions, ACTIONS_MAX, field)
+        if record.game.id not in GAME_IDS:
+            raise InvalidRecordError(f"game: {record.game.id!r} is not served")
+        return record
+
+
+def write(record: Record) -> pb.Record:
+    message = pb.Record(game=write_game(record.game), result=record.result or ())
+    if not isinstance(record.start, Position):
+        message.seen.CopyFrom(write_history(record))
+    elif record.game.write_deal(record.start) is None:
+        # It begins in the middle of a game: only text says so.
+        message.text = str(record)
+    else:
+        if isinstance(record.game, Oriflamme):
+            message.whole.oriflamme.CopyFrom(oriflamme.write_deal(record.start))
+        else:
+            message.whole.castle_village_port.CopyFrom(castle.write_deal(record.start))
+        message.whole.actions.extend(write_actions(record))
+    return message
+
+
+def _read_whole(game: Game, message: pb.WholeGame, field: str) -> Record:
+    kind = which(message, "deal", field)
+    path = f"{field}.{kind}"
+    if kind == "oriflamme" and isinstance(game, Oriflamme):
+        start = oriflamme.read_deal(game, message.oriflamme, path)
+    elif kind == "castle_village_port" and isinstance(game, CastleVillagePort):
+        start = castle.read_deal(game, message.castle_village_port, path)
+    else:
+        raise other_game(game, path)
+    return Record(start, read_actions(start, message.actions, f"{field}.actions")[1])

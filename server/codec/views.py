@@ -1,0 +1,227 @@
+"""Views, histories and actions of any game."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from eminence.v1 import view_pb2 as pb
+from engine_cy import Action, Game, Position, View
+from engine_cy.castle_village_port.api import CastleVillagePort
+from engine_cy.oriflamme.api import Oriflamme
+from engine_cy.record import Record
+from engine_cy.seats import CHANCE, SEATS
+from server.codec import castle_village_port as castle
+from server.codec import oriflamme
+from server.codec.games import read_required_game, write_game
+from server.codec.words import (
+    ACTION_TEXT_MAX,
+    ACTIONS_MAX,
+    TABLE_TEXT_MAX,
+    check_length,
+    check_text,
+    members,
+    read_seat_if_said,
+    required,
+    which,
+    write_seat,
+)
+from server.errors import Refusal, at, missing
+
+# --- views -----------------------------------------------------------------------------------------------------
+
+
+def read_view(message: pb.View, field: str = "view") -> View:
+    """What a player sees. A history is replayed; it has to lead to the table, and tells it if there is none."""
+    game = read_required_game(message, field)
+    record = read_history(game, message.history, f"{field}.history") if message.HasField("history") else None
+    if message.WhichOneof("table") is None:
+        if record is None:
+            raise missing(f"{field}.table", f"one of {members(message, 'table')} is required, or a history")
+        return _end(record)
+    view = _read_table(game, message, "table", field, None if record is None else _end(record))
+    if record is not None and view != _end(record):
+        why = f"leads to another table: {_end(record)}"
+        raise Refusal("INVALID_RECORD", f"{field}.history", why)
+    return view
+
+
+def write_view(view: View, history: Record | None = None) -> pb.View:
+    """A view; `history` is the record of what its observer saw on the way there."""
+    message = pb.View(game=write_game(view.game))
+    _write_table(view, message)
+    if history is not None:
+        message.history.CopyFrom(write_history(history))
+    return message
+
+
+def read_view_text(game: Game, text: str, field: str) -> View:
+    with at(field):
+        return game.view(check_text(text, TABLE_TEXT_MAX, field))
+
+
+def _read_table(game: Game, message: Any, oneof: str, field: str, known: View | None) -> View:
+    """The table in a oneof of the same three members everywhere."""
+    kind = which(message, oneof, field)
+    path = f"{field}.{kind}"
+    table = None if known is None else known.table
+    if kind == "text":
+        return read_view_text(game, message.text, path)
+    elif kind == "oriflamme" and isinstance(game, Oriflamme):
+        return oriflamme.read_view(game, message.oriflamme, path, table)
+    elif kind == "castle_village_port" and isinstance(game, CastleVillagePort):
+        return castle.read_view(game, message.castle_village_port, path, table)
+    raise other_game(game, path)
+
+
+def _write_table(view: View, message: Any) -> None:
+    if isinstance(view.game, Oriflamme):
+        message.oriflamme.CopyFrom(oriflamme.write_view(view))
+    else:
+        message.castle_village_port.CopyFrom(castle.write_view(view))
+
+
+def other_game(game: Game, path: str) -> Refusal:
+    return Refusal("CONTRADICTION", path, f"the game is {game.id}, which this is not about")
+
+
+# --- histories -------------------------------------------------------------------------------------------------
+
+
+def read_history(game: Game, message: pb.History, field: str) -> Record:
+    """What one seat saw, replayed once."""
+    start = _read_table(game, message, "start", field, None)
+    return Record(start, read_actions(start, message.actions, f"{field}.actions")[1])
+
+
+def write_history(record: Record) -> pb.History:
+    assert isinstance(record.start, View)
+    message = pb.History()
+    _write_table(record.start, message)
+    message.actions.extend(write_actions(record))
+    return message
+
+
+def read_actions(start: Position | View, messages: Any, field: str) -> tuple[Position | View, tuple[str, ...]]:
+    """Where actions lead to, and their texts; the first that is not possible is refused."""
+    check_length(messages, ACTIONS_MAX, field)
+    table = start
+    actions: list[str] = []
+    for i, message in enumerate(messages):
+        seat, text = read_seen(start.game, message, f"{field}[{i}]")
+        if seat is not None and seat != table.to_act:
+            why = f"{SEATS[seat]} is not to act, but {_whose(table.to_act)}"
+            raise Refusal("INVALID_RECORD", f"{field}[{i}].seat", why)
+        with at(f"{field}[{i}]"):
+            table = table.play(text)
+        actions.append(text)
+    return table, tuple(actions)
+
+
+def write_actions(record: Record) -> list[pb.SeenAction]:
+    return [
+        write_seen(record.game, table.to_act, action)
+        for table, action in zip(record.tables(), record.actions, strict=False)
+    ]
+
+
+def _whose(seat: int | None) -> str:
+    return "nobody: the game is over" if seat is None else "chance" if seat == CHANCE else SEATS[seat]
+
+
+def _end(record: Record) -> View:
+    end = record.end
+    assert isinstance(end, View)
+    return end
+
+
+# --- actions ---------------------------------------------------------------------------------------------------
+
+
+def read_action(game: Game, message: pb.Action, field: str) -> Action:
+    """An action by its text or its parts; if both are there, they must agree."""
+    kind = message.WhichOneof("action")
+    if kind is None and not message.text:
+        raise missing(field, f"text or one of {members(message, 'action')} is required")
+    action = None
+    if message.text:
+        with at(f"{field}.text"):
+            action = game.action(check_text(message.text, ACTION_TEXT_MAX, f"{field}.text"))
+    if kind is None:
+        assert action is not None
+        return action
+    said = _read_parts(game, message, kind, f"{field}.{kind}")
+    if action is not None and said != action:
+        raise Refusal("CONTRADICTION", f"{field}.text", f"'{action}' is not what {kind} says: '{said}'")
+    return said
+
+
+def _read_parts(game: Game, message: pb.Action, kind: str, path: str) -> Action:
+    if kind == "oriflamme" and isinstance(game, Oriflamme):
+        return oriflamme.read_action(game, message.oriflamme, path)
+    elif kind == "castle_village_port" and isinstance(game, CastleVillagePort):
+        return castle.read_action(game, message.castle_village_port, path)
+    raise other_game(game, path)
+
+
+def write_action(action: Action) -> pb.Action:
+    message = pb.Action(text=str(action))
+    if isinstance(action.game, Oriflamme):
+        message.oriflamme.CopyFrom(oriflamme.write_action_message(action))
+    else:
+        message.castle_village_port.CopyFrom(castle.write_action_message(action))
+    return message
+
+
+def read_seen(game: Game, message: pb.SeenAction, field: str) -> tuple[int | None, str]:
+    """Who acted, if that is said, and the text of what was seen."""
+    seat = read_seat_if_said(message.seat, game.n_players, f"{field}.seat")
+    required(message, "action", field)
+    names = _read_shown(game, message, field)
+    what, equals, shown = message.action.text.partition("=")
+    if equals:
+        if names:
+            why = "names the shown cards already, which are listed too"
+            raise Refusal("CONTRADICTION", f"{field}.action.text", why)
+        check_text(message.action.text, ACTION_TEXT_MAX, f"{field}.action.text")
+        names = [name.strip() for name in shown.split(",")]
+        plain = pb.Action()
+        plain.CopyFrom(message.action)
+        plain.text = what.strip()
+        action = read_action(game, plain, f"{field}.action")
+    else:
+        action = read_action(game, message.action, f"{field}.action")
+    return seat, f"{action} = {','.join(names)}" if names or equals else str(action)
+
+
+def _read_shown(game: Game, message: pb.SeenAction, field: str) -> list[str]:
+    if isinstance(game, Oriflamme):
+        if message.shown_values:
+            raise other_game(game, f"{field}.shown_values")
+        return oriflamme.read_shown(game, message.shown_cards, f"{field}.shown_cards")
+    assert isinstance(game, CastleVillagePort)
+    if message.shown_cards:
+        raise other_game(game, f"{field}.shown_cards")
+    return castle.read_shown(game, message.shown_values, f"{field}.shown_values")
+
+
+def write_seen(game: Game, seat: int | None, text: str) -> pb.SeenAction:
+    """What was seen of an action, from its text such as `reveal = Heir`."""
+    what, equals, shown = text.partition("=")
+    names = [name.strip() for name in shown.split(",")] if equals else []
+    message = pb.SeenAction(seat=write_seat(seat), action=write_action(game.action(what.strip())))
+    if isinstance(game, Oriflamme):
+        message.shown_cards.extend(oriflamme.write_shown(game, names))
+    else:
+        message.shown_values.extend(castle.write_shown(names))
+    return message
+
+
+def read_seen_text(game: Game, text: str, field: str) -> pb.SeenAction:
+    """The message for an action's text, perhaps with what it showed."""
+    check_text(text, ACTION_TEXT_MAX, field)
+    message = pb.SeenAction(action=pb.Action(text=text))
+    try:
+        return write_seen(game, None, read_seen(game, message, field)[1])
+    except Refusal as refusal:
+        # The text is all that there is to be wrong.
+        raise Refusal(refusal.reason, field, refusal.why) from None

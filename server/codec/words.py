@@ -1,0 +1,147 @@
+"""What all messages are made of: seats, words of enums, lists of a certain length."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence, Sized
+from typing import Any, TypeVar
+
+from google.protobuf.message import Message
+
+from eminence.v1 import castle_village_port_pb2 as castle_pb
+from eminence.v1 import oriflamme_pb2 as oriflamme_pb
+from eminence.v1.seat_pb2 import Seat
+from engine_cy.errors import listed
+from engine_cy.seats import SEATS
+from server.errors import Refusal, missing
+
+T = TypeVar("T")
+
+TABLE_TEXT_MAX = 4_000
+ACTION_TEXT_MAX = 100
+RECORD_TEXT_MAX = 32_000
+ACTIONS_MAX = 512
+
+
+class Words:
+    """An enum of the contract and the engine's words for its values: the lower-case names, unless said otherwise."""
+
+    def __init__(self, enum: Any, other: Mapping[str, str] | None = None) -> None:
+        name = enum.DESCRIPTOR.name
+        zero = enum.DESCRIPTOR.values_by_number[0].name
+        prefix = zero.removesuffix("UNSPECIFIED")
+        self.name = name
+        self._word_of: dict[int, str] = {
+            value.number: (other or {}).get(word, word)
+            for value in enum.DESCRIPTOR.values
+            if value.number
+            for word in (value.name.removeprefix(prefix).lower(),)
+        }
+        self._number_of = {word: number for number, word in self._word_of.items()}
+
+    def read(self, number: int, field: str) -> str:
+        """The engine's word; it has to be said."""
+        word = self._word_of.get(number)
+        if word is None:
+            raise self._refusal(number, field)
+        return word
+
+    def read_if_said(self, number: int, field: str) -> str | None:
+        return self.read(number, field) if number else None
+
+    def write(self, word: str) -> Any:
+        return self._number_of[word]
+
+    def _refusal(self, number: int, field: str) -> Refusal:
+        possible = listed(self._word_of.values())
+        if not number:
+            return missing(field, f"a {self.name} is required ({possible})")
+        return Refusal("UNKNOWN_VALUE", field, f"{number} is not a {self.name} ({possible})")
+
+
+CARDS = Words(oriflamme_pb.OriflammeCard)
+QUESTIONS = Words(oriflamme_pb.OriflammeQuestion)
+ENDS = Words(oriflamme_pb.OriflammeEnd)
+UNCOVERED = Words(oriflamme_pb.OriflammeUncovered, {"one_shot": "one-shot"})
+LOCATIONS = Words(castle_pb.CastleVillagePortLocation)
+CASTLE_QUESTIONS = Words(castle_pb.CastleVillagePortQuestion)
+WHEN = Words(castle_pb.CastleVillagePortWhen)
+EFFECTS = Words(castle_pb.CastleVillagePortEffect)
+REWARDS = Words(castle_pb.CastleVillagePortRewardKind)
+
+
+def read_seat_if_said(seat: int, n_players: int, field: str) -> int | None:
+    """A seat's number, None if it is not said."""
+    if 1 <= seat <= n_players:
+        return seat - 1
+    elif not seat:
+        return None
+    if seat not in Seat.values():
+        raise Refusal("UNKNOWN_VALUE", field, f"{seat} is not a Seat ({listed(SEATS[:n_players])})")
+    raise Refusal("OUT_OF_RANGE", field, f"{SEATS[seat - 1]} is not at this table ({listed(SEATS[:n_players])})")
+
+
+def read_seat(seat: int, n_players: int, field: str) -> int:
+    """A seat's number."""
+    number = read_seat_if_said(seat, n_players, field)
+    if number is None:
+        raise missing(field, f"a seat is required ({listed(SEATS[:n_players])})")
+    return number
+
+
+def write_seat(seat: int | None) -> Any:
+    """A seat as a value of the enum; nobody's and chance's turn are left unsaid."""
+    return 0 if seat is None or seat < 0 else seat + 1
+
+
+def check_length(entries: Sized, most: int, field: str) -> None:
+    if len(entries) > most:
+        raise Refusal("TOO_LONG", field, f"{len(entries)} entries; at most {most} are possible")
+
+
+def check_text(text: str, most: int, field: str) -> str:
+    if len(text) > most:
+        raise Refusal("TOO_LONG", field, f"{len(text)} characters; at most {most} are possible")
+    return text
+
+
+def per_seat(entries: Sequence[T], n_players: int, field: str) -> Sequence[T]:
+    """A list that must have an entry for each seat."""
+    if len(entries) != n_players:
+        kind = missing(field).reason if not entries else "OUT_OF_RANGE"
+        raise Refusal(kind, field, f"{len(entries)} entries, not one for each of {n_players} players")
+    return entries
+
+
+def check_told(told: Sequence[int], found: Sequence[int], field: str) -> None:
+    """Refuse what a request need not have said, but said wrongly."""
+    if told and list(told) != list(found):
+        raise Refusal("NO_WORLD_FITS", field, f"{listed(told)} is not what follows from the rest: {listed(found)}")
+
+
+def under(field: str, name: str) -> str:
+    """The path of a part; a request itself has the empty path."""
+    return f"{field}.{name}" if field else name
+
+
+def required(message: Message, name: str, field: str) -> None:
+    if not message.HasField(name):
+        raise missing(under(field, name))
+
+
+def which(message: Message, oneof: str, field: str) -> str:
+    """The member of a oneof that is set; one must be."""
+    name: str | None = message.WhichOneof(oneof)
+    if name is None:
+        raise missing(under(field, oneof), f"one of {members(message, oneof)} is required")
+    return name
+
+
+def members(message: Message, oneof: str) -> str:
+    return listed(member.name for member in message.DESCRIPTOR.oneofs_by_name[oneof].fields)
+
+
+def seat_index(path: str) -> str:
+    """A path of the engine with seats' letters as places in a list: points[B] -> points[1]."""
+    for number, letter in enumerate(SEATS):
+        path = path.replace(f"[{letter}]", f"[{number}]")
+    return path
