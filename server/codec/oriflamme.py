@@ -146,7 +146,7 @@ def _kinds(cards: Sequence[int], field: str) -> Kinds:
 
 
 _CARD_PATH = re.compile(r"slots\[(\d+)\](?:\[(\d+)\])?(?:\.(\w+))?")
-_NAMES = {"phase": "question", "acting": "acting_as"}
+_NAMES = {"phase": "question", "acting": "acting_as", "card": "face_up"}
 
 
 def _field_of(path: str, field: str, observer: int | None, table: pb.OriflammeTable) -> str:
@@ -161,7 +161,7 @@ def _field_of(path: str, field: str, observer: int | None, table: pb.OriflammeTa
         if part == "card" and not card.face_up:
             seat = table.slots[int(s)].family - 1
             return f"{field}.own.face_down" if seat == observer else f"{field}.secrets[{seat}].face_down"
-        return f"{field}.table.slots[{s}].cards[{c}]" + ("" if part in (None, "card") else f".{part}")
+        return f"{field}.table.slots[{s}].cards[{c}]" + (f".{_NAMES.get(part, part)}" if part else "")
     if path == "observer":
         return f"{field}.seen_by"
     elif path.startswith("hands["):

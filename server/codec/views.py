@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from eminence.v1 import view_pb2 as pb
@@ -183,14 +184,14 @@ def read_seen(game: Game, message: pb.SeenAction, field: str) -> tuple[int | Non
             why = "names the shown cards already, which are listed too"
             raise Refusal("CONTRADICTION", f"{field}.action.text", why)
         check_text(message.action.text, ACTION_TEXT_MAX, f"{field}.action.text")
-        names = [name.strip() for name in shown.split(",")]
+        names = _named(game, [name.strip() for name in shown.split(",")], f"{field}.action.text")
         plain = pb.Action()
         plain.CopyFrom(message.action)
         plain.text = what.strip()
         action = read_action(game, plain, f"{field}.action")
     else:
         action = read_action(game, message.action, f"{field}.action")
-    return seat, f"{action} = {','.join(names)}" if names or equals else str(action)
+    return seat, f"{action} = {','.join(names)}" if names else str(action)
 
 
 def _read_shown(game: Game, message: pb.SeenAction, field: str) -> list[str]:
@@ -202,6 +203,18 @@ def _read_shown(game: Game, message: pb.SeenAction, field: str) -> list[str]:
     if message.shown_cards:
         raise other_game(game, f"{field}.shown_cards")
     return castle.read_shown(game, message.shown_values, f"{field}.shown_values")
+
+
+def _named(game: Game, names: list[str], field: str) -> list[str]:
+    """The shown cards that a text names, as the engine writes them."""
+    if isinstance(game, Oriflamme):
+        with at(field):
+            return oriflamme.read_shown(game, oriflamme.write_shown(game, names), field)
+    assert isinstance(game, CastleVillagePort)
+    for name in names:
+        if not re.fullmatch(r"[0-9]{1,2}", name):
+            raise Refusal("INVALID_NOTATION", field, f"{name!r} is no card's value (1 to 15)")
+    return castle.read_shown(game, [int(name) for name in names], field)
 
 
 def write_seen(game: Game, seat: int | None, text: str) -> pb.SeenAction:

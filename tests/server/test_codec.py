@@ -1,0 +1,151 @@
+"""Messages say all that the engine's values say, and nothing else: there and back again gives the same bytes."""
+
+from __future__ import annotations
+
+import random
+from typing import Any, TypeVar
+
+import pytest
+from google.protobuf.message import Message
+from hypothesis import given
+from hypothesis import strategies as st
+from mutations import SPECS
+from tables import games, random_game, tables
+
+from eminence.v1 import record_pb2, referee_pb2, view_pb2
+from engine_cy import Game, Position, View, new_game
+from engine_cy.castle_village_port.editions import EFFECTS as CASTLE_EFFECTS
+from engine_cy.castle_village_port.editions import REWARDS as CASTLE_REWARDS
+from engine_cy.castle_village_port.editions import WHEN as CASTLE_WHEN
+from engine_cy.castle_village_port.table import ASKS
+from engine_cy.oriflamme.cards import PROTOTYPE, PUBLISHED
+from engine_cy.oriflamme.table import PHASES
+from engine_cy.record import Record, write_record
+from server.codec import positions, records, views, words
+from server.codec.games import read_game, write_game
+from server.errors import Refusal
+
+M = TypeVar("M", bound=Message)
+IDS = [f"{spec[0]}-{n}" for n, spec in enumerate(SPECS)]
+
+
+def sent(message: M) -> M:
+    """The message as it arrives."""
+    return type(message).FromString(message.SerializeToString())
+
+
+def whole_record(game: Game, seed: int) -> Record:
+    played = list(random_game(game, seed))
+    return Record(played[0][0], tuple(str(action) for _, action in played if action is not None)).ended()
+
+
+@given(games())
+def test_a_game_and_its_ruleset_come_back(game: Game) -> None:
+    assert read_game(sent(write_game(game)), "game") == game
+
+
+@given(tables())
+def test_views_come_back_byte_for_byte(position: Position) -> None:
+    for seat in range(position.game.n_players):
+        view = position.view(seat)
+        read = views.read_view(sent(views.write_view(view)))
+        assert read == view
+        assert bytes(read) == bytes(view)
+
+
+@given(tables())
+def test_positions_come_back_byte_for_byte(position: Position) -> None:
+    read = positions.read(sent(positions.write(position)), "position")
+    assert read == position
+    assert bytes(read) == bytes(position)
+
+
+@given(tables())
+def test_views_and_positions_come_back_from_text(position: Position) -> None:
+    game = write_game(position.game)
+    assert positions.read(referee_pb2.Position(game=game, text=str(position)), "position") == position
+    view = position.view(0)
+    assert views.read_view(view_pb2.View(game=game, text=str(view))) == view
+
+
+@given(tables())
+def test_actions_come_back_by_parts_and_by_text(position: Position) -> None:
+    for action in position.legal_actions():
+        message = sent(views.write_action(action))
+        assert message.text == str(action)
+        assert views.read_action(position.game, message, "action") == action
+        message.ClearField("text")
+        assert views.read_action(position.game, message, "action") == action
+        assert views.read_action(position.game, view_pb2.Action(text=str(action)), "action") == action
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=IDS)
+def test_records_come_back_whole_and_as_each_seat_saw_them(spec: Any) -> None:
+    game = new_game(*spec)
+    for seed in range(3):
+        record = whole_record(game, seed)
+        for one in [record, *(record.seen_from(seat) for seat in range(game.n_players))]:
+            assert records.read(sent(records.write(one))) == one
+            text = records.read(record_pb2.Record(text=write_record(one)))
+            assert (text.end, text.actions) == (one.end, one.actions)
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=IDS)
+def test_a_history_leads_to_the_view_and_may_stand_for_it(spec: Any) -> None:
+    game = new_game(*spec)
+    record = whole_record(game, 5)
+    draw = random.Random(5)
+    for seat in range(game.n_players):
+        seen = record.seen_from(seat)
+        history = Record(seen.start, seen.actions[: draw.randrange(len(seen.actions))])
+        end = history.end
+        assert isinstance(end, View)
+        message = sent(views.write_view(end, history))
+        assert views.read_view(message) == end
+        # Cards need no numbers, nor gold a memory, where the history tells them.
+        for slot in message.oriflamme.table.slots if message.HasField("oriflamme") else ():
+            for card in slot.cards:
+                card.nth = 0
+        if message.HasField("castle_village_port"):
+            del message.castle_village_port.table.remembered_gold[:]
+        assert views.read_view(message) == end
+        message.ClearField("oriflamme")
+        message.ClearField("castle_village_port")
+        assert views.read_view(message) == end
+
+
+@given(tables(), st.integers(0, 2**32))
+def test_a_history_that_leads_elsewhere_is_refused(position: Position, seed: int) -> None:
+    record = whole_record(position.game, seed)
+    seen = record.seen_from(0)
+    message = views.write_view(position.view(0), Record(seen.start, seen.actions))
+    if position.view(0) == seen.end:
+        assert views.read_view(message) == seen.end
+        return
+    with pytest.raises(Refusal, match=r"^view\.(history|oriflamme|castle_village_port)"):
+        views.read_view(message)
+
+
+@given(tables(), st.integers(0, 2**32))
+def test_what_a_seat_does_not_see_does_not_change_its_message(position: Position, seed: int) -> None:
+    for seat in range(position.game.n_players):
+        message = views.write_view(position.view(seat)).SerializeToString(deterministic=True)
+        other = position.view(seat).sample_world(seed)
+        assert views.write_view(other.view(seat)).SerializeToString(deterministic=True) == message
+
+
+def test_a_record_that_begins_in_the_middle_of_a_game_stays_text() -> None:
+    game = new_game("oriflamme", "en-2019", 3)
+    record = Record(game.position(">A:Soldier B:Ambush C:Lord"), ("reveal",))
+    message = records.write(record)
+    assert message.WhichOneof("contents") == "text"
+    assert records.read(sent(message)) == record
+
+
+def test_every_word_of_the_engine_has_its_value_in_the_contract() -> None:
+    assert {card.id for card in (*PUBLISHED, *PROTOTYPE)} == set(words.CARDS._number_of)
+    assert set(PHASES) == set(words.QUESTIONS._number_of)
+    assert {*ASKS, "over"} == set(words.CASTLE_QUESTIONS._number_of)
+    assert set(CASTLE_WHEN) == set(words.WHEN._number_of)
+    assert set(CASTLE_EFFECTS) == set(words.EFFECTS._number_of)
+    assert set(CASTLE_REWARDS) == set(words.REWARDS._number_of)

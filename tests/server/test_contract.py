@@ -1,0 +1,224 @@
+"""What the contract promises by its very shape, read from the descriptors."""
+
+from __future__ import annotations
+
+import random
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from google.protobuf.descriptor import FieldDescriptor
+from messages import damaged, reachable
+from mutations import SPECS
+from tables import ALL_IDS, ALL_SPECS, random_game
+
+from eminence.v1 import error_reason_pb2, oriflamme_pb2, record_pb2, referee_pb2, solver_pb2, view_pb2
+from engine_cy import View, new_game
+from server import errors
+from server.codec import views
+from server.errors import Refusal
+
+ROOT = Path(__file__).parents[2]
+SOLVER = solver_pb2.DESCRIPTOR.services_by_name["SolverService"]
+
+# Every field that a View has for a card, and who sees that card. A new one has to be written down here.
+EVERYBODY = "everybody"
+OBSERVER = "the observer"
+WHO_SEES = {
+    "OriflammeTable.acting_as": EVERYBODY,
+    "OriflammePlayedCard.face_up": EVERYBODY,
+    "OriflammeCards.cards": EVERYBODY,  # piles
+    "OriflammeSecrets.hand": OBSERVER,
+    "OriflammeSecrets.face_down": OBSERVER,
+    "OriflammePlace.card": OBSERVER,  # another's is refused: the observer's next view would not follow
+    "SeenAction.shown_cards": OBSERVER,
+    "SeenAction.shown_values": OBSERVER,
+    "CastleVillagePortTable.acting_as": EVERYBODY,
+    "CastleVillagePortRowCard.value": EVERYBODY,
+    "CastleVillagePortValues.values": EVERYBODY,  # piles
+    "CastleVillagePortSecrets.hand": OBSERVER,
+    "CastleVillagePortSecrets.selected": OBSERVER,
+    "CastleVillagePortSelect.value": OBSERVER,
+    "CastleVillagePortReplace.value": OBSERVER,
+}
+# Numbers and texts of a View that are no cards. Text is checked when it is read.
+NO_CARDS = {
+    *("OriflammeTable.round", "OriflammeTable.cursor", "OriflammeTable.points", "OriflammeTable.hand_sizes"),
+    *("OriflammePlayedCard.tokens", "OriflammePlayedCard.nth", "OriflammePlace.on_slot", "OriflammeTarget.slot"),
+    *("OriflammeCopy.slot", "OriflammeMove.slot", "OriflammeMove.gap", "OriflammeMove.on_slot"),
+    *("OriflammePair.slot", "OriflammePair.other_slot"),
+    *("CastleVillagePortTable.round", "CastleVillagePortTable.turn", "CastleVillagePortTable.gold"),
+    *("CastleVillagePortTable.remembered_gold", "CastleVillagePortTable.hand_sizes"),
+    *("CastleVillagePortTable.deck_sizes", "CastleVillagePortPlace.index", "CastleVillagePortMove.index"),
+    *("View.text", "History.text", "Action.text"),
+}
+
+
+def test_a_view_has_no_field_for_what_another_player_hides() -> None:
+    rules = reachable(view_pb2.GameSpec.DESCRIPTOR)
+    named = set()
+    for name, message in reachable(view_pb2.View.DESCRIPTOR).items():
+        if name in rules:
+            continue  # which cards there are, but not where
+        for field in message.fields:
+            card = field.enum_type is oriflamme_pb2.OriflammeCard.DESCRIPTOR
+            plain = field.enum_type is None and field.message_type is None and field.type != FieldDescriptor.TYPE_BOOL
+            if card or plain:
+                named.add(f"{message.name}.{field.name}")
+    assert named == set(WHO_SEES) | NO_CARDS
+
+
+def test_only_the_observer_s_secrets_have_a_place_in_a_view() -> None:
+    for name in ("OriflammeSecrets", "CastleVillagePortSecrets"):
+        holders = [
+            field
+            for message in reachable(view_pb2.View.DESCRIPTOR).values()
+            for field in message.fields
+            if field.message_type is not None and field.message_type.name == name
+        ]
+        assert [(field.name, field.is_repeated) for field in holders] == [("own", False)]
+
+
+def hides(view: View) -> bool:
+    """Whether nothing that another seat hides is known."""
+    table = view.table
+    others = [seat for seat in range(view.game.n_players) if seat != view.observer]
+    if any(table.hands[seat] is not None for seat in others):
+        return False
+    if view.game.id == "castle_village_port":
+        return table.decks == (None,) * view.game.n_players and not any(table.selected[seat] for seat in others)
+    cards = [card for slot in table.slots for card in slot]
+    return not any(card.card for card in cards if card.family in others and not card.face_up)
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=[*ALL_IDS, "sent-3p"])
+def test_whatever_a_view_message_is_set_to_hidden_cards_stay_unknown(spec: Any) -> None:
+    """Each message is damaged at random; those that are still accepted know nothing more."""
+    draw = random.Random(11)
+    accepted = changed = 0
+    game = new_game(*spec)
+    for position in [position for seed in range(2) for position, _ in random_game(game, seed)]:
+        for seat in range(position.game.n_players):
+            message = views.write_view(position.view(seat))
+            for _ in range(2):
+                try:
+                    view = views.read_view(damaged(message, draw))
+                except Refusal:
+                    continue
+                accepted += 1
+                changed += view != position.view(seat)
+                assert hides(view)
+    assert accepted > 50
+    assert changed > 3
+
+
+@pytest.mark.parametrize("spec", ALL_SPECS, ids=ALL_IDS)
+def test_text_that_names_another_s_card_is_refused_by_its_field(spec: Any) -> None:
+    found = 0
+    for position, _ in random_game(new_game(*spec), 4):
+        whole = str(position)
+        for seat in position.game.seats:
+            message = view_pb2.View(game=views.write_view(position.view(seat)).game, text=f"{whole} | seen by {seat}")
+            with pytest.raises(Refusal) as refused:
+                views.read_view(message)
+            assert refused.value.field == "view.text"
+            found += refused.value.reason == "HIDDEN_CARD"
+    assert found > 10
+
+
+def test_no_request_to_the_adviser_can_hold_a_position() -> None:
+    referee = {name for name in reachable(referee_pb2.Position.DESCRIPTOR) if "Position" in name}
+    assert {"eminence.v1.Position", "eminence.v1.OriflammePosition", "eminence.v1.CastleVillagePortPosition"} <= referee
+    for method in SOLVER.methods:
+        held = reachable(method.input_type)
+        assert not referee & set(held)
+        # Nothing of referee.proto at all.
+        assert not {name for name, message in held.items() if message.file.name.endswith("referee.proto")}
+
+
+def test_only_reviews_take_a_whole_game() -> None:
+    whole = record_pb2.WholeGame.DESCRIPTOR.full_name
+    takes = {method.name for method in SOLVER.methods if whole in reachable(method.input_type)}
+    assert takes == {"Review"}
+
+
+def test_only_the_referee_knows_positions() -> None:
+    names = re.compile(r"\b(positions|referee_pb2|referee_service)\b")
+    knows = {path.name for path in (ROOT / "server").rglob("*.py") if names.search(path.read_text("utf-8"))}
+    assert knows == {"positions.py", "referee_service.py"}
+
+
+def test_every_reason_that_the_server_gives_stands_in_the_contract() -> None:
+    used = set(errors._CODES)
+    for path in (ROOT / "server").rglob("*.py"):
+        used |= set(re.findall(r'Refusal\(\s*"(\w+)"', path.read_text("utf-8")))
+    known = {name.removeprefix("ERROR_REASON_") for name in error_reason_pb2.ErrorReason.DESCRIPTOR.values_by_name}
+    assert len(used) > 15
+    assert used <= known
+
+
+def test_every_reason_says_its_code_in_the_contract() -> None:
+    text = (ROOT / "proto/eminence/v1/error_reason.proto").read_text("utf-8")
+    said = re.findall(r"  // ([A-Z_]+): (?:(?!\n  E).|\n)*?\n  ERROR_REASON_(\w+) = ", text)
+    assert len(said) == len(error_reason_pb2.ErrorReason.DESCRIPTOR.values) - 1
+    for code, reason in said:
+        assert Refusal(reason, "", "").code.name == code
+
+
+# --- style and compatibility, by buf ---------------------------------------------------------------------------
+
+
+LEVEL = """
+  // Strength from 1 to 10: sets iterations, and how often the second best is played. A budget beside it only caps.
+  // Default (0): as strong as the budget allows.
+  int32 level = 3;
+"""
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A copy of what .ci/contract looks at."""
+    for name in ("proto", ".ci"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("*_pb2*", "__pycache__"))
+    shutil.copy(ROOT / "buf.yaml", tmp_path)
+    (tmp_path / ".venv/bin").mkdir(parents=True)
+    (tmp_path / ".venv/bin/buf").symlink_to(Path(sys.executable).parent / "buf")
+    return tmp_path
+
+
+def contract(tree: Path) -> tuple[int, str]:
+    done = subprocess.run([tree / ".ci/contract"], capture_output=True, text=True, check=False, timeout=60)
+    return done.returncode, done.stdout + done.stderr
+
+
+def edit(tree: Path, old: str, new: str) -> None:
+    path = tree / "proto/eminence/v1/solver.proto"
+    text = path.read_text("utf-8")
+    assert text.count(old) == 1
+    path.write_text(text.replace(old, new), "utf-8")
+
+
+def test_the_contract_is_in_style_and_understands_the_last_release(tree: Path) -> None:
+    assert contract(tree) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (LEVEL, "", "was deleted"),
+        ("  int32 level = 3;", "  int64 level = 3;", "changed type"),
+        ("  int32 level = 3;", "  int32 strength = 3;", "changed name"),
+        ("  // It goes on.\n", "", "should have a non-empty comment"),
+        ("  int32 level = 3;", "  int32 Level = 3;", "should be lower_snake_case"),
+    ],
+    ids=["a field less", "another type", "another name", "no comment", "no style"],
+)
+def test_a_contract_that_breaks_its_word_is_red(tree: Path, old: str, new: str, said: str) -> None:
+    edit(tree, old, new)
+    code, text = contract(tree)
+    assert code != 0
+    assert said in text

@@ -1,0 +1,380 @@
+"""What a message says wrongly is refused: the field, the reason, what was possible. Nothing crashes."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from google.rpc import error_details_pb2
+from messages import damaged
+from mutations import SPECS
+from tables import ALL_IDS, random_game
+
+from eminence.v1 import error_reason_pb2, view_pb2
+from engine_cy import View, new_game
+from engine_cy.record import Record
+from server.codec import positions, records, views
+from server.errors import TEXT_MAX, Refusal, refusal_of, status_of
+
+VIEW = (
+    "A1:Spy >B1:? C1:Lord* A2:Heir* | round 2 | first C | ask B reveal | points 1 2 3"
+    " | hands Archer,Soldier,Lord,Decree,Ambush ? ? | piles - Archer Spy | seen by A"
+)
+HIDDEN_GOLD = {"hidden_gold": True}
+
+
+def oriflamme() -> view_pb2.View:
+    return views.write_view(new_game("oriflamme", "en-2019", 3).view(VIEW))
+
+
+def castle(ruleset: Any = "house") -> view_pb2.View:
+    table = new_game("castle_village_port", ruleset, 3).deal(3)
+    for _ in range(3):
+        table = table.play(table.legal_actions()[0])
+    return views.write_view(table.view("A"))
+
+
+def history() -> view_pb2.View:
+    game = new_game("oriflamme", "en-2019", 3)
+    played = list(random_game(game, 3))[:12]
+    record = Record(played[0][0], tuple(str(action) for _, action in played[:-1])).seen_from("A")
+    return views.write_view(end_of(record), record)
+
+
+def end_of(record: Record) -> View:
+    end = record.end
+    assert isinstance(end, View)
+    return end
+
+
+# What is done to a view that is right, and how it is refused: reason and field.
+BREAKS: dict[str, tuple[Any, str, str, str]] = {
+    "no game": (oriflamme, "v.ClearField('game')", "MISSING_FIELD", "view.game"),
+    "no game id": (oriflamme, "v.game.game_id = ''", "MISSING_FIELD", "view.game.game_id"),
+    "a toy": (oriflamme, "v.game.game_id = 'kuhn_poker'", "INVALID_RULESET", "view.game.game_id"),
+    "no players": (oriflamme, "v.game.players = 0", "MISSING_FIELD", "view.game.players"),
+    "six players": (oriflamme, "v.game.players = 6", "INVALID_RULESET", "view.game.players"),
+    "no such edition": (
+        oriflamme,
+        "v.game.ruleset.edition = 'fr-1914'",
+        "INVALID_RULESET",
+        "view.game.ruleset.edition",
+    ),
+    "a switch out of range": (
+        oriflamme,
+        "v.game.ruleset.oriflamme.ambush_own_gain = 10",
+        "INVALID_RULESET",
+        "view.game.ruleset.oriflamme.ambush_own_gain",
+    ),
+    "an unknown word in a switch": (
+        oriflamme,
+        "v.game.ruleset.oriflamme.uncovered_resolves = 9",
+        "UNKNOWN_VALUE",
+        "view.game.ruleset.oriflamme.uncovered_resolves",
+    ),
+    "another game's switches": (
+        oriflamme,
+        "v.game.ruleset.castle_village_port.rounds = 2",
+        "CONTRADICTION",
+        "view.game.ruleset.castle_village_port",
+    ),
+    "a reward out of range": (
+        castle,
+        "v.game.ruleset.castle_village_port.rewards.port.for_five.rewards.add(gold=100)",
+        "INVALID_RULESET",
+        "view.game.ruleset.castle_village_port.rewards.port.for_five.rewards[0]",
+    ),
+    "a reward that says nothing": (
+        castle,
+        "v.game.ruleset.castle_village_port.rewards.port.for_five.rewards.add()",
+        "MISSING_FIELD",
+        "view.game.ruleset.castle_village_port.rewards.port.for_five.rewards[0].reward",
+    ),
+    "a card without an effect": (
+        castle,
+        "v.game.ruleset.castle_village_port.cards.add(value=1, when=1)",
+        "MISSING_FIELD",
+        "view.game.ruleset.castle_village_port.cards[0].effect",
+    ),
+    "no table": (oriflamme, "v.ClearField('oriflamme')", "MISSING_FIELD", "view.table"),
+    "another game's table": (castle, "v.oriflamme.seen_by = 1", "CONTRADICTION", "view.oriflamme"),
+    "no public part": (oriflamme, "o.ClearField('table')", "MISSING_FIELD", "view.oriflamme.table"),
+    "no own part": (oriflamme, "o.ClearField('own')", "MISSING_FIELD", "view.oriflamme.own"),
+    "no observer": (oriflamme, "o.seen_by = 0", "MISSING_FIELD", "view.oriflamme.seen_by"),
+    "an observer from elsewhere": (oriflamme, "o.seen_by = 4", "OUT_OF_RANGE", "view.oriflamme.seen_by"),
+    "an observer that is none": (oriflamme, "o.seen_by = 17", "UNKNOWN_VALUE", "view.oriflamme.seen_by"),
+    "no round": (oriflamme, "t.round = 0", "MISSING_FIELD", "view.oriflamme.table.round"),
+    "round 9": (oriflamme, "t.round = 9", "INVALID_VIEW", "view.oriflamme.table.round"),
+    "no first player": (oriflamme, "t.first = 0", "MISSING_FIELD", "view.oriflamme.table.first"),
+    "no question": (oriflamme, "t.question = 0", "MISSING_FIELD", "view.oriflamme.table.question"),
+    "a wrong question": (oriflamme, "t.question = 3", "INVALID_VIEW", "view.oriflamme.table.question"),
+    "an unknown question": (oriflamme, "t.question = 99", "UNKNOWN_VALUE", "view.oriflamme.table.question"),
+    "nobody is asked": (oriflamme, "t.to_act = 0", "MISSING_FIELD", "view.oriflamme.table.to_act"),
+    "another is asked": (oriflamme, "t.to_act = 1", "INVALID_VIEW", "view.oriflamme.table.to_act"),
+    "no cursor": (oriflamme, "t.ClearField('cursor')", "INVALID_VIEW", "view.oriflamme.table.cursor"),
+    "a cursor on nothing": (oriflamme, "t.cursor = 4", "INVALID_VIEW", "view.oriflamme.table.cursor"),
+    "an ability too soon": (oriflamme, "t.acting_as = 1", "CONTRADICTION", "view.oriflamme.table.acting_as"),
+    "no points": (oriflamme, "del t.points[:]", "MISSING_FIELD", "view.oriflamme.table.points"),
+    "points of two": (oriflamme, "del t.points[2]", "OUT_OF_RANGE", "view.oriflamme.table.points"),
+    "negative points": (oriflamme, "t.points[1] = -1", "INVALID_VIEW", "view.oriflamme.table.points[1]"),
+    "a slot without cards": (oriflamme, "del t.slots[1].cards[:]", "INVALID_VIEW", "view.oriflamme.table.slots[1]"),
+    "a slot of nobody": (oriflamme, "t.slots[1].family = 0", "MISSING_FIELD", "view.oriflamme.table.slots[1].family"),
+    "too many slots": (
+        oriflamme,
+        "[t.slots.add(family=1) for _ in range(99)]",
+        "TOO_LONG",
+        "view.oriflamme.table.slots",
+    ),
+    "no such card": (
+        oriflamme,
+        "t.slots[2].cards[0].face_up = 40",
+        "UNKNOWN_VALUE",
+        "view.oriflamme.table.slots[2].cards[0].face_up",
+    ),
+    "a card of the prototype": (
+        oriflamme,
+        "t.slots[2].cards[0].face_up = 13",
+        "INVALID_VIEW",
+        "view.oriflamme.table.slots[2].cards[0].face_up",
+    ),
+    "an own card of the prototype": (
+        oriflamme,
+        "o.own.face_down[0] = 13",
+        "INVALID_VIEW",
+        "view.oriflamme.own.face_down",
+    ),
+    "negative tokens": (
+        oriflamme,
+        "t.slots[1].cards[0].tokens = -1",
+        "INVALID_VIEW",
+        "view.oriflamme.table.slots[1].cards[0].tokens",
+    ),
+    "tokens on a face-up card": (
+        oriflamme,
+        "t.slots[2].cards[0].tokens = 1",
+        "INVALID_VIEW",
+        "view.oriflamme.table.slots[2].cards[0].tokens",
+    ),
+    "a number twice": (oriflamme, "t.slots[3].cards[0].nth = 1", "INVALID_VIEW", "view.oriflamme.table.slots"),
+    "a card too few in a pile": (
+        oriflamme,
+        "del t.piles[1].cards[:]",
+        "NO_WORLD_FITS",
+        "view.oriflamme.table.piles[1]",
+    ),
+    "a card twice": (oriflamme, "o.own.hand[0] = 3", "NO_WORLD_FITS", "view.oriflamme.table"),
+    "a hand too small": (oriflamme, "del o.own.hand[0]", "NO_WORLD_FITS", "view.oriflamme.own.hand"),
+    "a face-down card unsaid": (oriflamme, "del o.own.face_down[:]", "NO_WORLD_FITS", "view.oriflamme.own.face_down"),
+    "too many face-down cards": (
+        oriflamme,
+        "o.own.face_down.append(5)",
+        "NO_WORLD_FITS",
+        "view.oriflamme.own.face_down",
+    ),
+    "an unknown card in hand": (oriflamme, "o.own.hand[1] = 99", "UNKNOWN_VALUE", "view.oriflamme.own.hand[1]"),
+    "an endless hand": (oriflamme, "o.own.hand.extend([1] * 40)", "TOO_LONG", "view.oriflamme.own.hand"),
+    "wrong sizes of hands": (oriflamme, "t.hand_sizes[1] = 1", "NO_WORLD_FITS", "view.oriflamme.table.hand_sizes"),
+    "castle: no turn": (castle, "c.table.turn = 0", "MISSING_FIELD", "view.castle_village_port.table.turn"),
+    "castle: turn 5": (castle, "c.table.turn = 5", "INVALID_VIEW", "view.castle_village_port.table.turn"),
+    "castle: no gold": (castle, "del c.table.gold[:]", "MISSING_FIELD", "view.castle_village_port.table.gold"),
+    "castle: an effect without a card": (
+        castle,
+        "c.table.question = 4",
+        "MISSING_FIELD",
+        "view.castle_village_port.table.acting",
+    ),
+    "castle: value 16": (
+        castle,
+        "c.table.port.add(value=16, owner=1)",
+        "OUT_OF_RANGE",
+        "view.castle_village_port.table.port[0].value",
+    ),
+    "castle: a row unsorted": (
+        castle,
+        "c.table.port.add(value=1, owner=1), c.table.port.add(value=2, owner=1)",
+        "INVALID_VIEW",
+        "view.castle_village_port.table.port[1]",
+    ),
+    "castle: nothing selected": (castle, "c.own.selected = 0", "INVALID_VIEW", "view.castle_village_port.own.selected"),
+    "castle: a card twice": (
+        castle,
+        "c.own.selected = c.own.hand[0]",
+        "NO_WORLD_FITS",
+        "view.castle_village_port.table",
+    ),
+    "castle: wrong seats selected": (
+        castle,
+        "c.table.selected.pop()",
+        "NO_WORLD_FITS",
+        "view.castle_village_port.table.selected",
+    ),
+    "castle: two orders for one": (
+        castle,
+        "[c.table.orders.add(seat=2, location=1) for _ in range(2)]",
+        "CONTRADICTION",
+        "view.castle_village_port.table.orders[1].seat",
+    ),
+    "castle: visible gold that is hidden": (
+        lambda: castle(HIDDEN_GOLD),
+        "c.table.gold.extend([3, 3, 3])",
+        "CONTRADICTION",
+        "view.castle_village_port.table.gold",
+    ),
+    "castle: gold not remembered": (
+        lambda: castle(HIDDEN_GOLD),
+        "del c.table.remembered_gold[:]",
+        "MISSING_FIELD",
+        "view.castle_village_port.table.remembered_gold",
+    ),
+    "castle: gold remembered in vain": (
+        castle,
+        "c.table.remembered_gold.extend([3, 3, 3])",
+        "INVALID_VIEW",
+        "view.castle_village_port.table.remembered_gold",
+    ),
+    "text that is none": (oriflamme, "v.text = 'A:Soldier('", "INVALID_NOTATION", "view.text"),
+    "text of a position": (oriflamme, "v.text = '>A:Spy B:Spy C:Spy'", "INVALID_NOTATION", "view.text"),
+    "text that peeks": (oriflamme, "v.text = '>A:Spy B:Spy C:? | seen by A'", "HIDDEN_CARD", "view.text"),
+    "endless text": (oriflamme, "v.text = 'A' * 5000", "TOO_LONG", "view.text"),
+    "a history without start": (history, "v.history.ClearField('oriflamme')", "MISSING_FIELD", "view.history.start"),
+    "a history with a step less": (history, "del v.history.actions[3]", "ILLEGAL_ACTION", "view.history.actions[3]"),
+    "a history of another's turn": (
+        history,
+        "v.history.actions[0].seat = 3",
+        "INVALID_RECORD",
+        "view.history.actions[0].seat",
+    ),
+    "a history that ends too soon": (history, "del v.history.actions[-1]", "INVALID_RECORD", "view.history"),
+    "a history of an empty action": (
+        history,
+        "v.history.actions[1].ClearField('action')",
+        "MISSING_FIELD",
+        "view.history.actions[1].action",
+    ),
+    "a history of an illegal action": (
+        history,
+        "v.history.actions[0].action.CopyFrom(view_pb2.Action(text='keep'))",
+        "ILLEGAL_ACTION",
+        "view.history.actions[0]",
+    ),
+    "a history that names a placed card": (
+        history,
+        "v.history.actions[next(i for i, a in enumerate(v.history.actions) if a.seat == 2)].action.CopyFrom("
+        "view_pb2.Action(text='place Spy front'))",
+        "ILLEGAL_ACTION",
+        "view.history.actions",
+    ),
+    "an endless history": (
+        history,
+        "v.history.actions.extend([v.history.actions[0]] * 600)",
+        "TOO_LONG",
+        "view.history.actions",
+    ),
+    "an action that contradicts itself": (
+        history,
+        "setattr(v.history.actions[0].action, 'text', 'keep')",
+        "CONTRADICTION",
+        "view.history.actions[0].action.text",
+    ),
+    "a shown card of another game": (
+        history,
+        "v.history.actions[0].shown_values.append(3)",
+        "CONTRADICTION",
+        "view.history.actions[0].shown_values",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BREAKS)
+def test_a_view_that_is_wrong_is_refused_by_field_and_reason(name: str) -> None:
+    make, change, reason, field = BREAKS[name]
+    v = make()
+    views.read_view(v)
+    names: dict[str, Any] = {"v": v, "view_pb2": view_pb2}
+    if v.HasField("oriflamme"):
+        names |= {"o": v.oriflamme, "t": v.oriflamme.table}
+    else:
+        names |= {"c": v.castle_village_port}
+    exec(change, names)
+    with pytest.raises(Refusal) as refused:
+        views.read_view(v)
+    found = refused.value
+    assert (found.reason, found.field.startswith(field)) == (reason, True), str(found)
+    assert f"ERROR_REASON_{reason}" in error_reason_pb2.ErrorReason.DESCRIPTOR.values_by_name
+
+
+def test_at_least_sixty_breaks_are_known() -> None:
+    assert len(BREAKS) >= 60
+
+
+def test_a_status_says_it_all_to_programs_and_people() -> None:
+    v = oriflamme()
+    del v.oriflamme.own.hand[0]
+    with pytest.raises(Refusal) as refused:
+        views.read_view(v)
+    status = status_of(refused.value)
+    info, bad = error_details_pb2.ErrorInfo(), error_details_pb2.BadRequest()
+    assert status.details[0].Unpack(info)
+    assert status.details[1].Unpack(bad)
+    assert (status.code, info.reason, info.domain) == (9, "NO_WORLD_FITS", "eminence.v1")
+    assert status.message == "view.oriflamme.own.hand: 4 cards; A has 5 left"
+    (violation,) = bad.field_violations
+    assert (violation.field, violation.reason) == ("view.oriflamme.own.hand", "NO_WORLD_FITS")
+    assert violation.description == "4 cards; A has 5 left"
+
+
+def test_an_internal_error_keeps_its_text_to_itself(caplog: pytest.LogCaptureFixture) -> None:
+    card = "Ambush"
+
+    def broken() -> None:
+        raise ValueError(f"B holds the {card}")
+
+    with pytest.raises(ValueError, match="B holds") as error:
+        broken()
+    status = status_of(refusal_of(error.value))
+    assert status.code == 13
+    assert "Ambush" not in str(status)
+    assert "Ambush" not in caplog.text
+    info = error_details_pb2.ErrorInfo()
+    status.details[0].Unpack(info)
+    assert info.metadata["incident"] in caplog.text
+    assert "test_refused_messages.py" in caplog.text
+
+
+# --- random damage ---------------------------------------------------------------------------------------------
+
+
+def refused_by(read: Callable[[Any], object], message: Any) -> Refusal | None:
+    """How `read` refuses the message; None if it accepts it."""
+    try:
+        read(message)
+    except Refusal as refusal:
+        return refusal
+    return None
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=[*ALL_IDS, "sent-3p"])
+def test_damaged_messages_are_accepted_or_refused_but_never_crash(spec: Any) -> None:
+    game, draw = new_game(*spec), random.Random(23)
+    played = list(random_game(game, 2))
+    record = Record(played[0][0], tuple(str(action) for _, action in played if action is not None))
+    seen = record.seen_from(1)
+    short = Record(seen.start, seen.actions[:9])
+    makers: list[Any] = [(records.write(record), records.read), (records.write(seen), records.read)]
+    makers += [(views.write_view(end_of(short), short), views.read_view)]
+    for position, action in played[:: max(len(played) // 10, 1)]:
+        makers.append((positions.write(position), lambda message: positions.read(message, "position")))
+        makers.append((views.write_view(position.view(0)), views.read_view))
+        if action is not None:
+            makers.append((views.write_action(action), lambda message: views.read_action(game, message, "action")))
+    refusals = [refused_by(read, damaged(message, draw)) for message, read in makers for _ in range(8)]
+    for refusal in refusals:
+        if refusal is not None:
+            assert refusal.field
+            assert "<" not in refusal.why, "an object's address"
+            assert len(status_of(refusal).SerializeToString()) < 4 * TEXT_MAX + 600
+    reasons = {None if refusal is None else refusal.reason for refusal in refusals}
+    assert refusals.count(None) >= 20
+    assert len(reasons) >= 6

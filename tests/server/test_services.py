@@ -1,0 +1,315 @@
+"""RulesService and RefereeService over a real socket."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import grpc
+import pytest
+from google.rpc import error_details_pb2
+from grpc_status import rpc_status
+from messages import damaged
+from tables import ALL_IDS, ALL_SPECS
+
+from eminence.v1 import (
+    record_pb2,
+    referee_pb2,
+    referee_pb2_grpc,
+    rules_pb2,
+    rules_pb2_grpc,
+    view_pb2,
+)
+from eminence.v1.seat_pb2 import SEAT_A, SEAT_B, SEAT_D, SEAT_E
+from engine_cy import new_game
+from engine_cy.castle_village_port.editions import read_ruleset
+from engine_cy.oriflamme.cards import PUBLISHED
+from engine_cy.record import read_record
+from server.codec.games import write_game, write_ruleset
+from server.codec.words import CARDS, write_seat
+
+EN = view_pb2.GameSpec(game_id="oriflamme", players=3, ruleset=view_pb2.Ruleset(edition="en-2019"))
+CASTLE = view_pb2.GameSpec(game_id="castle_village_port", players=3)
+TEXT = "A:Spy >B:Heir* C:?(1) | round 1 | points 1 2 3 | seen by B"
+
+
+@pytest.fixture
+def rules(channel: grpc.Channel) -> Any:
+    return rules_pb2_grpc.RulesServiceStub(channel)
+
+
+@pytest.fixture
+def referee(channel: grpc.Channel) -> Any:
+    return referee_pb2_grpc.RefereeServiceStub(channel)
+
+
+def refusal(call: Any, request: Any) -> tuple[str, str, str]:
+    """Status code, reason and field of a call that is refused."""
+    with pytest.raises(grpc.RpcError) as refused:
+        call(request, timeout=10)
+    return told(refused.value)
+
+
+def told(error: Any) -> tuple[str, str, str]:
+    status = rpc_status.from_call(error)
+    assert status is not None, error
+    info, bad = error_details_pb2.ErrorInfo(), error_details_pb2.BadRequest()
+    assert status.details[0].Unpack(info)
+    if len(status.details) > 1:
+        assert status.details[1].Unpack(bad)
+    return error.code().name, info.reason, bad.field_violations[0].field if bad.field_violations else ""
+
+
+# --- RulesService ----------------------------------------------------------------------------------------------
+
+
+def test_what_is_listed_can_be_played(rules: Any, referee: Any) -> None:
+    games = rules.ListGames(rules_pb2.ListGamesRequest()).games
+    assert [game.game_id for game in games] == ["oriflamme", "oriflamme_prototype", "castle_village_port"]
+    played = 0
+    for game in games:
+        assert game.names.en
+        assert game.names.fr
+        assert game.names.de
+        rulesets = rules.ListRulesets(rules_pb2.ListRulesetsRequest(game_id=game.game_id)).rulesets
+        assert [info.ruleset.edition for info in rulesets] == list(game.editions)
+        for info in rulesets:
+            for players in info.players:
+                spec = view_pb2.GameSpec(game_id=game.game_id, players=players, ruleset=info.ruleset)
+                # The edition spelled out is the edition.
+                named = view_pb2.GameSpec(game_id=game.game_id, players=players)
+                named.ruleset.edition = info.ruleset.edition
+                dealt = referee.Deal(referee_pb2.DealRequest(game=spec, seed=3))
+                again = referee.Deal(referee_pb2.DealRequest(game=named, seed=3))
+                assert dealt == again
+                played += 1
+    assert played == 4 * 3 + 3 + 3
+
+
+def test_every_ruleset_says_all_its_switches(rules: Any) -> None:
+    for game_id in ("oriflamme", "oriflamme_prototype"):
+        switches = rules.ListSwitches(rules_pb2.ListSwitchesRequest(game_id=game_id)).switches
+        for info in rules.ListRulesets(rules_pb2.ListRulesetsRequest(game_id=game_id)).rulesets:
+            said = getattr(info.ruleset, game_id)
+            assert {field.name for field, _ in said.ListFields()} == {switch.name for switch in switches}
+    castle = rules.ListRulesets(rules_pb2.ListRulesetsRequest(game_id="castle_village_port")).rulesets[0].ruleset
+    assert len(castle.castle_village_port.cards) == 15
+    switches = rules.ListSwitches(rules_pb2.ListSwitchesRequest(game_id="castle_village_port")).switches
+    fields = castle.castle_village_port.DESCRIPTOR.fields_by_name
+    assert {switch.name for switch in switches} == set(fields) - {"cards", "rewards"}
+    assert all(switch.meaning and switch.values for switch in switches)
+
+
+def test_cards_have_names_in_three_languages(rules: Any) -> None:
+    cards = rules.ListCards(rules_pb2.ListCardsRequest(game=EN)).cards
+    assert [card.oriflamme for card in cards] == [CARDS.write(card.id) for card in PUBLISHED]
+    ambush = cards[-1]
+    assert (ambush.names.en, ambush.names.fr, ambush.names.de) == ("Ambush", "Embuscade", "Hinterhalt")
+    prototype = view_pb2.GameSpec(game_id="oriflamme_prototype", players=2)
+    assert {card.copies for card in rules.ListCards(rules_pb2.ListCardsRequest(game=prototype)).cards} == {2}
+    castle = view_pb2.GameSpec(game_id="castle_village_port", players=4)
+    cards = rules.ListCards(rules_pb2.ListCardsRequest(game=castle)).cards
+    assert [(card.value, card.names.fr) for card in cards[:2]] == [(15, "Roi"), (14, "Princesse")]
+    sent = read_ruleset({"cards": [{"value": 7, "name": "Zo", "when": "never", "effect": "none"}], "rounds": 1,
+                         "turns_per_round": 1})  # fmt: skip
+    castle.ruleset.CopyFrom(write_ruleset("castle_village_port", {"edition": "house", **sent.turned()}))
+    (card,) = rules.ListCards(rules_pb2.ListCardsRequest(game=castle)).cards
+    assert (card.value, card.names.de, card.notation) == (7, "Zo", "7")
+
+
+def test_a_view_is_validated_and_filled_in(rules: Any) -> None:
+    view = view_pb2.View(game=EN, text="A:? >B:Heir C:?(1) | round 1 | points 1 2 3 | seen by B")
+    found = rules.ValidateView(rules_pb2.ValidateViewRequest(view=view))
+    expected = new_game("oriflamme", "en-2019", 3).view(view.text)
+    assert found.text == str(expected)
+    assert found.worlds == expected.count_worlds()
+    assert rules.ValidateView(rules_pb2.ValidateViewRequest(view=found.view)) == found
+    request = rules_pb2.ListLegalActionsRequest(view=found.view)
+    legal = rules.ListLegalActions(request)
+    assert [action.text for action in legal.actions] == ["reveal", "keep"]
+    assert [action.oriflamme.WhichOneof("action") for action in legal.actions] == ["reveal", "keep"]
+    assert legal.to_act == 2
+
+
+def test_nobody_else_has_legal_actions(rules: Any) -> None:
+    view = view_pb2.View(game=EN, text="A:? >B:? C:Spy(1) | round 1 | points 1 2 3 | seen by C")
+    legal = rules.ListLegalActions(rules_pb2.ListLegalActionsRequest(view=view))
+    assert (list(legal.actions), legal.to_act) == ([], 2)
+
+
+@pytest.mark.parametrize(
+    "text", ["place Spy front", "place ? on 2", "reveal = Heir", "target 2 = Ambush", "move 2 to 5"]
+)
+def test_the_text_of_an_action_comes_back(rules: Any, text: str) -> None:
+    read = rules.ReadText(rules_pb2.ReadTextRequest(game=EN, action=text)).action
+    read.action.ClearField("text")
+    assert rules.WriteText(rules_pb2.WriteTextRequest(game=EN, action=read)).text == text
+
+
+def test_text_that_cannot_be_read_is_refused(rules: Any) -> None:
+    wrong = [
+        (rules_pb2.ReadTextRequest(game=EN, action="jump"), "INVALID_NOTATION", "action"),
+        (rules_pb2.ReadTextRequest(game=EN, action="reveal = Zebra"), "INVALID_NOTATION", "action"),
+        (rules_pb2.ReadTextRequest(game=EN, action="reveal = "), "INVALID_NOTATION", "action"),
+        (rules_pb2.ReadTextRequest(game=CASTLE, action="place port 0 = x"), "INVALID_NOTATION", "action"),
+        (rules_pb2.ReadTextRequest(game=CASTLE, action="place port 0 = 16"), "INVALID_NOTATION", "action"),
+        (rules_pb2.ReadTextRequest(game=EN, view="A:Spy("), "INVALID_NOTATION", "view"),
+        (rules_pb2.ReadTextRequest(record="nothing"), "INVALID_RECORD", "record"),
+        (rules_pb2.ReadTextRequest(record="game kuhn_poker\nplayers 2\n"), "INVALID_RECORD", "record"),
+        (rules_pb2.ReadTextRequest(action="reveal"), "MISSING_FIELD", "game"),
+        (rules_pb2.ReadTextRequest(game=EN), "MISSING_FIELD", "text"),
+        (rules_pb2.ReadTextRequest(game=EN, action="x" * 101), "TOO_LONG", "action"),
+    ]
+    for request, reason, field in wrong:
+        assert refusal(rules.ReadText, request) == ("INVALID_ARGUMENT", reason, field)
+    assert refusal(rules.WriteText, rules_pb2.WriteTextRequest()) == ("INVALID_ARGUMENT", "MISSING_FIELD", "message")
+
+
+# --- RefereeService --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("spec", ALL_SPECS[::2], ids=ALL_IDS[::2])
+def test_a_whole_game_with_the_referee(rules: Any, referee: Any, spec: Any) -> None:
+    """Players who know their views alone play a game that an app has refereed; the engine plays it along."""
+    game, draw = new_game(*spec), random.Random(8)
+    dealt = referee.Deal(referee_pb2.DealRequest(game=write_game(game), seed=8, first=SEAT_B))
+    truth = game.deal(8, 1)
+    record, to_act, over, steps = dealt.record, dealt.to_act, False, 0
+    while not over:
+        standing = referee_pb2.Standing(record=record)
+        play = referee_pb2.PlayRequest(standing=standing, seed=steps)
+        if to_act:
+            (view,) = referee.GetViews(referee_pb2.GetViewsRequest(standing=standing, seats=[to_act])).views
+            legal = rules.ListLegalActions(rules_pb2.ListLegalActionsRequest(view=view)).actions
+            assert [action.text for action in legal] == list(map(str, truth.legal_actions()))
+            chosen = draw.choice(legal)
+            chosen.ClearField(draw.choice(["text", "oriflamme" if chosen.HasField("oriflamme") else "text"]))
+            play.action.CopyFrom(chosen)
+        played = referee.Play(play)
+        for seat, seen in enumerate(played.seen):
+            assert rules.WriteText(rules_pb2.WriteTextRequest(game=record.game, action=seen)).text == truth.seen(
+                played.action.action.text, seat
+            )
+        truth = truth.play(played.action.action.text)
+        record, to_act, over, steps = played.record, played.to_act, played.over, steps + 1
+    result = referee.GetResult(referee_pb2.GetResultRequest(standing=referee_pb2.Standing(position=played.position)))
+    assert result.over
+    assert (tuple(result.points), tuple(result.win_shares)) == (truth.scores, truth.payoffs)
+    assert not result.legal_actions
+    written = referee.GetRecord(referee_pb2.GetRecordRequest(record=record))
+    assert read_record(written.text).end == truth
+    for seat in range(game.n_players):
+        seen = referee.GetRecord(referee_pb2.GetRecordRequest(record=record, seat=write_seat(seat)))
+        assert read_record(seen.text).end == truth.view(seat)
+        assert rules.ReadText(rules_pb2.ReadTextRequest(record=seen.text)).record == seen.record
+    standing = referee_pb2.Standing(record=record)
+    assert refusal(referee.Play, referee_pb2.PlayRequest(standing=standing))[:2] == ("FAILED_PRECONDITION", "GAME_OVER")
+
+
+def test_deals_nobody_asked_a_seed_for_differ(referee: Any) -> None:
+    request = referee_pb2.DealRequest(game=EN)
+    assert len({referee.Deal(request).seed for _ in range(8)}) == 8
+
+
+def test_what_the_referee_refuses(referee: Any) -> None:
+    dealt = referee.Deal(referee_pb2.DealRequest(game=EN, seed=1))
+    seen = referee.GetRecord(referee_pb2.GetRecordRequest(record=dealt.record, seat=SEAT_A)).record
+    standing = referee_pb2.Standing(position=dealt.position)
+    play = referee_pb2.PlayRequest
+    wrong: list[tuple[Any, Any, str, str]] = [
+        (referee.Deal, referee_pb2.DealRequest(), "MISSING_FIELD", "game"),
+        (referee.Deal, referee_pb2.DealRequest(game=EN, first=SEAT_D), "OUT_OF_RANGE", "first"),
+        (referee.Play, play(), "MISSING_FIELD", "standing"),
+        (referee.Play, play(standing=referee_pb2.Standing()), "MISSING_FIELD", "standing.at"),
+        (referee.Play, play(standing=standing), "MISSING_FIELD", "action"),
+        (referee.Play, play(standing=standing, action=view_pb2.Action()), "MISSING_FIELD", "action"),
+        (referee.Play, play(standing=standing, action=view_pb2.Action(text="reveal")), "ILLEGAL_ACTION", "action"),
+        (referee.GetRecord, referee_pb2.GetRecordRequest(record=seen), "INVALID_RECORD", "record"),
+        (referee.GetViews, referee_pb2.GetViewsRequest(standing=standing, seats=[SEAT_E]), "OUT_OF_RANGE", "seats[0]"),
+        (
+            referee.GetRecord,
+            referee_pb2.GetRecordRequest(record=record_pb2.Record()),
+            "MISSING_FIELD",
+            "record.contents",
+        ),
+    ]
+    for call, request, reason, field in wrong:
+        assert refusal(call, request) == ("INVALID_ARGUMENT", reason, field)
+
+
+# --- every call ------------------------------------------------------------------------------------------------
+
+
+def raw(channel: grpc.Channel, method: str) -> Any:
+    """A call that sends bytes as they are."""
+    return channel.unary_unary(f"/eminence.v1.{method}", request_serializer=None, response_deserializer=None)
+
+
+def test_bytes_that_are_no_message_are_refused(channel: grpc.Channel) -> None:
+    call = raw(channel, "RulesService/ValidateView")
+    assert refusal(call, b"\xff\xff\xff") == ("INVALID_ARGUMENT", "MALFORMED_MESSAGE", "")
+    assert refusal(call, b"\x0a\x03\x22\x01\xff") == ("INVALID_ARGUMENT", "MALFORMED_MESSAGE", "")
+
+
+def test_unknown_fields_are_refused_where_they_stand(channel: grpc.Channel) -> None:
+    call = raw(channel, "RulesService/ValidateView")
+    view = view_pb2.View(game=EN, text=TEXT)
+    view.game.ruleset.oriflamme.MergeFromString(b"\xb8\x06\x01")
+    request = rules_pb2.ValidateViewRequest(view=view).SerializeToString()
+    assert refusal(call, request) == ("INVALID_ARGUMENT", "UNKNOWN_FIELD", "view.game.ruleset.oriflamme")
+
+
+def test_a_position_sent_as_a_view_is_refused(channel: grpc.Channel, referee: Any) -> None:
+    """It has other fields where a view has its own."""
+    position = referee.Deal(referee_pb2.DealRequest(game=EN, seed=1)).position
+    request = b"\x0a" + bytes([len(position.SerializeToString()) & 0x7F | 0x80, len(position.SerializeToString()) >> 7])
+    code, reason, _ = refusal(raw(channel, "RulesService/ValidateView"), request + position.SerializeToString())
+    assert code == "INVALID_ARGUMENT"
+    assert reason in ("MALFORMED_MESSAGE", "UNKNOWN_FIELD", "MISSING_FIELD")
+
+
+def test_a_bug_tells_nothing_but_a_number(faulty_channel: grpc.Channel) -> None:
+    rules: Any = rules_pb2_grpc.RulesServiceStub(faulty_channel)
+    with pytest.raises(grpc.RpcError) as failed:
+        rules.ListGames(rules_pb2.ListGamesRequest())
+    error: Any = failed.value
+    assert told(error) == ("INTERNAL", "INTERNAL", "")
+    assert "Ambush" not in f"{error.details()} {error.trailing_metadata()}"
+    # The server goes on.
+    assert rules.ListCards(rules_pb2.ListCardsRequest(game=EN)).cards
+
+
+def test_damaged_requests_never_end_in_unknown_or_internal(channel: grpc.Channel, rules: Any, referee: Any) -> None:
+    draw = random.Random(6)
+    dealt = referee.Deal(referee_pb2.DealRequest(game=EN, seed=1))
+    standing = referee_pb2.Standing(record=dealt.record)
+    action = view_pb2.Action(text="place Spy front")
+    (view, *_) = referee.GetViews(referee_pb2.GetViewsRequest(standing=standing)).views
+    requests: list[tuple[str, Any]] = [
+        ("RulesService/ValidateView", rules_pb2.ValidateViewRequest(view=view)),
+        ("RulesService/ListLegalActions", rules_pb2.ListLegalActionsRequest(view=view)),
+        ("RulesService/ListCards", rules_pb2.ListCardsRequest(game=EN)),
+        ("RulesService/WriteText", rules_pb2.WriteTextRequest(game=EN, record=dealt.record)),
+        ("RefereeService/Play", referee_pb2.PlayRequest(standing=standing, action=action)),
+        (
+            "RefereeService/GetViews",
+            referee_pb2.GetViewsRequest(standing=referee_pb2.Standing(position=dealt.position)),
+        ),
+        ("RefereeService/GetRecord", referee_pb2.GetRecordRequest(record=dealt.record)),
+    ]
+    codes = set()
+    for method, request in requests:
+        for n in range(60):
+            body = bytearray(damaged(request, draw).SerializeToString())
+            if n % 3 == 0 and body:
+                body[draw.randrange(len(body))] = draw.randrange(256)
+            call = raw(channel, method).with_call
+            try:
+                call(bytes(body), timeout=10)
+                codes.add("OK")
+            except grpc.RpcError as error:
+                code, reason, _ = told(error)
+                codes.add(code)
+                assert reason != "INTERNAL", (method, bytes(body))
+    assert {"OK", "INVALID_ARGUMENT"} <= codes <= {"OK", "INVALID_ARGUMENT", "FAILED_PRECONDITION"}
+    assert rules.ListGames(rules_pb2.ListGamesRequest()).games
