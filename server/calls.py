@@ -7,6 +7,7 @@ bytes, and the reading happens here.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from contextlib import aclosing
 from typing import Any, TypeAlias
 
 import grpc
@@ -72,8 +73,10 @@ def _handler(method: MethodDescriptor, handle: Any) -> grpc.RpcMethodHandler[Any
 
     async def stream(raw: bytes, context: Context) -> AsyncIterator[bytes]:
         try:
-            async for response in handle(read_message(raw, kind), context):
-                yield response.SerializeToString()
+            # Closed at once when the client leaves, not when the garbage collector comes by.
+            async with aclosing(handle(read_message(raw, kind), context)) as responses:
+                async for response in responses:
+                    yield response.SerializeToString()
         except grpc.aio.AbortError:
             raise
         except Exception as error:
@@ -85,8 +88,9 @@ def _handler(method: MethodDescriptor, handle: Any) -> grpc.RpcMethodHandler[Any
                 yield read_message(raw, kind)
 
         try:
-            async for response in handle(requests(), context):
-                yield response.SerializeToString()
+            async with aclosing(handle(requests(), context)) as responses:
+                async for response in responses:
+                    yield response.SerializeToString()
         except grpc.aio.AbortError:
             raise
         except Exception as error:

@@ -1,0 +1,131 @@
+"""Streams go the same way as single calls: bytes in, statuses out, and nothing lives on behind a client that left."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import grpc
+import pytest
+from google.rpc import error_details_pb2
+from grpc_status import rpc_status
+from sockets import serving
+
+from eminence.v1 import solver_pb2 as pb
+from eminence.v1 import solver_pb2_grpc
+from server.calls import Context
+from server.errors import Refusal
+
+SOLVER = pb.DESCRIPTOR.services_by_name["SolverService"]
+
+
+class Adviser:
+    """Answers without thinking: what it is asked for decides how it ends."""
+
+    def __init__(self) -> None:
+        self.left = threading.Event()
+
+    async def Suggest(self, request: pb.SuggestRequest, context: Context) -> pb.SuggestResponse:
+        raise Refusal("OVERLOADED", "", "come back later")
+
+    async def Analyze(self, request: pb.AnalyzeRequest, context: Context) -> AsyncIterator[pb.AnalyzeResponse]:
+        yield pb.AnalyzeResponse()
+        match request.budget.iterations:
+            case 1:
+                raise Refusal("OUT_OF_RANGE", "budget.iterations", "1 is too few")
+            case 2:
+                raise KeyError("B holds the Ambush")
+            case 3:
+                try:
+                    await asyncio.sleep(60)
+                finally:
+                    self.left.set()
+        yield pb.AnalyzeResponse(last=True)
+
+    async def AnalyzeBatch(
+        self, requests: AsyncIterator[pb.AnalyzeBatchRequest], context: Context
+    ) -> AsyncIterator[pb.AnalyzeBatchResponse]:
+        async for request in requests:
+            yield pb.AnalyzeBatchResponse(id=request.item.id)
+
+    async def Review(self, request: pb.ReviewRequest, context: Context) -> AsyncIterator[pb.ReviewResponse]:
+        yield pb.ReviewResponse()
+
+    async def Compare(self, request: pb.CompareRequest, context: Context) -> pb.CompareResponse:
+        return pb.CompareResponse()
+
+
+@pytest.fixture(scope="module")
+def adviser() -> Adviser:
+    return Adviser()
+
+
+@pytest.fixture(scope="module")
+def channel(adviser: Adviser) -> Iterator[grpc.Channel]:
+    with serving([(SOLVER, adviser)]) as channel:
+        yield channel
+
+
+@pytest.fixture
+def stub(channel: grpc.Channel) -> Any:
+    return solver_pb2_grpc.SolverServiceStub(channel)
+
+
+def ended(error: Any) -> tuple[str, str]:
+    """Status code and reason."""
+    status = rpc_status.from_call(error)
+    assert status is not None, error
+    info = error_details_pb2.ErrorInfo()
+    assert status.details[0].Unpack(info)
+    assert "Ambush" not in str(status)
+    return error.code().name, info.reason
+
+
+def analyze(iterations: int) -> pb.AnalyzeRequest:
+    return pb.AnalyzeRequest(budget=pb.Budget(iterations=iterations))
+
+
+def test_a_stream_ends_well(stub: Any) -> None:
+    assert [response.last for response in stub.Analyze(analyze(9))] == [False, True]
+    assert stub.Compare(pb.CompareRequest()) == pb.CompareResponse()
+
+
+@pytest.mark.parametrize(
+    ("iterations", "status"), [(1, ("INVALID_ARGUMENT", "OUT_OF_RANGE")), (2, ("INTERNAL", "INTERNAL"))]
+)
+def test_a_stream_that_fails_halfway_has_a_status(stub: Any, iterations: int, status: tuple[str, str]) -> None:
+    responses = stub.Analyze(analyze(iterations))
+    assert next(responses) == pb.AnalyzeResponse()
+    with pytest.raises(grpc.RpcError) as failed:
+        next(responses)
+    assert ended(failed.value) == status
+
+
+def test_a_client_that_leaves_ends_the_work(stub: Any, adviser: Adviser) -> None:
+    responses = stub.Analyze(analyze(3))
+    next(responses)
+    assert not adviser.left.is_set()
+    responses.cancel()
+    assert adviser.left.wait(1)
+
+
+def test_the_server_s_state_has_its_own_code(stub: Any) -> None:
+    with pytest.raises(grpc.RpcError) as failed:
+        stub.Suggest(pb.SuggestRequest())
+    assert ended(failed.value) == ("RESOURCE_EXHAUSTED", "OVERLOADED")
+
+
+def test_bytes_that_are_no_message_end_a_stream(channel: grpc.Channel) -> None:
+    good = pb.AnalyzeBatchRequest(item=pb.BatchItem(id="a")).SerializeToString()
+    call: Any = channel.stream_stream("/eminence.v1.SolverService/AnalyzeBatch")
+    responses = call(iter([good, b"\xff\xff"]))
+    assert pb.AnalyzeBatchResponse.FromString(next(responses)).id == "a"
+    with pytest.raises(grpc.RpcError) as failed:
+        next(responses)
+    assert ended(failed.value) == ("INVALID_ARGUMENT", "MALFORMED_MESSAGE")
+    one: Any = channel.unary_stream("/eminence.v1.SolverService/Analyze")
+    with pytest.raises(grpc.RpcError) as failed:
+        next(one(b"\xff"))
+    assert ended(failed.value) == ("INVALID_ARGUMENT", "MALFORMED_MESSAGE")
