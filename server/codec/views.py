@@ -32,18 +32,26 @@ from server.errors import Refusal, at, missing
 
 
 def read_view(message: pb.View, field: str = "view") -> View:
-    """What a player sees. A history is replayed; it has to lead to the table, and tells it if there is none."""
+    """What a player sees."""
+    return read_view_and_history(message, field)[0]
+
+
+def read_view_and_history(message: pb.View, field: str = "view") -> tuple[View, Record | None]:
+    """What a player sees, and has seen on the way there if that is told.
+
+    A history is replayed; it has to lead to the table, and tells it if there is none.
+    """
     game = read_required_game(message, field)
     record = read_history(game, message.history, f"{field}.history") if message.HasField("history") else None
     if message.WhichOneof("table") is None:
         if record is None:
             raise missing(f"{field}.table", f"one of {members(message, 'table')} is required, or a history")
-        return _end(record)
+        return _end(record), record
     view = _read_table(game, message, "table", field, None if record is None else _end(record))
     if record is not None and view != _end(record):
         why = f"leads to another table: {_end(record)}"
         raise Refusal("INVALID_RECORD", f"{field}.history", why)
-    return view
+    return view, record
 
 
 def write_view(view: View, history: Record | None = None) -> pb.View:

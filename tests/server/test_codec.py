@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import pytest
 from google.protobuf.message import Message
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from mutations import SPECS
 from tables import games, random_game, tables
@@ -39,11 +39,13 @@ def whole_record(game: Game, seed: int) -> Record:
     return Record(played[0][0], tuple(str(action) for _, action in played if action is not None)).ended()
 
 
+@settings(deadline=None)
 @given(games())
 def test_a_game_and_its_ruleset_come_back(game: Game) -> None:
     assert read_game(sent(write_game(game)), "game") == game
 
 
+@settings(deadline=None)
 @given(tables())
 def test_views_come_back_byte_for_byte(position: Position) -> None:
     for seat in range(position.game.n_players):
@@ -53,6 +55,7 @@ def test_views_come_back_byte_for_byte(position: Position) -> None:
         assert bytes(read) == bytes(view)
 
 
+@settings(deadline=None)
 @given(tables())
 def test_positions_come_back_byte_for_byte(position: Position) -> None:
     read = positions.read(sent(positions.write(position)), "position")
@@ -60,6 +63,7 @@ def test_positions_come_back_byte_for_byte(position: Position) -> None:
     assert bytes(read) == bytes(position)
 
 
+@settings(deadline=None)
 @given(tables())
 def test_views_and_positions_come_back_from_text(position: Position) -> None:
     game = write_game(position.game)
@@ -68,6 +72,7 @@ def test_views_and_positions_come_back_from_text(position: Position) -> None:
     assert views.read_view(view_pb2.View(game=game, text=str(view))) == view
 
 
+@settings(deadline=None)
 @given(tables())
 def test_actions_come_back_by_parts_and_by_text(position: Position) -> None:
     for action in position.legal_actions():
@@ -101,7 +106,7 @@ def test_a_history_leads_to_the_view_and_may_stand_for_it(spec: Any) -> None:
         end = history.end
         assert isinstance(end, View)
         message = sent(views.write_view(end, history))
-        assert views.read_view(message) == end
+        assert views.read_view_and_history(message) == (end, history)
         # Cards need no numbers, nor gold a memory, where the history tells them.
         for slot in message.oriflamme.table.slots if message.HasField("oriflamme") else ():
             for card in slot.cards:
@@ -114,6 +119,7 @@ def test_a_history_leads_to_the_view_and_may_stand_for_it(spec: Any) -> None:
         assert views.read_view(message) == end
 
 
+@settings(deadline=None)
 @given(tables(), st.integers(0, 2**32))
 def test_a_history_that_leads_elsewhere_is_refused(position: Position, seed: int) -> None:
     record = whole_record(position.game, seed)
@@ -126,6 +132,7 @@ def test_a_history_that_leads_elsewhere_is_refused(position: Position, seed: int
         views.read_view(message)
 
 
+@settings(deadline=None)
 @given(tables(), st.integers(0, 2**32))
 def test_what_a_seat_does_not_see_does_not_change_its_message(position: Position, seed: int) -> None:
     for seat in range(position.game.n_players):
