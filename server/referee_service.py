@@ -18,6 +18,8 @@ from server.codec.games import read_required_game
 from server.codec.words import check_length, read_seat, read_seat_if_said, required, write_seat
 from server.errors import Refusal, at, missing
 
+SERVICE = pb.DESCRIPTOR.services_by_name["RefereeService"]
+
 
 class RefereeService(referee_pb2_grpc.RefereeServiceServicer):
     """Answers at once, from the request alone."""

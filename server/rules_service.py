@@ -24,6 +24,9 @@ _MEANINGS = {
 }
 
 
+SERVICE = pb.DESCRIPTOR.services_by_name["RulesService"]
+
+
 class RulesService(rules_pb2_grpc.RulesServiceServicer):
     """Answers at once, from the request alone."""
 

@@ -8,7 +8,8 @@ import grpc
 import pytest
 from sockets import serving
 
-from eminence.v1 import referee_pb2, rules_pb2
+from eminence.v1 import rules_pb2
+from server import referee_service, rules_service
 from server.calls import Context
 from server.referee_service import RefereeService
 from server.rules_service import RulesService
@@ -21,19 +22,15 @@ class Faulty(RulesService):
         raise KeyError("B holds the Ambush")
 
 
-RULES = rules_pb2.DESCRIPTOR.services_by_name["RulesService"]
-REFEREE = referee_pb2.DESCRIPTOR.services_by_name["RefereeService"]
-
-
 @pytest.fixture(scope="session")
 def channel() -> Iterator[grpc.Channel]:
     """A client's way to a server with RulesService and RefereeService."""
-    with serving([(RULES, RulesService()), (REFEREE, RefereeService())]) as channel:
+    with serving([(rules_service.SERVICE, RulesService()), (referee_service.SERVICE, RefereeService())]) as channel:
         yield channel
 
 
 @pytest.fixture(scope="session")
 def faulty_channel() -> Iterator[grpc.Channel]:
     """The same, where ListGames has a bug."""
-    with serving([(RULES, Faulty())]) as channel:
+    with serving([(rules_service.SERVICE, Faulty())]) as channel:
         yield channel
