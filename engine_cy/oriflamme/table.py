@@ -227,6 +227,8 @@ def _unused(draft: Draft, frame: Frame, player: int, pile: Kinds) -> Kinds:
 
 def _numbered(slots: Slots, placed: list[int]) -> Slots:
     """The slots with every card's `nth`: those without one get the lowest free numbers, front to back."""
+    if all(card.nth for slot in slots for card in slot):
+        return slots
     numbers: dict[int, int] = {}
     for player in range(len(placed)):
         cards = in_queue(slots, player)
