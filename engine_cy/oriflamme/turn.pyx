@@ -158,22 +158,6 @@ cdef void apply(const Rules* rules, State* state, action_t taken) noexcept nogil
 
 # --- what may be done -----------------------------------------------------------------------------------------
 
-# The n-th lowest set bit of each 10-bit mask, and how many it has.
-cdef uint8_t NTH_KIND[1 << N_KINDS][N_KINDS]
-cdef uint8_t COUNT_KINDS[1 << N_KINDS]
-
-cdef void fill_tables() noexcept:
-    cdef int mask, kind
-
-    for mask in range(1 << N_KINDS):
-        for kind in range(N_KINDS):
-            if mask >> kind & 1:
-                NTH_KIND[mask][COUNT_KINDS[mask]] = <uint8_t>kind
-                COUNT_KINDS[mask] += 1
-
-fill_tables()
-
-
 cdef inline bint owned(const Rules* rules, const State* state, int slot, int player) noexcept nogil:
     """Whether `slot` is a slot of `player`: its top card's id says so."""
     return <uint8_t>(state.tops[slot] - player * rules.cards_each) < rules.cards_each
@@ -239,9 +223,7 @@ cdef inline int legal_drops(const Rules* rules, const State* state, int lifted, 
 cdef int legal_actions(const Rules* rules, const State* state, action_t* actions) noexcept nogil:
     cdef const Ability* ability
     cdef uint8_t options[2 * 32]
-    cdef action_t places[2 * 32]
-    cdef uint32_t kinds
-    cdef int n_options, i, j, kind, neighbour
+    cdef int n_options, i, kind, neighbour
     cdef int n = 0
 
     if state.ask == ASK_PLACE:
@@ -251,15 +233,11 @@ cdef int legal_actions(const Rules* rules, const State* state, action_t* actions
             for i in range(n_options):
                 actions[i] = action(VERB_PLACE, UNKNOWN_KIND, options[i])
             return n_options
-        for i in range(n_options):
-            places[i] = options[i]
-        kinds = state.hands[state.to_act] & ALL_KINDS
-        for kind in range(COUNT_KINDS[kinds]):
-            # Four at a time, as there is room for more than a last four.
-            for i in range(0, n_options, 4):
-                for j in range(4):
-                    actions[n + i + j] = action(VERB_PLACE, NTH_KIND[kinds][kind], 0) | places[i + j]
-            n += n_options
+        for kind in range(N_KINDS):
+            if state.hands[state.to_act] >> kind & 1:
+                for i in range(n_options):
+                    actions[n] = action(VERB_PLACE, kind, options[i])
+                    n += 1
         return n
     if state.ask == ASK_REVEAL:
         kind = card_at(state, state.cursor) & KIND
@@ -337,6 +315,22 @@ cdef void payoffs(const Rules* rules, const State* state, double* per_seat) noex
 
 
 # --- random play ----------------------------------------------------------------------------------------------
+
+# The n-th lowest set bit of each 10-bit mask, and how many it has.
+cdef uint8_t NTH_KIND[1 << N_KINDS][N_KINDS]
+cdef uint8_t COUNT_KINDS[1 << N_KINDS]
+
+cdef void fill_tables() noexcept:
+    cdef int mask, kind
+
+    for mask in range(1 << N_KINDS):
+        for kind in range(N_KINDS):
+            if mask >> kind & 1:
+                NTH_KIND[mask][COUNT_KINDS[mask]] = <uint8_t>kind
+                COUNT_KINDS[mask] += 1
+
+fill_tables()
+
 
 cdef inline int place_any(const Rules* rules, State* state, rng_t* rng) noexcept nogil:
     """Place a random card at a random place; return how many ways there were."""
