@@ -8,17 +8,18 @@ print(solve(view))
 ```
 """
 
-from solver.analysis import Analysis, Estimate, Move
+from solver.analysis import Analysis, Beliefs, Estimate, Move, Outlook
 from solver.compare import Comparison, compare
 from solver.config import CONFIGS, LEVELS, Budget, Config, InvalidBudgetError
 from solver.information import Information, information
 from solver.session import Session
-from solver.solve import solve
+from solver.solve import outlook, solve
 
 __all__ = [
     "CONFIGS",
     "LEVELS",
     "Analysis",
+    "Beliefs",
     "Budget",
     "Comparison",
     "Config",
@@ -26,8 +27,10 @@ __all__ = [
     "Information",
     "InvalidBudgetError",
     "Move",
+    "Outlook",
     "Session",
     "compare",
     "information",
+    "outlook",
     "solve",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import reduce
 
 from engine_cy import Action, View
 from solver.beliefs import Belief
@@ -45,7 +46,7 @@ class Move:
     ranks: tuple[float, ...]
     seats: tuple[float, ...]
     # How play is likely to go on, from this move on, each decision with its seat as the observer would see it: for as
-    # many of the most tried moves as lines were asked for. Empty in games that do not say what a seat sees of an action.
+    # many of the most tried moves as lines were asked for, in games that say what a seat sees of an action.
     line: tuple[str, ...] = ()
 
 
@@ -125,6 +126,41 @@ class Analysis:
                 win = f"win {100 * move.win.mean:5.1f} % ± {100 * move.win.error:.1f}"
                 lines.append(f"  {move.action!s:24} {win}   points {move.points.mean:5.1f}   visits {move.visits}")
         return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """What each seat may expect, as one player sees it: for who is not asked to move. `values` are shares of the win,
+    `points` those at the end (None: no playout went there); the rest is as in an Analysis."""
+
+    view: View
+    values: tuple[Estimate, ...]
+    points: tuple[Estimate | None, ...]
+    beliefs: Beliefs | None
+    config: str
+    knowledge: str
+    iterations: int
+    worlds: int
+    elapsed_ms: float
+    stopped_by: str
+    budget: Budget
+    seed: int
+    workers: int
+    reproducible: bool
+    signature: str
+
+
+def expect(share: Share) -> tuple[tuple[Estimate, ...], tuple[Estimate | None, ...]]:
+    """What each seat may expect to win and to own, over all playouts."""
+    total = reduce(lambda a, b: a + b, share.tallies)
+    values = tuple(
+        estimate(total.visits, paid, squares) for paid, squares in zip(total.payoffs, total.squares, strict=True)
+    )
+    points = tuple(
+        estimate(total.ended, scored, squares) if total.ended else None
+        for scored, squares in zip(total.scores, total.score_squares, strict=True)
+    )
+    return values, points
 
 
 def believe(belief: Belief) -> Beliefs:

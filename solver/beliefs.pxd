@@ -21,8 +21,6 @@ cdef class Belief:
     cdef readonly View view
     cdef readonly double trust
     cdef Secrets secrets[MAX_PLAYERS]
-    cdef double veil                          # how often the observer's own cards are others
-    cdef Secrets own                          # ... and what they may be then, as everybody else sees it
     cdef bint pretends                        # the world that was drawn last does not fit the view, on purpose
 
     cdef void draw(self, void* world, rng_t* rng) noexcept nogil

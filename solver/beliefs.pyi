@@ -10,9 +10,7 @@ def weigh_secrets(
 class Belief:
     """How likely the worlds are that fit a view: from what the table shows, and a history if there is one.
 
-    `trust` is the power that all weights are raised to: 1 takes them as they were learned, 0 makes all worlds alike. In
-    a share `veil` of the worlds drawn, the observer's own cards are what the others may take them for: those worlds do
-    not fit the view, but who searches for the others has to reckon with them.
+    `trust` is the power that all weights are raised to: 1 takes them as they were learned, 0 makes all worlds alike.
     """
 
     def __init__(self, view: View, history: History | None = None, trust: float = 1.0, veil: float = 0.0) -> None: ...
@@ -44,7 +42,6 @@ class Veiled(Belief):
         view: View,
         history: History | None = None,
         trust: float = 1.0,
-        veil: float = 0.0,
         spot: int = 0,
         seed: int = 0,
     ) -> None: ...

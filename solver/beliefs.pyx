@@ -8,7 +8,7 @@ each is drawn exactly as often as it should be, and how likely each card is wher
 """
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
-from libc.string cimport memcpy, memset
+from libc.string cimport memset
 
 from engine_cy.copying cimport copy_state
 from engine_cy.exact cimport power
@@ -328,15 +328,12 @@ def weigh_secrets(list held, int n_hand, list in_spot, list in_hand):
 cdef class Belief:
     """How likely the worlds are that fit a view: from what the table shows, and a history if there is one.
 
-    `trust` is the power that all weights are raised to: 1 takes them as they were learned, 0 makes all worlds alike. In
-    a share `veil` of the worlds drawn, the observer's own cards are what the others may take them for: those worlds do
-    not fit the view, but who searches for the others has to reckon with them.
+    `trust` is the power that all weights are raised to: 1 takes them as they were learned, 0 makes all worlds alike.
     """
 
-    def __cinit__(self, View view, History history=None, double trust=1.0, double veil=0.0, *_more, **_named):
+    def __cinit__(self, View view, History history=None, double trust=1.0, *_more, **_named):
         cdef const Account* account = NULL if history is None else &history.account
         cdef const Knowledge* knowledge = view.game.knowledge
-        cdef uint64_t public[STATE_WORDS]
         cdef int player
 
         self.view = view
@@ -346,18 +343,9 @@ cdef class Belief:
                               &self.secrets[player].suspicion)
             if self.secrets[player].suspicion.n_kinds and open_secrets(&self.secrets[player], trust) < 0:
                 raise MemoryError
-        if veil > 0:
-            player = view.observer
-            view.game.api.observe(view.game.rules, view.state, SPECTATOR, public)
-            knowledge.suspect(view.game.rules, public, SPECTATOR, player, account, &self.own.suspicion)
-            if self.own.suspicion.n_kinds and open_secrets(&self.own, trust) < 0:
-                raise MemoryError
-            self.veil = veil if self.own.ways != NULL else 0
 
     def __dealloc__(self):
         cdef int player
-
-        close_secrets(&self.own)
 
         for player in range(MAX_PLAYERS):
             close_secrets(&self.secrets[player])
@@ -372,10 +360,6 @@ cdef class Belief:
         cdef int player
 
         copy_state(world, self.view.state, self.view.game.api.state_size)
-        self.pretends = self.veil > 0 and uniform(rng) < self.veil
-        if self.pretends:
-            pick(&self.own, rng, picks)
-            knowledge.lay(self.view.game.rules, world, self.view.observer, &self.own.suspicion, picks)
         for player in range(self.view.game.n_players):
             secrets = &self.secrets[player]
             if secrets.ways != NULL:
@@ -454,8 +438,7 @@ cdef class Veiled(Belief):
     the order in which a Belief alone draws them.
     """
 
-    def __cinit__(self, View view, History history=None, double trust=1.0, double veil=0.0, int spot=0,
-                  uint64_t seed=0):
+    def __cinit__(self, View view, History history=None, double trust=1.0, int spot=0, uint64_t seed=0):
         cdef const Account* account = NULL if history is None else &history.account
         cdef const Knowledge* knowledge = view.game.knowledge
         cdef uint64_t public[STATE_WORDS]
@@ -510,7 +493,8 @@ cdef class Veiled(Belief):
         self.pretends = kind != true
         if not self.pretends:
             return
-        memcpy(picks, self.picks, sizeof(picks))
+        # As they are in this world: the order of his own deck is hidden from the observer, too.
+        self.view.game.knowledge.read(self.view.game.rules, world, self.view.observer, &self.seen, picks)
         for i in range(n_cards(&self.seen)):
             if i != self.number and picks[i] == kind:
                 picks[i] = <uint8_t>true

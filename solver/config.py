@@ -48,9 +48,6 @@ class Config:
     full_half: int = 0
     # How far worlds are weighed by what opponents did: the power of the weights; 0: all are alike.
     trust: float = 0.0
-    # In what share of the worlds the observer's own cards are those that the others may take them for: else whoever is
-    # searched for knows them, as they are the same in every world.
-    veil: float = 0.0
     # Worlds in all, one after the other; 0: a new one for every iteration.
     worlds: int = 0
     # No more iterations than so, whatever the budget; 0: as many as it allows.

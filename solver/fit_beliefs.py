@@ -1,5 +1,7 @@
 """Fits engine_cy/oriflamme/beliefs.json: python -m solver.fit_beliefs [--help]
 
+and prints OF_PREFERENCE of engine_cy/castle_village_port/suspicion.pyx: python -m solver.fit_beliefs castle
+
 Players of all kinds, good and bad, play games against each other. Of positions of these games, what everybody saw of a
 player and what he hid are kept; the weights make what was hidden likely, given what was seen. They are those of a
 log-linear model of whole secrets, so what is fitted is exactly what a search draws from.
@@ -20,8 +22,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
 
-from engine_cy import Action, Game, Position, Rng, new_game
+from engine_cy import CHANCE, Action, Game, Position, Rng, new_game
+from engine_cy.castle_village_port.suspicion import selections
 from engine_cy.history import History
 from engine_cy.oriflamme import suspicion
 from engine_cy.weights import thousandths
@@ -34,12 +38,14 @@ Floats = NDArray[np.float64]
 
 # Both printings of the published game that differ, and the later one, as often as each other.
 SETS = {f"oriflamme-{n}": [("oriflamme", edition, n) for edition in EDITIONS] for n in (3, 4, 5)} | {
-    f"oriflamme_prototype-{n}": [("oriflamme_prototype", "prototype", n)] for n in (2, 3, 4)
+    # For two, with each card twice, secrets are too many to be weighed until the game is nearly over.
+    f"oriflamme_prototype-{n}": [("oriflamme_prototype", "prototype", n)]
+    for n in (3, 4)
 }
 # Who plays, how often of ten, and with how many iterations.
 PLAYERS = (("default", 5, 300), ("plain", 2, 600), ("flat", 1, 200), ("greedy", 1, 1), ("random", 1, 1))
 KEPT = 0.2  # of the positions of a game
-MOST_CARDS = 12  # that may be anywhere; more of them take long and say little
+MOST_BITS = 13  # kinds that may be anywhere, those held twice counted double; more take long and say little
 EACH = suspicion.SIZES["each"]  # traces of a card in a spot
 LOT = 64  # items between two steps of the fitting
 PASSES = 6
@@ -67,6 +73,10 @@ def play(game: Game, rng: Rng) -> Iterator[tuple[Position, Action]]:
     seats = [bag[rng.below(len(bag))] for _ in range(game.n_players)]
     position = game.deal(rng, first=rng.below(game.n_players))
     while (player := position.to_act) is not None:
+        if player == CHANCE:
+            actions = position.legal_actions()
+            position = position.play(actions[rng.below(len(actions))])
+            continue
         config, iterations = seats[player]
         budget = Budget(iterations=iterations)
         action = solve(position.view(player), budget, config=config, seed=rng.bits()).best
@@ -92,7 +102,7 @@ def item_of(position: Position, player: int, history: History) -> Item | None:
     """What another one sees of `player`; None if nothing is open, or too much."""
     view = position.view((player + 1) % position.game.n_players)
     kinds, copies, n_hand, in_hand, spots = suspicion.traces(view, player, history)
-    if sum(copies) <= 1 or sum(copies) > MOST_CARDS:
+    if sum(copies) <= 1 or len(copies) + copies.count(2) > MOST_BITS:
         return None
     true_spots, true_hand = suspicion.secrets(position, player, [card for card, *_ in spots])
     return Item(
@@ -214,6 +224,34 @@ def fit_set(name: str, n_games: int, seed: int) -> tuple[Weights, Weights]:
     return bare, told
 
 
+def fit_castle(n_games: int, seed: int) -> None:
+    """How far preferences tell what was selected in Castle, Village, Port."""
+    for players in (3, 4, 5):
+        game = new_game("castle_village_port", "house", players)
+        found = [
+            selection
+            for number in range(n_games)
+            for position, _ in play(game, Rng(seed, number))
+            for player in range(players)
+            if (selection := selections(position, player))
+        ]
+
+        def surprise_at(factor: float, found: list[tuple[list[int], list[float], int]] = found) -> float:
+            """In bits a card."""
+            total = 0.0
+            for cards, liked, true in found:
+                odds = np.exp(factor * (np.array(liked) - max(liked)))
+                total -= math.log2(float(odds[cards.index(true)] / odds.sum()))
+            return total / len(found)
+
+        best = minimize_scalar(surprise_at, bounds=(0, 2), method="bounded").x
+        print(
+            f"castle_village_port-{players}: factor {best:.2f}; bits a selected card: uniform {surprise_at(0):.3f}, "
+            f"fitted {surprise_at(best):.3f}; {len(found)} of {n_games} games",
+            flush=True,
+        )
+
+
 def write(path: Path, name: str, bare: Weights, told: Weights) -> None:
     """Put the weights of a set into the file, beside those of the others."""
     content: dict[str, Any] = {"version": suspicion.VERSION, "sizes": suspicion.SIZES, "sets": {}}
@@ -233,13 +271,16 @@ def write(path: Path, name: str, bare: Weights, told: Weights) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
-        "sets", nargs="*", default=list(SETS), help=f"which weights (default: all of {', '.join(SETS)})"
+        "sets", nargs="*", default=list(SETS), help=f"which: {', '.join(SETS)} (the default: all of these), castle"
     )
     parser.add_argument("--games", type=int, default=2000, help="games to learn from (default 2000)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path, default=suspicion.BELIEFS, help="the file (default: the engine's)")
     options = parser.parse_args()
     for name in options.sets:
+        if name == "castle":
+            fit_castle(options.games // 10, options.seed)
+            continue
         write(options.out, name, *fit_set(name, options.games, options.seed))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from engine_cy import View
@@ -55,8 +55,8 @@ def information(
         raise InvalidBudgetError(f"config: {chosen.name!r} does not search, so it measures nothing")
     if not view.game.has_suspicions:
         raise InvalidBudgetError(f"view: {view.game.id} says nothing of what players may think of hidden cards")
-    if view.to_act != view.observer:
-        raise InvalidBudgetError("view: it is not the observer's turn")
+    if view.to_act is None:
+        raise InvalidBudgetError("view: the game is over")
     told = read_history(history, view)
     return tuple(_of_card(view, told, chosen, wanted, seed, spot, kind) for spot, kind in own_spots(view))
 
@@ -66,7 +66,7 @@ def _of_card(
 ) -> Information:
     assert budget.iterations is not None
     veiled = Veiled(view, history, config.trust, spot=spot, seed=seed)
-    job = Job(view, replace(config, veil=0.0), budget, seed, history=history)
+    job = Job(view, config, budget, seed, history=history)
     settings: Any = config.settings(budget.iterations)
     bytes_max = int(budget.memory_mb * MEGABYTE / 2)
     secret = Searcher(view, settings, bytes_max, seed, 0, belief=veiled)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from engine_cy import Action, Position, Rng, View
 from engine_cy.history import History
 from engine_cy.record import Record
-from solver.analysis import Analysis, Move, believe, judge, mean_values, recommend
+from solver.analysis import Analysis, Beliefs, Move, Outlook, believe, expect, judge, mean_values, recommend
 from solver.backends.base import Backend, Job
 from solver.backends.serial import Serial
 from solver.backends.threads import Threads
@@ -56,28 +57,20 @@ def solve(
     the record of it as the observer saw it, sharpens what is believed of hidden cards. For the `lines` most tried moves
     the answer says how play is likely to go on.
     """
-    chosen = fit_config(read_config(config), view.game)
-    wanted = fit_budget(check_budget(budget or Budget(iterations=chosen.iterations or None)), chosen)
-    if type(workers) is not int or not 1 <= workers <= WORKERS_MAX:
-        raise InvalidBudgetError(f"workers: {workers!r} is not in 1..{WORKERS_MAX}")
+    chosen, wanted, seats, told = _ask(view, budget, config, workers, models, history)
     if type(lines) is not int or not 0 <= lines <= LINES_MAX:
         raise InvalidBudgetError(f"lines: {lines!r} is not in 0..{LINES_MAX}")
-    seats = read_models(models or {}, view)
     actions = view.legal_actions()
     if not actions:
         whose = "nobody's" if view.to_act is None else f"{view.to_act}'s"
         raise InvalidBudgetError(f"view: it is {whose} turn, not the observer's ({view.observer})")
 
-    told = read_history(history, view)
     begun = time.perf_counter()
     best: Action | None = None
     if len(actions) == 1 and _all_see_it_is_forced(view):
         found, why = _nothing_searched(view, 1), "forced"
     elif chosen.how == "search":
-        shares = (backend or (Threads() if workers > 1 else Serial())).run(
-            Job(view, chosen, wanted, seed, workers, seats, told, lines)
-        )
-        found = merge(shares)
+        found = _search(Job(view, chosen, wanted, seed, workers, seats, told, lines), backend)
         why = found.stopped_by
     else:
         found, why = _nothing_searched(view, len(actions)), "iterations"
@@ -90,7 +83,7 @@ def solve(
         best=best or moves[0].action,
         moves=moves,
         values=mean_values(moves),
-        beliefs=believe(Belief(view, told, chosen.trust)) if view.game.has_suspicions else None,
+        beliefs=_beliefs(view, told, chosen),
         mix=((best, 1.0),) if best else recommend(moves),
         config=chosen.name,
         knowledge=view.game.id if chosen.knows else "none",
@@ -106,6 +99,77 @@ def solve(
         reproducible=wanted.reproducible,
         signature=SIGNATURE,
     )
+
+
+def outlook(
+    view: View,
+    budget: Budget | None = None,
+    *,
+    config: str | Config = "default",
+    seed: int = 0,
+    workers: int = 1,
+    backend: Backend | None = None,
+    models: Mapping[int | str, Model] | None = None,
+    history: History | Record | None = None,
+) -> Outlook:
+    """What each seat may expect, whoever's turn it is, as the observer of `view` sees it; see `solve`."""
+    chosen, wanted, seats, told = _ask(view, budget, config, workers, models, history)
+    if view.to_act is None:
+        raise InvalidBudgetError("view: the game is over")
+    if chosen.how != "search":
+        raise InvalidBudgetError(f"config: {chosen.name!r} does not search, so it expects nothing")
+    begun = time.perf_counter()
+    found = _search(Job(view, chosen, wanted, seed, workers, seats, told), backend)
+    values, points = expect(found)
+    return Outlook(
+        view=view,
+        values=values,
+        points=points,
+        beliefs=_beliefs(view, told, chosen),
+        config=chosen.name,
+        knowledge=view.game.id if chosen.knows else "none",
+        iterations=found.iterations,
+        worlds=found.worlds,
+        elapsed_ms=(time.perf_counter() - begun) * 1000,
+        stopped_by=found.stopped_by,
+        budget=wanted,
+        seed=seed,
+        workers=workers,
+        reproducible=wanted.reproducible,
+        signature=SIGNATURE,
+    )
+
+
+class _Question(NamedTuple):
+    """What is asked, checked and filled in."""
+
+    config: Config
+    budget: Budget
+    models: tuple[Model, ...]
+    history: History | None
+
+
+def _ask(
+    view: View,
+    budget: Budget | None,
+    config: str | Config,
+    workers: int,
+    models: Mapping[int | str, Model] | None,
+    history: History | Record | None,
+) -> _Question:
+    chosen = fit_config(read_config(config), view.game)
+    wanted = fit_budget(check_budget(budget or Budget(iterations=chosen.iterations or None)), chosen)
+    if type(workers) is not int or not 1 <= workers <= WORKERS_MAX:
+        raise InvalidBudgetError(f"workers: {workers!r} is not in 1..{WORKERS_MAX}")
+    return _Question(chosen, wanted, read_models(models or {}, view), read_history(history, view))
+
+
+def _search(job: Job, backend: Backend | None) -> Share:
+    return merge((backend or (Threads() if job.shares > 1 else Serial())).run(job))
+
+
+def _beliefs(view: View, history: History | None, config: Config) -> Beliefs | None:
+    return believe(Belief(view, history, config.trust)) if view.game.has_suspicions else None
 
 
 def read_history(history: History | Record | None, view: View) -> History | None:

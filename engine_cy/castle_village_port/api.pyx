@@ -8,6 +8,7 @@ from engine_cy.castle_village_port.rules cimport Rules, pack
 from engine_cy.castle_village_port.state cimport (
     NO_CARD, NOT_SHOWN, UNKNOWN_HAND, State, bit, drawn_before, owner_of, state_fault, value_of,
 )
+from engine_cy.castle_village_port.suspicion cimport add_suspicion
 from engine_cy.castle_village_port.turn cimport apply, clear, end_round_from, legal_actions, payoffs, play_out
 from engine_cy.castle_village_port.view cimport key, observe
 from engine_cy.castle_village_port.vocab cimport (
@@ -97,6 +98,9 @@ API.count_secrets = <uint64_t (*)(const void*, const void*, int, int) noexcept n
 API.write_secret = <void (*)(const void*, void*, int, int, uint64_t) noexcept nogil>write_secret
 
 
+add_suspicion(&KNOWLEDGE)
+
+
 # --- the game in Python ---------------------------------------------------------------------------------------
 
 ASK_WORDS = {
@@ -146,6 +150,12 @@ cdef class CastleVillagePort(Game):
         memcpy(&after, state, sizeof(State))
         apply(<const Rules*>self.rules, &after, taken)
         return [state.decks[player][i] for i in range(state.n_deck[player] - 1, after.n_deck[player] - 1, -1)]
+
+    def name_of(self, int kind):
+        return str(kind)
+
+    def place_at(self, bytes view, int spot):
+        return {"at": "selected"}
 
     def seen_steps(self, bytes state, tuple steps, int observer):
         cdef State at

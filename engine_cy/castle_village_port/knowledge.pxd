@@ -1,7 +1,12 @@
 from engine_cy.castle_village_port.rules cimport Rules
-from engine_cy.game_api cimport Knowledge
+from engine_cy.castle_village_port.state cimport State
+from engine_cy.game_api cimport Knowledge, action_t
 
 cdef Knowledge KNOWLEDGE
 
 # Whether the weights say anything about a table with these rules.
 cdef bint fits(const Rules* rules) noexcept nogil
+
+# Shares of actions are the softmax of these.
+cdef void preferences_of(const Rules* rules, const State* state, const action_t* actions, int n,
+                         float* preferences) noexcept nogil

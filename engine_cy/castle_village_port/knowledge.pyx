@@ -606,7 +606,7 @@ cdef float FEATURES[N_SETS][N_ROWS][N_FEATURES]
 cdef float SHAKE = 0.4
 
 
-cdef inline int set_of(const Rules* rules) noexcept nogil:
+cdef int set_of(const Rules* rules) noexcept nogil:
     return rules.n_players - 3
 
 
@@ -644,12 +644,18 @@ cdef action_t choose(const Rules* rules, const State* state, rng_t* rng) noexcep
     return choose_by(rules, state, MARKS[set_of(rules)], rng)
 
 
-cdef void prior(const Rules* rules, const State* state, const action_t* actions, int n,
-                float* shares) noexcept nogil:
-    cdef float preferences[MAX_ACTIONS]
+cdef void preferences_of(const Rules* rules, const State* state, const action_t* actions, int n,
+                         float* preferences) noexcept nogil:
     cdef Options options
 
     prefer(rules, state, MARKS[set_of(rules)], actions, n, &options, preferences)
+
+
+cdef void prior(const Rules* rules, const State* state, const action_t* actions, int n,
+                float* shares) noexcept nogil:
+    cdef float preferences[MAX_ACTIONS]
+
+    preferences_of(rules, state, actions, n, preferences)
     soften(preferences, n, shares)
 
 

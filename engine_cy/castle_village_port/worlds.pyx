@@ -14,14 +14,6 @@ from engine_cy.copying cimport copy_state
 from engine_cy.rng cimport below, rng_t
 
 
-# What one player hides from an observer.
-cdef struct Hidden:
-    uint8_t cards[MAX_VALUE]    # the cards that may be anywhere, by value
-    int n_cards
-    int n_ordered               # how many of them lie where order matters: selected, or in the deck
-    bint with_selected
-
-
 cdef Hidden hidden_of(const Rules* rules, const State* world, int observer, int player) noexcept nogil:
     cdef Hidden hidden
     cdef uint16_t left = rules.values & ~world.piles[player]

@@ -7,7 +7,7 @@ history. An account of the game adds how likely a player was, by his preferences
 leave it.
 """
 from libc.stdint cimport uint8_t, uint16_t, uint32_t
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 from engine_cy.exact cimport logarithm, power
 from engine_cy.game cimport Position, View
@@ -69,9 +69,10 @@ cdef inline int face(const State* state, uint8_t card_id) noexcept nogil:
 
 cdef inline Spot spot_of(const Rules* rules, const State* view, const Glance* glance, int card_id) noexcept nogil:
     cdef Spot spot
-    cdef int above
+    cdef int slot, above
     cdef uint8_t at
 
+    memset(&spot, 0, sizeof(spot))
     for slot in range(view.n_slots):
         above = 0
         at = view.tops[slot]

@@ -34,8 +34,8 @@ class Job:
     @property
     def belief(self) -> Belief | None:
         """How likely the worlds are; None: all alike."""
-        if (self.config.trust or self.config.veil) and self.view.game.has_suspicions:
-            return Belief(self.view, self.history, self.config.trust, self.config.veil)
+        if self.config.trust and self.view.game.has_suspicions:
+            return Belief(self.view, self.history, self.config.trust)
         return None
 
 
@@ -90,7 +90,7 @@ def run_share(share: Started) -> Share:
         tree_bytes=searcher.tree_bytes,
         stopped_by=why,
         # The first tree speaks for all of them.
-        lines=_lines(job, searcher, tallies) if number == 0 and job.view.game.can_be_followed else (),
+        lines=_lines(job, searcher, tallies) if number == 0 and job.lines and job.view.game.can_be_followed else (),
     )
 
 

@@ -317,7 +317,7 @@ def test_nothing_but_the_last_states_is_kept():
     game = from_openspiel("oh_hell(players=4,num_tricks_fixed=5)")
     view = seen_by_mover(decisions(game, 9)[9])
     solve(view, Budget(iterations=3000))
-    assert 100 < game.kept <= 1024
+    assert 0 < game.kept <= 1024
     gone = weakref.ref(game)
     del game, view
     gc.collect()
