@@ -91,6 +91,8 @@ cdef class Searcher:
     cdef Trail trail
     cdef Tally* tallies
     cdef int n_tallies
+    cdef bint restricted                  # to the tallies' decisions; else they are all that are legal
+    cdef bint watches                     # the observer is not to act
     cdef rng_t rng                        # for choices and playouts
     cdef rng_t world_rng                  # for worlds: searches of one seed and stream meet the same
     cdef action_t forced[3]               # the root's decision, where only one is to be looked at
@@ -101,12 +103,13 @@ cdef class Searcher:
     cdef bint pretends                    # the last world is none that the observer thinks possible, see Veiled
     cdef int stop_flag
 
-    cdef look_at(self, View view, Belief belief)
+    cdef look_at(self, View view, Belief belief, tuple among)
     cdef void iterate(self) noexcept nogil
     cdef bint likely_action(self, int player, const action_t* actions, int n, action_t* action) noexcept nogil
     cdef void descend(self) noexcept nogil
     cdef uint64_t node_key(self, int player) noexcept nogil
     cdef bint step(self, int player, const action_t* actions, int n) noexcept nogil
+    cdef int considered(self, action_t* actions, int n) noexcept nogil
     cdef bint modelled_action(self, int player, const action_t* actions, int n, action_t* action) noexcept nogil
     cdef void take(self, int player, action_t action) noexcept nogil
     cdef int choose(self, Node* node, const action_t* actions, int n, bint* is_new) noexcept nogil

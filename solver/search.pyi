@@ -19,7 +19,11 @@ class Searcher:
         stream: int,
         only: tuple[int, ...] = (),
         belief: Belief | None = None,
-    ) -> None: ...
+        among: tuple[tuple[int, ...], ...] = (),
+    ) -> None:
+        """`among` are the decisions at the root that are considered, by their steps: all legal ones if it is empty.
+        `only` is one that is taken without a choice."""
+
     @property
     def game(self) -> Game: ...
     @property
@@ -68,4 +72,5 @@ class Searcher:
         """The decision that the game's knowledge takes at once: its steps."""
 
     def results(self) -> list[tuple[Any, ...]]:
-        """For each whole decision at the root, in the order of `view.legal_actions()`: all sums, as plain numbers."""
+        """For each whole decision at the root, in the order of `view.legal_actions()` or of `among`: all sums, as plain
+        numbers. If the observer is not to act: once, for all that others may do."""

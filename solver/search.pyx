@@ -67,12 +67,22 @@ cdef inline void sort_actions(action_t* actions, int n) noexcept nogil:
         actions[j] = action
 
 
+cdef inline bint begins_with(const Tally* tally, const action_t* steps, int n) noexcept nogil:
+    """Whether the tally's decision begins with these steps."""
+    cdef int i
+
+    for i in range(n):
+        if tally.steps[i] != steps[i]:
+            return False
+    return True
+
+
 @cython.final       # so that its functions are called directly
 cdef class Searcher:
     """One tree, grown from one view by one thread at a time."""
 
     def __cinit__(self, View view, settings, uint64_t bytes_max, uint64_t seed, uint64_t stream, tuple only=(),
-                  Belief belief=None):
+                  Belief belief=None, tuple among=()):
         cdef int i
 
         self.game = view.game
@@ -105,10 +115,10 @@ cdef class Searcher:
             self.forced[i] = only[i]
         if open_tree(&self.tree, bytes_max, self.settings.puct):
             raise MemoryError
-        self.look_at(view, belief)
+        self.look_at(view, belief, among)
 
-    cdef look_at(self, View view, Belief belief):
-        """Begin to search from `view`."""
+    cdef look_at(self, View view, Belief belief, tuple among):
+        """Begin to search from `view`, where only the decisions `among` are considered, if any are named."""
         cdef int i, j
         cdef tuple code
 
@@ -118,14 +128,17 @@ cdef class Searcher:
         self.believes = belief is not None
         self.iterations = 0
         self.worlds = 0
-        decisions = view.legal_actions()
+        decisions = among or tuple([decision.code for decision in view.legal_actions()])
+        self.restricted = bool(among)
+        self.watches = not decisions
         free(self.tallies)
-        self.n_tallies = len(decisions)
-        self.tallies = <Tally*>calloc(max(self.n_tallies, 1), sizeof(Tally))
+        # Who only watches has one tally for whatever is played.
+        self.n_tallies = max(len(decisions), 1)
+        self.tallies = <Tally*>calloc(self.n_tallies, sizeof(Tally))
         if self.tallies == NULL:
+            self.n_tallies = 0
             raise MemoryError
-        for i, decision in enumerate(decisions):
-            code = decision.code
+        for i, code in enumerate(decisions):
             self.tallies[i].n_steps = len(code)
             for j in range(len(code)):
                 self.tallies[i].steps[j] = code[j]
@@ -136,7 +149,7 @@ cdef class Searcher:
         for player, code in taken:
             for step in code:
                 self.own_before[player] = mix(self.own_before[player], step)
-        self.look_at(view, belief)
+        self.look_at(view, belief, ())
 
     def __dealloc__(self):
         close_tree(&self.tree)
@@ -190,7 +203,7 @@ cdef class Searcher:
         memcpy(self.own, self.own_before, sizeof(self.own))
         self.trail.n = 0
         self.trail.n_decision = 0
-        self.trail.deciding = True
+        self.trail.deciding = not self.watches
         for i in range(self.n_forced):
             self.take(self.observer, self.forced[i])
         self.descend()
@@ -245,6 +258,8 @@ cdef class Searcher:
             if not known and not self.api.part(self.rules, self.state) & BEGUN:
                 return
             n = self.api.legal(self.rules, self.state, actions)
+            if self.restricted and self.trail.deciding:
+                n = self.considered(actions, n)
             if player == CHANCE:
                 self.api.apply(self.rules, self.state, actions[below(&self.rng, n)])
             elif n == 1:
@@ -258,6 +273,21 @@ cdef class Searcher:
                     known = False
             else:
                 self.take(player, actions[below(&self.rng, n)])
+
+    cdef int considered(self, action_t* actions, int n) noexcept nogil:
+        """Of the next steps of the root's decision, keep those that a tally goes on with; return how many."""
+        cdef int kept = 0
+        cdef int i, t
+
+        for i in range(n):
+            self.trail.decision[self.trail.n_decision] = actions[i]
+            for t in range(self.n_tallies):
+                if self.tallies[t].n_steps > self.trail.n_decision and begins_with(
+                        &self.tallies[t], self.trail.decision, self.trail.n_decision + 1):
+                    actions[kept] = actions[i]
+                    kept += 1
+                    break
+        return kept
 
     cdef bint modelled_action(self, int player, const action_t* actions, int n, action_t* action) noexcept nogil:
         """What a seat does that does not play as I would; return whether it does something of its own here."""
@@ -520,15 +550,11 @@ cdef class Searcher:
     cdef Tally* tally_of_decision(self) noexcept nogil:
         """The tally of the decision that this iteration took at the root."""
         cdef int n = self.trail.n_decision
-        cdef int i, j
+        cdef int i
 
         for i in range(self.n_tallies):
-            if self.tallies[i].n_steps == n:
-                j = 0
-                while j < n and self.tallies[i].steps[j] == self.trail.decision[j]:
-                    j += 1
-                if j == n:
-                    return &self.tallies[i]
+            if self.tallies[i].n_steps == n and begins_with(&self.tallies[i], self.trail.decision, n):
+                return &self.tallies[i]
         return NULL
 
     def run_beside(self, Searcher other, uint64_t iterations):

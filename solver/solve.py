@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from engine_cy import Action, Position, Rng, View
@@ -47,6 +47,7 @@ def solve(
     models: Mapping[int | str, Model] | None = None,
     history: History | Record | None = None,
     lines: int = 1,
+    among: Sequence[Action | str] = (),
 ) -> Analysis:
     """What the observer of `view`, whose turn it is, should do.
 
@@ -55,22 +56,23 @@ def solve(
     backend is given. `models` says of other seats, by number or letter, how they are thought to play: as well as the
     search itself ("me", unless said otherwise), "noisy", "greedy" or "random". `history`, what was done up to here, or
     the record of it as the observer saw it, sharpens what is believed of hidden cards. For the `lines` most tried moves
-    the answer says how play is likely to go on.
+    the answer says how play is likely to go on. With `among`, only these moves are considered.
     """
     chosen, wanted, seats, told = _ask(view, budget, config, workers, models, history)
     if type(lines) is not int or not 0 <= lines <= LINES_MAX:
         raise InvalidBudgetError(f"lines: {lines!r} is not in 0..{LINES_MAX}")
-    actions = view.legal_actions()
+    actions = read_among(among, view) or view.legal_actions()
     if not actions:
         whose = "nobody's" if view.to_act is None else f"{view.to_act}'s"
         raise InvalidBudgetError(f"view: it is {whose} turn, not the observer's ({view.observer})")
 
     begun = time.perf_counter()
     best: Action | None = None
-    if len(actions) == 1 and _all_see_it_is_forced(view):
+    if len(view.legal_actions()) == 1 and _all_see_it_is_forced(view):
         found, why = _nothing_searched(view, 1), "forced"
     elif chosen.how == "search":
-        found = _search(Job(view, chosen, wanted, seed, workers, seats, told, lines), backend)
+        only = tuple(actions) if among else ()
+        found = _search(Job(view, chosen, wanted, seed, workers, seats, told, lines, only), backend)
         why = found.stopped_by
     else:
         found, why = _nothing_searched(view, len(actions)), "iterations"
@@ -183,6 +185,16 @@ def read_history(history: History | Record | None, view: View) -> History | None
     if seen != view:
         raise InvalidBudgetError(f"history: the record ends at '{seen}', not at '{view}'")
     return History.of(history)
+
+
+def read_among(among: Sequence[Action | str], view: View) -> list[Action]:
+    """The moves that are to be considered, in the order of all legal ones."""
+    legal = {str(action): action for action in view.legal_actions()}
+    wanted = {str(action) for action in among}
+    for asked in among:
+        if str(asked) not in legal:
+            raise InvalidBudgetError(f"among: {str(asked)!r} is none of {', '.join(legal) or 'nothing'}")
+    return [action for text, action in legal.items() if text in wanted]
 
 
 def _all_see_it_is_forced(view: View) -> bool:

@@ -12,6 +12,11 @@ SURE_AFTER = 512  # iterations before the question is asked, and between two tim
 VISITS_MIN = 30  # of every decision that is compared
 
 
+def next_look(iterations: int) -> int:
+    """After how many iterations to ask again: a quarter more than were done."""
+    return iterations + max(SURE_AFTER, iterations // 4)
+
+
 def is_sure(tallies: Sequence[Tally], player: int, confidence: float) -> bool:
     """Whether, with this probability, no other decision has a higher mean than the one that is ahead.
 

@@ -6,14 +6,14 @@ import time
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from engine_cy import CHANCE, View
+from engine_cy import CHANCE, Action, View
 from engine_cy.history import History
 from engine_cy.seats import CHANCE_SEAT, SEATS
 from solver.beliefs import Belief
 from solver.config import ITERATIONS_MAX, Budget, Config, Model
 from solver.merge import Share, Tally
 from solver.search import Searcher
-from solver.sure import SURE_AFTER, is_sure
+from solver.sure import is_sure, next_look
 
 LINE_LENGTH = 8  # decisions of a line, the first one included
 
@@ -30,6 +30,13 @@ class Job:
     models: tuple[Model, ...] = ()
     history: History | None = None
     lines: int = 0
+    # The decisions that are considered, each legal; all that are, if none is named.
+    among: tuple[Action, ...] = ()
+
+    @property
+    def decisions(self) -> list[Action]:
+        """What the observer may decide here, as far as it is considered: the order of all tallies."""
+        return list(self.among) or self.view.legal_actions()
 
     @property
     def belief(self) -> Belief | None:
@@ -68,18 +75,26 @@ def start_share(job: Job, number: int) -> Started:
     bytes_max = int(job.budget.memory_mb * 2**20 / job.shares)
     iterations = None if job.budget.iterations is None else part_of(job, number)
     settings = job.config.settings(iterations, job.models)
-    return Started(job, number, Searcher(job.view, settings, bytes_max, job.seed, number, belief=job.belief))
+    among = tuple(action.code for action in job.among)
+    searcher = Searcher(job.view, settings, bytes_max, job.seed, number, belief=job.belief, among=among)
+    return Started(job, number, searcher)
 
 
 def run_share(share: Started) -> Share:
     """Search one share to the end of its budget."""
-    job, number, searcher = share
+    job, _, searcher = share
     milliseconds = job.budget.thread_time_ms or job.budget.time_ms or 0
     nanoseconds, thread_time = int(milliseconds * 1e6), job.budget.thread_time_ms is not None
     if job.budget.confidence is None:
         why = searcher.run(share.iterations, nanoseconds, thread_time)
     else:
         why = _run_until_sure(searcher, share.iterations, nanoseconds, thread_time, job)
+    return sum_up(share, why)
+
+
+def sum_up(share: Started, why: str) -> Share:
+    """What a share has found so far, or in all."""
+    job, number, searcher = share
     job.view.game.check()
     tallies = tuple(Tally(*sums) for sums in searcher.results())
     return Share(
@@ -96,7 +111,9 @@ def run_share(share: Started) -> Share:
 
 def _lines(job: Job, searcher: Searcher, tallies: tuple[Tally, ...]) -> tuple[tuple[int, tuple[str, ...]], ...]:
     """How play is likely to go on behind the most tried decisions, in the words of what the observer would see."""
-    decisions = job.view.legal_actions()
+    decisions = job.decisions
+    if not decisions:
+        return ()
     most_tried = sorted(range(len(tallies)), key=lambda i: -tallies[i].visits)[: job.lines]
     found = []
     for i in most_tried:
@@ -124,16 +141,13 @@ def _run_until_sure(searcher: Searcher, iterations: int, nanoseconds: int, threa
     assert job.budget.confidence is not None
     clock = time.thread_time_ns if thread_time else time.monotonic_ns
     deadline = clock() + nanoseconds
-    burst = SURE_AFTER
     while True:
         left = deadline - clock()
         if nanoseconds and left <= 0:
             return "time"
-        why = searcher.run(
-            min(burst, iterations - searcher.iterations), max(left, 1) if nanoseconds else 0, thread_time
-        )
+        until = min(next_look(searcher.iterations), iterations)
+        why = searcher.run(until - searcher.iterations, max(left, 1) if nanoseconds else 0, thread_time)
         if why != "iterations" or searcher.iterations >= iterations:
             return why
         if is_sure([Tally(*sums) for sums in searcher.results()], job.view.observer, job.budget.confidence):
             return "confidence"
-        burst = max(SURE_AFTER, searcher.iterations // 4)
