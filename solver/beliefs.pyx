@@ -369,6 +369,9 @@ cdef class Belief:
                 # Too many to be weighed: each is as likely as another.
                 n = api.count_secrets(self.view.game.rules, self.view.state, self.view.observer, player)
                 api.write_secret(self.view.game.rules, world, self.view.observer, player, below64(rng, n))
+            elif player != self.view.observer:
+                # That he hides nothing has to be written, too.
+                knowledge.lay(self.view.game.rules, world, player, &secrets.suspicion, picks)
 
     def sample_world(self, seed=0):
         """One of the positions that fit the view, as likely as it seems; `seed` is a number or an Rng."""

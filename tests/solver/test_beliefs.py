@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from typing import Any
 
 import pytest
-from tables import random_game
+from tables import ALL_IDS, ALL_SPECS, random_game
 
 from engine_cy import EngineError, Position, Rng, View, new_game
 from engine_cy.history import History
@@ -106,6 +106,19 @@ def test_drawn_worlds_fit_the_view_and_come_as_often_as_they_are_likely(spec: tu
                 for kind, chance in kinds.items():
                     error = math.sqrt(chance * (1 - chance) / draws)
                     assert abs(seen[spot, kind] / draws - chance) < 5 * error + 1e-3
+
+
+@pytest.mark.parametrize("spec", ALL_SPECS, ids=ALL_IDS)
+def test_drawn_worlds_fit_whatever_the_game_at_every_moment(spec: tuple[str, Any, int]) -> None:
+    game = new_game(*spec)
+    if not game.has_suspicions:
+        return
+    for seed, (position, _) in enumerate(random_game(game, 12)):
+        for observer in range(game.n_players):
+            view = position.view(observer)
+            world = Belief(view).sample_world(seed)
+            assert world.fault is None
+            assert world.view(observer) == view
 
 
 @pytest.mark.parametrize("spec", SPECS, ids=IDS)
