@@ -3,7 +3,7 @@ cimport cython
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from engine_cy.game cimport Game, View
-from engine_cy.game_api cimport MAX_PLAYERS, STATE_WORDS, GameApi, Knowledge, action_t
+from engine_cy.game_api cimport MAX_ACTIONS, MAX_PLAYERS, STATE_WORDS, GameApi, Knowledge, action_t
 from engine_cy.rng cimport rng_t
 from solver.beliefs cimport Belief
 from solver.tree cimport Node, Tree
@@ -83,6 +83,9 @@ cdef class Searcher:
     cdef bint believes
     cdef int root_round
     cdef uint64_t root[STATE_WORDS]
+    cdef action_t root_actions[MAX_ACTIONS]       # what the observer may do there, ascending; where it is his turn
+    cdef int n_root
+    cdef uint64_t root_key                # of his node
     cdef uint64_t world[STATE_WORDS]
     cdef uint64_t state[STATE_WORDS]
     cdef uint64_t own[MAX_PLAYERS]        # hash of each player's own actions since the first root
@@ -108,7 +111,7 @@ cdef class Searcher:
     cdef bint likely_action(self, int player, const action_t* actions, int n, action_t* action) noexcept nogil
     cdef void descend(self) noexcept nogil
     cdef uint64_t node_key(self, int player) noexcept nogil
-    cdef bint step(self, int player, const action_t* actions, int n) noexcept nogil
+    cdef bint step(self, int player, uint64_t key, const action_t* actions, int n) noexcept nogil
     cdef int considered(self, action_t* actions, int n) noexcept nogil
     cdef bint modelled_action(self, int player, const action_t* actions, int n, action_t* action) noexcept nogil
     cdef void take(self, int player, action_t action) noexcept nogil

@@ -142,6 +142,16 @@ cdef class Searcher:
             self.tallies[i].n_steps = len(code)
             for j in range(len(code)):
                 self.tallies[i].steps[j] = code[j]
+        self.n_root = 0
+        if not self.watches and self.settings.nodes != NODES_WORLD:
+            memcpy(self.state, self.root, self.api.state_size)
+            memcpy(self.own, self.own_before, sizeof(self.own))
+            self.trail.n_decision = 0
+            self.n_root = self.api.legal(self.rules, self.state, self.root_actions)
+            if self.restricted:
+                self.n_root = self.considered(self.root_actions, self.n_root)
+            sort_actions(self.root_actions, self.n_root)
+            self.root_key = self.node_key(self.observer)
 
     def follow(self, View view, list taken, Belief belief=None):
         """Go on from `view`, a later one of the same game, with the tree as it is. `taken` is what was done since, each
@@ -242,8 +252,11 @@ cdef class Searcher:
 
     cdef void descend(self) noexcept nogil:
         """Walk down the tree, add one action, and no half decisions."""
-        cdef action_t actions[MAX_ACTIONS]
+        cdef action_t room[MAX_ACTIONS]
+        cdef action_t* actions = room
         cdef action_t action
+        # What the observer may do at the root is the same in all worlds that fit what he sees.
+        cdef bint at_root = self.n_root > 0 and self.n_forced == 0 and not self.pretends
         cdef bint known = True
         cdef int player, n
 
@@ -257,9 +270,14 @@ cdef class Searcher:
             # Off the tree, only a decision that was begun is brought to its end.
             if not known and not self.api.part(self.rules, self.state) & BEGUN:
                 return
-            n = self.api.legal(self.rules, self.state, actions)
-            if self.restricted and self.trail.deciding:
-                n = self.considered(actions, n)
+            if at_root:
+                actions = self.root_actions
+                n = self.n_root
+            else:
+                actions = room
+                n = self.api.legal(self.rules, self.state, actions)
+                if self.restricted and self.trail.deciding:
+                    n = self.considered(actions, n)
             if player == CHANCE:
                 self.api.apply(self.rules, self.state, actions[below(&self.rng, n)])
             elif n == 1:
@@ -267,12 +285,14 @@ cdef class Searcher:
             elif self.settings.modelled and self.modelled_action(player, actions, n, &action):
                 self.take(player, action)
             elif known:
-                sort_actions(actions, n)
-                known = self.step(player, actions, n)
+                if not at_root:
+                    sort_actions(actions, n)
+                known = self.step(player, self.root_key if at_root else self.node_key(player), actions, n)
                 if self.settings.flat and not self.api.part(self.rules, self.state) & BEGUN:
                     known = False
             else:
                 self.take(player, actions[below(&self.rng, n)])
+            at_root = False
 
     cdef int considered(self, action_t* actions, int n) noexcept nogil:
         """Of the next steps of the root's decision, keep those that a tally goes on with; return how many."""
@@ -324,9 +344,8 @@ cdef class Searcher:
             key = mix(self.api.key(self.rules, self.state, SPECTATOR), self.own[player])
         return mix(key, player) | 1
 
-    cdef bint step(self, int player, const action_t* actions, int n) noexcept nogil:
+    cdef bint step(self, int player, uint64_t key, const action_t* actions, int n) noexcept nogil:
         """Choose an action at the node of `player` and apply it; return whether it was tried here before."""
-        cdef uint64_t key = self.node_key(player)
         cdef Node* node = find_node(&self.tree, key)
         cdef Passed* passed
         cdef int chosen = -1
