@@ -37,6 +37,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, get_args, g
 
 from benchmarks.measure import load
 from engine_cy import CHANCE, Action, EngineError, Position, Rng, new_game
+from engine_cy.history import History
 from solver import Budget, Config, InvalidBudgetError, solve
 from solver.config import check_budget, read_config
 
@@ -97,15 +98,17 @@ def play_game(match: Match, number: int, seat_of_a: int, decisions: list[int], i
     """A's share of the win; what A and B did is added to the counts."""
     chance, seeds = Rng(match.seed, 2 * number), Rng(match.seed, 2 * number + 1)
     position = new_game(*match.game).deal(chance, first=number % match.players)
+    history = History(position.game)
     while (player := position.to_act) is not None:
         if player == CHANCE:
             actions = position.legal_actions()
-            position = position.play(actions[chance.below(len(actions))])
-            continue
-        side = int(player != seat_of_a)
-        best, done = choose(match.b if side else match.a, position, match.budget, seeds.bits())
-        decisions[side] += done is not None
-        iterations[side] += done or 0
+            best = actions[chance.below(len(actions))]
+        else:
+            side = int(player != seat_of_a)
+            best, done = choose(match.b if side else match.a, position, history, match.budget, seeds.bits())
+            decisions[side] += done is not None
+            iterations[side] += done or 0
+        history.add(position, best)
         position = position.play(best)
     payoffs = position.payoffs
     if min(payoffs) < 0 or abs(sum(payoffs) - 1) > 1e-9:
@@ -113,11 +116,14 @@ def play_game(match: Match, number: int, seat_of_a: int, decisions: list[int], i
     return payoffs[seat_of_a]
 
 
-def choose(who: Config | openspiel.Bot, position: Position, budget: Budget, seed: int) -> tuple[Action, int | None]:
-    """What `who` does, knowing what the player to act sees, and the iterations that took; None: it was forced."""
+def choose(
+    who: Config | openspiel.Bot, position: Position, history: History, budget: Budget, seed: int
+) -> tuple[Action, int | None]:
+    """What `who` does, knowing what the player to act sees and has seen, and the iterations that took; None: it was
+    forced."""
     assert position.to_act is not None
     if isinstance(who, Config):
-        found = solve(position.view(position.to_act), budget, config=who, seed=seed)
+        found = solve(position.view(position.to_act), budget, config=who, seed=seed, history=history, lines=0)
         return found.best, None if found.stopped_by == "forced" else found.iterations
     options = position.legal_actions()
     return who.choose(position, budget, seed) if len(options) > 1 else (options[0], None)
@@ -183,9 +189,16 @@ class Book:
 
 
 def as_header(match: Match) -> dict[str, Any]:
-    """The match as its file has it."""
-    header: dict[str, Any] = json.loads(json.dumps({"match": asdict(match)}))
-    return header
+    """The match as its file has it. Of configurations it names what differs from a new one, so that a file outlives
+    settings that are added later and left as they are."""
+    header: dict[str, Any] = {"match": asdict(match)}
+    for side in ("a", "b"):
+        player = getattr(match, side)
+        if isinstance(player, Config):
+            usual = asdict(Config(player.name))
+            header["match"][side] = {k: v for k, v in asdict(player).items() if k == "name" or v != usual[k]}
+    found: dict[str, Any] = json.loads(json.dumps(header))
+    return found
 
 
 def whole_lines(path: Path) -> tuple[list[dict[str, Any]], int]:

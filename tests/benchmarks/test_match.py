@@ -14,6 +14,7 @@ from benchmarks import match
 from benchmarks.__main__ import main
 from benchmarks.match import Book, Deal, Match, OtherMatchError, Sprt, elo_of, llr_of, read_player, score_of, share_of
 from engine_cy import new_game
+from engine_cy.history import History
 from solver import CONFIGS, Budget, InvalidBudgetError, solve
 
 
@@ -214,7 +215,7 @@ def test_openspiels_bot_keeps_to_the_time(budget):
     counts: list[int] = []
     for milliseconds in (0.001, 20, 100):
         begun = time.perf_counter()
-        best, simulations = match.choose(bot, position, budget(milliseconds), 1)
+        best, simulations = match.choose(bot, position, History(position.game), budget(milliseconds), 1)
         assert simulations is not None
         assert best in position.legal_actions()
         assert time.perf_counter() - begun < 5
@@ -230,7 +231,7 @@ def test_openspiels_bot_does_not_see_what_is_hidden():
     assert other != position
     bot = read_player("openspiel:rollouts=engine")
     for seed in range(3):
-        choices = [match.choose(bot, at, Budget(iterations=30), seed) for at in (position, other)]
+        choices = [match.choose(bot, at, History(game), Budget(iterations=30), seed) for at in (position, other)]
         assert choices[0] == choices[1]
 
 
