@@ -1,21 +1,26 @@
 """Fits engine_cy/oriflamme/weights.json: python -m solver.fit_oriflamme [--help]
 
-How, says solver/fitting.py; for all sets it takes about five minutes on one core.
+How, says solver/fitting.py; for all sets it takes about five minutes on one core. What that learns of who stands how
+well comes from quick play; the weights in use were then drawn towards games of the search itself:
+
+    python -m solver.fit_oriflamme --by-search 8000
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 
-from engine_cy import Action, Game, Position, new_game
+from engine_cy import Action, Game, Position, Rng, new_game
 from engine_cy.oriflamme import knowledge
 from engine_cy.record import read_record
 from engine_cy.weights import read_weights, write_weights
+from solver.config import Budget
 from solver.fitting import Samples, Subject, fit, fit_sets, gather, log_loss, parser_for
+from solver.solve import solve
 
 # What is learned together. fr-2019 plays like en-2019.
 EDITIONS = ("en-2019", "de-2019", "en-2019", "revised")
@@ -25,6 +30,9 @@ SETS: dict[str, list[Game]] = {
 SETS["oriflamme_prototype-2"].append(
     new_game("oriflamme_prototype", {"two_player_rounds": 6, "cards_per_turn": 2}, 2),
 )
+# Games of the search, to learn who stands how well from better play.
+ITERATIONS = 150
+ANY_MOVE = 20  # one in so many is any move
 SUBJECT = Subject(
     knowledge,
     SETS,
@@ -66,27 +74,60 @@ def observed(games: Iterable[Sequence[Position]]) -> dict[int, Samples]:
     return gather(SUBJECT, found)
 
 
-def refit(records: Sequence[Path], out: Path) -> None:
-    """Draw the weights of the features towards what complete recorded games of one set say."""
-    games = [by_record(path) for path in records]
+def searched(games: Sequence[Game], n_games: int, seed: int) -> Iterator[list[Position]]:
+    """Games of the search against itself, with any move now and then, so that no two are alike."""
+
+    def policy(position: Position) -> Action:
+        options = position.legal_actions()
+        if rng.below(ANY_MOVE) == 0:
+            return options[rng.below(len(options))]
+        view = position.view(position.to_act or 0)
+        return solve(view, Budget(iterations=ITERATIONS), seed=rng.bits(), lines=0).best
+
+    for number in range(n_games):
+        rng = Rng(seed, number)
+        game = games[number % len(games)]
+        yield by_policy(game.deal(rng, first=rng.below(game.n_players)), policy)
+
+
+def refit(name: str, games: Iterable[Sequence[Position]], held_out: Iterable[Sequence[Position]], out: Path) -> None:
+    """Draw the weights of the features towards what complete games of one set say."""
+    marks, features = read_weights(knowledge.WEIGHTS, knowledge.VERSION, knowledge.SIZES)[name]
+    rows = [np.array(row) for row in features]
+    others = observed(held_out)
+    for row, samples in observed(games).items():
+        other = others.get(row, samples)
+        was = log_loss(rows[row], other)
+        rows[row] = fit(SUBJECT, samples, rows[row])
+        print(
+            f"{name} row {row:2}: log-loss {was:.3f}, now {log_loss(rows[row], other):.3f} "
+            f"({len(samples.shares)} positions)",
+            flush=True,
+        )
+    write_weights(out, knowledge.VERSION, knowledge.SIZES, name, marks, rows)
+
+
+def refit_to_records(paths: Sequence[Path], out: Path) -> None:
+    games = [by_record(path) for path in paths]
     name = knowledge.set_name(games[0][0].game)
     if any(knowledge.set_name(tables[0].game) != name for tables in games):
         raise SystemExit(f"--records: these are games of several sets, of which the first is {name}")
-    marks, features = read_weights(knowledge.WEIGHTS, knowledge.VERSION, knowledge.SIZES)[name]
-    rows = [np.array(row) for row in features]
-    for row, samples in observed(games).items():
-        was = log_loss(rows[row], samples)
-        rows[row] = fit(SUBJECT, samples, rows[row])
-        print(f"{name} row {row:2}: log-loss {was:.3f}, fitted {log_loss(rows[row], samples):.3f}")
-    write_weights(out, knowledge.VERSION, knowledge.SIZES, name, marks, rows)
+    refit(name, games, (), out)
 
 
 def main() -> None:
     parser = parser_for(SUBJECT, __doc__)
     parser.add_argument("--records", nargs="+", type=Path, help="fit the features of one set to these games instead")
+    parser.add_argument(
+        "--by-search", type=int, metavar="GAMES", help="fit them to so many games of the search instead"
+    )
     options = parser.parse_args()
     if options.records:
-        refit(options.records, options.out)
+        refit_to_records(options.records, options.out)
+    elif options.by_search:
+        for name in options.sets:
+            n, seed = options.by_search, options.seed
+            refit(name, searched(SETS[name], n, seed), searched(SETS[name], n // 8, seed + 500), options.out)
     else:
         fit_sets(SUBJECT, options)
 
