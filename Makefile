@@ -4,7 +4,7 @@ python := .venv/bin/python
 # cython-lint starts pycodestyle, which it looks for on the PATH.
 with_venv := PATH="$(CURDIR)/.venv/bin:$$PATH"
 
-.PHONY: help build test bench lint ruff mypy cython-lint contract sanitize threads gates signature lock clean
+.PHONY: help build test serve bench lint ruff mypy cython-lint contract sanitize threads gates signature lock clean
 
 help:  ## Say what can be made
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -15,6 +15,9 @@ build:  ## Make or refresh .venv, the extensions and the protobuf stubs
 
 test: build  ## Build, then run the tests
 	@$(python) -m pytest
+
+serve: build  ## Build, then serve on 127.0.0.1:50051; flags: make serve FLAGS="--threads 4"
+	@exec $(python) -m server $(FLAGS)
 
 bench: build  ## Build, then run the benchmarks
 	@$(python) -m benchmarks

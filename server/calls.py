@@ -6,8 +6,9 @@ bytes, and the reading happens here.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
-from contextlib import aclosing
+from contextlib import aclosing, asynccontextmanager
 from typing import Any, TypeAlias
 
 import grpc
@@ -16,14 +17,18 @@ from google.protobuf.message import DecodeError, Message
 from google.protobuf.message_factory import GetMessageClass
 from google.protobuf.unknown_fields import UnknownFieldSet
 
-from server.errors import Refusal, abort
+from server.errors import Refusal, abort, refusal_of
+from server.telemetry import Telemetry
 
 Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
 
 
-def add_service(server: grpc.aio.Server, service: ServiceDescriptor, servicer: object) -> None:
+def add_service(
+    server: grpc.aio.Server, service: ServiceDescriptor, servicer: object, telemetry: Telemetry | None = None
+) -> None:
     """Serve `service`, whose methods `servicer` has."""
-    handlers = {method.name: _handler(method, getattr(servicer, method.name)) for method in service.methods}
+    telling = telemetry or Telemetry()
+    handlers = {method.name: _handler(method, getattr(servicer, method.name), telling) for method in service.methods}
     server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(service.full_name, handlers),))
 
 
@@ -59,45 +64,51 @@ def _unknown(message: Message, path: str) -> tuple[str, int] | None:
     return None
 
 
-def _handler(method: MethodDescriptor, handle: Any) -> grpc.RpcMethodHandler[Any, Any]:
+def _handler(method: MethodDescriptor, handle: Any, telemetry: Telemetry) -> grpc.RpcMethodHandler[Any, Any]:
     kind = GetMessageClass(method.input_type)
 
     async def answer(raw: bytes, context: Context) -> bytes:
-        try:
+        async with _ending(method, telemetry, context):
             response: Message = await handle(read_message(raw, kind), context)
             return response.SerializeToString()
-        except grpc.aio.AbortError:
-            raise
-        except Exception as error:
-            await abort(context, error)
 
     async def stream(raw: bytes, context: Context) -> AsyncIterator[bytes]:
-        try:
+        async with _ending(method, telemetry, context):
+            responses = handle(read_message(raw, kind), context)
             # Closed at once when the client leaves, not when the garbage collector comes by.
-            async with aclosing(handle(read_message(raw, kind), context)) as responses:
+            async with aclosing(responses):
                 async for response in responses:
                     yield response.SerializeToString()
-        except grpc.aio.AbortError:
-            raise
-        except Exception as error:
-            await abort(context, error)
 
     async def converse(raws: AsyncIterator[bytes], context: Context) -> AsyncIterator[bytes]:
         async def requests() -> AsyncIterator[Message]:
             async for raw in raws:
                 yield read_message(raw, kind)
 
-        try:
-            async with aclosing(handle(requests(), context)) as responses:
-                async for response in responses:
-                    yield response.SerializeToString()
-        except grpc.aio.AbortError:
-            raise
-        except Exception as error:
-            await abort(context, error)
+        async with _ending(method, telemetry, context), aclosing(handle(requests(), context)) as responses:
+            async for response in responses:
+                yield response.SerializeToString()
 
     if method.client_streaming:
         return grpc.stream_stream_rpc_method_handler(converse)
     elif method.server_streaming:
         return grpc.unary_stream_rpc_method_handler(stream)
     return grpc.unary_unary_rpc_method_handler(answer)
+
+
+@asynccontextmanager
+async def _ending(method: MethodDescriptor, telemetry: Telemetry, context: Context) -> AsyncIterator[None]:
+    """Around a call: whatever goes wrong becomes its status, and how it ended is told."""
+    with telemetry.call(method.name) as call:
+        try:
+            yield
+        except (asyncio.CancelledError, GeneratorExit):
+            call.code = "CANCELLED"
+            raise
+        except grpc.aio.AbortError:
+            call.code = "ABORTED"
+            raise
+        except Exception as error:
+            refusal = refusal_of(error)
+            call.code, call.reason = refusal.code.name, refusal.reason
+            await abort(context, refusal)

@@ -45,13 +45,15 @@ _log = logging.getLogger(__name__)
 
 
 class Refusal(Exception):
-    """A request that is refused: why, in a word of the contract's `ErrorReason` and in a sentence, and which field."""
+    """A request that is refused: why, in a word of the contract's `ErrorReason` and in a sentence, and which field.
+    `retry_after` says in how many seconds to try again, where that helps."""
 
-    def __init__(self, reason: str, field: str, why: str) -> None:
+    def __init__(self, reason: str, field: str, why: str, retry_after: float | None = None) -> None:
         super().__init__(f"{field}: {why}" if field else why)
         self.reason = reason
         self.field = field
         self.why = why
+        self.retry_after = retry_after
 
     @property
     def code(self) -> grpc.StatusCode:
@@ -109,13 +111,26 @@ def status_of(refusal: Refusal) -> status_pb2.Status:
             field=_short(refusal.field), reason=refusal.reason, description=why
         )
         status.details.add().Pack(error_details_pb2.BadRequest(field_violations=[violation]))
+    if refusal.retry_after is not None:
+        retry = error_details_pb2.RetryInfo()
+        retry.retry_delay.FromMilliseconds(_milliseconds(refusal.retry_after))
+        status.details.add().Pack(retry)
     return status
 
 
 async def abort(context: grpc.aio.ServicerContext[Any, Any], error: Exception) -> NoReturn:
     """End a call with the status of `error`."""
-    status = rpc_status.to_status(status_of(refusal_of(error)))
-    await context.abort(status.code, status.details or "", status.trailing_metadata or ())
+    refusal = refusal_of(error)
+    status = rpc_status.to_status(status_of(refusal))
+    metadata = tuple(status.trailing_metadata or ())
+    if refusal.retry_after is not None:
+        # What gRPC's own retries go by.
+        metadata = (*metadata, ("grpc-retry-pushback-ms", str(_milliseconds(refusal.retry_after))))
+    await context.abort(status.code, status.details or "", metadata)
+
+
+def _milliseconds(seconds: float) -> int:
+    return max(int(seconds * 1000), 1)
 
 
 def _short(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,12 +41,14 @@ def information(
     config: str | Config = "default",
     seed: int = 0,
     history: History | Record | None = None,
+    begun: Callable[[Searcher], None] | None = None,
 ) -> tuple[Information, ...]:
     """What the observer's own face-down cards are worth as secrets. The budget, one of iterations, is for each card.
 
     Two searches go side by side from the same worlds. In one of them the card is, for whoever searches for the others,
     of the kinds that they may take it for, as often as they do; in the other one it is what it is. The first half of
-    the iterations is for both to learn, the second is what is compared.
+    the iterations is for both to learn, the second is what is compared. `begun` is handed, card by card, what stops the
+    search; the answer is then not to be used.
     """
     chosen = fit_config(read_config(config), view.game)
     wanted = check_budget(budget or Budget())
@@ -58,11 +61,18 @@ def information(
     if view.to_act is None:
         raise InvalidBudgetError("view: the game is over")
     told = read_history(history, view)
-    return tuple(_of_card(view, told, chosen, wanted, seed, spot, kind) for spot, kind in own_spots(view))
+    return tuple(_of_card(view, told, chosen, wanted, seed, spot, kind, begun) for spot, kind in own_spots(view))
 
 
 def _of_card(
-    view: View, history: History | None, config: Config, budget: Budget, seed: int, spot: int, kind: int
+    view: View,
+    history: History | None,
+    config: Config,
+    budget: Budget,
+    seed: int,
+    spot: int,
+    kind: int,
+    begun: Callable[[Searcher], None] | None,
 ) -> Information:
     assert budget.iterations is not None
     veiled = Veiled(view, history, config.trust, spot=spot, seed=seed)
@@ -71,6 +81,8 @@ def _of_card(
     bytes_max = int(budget.memory_mb * MEGABYTE / 2)
     secret = Searcher(view, settings, bytes_max, seed, 0, belief=veiled)
     known = Searcher(view, settings, bytes_max, seed, 0, belief=job.belief)
+    if begun:
+        begun(secret)
     secret.run_beside(known, budget.iterations // 2)
     rest = budget.iterations - budget.iterations // 2
     total, squares = secret.run_beside(known, rest)

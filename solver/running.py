@@ -38,6 +38,8 @@ class Found:
     total: Share  # of all shares together
     share_iterations: tuple[int, ...]
     stopped_by: str  # as `Analysis.stopped_by`
+    # Whether no clock and nobody had a say in when it ended.
+    reproducible: bool
 
 
 class Running:
@@ -126,12 +128,14 @@ class Running:
             beliefs = None
         # Without a search, because a move is forced or the configuration does not search, there are no shares.
         total = merge(shares) if shares else Share((), 0, 0, 0, 0, "iterations")
+        ends = [share.stopped_by for share in shares] or [analysis.stopped_by if analysis else "iterations"]
         return Found(
             analysis=analysis,
             beliefs=beliefs,
             total=total,
             share_iterations=tuple(share.iterations for share in shares),
-            stopped_by=total.stopped_by if shares or analysis is None else analysis.stopped_by,
+            stopped_by=next((end for end in ("stopped", "time", "confidence") if end in ends), ends[0]),
+            reproducible=not {"stopped", "time", ""} & set(ends),
         )
 
     def _start(self, job: Job) -> list[_Tree]:

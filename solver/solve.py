@@ -68,7 +68,7 @@ def solve(
 
     begun = time.perf_counter()
     best: Action | None = None
-    if len(view.legal_actions()) == 1 and _all_see_it_is_forced(view):
+    if len(view.legal_actions()) == 1 and all_see_it_is_forced(view):
         found, why = _nothing_searched(view, 1), "forced"
     elif chosen.how == "search":
         only = tuple(actions) if among else ()
@@ -197,7 +197,7 @@ def read_among(among: Sequence[Action | str], view: View) -> list[Action]:
     return [action for text, action in legal.items() if text in wanted]
 
 
-def _all_see_it_is_forced(view: View) -> bool:
+def all_see_it_is_forced(view: View) -> bool:
     """Whether the other players, too, see only one thing that could happen. If not, an answer at once would tell them
     what they do not see: such a move takes the time and the iterations of any other."""
     other = (view.observer + 1) % view.game.n_players

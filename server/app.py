@@ -1,0 +1,155 @@
+"""The server process: it listens at once, serves after a self-test, and answers every call before it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+from pathlib import Path
+from typing import Any
+
+import grpc
+from grpc_health.v1 import health as health_names
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from grpc_health.v1.health import aio as health
+from grpc_reflection.v1alpha import reflection
+from prometheus_client import start_http_server
+
+from server import referee_service, rules_service, solver_service
+from server.calls import add_service
+from server.clients import Doorman, read_clients
+from server.referee_service import RefereeService
+from server.rules_service import RulesService
+from server.settings import Settings
+from server.solver_service import SolverService
+from server.telemetry import Telemetry
+from solver.signature import signature
+from solver.version import SIGNATURE
+
+MESSAGE_MAX = 2**18
+METADATA_MAX = 8192
+# What is left of a call after its search has been stopped: to write and send the answer.
+LAST_SECONDS = 3.0
+WRONG_SIGNATURE = 3
+
+_log = logging.getLogger(__name__)
+
+
+class App:
+    """A server with all services, from its first moment to its last."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._telemetry = Telemetry()
+        self._solver = SolverService(settings, self._telemetry)
+        self._health = health.HealthServicer()
+        self._stopping = asyncio.Event()
+        self._code = 0
+        self._names = [
+            service.full_name for service in (solver_service.SERVICE, rules_service.SERVICE, referee_service.SERVICE)
+        ]
+
+    async def run(self) -> int:
+        """Serve until told to stop; return the process's exit code."""
+        server = self._server()
+        port = self._listen(server)
+        await self._tell_health(health_pb2.HealthCheckResponse.NOT_SERVING)
+        await server.start()
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._stop)
+        if self._settings.metrics:
+            host, _, metrics_port = self._settings.metrics.rpartition(":")
+            start_http_server(int(metrics_port), host or "127.0.0.1", registry=self._telemetry.registry)
+        _greet(self._settings, port)
+        opening = asyncio.ensure_future(self._open())
+        await self._stopping.wait()
+        opening.cancel()
+        await self._drain(server)
+        return self._code
+
+    def _server(self) -> grpc.aio.Server:
+        settings = self._settings
+        longest_ms = settings.time_max_ms + 10_000
+        server = grpc.aio.server(
+            interceptors=[Doorman(read_clients(settings.tokens))] if settings.tokens else [],
+            options=[
+                ("grpc.so_reuseport", 0),  # so that a port that is taken is an error
+                ("grpc.max_receive_message_length", MESSAGE_MAX),
+                ("grpc.max_metadata_size", METADATA_MAX),
+                ("grpc.max_concurrent_streams", 100),
+                # A client that is half gone holds its search no longer than this and the next line together.
+                ("grpc.keepalive_time_ms", 4_000),
+                ("grpc.http2.ping_timeout_ms", 3_000),
+                ("grpc.http2.min_recv_ping_interval_without_data_ms", 5_000),
+                ("grpc.keepalive_permit_without_calls", 1),
+                ("grpc.max_connection_idle_ms", 300_000),
+                ("grpc.max_connection_age_ms", 600_000),
+                ("grpc.max_connection_age_grace_ms", longest_ms),
+                ("grpc.server_handshake_timeout_ms", 5_000),
+            ],
+        )
+        add_service(server, solver_service.SERVICE, self._solver, self._telemetry)
+        add_service(server, rules_service.SERVICE, RulesService(), self._telemetry)
+        add_service(server, referee_service.SERVICE, RefereeService(), self._telemetry)
+        health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
+        if settings.reflection:
+            names = [*self._names, health_names.SERVICE_NAME, reflection.SERVICE_NAME]
+            reflection.enable_server_reflection(names, server)
+        return server
+
+    def _listen(self, server: grpc.aio.Server) -> int:
+        settings = self._settings
+        if not settings.tls_cert:
+            return server.add_insecure_port(settings.address)
+        credentials = grpc.ssl_server_credentials(
+            [(Path(settings.tls_key).read_bytes(), Path(settings.tls_cert).read_bytes())],
+            root_certificates=Path(settings.client_ca).read_bytes() if settings.client_ca else None,
+            require_client_auth=bool(settings.client_ca),
+        )
+        return server.add_secure_port(settings.address, credentials)
+
+    async def _open(self) -> None:
+        """Serve, if fixed games and searches end as they should."""
+        if self._settings.self_test:
+            found = await asyncio.get_running_loop().run_in_executor(self._solver.pool, signature)
+            if found != SIGNATURE:
+                _log.error("self-test: the signature is %s, not %s: this engine is not served", found, SIGNATURE)
+                self._code = WRONG_SIGNATURE
+                self._stopping.set()
+                return
+        self._solver.open()
+        await self._tell_health(health_pb2.HealthCheckResponse.SERVING)
+        _log.info("serving")
+
+    async def _tell_health(self, status: Any) -> None:
+        for name in ("", *self._names):
+            await self._health.set(name, status)
+
+    def _stop(self) -> None:
+        if self._stopping.is_set():
+            self._solver.hurry()  # told twice
+        self._stopping.set()
+
+    async def _drain(self, server: grpc.aio.Server) -> None:
+        """Answer every call that was taken, and take no more."""
+        self._solver.close()
+        await self._health.enter_graceful_shutdown()
+        stopped = asyncio.ensure_future(server.stop(self._settings.drain_ms / 1000 + LAST_SECONDS))
+        await asyncio.wait([stopped], timeout=self._settings.drain_ms / 1000)
+        self._solver.hurry()
+        await stopped
+        self._solver.end()
+
+
+def _greet(settings: Settings, port: int) -> None:
+    host = settings.address.rpartition(":")[0]
+    address = settings.address if settings.address.startswith("unix:") else f"{host}:{port}"
+    print(f"listening on {address}", flush=True)
+    if settings.is_loopback and not settings.tls_cert:
+        print(
+            "for an answer, paste:\n"
+            f"  .venv/bin/python -m server.client --address {address} oriflamme en-2019 3 "
+            "'A:? >B:Heir C:?(1) | round 2 | points 1 2 3 | seen by B'",
+            flush=True,
+        )

@@ -1,0 +1,44 @@
+"""Answers that need not be found again: only those that would come out the same, byte for byte but for the time."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from hashlib import blake2b
+
+from google.protobuf.message import Message
+
+# What an entry takes beside its message, about.
+OVERHEAD = 300
+
+
+class Cache:
+    """The answers used last, up to so many bytes. Keys hold all that an answer depends on, and whose it is."""
+
+    def __init__(self, bytes_max: int) -> None:
+        self._bytes_max = bytes_max
+        self._bytes = 0
+        self._kept: OrderedDict[bytes, bytes] = OrderedDict()
+
+    def get(self, key: bytes, kind: type[Message]) -> Message | None:
+        raw = self._kept.get(key)
+        if raw is None:
+            return None
+        self._kept.move_to_end(key)
+        return kind.FromString(raw)
+
+    def put(self, key: bytes, answer: Message) -> None:
+        raw = answer.SerializeToString()
+        if len(raw) + OVERHEAD > self._bytes_max or key in self._kept:
+            return
+        self._kept[key] = raw
+        self._bytes += len(raw) + OVERHEAD
+        while self._bytes > self._bytes_max:
+            _, dropped = self._kept.popitem(last=False)
+            self._bytes -= len(dropped) + OVERHEAD
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+
+def key_of(*parts: object) -> bytes:
+    return blake2b(repr(parts).encode(), digest_size=16).digest()

@@ -1,0 +1,114 @@
+"""The real server, in a process of its own."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import grpc
+from google.protobuf.duration_pb2 import Duration
+from google.rpc import error_details_pb2
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from grpc_status import rpc_status
+
+from eminence.v1 import solver_pb2 as pb
+from eminence.v1 import solver_pb2_grpc, view_pb2
+
+SERVING = health_pb2.HealthCheckResponse.SERVING
+EN = view_pb2.GameSpec(game_id="oriflamme", players=3, ruleset=view_pb2.Ruleset(edition="en-2019"))
+REVEAL = "A:? >B:Heir C:?(1) | round 2 | points 1 2 3 | seen by B"
+PLACE = "| round 1 | first A | ask A place | points 1 1 1 | hands Archer,Soldier,Spy,Heir,Lord,Shapeshifter,Ambush ? ? "
+OTHERS_TURN = "A:? >B:? C:?(1) | round 2 | points 1 2 3 | seen by C"
+
+
+class Server:
+    """A running server."""
+
+    def __init__(self, process: subprocess.Popen[str], address: str, begun: float) -> None:
+        self.process = process
+        self.address = address
+        self.seconds_to_listen = time.monotonic() - begun
+
+    def channel(self) -> grpc.Channel:
+        return grpc.insecure_channel(self.address, [("grpc.use_local_subchannel_pool", 1)])
+
+    def health(self, service: str = "") -> Any:
+        with self.channel() as channel:
+            request = health_pb2.HealthCheckRequest(service=service)
+            return health_pb2_grpc.HealthStub(channel).Check(request, timeout=5).status
+
+    def wait_until_serving(self) -> None:
+        deadline = time.monotonic() + 30
+        while self.health() != SERVING:
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+
+    def stop(self) -> int:
+        """Tell it to stop; its exit code."""
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(30)
+
+
+@contextmanager
+def server(*flags: str, wait: bool = True) -> Iterator[Server]:
+    """A server with these flags, on a free port."""
+    begun = time.monotonic()
+    command = [sys.executable, "-m", "server", "--address", "127.0.0.1:0", *flags]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    try:
+        line = process.stdout.readline()
+        assert line.startswith("listening on "), process.stderr.read() if process.stderr else ""
+        running = Server(process, line.split()[-1], begun)
+        if wait:
+            running.wait_until_serving()
+        yield running
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def stub(channel: grpc.Channel) -> Any:
+    return solver_pb2_grpc.SolverServiceStub(channel)
+
+
+def milliseconds(number: float) -> Duration:
+    duration = Duration()
+    duration.FromMicroseconds(round(number * 1000))
+    return duration
+
+
+def view(text: str = REVEAL) -> view_pb2.View:
+    return view_pb2.View(game=EN, text=text)
+
+
+def suggest(text: str = REVEAL, **budget: Any) -> pb.SuggestRequest:
+    if "time_ms" in budget:
+        budget["time"] = milliseconds(budget.pop("time_ms"))
+    return pb.SuggestRequest(view=view(text), budget=pb.Budget(**budget))
+
+
+def told(error: Any) -> tuple[str, str, str]:
+    """Status code, reason and field of a refusal."""
+    status = rpc_status.from_call(error)
+    assert status is not None, error
+    info, bad = error_details_pb2.ErrorInfo(), error_details_pb2.BadRequest()
+    assert status.details[0].Unpack(info)
+    for detail in status.details[1:]:
+        detail.Unpack(bad)
+    return error.code().name, info.reason, bad.field_violations[0].field if bad.field_violations else ""
+
+
+def retry_after(error: Any) -> float:
+    """Seconds after which to try again."""
+    status = rpc_status.from_call(error)
+    assert status is not None, error
+    retry = error_details_pb2.RetryInfo()
+    assert any(detail.Unpack(retry) for detail in status.details)
+    seconds: float = retry.retry_delay.ToMilliseconds() / 1000
+    return seconds

@@ -1,0 +1,138 @@
+"""The server's process: how it begins and how it ends."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import threading
+import time
+from typing import Any
+
+import grpc
+import pytest
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from process import PLACE, REVEAL, SERVING, Server, milliseconds, retry_after, server, stub, suggest, told, view
+
+from eminence.v1 import solver_pb2 as pb
+from server.client import Client, text_view
+
+NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
+
+
+def test_the_port_is_open_at_once_and_serves_after_the_self_test() -> None:
+    with server(wait=False) as running:
+        assert running.seconds_to_listen < 3  # goal: one second, on a machine of its own
+        first = running.health()
+        running.wait_until_serving()
+        assert first == NOT_SERVING
+        for service in ("SolverService", "RulesService", "RefereeService"):
+            assert running.health(f"eminence.v1.{service}") == SERVING
+        with running.channel() as channel, pytest.raises(grpc.RpcError) as failed:
+            health_pb2_grpc.HealthStub(channel).Check(health_pb2.HealthCheckRequest(service="x"), timeout=5)
+        assert failed.value.code() == grpc.StatusCode.NOT_FOUND  # type: ignore[attr-defined]
+
+
+def test_what_it_prints_can_be_pasted() -> None:
+    with server() as running:
+        assert running.process.stdout is not None
+        running.process.stdout.readline()
+        command = running.process.stdout.readline().strip().removeprefix(".venv/bin/python")
+        said = subprocess.run(
+            f"{sys.executable} {command} --time-ms 50", shell=True, capture_output=True, text=True, timeout=30
+        )
+        assert said.stdout.startswith(("reveal", "keep")), said.stderr
+
+
+def test_the_python_client_asks() -> None:
+    with server() as running, Client(running.address) as client:
+        game = text_view("oriflamme", "en-2019", 3, REVEAL)
+        assert client.suggest(game, pb.Budget(iterations=500)).iterations == 500
+        steps = list(client.analyze(game, pb.Budget(time=milliseconds(300)), interval_ms=60))
+        assert [step.last for step in steps] == [False] * (len(steps) - 1) + [True]
+
+
+def test_an_engine_that_answers_otherwise_is_not_served() -> None:
+    code = (
+        "import sys, solver.version; solver.version.SIGNATURE = '0' * 16; sys.argv[1:] = ['--address', '127.0.0.1:0'];"
+        "from server.__main__ import main; main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 3
+    assert "self-test" in done.stderr
+    assert '"serving"' not in done.stderr
+
+
+class Call:
+    """A call on a thread of its own, and how it ended."""
+
+    def __init__(self, running: Server, request: pb.SuggestRequest) -> None:
+        self.answer: Any = None
+        self.error: Any = None
+        self._running, self._request = running, request
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+
+    def _run(self) -> None:
+        with self._running.channel() as channel:
+            try:
+                self.answer = stub(channel).Suggest(self._request, timeout=60).suggestion
+            except grpc.RpcError as error:
+                self.error = error
+
+    def join(self) -> Any:
+        self._thread.join(60)
+        return self.answer
+
+
+def test_told_to_stop_it_answers_every_call_that_it_took() -> None:
+    with server("--threads", "1", "--reserved", "0", "--drain-ms", "200") as running:
+        # One searches, the others wait.
+        calls = [Call(running, suggest(iterations=10**11, confidence=0.999)) for _ in range(5)]
+        with running.channel() as channel:
+            watch = health_pb2_grpc.HealthStub(channel).Watch(health_pb2.HealthCheckRequest())
+            assert next(watch).status == SERVING
+            time.sleep(0.4)
+            begun = time.monotonic()
+            running.process.send_signal(signal.SIGTERM)
+            assert next(watch).status == NOT_SERVING
+            assert time.monotonic() - begun < 0.5
+        late = Call(running, suggest(iterations=10))
+        answers = [call.join() for call in calls]
+        assert all(answer is not None for answer in answers), [call.error for call in calls]
+        assert {answer.stop_reason for answer in answers} == {pb.STOP_REASON_SHUTDOWN}
+        assert all(answer.best.text for answer in answers)
+        assert not any(answer.reproducible for answer in answers)
+        late.join()
+        assert late.error.code() == grpc.StatusCode.UNAVAILABLE
+        assert running.process.wait(10) == 0
+        assert time.monotonic() - begun < 5
+
+
+def test_without_work_it_stops_at_once() -> None:
+    with server() as running:
+        begun = time.monotonic()
+        assert running.stop() == 0
+        assert time.monotonic() - begun < 2
+
+
+def test_a_port_that_is_taken_is_an_error() -> None:
+    with server() as running:
+        command = [sys.executable, "-m", "server", "--address", running.address]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=30)
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+
+
+def test_before_it_serves_it_refuses() -> None:
+    with server(wait=False) as running, running.channel() as channel:
+        with pytest.raises(grpc.RpcError) as failed:
+            stub(channel).Suggest(suggest(iterations=10), timeout=5)
+        assert told(failed.value) == ("UNAVAILABLE", "UNAVAILABLE", "")
+        assert retry_after(failed.value) > 0
+
+
+def test_views_of_the_start_are_answered() -> None:
+    with server() as running, running.channel() as channel:
+        request = pb.SuggestRequest(view=view(PLACE + "| seen by A"), budget=pb.Budget(iterations=300))
+        assert stub(channel).Suggest(request, timeout=10).suggestion.best.text.startswith("place ")
