@@ -12,11 +12,13 @@ import heapq
 import itertools
 import time
 from collections import deque
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeVar
 
 from server.errors import Refusal
 
+T = TypeVar("T")
 Kind = Literal["interactive", "bulk"]
 # Who cannot begin before so much of its time is gone is refused.
 PATIENCE = 0.25
@@ -152,3 +154,14 @@ class Admission:
 
 def overloaded(wait: float, why: str) -> Refusal:
     return Refusal("OVERLOADED", "", why, retry_after=max(wait, 0.05))
+
+
+async def patiently(work: Callable[[], Awaitable[T]]) -> T:
+    """Work that is nobody's who waits for a single answer: where the server is full, try again."""
+    while True:
+        try:
+            return await work()
+        except Refusal as refusal:
+            if refusal.reason not in ("OVERLOADED", "QUOTA_EXHAUSTED") or refusal.retry_after is None:
+                raise
+            await asyncio.sleep(refusal.retry_after)

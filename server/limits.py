@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from google.protobuf.duration_pb2 import Duration
 
 from eminence.v1 import solver_pb2 as pb
-from engine_cy import Action, View
+from engine_cy import Action, Game, View
 from engine_cy.errors import listed
 from engine_cy.history import History
 from engine_cy.record import Record
@@ -137,8 +137,10 @@ def _share_iterations(message: pb.Budget, options: Chosen, most: int, field: str
     return said
 
 
-def read_options(message: pb.Options, view: View, field: str = "options", refused: Sequence[str] = ()) -> Chosen:
-    """What was chosen; `refused` are options that this call does not know."""
+def read_options(
+    message: pb.Options, game: Game, view: View | None, field: str = "options", refused: Sequence[str] = ()
+) -> Chosen:
+    """What was chosen; `refused` are options that this call does not know. A whole game has no one view."""
     for name in refused:
         if name in (descriptor.name for descriptor, _ in message.ListFields()):
             raise Refusal("CONTRADICTION", f"{field}.{name}", "does not belong to this call")
@@ -149,8 +151,8 @@ def read_options(message: pb.Options, view: View, field: str = "options", refuse
         shares=in_range(message.shares, 0, SHARES_MAX, f"{field}.shares") or 1,
         level=in_range(message.level, 0, max(LEVELS), f"{field}.level"),
         lines=in_range(message.lines, 0, LINES_MAX, f"{field}.lines"),
-        among=read_actions(message.restrict_to, view, AMONG_MAX, f"{field}.restrict_to"),
-        models=_read_models(message, view, f"{field}.models"),
+        among=read_actions(message.restrict_to, view, AMONG_MAX, f"{field}.restrict_to") if view else (),
+        models=_read_models(message, game, view.observer if view else None, f"{field}.models"),
         uniform=message.belief == pb.BELIEF_UNIFORM,
         information=message.information,
     )
@@ -174,13 +176,12 @@ def read_actions(messages: Any, view: View, most: int, field: str) -> tuple[Acti
     return tuple(chosen.values())
 
 
-def _read_models(message: pb.Options, view: View, field: str) -> tuple[tuple[int, Model], ...]:
-    game = view.game
-    check_length(message.models, game.n_players - 1, field)
+def _read_models(message: pb.Options, game: Game, observer: int | None, field: str) -> tuple[tuple[int, Model], ...]:
+    check_length(message.models, game.n_players, field)
     models: dict[int, Any] = {}
     for i, said in enumerate(message.models):
         seat = read_seat(said.seat, game.n_players, f"{field}[{i}].seat")
-        if seat == view.observer:
+        if seat == observer:
             raise Refusal("CONTRADICTION", f"{field}[{i}].seat", "is the observer's own, for whom the search plays")
         if seat in models:
             raise Refusal("CONTRADICTION", f"{field}[{i}].seat", "has a model already")
@@ -191,11 +192,11 @@ def _read_models(message: pb.Options, view: View, field: str) -> tuple[tuple[int
     return tuple(sorted(models.items()))
 
 
-def read_interval(message: Any) -> float:
+def read_interval(message: Any, field: str = "interval") -> float:
     """Milliseconds between two messages of a stream."""
     if not message.HasField("interval"):
         return INTERVAL_DEFAULT_MS
-    milliseconds = _milliseconds(message.interval, "interval")
+    milliseconds = _milliseconds(message.interval, field)
     return min(max(milliseconds, INTERVAL_LEAST_MS), INTERVAL_MOST_MS)
 
 

@@ -5,19 +5,21 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from eminence.v1 import solver_pb2 as pb
-from engine_cy import View
+from engine_cy import Action, View
 from engine_cy.record import Record
-from server.codec.suggestions import write_found, write_information
+from server.codec.suggestions import write_compared, write_found, write_information
 from server.limits import MEGABYTE, Chosen, Granted
+from solver.abreast import Comparing
 from solver.beliefs import own_spots
 from solver.config import Budget
 from solver.information import information
+from solver.review import Decision, Judging, Verdict
 from solver.running import Found, Running
 from solver.search import Searcher
 from solver.version import SIGNATURE
@@ -63,8 +65,18 @@ class Question:
     key: bytes
 
 
+class Work(Protocol):
+    """A question on its way to its answer. `stop` may be called from any thread; the first reason counts."""
+
+    def stop(self, reason: Any) -> None: ...
+
+    def run(
+        self, threads: int, pool: ThreadPoolExecutor, every_ms: float = 0, tell: Callable[[Any], None] | None = None
+    ) -> Any: ...
+
+
 class Search:
-    """A question on its way to its answer. `stop` may be called from any thread."""
+    """For Suggest, Analyze and items of a batch."""
 
     def __init__(self, question: Question, until_ns: int, *, by_deadline: bool) -> None:
         self.question = question
@@ -91,7 +103,7 @@ class Search:
         )
 
     def stop(self, reason: Any) -> None:
-        """Have it end soon, with what was found. The first reason counts."""
+        """Have it end soon, with what was found."""
         with self._lock:
             self._stopped_for = self._stopped_for or reason
             if self._beside is not None:
@@ -101,7 +113,7 @@ class Search:
     def run(
         self, threads: int, pool: ThreadPoolExecutor, every_ms: float = 0, tell: Callable[[Any], None] | None = None
     ) -> pb.Suggestion:
-        """The answer; `tell` gets those on the way. On a thread of the pool, which may take others of it for shares."""
+        """The answer; `tell` gets those on the way. On a thread of the pool, of which it may take others for shares."""
         found = self.running.run(
             threads=threads,
             executor=pool,
@@ -113,6 +125,10 @@ class Search:
             self._inform(message, found)
         return message
 
+    def run_here(self) -> pb.Suggestion:
+        """The answer, where there is nothing to search for: a move is forced, or the search was stopped already."""
+        return self._write(self.running.run(), is_last=True)
+
     def _write(self, found: Found, *, is_last: bool) -> pb.Suggestion:
         question = self.question
         message = write_found(found, question.view, question.options.lines)
@@ -120,20 +136,13 @@ class Search:
         message.seed = question.seed
         message.shares = question.options.shares
         message.engine_signature = SIGNATURE
-        message.knowledge = question.view.game.id if question.view.game.has_knowledge else "none"
+        message.knowledge = knowledge_of(question.view)
         if is_last:
-            message.stop_reason = self._reason(found)
+            message.stop_reason = reason_of(found.stopped_by, self._stopped_for, self._by_deadline)
         else:
             message.reproducible = False
         set_elapsed(message, question.arrival_ns)
         return message
-
-    def _reason(self, found: Found) -> Any:
-        if found.stopped_by == "stopped":
-            return self._stopped_for
-        if found.stopped_by == "time" and self._by_deadline:
-            return pb.STOP_REASON_DEADLINE
-        return REASONS[found.stopped_by]
 
     def _inform(self, message: pb.Suggestion, found: Found) -> None:
         """Add what own cards are worth as secrets: with so many iterations as follow from those of the search, so that
@@ -175,6 +184,79 @@ class Search:
         with self._lock:
             if self._beside is not None:
                 self._beside.stop()
+
+
+class Comparison:
+    """For Compare."""
+
+    def __init__(self, question: Question, actions: Sequence[Action], until_ns: int, *, by_deadline: bool) -> None:
+        self._question, self._by_deadline = question, by_deadline
+        self._stopped_for: Any = pb.STOP_REASON_UNSPECIFIED
+        self._comparing = Comparing(
+            question.view,
+            actions,
+            question.budget.for_solver,
+            config=question.options.config,
+            seed=question.seed,
+            shares=question.options.shares,
+            models=dict(question.options.models),
+            history=question.history,
+            until_ns=until_ns,
+        )
+
+    def stop(self, reason: Any) -> None:
+        self._stopped_for = self._stopped_for or reason
+        self._comparing.stop()
+
+    def run(
+        self, threads: int, pool: ThreadPoolExecutor, every_ms: float = 0, tell: Callable[[Any], None] | None = None
+    ) -> pb.Comparison:
+        question, found = self._question, self._comparing.run()
+        message = write_compared(found)
+        message.stop_reason = reason_of(found.stopped_by, self._stopped_for, self._by_deadline)
+        message.budget.CopyFrom(question.budget.message)
+        message.seed = question.seed
+        message.engine_signature = SIGNATURE
+        message.reproducible = found.stopped_by in ("iterations", "confidence")
+        message.knowledge = knowledge_of(question.view)
+        set_elapsed(message, question.arrival_ns)
+        return message
+
+
+class Judgement:
+    """For one decision of a Review."""
+
+    def __init__(self, decision: Decision, budget: Granted, options: Chosen, seed: int, until_ns: int) -> None:
+        self._judging = Judging(
+            decision,
+            budget.for_solver,
+            config=options.config,
+            seed=seed,
+            shares=options.shares,
+            models=dict(options.models),
+            until_ns=until_ns,
+        )
+
+    def stop(self, reason: Any) -> None:
+        self._judging.stop()
+
+    def run(
+        self, threads: int, pool: ThreadPoolExecutor, every_ms: float = 0, tell: Callable[[Any], None] | None = None
+    ) -> Verdict:
+        return self._judging.run(threads, pool)
+
+
+def reason_of(stopped_by: str, stopped_for: Any, by_deadline: bool) -> Any:
+    """Why a search ended, in the contract's words."""
+    if stopped_by == "stopped":
+        return stopped_for
+    if stopped_by == "time" and by_deadline:
+        return pb.STOP_REASON_DEADLINE
+    return REASONS[stopped_by]
+
+
+def knowledge_of(view: View) -> str:
+    return view.game.id if view.game.has_knowledge else "none"
 
 
 def set_elapsed(message: Any, arrival_ns: int) -> None:

@@ -6,23 +6,40 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from contextlib import aclosing
+from functools import partial
+from typing import Any, NamedTuple
 
 from eminence.v1 import solver_pb2 as pb
 from eminence.v1 import solver_pb2_grpc
 from engine_cy import View
+from engine_cy.oriflamme.api import Oriflamme
 from engine_cy.seats import SEATS
-from server.admission import Admission, Kind
+from server.admission import Admission, Kind, Ticket, patiently
+from server.batches import Batch
 from server.cache import Cache, key_of
 from server.calls import Context
 from server.clients import Client, current_client
 from server.codec import views
 from server.codec.words import required, under, write_seat
 from server.errors import Refusal
-from server.limits import Caps, Chosen, canonical, derived_seed, read_budget, read_interval, read_options
-from server.searches import Question, Search, search_pool, set_elapsed
+from server.limits import (
+    SHARES_MAX,
+    Caps,
+    Chosen,
+    Granted,
+    canonical,
+    derived_seed,
+    read_actions,
+    read_budget,
+    read_interval,
+    read_options,
+)
+from server.reviews import ReviewQuestion, Score, read_review
+from server.searches import Comparison, Judgement, Question, Search, Work, search_pool, set_elapsed
 from server.settings import Settings
 from server.telemetry import Telemetry
+from solver.review import Decision, Verdict
 from solver.solve import all_see_it_is_forced
 from solver.version import SIGNATURE
 
@@ -32,10 +49,32 @@ SERVICE = pb.DESCRIPTOR.services_by_name["SolverService"]
 DEADLINE_MARGIN_NS = 10_000_000
 # With less than this left, nothing is begun.
 DEADLINE_LEAST_NS = 5_000_000
+COMPARED_MAX = 16
 # How long a search may take that begins when the server is about to stop, or whose time is gone.
 LAST_NS = 10_000_000
 # Histories longer than this are replayed on another thread than the event loop's.
 LONG_HISTORY = 24
+
+
+class Run(NamedTuple):
+    """What admission has to know, and the clock."""
+
+    kind: Kind
+    shares: int
+    budget: Granted
+    arrival_ns: int
+    deadline_ns: int | None
+
+    def until(self) -> tuple[int, bool]:
+        """When the work has to end that begins now, and whether because of the call's deadline."""
+        now = time.monotonic_ns()
+        # Time counts from the arrival; in a batch, where the client itself makes positions wait, from the beginning.
+        begun = self.arrival_ns if self.kind == "interactive" else now
+        until = max(begun + int(self.budget.time_ms * 1e6), now + LAST_NS)
+        if self.deadline_ns is None:
+            return until, False
+        last = self.deadline_ns - min(DEADLINE_MARGIN_NS, max(self.deadline_ns - now, 0) // 2)
+        return min(until, last), last < until
 
 
 class SolverService(solver_pb2_grpc.SolverServiceServicer):
@@ -53,7 +92,7 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
         self.pool = search_pool(threads)
         self._readers = ThreadPoolExecutor(1, "reader")
         self._telemetry = telemetry
-        self._searches: set[Search] = set()
+        self._under_way: set[Work] = set()
         self._state = "starting"
         telemetry.follow(self.admission)
 
@@ -69,8 +108,8 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
     def hurry(self) -> None:
         """Have every call answered soon with what was found: those that wait, too."""
         self._state = "hurrying"
-        for search in self._searches:
-            search.stop(pb.STOP_REASON_SHUTDOWN)
+        for work in self._under_way:
+            work.stop(pb.STOP_REASON_SHUTDOWN)
         self.admission.admit_all()
 
     def end(self) -> None:
@@ -111,7 +150,69 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
         finally:
             answer.cancel()
 
+    async def AnalyzeBatch(
+        self, requests: AsyncIterator[pb.AnalyzeBatchRequest], context: Context
+    ) -> AsyncIterator[pb.AnalyzeBatchResponse]:
+        self._check_state()
+        batch = Batch(self._read_item, self._answer, self.admission.threads_for("bulk", SHARES_MAX))
+        deadline_ns = _deadline(context, time.monotonic_ns())
+        async with aclosing(batch.answers(requests, deadline_ns)) as answers:
+            async for answer in answers:
+                yield answer
+
+    async def Review(self, request: pb.ReviewRequest, context: Context) -> AsyncIterator[pb.ReviewResponse]:
+        self._check_state()
+        deadline_ns = _deadline(context, time.monotonic_ns())
+        loop = asyncio.get_running_loop()
+        asked = await loop.run_in_executor(self._readers, read_review, request, self._caps)
+        score = Score(asked)
+        for decision in asked.decisions:
+            verdict = await self._judge(asked, decision, deadline_ns)
+            yield pb.ReviewResponse(decision=score.add(verdict))
+        yield pb.ReviewResponse(summary=score.summary())
+
+    async def Compare(self, request: pb.CompareRequest, context: Context) -> pb.CompareResponse:
+        question = await self._read(request, context, refused=("restrict_to", "lines", "information"))
+        self._check_to_act(question.view)
+        if question.budget.share_iterations:
+            raise Refusal("CONTRADICTION", "budget.share_iterations", "a comparison has `iterations` for each move")
+        actions = read_actions(request.actions, question.view, COMPARED_MAX, "actions")
+        if len(actions) < 2:
+            raise Refusal("OUT_OF_RANGE", "actions", f"{len(actions)} moves; 2 to {COMPARED_MAX} are possible")
+        key = key_of(question.key, [str(action) for action in actions])
+        kept = self._cache.get(key, pb.Comparison)
+        if isinstance(kept, pb.Comparison):
+            self._telemetry.cached()
+            kept.budget.CopyFrom(question.budget.message)
+            set_elapsed(kept, question.arrival_ns)
+            return pb.CompareResponse(comparison=kept)
+
+        def begin(until_ns: int, by_deadline: bool) -> Work:
+            return Comparison(question, actions, until_ns, by_deadline=by_deadline)
+
+        comparison: pb.Comparison = await self._run(
+            Run("interactive", 1, question.budget, question.arrival_ns, question.deadline_ns), begin
+        )
+        self._telemetry.searched(comparison)
+        if comparison.reproducible:
+            self._cache.put(key, comparison)
+        return pb.CompareResponse(comparison=comparison)
+
+    async def _judge(self, asked: ReviewQuestion, decision: Decision, deadline_ns: int | None) -> Verdict:
+        def begin(until_ns: int, by_deadline: bool) -> Work:
+            return Judgement(decision, asked.budget, asked.options, asked.seed, until_ns)
+
+        run = Run("bulk", asked.options.shares, asked.budget, time.monotonic_ns(), deadline_ns)
+        verdict: Verdict = await patiently(partial(self._run, run, begin))
+        if self._state == "hurrying":
+            raise Refusal("UNAVAILABLE", "", "the server stops, and the game is not reviewed to its end")
+        return verdict
+
     # --- how a question is read ---
+
+    async def _read_item(self, item: pb.BatchItem, deadline_ns: int | None) -> Question:
+        required(item, "view", "item")
+        return self._read_now(item, "item", (), time.monotonic_ns(), deadline_ns, current_client())
 
     async def _read(self, request: Any, context: Context, field: str = "", refused: tuple[str, ...] = ()) -> Question:
         arrival_ns = time.monotonic_ns()
@@ -135,13 +236,13 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
         client: Client,
     ) -> Question:
         view, history = views.read_view_and_history(request.view, under(field, "view"))
-        options = read_options(request.options, view, under(field, "options"), refused)
+        options = read_options(request.options, view.game, view, under(field, "options"), refused)
         budget = read_budget(request.budget, options, self._caps, under(field, "budget"))
         self._check_information(view, options, under(field, "options.information"))
         asked = canonical(view, history, options)
         seed = derived_seed(asked) if options.seed is None else options.seed
         limits = (budget.iterations, budget.memory_bytes, budget.confidence, budget.share_iterations)
-        key = key_of(type(request).__name__ == "CompareRequest", client.name, asked, limits, seed, SIGNATURE)
+        key = key_of(client.name, asked, limits, seed, SIGNATURE)
         return Question(view, history, options, budget, seed, arrival_ns, deadline_ns, key)
 
     def _check_state(self) -> None:
@@ -159,7 +260,7 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
 
     @staticmethod
     def _check_information(view: View, options: Chosen, field: str) -> None:
-        if options.information and not view.game.has_suspicions:
+        if options.information and not isinstance(view.game, Oriflamme):
             raise Refusal("CONTRADICTION", field, f"{view.game.id} has no cards that others may name")
         if options.information and view.to_act != view.observer:
             raise Refusal("CONTRADICTION", field, "only who is to act can reveal a card")
@@ -172,7 +273,9 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
         kind: Kind,
         every_ms: float = 0,
         tell: Callable[[pb.Suggestion], None] | None = None,
+        begun: Callable[[Work], None] | None = None,
     ) -> pb.Suggestion:
+        """The answer to a question; `tell` gets those on the way, `begun` what stops the search."""
         if question.view.is_over:
             return _game_over(question)
         kept = self._cache.get(question.key, pb.Suggestion)
@@ -184,9 +287,17 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
             return kept
         if self._is_forced(question):
             # There is nothing to search, so no thread is needed.
-            answer = Search(question, 0, by_deadline=False).run(1, self.pool)
+            answer = Search(question, 0, by_deadline=False).run_here()
         else:
-            answer = await self._search(question, kind, every_ms, tell)
+
+            def begin(until_ns: int, by_deadline: bool) -> Work:
+                search = Search(question, until_ns, by_deadline=by_deadline)
+                if begun:
+                    begun(search)
+                return search
+
+            run = Run(kind, question.options.shares, question.budget, question.arrival_ns, question.deadline_ns)
+            answer = await self._run(run, begin, every_ms, tell)
             self._telemetry.searched(answer)
         if answer.reproducible:
             self._cache.put(question.key, answer)
@@ -202,49 +313,41 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
             and all_see_it_is_forced(view)
         )
 
-    async def _search(
-        self, question: Question, kind: Kind, every_ms: float, tell: Callable[[pb.Suggestion], None] | None
-    ) -> pb.Suggestion:
-        """Search on other threads, once there are some free; to the end, unless the caller leaves."""
-        deadline_ns = question.deadline_ns
+    async def _run(
+        self,
+        run: Run,
+        begin: Callable[[int, bool], Work],
+        every_ms: float = 0,
+        tell: Callable[[Any], None] | None = None,
+    ) -> Any:
+        """Work on other threads, once there are some free; to the end, unless the caller leaves."""
+        deadline_ns = run.deadline_ns
         if deadline_ns is not None and deadline_ns - time.monotonic_ns() < DEADLINE_LEAST_NS:
             raise Refusal("DEADLINE_TOO_SHORT", "", "too little time is left for a first answer")
-        seconds = question.budget.time_ms / 1000 if question.budget.is_timed else None
+        seconds = run.budget.time_ms / 1000 if run.budget.is_timed else None
         latest = None if deadline_ns is None else (deadline_ns - DEADLINE_LEAST_NS) / 1e9
         with current_client().searching():
-            ticket = await self.admission.enter(kind, question.options.shares, seconds, latest)
+            ticket = await self.admission.enter(run.kind, run.shares, seconds, latest)
             try:
-                search = self._begin(question, kind)
-                future = self.pool.submit(search.run, ticket.weight, self.pool, every_ms, tell)
+                work = begin(*run.until())
+                future = self.pool.submit(work.run, ticket.weight, self.pool, every_ms, tell)
             except BaseException:
                 self.admission.leave(ticket)
                 raise
-            self._searches.add(search)
+            self._under_way.add(work)
             if self._state == "hurrying":
-                search.stop(pb.STOP_REASON_SHUTDOWN)
-            # The threads are free when the search has ended, not when its caller has left.
+                work.stop(pb.STOP_REASON_SHUTDOWN)
+            # The threads are free when the work has ended, not when its caller has left.
             loop = asyncio.get_running_loop()
-            future.add_done_callback(lambda _: loop.call_soon_threadsafe(self._leave, search, ticket))
+            future.add_done_callback(lambda _: loop.call_soon_threadsafe(self._leave, work, ticket))
             try:
                 return await asyncio.shield(asyncio.wrap_future(future))
             except asyncio.CancelledError:
-                search.stop(pb.STOP_REASON_CANCELLED)
+                work.stop(pb.STOP_REASON_CANCELLED)
                 raise
 
-    def _begin(self, question: Question, kind: Kind) -> Search:
-        now = time.monotonic_ns()
-        # Time counts from the arrival; in a batch, where the client itself makes positions wait, from the beginning.
-        begun = question.arrival_ns if kind == "interactive" else now
-        until = begun + int(question.budget.time_ms * 1e6)
-        by_deadline = False
-        if question.deadline_ns is not None:
-            margin = min(DEADLINE_MARGIN_NS, max(question.deadline_ns - now, 0) // 2)
-            by_deadline = question.deadline_ns - margin < until
-            until = min(until, question.deadline_ns - margin)
-        return Search(question, max(until, now + LAST_NS) if not by_deadline else until, by_deadline=by_deadline)
-
-    def _leave(self, search: Search, ticket: Any) -> None:
-        self._searches.discard(search)
+    def _leave(self, work: Work, ticket: Ticket) -> None:
+        self._under_way.discard(work)
         self.admission.leave(ticket)
 
 

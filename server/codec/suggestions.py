@@ -11,18 +11,22 @@ from engine_cy.oriflamme.api import Oriflamme
 from engine_cy.seats import SEATS
 from server.codec import oriflamme
 from server.codec.views import write_action, write_seen
-from server.codec.words import write_seat
-from solver.analysis import Beliefs, Estimate, Move, estimate
+from server.codec.words import Words, write_seat
+from solver.abreast import Abreast
+from solver.analysis import Beliefs, Estimate, Move, SeatBelief, expect
 from solver.information import Information
 from solver.merge import Share
+from solver.review import Verdict
 from solver.running import Found
+
+GRADES = Words(pb.Grade)
 
 
 def write_found(found: Found, view: View, lines: int) -> pb.Suggestion:
     """The answer, without what the server alone knows of it: budget, elapsed, why it ended."""
     total = found.total
     message = pb.Suggestion(
-        seats=write_seats(total, view.game.n_players),
+        seats=write_seats(total),
         iterations=total.iterations,
         share_iterations=found.share_iterations,
         worlds=total.worlds,
@@ -69,48 +73,45 @@ def write_line(game: Game, line: Sequence[str]) -> list[Any]:
     return written
 
 
-def write_seats(total: Share, n_players: int) -> list[pb.SeatValue]:
+def write_seats(total: Share) -> list[pb.SeatValue]:
     """What the game is worth to each seat, over all playouts; empty if there were none."""
-    visits = sum(tally.visits for tally in total.tallies)
-    ended = sum(tally.ended for tally in total.tallies)
-    if not visits:
+    if not any(tally.visits for tally in total.tallies):
         return []
-    values = []
-    for seat in range(n_players):
-        sums = [sum(column) for column in zip(*(_sums(tally, seat) for tally in total.tallies), strict=True)]
-        value = pb.SeatValue(seat=write_seat(seat), win=write_estimate(estimate(visits, sums[0], sums[1])))
-        if ended:
-            value.points.CopyFrom(write_estimate(estimate(ended, sums[2], sums[3])))
-        values.append(value)
-    return values
-
-
-def _sums(tally: Any, seat: int) -> tuple[float, float, float, float]:
-    return tally.payoffs[seat], tally.squares[seat], tally.scores[seat], tally.score_squares[seat]
-
-
-def write_beliefs(beliefs: Beliefs, view: View) -> list[pb.SeatBelief]:
-    game = view.game
-    assert isinstance(game, Oriflamme)  # no other has suspicions
-    slots = view.table.slots
     written = []
-    for belief in beliefs.seats:
-        message = pb.SeatBelief(seat=write_seat(belief.seat))
-        cards = sorted(belief.cards, key=lambda card: (card.place["slot"], card.place["under"]))
-        for card in cards:
-            slot, depth = int(card.place["slot"]), int(card.place["under"])
-            spot = message.face_down.add(slot=slot, depth=depth, nth=slots[slot][depth].nth or 0)
-            spot.cards.extend(_chances(game, card.kinds))
-        message.hand.extend(_chances(game, belief.hand))
-        written.append(message)
+    for seat, (win, points) in enumerate(zip(*expect(total), strict=True)):
+        value = pb.SeatValue(seat=write_seat(seat), win=write_estimate(win))
+        if points is not None:
+            value.points.CopyFrom(write_estimate(points))
+        written.append(value)
     return written
 
 
-def _chances(game: Oriflamme, chances: dict[str, float]) -> list[pb.CardProbability]:
-    names = list(chances)
+def write_beliefs(beliefs: Beliefs, view: View) -> list[pb.SeatBelief]:
+    return [_write_belief(belief, view) for belief in beliefs.seats]
+
+
+def _write_belief(belief: SeatBelief, view: View) -> pb.SeatBelief:
+    game = view.game
+    message = pb.SeatBelief(seat=write_seat(belief.seat), hand=_chances(game, belief.hand))
+    if not isinstance(game, Oriflamme):
+        for card in belief.cards:  # the selected one
+            message.selected.extend(_chances(game, card.kinds))
+        return message
+    slots = view.table.slots
+    for card in sorted(belief.cards, key=lambda card: (card.place["slot"], card.place["under"])):
+        slot, depth = int(card.place["slot"]), int(card.place["under"])
+        spot = message.face_down.add(slot=slot, depth=depth, nth=slots[slot][depth].nth or 0)
+        spot.cards.extend(_chances(game, card.kinds))
+    return message
+
+
+def _chances(game: Game, chances: dict[str, float]) -> list[pb.CardProbability]:
+    if not isinstance(game, Oriflamme):
+        return [pb.CardProbability(value=int(name), probability=chance) for name, chance in chances.items()]
+    cards = oriflamme.write_shown(game, list(chances))
     return [
-        pb.CardProbability(oriflamme=card, probability=chances[name])
-        for name, card in zip(names, oriflamme.write_shown(game, names), strict=True)
+        pb.CardProbability(oriflamme=card, probability=chance)
+        for card, chance in zip(cards, chances.values(), strict=True)
     ]
 
 
@@ -130,3 +131,29 @@ def write_information(found: Sequence[Information], game: Game) -> list[pb.CardI
             message.guesses.add(seat=write_seat(seat), probability=probability)
         written.append(message)
     return written
+
+
+def write_compared(found: Abreast) -> pb.Comparison:
+    message = pb.Comparison(worlds=found.worlds)
+    for compared in found.actions:
+        written = message.actions.add(action=write_action(compared.action))
+        for name in ("win", "points", "win_difference", "points_difference"):
+            estimate = getattr(compared, name)
+            if estimate is not None:
+                getattr(written, name).CopyFrom(write_estimate(estimate))
+    return message
+
+
+def write_verdict(verdict: Verdict) -> pb.ReviewedDecision:
+    message = pb.ReviewedDecision(
+        index=verdict.decision.index,
+        seat=write_seat(verdict.decision.seat),
+        played=write_candidate(verdict.played),
+        best=write_candidate(verdict.best),
+        grade=GRADES.write(verdict.grade),
+        win_loss=write_estimate(verdict.win_loss),
+        forced=verdict.forced,
+    )
+    if verdict.points_loss is not None:
+        message.points_loss.CopyFrom(write_estimate(verdict.points_loss))
+    return message

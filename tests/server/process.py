@@ -23,7 +23,7 @@ SERVING = health_pb2.HealthCheckResponse.SERVING
 EN = view_pb2.GameSpec(game_id="oriflamme", players=3, ruleset=view_pb2.Ruleset(edition="en-2019"))
 REVEAL = "A:? >B:Heir C:?(1) | round 2 | points 1 2 3 | seen by B"
 PLACE = "| round 1 | first A | ask A place | points 1 1 1 | hands Archer,Soldier,Spy,Heir,Lord,Shapeshifter,Ambush ? ? "
-OTHERS_TURN = "A:? >B:? C:?(1) | round 2 | points 1 2 3 | seen by C"
+OTHERS_TURN = "A:? >B:? C:Heir(1) | round 2 | points 1 2 3 | seen by C"
 
 
 class Server:
@@ -40,7 +40,7 @@ class Server:
     def health(self, service: str = "") -> Any:
         with self.channel() as channel:
             request = health_pb2.HealthCheckRequest(service=service)
-            return health_pb2_grpc.HealthStub(channel).Check(request, timeout=5).status
+            return health_stub(channel).Check(request, timeout=5).status
 
     def wait_until_serving(self) -> None:
         deadline = time.monotonic() + 30
@@ -71,6 +71,10 @@ def server(*flags: str, wait: bool = True) -> Iterator[Server]:
     finally:
         process.kill()
         process.communicate()
+
+
+def health_stub(channel: grpc.Channel) -> Any:
+    return health_pb2_grpc.HealthStub(channel)
 
 
 def stub(channel: grpc.Channel) -> Any:

@@ -11,8 +11,21 @@ from typing import Any
 
 import grpc
 import pytest
-from grpc_health.v1 import health_pb2, health_pb2_grpc
-from process import PLACE, REVEAL, SERVING, Server, milliseconds, retry_after, server, stub, suggest, told, view
+from grpc_health.v1 import health_pb2
+from process import (
+    PLACE,
+    REVEAL,
+    SERVING,
+    Server,
+    health_stub,
+    milliseconds,
+    retry_after,
+    server,
+    stub,
+    suggest,
+    told,
+    view,
+)
 
 from eminence.v1 import solver_pb2 as pb
 from server.client import Client, text_view
@@ -29,8 +42,9 @@ def test_the_port_is_open_at_once_and_serves_after_the_self_test() -> None:
         for service in ("SolverService", "RulesService", "RefereeService"):
             assert running.health(f"eminence.v1.{service}") == SERVING
         with running.channel() as channel, pytest.raises(grpc.RpcError) as failed:
-            health_pb2_grpc.HealthStub(channel).Check(health_pb2.HealthCheckRequest(service="x"), timeout=5)
-        assert failed.value.code() == grpc.StatusCode.NOT_FOUND  # type: ignore[attr-defined]
+            health_stub(channel).Check(health_pb2.HealthCheckRequest(service="x"), timeout=5)
+        error: Any = failed.value
+        assert error.code() == grpc.StatusCode.NOT_FOUND
 
 
 def test_what_it_prints_can_be_pasted() -> None:
@@ -90,7 +104,7 @@ def test_told_to_stop_it_answers_every_call_that_it_took() -> None:
         # One searches, the others wait.
         calls = [Call(running, suggest(iterations=10**11, confidence=0.999)) for _ in range(5)]
         with running.channel() as channel:
-            watch = health_pb2_grpc.HealthStub(channel).Watch(health_pb2.HealthCheckRequest())
+            watch = health_stub(channel).Watch(health_pb2.HealthCheckRequest())
             assert next(watch).status == SERVING
             time.sleep(0.4)
             begun = time.monotonic()

@@ -1,0 +1,170 @@
+"""A game, decision by decision: what each seat lost by what it knew then, and what luck did."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
+from threading import Lock
+from typing import Any
+
+from engine_cy import Action, Position, View
+from engine_cy.record import Record
+from solver.abreast import Comparing
+from solver.analysis import Estimate, Move
+from solver.config import DEFAULT_ITERATIONS, Budget, Config, InvalidBudgetError, Model
+from solver.running import Running
+
+# By the share of the win that was lost; a loss smaller than so many of its errors is never worse than fine.
+GRADES = (("fine", 0.02), ("inaccuracy", 0.05), ("mistake", 0.10))
+ERRORS = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Somebody's turn in a record: what was seen then, and what was done."""
+
+    index: int  # of the action in the record
+    seat: int
+    view: View
+    history: Record  # what was seen up to here
+    played: Action
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What became of one decision."""
+
+    decision: Decision
+    played: Move
+    best: Move
+    win_loss: Estimate
+    points_loss: Estimate | None
+    grade: str  # "best", "fine", "inaccuracy", "mistake" or "blunder"
+    forced: bool
+    iterations: int
+    stopped_by: str
+    reproducible: bool
+
+    @property
+    def value(self) -> float | None:
+        """What the seat could expect before it decided; None if nothing was searched."""
+        return self.best.win.mean if self.best.win is not None else None
+
+
+def decisions(record: Record, seat: int | None = None) -> Iterator[Decision]:
+    """Every decision of a seat, or of all; of a record that one seat saw, only that seat's can be told."""
+    observer = record.observer
+    if observer is not None:
+        if seat not in (None, observer):
+            raise InvalidBudgetError("seat: this record was seen by another seat, whose decisions alone can be judged")
+        seat = observer
+    seen = {
+        number: record if observer is not None else record.seen_from(number)
+        for number in (range(record.game.n_players) if seat is None else [seat])
+    }
+    for index, (table, action) in enumerate(zip(record.tables(), record.actions, strict=False)):
+        acting = table.to_act
+        if acting is None or acting < 0 or acting not in seen:
+            continue
+        view = table.view(acting) if isinstance(table, Position) else table
+        history = replace(seen[acting], actions=seen[acting].actions[:index], result=None)
+        yield Decision(index, acting, view, history, _action(record, action))
+
+
+def _action(record: Record, text: str) -> Action:
+    what, _, _ = text.partition("=")
+    return record.game.action(what.strip())
+
+
+def grade_of(loss: Estimate) -> str:
+    """How good a decision is that lost so much against the best one."""
+    if loss.mean <= 0:
+        return "best"
+    if loss.mean < ERRORS * loss.error:
+        return "fine"
+    return next((grade for grade, bound in GRADES if loss.mean < bound), "blunder")
+
+
+class Judging:
+    """Judges one decision: a search for the best one with half of the budget, then what was played beside it in the
+    same worlds with the other half. `stop` may be called from any thread."""
+
+    def __init__(
+        self,
+        decision: Decision,
+        budget: Budget,
+        *,
+        config: str | Config = "default",
+        seed: int = 0,
+        shares: int = 1,
+        models: Mapping[int, Model] | None = None,
+        until_ns: int,
+    ) -> None:
+        self._decision, self._until_ns = decision, until_ns
+        own = {seat: model for seat, model in (models or {}).items() if seat != decision.seat}
+        total = budget.iterations or DEFAULT_ITERATIONS
+        # Two are compared, so each has a quarter.
+        self._budgets = replace(budget, iterations=max(total // 2, 1)), replace(budget, iterations=max(total // 4, 1))
+        self._options: dict[str, Any] = {"config": config, "seed": seed, "shares": shares, "models": own}
+        middle_ns = (time.monotonic_ns() + until_ns) // 2
+        self._running = Running(
+            decision.view, self._budgets[0], history=decision.history, lines=1, until_ns=middle_ns, **self._options
+        )
+        self._comparing: Comparing | None = None
+        self._is_stopped = False
+        self._lock = Lock()
+
+    def stop(self) -> None:
+        with self._lock:
+            self._is_stopped = True
+            self._running.stop()
+            if self._comparing:
+                self._comparing.stop()
+
+    def run(self, threads: int = 1, executor: Executor | None = None) -> Verdict:
+        found = self._running.run(threads=threads, executor=executor)
+        analysis = found.analysis
+        assert analysis is not None  # it was that seat's turn
+        played, best = analysis.move(self._decision.played), analysis.moves[0]
+        verdict = Verdict(
+            decision=self._decision,
+            played=played,
+            best=best,
+            win_loss=Estimate(0.0, 0.0, 0.0),
+            points_loss=Estimate(0.0, 0.0, 0.0),
+            grade="best",
+            forced=len(analysis.moves) == 1,
+            iterations=found.total.iterations,
+            stopped_by=found.stopped_by,
+            reproducible=found.reproducible,
+        )
+        return verdict if played is best else self._compare(verdict)
+
+    def _compare(self, verdict: Verdict) -> Verdict:
+        decision = self._decision
+        comparing = Comparing(
+            decision.view,
+            (verdict.played.action, verdict.best.action),
+            self._budgets[1],
+            history=decision.history,
+            until_ns=self._until_ns,
+            **self._options,
+        )
+        with self._lock:
+            self._comparing = comparing
+            if self._is_stopped:
+                comparing.stop()
+        found = comparing.run()
+        other = found.actions[1]  # the one held for best, less the one played
+        verdict = replace(
+            verdict,
+            iterations=verdict.iterations + found.iterations,
+            stopped_by=found.stopped_by,
+            reproducible=verdict.reproducible and found.stopped_by in ("iterations", "confidence"),
+        )
+        loss = other.win_difference
+        if loss is None or loss.mean <= 0:  # beside it, it is not better after all
+            return replace(verdict, best=verdict.played)
+        return replace(verdict, win_loss=loss, points_loss=other.points_difference, grade=grade_of(loss))

@@ -1,0 +1,637 @@
+"""SolverService, asked over a socket by real clients."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import grpc
+import pytest
+from process import (
+    EN,
+    OTHERS_TURN,
+    PLACE,
+    REVEAL,
+    Server,
+    milliseconds,
+    retry_after,
+    server,
+    stub,
+    suggest,
+    told,
+    view,
+)
+
+from eminence.v1 import oriflamme_pb2, record_pb2, view_pb2
+from eminence.v1 import solver_pb2 as pb
+from eminence.v1.seat_pb2 import SEAT_A, SEAT_B, SEAT_C
+from engine_cy import new_game
+from engine_cy.record import Record
+from server.codec import records, views
+from solver import CONFIGS, Budget, solve
+
+START = PLACE + "| seen by A"
+# C is about to be asked about its only card: everybody sees that it can only be turned up.
+OVER = "A:Heir | round 6 | first A | over | points 9 2 3 | seen by B"
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[Server]:
+    with server("--threads", "2") as running:
+        yield running
+
+
+@pytest.fixture
+def adviser(running: Server) -> Iterator[Any]:
+    with running.channel() as channel:
+        yield stub(channel)
+
+
+def refused(call: Any, request: Any) -> tuple[str, str, str]:
+    """How a call, single or a stream, is refused."""
+    answer = call.future(request, timeout=10) if hasattr(call, "future") else call(request, timeout=10)
+    with pytest.raises(grpc.RpcError) as failed:
+        answer.result() if hasattr(answer, "result") else list(answer)
+    return told(failed.value)
+
+
+def but_for_time(message: Any) -> bytes:
+    copy = type(message)()
+    copy.CopyFrom(message)
+    copy.ClearField("elapsed")
+    raw: bytes = copy.SerializeToString(deterministic=True)
+    return raw
+
+
+# --- Suggest ---------------------------------------------------------------------------------------------------
+
+
+def test_it_says_what_the_solver_says(adviser: Any) -> None:
+    request = pb.SuggestRequest(view=view(), budget=pb.Budget(iterations=2000), options=pb.Options(seed=5, shares=2))
+    found = adviser.Suggest(request, timeout=10).suggestion
+    said = solve(new_game("oriflamme", "en-2019", 3).view(REVEAL), Budget(iterations=2000), seed=5, workers=2, lines=8)
+    assert found.best.text == str(said.best)
+    assert [candidate.action.text for candidate in found.candidates] == [str(move.action) for move in said.moves]
+    for candidate, move in zip(found.candidates, said.moves, strict=True):
+        assert (candidate.visits, candidate.win.mean) == (move.visits, move.win and move.win.mean)
+        assert tuple(candidate.rank_probabilities) == move.ranks
+        assert len(candidate.principal_variation) == len(move.line)
+    assert list(found.share_iterations) == [1000, 1000]
+    assert (found.iterations, found.seed, found.shares) == (2000, 5, 2)
+    assert found.engine_signature == said.signature
+    assert found.reproducible
+    assert found.stop_reason == pb.STOP_REASON_ITERATIONS
+    assert [value.seat for value in found.seats] == [SEAT_A, SEAT_B, SEAT_C]
+    assert sum(value.win.mean for value in found.seats) == pytest.approx(1)
+    assert {belief.seat for belief in found.beliefs} == {SEAT_A, SEAT_C}
+    for belief in found.beliefs:
+        for spot in belief.face_down:
+            assert sum(card.probability for card in spot.cards) == pytest.approx(1)
+    assert sum(mixed.probability for mixed in found.mix) == pytest.approx(1)
+
+
+def test_equal_questions_have_equal_seeds_and_answers_whatever_their_words(adviser: Any) -> None:
+    game = new_game("oriflamme", "en-2019", 3)
+    in_words = views.write_view(game.view(START))
+    one = adviser.Suggest(pb.SuggestRequest(view=view(START), budget=pb.Budget(iterations=800)), timeout=10).suggestion
+    other = adviser.Suggest(pb.SuggestRequest(view=in_words, budget=pb.Budget(iterations=800)), timeout=10).suggestion
+    assert one.seed == other.seed != 0
+    assert but_for_time(one) == but_for_time(other)
+    changed = pb.SuggestRequest(view=view(START), budget=pb.Budget(iterations=800), options=pb.Options(level=9))
+    assert adviser.Suggest(changed, timeout=10).suggestion.seed != one.seed
+
+
+def test_what_time_ended_is_had_again_by_its_iterations(adviser: Any) -> None:
+    options = pb.Options(seed=3, shares=2)
+    first = adviser.Suggest(
+        pb.SuggestRequest(view=view(START), budget=pb.Budget(time=milliseconds(80)), options=options), timeout=10
+    ).suggestion
+    assert first.stop_reason == pb.STOP_REASON_TIME
+    assert not first.reproducible
+    budget = pb.Budget(share_iterations=first.share_iterations)
+    again = adviser.Suggest(pb.SuggestRequest(view=view(START), budget=budget, options=options), timeout=10).suggestion
+    assert again.reproducible
+    for message in (first, again):
+        for name in ("elapsed", "budget", "stop_reason", "reproducible"):
+            message.ClearField(name)
+    assert first == again
+
+
+def test_with_no_limit_it_thinks_for_a_second(adviser: Any) -> None:
+    begun = time.monotonic()
+    found = adviser.Suggest(pb.SuggestRequest(view=view()), timeout=10).suggestion
+    assert 0.9 < time.monotonic() - begun < 1.5
+    assert found.budget.time.ToMilliseconds() == 1000
+    assert found.stop_reason == pb.STOP_REASON_TIME
+
+
+def test_levels_have_their_iterations(adviser: Any) -> None:
+    request = pb.SuggestRequest(view=view(START), options=pb.Options(level=6))
+    found = adviser.Suggest(request, timeout=10).suggestion
+    assert found.iterations == CONFIGS["level-6"].iterations
+    assert found.reproducible
+    request.budget.iterations = 10
+    assert adviser.Suggest(request, timeout=10).suggestion.iterations == 10
+
+
+def test_only_some_moves_and_only_some_lines(adviser: Any) -> None:
+    wanted = ["place Spy front", "place Heir front", "place Lord front"]
+    options = pb.Options(restrict_to=[view_pb2.Action(text=text) for text in wanted], lines=2)
+    request = pb.SuggestRequest(view=view(START), budget=pb.Budget(iterations=500), options=options)
+    found = adviser.Suggest(request, timeout=10).suggestion
+    assert found.best.text in wanted
+    assert len(found.candidates) == 2
+    assert {candidate.action.text for candidate in found.candidates} < set(wanted)
+
+
+def test_what_opponents_are_thought_to_play_matters(adviser: Any) -> None:
+    answers = set()
+    for model in (pb.MODEL_SAME, pb.MODEL_NOISY, pb.MODEL_GREEDY, pb.MODEL_RANDOM):
+        options = pb.Options(seed=1, models=[pb.SeatModel(seat=SEAT_B, model=model)])
+        request = pb.SuggestRequest(view=view(START), budget=pb.Budget(iterations=500), options=options)
+        answers.add(adviser.Suggest(request, timeout=10).suggestion.candidates[0].win.mean)
+    assert len(answers) == 4
+
+
+def test_beliefs_can_be_switched_off(adviser: Any) -> None:
+    request = suggest("A:?(3) >B:Heir C:?(1) | round 4 | points 1 2 3 | seen by B", iterations=300)
+    on = adviser.Suggest(request, timeout=10).suggestion
+    request.options.belief = pb.BELIEF_UNIFORM
+    off = adviser.Suggest(request, timeout=10).suggestion
+    assert on.fitting_worlds == off.fitting_worlds
+    assert on.effective_sample_size < off.effective_sample_size == pytest.approx(off.fitting_worlds)
+
+
+def test_information_says_what_cards_are_worth_as_secrets(adviser: Any) -> None:
+    text = "A:? B:Ambush >B:Heir C:?(1) | round 3 | points 1 2 3 | seen by B"
+    request = suggest(text, iterations=1600)
+    request.options.information = True
+    found = adviser.Suggest(request, timeout=20).suggestion
+    assert [(card.slot, card.card) for card in found.information] == [
+        (1, oriflamme_pb2.ORIFLAMME_CARD_AMBUSH),
+        (2, oriflamme_pb2.ORIFLAMME_CARD_HEIR),
+    ]
+    for card in found.information:
+        assert {guess.seat for guess in card.guesses} == {SEAT_A, SEAT_C}
+        assert all(0 < guess.probability < 1 for guess in card.guesses)
+        assert -1 < card.win_if_shown.mean < 1
+    again = adviser.Suggest(request, timeout=20).suggestion
+    assert but_for_time(again) == but_for_time(found)
+    # It takes part of the time, not more than that.
+    request.budget.Clear()
+    request.budget.time.CopyFrom(milliseconds(200))
+    begun = time.monotonic()
+    timed = adviser.Suggest(request, timeout=20).suggestion
+    assert time.monotonic() - begun < 0.35
+    assert timed.stop_reason == pb.STOP_REASON_TIME
+
+
+def test_a_forced_move_is_answered_at_once(adviser: Any) -> None:
+    request = forced()
+    begun = time.monotonic()
+    found = adviser.Suggest(request, timeout=10).suggestion
+    assert time.monotonic() - begun < 0.3
+    assert (found.stop_reason, found.iterations) == (pb.STOP_REASON_FORCED, 0)
+    assert found.reproducible
+    assert len(found.candidates) == 1
+
+
+def forced() -> pb.SuggestRequest:
+    """A view in which everybody sees that there is one move only."""
+    game = new_game("castle_village_port", players=3)
+    draw = random.Random(1)
+    for seed in range(50):
+        position = game.deal(seed)
+        while not position.is_over:
+            seat = position.to_act
+            if seat is not None and seat >= 0:
+                seen = position.view(seat)
+                if len(seen.legal_actions()) == 1 and solve(seen, Budget(iterations=1)).stopped_by == "forced":
+                    return pb.SuggestRequest(view=views.write_view(seen), budget=pb.Budget(time=milliseconds(5000)))
+            position = position.play(draw.choice(position.legal_actions()))
+    raise AssertionError("no forced move")
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ("r.ClearField('view')", ("INVALID_ARGUMENT", "MISSING_FIELD", "view")),
+        ("r.view.text = 'A:?? nonsense'", ("INVALID_ARGUMENT", "INVALID_NOTATION", "view.text")),
+        (f"r.view.text = {OTHERS_TURN!r}", ("FAILED_PRECONDITION", "NOT_TO_ACT", "view")),
+        ("r.budget.iterations = 0", ("INVALID_ARGUMENT", "OUT_OF_RANGE", "budget.iterations")),
+        ("r.budget.iterations = 10**12 + 1", ("INVALID_ARGUMENT", "OUT_OF_RANGE", "budget.iterations")),
+        ("r.budget.time.SetInParent()", ("INVALID_ARGUMENT", "OUT_OF_RANGE", "budget.time")),
+        ("r.budget.time.seconds = -1", ("INVALID_ARGUMENT", "OUT_OF_RANGE", "budget.time")),
+        ("r.budget.time.nanos = 2**31 - 1", ("INVALID_ARGUMENT", "OUT_OF_RANGE", "budget.time")),
+        ("r.budget.confidence = float('nan')", ("INVALID_ARGUMENT", "OUT_OF_RANGE", "budget.confidence")),
+        ("r.budget.confidence = 0.4", ("INVALID_ARGUMENT", "OUT_OF_RANGE", "budget.confidence")),
+        ("r.budget.memory_bytes = 99_999", ("INVALID_ARGUMENT", "OUT_OF_RANGE", "budget.memory_bytes")),
+        ("r.budget.share_iterations.append(3)", ("INVALID_ARGUMENT", "CONTRADICTION", "budget.iterations")),
+        (
+            "r.budget.Clear(), r.budget.share_iterations.extend([1, 2])",
+            ("INVALID_ARGUMENT", "CONTRADICTION", "budget.share_iterations"),
+        ),
+        (
+            "r.budget.Clear(), r.budget.share_iterations.append(-1)",
+            ("INVALID_ARGUMENT", "OUT_OF_RANGE", "budget.share_iterations[0]"),
+        ),
+        ("r.options.shares = 257", ("INVALID_ARGUMENT", "OUT_OF_RANGE", "options.shares")),
+        ("r.options.shares = -1", ("INVALID_ARGUMENT", "OUT_OF_RANGE", "options.shares")),
+        ("r.options.level = 11", ("INVALID_ARGUMENT", "OUT_OF_RANGE", "options.level")),
+        ("r.options.lines = 1001", ("INVALID_ARGUMENT", "OUT_OF_RANGE", "options.lines")),
+        ("r.options.belief = 9", ("INVALID_ARGUMENT", "UNKNOWN_VALUE", "options.belief")),
+        (
+            "r.options.restrict_to.add(text='resolve')",
+            ("INVALID_ARGUMENT", "INVALID_NOTATION", "options.restrict_to[0].text"),
+        ),
+        (
+            "r.options.restrict_to.add(text='place Spy front')",
+            ("INVALID_ARGUMENT", "ILLEGAL_ACTION", "options.restrict_to[0]"),
+        ),
+        (
+            "[r.options.restrict_to.add(text='keep') for _ in range(2)]",
+            ("INVALID_ARGUMENT", "CONTRADICTION", "options.restrict_to[1]"),
+        ),
+        ("r.options.models.add(model=2)", ("INVALID_ARGUMENT", "MISSING_FIELD", "options.models[0].seat")),
+        ("r.options.models.add(seat=1)", ("INVALID_ARGUMENT", "MISSING_FIELD", "options.models[0].model")),
+        ("r.options.models.add(seat=1, model=9)", ("INVALID_ARGUMENT", "UNKNOWN_VALUE", "options.models[0].model")),
+        ("r.options.models.add(seat=2, model=2)", ("INVALID_ARGUMENT", "CONTRADICTION", "options.models[0].seat")),
+        ("r.options.models.add(seat=5, model=2)", ("INVALID_ARGUMENT", "OUT_OF_RANGE", "options.models[0].seat")),
+    ],
+)
+def test_what_makes_no_sense_is_refused_by_its_name(adviser: Any, change: str, expected: tuple[str, str, str]) -> None:
+    r = suggest(iterations=10)
+    exec(change, {"r": r})
+    assert refused(adviser.Suggest, r) == expected
+
+
+def test_a_finished_game_has_no_best_move(adviser: Any) -> None:
+    game = new_game("oriflamme", "en-2019", 3)
+    end = game.deal(3).play_out(5)
+    request = pb.SuggestRequest(view=views.write_view(end.view(0)))
+    assert refused(adviser.Suggest, request) == ("FAILED_PRECONDITION", "GAME_OVER", "view")
+    (only,) = adviser.Analyze(pb.AnalyzeRequest(view=request.view), timeout=10)
+    assert only.last
+    assert only.suggestion.stop_reason == pb.STOP_REASON_GAME_OVER
+    assert [value.points.mean for value in only.suggestion.seats] == list(end.scores)
+
+
+# --- time, and clients that leave ------------------------------------------------------------------------------
+
+
+def test_budgets_are_cut_to_the_caps_and_the_answer_says_so() -> None:
+    caps = ("--time-max-ms", "60", "--memory-max-mb", "8", "--iterations-max", "700")
+    with server(*caps) as running, running.channel() as channel:
+        request = suggest(START, time_ms=10**9, iterations=10**12, memory_bytes=2**36)
+        found = stub(channel).Suggest(request, timeout=10).suggestion
+        assert (found.budget.time.ToMilliseconds(), found.budget.iterations) == (60, 700)
+        assert found.budget.memory_bytes == 8 * 2**20
+        assert found.iterations == 700
+        found = stub(channel).Suggest(suggest(START, confidence=0.999999), timeout=10).suggestion
+        assert found.stop_reason in (pb.STOP_REASON_TIME, pb.STOP_REASON_CONFIDENCE)
+        assert found.elapsed.ToMilliseconds() < 200
+
+
+def test_a_deadline_that_is_near_is_answered_with_the_best_so_far(adviser: Any) -> None:
+    begun = time.monotonic()
+    found = adviser.Suggest(suggest(START, time_ms=5000), timeout=0.3).suggestion
+    assert time.monotonic() - begun < 0.3
+    assert found.stop_reason == pb.STOP_REASON_DEADLINE
+    assert found.iterations > 0
+    assert not found.reproducible
+
+
+def test_a_deadline_that_is_too_near_is_refused(adviser: Any) -> None:
+    for seconds in (0.001, 0.004):
+        with pytest.raises(grpc.RpcError) as failed:
+            adviser.Suggest(suggest(START, time_ms=5000), timeout=seconds)
+        error: Any = failed.value
+        assert error.code() == grpc.StatusCode.DEADLINE_EXCEEDED
+
+
+def test_a_client_that_leaves_frees_its_thread() -> None:
+    with server("--threads", "1", "--reserved", "0") as running, running.channel() as channel:
+        adviser = stub(channel)
+        for leave in ("cancel", "close"):
+            with running.channel() as other:
+                call = stub(other).Suggest.future(suggest(START, time_ms=30_000))
+                time.sleep(0.2)
+                if leave == "cancel":
+                    call.cancel()
+            # The only thread is free again, or this would be refused.
+            waited = seconds_until_free(adviser)
+            assert waited < 0.2, leave
+
+
+def seconds_until_free(adviser: Any) -> float:
+    begun = time.monotonic()
+    while time.monotonic() - begun < 5:
+        call = adviser.Suggest.future(suggest(START, time_ms=10), timeout=10)
+        if call.exception() is None:
+            break
+        assert told(call.exception())[1] == "OVERLOADED"
+    return time.monotonic() - begun
+
+
+# --- overload --------------------------------------------------------------------------------------------------
+
+
+def test_who_could_not_begin_in_time_is_told_to_come_back() -> None:
+    with server("--threads", "1", "--reserved", "0") as running, running.channel() as channel:
+        adviser = stub(channel)
+        first = adviser.Suggest.future(suggest(START, time_ms=1500))
+        time.sleep(0.2)
+        begun = time.monotonic()
+        with pytest.raises(grpc.RpcError) as failed:
+            adviser.Suggest(suggest(START, time_ms=100), timeout=10)
+        assert time.monotonic() - begun < 0.2
+        assert told(failed.value)[:2] == ("RESOURCE_EXHAUSTED", "OVERLOADED")
+        assert 0.5 < retry_after(failed.value) < 1.6
+        error: Any = failed.value
+        assert ("grpc-retry-pushback-ms", str(round(retry_after(failed.value) * 1000))) in error.trailing_metadata()
+        # Work that no clock limits can wait.
+        assert adviser.Suggest(suggest(START, iterations=100), timeout=10).suggestion.iterations == 100
+        assert first.result().suggestion.stop_reason == pb.STOP_REASON_TIME
+
+
+def test_the_queue_is_bounded() -> None:
+    flags = ("--threads", "1", "--reserved", "0", "--interactive-queue", "2", "--drain-ms", "0")
+    with server(*flags) as running, running.channel() as channel:
+        adviser = stub(channel)
+        calls = [adviser.Suggest.future(suggest(START, iterations=10**11)) for _ in range(3)]
+        time.sleep(0.3)
+        with pytest.raises(grpc.RpcError) as failed:
+            adviser.Suggest(suggest(START, iterations=10), timeout=10)
+        assert told(failed.value)[:2] == ("RESOURCE_EXHAUSTED", "OVERLOADED")
+        for call in calls:
+            call.cancel()
+        time.sleep(0.2)
+        assert adviser.Suggest(suggest(START, iterations=10), timeout=10).suggestion.iterations == 10
+
+
+def test_bulk_work_leaves_a_thread_to_single_calls(adviser: Any) -> None:
+    items = [batch_item(str(i), time_ms=1500) for i in range(4)]
+    responses = adviser.AnalyzeBatch(iter(items), timeout=30)
+    time.sleep(0.3)
+    begun = time.monotonic()
+    assert adviser.Suggest(suggest(START, time_ms=50), timeout=10).suggestion.iterations > 0
+    assert time.monotonic() - begun < 0.3
+    responses.cancel()
+
+
+# --- Analyze ---------------------------------------------------------------------------------------------------
+
+
+def test_an_analysis_grows_and_ends_once(adviser: Any) -> None:
+    request = pb.AnalyzeRequest(view=view(START), budget=pb.Budget(time=milliseconds(600)), interval=milliseconds(1))
+    steps, times = [], []
+    for step in adviser.Analyze(request, timeout=10):
+        steps.append(step)
+        times.append(time.monotonic())
+    assert [step.last for step in steps] == [False] * (len(steps) - 1) + [True]
+    # The interval has a floor of 50 ms.
+    assert 4 <= len(steps) <= 13
+    counts = [step.suggestion.iterations for step in steps]
+    assert counts == sorted(counts)
+    assert not any(step.suggestion.stop_reason for step in steps[:-1])
+    assert steps[-1].suggestion.stop_reason == pb.STOP_REASON_TIME
+    assert all(step.suggestion.best.text for step in steps)
+
+
+def test_an_analysis_for_who_is_not_to_act(adviser: Any) -> None:
+    request = pb.AnalyzeRequest(view=view(OTHERS_TURN), budget=pb.Budget(iterations=3000))
+    *_, last = adviser.Analyze(request, timeout=10)
+    assert not last.suggestion.HasField("best")
+    assert not last.suggestion.candidates
+    assert sum(value.win.mean for value in last.suggestion.seats) == pytest.approx(1)
+    assert {belief.seat for belief in last.suggestion.beliefs} == {SEAT_A, SEAT_B}
+
+
+def test_a_slow_reader_gets_the_latest(running: Server) -> None:
+    request = pb.AnalyzeRequest(view=view(START), budget=pb.Budget(time=milliseconds(1200)), interval=milliseconds(50))
+    with running.channel() as channel:
+        responses = stub(channel).Analyze(request, timeout=10)
+        next(responses)
+        time.sleep(1.5)
+        rest = list(responses)
+    # What was read on: those that the network held, one that waited, and the last.
+    assert rest[-1].last
+    assert sum(step.last for step in rest) == 1
+
+
+# --- AnalyzeBatch ----------------------------------------------------------------------------------------------
+
+
+def batch_item(name: str, text: str = START, priority: int = 0, **budget: Any) -> pb.AnalyzeBatchRequest:
+    asked = suggest(text, **budget)
+    item = pb.BatchItem(id=name, view=asked.view, budget=asked.budget, priority=priority)
+    return pb.AnalyzeBatchRequest(item=item)
+
+
+def finals(responses: Any) -> list[pb.AnalyzeBatchResponse]:
+    return [response for response in responses if response.WhichOneof("outcome") != "progress"]
+
+
+def test_every_item_of_a_batch_is_answered_once(adviser: Any) -> None:
+    items = [batch_item(f"good {i}", iterations=100 + i) for i in range(20)]
+    items += [batch_item("not to act", OTHERS_TURN, iterations=100), batch_item("bad", "???", iterations=100)]
+    items += [batch_item("too low", iterations=10, priority=-101)]
+    found = {final.id: final for final in finals(adviser.AnalyzeBatch(iter(items), timeout=30))}
+    assert len(found) == len(items)
+    for i in range(20):
+        assert found[f"good {i}"].suggestion.iterations == 100 + i
+    assert not found["not to act"].suggestion.HasField("best")
+    assert found["bad"].error.message.startswith("item.view.text")
+    assert found["too low"].error.message.startswith("item.priority")
+
+
+def test_high_priorities_are_begun_first_and_items_can_be_stopped(running: Server) -> None:
+    asked: list[pb.AnalyzeBatchRequest] = [batch_item("long", time_ms=20_000, priority=100)]
+    asked += [batch_item(f"low {i}", iterations=50, priority=-i) for i in range(3)]
+    asked += [batch_item("high", iterations=50, priority=7), batch_item("never begun", time_ms=20_000, priority=-100)]
+    go_on = threading.Event()
+
+    def requests() -> Iterator[pb.AnalyzeBatchRequest]:
+        yield from asked
+        go_on.wait(10)
+        yield pb.AnalyzeBatchRequest(cancel=pb.CancelItem(id="never begun"))
+        yield pb.AnalyzeBatchRequest(cancel=pb.CancelItem(id="unknown"))
+        yield pb.AnalyzeBatchRequest(cancel=pb.CancelItem(id="long"))
+
+    with running.channel() as channel:
+        threading.Timer(0.5, go_on.set).start()
+        answers = finals(stub(channel).AnalyzeBatch(requests(), timeout=30))
+    assert [final.id for final in answers] == ["long", "high", "low 0", "low 1", "low 2", "never begun"]
+    assert answers[0].suggestion.stop_reason == pb.STOP_REASON_CANCELLED
+    assert answers[0].suggestion.iterations > 0
+    assert answers[-1].suggestion.stop_reason == pb.STOP_REASON_CANCELLED
+    assert answers[-1].suggestion.iterations == 0
+
+
+def test_all_items_can_be_stopped_and_progress_is_told(running: Server) -> None:
+    first = batch_item("a", time_ms=20_000)
+    first.item.interval.CopyFrom(milliseconds(50))
+    go_on = threading.Event()
+
+    def requests() -> Iterator[pb.AnalyzeBatchRequest]:
+        yield first
+        yield batch_item("b", time_ms=20_000)
+        go_on.wait(10)
+        yield pb.AnalyzeBatchRequest(cancel_all=pb.CancelAll())
+
+    with running.channel() as channel:
+        threading.Timer(0.5, go_on.set).start()
+        responses = list(stub(channel).AnalyzeBatch(requests(), timeout=30))
+    kinds = [response.WhichOneof("outcome") for response in responses if response.id == "a"]
+    assert kinds[:-1] == ["progress"] * (len(kinds) - 1)
+    assert len(kinds) > 3
+    assert sorted(final.id for final in finals(responses)) == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("items", "expected"),
+    [
+        ([batch_item("", iterations=9)], ("INVALID_ARGUMENT", "OUT_OF_RANGE", "item.id")),
+        ([batch_item("x" * 65, iterations=9)], ("INVALID_ARGUMENT", "OUT_OF_RANGE", "item.id")),
+        ([batch_item("x", time_ms=9000)] * 2, ("INVALID_ARGUMENT", "CONTRADICTION", "item.id")),
+        ([pb.AnalyzeBatchRequest()], ("INVALID_ARGUMENT", "MISSING_FIELD", "command")),
+    ],
+)
+def test_items_that_cannot_be_named_end_a_batch(adviser: Any, items: Any, expected: tuple[str, str, str]) -> None:
+    with pytest.raises(grpc.RpcError) as failed:
+        list(adviser.AnalyzeBatch(iter(items), timeout=10))
+    assert told(failed.value) == expected
+
+
+# --- Compare ---------------------------------------------------------------------------------------------------
+
+
+def compare(*texts: str, iterations: int = 2000) -> pb.CompareRequest:
+    actions = [view_pb2.Action(text=text) for text in texts]
+    return pb.CompareRequest(view=view(START), actions=actions, budget=pb.Budget(iterations=iterations))
+
+
+def test_moves_are_compared_in_the_same_worlds(adviser: Any) -> None:
+    texts = ("place Heir front", "place Spy front", "place Lord front")
+    found = adviser.Compare(compare(*texts), timeout=20).comparison
+    assert [compared.action.text for compared in found.actions] == list(texts)
+    assert found.worlds == 2000
+    assert found.reproducible
+    first = found.actions[0]
+    assert (first.win_difference.mean, first.win_difference.standard_error) == (0, 0)
+    for other in found.actions[1:]:
+        assert other.win_difference.mean == pytest.approx(other.win.mean - first.win.mean)
+        # That is what the same worlds are for.
+        apart = (other.win.standard_error**2 + first.win.standard_error**2) ** 0.5
+        assert 0 < other.win_difference.standard_error < 1.05 * apart
+        assert other.points_difference.mean == pytest.approx(other.points.mean - first.points.mean)
+    again = adviser.Compare(compare(*texts), timeout=20).comparison
+    assert but_for_time(again) == but_for_time(found)
+
+
+def test_a_comparison_keeps_to_its_time(adviser: Any) -> None:
+    request = compare("place Heir front", "place Spy front")
+    request.budget.Clear()
+    request.budget.time.CopyFrom(milliseconds(100))
+    begun = time.monotonic()
+    found = adviser.Compare(request, timeout=20).comparison
+    assert time.monotonic() - begun < 0.25
+    assert found.stop_reason == pb.STOP_REASON_TIME
+    assert found.worlds > 100
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ("del r.actions[:]", ("INVALID_ARGUMENT", "OUT_OF_RANGE", "actions")),
+        ("r.actions[1].text = 'place Heir front'", ("INVALID_ARGUMENT", "CONTRADICTION", "actions[1]")),
+        ("r.options.lines = 1", ("INVALID_ARGUMENT", "CONTRADICTION", "options.lines")),
+        ("r.options.information = True", ("INVALID_ARGUMENT", "CONTRADICTION", "options.information")),
+        (
+            "r.budget.Clear(), r.budget.share_iterations.append(4)",
+            ("INVALID_ARGUMENT", "CONTRADICTION", "budget.share_iterations"),
+        ),
+    ],
+)
+def test_comparisons_that_make_no_sense_are_refused(adviser: Any, change: str, expected: tuple[str, str, str]) -> None:
+    r = compare("place Heir front", "place Spy front", iterations=10)
+    exec(change, {"r": r})
+    assert refused(adviser.Compare, r) == expected
+
+
+# --- Review ----------------------------------------------------------------------------------------------------
+
+
+def a_game(game_id: str = "oriflamme", edition: str = "en-2019") -> Record:
+    draw = random.Random(4)
+    record = Record(new_game(game_id, edition, 3).deal(11))
+    position: Any = record.start
+    actions = []
+    while not position.is_over:
+        action = draw.choice(position.legal_actions())
+        actions.append(str(action))
+        position = position.play(action)
+    return Record(record.start, tuple(actions)).ended()
+
+
+@pytest.mark.parametrize(("game_id", "edition"), [("oriflamme", "en-2019"), ("castle_village_port", "house")])
+def test_a_game_is_reviewed_decision_by_decision(adviser: Any, game_id: str, edition: str) -> None:
+    record = a_game(game_id, edition)
+    request = pb.ReviewRequest(record=records.write(record), budget=pb.Budget(iterations=200))
+    *steps, last = adviser.Review(request, timeout=100)
+    decided = [i for i, table in enumerate(record.tables()) if table.to_act is not None and table.to_act >= 0]
+    assert [step.decision.index for step in steps] == decided
+    summary = last.summary
+    assert summary.luck_known
+    assert [seat.seat for seat in summary.seats] == [SEAT_A, SEAT_B, SEAT_C]
+    end: Any = record.end
+    for number, seat in enumerate(summary.seats):
+        mine = [step.decision for step in steps if step.decision.seat == seat.seat]
+        assert seat.decisions == sum(not decision.forced for decision in mine)
+        assert sum(count.count for count in seat.grades) == seat.decisions
+        assert seat.win_loss.mean == pytest.approx(sum(decision.win_loss.mean for decision in mine))
+        # From a third each to what the game paid: what decisions lost, and luck.
+        assert 1 / 3 - seat.win_loss.mean + seat.luck == pytest.approx(end.payoffs[number])
+    for step in steps:
+        decision = step.decision
+        assert decision.played.action.text == str(record.actions[decision.index]).partition(" = ")[0]
+        loss, error = decision.win_loss.mean, decision.win_loss.standard_error
+        assert loss >= 0
+        if decision.grade == pb.GRADE_BEST:
+            assert loss == 0
+        elif decision.grade == pb.GRADE_FINE:
+            assert loss < 0.02 or loss < 2 * error
+        else:
+            least = {pb.GRADE_INACCURACY: 0.02, pb.GRADE_MISTAKE: 0.05, pb.GRADE_BLUNDER: 0.10}[decision.grade]
+            assert loss >= max(least, 2 * error)
+
+
+def test_a_record_that_one_seat_saw_is_reviewed_for_that_seat(adviser: Any) -> None:
+    record = a_game().seen_from("B")
+    request = pb.ReviewRequest(record=records.write(record), budget=pb.Budget(iterations=100))
+    *steps, last = adviser.Review(request, timeout=60)
+    assert {step.decision.seat for step in steps} == {SEAT_B}
+    assert not last.summary.luck_known
+    assert not last.summary.seats[0].HasField("luck")
+    assert not any(step.decision.HasField("luck") for step in steps)
+    request.seat = SEAT_A
+    assert refused(adviser.Review, request) == ("INVALID_ARGUMENT", "CONTRADICTION", "seat")
+    # The same decisions are judged alike, whether the others' secrets are in the record or not.
+    whole = pb.ReviewRequest(record=records.write(a_game()), seat=SEAT_B, budget=request.budget)
+    whole.options.seed = request.options.seed = 3
+    request.seat = SEAT_B
+    for one, other in zip(adviser.Review(whole, timeout=60), adviser.Review(request, timeout=60), strict=True):
+        if one.WhichOneof("step") == "decision":
+            one.decision.ClearField("luck")
+            assert one == other
+
+
+def test_reviews_that_make_no_sense_are_refused(adviser: Any) -> None:
+    assert refused(adviser.Review, pb.ReviewRequest()) == ("INVALID_ARGUMENT", "MISSING_FIELD", "record")
+    request = pb.ReviewRequest(record=record_pb2.Record(game=EN))
+    assert refused(adviser.Review, request) == ("INVALID_ARGUMENT", "MISSING_FIELD", "record.contents")
+    request = pb.ReviewRequest(record=records.write(a_game()), options=pb.Options(information=True))
+    assert refused(adviser.Review, request) == ("INVALID_ARGUMENT", "CONTRADICTION", "options.information")
