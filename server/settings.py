@@ -121,6 +121,10 @@ def _checked(name: str, value: Any, said: str) -> Any:
 
 
 def _consistent(settings: Settings) -> Settings:
+    for name in ("address", "metrics"):
+        where = getattr(settings, name)
+        if where and not where.startswith("unix:") and not where.rpartition(":")[2].isdecimal():
+            raise SettingsError(f"{name}: {where!r} is not like 127.0.0.1:50051")
     if bool(settings.tls_cert) != bool(settings.tls_key):
         raise SettingsError("tls_cert, tls_key: one does not go without the other")
     if settings.client_ca and not settings.tls_cert:
@@ -130,10 +134,6 @@ def _consistent(settings: Settings) -> Settings:
             f"address: others can reach {settings.address}, and nothing would be encrypted: give tls_cert and tls_key, "
             "listen on 127.0.0.1, or say --insecure"
         )
-    for name in ("address", "metrics"):
-        where = getattr(settings, name)
-        if where and not where.startswith("unix:") and not where.rpartition(":")[2].isdecimal():
-            raise SettingsError(f"{name}: {where!r} is not like 127.0.0.1:50051")
     if settings.log not in ("debug", "info", "warning", "error"):
         raise SettingsError(f"log: {settings.log!r} is none of debug, info, warning, error")
     return settings

@@ -1,0 +1,78 @@
+"""What can be set, from where, and what is refused."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from server.settings import PREFIX, Settings, SettingsError, read_settings
+
+
+def test_a_flag_goes_before_the_environment_and_that_before_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "server.toml"
+    file.write_text('threads = 3\ncache_mb = 7\ntime_max_ms = 50\nlog = "error"\n', "utf-8")
+    environment = {PREFIX + "CACHE_MB": "8", PREFIX + "TIME_MAX_MS": "60", PREFIX + "CONFIG": str(file)}
+    found = read_settings(["--time-max-ms", "70"], environment)
+    assert (found.threads, found.cache_mb, found.time_max_ms, found.log) == (3, 8, 70, "error")
+    assert found.bulk_queue == Settings().bulk_queue
+
+
+def test_every_setting_has_its_flag_variable_and_line(tmp_path: Path) -> None:
+    for setting in fields(Settings):
+        name = setting.name
+        if name in ("address", "metrics"):
+            value = "127.0.0.1:1"
+        elif setting.type == "bool":
+            value = "no" if setting.default else "yes"
+        elif setting.type == "int":
+            value = str(setting.default + 1 if setting.default < 10**12 else setting.default - 1)
+        else:
+            value = "debug" if name == "log" else "x"
+        beside = {"tls_cert": "x", "tls_key": "x"} if name in ("tls_cert", "tls_key", "client_ca") else {}
+        environment = {PREFIX + key.upper(): text for key, text in beside.items()}
+        by_variable = read_settings([], environment | {PREFIX + name.upper(): value})
+        flag = "--" + name.replace("_", "-")
+        given = [flag, value] if setting.type != "bool" else ["--no-" + flag[2:] if value == "no" else flag]
+        assert read_settings(given, environment) == by_variable
+        file = tmp_path / "server.toml"
+        found = getattr(by_variable, name)
+        file.write_text(f"{name} = {str(found).lower() if setting.type != 'str' else repr(found)}\n", "utf-8")
+        assert read_settings(["--config", str(file)], environment) == by_variable
+        assert found != setting.default
+
+
+@pytest.mark.parametrize(
+    ("flags", "why"),
+    [
+        (["--threads", "many"], "--threads: 'many' is no whole number"),
+        (["--threads", "-1"], "--threads: -1 is not in 0..1024"),
+        (["--log", "loud"], "log: 'loud' is none of debug, info, warning, error"),
+        (["--address", "localhost"], "address: 'localhost' is not like 127.0.0.1:50051"),
+        (["--address", "0.0.0.0:1"], "address: others can reach 0.0.0.0:1"),
+        (["--address", "[::]:1"], "address: others can reach"),
+        (["--tls-cert", "x"], "tls_cert, tls_key: one does not go without the other"),
+        (["--client-ca", "x"], "client_ca: clients' certificates need TLS"),
+        (["--config", "/nowhere"], "config: /nowhere cannot be read"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(flags: list[str], why: str) -> None:
+    with pytest.raises(SettingsError) as refused:
+        read_settings(flags, {})
+    assert str(refused.value).startswith(why)
+
+
+def test_others_may_reach_it_if_that_is_said_or_encrypted() -> None:
+    assert not read_settings(["--address", "0.0.0.0:1", "--insecure"], {}).is_loopback
+    assert read_settings(["--address", "0.0.0.0:1", "--tls-cert", "x", "--tls-key", "x"], {}).tls_cert
+    for address in ("127.0.0.1:1", "localhost:1", "[::1]:1", "unix:/tmp/x"):
+        assert read_settings(["--address", address], {}).is_loopback
+
+
+def test_lines_that_are_no_settings_are_refused(tmp_path: Path) -> None:
+    file = tmp_path / "server.toml"
+    for text, why in (("treads = 1", "treads: is no setting"), ("threads = '1'x", "config:"), ("log = 1", "log: 1 is")):
+        file.write_text(text, "utf-8")
+        with pytest.raises(SettingsError, match=why):
+            read_settings(["--config", str(file)], {})
