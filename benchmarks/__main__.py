@@ -42,6 +42,12 @@ def run_search(print_text: bool) -> dict[str, Any]:
     return run_timed(search.run, search.as_text, print_text)
 
 
+def run_service(print_text: bool) -> dict[str, Any]:
+    from benchmarks import service
+
+    return run_timed(service.run, service.as_text, print_text)
+
+
 def run_timed(run: Callable[[], Result], as_text: Callable[[Result], str], print_text: bool) -> dict[str, Any]:
     with alone():
         result = run()
@@ -59,7 +65,13 @@ def run_signature(print_text: bool) -> str:
     return found
 
 
-SUITES = {"engine": run_engine, "castle": run_castle, "search": run_search, "signature": run_signature}
+SUITES = {
+    "engine": run_engine,
+    "castle": run_castle,
+    "search": run_search,
+    "service": run_service,
+    "signature": run_signature,
+}
 
 
 def main(argv: Sequence[str] | None = None) -> None:

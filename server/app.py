@@ -62,9 +62,11 @@ class App:
             host, _, metrics_port = self._settings.metrics.rpartition(":")
             start_http_server(int(metrics_port), host or "127.0.0.1", registry=self._telemetry.registry)
         _greet(self._settings, port)
+        lag = asyncio.ensure_future(self._telemetry.measure_lag())
         opening = asyncio.ensure_future(self._open())
         await self._stopping.wait()
         opening.cancel()
+        lag.cancel()
         await self._drain(server)
         return self._code
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import sys
@@ -16,6 +17,8 @@ from eminence.v1 import solver_pb2 as pb
 from server.admission import Admission
 
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
+LAG_SECONDS = (0.0005, 0.001, 0.002, 0.003, 0.004, 0.005, 0.007, 0.01, 0.015, 0.025, 0.05, 0.1, 0.25, 1)
+LAG_EVERY = 0.02
 
 _log = logging.getLogger("server.calls")
 
@@ -42,6 +45,9 @@ class Telemetry:
         self._iterations = Counter("eminence_iterations", "Iterations of all searches.", **told)
         self._cached = Counter("eminence_answers_from_cache", "Answers that were kept from before.", **told)
         self._running = Gauge("eminence_searches_running", "Searches that have threads.", **told)
+        self._lag = Histogram(
+            "eminence_loop_lag_seconds", "How late the event loop wakes.", buckets=LAG_SECONDS, **told
+        )
         self._waiting = Gauge("eminence_searches_waiting", "Searches that wait for threads.", ["queue"], **told)
 
     def follow(self, admission: Admission) -> None:
@@ -49,6 +55,13 @@ class Telemetry:
         self._running.set_function(lambda: admission.running)
         self._waiting.labels("interactive").set_function(lambda: admission.waiting("interactive"))
         self._waiting.labels("bulk").set_function(lambda: admission.waiting("bulk"))
+
+    async def measure_lag(self) -> None:
+        """Tell how late the event loop is; for as long as the server runs."""
+        while True:
+            begun = time.perf_counter()
+            await asyncio.sleep(LAG_EVERY)
+            self._lag.observe(time.perf_counter() - begun - LAG_EVERY)
 
     def searched(self, answer: Any) -> None:
         self._searches.labels(pb.StopReason.Name(answer.stop_reason).removeprefix("STOP_REASON_").lower()).inc()

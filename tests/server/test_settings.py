@@ -27,7 +27,7 @@ def test_every_setting_has_its_flag_variable_and_line(tmp_path: Path) -> None:
         elif setting.type == "bool":
             value = "no" if setting.default else "yes"
         elif setting.type == "int":
-            value = str(setting.default + 1 if setting.default < 10**12 else setting.default - 1)
+            value = "700"
         else:
             value = "debug" if name == "log" else "x"
         beside = {"tls_cert": "x", "tls_key": "x"} if name in ("tls_cert", "tls_key", "client_ca") else {}
