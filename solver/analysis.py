@@ -101,7 +101,8 @@ class Analysis:
     nodes: int
     tree_bytes: int
     elapsed_ms: float
-    stopped_by: str  # "iterations", "time", "confidence", "stopped" or "forced"
+    # "iterations", "time", "confidence", "stopped" or "forced"; "lost" if workers were before any of these.
+    stopped_by: str
     # As it was searched with, limits that were left out filled in.
     budget: Budget
     seed: int
@@ -110,6 +111,10 @@ class Analysis:
     reproducible: bool
     # Of the engine, the search and what they know: equal ones answer alike.
     signature: str
+    # Shares of the search that did not come to their end, as their worker was lost or late.
+    missing: int = 0
+    # What is unusual about how this answer came about, as a sentence; empty: nothing.
+    note: str = ""
 
     def move(self, action: Action | str) -> Move:
         """What was found of one decision."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 
 Sums = tuple[float, ...]
@@ -54,6 +54,10 @@ class Share:
     stopped_by: str
     # Lines of play behind some of the decisions, by their numbers.
     lines: tuple[tuple[int, tuple[str, ...]], ...] = ()
+    # How many of the shares added up here did not come to their end: what was found of them until then counts.
+    missing: int = 0
+    # What somebody who reads the answer should know of how it came about; empty: nothing unusual.
+    note: str = ""
 
 
 def merge(shares: Sequence[Share]) -> Share:
@@ -66,5 +70,25 @@ def merge(shares: Sequence[Share]) -> Share:
         nodes=sum(share.nodes for share in shares),
         tree_bytes=sum(share.tree_bytes for share in shares),
         lines=shares[0].lines,
-        stopped_by=next((share.stopped_by for share in shares if share.stopped_by != "iterations"), "iterations"),
+        stopped_by=_why(shares),
+        missing=sum(share.missing for share in shares),
+        note=next((share.note for share in shares if share.note), ""),
     )
+
+
+def _why(shares: Sequence[Share]) -> str:
+    """The first reason that is not the usual one; that shares were lost, only if there is no other."""
+    reasons = [share.stopped_by for share in shares if share.stopped_by != "iterations"]
+    return next((reason for reason in reasons if reason != "lost"), reasons[0] if reasons else "iterations")
+
+
+def lost_share(n_decisions: int, n_players: int, note: str = "") -> Share:
+    """What stands for a share of which nothing came."""
+    return replace(empty_share(n_decisions, n_players), stopped_by="lost", missing=1, note=note)
+
+
+def empty_share(n_decisions: int, n_players: int) -> Share:
+    """What is known without a search."""
+    zeros, counts = (0.0,) * n_players, (0,) * n_players
+    tally = Tally(0, 0, zeros, zeros, counts, counts, counts, (counts,) * n_players)
+    return Share((tally,) * n_decisions, 0, 0, 0, 0, "iterations")

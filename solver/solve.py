@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from engine_cy import Action, Position, Rng, View
@@ -25,7 +26,7 @@ from solver.config import (
     read_config,
     read_models,
 )
-from solver.merge import Share, Tally, merge
+from solver.merge import Share, empty_share, merge
 from solver.numbers import exp, log
 from solver.search import Searcher
 from solver.version import SIGNATURE
@@ -58,34 +59,70 @@ def solve(
     the record of it as the observer saw it, sharpens what is believed of hidden cards. For the `lines` most tried moves
     the answer says how play is likely to go on. With `among`, only these moves are considered.
     """
+    job = make_job(
+        view,
+        budget,
+        config=config,
+        seed=seed,
+        workers=workers,
+        models=models,
+        history=history,
+        lines=lines,
+        among=among,
+    )
+    begun = time.perf_counter()
+    found = answer_at_once(job)
+    if found is None:
+        found = _search(job, backend)
+    return as_analysis(job, found, begun)
+
+
+def make_job(
+    view: View,
+    budget: Budget | None = None,
+    *,
+    config: str | Config = "default",
+    seed: int = 0,
+    workers: int = 1,
+    models: Mapping[int | str, Model] | None = None,
+    history: History | Record | None = None,
+    lines: int = 1,
+    among: Sequence[Action | str] = (),
+) -> Job:
+    """What `solve` has a backend compute for these arguments; see there. Errors name the argument."""
     chosen, wanted, seats, told = _ask(view, budget, config, workers, models, history)
     if type(lines) is not int or not 0 <= lines <= LINES_MAX:
         raise InvalidBudgetError(f"lines: {lines!r} is not in 0..{LINES_MAX}")
-    actions = read_among(among, view) or view.legal_actions()
-    if not actions:
+    only = read_among(among, view)
+    if not view.legal_actions():
         whose = "nobody's" if view.to_act is None else f"{view.to_act}'s"
         raise InvalidBudgetError(f"view: it is {whose} turn, not the observer's ({view.observer})")
+    return Job(view, chosen, wanted, seed, workers, seats, told, lines, tuple(only))
 
-    begun = time.perf_counter()
+
+def answer_at_once(job: Job) -> Share | None:
+    """What is found without a search where none is due: a forced move, or a configuration that does not search."""
+    n_players = job.view.game.n_players
+    if len(job.view.legal_actions()) == 1 and all_see_it_is_forced(job.view):
+        return replace(empty_share(1, n_players), stopped_by="forced")
+    return None if job.config.how == "search" else empty_share(len(job.decisions), n_players)
+
+
+def as_analysis(job: Job, found: Share, begun: float) -> Analysis:
+    """The answer to a job, by what all its shares found; it was `begun` then, by `time.perf_counter`."""
+    view, chosen, actions = job.view, job.config, job.decisions
     best: Action | None = None
-    if len(view.legal_actions()) == 1 and all_see_it_is_forced(view):
-        found, why = _nothing_searched(view, 1), "forced"
-    elif chosen.how == "search":
-        only = tuple(actions) if among else ()
-        found = _search(Job(view, chosen, wanted, seed, workers, seats, told, lines, only), backend)
-        why = found.stopped_by
-    else:
-        found, why = _nothing_searched(view, len(actions)), "iterations"
-        best = _without_search(view, chosen, seed, actions)
+    if chosen.how != "search" and found.stopped_by != "forced":
+        best = _without_search(view, chosen, job.seed, actions)
     moves = judge(view, actions, found)
     if not best and len(actions) > 1 and (chosen.temperature or chosen.noise):
-        best = _draw_move(moves, chosen, seed)
+        best = _draw_move(moves, chosen, job.seed)
     return Analysis(
         view=view,
         best=best or moves[0].action,
         moves=moves,
         values=mean_values(moves),
-        beliefs=_beliefs(view, told, chosen),
+        beliefs=_beliefs(view, job.history, chosen),
         mix=((best, 1.0),) if best else recommend(moves),
         config=chosen.name,
         knowledge=view.game.id if chosen.knows else "none",
@@ -94,12 +131,14 @@ def solve(
         nodes=found.nodes,
         tree_bytes=found.tree_bytes,
         elapsed_ms=(time.perf_counter() - begun) * 1000,
-        stopped_by=why,
-        budget=wanted,
-        seed=seed,
-        workers=workers,
-        reproducible=wanted.reproducible,
+        stopped_by=found.stopped_by,
+        budget=job.budget,
+        seed=job.seed,
+        workers=job.shares,
+        reproducible=job.budget.reproducible and not found.missing and found.stopped_by != "stopped",
         signature=SIGNATURE,
+        missing=found.missing,
+        note=found.note,
     )
 
 
@@ -226,11 +265,3 @@ def _draw_move(moves: tuple[Move, ...], config: Config, seed: int) -> Action:
         if draw < 0:
             return move.action
     return moves[0].action
-
-
-def _nothing_searched(view: View, n_actions: int) -> Share:
-    """What is known without a search."""
-    n = view.game.n_players
-    zeros, counts = (0.0,) * n, (0,) * n
-    tally = Tally(0, 0, zeros, zeros, counts, counts, counts, (counts,) * n)
-    return Share((tally,) * n_actions, 0, 0, 0, 0, "iterations")
