@@ -22,3 +22,6 @@ class History:
     @staticmethod
     def of(record: Record) -> History:
         """The history that a record tells, a seat's or one with nothing hidden."""
+
+def restore(game: Game, n_actions: int, account: bytes) -> History:
+    """A history from its game, its number of actions and its bytes."""
