@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import nullcontext
 
@@ -13,26 +14,31 @@ class Threads:
     """Computes all shares at once. Their order, and so the sum, does not depend on which ends first."""
 
     def run(self, job: Job, watch: Watch | None = None) -> list[Share]:
-        started = [start_share(job, number) for number in range(job.shares)]
-        parts = Parts(job.shares)
+        return run_shares(job, range(job.shares), watch)
 
-        def stop() -> None:
-            for share in started:
-                share.searcher.stop()
 
-        pool = ThreadPoolExecutor(job.shares)
-        try:
-            with watch.stopping(stop) if watch else nullcontext():
-                futures = [pool.submit(run_share, share, _of_one(watch, parts, share.number)) for share in started]
-                while watch and wait(futures, watch.interval_ms / 1000).not_done:
-                    parts.report_to(watch)
-                return [future.result() for future in futures]
-        except BaseException:
-            # An interrupt must not wait for the searches to end by themselves.
-            stop()
-            raise
-        finally:
-            pool.shutdown()
+def run_shares(job: Job, numbers: Sequence[int], watch: Watch | None = None) -> list[Share]:
+    """Some shares of a job, a thread for each."""
+    started = [start_share(job, number) for number in numbers]
+    parts = Parts(job.shares)
+
+    def stop() -> None:
+        for share in started:
+            share.searcher.stop()
+
+    pool = ThreadPoolExecutor(len(started))
+    try:
+        with watch.stopping(stop) if watch else nullcontext():
+            futures = [pool.submit(run_share, share, _of_one(watch, parts, share.number)) for share in started]
+            while watch and wait(futures, watch.interval_ms / 1000).not_done:
+                parts.report_to(watch)
+            return [future.result() for future in futures]
+    except BaseException:
+        # An interrupt must not wait for the searches to end by themselves.
+        stop()
+        raise
+    finally:
+        pool.shutdown()
 
 
 def _of_one(watch: Watch | None, parts: Parts, number: int) -> Watch | None:

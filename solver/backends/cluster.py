@@ -1,0 +1,484 @@
+"""A search on Ray's workers, embedded on this machine or in a cluster, that goes on without them if it must.
+
+Ray runs in a process of its own (`ray_actors.py`), so nothing here imports it, and nothing that happens to it ends this
+process. While there is no Ray, threads of this process do the work, answers say so, and Ray is tried again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from contextlib import nullcontext
+from dataclasses import replace
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import Literal, NamedTuple
+
+from solver.backends.base import Job, Parts, Watch
+from solver.backends.link import Frame, Kind, Link
+from solver.backends.threads import run_shares
+from solver.backends.wire import decode_share, encode_job, read_answer
+from solver.batch import Chunk, LocalThreads, WorkerLostError
+from solver.merge import Share, lost_share
+
+WORKERS_MAX = 256
+LATE_MS = 45.0  # how much longer than its budget a share may take before it is given up
+STOPPING_MS = 100.0  # how long shares that were told to stop may take
+LEAST_MS = 5.0  # a share is not begun again for less
+KILLS_MAX = 2  # workers that one share may cost
+CONNECT_S = 1.0  # to find out whether there is anybody at an address
+START_S = 60.0  # for Ray to begin
+SILENCE_S = 8.0  # without a sign of life from Ray's driver
+PAUSES_S = (0.2, 5.0)  # between two attempts to get Ray back, at first and at last
+
+REPLACED = "a worker was lost; its share was begun again on another"
+HERE = "Ray is not there; this was searched on threads here"
+MISSING = "a worker was lost or late"
+
+
+class RayUnavailableError(RuntimeError):
+    """Ray cannot be had; the message says why."""
+
+
+class SearchLostError(RuntimeError):
+    """Nothing came of a search: every worker that it was given to was lost."""
+
+
+class Health(NamedTuple):
+    """How a backend is: `workers` can be used now; `note` says what is wrong."""
+
+    state: Literal["starting", "ready", "lost", "closed"]
+    workers: int
+    note: str
+
+
+class RayActors:
+    """Computes shares on Ray's workers, one a core.
+
+    Without an address, and without RAY_ADDRESS in the environment or with address="local", Ray runs on this machine,
+    with as many workers as cores, or `workers`. With an address, host:port of a cluster's head, or "auto" for the
+    cluster of this machine, the workers are as many as the CPUs that the cluster has, up to `workers`, and follow them.
+    The constructor returns when workers are there and raises RayUnavailableError if there will be none; with
+    wait=False it returns at once, and `health` tells. Call `close` at the end, or use it in a `with`.
+    """
+
+    def __init__(self, workers: int | None = None, *, address: str | None = None, wait: bool = True) -> None:
+        self._address = read_address(os.environ.get("RAY_ADDRESS", "") if address is None else address)
+        most = WORKERS_MAX if self._address else len(os.sched_getaffinity(0))
+        if workers is not None and not 1 <= workers <= WORKERS_MAX:
+            raise RayUnavailableError(f"workers: {workers} is not in 1..{WORKERS_MAX}")
+        self._workers = workers or most
+        self._changed = threading.Condition()
+        self._health = Health("starting", 0, "Ray is starting")
+        self._link: Link | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+        self._calls: dict[int, Callable[[Frame], None]] = {}
+        self._last_call = 0
+        self._closed = threading.Event()
+        self._local: LocalThreads | None = None
+        self._failures = 0
+        self._keeper = threading.Thread(target=self._keep, name="ray", daemon=True)
+        self._keeper.start()
+        if wait:
+            self._wait()
+
+    @property
+    def health(self) -> Health:
+        return self._health
+
+    @property
+    def width(self) -> int:
+        """How many workers there are; threads here, if there are none."""
+        return self._health.workers or len(os.sched_getaffinity(0))
+
+    def run(self, job: Job, watch: Watch | None = None) -> list[Share]:
+        """All shares in their order; where one is missing, an empty one, or what was last known of it.
+
+        One that was lost is begun again on another worker, for the rest of its time. If all of them are lost,
+        SearchLostError is raised.
+        """
+        search = _Search(self, job, watch)
+        return search.run()
+
+    def submit(self, jobs: bytes) -> Chunk:
+        """Packed jobs for a batch; see `solver.batch`."""
+        answers: Future[bytes] = Future()
+
+        def deliver(frame: Frame) -> None:
+            if frame.kind == Kind.FOUND:
+                settle(lambda: answers.set_result(frame.payload))
+            elif frame.kind == Kind.LOST:
+                settle(lambda: answers.set_exception(WorkerLostError("the worker was lost")))
+            elif frame.kind == Kind.GONE:
+                chunk = self._here().submit(jobs)
+                chunk.answers.add_done_callback(lambda done: settle(lambda: answers.set_result(done.result())))
+
+        def settle(how: Callable[[], None]) -> None:
+            if answers.set_running_or_notify_cancel():
+                how()
+
+        call = self.begin(Kind.BATCH, jobs, deliver)
+        return Chunk(answers, lambda: self.tell(Kind.STOP, call))
+
+    def close(self) -> None:
+        """End all workers, and the Ray that was begun here."""
+        self._closed.set()
+        link, process = self._link, self._process
+        if link:
+            link.close()
+        if process:
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+        self._keeper.join(10)
+        if self._local:
+            self._local.close()
+
+    def __enter__(self) -> RayActors:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # --- calls ---
+
+    def begin(self, kind: Kind, payload: bytes, deliver: Callable[[Frame], None]) -> int:
+        """Have something done. `deliver` is told what comes of it, on another thread, or at once if nobody is there."""
+        with self._changed:
+            self._last_call += 1
+            call = self._last_call
+            link = self._link if self._health.state == "ready" else None
+            if link:
+                self._calls[call] = deliver
+        if link is None or (not link.send(kind, call, payload) and self.forget(call)):
+            deliver(Frame(Kind.GONE, call, b""))
+        return call
+
+    def tell(self, kind: Kind, call: int) -> None:
+        link = self._link
+        if link and call in self._calls:
+            link.send(kind, call)
+
+    def forget(self, call: int) -> bool:
+        """Nobody waits for this call any more; whether somebody did."""
+        with self._changed:
+            return self._calls.pop(call, None) is not None
+
+    def _here(self) -> LocalThreads:
+        with self._changed:
+            if self._local is None:
+                self._local = LocalThreads(len(os.sched_getaffinity(0)))
+            return self._local
+
+    # --- Ray's driver, from its start to its end, over and over ---
+
+    def _wait(self) -> None:
+        with self._changed:
+            self._changed.wait_for(lambda: self._health.state == "ready" or self._failures, START_S)
+        if self._health.state != "ready":
+            note = self._health.note
+            self.close()
+            raise RayUnavailableError(note)
+
+    def _keep(self) -> None:
+        pause, longest = PAUSES_S
+        while not self._closed.is_set():
+            if self._serve():
+                pause = PAUSES_S[0]
+            with self._changed:
+                self._failures += 1
+                self._changed.notify_all()
+            self._closed.wait(pause)
+            pause = min(2 * pause, longest)
+        self._set(Health("closed", 0, "closed"))
+
+    def _serve(self) -> bool:
+        """Start a driver and listen to it until its end. Whether it had workers."""
+        try:
+            if self._address and self._address != "auto":
+                probe(self._address)
+        except RayUnavailableError as error:
+            self._set(Health("lost", 0, str(error)))
+            return False
+        ours, theirs = socket.socketpair()
+        with theirs:
+            process = self._start(theirs)
+        ours.settimeout(SILENCE_S)
+        link = Link(ours)
+        with self._changed:
+            self._link, self._process = link, process
+        late = threading.Timer(START_S, process.kill)
+        late.start()
+        if self._closed.is_set():
+            link.close()
+        try:
+            served, why = self._listen(link, late)
+        finally:
+            late.cancel()
+        self._give_up(link, process, f"{self._where}: {why}")
+        return served
+
+    def _listen(self, link: Link, late: threading.Timer) -> tuple[bool, str]:
+        served, why = False, "its driver ended"
+        while frame := link.receive():
+            if frame.kind == Kind.STATE:
+                state = json.loads(frame.payload)
+                # All of an embedded Ray's workers, or the first of a cluster's.
+                if state["workers"] and (served or self._address or state["workers"] >= state["of"]):
+                    late.cancel()
+                    served = True
+                if served:
+                    self._set(Health("ready", state["workers"], ""))
+            elif frame.kind == Kind.FAILED:
+                why = frame.payload.decode()
+            else:
+                deliver = self._calls.get(frame.call) if frame.kind == Kind.PART else self._pop(frame.call)
+                if deliver:
+                    deliver(frame)
+        return served, why
+
+    def _pop(self, call: int) -> Callable[[Frame], None] | None:
+        with self._changed:
+            return self._calls.pop(call, None)
+
+    def _give_up(self, link: Link, process: subprocess.Popen[bytes], why: str) -> None:
+        with self._changed:
+            self._link = None
+            calls, self._calls = self._calls, {}
+        self._set(Health("lost", 0, why))
+        link.close()
+        if not self._closed.is_set():
+            process.kill()
+        try:
+            process.wait(10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+        for call, deliver in calls.items():
+            deliver(Frame(Kind.GONE, call, b""))
+
+    def _set(self, health: Health) -> None:
+        with self._changed:
+            self._health = health
+            self._changed.notify_all()
+
+    @property
+    def _where(self) -> str:
+        return f"Ray at {self._address}" if self._address else "Ray on this machine"
+
+    def _start(self, end: socket.socket) -> subprocess.Popen[bytes]:
+        root = str(Path(__file__).parents[2])
+        known = os.environ.get("PYTHONPATH")
+        environment = {
+            # Its defaults for those who do not say otherwise. Tokens are asked for, and ours is made if there is none.
+            "RAY_AUTH_MODE": "token",
+            **os.environ,
+            "PYTHONPATH": f"{root}{os.pathsep}{known}" if known else root,
+            "RAY_USAGE_STATS_ENABLED": "0",
+            # Else the first call after the end of Ray starts another one.
+            "RAY_ENABLE_AUTO_CONNECT": "0",
+            # Else workers that were started by `uv run` build the project anew, each in a copy.
+            "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0",
+            # So long a driver whose head is lost stays.
+            "RAY_gcs_rpc_server_reconnect_timeout_s": "5",
+        }
+        environment.pop("RAY_ADDRESS", None)  # it goes before the address that we give
+        return subprocess.Popen(
+            [
+                *(sys.executable, "-P", "-c", "from solver.backends.ray_actors import main; main()"),
+                *(str(end.fileno()), self._address, str(self._workers)),
+            ],
+            env=environment,
+            pass_fds=[end.fileno()],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,  # an interrupt from the keyboard is for us
+        )
+
+
+# --- one search ---------------------------------------------------------------------------------------------------
+
+
+class _Search:
+    """The shares of one job: which are under way, which are found, and until when to wait for the others."""
+
+    def __init__(self, pool: RayActors, job: Job, watch: Watch | None) -> None:
+        self._pool = pool
+        self._job = job
+        self._watch = watch
+        self._inbox: SimpleQueue[Frame | None] = SimpleQueue()
+        self._under_way: dict[int, int] = {}  # call -> number of the share
+        self._found: dict[int, Share] = {}
+        self._parts = Parts(job.shares)
+        self._kills = [0] * job.shares
+        self._here: list[int] = []  # numbers of shares that nobody else does
+        self._note = ""
+        now = time.monotonic()
+        self._ends = now + job.budget.time_ms / 1000 if job.budget.time_ms else float("inf")
+        self._last = self._ends + LATE_MS / 1000  # no share is waited for any longer
+        interval = watch.interval_ms if watch and watch.report else 0.0
+        self._interval = max(interval, 1.0) if interval else 0.0
+        self._due = now + self._interval / 1000 if interval else float("inf")
+        self._peeks = 0
+
+    def run(self) -> list[Share]:
+        message = encode_job(self._job)
+        with self._watch.stopping(lambda: self._inbox.put(None)) if self._watch else nullcontext():
+            try:
+                for number in range(self._job.shares):
+                    self._begin(number, message)
+                while self._under_way and self._step():
+                    pass
+            finally:
+                # Late ones, and all of them after an interrupt or an error, so that their workers are free.
+                for call in self._under_way:
+                    self._pool.tell(Kind.STOP, call)
+                    self._pool.forget(call)
+            self._search_here()
+        return self._all()
+
+    def _begin(self, number: int, message: bytes) -> None:
+        head = number.to_bytes(2, "little") + int(self._interval).to_bytes(4, "little")
+        call = self._pool.begin(Kind.SEARCH, head + message, self._inbox.put)
+        self._under_way[call] = number
+
+    def _step(self) -> bool:
+        """Wait for the next thing to happen; whether there is anything left to wait for."""
+        now = time.monotonic()
+        if now >= self._due:
+            self._ask_for_parts()
+            self._due = now + self._interval / 1000
+        if now >= self._last:
+            return False
+        until = min(self._last, self._due) - now
+        try:
+            frame = self._inbox.get(timeout=None if until == float("inf") else max(until, 0.0))
+        except Empty:
+            return True
+        if frame is None:
+            self._stop()
+        elif frame.call in self._under_way:
+            self._take(frame, self._under_way[frame.call])
+        return True
+
+    def _take(self, frame: Frame, number: int) -> None:
+        if frame.kind == Kind.PART:
+            if frame.payload:
+                self._parts.put(number, decode_share(frame.payload))
+            self._peeks -= 1
+            if self._peeks == 0 and self._watch:
+                self._parts.report_to(self._watch)
+            return
+        del self._under_way[frame.call]
+        if frame.kind == Kind.FOUND:
+            share = decode_share(read_answer(frame.payload))
+            self._found[number] = share
+            self._parts.put(number, share)
+        elif frame.kind == Kind.LOST:
+            self._kills[number] += 1
+            self._begin_again(number)
+        elif not self._kills[number]:
+            self._here.append(number)
+
+    def _begin_again(self, number: int) -> None:
+        job = self._rest()
+        if job and self._kills[number] < KILLS_MAX:
+            self._note = REPLACED
+            self._begin(number, encode_job(job))
+
+    def _rest(self) -> Job | None:
+        """The job with the time that is left; None: none is."""
+        if self._watch and self._watch.stopped:
+            return None
+        if self._job.budget.time_ms is None:
+            return self._job
+        left = (self._ends - time.monotonic()) * 1000
+        return replace(self._job, budget=replace(self._job.budget, time_ms=left)) if left >= LEAST_MS else None
+
+    def _stop(self) -> None:
+        for call in self._under_way:
+            self._pool.tell(Kind.STOP, call)
+        self._last = min(self._last, time.monotonic() + STOPPING_MS / 1000)
+
+    def _ask_for_parts(self) -> None:
+        if self._peeks > 0 and self._watch:
+            self._parts.report_to(self._watch)  # somebody did not answer the last time
+        self._peeks = len(self._under_way)
+        for call in self._under_way:
+            self._pool.tell(Kind.PEEK, call)
+
+    def _search_here(self) -> None:
+        if not self._found and not any(self._kills) and self._under_way and not self._stopped:
+            # All workers are late, and there has to be an answer.
+            self._here = [0]
+            job: Job | None = replace(self._job, budget=replace(self._job.budget, time_ms=LEAST_MS))
+        else:
+            job = self._rest() if self._here else None
+        if job is None or not self._here:
+            return
+        self._note = HERE
+        found = run_shares(job, self._here, self._watch)
+        self._found.update(zip(self._here, found, strict=True))
+
+    @property
+    def _stopped(self) -> bool:
+        return self._watch is not None and self._watch.stopped
+
+    def _all(self) -> list[Share]:
+        shares = [self._found.get(number) or self._missing(number) for number in range(self._job.shares)]
+        if not self._stopped and all(share.missing and not share.iterations for share in shares):
+            raise SearchLostError(f"all {len(shares)} shares of a search were lost, and {sum(self._kills)} workers")
+        if self._note:
+            shares[0] = replace(shares[0], note=self._note)
+        return shares
+
+    def _missing(self, number: int) -> Share:
+        part = self._parts.found[number]
+        self._note = self._note or MISSING
+        if part is not None:
+            return replace(part, stopped_by="stopped" if self._stopped else "lost", missing=1)
+        view = self._job.view
+        lost = lost_share(len(view.legal_actions()), view.game.n_players)
+        return replace(lost, stopped_by="stopped", missing=0) if self._stopped else lost
+
+
+# --- addresses ----------------------------------------------------------------------------------------------------
+
+# How a connection of HTTP/2 begins, on both sides: so does every one of gRPC, and Ray speaks nothing else.
+_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0\0\0\4\0\0\0\0\0"
+_SETTINGS = 4
+
+
+def read_address(address: str) -> str:
+    """An address as it is used: empty for a Ray of our own."""
+    if address in ("", "local"):
+        return ""
+    host, _, port = address.rpartition(":")
+    if address != "auto" and (not host or "/" in host or not port.isdecimal() or not 1 <= int(port) <= 65535):
+        raise RayUnavailableError(f"address: {address!r} is not host:port of a Ray head, such as 10.0.0.1:6379")
+    return address
+
+
+def probe(address: str) -> None:
+    """Raise RayUnavailableError at once if nobody is there who might be a Ray head: Ray itself takes minutes."""
+    host, _, port = address.rpartition(":")
+    try:
+        with socket.create_connection((host.strip("[]"), int(port)), CONNECT_S) as connection:
+            if os.environ.get("RAY_USE_TLS") == "1":
+                return
+            connection.settimeout(CONNECT_S / 2)
+            connection.sendall(_PREFACE)
+            answer = connection.recv(9)
+    except OSError as error:
+        reason = "it says nothing" if isinstance(error, TimeoutError) else error.strerror or str(error)
+        raise RayUnavailableError(f"address: nobody at {address} answers as a Ray head does: {reason}") from None
+    if len(answer) < 9 or answer[3] != _SETTINGS:
+        raise RayUnavailableError(f"address: what answers at {address} is not a Ray head; its port is 6379 by default")

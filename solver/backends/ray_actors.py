@@ -1,0 +1,381 @@
+"""Ray's driver, a process of its own, and the actors that search: the only file that imports Ray.
+
+`cluster.py` starts it, as `main`, and speaks to it in the frames of `link.py`. A process of its own, because Ray ends a
+driver whose head is lost, takes its signals, and starts a second Ray when it is asked too late. Only bytes and numbers
+go to actors and come back; no exception does.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+from collections import OrderedDict, deque
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from queue import Empty, SimpleQueue
+from typing import Any, TypeVar
+
+import ray
+from ray.exceptions import RayActorError
+
+from solver.backends.base import Watch, run_share, start_share
+from solver.backends.link import Frame, Kind, Link
+from solver.backends.wire import answered, decode_job, encode_share
+from solver.batch import answer_all
+from solver.merge import Share
+from solver.version import SIGNATURE
+
+T = TypeVar("T")
+
+SEARCHES_MAX = 16  # calls that one worker has under way; more wait
+STOPS_KEPT = 10_000  # stops that came before their calls are remembered, the last so many
+TICK = 0.5  # s between two looks at the pool
+WEDGED_AFTER = 2.5  # s without an answer of a worker
+NOBODY_AFTER = 5.0  # s that a call waits for a worker to be there
+STARTS_MAX = 3  # workers that fail one after the other before any is there
+
+
+class Worker:
+    """One core. Calls run on threads of their own, so that control calls come through."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._running: dict[int, Watch] = {}
+        self._stopped: OrderedDict[int, None] = OrderedDict()
+        self._parts: dict[int, Share] = {}
+
+    @ray.method(concurrency_group="search")
+    def search(self, call: int, number: int, interval_ms: int, job: bytes) -> bytes:
+        """A share of a search."""
+
+        def compute() -> bytes:
+            started = start_share(decode_job(job), number)
+            report = partial(self._parts.__setitem__, call) if interval_ms else None
+            return encode_share(self._watched(call, Watch(report, interval_ms), partial(run_share, started)))
+
+        return answered(compute)
+
+    @ray.method(concurrency_group="search")
+    def batch(self, call: int, jobs: bytes) -> bytes:
+        """Several jobs, each whole."""
+        return self._watched(call, Watch(), partial(answer_all, jobs))
+
+    @ray.method(concurrency_group="control")
+    def stop(self, call: int) -> None:
+        """End a call soon. It may overtake its call: they come on different threads."""
+        with self._lock:
+            self._stopped[call] = None
+            if len(self._stopped) > STOPS_KEPT:
+                self._stopped.popitem(last=False)
+            watch = self._running.get(call)
+        if watch:
+            watch.stop()
+
+    @ray.method(concurrency_group="control")
+    def peek(self, call: int) -> bytes:
+        """What a search has found so far, as of its last pause; empty: nothing yet."""
+        part = self._parts.get(call)
+        return b"" if part is None else encode_share(part)
+
+    @ray.method(concurrency_group="control")
+    def ready(self) -> bytes:
+        """Who this is."""
+        return json.dumps([os.getpid(), ray.get_runtime_context().get_node_id(), SIGNATURE]).encode()
+
+    def _watched(self, call: int, watch: Watch, compute: Callable[[Watch], T]) -> T:
+        with self._lock:
+            self._running[call] = watch
+            stopped = call in self._stopped
+        if stopped:
+            watch.stop()
+        try:
+            return compute(watch)
+        finally:
+            with self._lock:
+                del self._running[call]
+                self._stopped.pop(call, None)
+                self._parts.pop(call, None)
+
+
+# Ray's type stubs know no `concurrency_groups`, hence Any. A worker that ends is not restarted by Ray, which takes
+# seconds to say so then; the pool has another one begin.
+_options: dict[str, Any] = {
+    "num_cpus": 1,
+    "max_restarts": 0,
+    "max_task_retries": 0,
+    "scheduling_strategy": "SPREAD",
+    "concurrency_groups": {"search": SEARCHES_MAX, "control": 2},
+}
+RemoteWorker: Any = ray.remote(**_options)(Worker)
+
+
+class Member:
+    """A worker of the pool."""
+
+    def __init__(self) -> None:
+        self.handle = RemoteWorker.remote()
+        self.born = time.monotonic()
+        self.asked: float | None = None  # when it was asked whether it is there, if it has not answered
+        self.ready = False
+        self.pid = 0
+        self.node = ""
+        self.calls: set[int] = set()
+
+
+class Pool:
+    """The workers: as many as there are CPUs, up to a cap; those that are lost or do not answer are replaced."""
+
+    def __init__(self, link: Link, cap: int) -> None:
+        self._link = link
+        self._cap = cap
+        self._lock = threading.Lock()
+        # What Ray's callbacks leave to be done: its thread, which brings all answers, must not wait for Ray.
+        self._todo: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        self._members: list[Member] = []
+        self._of: dict[int, Member] = {}
+        self._waiting: deque[tuple[float, Frame]] = deque()
+        self._target = 0
+        self._failed_starts = 0
+        self._node = ray.get_runtime_context().get_node_id()
+
+    def handle(self, frame: Frame) -> None:
+        """Do what the other process asks."""
+        if frame.kind == Kind.STOP:
+            self._stop(frame.call)
+        elif frame.kind == Kind.PEEK:
+            self._peek(frame.call)
+        else:
+            self._place(frame)
+
+    def keep(self) -> None:
+        """Look after the workers, until the process ends."""
+        threading.Thread(target=self._count_for_ever, daemon=True).start()
+        due = time.monotonic()
+        while True:
+            with suppress(Empty):
+                self._todo.get(timeout=max(due - time.monotonic(), 0.0))()
+            if time.monotonic() >= due:
+                due = time.monotonic() + TICK
+                self._ping()
+                self._grow()
+                self._tell()
+
+    # --- calls ---
+
+    def _place(self, frame: Frame) -> None:
+        with self._lock:
+            ready = [member for member in self._members if member.ready]
+            if not ready:
+                self._waiting.append((time.monotonic(), frame))
+                return
+            member = min(ready, key=lambda one: len(one.calls))
+            member.calls.add(frame.call)
+            self._of[frame.call] = member
+        if frame.kind == Kind.SEARCH:
+            number, interval = int.from_bytes(frame.payload[:2], "little"), int.from_bytes(frame.payload[2:6], "little")
+            ref = member.handle.search.remote(frame.call, number, interval, frame.payload[6:])
+        else:
+            ref = member.handle.batch.remote(frame.call, frame.payload)
+        ref.future().add_done_callback(partial(self._done, frame.call, member))
+
+    def _done(self, call: int, member: Member, future: Any) -> None:
+        error = future.exception()
+        with self._lock:
+            if self._of.get(call) is not member:
+                return  # given up before
+            if error is None:
+                del self._of[call]
+                member.calls.discard(call)
+        if error is None:
+            self._link.send(Kind.FOUND, call, future.result())
+        elif isinstance(error, RayActorError):
+            self._lose(member)
+        else:
+            with self._lock:
+                del self._of[call]
+                member.calls.discard(call)
+            self._link.send(Kind.LOST, call)
+
+    def _stop(self, call: int) -> None:
+        with self._lock:
+            member = self._of.get(call)
+            waiting = [entry for entry in self._waiting if entry[1].call == call]
+            for entry in waiting:
+                self._waiting.remove(entry)
+        if member:
+            member.handle.stop.remote(call)
+        for _ in waiting:
+            self._link.send(Kind.GONE, call)
+
+    def _peek(self, call: int) -> None:
+        with self._lock:
+            member = self._of.get(call)
+        if member:
+            member.handle.peek.remote(call).future().add_done_callback(partial(self._peeked, call))
+
+    def _peeked(self, call: int, future: Any) -> None:
+        if future.exception() is None:
+            self._link.send(Kind.PART, call, future.result())
+
+    # --- workers ---
+
+    def _lose(self, member: Member) -> None:
+        """A worker ended, or is given up; another one begins."""
+        with self._lock:
+            if member not in self._members:
+                return
+            self._members.remove(member)
+            calls, member.calls = member.calls, set()
+            for call in calls:
+                del self._of[call]
+            if not member.ready:
+                self._failed_starts += 1
+        for call in calls:
+            self._link.send(Kind.LOST, call)
+        self._todo.put(partial(self._replace, member))
+
+    def _replace(self, member: Member) -> None:
+        ray.kill(member.handle)
+        if member.pid and member.node == self._node:
+            # Ray asks it to end, and waits for seconds for one that is stopped.
+            with suppress(OSError):
+                os.kill(member.pid, signal.SIGKILL)
+        if self._failed_starts >= STARTS_MAX:
+            self._give_up("workers end as soon as they begin: is the same version of eminence on every node?")
+        self._tell()
+        self._grow()
+
+    def _grow(self) -> None:
+        """As many as there is room for; only the thread of `keep` adds any."""
+        while len(self._members) < self._target:
+            member = Member()
+            with self._lock:
+                self._members.append(member)
+            self._ask(member)
+        # Those for which there is no room any more would wait for ever.
+        with self._lock:
+            starting = [member for member in self._members if not member.ready]
+            surplus = starting[: max(len(self._members) - self._target, 0)]
+            self._members = [member for member in self._members if member not in surplus]
+        for member in surplus:
+            ray.kill(member.handle)
+
+    def _ask(self, member: Member) -> None:
+        member.asked = time.monotonic()
+        member.handle.ready.remote().future().add_done_callback(partial(self._answered, member))
+
+    def _answered(self, member: Member, future: Any) -> None:
+        if future.exception() is not None:
+            self._lose(member)
+            return
+        pid, node, signature = json.loads(future.result())
+        if signature != SIGNATURE:
+            self._give_up(f"a worker has engine {signature}, and this is {SIGNATURE}: install one version everywhere")
+        with self._lock:
+            first, member.ready = not member.ready, True
+            member.asked, member.pid, member.node = None, pid, node
+            self._failed_starts = 0
+            waiting = [frame for _, frame in self._waiting]
+            self._waiting.clear()
+        if first:
+            self._todo.put(self._tell)
+        for frame in waiting:
+            self._todo.put(partial(self._place, frame))
+
+    def _ping(self) -> None:
+        now = time.monotonic()
+        with self._lock:
+            wedged = [one for one in self._members if one.ready and one.asked and now - one.asked > WEDGED_AFTER]
+            resting = [one for one in self._members if one.ready and one.asked is None]
+            expired = []
+            while self._waiting and now - self._waiting[0][0] > NOBODY_AFTER:
+                expired.append(self._waiting.popleft()[1])
+        for member in wedged:
+            self._lose(member)
+        for member in resting:
+            self._ask(member)
+        for frame in expired:
+            self._link.send(Kind.GONE, frame.call)
+
+    def _count_for_ever(self) -> None:
+        """On a thread of its own: a head that is lost lets nobody go who asks it."""
+        resources: Any = ray.cluster_resources
+        while True:
+            cpus = int(resources().get("CPU", 0))
+            if (target := min(self._cap, cpus)) != self._target:
+                self._target = target
+                self._todo.put(self._grow)
+            time.sleep(TICK)
+
+    def _tell(self) -> None:
+        with self._lock:
+            state = {"workers": sum(member.ready for member in self._members), "of": self._target}
+        self._link.send(Kind.STATE, 0, json.dumps(state).encode())
+
+    def _give_up(self, why: str) -> None:
+        self._link.send(Kind.FAILED, 0, why.encode())
+        os._exit(3)
+
+
+# --- the process --------------------------------------------------------------------------------------------------
+
+
+def join(address: str, workers: int) -> None:
+    """Join the cluster at `address`; empty: start a Ray of our own on this machine."""
+    quiet: dict[str, Any] = {"logging_level": 50, "log_to_driver": False}
+    if address:
+        ray.init(address=address, **quiet)
+    else:
+        ray.init(
+            address="local",
+            num_cpus=workers,
+            num_gpus=0,
+            include_dashboard=False,
+            object_store_memory=80 * 2**20,
+            **quiet,
+        )
+
+
+def explain(error: BaseException) -> str:
+    """Why Ray cannot be had, in one line."""
+    text = str(error)
+    if "ersion mismatch" in text:
+        parts = [line.strip() for line in text.splitlines() if "Ray:" in line or "Python:" in line]
+        return "its versions differ from ours: " + (", ".join(parts) or text.splitlines()[0])
+    if "uthentication" in text or "token" in text:
+        return "it wants a token: set RAY_AUTH_TOKEN, or RAY_AUTH_TOKEN_PATH to a file that holds it"
+    return f"{type(error).__name__}: {text.strip().splitlines()[0] if text.strip() else 'no reason given'}"
+
+
+def live(link: Link, begun: threading.Event) -> None:
+    """Say that this process is there until the pool does."""
+    while not begun.wait(TICK):
+        link.send(Kind.STATE, 0, b'{"workers": 0, "of": 0}')
+
+
+def main() -> None:
+    """argv: the number of the socket's file, the address (empty: none), the greatest number of workers."""
+    file, address, workers = int(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+    link = Link(socket.socket(fileno=file))
+    begun = threading.Event()
+    threading.Thread(target=live, args=(link, begun), daemon=True).start()
+    try:
+        join(address, workers)
+        pool = Pool(link, workers)
+    except BaseException as error:
+        link.send(Kind.FAILED, 0, explain(error).encode())
+        os._exit(2)
+    begun.set()
+    threading.Thread(target=pool.keep, daemon=True).start()
+    while frame := link.receive():
+        pool.handle(frame)
+    # Whoever asked is gone. With its head lost, Ray may never come to an end.
+    threading.Timer(5.0, os._exit, (0,)).start()
+    ray.shutdown()
+    os._exit(0)

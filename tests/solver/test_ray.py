@@ -1,0 +1,418 @@
+"""Searches on Ray's workers: what serial finds, in time, and from the rest when workers are lost."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tables import random_game
+
+from engine_cy import View, new_game
+from engine_cy.history import History
+from solver import Budget, InvalidBudgetError, solve
+from solver.backends import cluster
+from solver.backends.base import Watch
+from solver.backends.cluster import RayActors, RayUnavailableError, SearchLostError
+from solver.backends.serial import Serial
+from solver.merge import Share
+from solver.solve import make_job
+
+ROOT = Path(__file__).parents[2]
+GAMES = [("oriflamme", "en-2019", 4), ("oriflamme_prototype", None, 3), ("castle_village_port", None, 3)]
+ENDLESS = Budget(iterations=10**11)
+
+
+@pytest.fixture(scope="module")
+def pool() -> Iterator[RayActors]:
+    with RayActors(2) as started:
+        yield started
+
+
+@pytest.fixture
+def healthy(pool: RayActors) -> Iterator[RayActors]:
+    """The pool, with all of its workers before and after."""
+    until(lambda: pool.health == ("ready", 2, ""), 20)
+    yield pool
+    until(lambda: pool.health == ("ready", 2, ""), 20)
+
+
+def until(happens: Callable[[], bool], seconds: float) -> float:
+    """How long it took."""
+    began = time.monotonic()
+    while not happens():
+        assert time.monotonic() - began < seconds
+        time.sleep(0.01)
+    return time.monotonic() - began
+
+
+def start() -> View:
+    position = new_game("oriflamme", "en-2019", 4).deal(3)
+    return position.view(position.to_act or 0)
+
+
+def children(pid: int) -> dict[int, str]:
+    """The processes below one, by what they call themselves."""
+    found: dict[int, str] = {}
+    listed = subprocess.run(["ps", "-e", "-ww", "-o", "pid=,ppid=,stat=,args="], capture_output=True, text=True, check=True)
+    rows = [line.split(None, 3) for line in listed.stdout.splitlines()]
+    below = {pid}
+    for _ in range(6):
+        for number, parent, state, *args in rows:
+            if int(parent) in below and not state.startswith("Z"):
+                below.add(int(number))
+                found[int(number)] = " ".join(args)
+    return found
+
+
+def driver(pool: RayActors) -> int:
+    assert pool._process
+    return pool._process.pid
+
+
+def workers(pool: RayActors) -> list[int]:
+    return [pid for pid, name in children(driver(pool)).items() if name.startswith("ray::Worker")]
+
+
+@contextmanager
+def after(seconds: float, do: Callable[[], object]) -> Iterator[None]:
+    timer = threading.Timer(seconds, do)
+    timer.start()
+    yield
+    timer.join()
+
+
+# --- the same answers ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("spec", GAMES, ids=lambda spec: spec[0])
+def test_it_finds_what_serial_finds(pool: RayActors, spec: tuple[str, str | None, int]) -> None:
+    game = new_game(*spec)
+    history = History(game)
+    asked = 0
+    for number, (position, action) in enumerate(random_game(game, 2)):
+        mover = position.to_act
+        if number % 6 == 0 and mover is not None and mover >= 0 and len(position.legal_actions()) > 1:
+            for shares in (1, 2, 5):
+                job = make_job(
+                    position.view(mover),
+                    Budget(iterations=301),
+                    seed=number,
+                    workers=shares,
+                    models={(mover + 1) % game.n_players: "noisy"},
+                    history=history,
+                    lines=2,
+                )
+                assert pool.run(job) == Serial().run(job)
+                asked += 1
+        if action is not None:
+            history.add(position, action)
+    assert asked >= 6
+
+
+def test_an_answer_on_ray_is_the_answer(pool: RayActors) -> None:
+    for budget in (Budget(iterations=5000), Budget(iterations=60_000, confidence=0.9)):
+        here = solve(start(), budget, seed=3, workers=2, backend=Serial())
+        there = solve(start(), budget, seed=3, workers=2, backend=pool)
+        assert replace(there, elapsed_ms=0.0) == replace(here, elapsed_ms=0.0)
+        assert (there.missing, there.note, there.reproducible) == (0, "", True)
+
+
+def test_searches_at_the_same_time_do_not_mix(pool: RayActors) -> None:
+    jobs = [make_job(start(), Budget(iterations=2000), seed=seed, workers=2) for seed in range(8)]
+    found: dict[int, list[Share]] = {}
+    threads = [threading.Thread(target=lambda job=job: found.update({job.seed: pool.run(job)})) for job in jobs]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == {job.seed: Serial().run(job) for job in jobs}
+
+
+def test_errors_of_a_job_are_raised_here(pool: RayActors) -> None:
+    job = make_job(start(), Budget(iterations=100))
+    with pytest.raises(ValueError, match=r"Config\.nodes"):
+        pool.run(replace(job, config=replace(job.config, nodes="all")))  # type: ignore[arg-type]
+    with pytest.raises(InvalidBudgetError):
+        solve(start(), Budget(iterations=0), backend=pool)
+
+
+# --- on the way, and to the end ------------------------------------------------------------------------------------
+
+
+def test_what_was_found_so_far_is_told_at_the_interval(pool: RayActors) -> None:
+    seen: list[Share] = []
+    found = solve(start(), Budget(time_ms=500), workers=2, backend=pool, watch=Watch(seen.append, 50))
+    counts = [share.iterations for share in seen]
+    assert 4 <= len(counts) <= 11
+    assert counts == sorted(counts)
+    assert counts[-1] <= found.iterations
+    for share in seen:
+        assert sum(tally.visits for tally in share.tallies) == share.iterations
+
+
+def test_a_stop_frees_all_workers_soon(healthy: RayActors) -> None:
+    delays = []
+    for _ in range(10):
+        watch = Watch()
+        stopped: list[float] = []
+
+        def stop(stopped: list[float] = stopped, watch: Watch = watch) -> None:
+            stopped.append(time.monotonic())
+            watch.stop()
+
+        with after(0.05, stop):
+            found = solve(start(), ENDLESS, workers=2, backend=healthy, watch=watch)
+            delays.append(time.monotonic() - stopped[0])
+        assert (found.stopped_by, found.missing) == ("stopped", 0)
+        assert found.iterations > 0
+    # All shares were there, so all workers were free.
+    assert sorted(delays)[len(delays) // 2] < 0.05
+
+
+def test_a_stop_may_overtake_its_search(healthy: RayActors) -> None:
+    for delay in (0.0, 0.0002, 0.0005, 0.001, 0.002):
+        for _ in range(10):
+            watch = Watch()
+            if delay:
+                with after(delay, watch.stop):
+                    found = solve(start(), ENDLESS, workers=2, backend=healthy, watch=watch)
+            else:
+                watch.stop()
+                found = solve(start(), ENDLESS, workers=2, backend=healthy, watch=watch)
+            assert found.stopped_by == "stopped"
+    # Nothing is left behind.
+    assert solve(start(), Budget(iterations=100), workers=2, backend=healthy).iterations == 100
+    assert idle(healthy)
+
+
+def test_an_interrupt_frees_the_workers(healthy: RayActors) -> None:
+    def interrupt(_: Share) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        solve(start(), ENDLESS, workers=2, backend=healthy, watch=Watch(interrupt, 20))
+    assert idle(healthy)
+
+
+def idle(pool: RayActors) -> bool:
+    """Whether no worker computes anything."""
+
+    def ticks() -> list[int]:
+        return [sum(map(int, Path(f"/proc/{pid}/stat").read_text().split()[13:15])) for pid in sorted(workers(pool))]
+
+    time.sleep(0.1)
+    before = ticks()
+    time.sleep(0.3)
+    return max(b - a for a, b in zip(before, ticks(), strict=True)) < 10
+
+
+# --- faults --------------------------------------------------------------------------------------------------------
+
+
+def test_a_worker_is_killed_in_the_middle_of_a_search(healthy: RayActors) -> None:
+    victim = workers(healthy)[0]
+    with after(0.2, lambda: os.kill(victim, signal.SIGKILL)):
+        began = time.monotonic()
+        found = solve(start(), Budget(time_ms=500), workers=2, backend=healthy)
+        took = time.monotonic() - began
+    assert 0.45 < took < 0.6
+    # Its share was begun again on the other worker.
+    assert (found.missing, found.note) == (0, cluster.REPLACED)
+    assert sum(move.visits for move in found.moves) == found.iterations > 0
+    assert until(lambda: healthy.health.workers == 2 and victim not in workers(healthy), 5) < 5
+
+
+def test_an_answer_without_a_limit_of_time_is_the_same_although_a_worker_is_killed(healthy: RayActors) -> None:
+    job = make_job(start(), Budget(iterations=150_000), seed=2, workers=2)
+    victim = workers(healthy)[1]
+    with after(0.1, lambda: os.kill(victim, signal.SIGKILL)):
+        found = healthy.run(job)
+    assert found[0].note == cluster.REPLACED
+    assert [replace(share, note="") for share in found] == Serial().run(job)
+
+
+def test_a_worker_is_stuck_in_the_middle_of_a_search(healthy: RayActors) -> None:
+    victim = workers(healthy)[0]
+    with after(0.2, lambda: os.kill(victim, signal.SIGSTOP)):
+        began = time.monotonic()
+        found = solve(start(), Budget(time_ms=500), workers=2, backend=healthy)
+        took = time.monotonic() - began
+    # Nobody can know it in that time; the answer is what the others found.
+    assert took < 0.5 + cluster.LATE_MS / 1000 + 0.07
+    assert (found.missing, found.note, found.reproducible) == (1, cluster.MISSING, False)
+    assert sum(move.visits for move in found.moves) == found.iterations > 0
+    assert until(lambda: victim not in workers(healthy) and len(workers(healthy)) == 2, 6) < 5
+
+
+def test_what_a_stuck_worker_had_told_counts(healthy: RayActors) -> None:
+    victim = workers(healthy)[0]
+    with after(0.3, lambda: os.kill(victim, signal.SIGSTOP)):
+        shares = healthy.run(make_job(start(), Budget(time_ms=500), workers=2), Watch(lambda _: None, 30))
+    assert [share.missing for share in shares].count(1) == 1
+    assert all(share.iterations > 0 for share in shares)
+    until(lambda: victim not in workers(healthy), 6)
+
+
+def test_all_workers_are_stuck(healthy: RayActors) -> None:
+    victims = workers(healthy)
+    for victim in victims:
+        os.kill(victim, signal.SIGSTOP)
+    began = time.monotonic()
+    found = solve(start(), Budget(time_ms=200), workers=2, backend=healthy)
+    assert time.monotonic() - began < 0.35
+    assert (found.missing, found.note) == (1, cluster.HERE)
+    assert found.iterations > 0
+    until(lambda: not set(victims) & set(workers(healthy)), 8)
+
+
+def test_a_search_that_kills_its_workers_is_given_up(healthy: RayActors) -> None:
+    ended = threading.Event()
+    killed: set[int] = set()
+
+    def kill_whoever_searches() -> None:
+        while not ended.is_set() and len(killed) < cluster.KILLS_MAX:
+            time.sleep(0.3)
+            busy = max(workers(healthy), key=lambda pid: cpu_ticks(pid) if pid not in killed else -1, default=0)
+            if busy:
+                killed.add(busy)
+                os.kill(busy, signal.SIGKILL)
+
+    killer = threading.Thread(target=kill_whoever_searches)
+    job = make_job(start(), ENDLESS, workers=1)
+    killer.start()
+    try:
+        with pytest.raises(SearchLostError, match="2 workers"):
+            healthy.run(job)
+    finally:
+        ended.set()
+        killer.join()
+
+
+def cpu_ticks(pid: int) -> int:
+    try:
+        return sum(map(int, Path(f"/proc/{pid}/stat").read_text().split()[13:15]))
+    except OSError:
+        return -1
+
+
+def head(pool: RayActors) -> int:
+    return next(pid for pid, name in children(driver(pool)).items() if "gcs_server" in name.split(" ")[0])
+
+
+@pytest.mark.slow
+def test_the_head_is_lost_and_comes_back(healthy: RayActors) -> None:
+    lost = driver(healthy)
+    os.kill(head(healthy), signal.SIGKILL)
+    notes = set()
+    began = time.monotonic()
+    while healthy.health.state == "ready" and time.monotonic() - began < 20:
+        found = solve(start(), Budget(time_ms=50), workers=2, backend=healthy)
+        assert found.iterations > 0
+        notes.add(found.note)
+    assert healthy.health.state == "lost"
+    assert "Ray on this machine" in healthy.health.note
+    job = make_job(start(), Budget(iterations=2000), seed=2, workers=2)
+    here = healthy.run(job)
+    assert here[0].note == cluster.HERE
+    assert [replace(share, note="") for share in here] == Serial().run(job)
+    until(lambda: healthy.health == ("ready", 2, ""), 30)
+    assert driver(healthy) != lost
+    assert healthy.run(job) == Serial().run(job)
+
+
+def test_the_driver_is_lost_in_the_middle_of_a_search(healthy: RayActors) -> None:
+    """An answer without a limit of time is the same, one with a limit is in time."""
+    job = make_job(start(), Budget(iterations=100_000), seed=2, workers=2)
+    with after(0.1, lambda: os.kill(driver(healthy), signal.SIGKILL)):
+        found = healthy.run(job)
+    assert found[0].note == cluster.HERE
+    assert [replace(share, note="") for share in found] == Serial().run(job)
+    began = time.monotonic()
+    assert solve(start(), Budget(time_ms=200), workers=2, backend=healthy).iterations > 0
+    assert time.monotonic() - began < 0.4
+    until(lambda: healthy.health.state == "ready", 30)
+
+
+# --- addresses, and what is imported -------------------------------------------------------------------------------
+
+
+@contextmanager
+def listening(answer: bytes) -> Iterator[str]:
+    """A server that says the same to everybody."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            while True:
+                try:
+                    connection, _ = server.accept()
+                except OSError:
+                    return
+                with connection:
+                    connection.sendall(answer)
+                    time.sleep(1)
+
+        threading.Thread(target=serve, daemon=True).start()
+        yield f"127.0.0.1:{server.getsockname()[1]}"
+        server.shutdown(socket.SHUT_RDWR)
+
+
+def refused(address: str) -> str:
+    began = time.monotonic()
+    with pytest.raises(RayUnavailableError) as raised:
+        RayActors(2, address=address)
+    assert time.monotonic() - began < 2
+    assert "\n" not in str(raised.value)
+    return str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "address", ["6379", "localhost", "ray://10.0.0.1:10001", "http://a:8265", "a:0", "a:99999", ":1"]
+)
+def test_what_is_no_address_is_refused(address: str) -> None:
+    assert repr(address) in refused(address)
+
+
+def test_an_address_where_nobody_is_fails_at_once() -> None:
+    assert "refused" in refused("127.0.0.1:9")
+    assert "no-such-host.invalid:6379" in refused("no-such-host.invalid:6379")
+    assert "192.0.2.254:6379" in refused("192.0.2.254:6379")
+
+
+def test_an_address_of_something_else_fails_at_once() -> None:
+    with listening(b"HTTP/1.1 400 Bad Request\r\n\r\n") as address:
+        assert "is not a Ray head" in refused(address)
+    with listening(b"") as address:
+        assert "says nothing" in refused(address)
+
+
+def test_a_server_need_not_wait_for_ray() -> None:
+    with RayActors(2, address="127.0.0.1:9", wait=False) as pool:
+        found = solve(start(), Budget(iterations=1000), seed=2, workers=2, backend=pool)
+        until(lambda: pool.health.state == "lost", 2)
+        assert "127.0.0.1:9" in pool.health.note
+    assert found.note == cluster.HERE
+    assert found.moves == solve(start(), Budget(iterations=1000), seed=2, workers=2).moves
+    assert pool.health.state == "closed"
+
+
+def test_ray_is_imported_only_by_its_driver() -> None:
+    code = (
+        "import sys, solver, solver.batch, solver.backends.cluster as c\n"
+        "assert 'ray' not in sys.modules, 'imported at once'\n"
+        "pool = c.RayActors(1, address='127.0.0.1:9', wait=False)\n"
+        "pool.close()\n"
+        "assert 'ray' not in sys.modules, 'imported when chosen'\n"
+        "import solver.backends.ray_actors\n"
+        "assert 'ray' in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
