@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Container, Iterable, Iterator
-from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from collections.abc import Callable, Container, Generator, Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from functools import partial
@@ -111,7 +111,7 @@ class LocalProcesses:
         self.width = workers
         self._executor = self._new()
 
-    def _new(self) -> Executor:
+    def _new(self) -> ProcessPoolExecutor:
         # Not by fork: threads may hold locks that nobody gives back in the copy.
         return ProcessPoolExecutor(self.width, get_context("spawn"))
 
@@ -148,7 +148,7 @@ def analyze_many(
     in_order: bool = True,
     skip: Container[int] = (),
     ahead: int = AHEAD,
-) -> Iterator[Answer]:
+) -> Generator[Answer, None, None]:
     """Answers to many jobs, each exactly once: in the order of the jobs, or as they are found.
 
     No more than `ahead` jobs have been read and not been answered, so there may be any number. Who was interrupted goes

@@ -445,8 +445,8 @@ class _Search:
         self._note = self._note or MISSING
         if part is not None:
             return replace(part, stopped_by="stopped" if self._stopped else "lost", missing=1)
-        view = self._job.view
-        lost = lost_share(len(view.legal_actions()), view.game.n_players)
+        # Of what others may do, if it is their turn, there is one tally.
+        lost = lost_share(len(self._job.decisions) or 1, self._job.view.game.n_players)
         return replace(lost, stopped_by="stopped", missing=0) if self._stopped else lost
 
 

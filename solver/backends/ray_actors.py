@@ -19,7 +19,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from queue import Empty, SimpleQueue
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import ray
 from ray.exceptions import RayActorError
@@ -38,6 +38,7 @@ STOPS_KEPT = 10_000  # stops that came before their calls are remembered, the la
 TICK = 0.5  # s between two looks at the pool
 WEDGED_AFTER = 2.5  # s without an answer of a worker
 NOBODY_AFTER = 5.0  # s that a call waits for a worker to be there
+JOIN_S = 8.0  # to be let into a cluster; Ray itself tries for 20 s and more
 STARTS_MAX = 3  # workers that fail one after the other before any is there
 
 
@@ -247,7 +248,7 @@ class Pool:
             with suppress(OSError):
                 os.kill(member.pid, signal.SIGKILL)
         if self._failed_starts >= STARTS_MAX:
-            self._give_up("workers end as soon as they begin: is the same version of eminence on every node?")
+            give_up(self._link, "workers end as soon as they begin: is the same version of eminence on every node?")
         self._tell()
         self._grow()
 
@@ -276,7 +277,9 @@ class Pool:
             return
         pid, node, signature = json.loads(future.result())
         if signature != SIGNATURE:
-            self._give_up(f"a worker has engine {signature}, and this is {SIGNATURE}: install one version everywhere")
+            give_up(
+                self._link, f"a worker has engine {signature}, and this is {SIGNATURE}: install one version everywhere"
+            )
         with self._lock:
             first, member.ready = not member.ready, True
             member.asked, member.pid, member.node = None, pid, node
@@ -318,10 +321,6 @@ class Pool:
             state = {"workers": sum(member.ready for member in self._members), "of": self._target}
         self._link.send(Kind.STATE, 0, json.dumps(state).encode())
 
-    def _give_up(self, why: str) -> None:
-        self._link.send(Kind.FAILED, 0, why.encode())
-        os._exit(3)
-
 
 # --- the process --------------------------------------------------------------------------------------------------
 
@@ -342,6 +341,14 @@ def join(address: str, workers: int) -> None:
         )
 
 
+TOKEN = "RAY_AUTH_TOKEN, or the file that RAY_AUTH_TOKEN_PATH names, has to hold the cluster's token"
+
+
+def give_up(link: Link, why: str) -> NoReturn:
+    link.send(Kind.FAILED, 0, why.encode())
+    os._exit(2)
+
+
 def explain(error: BaseException) -> str:
     """Why Ray cannot be had, in one line."""
     text = str(error)
@@ -349,7 +356,7 @@ def explain(error: BaseException) -> str:
         parts = [line.strip() for line in text.splitlines() if "Ray:" in line or "Python:" in line]
         return "its versions differ from ours: " + (", ".join(parts) or text.splitlines()[0])
     if "uthentication" in text or "token" in text:
-        return "it wants a token: set RAY_AUTH_TOKEN, or RAY_AUTH_TOKEN_PATH to a file that holds it"
+        return f"it wants a token: {TOKEN}"
     return f"{type(error).__name__}: {text.strip().splitlines()[0] if text.strip() else 'no reason given'}"
 
 
@@ -364,14 +371,18 @@ def main() -> None:
     file, address, workers = int(sys.argv[1]), sys.argv[2], int(sys.argv[3])
     link = Link(socket.socket(fileno=file))
     begun = threading.Event()
+    if address:
+        late = threading.Timer(JOIN_S, give_up, (link, f"it lets nobody in within {JOIN_S:.0f} s; {TOKEN}"))
+        late.start()
     threading.Thread(target=live, args=(link, begun), daemon=True).start()
     try:
         join(address, workers)
         pool = Pool(link, workers)
     except BaseException as error:
-        link.send(Kind.FAILED, 0, explain(error).encode())
-        os._exit(2)
+        give_up(link, explain(error))
     begun.set()
+    if address:
+        late.cancel()
     threading.Thread(target=pool.keep, daemon=True).start()
     while frame := link.receive():
         pool.handle(frame)

@@ -52,6 +52,7 @@ def encode_job(job: Job) -> bytes:
         "shares": job.shares,
         "models": job.models,
         "lines": job.lines,
+        "among": [action.code for action in job.among],
         "n_actions": None if job.history is None else job.history.n_actions,
     }
     account = b"" if job.history is None else bytes(job.history)
@@ -85,8 +86,12 @@ def _read_head(head: Any, view: bytes, account: bytes) -> Job:
     seed = _exactly(head["seed"], int)
     if not 0 <= seed < 2**64:
         raise WireError(f"seed: {seed} is not in 0..2**64 - 1")
+    seen = game.view_from_bytes(view, _exactly(head["observer"], int))
+    among = tuple(game.action_from_steps(tuple(_exactly(steps, list))) for steps in _exactly(head["among"], list))
+    if not set(among) <= set(seen.legal_actions()):
+        raise WireError(f"among: one of {', '.join(map(str, among))} is not legal")
     return Job(
-        view=game.view_from_bytes(view, _exactly(head["observer"], int)),
+        view=seen,
         config=_read_values(Config, head["config"]),
         budget=check_budget(_read_values(Budget, head["budget"])),
         seed=seed,
@@ -94,6 +99,7 @@ def _read_head(head: Any, view: bytes, account: bytes) -> Job:
         models=models,
         history=None if n_actions is None else restore(game, _exactly(n_actions, int), account),
         lines=lines,
+        among=among,
     )
 
 

@@ -19,11 +19,12 @@ from tables import random_game
 
 from engine_cy import View, new_game
 from engine_cy.history import History
-from solver import Budget, InvalidBudgetError, solve
+from solver import Budget, InvalidBudgetError, outlook, solve
 from solver.backends import cluster
-from solver.backends.base import Watch
+from solver.backends.base import Followed, Job, Watch
 from solver.backends.cluster import RayActors, RayUnavailableError, SearchLostError
 from solver.backends.serial import Serial
+from solver.batch import Answer, analyze_many, answer
 from solver.merge import Share
 from solver.solve import make_job
 
@@ -63,7 +64,9 @@ def start() -> View:
 def children(pid: int) -> dict[int, str]:
     """The processes below one, by what they call themselves."""
     found: dict[int, str] = {}
-    listed = subprocess.run(["ps", "-e", "-ww", "-o", "pid=,ppid=,stat=,args="], capture_output=True, text=True, check=True)
+    listed = subprocess.run(
+        ["ps", "-e", "-ww", "-o", "pid=,ppid=,stat=,args="], capture_output=True, text=True, check=True
+    )
     rows = [line.split(None, 3) for line in listed.stdout.splitlines()]
     below = {pid}
     for _ in range(6):
@@ -127,6 +130,14 @@ def test_an_answer_on_ray_is_the_answer(pool: RayActors) -> None:
         assert (there.missing, there.note, there.reproducible) == (0, "", True)
 
 
+def test_who_is_not_to_act_is_answered_too(pool: RayActors) -> None:
+    view = new_game("oriflamme", "en-2019", 4).deal(3).view(2)
+    assert view.to_act != view.observer
+    here = outlook(view, Budget(iterations=1000), seed=3, workers=2, backend=Serial())
+    there = outlook(view, Budget(iterations=1000), seed=3, workers=2, backend=pool)
+    assert replace(there, elapsed_ms=0.0) == replace(here, elapsed_ms=0.0)
+
+
 def test_searches_at_the_same_time_do_not_mix(pool: RayActors) -> None:
     jobs = [make_job(start(), Budget(iterations=2000), seed=seed, workers=2) for seed in range(8)]
     found: dict[int, list[Share]] = {}
@@ -151,7 +162,7 @@ def test_errors_of_a_job_are_raised_here(pool: RayActors) -> None:
 
 def test_what_was_found_so_far_is_told_at_the_interval(pool: RayActors) -> None:
     seen: list[Share] = []
-    found = solve(start(), Budget(time_ms=500), workers=2, backend=pool, watch=Watch(seen.append, 50))
+    found = solve(start(), Budget(time_ms=500), workers=2, backend=Followed(pool, Watch(seen.append, 50)))
     counts = [share.iterations for share in seen]
     assert 4 <= len(counts) <= 11
     assert counts == sorted(counts)
@@ -171,7 +182,7 @@ def test_a_stop_frees_all_workers_soon(healthy: RayActors) -> None:
             watch.stop()
 
         with after(0.05, stop):
-            found = solve(start(), ENDLESS, workers=2, backend=healthy, watch=watch)
+            found = solve(start(), ENDLESS, workers=2, backend=Followed(healthy, watch))
             delays.append(time.monotonic() - stopped[0])
         assert (found.stopped_by, found.missing) == ("stopped", 0)
         assert found.iterations > 0
@@ -185,10 +196,10 @@ def test_a_stop_may_overtake_its_search(healthy: RayActors) -> None:
             watch = Watch()
             if delay:
                 with after(delay, watch.stop):
-                    found = solve(start(), ENDLESS, workers=2, backend=healthy, watch=watch)
+                    found = solve(start(), ENDLESS, workers=2, backend=Followed(healthy, watch))
             else:
                 watch.stop()
-                found = solve(start(), ENDLESS, workers=2, backend=healthy, watch=watch)
+                found = solve(start(), ENDLESS, workers=2, backend=Followed(healthy, watch))
             assert found.stopped_by == "stopped"
     # Nothing is left behind.
     assert solve(start(), Budget(iterations=100), workers=2, backend=healthy).iterations == 100
@@ -200,7 +211,7 @@ def test_an_interrupt_frees_the_workers(healthy: RayActors) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        solve(start(), ENDLESS, workers=2, backend=healthy, watch=Watch(interrupt, 20))
+        solve(start(), ENDLESS, workers=2, backend=Followed(healthy, Watch(interrupt, 20)))
     assert idle(healthy)
 
 
@@ -341,6 +352,51 @@ def test_the_driver_is_lost_in_the_middle_of_a_search(healthy: RayActors) -> Non
     assert solve(start(), Budget(time_ms=200), workers=2, backend=healthy).iterations > 0
     assert time.monotonic() - began < 0.4
     until(lambda: healthy.health.state == "ready", 30)
+
+
+# --- many positions ------------------------------------------------------------------------------------------------
+
+
+def jobs(n: int, iterations: int = 20) -> Iterator[Job]:
+    seen = [new_game("oriflamme", "en-2019", 4).deal(seed) for seed in range(5)]
+    views = [position.view(position.to_act or 0) for position in seen]
+    return (make_job(views[i % 5], Budget(iterations=iterations), seed=i, workers=1 + i % 2) for i in range(n))
+
+
+def expected(n: int, iterations: int = 20) -> list[Answer]:
+    return [Answer(i, answer(job)) for i, job in enumerate(jobs(n, iterations))]
+
+
+def test_a_batch_has_the_answers_of_its_jobs(pool: RayActors) -> None:
+    assert list(analyze_many(jobs(200), pool)) == expected(200)
+    found = analyze_many(jobs(200), pool, in_order=False)
+    assert sorted(found, key=lambda one: one.number) == expected(200)
+
+
+def test_a_worker_is_killed_in_the_middle_of_a_batch(healthy: RayActors) -> None:
+    victim = workers(healthy)[0]
+    stream = analyze_many(jobs(100, 2000), healthy)
+    found = [next(stream) for _ in range(20)]
+    os.kill(victim, signal.SIGKILL)
+    found += stream
+    assert found == expected(100, 2000)
+
+
+def test_the_driver_is_lost_in_the_middle_of_a_batch(healthy: RayActors) -> None:
+    stream = analyze_many(jobs(100, 2000), healthy)
+    found = [next(stream) for _ in range(20)]
+    os.kill(driver(healthy), signal.SIGKILL)
+    found += stream
+    assert found == expected(100, 2000)
+    until(lambda: healthy.health.state == "ready", 30)
+
+
+def test_closing_a_batch_frees_the_workers(healthy: RayActors) -> None:
+    job = make_job(start(), ENDLESS)
+    stream = analyze_many([next(jobs(1)), *[job] * 20], healthy)
+    next(stream)
+    stream.close()
+    assert idle(healthy)
 
 
 # --- addresses, and what is imported -------------------------------------------------------------------------------

@@ -39,6 +39,7 @@ def jobs(spec: tuple[str, Any, int], seed: int = 1, every: int = 7) -> Iterator[
     draw = random.Random(seed)
     for number, (position, action) in enumerate(random_game(game, seed)):
         if action is not None and (position.to_act or 0) >= 0 and number % every == 0:
+            options = position.legal_actions()
             yield make_job(
                 position.view(position.to_act or 0),
                 draw.choice([Budget(iterations=60), Budget(iterations=60, memory_mb=1.5, confidence=0.75)]),
@@ -48,6 +49,7 @@ def jobs(spec: tuple[str, Any, int], seed: int = 1, every: int = 7) -> Iterator[
                 models={((position.to_act or 0) + 1) % game.n_players: "noisy"},
                 history=draw.choice([history.copy(), None]),
                 lines=draw.choice([0, 2]),
+                among=draw.choice([(), options[::2]]),
             )
         if action is not None:
             history.add(position, action)
@@ -141,6 +143,8 @@ def test_bytes_with_a_right_checksum_are_read_or_refused() -> None:
         ("models", ["me"], "models"),
         ("observer", 7, "observer"),
         ("observer", 2**70, "Overflow"),
+        ("among", [[1, 2, 3]], "steps|among"),
+        ("among", [7], "type list"),
         ("game", ["chess", None, 3], "chess"),
         ("game", "oriflamme", "type list"),
         ("config", {}, "Config"),
