@@ -31,6 +31,7 @@ from solver.merge import Share, lost_share
 WORKERS_MAX = 256
 LATE_MS = 45.0  # how much longer than its budget a share may take before it is given up
 STOPPING_MS = 100.0  # how long shares that were told to stop may take
+PARTS, PARTS_FROM_MS = 4, 100.0  # so often, in searches of so long, workers say what they have found
 LEAST_MS = 5.0  # a share is not begun again for less
 KILLS_MAX = 2  # workers that one share may cost
 CONNECT_S = 1.0  # to find out whether there is anybody at an address
@@ -110,6 +111,7 @@ class RayActors:
     def submit(self, jobs: bytes) -> Chunk:
         """Packed jobs for a batch; see `solver.batch`."""
         answers: Future[bytes] = Future()
+        here: list[Chunk] = []
 
         def deliver(frame: Frame) -> None:
             if frame.kind == Kind.FOUND:
@@ -117,15 +119,20 @@ class RayActors:
             elif frame.kind == Kind.LOST:
                 settle(lambda: answers.set_exception(WorkerLostError("the worker was lost")))
             elif frame.kind == Kind.GONE:
-                chunk = self._here().submit(jobs)
-                chunk.answers.add_done_callback(lambda done: settle(lambda: answers.set_result(done.result())))
+                here.append(self._here().submit(jobs))
+                here[0].answers.add_done_callback(lambda done: settle(lambda: answers.set_result(done.result())))
 
         def settle(how: Callable[[], None]) -> None:
             if answers.set_running_or_notify_cancel():
                 how()
 
+        def stop() -> None:
+            self.tell(Kind.STOP, call)
+            for chunk in here:
+                chunk.stop()
+
         call = self.begin(Kind.BATCH, jobs, deliver)
-        return Chunk(answers, lambda: self.tell(Kind.STOP, call))
+        return Chunk(answers, stop)
 
     def close(self) -> None:
         """End all workers, and the Ray that was begun here."""
@@ -324,9 +331,8 @@ class _Search:
         now = time.monotonic()
         self._ends = now + job.budget.time_ms / 1000 if job.budget.time_ms else float("inf")
         self._last = self._ends + LATE_MS / 1000  # no share is waited for any longer
-        interval = watch.interval_ms if watch and watch.report else 0.0
-        self._interval = max(interval, 1.0) if interval else 0.0
-        self._due = now + self._interval / 1000 if interval else float("inf")
+        self._interval = self._pause_ms()
+        self._due = now + self._interval / 1000 if self._interval else float("inf")
         self._peeks = 0
 
     def run(self) -> list[Share]:
@@ -344,6 +350,14 @@ class _Search:
                     self._pool.forget(call)
             self._search_here()
         return self._all()
+
+    def _pause_ms(self) -> float:
+        """How often workers say what they have found: as often as is asked for; else some times before the end, as what
+        is lost or late after that counts all the same. 0: never."""
+        if self._watch and self._watch.report:
+            return max(self._watch.interval_ms, 1.0)
+        time_ms = self._job.budget.time_ms or 0.0
+        return time_ms / PARTS if time_ms >= PARTS_FROM_MS else 0.0
 
     def _begin(self, number: int, message: bytes) -> None:
         head = number.to_bytes(2, "little") + int(self._interval).to_bytes(4, "little")
@@ -416,16 +430,16 @@ class _Search:
             self._pool.tell(Kind.PEEK, call)
 
     def _search_here(self) -> None:
-        if not self._found and not any(self._kills) and self._under_way and not self._stopped:
-            # All workers are late, and there has to be an answer.
-            self._here = [0]
-            job: Job | None = replace(self._job, budget=replace(self._job.budget, time_ms=LEAST_MS))
-        else:
-            job = self._rest() if self._here else None
-        if job is None or not self._here:
+        """What is left to be done and has harmed no worker: where such a share went, this process would go too."""
+        rest = self._rest()
+        if rest is None and not self._found and not self._stopped:
+            # There has to be an answer, however late everybody was.
+            rest = replace(self._job, budget=replace(self._job.budget, time_ms=LEAST_MS))
+            self._here = [number for number, kills in enumerate(self._kills) if not kills][:1]
+        if rest is None or not self._here:
             return
         self._note = HERE
-        found = run_shares(job, self._here, self._watch)
+        found = run_shares(rest, self._here, self._watch)
         self._found.update(zip(self._here, found, strict=True))
 
     @property

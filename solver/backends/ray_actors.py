@@ -11,6 +11,7 @@ import json
 import os
 import signal
 import socket
+import struct
 import sys
 import threading
 import time
@@ -33,7 +34,8 @@ from solver.version import SIGNATURE
 
 T = TypeVar("T")
 
-SEARCHES_MAX = 16  # calls that one worker has under way; more wait
+CALL = struct.Struct("<QHI")  # the number of a call, then of its share, then ms between two parts
+SEARCHES_MAX = 8  # calls that one worker has under way; more wait
 STOPS_KEPT = 10_000  # stops that came before their calls are remembered, the last so many
 TICK = 0.5  # s between two looks at the pool
 WEDGED_AFTER = 2.5  # s without an answer of a worker
@@ -52,11 +54,13 @@ class Worker:
         self._parts: dict[int, Share] = {}
 
     @ray.method(concurrency_group="search")
-    def search(self, call: int, number: int, interval_ms: int, job: bytes) -> bytes:
-        """A share of a search."""
+    def search(self, message: bytes) -> bytes:
+        """A share of a search: the number of the call, then what `Kind.SEARCH` carries, as one argument: each of them
+        takes its time."""
+        call, number, interval_ms = CALL.unpack_from(message)
 
         def compute() -> bytes:
-            started = start_share(decode_job(job), number)
+            started = start_share(decode_job(message[CALL.size :]), number)
             report = partial(self._parts.__setitem__, call) if interval_ms else None
             return encode_share(self._watched(call, Watch(report, interval_ms), partial(run_share, started)))
 
@@ -179,8 +183,7 @@ class Pool:
             member.calls.add(frame.call)
             self._of[frame.call] = member
         if frame.kind == Kind.SEARCH:
-            number, interval = int.from_bytes(frame.payload[:2], "little"), int.from_bytes(frame.payload[2:6], "little")
-            ref = member.handle.search.remote(frame.call, number, interval, frame.payload[6:])
+            ref = member.handle.search.remote(frame.call.to_bytes(8, "little") + frame.payload)
         else:
             ref = member.handle.batch.remote(frame.call, frame.payload)
         ref.future().add_done_callback(partial(self._done, frame.call, member))

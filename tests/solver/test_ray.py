@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -230,17 +231,28 @@ def idle(pool: RayActors) -> bool:
 # --- faults --------------------------------------------------------------------------------------------------------
 
 
-def test_a_worker_is_killed_in_the_middle_of_a_search(healthy: RayActors) -> None:
+def test_a_worker_is_killed_in_the_middle_of_a_search(healthy: RayActors, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster, "LATE_MS", 1000.0)  # other programs may hold the last of the search up
     victim = workers(healthy)[0]
     with after(0.2, lambda: os.kill(victim, signal.SIGKILL)):
-        began = time.monotonic()
         found = solve(start(), Budget(time_ms=500), workers=2, backend=healthy)
-        took = time.monotonic() - began
-    assert 0.45 < took < 0.6
     # Its share was begun again on the other worker.
     assert (found.missing, found.note) == (0, cluster.REPLACED)
     assert sum(move.visits for move in found.moves) == found.iterations > 0
     assert until(lambda: healthy.health.workers == 2 and victim not in workers(healthy), 5) < 5
+
+
+def test_the_answer_is_in_time_although_a_worker_is_killed(healthy: RayActors) -> None:
+    for delay in (0.1, 0.29):
+        victim = workers(healthy)[0]
+        with after(delay, partial(os.kill, victim, signal.SIGKILL)):
+            began = time.monotonic()
+            found = solve(start(), Budget(time_ms=300), workers=2, backend=healthy)
+            took = time.monotonic() - began
+        assert took < 0.3 + cluster.LATE_MS / 1000 + 0.07
+        assert found.iterations > 0
+        time.sleep(0.1)  # to be seen as lost
+        until(lambda: healthy.health.workers == 2, 5)
 
 
 def test_an_answer_without_a_limit_of_time_is_the_same_although_a_worker_is_killed(healthy: RayActors) -> None:
@@ -268,7 +280,7 @@ def test_a_worker_is_stuck_in_the_middle_of_a_search(healthy: RayActors) -> None
 def test_what_a_stuck_worker_had_told_counts(healthy: RayActors) -> None:
     victim = workers(healthy)[0]
     with after(0.3, lambda: os.kill(victim, signal.SIGSTOP)):
-        shares = healthy.run(make_job(start(), Budget(time_ms=500), workers=2), Watch(lambda _: None, 30))
+        shares = healthy.run(make_job(start(), Budget(time_ms=500), workers=2))
     assert [share.missing for share in shares].count(1) == 1
     assert all(share.iterations > 0 for share in shares)
     until(lambda: victim not in workers(healthy), 6)
@@ -459,6 +471,16 @@ def test_a_server_need_not_wait_for_ray() -> None:
     assert found.note == cluster.HERE
     assert found.moves == solve(start(), Budget(iterations=1000), seed=2, workers=2).moves
     assert pool.health.state == "closed"
+
+
+def test_a_batch_goes_on_without_ray() -> None:
+    with RayActors(2, address="127.0.0.1:9", wait=False) as pool:
+        assert list(analyze_many(jobs(30), pool)) == expected(30)
+        stream = analyze_many([next(jobs(1)), *[make_job(start(), ENDLESS)] * 5], pool)
+        next(stream)
+        began = time.monotonic()
+        stream.close()
+    assert time.monotonic() - began < 2
 
 
 def test_ray_is_imported_only_by_its_driver() -> None:
