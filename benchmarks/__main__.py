@@ -42,6 +42,12 @@ def run_search(print_text: bool) -> dict[str, Any]:
     return run_timed(search.run, search.as_text, print_text)
 
 
+def run_backends(print_text: bool) -> dict[str, Any]:
+    from benchmarks import backends
+
+    return run_timed(backends.run, backends.as_text, print_text)
+
+
 def run_service(print_text: bool) -> dict[str, Any]:
     from benchmarks import service
 
@@ -69,6 +75,7 @@ SUITES = {
     "engine": run_engine,
     "castle": run_castle,
     "search": run_search,
+    "backends": run_backends,
     "service": run_service,
     "signature": run_signature,
 }

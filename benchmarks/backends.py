@@ -1,0 +1,281 @@
+"""The backends: Ray's workers against threads, what it costs to ask them, and batches with Ray and without.
+
+Everything runs on one cluster on this machine, begun for the purpose, of as many workers as `WORKERS`. The bare round
+trip is that of an actor that does nothing, called by this process on the same cluster.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import count, islice, repeat
+from pathlib import Path
+from statistics import median
+from threading import Timer
+from typing import Any, NamedTuple
+
+from benchmarks.measure import Figure, figure, load
+from benchmarks.report import Goal, Measured, Result, table
+from engine_cy import View, new_game
+from solver import Budget, solve
+from solver.backends.base import Backend, Job
+from solver.backends.cluster import RayActors
+from solver.backends.threads import Threads
+from solver.batch import analyze_many, answer
+from solver.solve import make_job
+
+GAME = ("oriflamme", "en-2019", 4)
+WORKERS = 2
+ROOT = Path(__file__).parents[1]
+
+GOALS = {
+    "ray_vs_threads": Goal(0.93, 0.97),
+    "dispatch_vs_round_trip": Goal(3, 2),
+    "kill_delay_ms": Goal(50, 20),
+    "batch_vs_processes": Goal(0.85, 0.95),
+    "batch_growth_mib": Goal(20, 5),
+}
+MEANINGS = {
+    "ray_vs_threads": f"iterations of a search of 1 s on {WORKERS} Ray workers against {WORKERS} threads",
+    "dispatch_vs_round_trip": f"a search of one iteration on each of {WORKERS} workers, dispatched and merged, against "
+    "one bare round trip to an actor",
+    "kill_delay_ms": "milliseconds past its budget of an answer, one worker of two killed in the middle of the search",
+    "batch_vs_processes": "positions/s of a batch of 1 ms each against one process per core that solves them in a loop",
+    "batch_growth_mib": "by how many MiB this process grows over a batch",
+}
+
+
+class Scale(NamedTuple):
+    """How much of everything to do."""
+
+    rounds: int = 7
+    search_s: float = 1.0
+    calls: int = 300
+    kills: int = 7
+    batch: int = 5_000
+    batch_rounds: int = 5
+    long_batch: int = 100_000
+    warm_up: int = 5_000
+
+
+FULL = Scale()
+QUICK = Scale(rounds=1, search_s=0.05, calls=5, kills=1, batch=40, batch_rounds=1, long_batch=200, warm_up=50)
+
+
+def run(scale: Scale = FULL) -> Result:
+    """Measure everything."""
+    before = load()
+    figures: dict[str, Figure] = {}
+    raw: dict[str, Any] = {}
+    with one_cluster() as (pool, round_trip):
+        for name, measure in MEASURES.items():
+            figures[name], found = measure(pool, round_trip, scale)
+            raw.update(found)
+    return Result(figures, raw, {}, {"before": before, "after": load()})
+
+
+def as_text(result: Result) -> str:
+    lines = [
+        f"backends: {WORKERS} workers, {os.cpu_count()} cores; "
+        f"load {result.load['before']} before, {result.load['after']} after",
+        "",
+        table(GOALS, result.figures),
+        "",
+        *(f"{name}: {meaning}" for name, meaning in MEANINGS.items()),
+        "",
+        *(f"{name}: {value}" for name, value in result.raw.items()),
+    ]
+    return "\n".join(lines)
+
+
+@contextmanager
+def one_cluster() -> Iterator[tuple[RayActors, Callable[[], None]]]:
+    """A pool, and a call to a bare actor of the same cluster. It takes no CPU of those that workers have."""
+    os.environ.update(
+        RAY_AUTH_MODE="token", RAY_USAGE_STATS_ENABLED="0", RAY_ENABLE_AUTO_CONNECT="0", PYTHONPATH=str(ROOT)
+    )
+    import ray
+
+    quiet: dict[str, Any] = {"logging_level": 50, "log_to_driver": False, "include_dashboard": False}
+    context: Any = ray.init(address="local", num_cpus=WORKERS, object_store_memory=80 * 2**20, **quiet)
+    echo: Any = ray.remote(num_cpus=0)(_Echo).remote()
+    try:
+        with RayActors(WORKERS, address=context.address_info["address"]) as pool:
+            while pool.health.workers < WORKERS:
+                time.sleep(0.1)
+            yield pool, lambda: ray.get(echo.call.remote())
+    finally:
+        ray.shutdown()
+
+
+class _Echo:
+    def call(self) -> None:
+        pass
+
+
+def start(seed: int = 3) -> View:
+    position = new_game(*GAME).deal(seed)
+    return position.view(position.to_act or 0)
+
+
+# --- the figures ----------------------------------------------------------------------------------------------
+
+
+def measure_ray_vs_threads(pool: RayActors, _: Callable[[], None], scale: Scale) -> Measured:
+    budget, threads = Budget(time_ms=scale.search_s * 1000), Threads()
+    ratios, done = [], []
+    for i in range(scale.rounds):
+        sides: list[Backend] = [pool, threads] if i % 2 else [threads, pool]
+        found = {side: solve(start(), budget, seed=i, workers=WORKERS, backend=side).iterations for side in sides}
+        ratios.append(found[pool] / found[threads])
+        done.append(found[pool])
+    return figure(ratios), {"ray_iterations_per_s": round(median(done) / scale.search_s)}
+
+
+def measure_dispatch(pool: RayActors, round_trip: Callable[[], None], scale: Scale) -> Measured:
+    job = make_job(start(), Budget(iterations=WORKERS), workers=WORKERS)
+    ours, bare = [], []
+    for _ in range(scale.rounds):
+        ours.append(_median_us(lambda: pool.run(job), scale.calls))
+        bare.append(_median_us(round_trip, scale.calls))
+    raw = {"dispatch_us": round(median(ours)), "round_trip_us": round(median(bare))}
+    return figure([one / other for one, other in zip(ours, bare, strict=True)]), raw
+
+
+def _median_us(call: Callable[[], object], times: int) -> float:
+    taken = []
+    for _ in range(times):
+        began = time.perf_counter()
+        call()
+        taken.append(time.perf_counter() - began)
+    return median(taken) * 1e6
+
+
+def measure_kill(pool: RayActors, _: Callable[[], None], scale: Scale) -> Measured:
+    """The worst of all; each with all workers there again, which takes so long."""
+    delays, missing, back = [], 0, []
+    for i in range(scale.kills):
+        victims = _workers()
+        timer = Timer(0.25, os.kill, (victims[i % len(victims)], signal.SIGKILL))
+        timer.start()
+        began = time.perf_counter()
+        found = solve(start(), Budget(time_ms=500), seed=i, workers=WORKERS, backend=pool)
+        delays.append((time.perf_counter() - began - 0.5) * 1000)
+        timer.join()
+        missing += found.missing
+        began = time.perf_counter()
+        while len(set(_workers()) - set(victims)) < 1 or pool.health.workers < WORKERS:
+            time.sleep(0.01)
+        back.append(time.perf_counter() - began)
+        time.sleep(0.5)
+    raw = {
+        "kill_delays_ms": [round(delay, 1) for delay in delays],
+        "kill_shares_missing": missing,
+        "capacity_back_s": round(max(back), 2),
+    }
+    return Figure(max(delays), figure(delays).spread), raw
+
+
+def _workers() -> list[int]:
+    listed = subprocess.check_output(["ps", "-e", "-ww", "-o", "pid=,args="], text=True)
+    return [int(line.split()[0]) for line in listed.splitlines() if line.split(None, 1)[1].startswith("ray::Worker")]
+
+
+def measure_batch(pool: RayActors, _: Callable[[], None], scale: Scale) -> Measured:
+    ratios, ours = [], []
+    processes = [_Loop() for _ in range(WORKERS)]
+    try:
+        for i in range(scale.batch_rounds):
+            sides = [_ray_rate, _loop_rate] if i % 2 else [_loop_rate, _ray_rate]
+            rates = {side: side(pool, processes, scale.batch) for side in sides}
+            ratios.append(rates[_ray_rate] / rates[_loop_rate])
+            ours.append(rates[_ray_rate])
+    finally:
+        for process in processes:
+            process.close()
+    return figure(ratios), {"ray_positions_per_s": round(median(ours))}
+
+
+def _ray_rate(pool: RayActors, _: list[_Loop], n: int) -> float:
+    began = time.perf_counter()
+    assert sum(found.error is None for found in analyze_many(one_ms_jobs(0, n), pool)) == n
+    return n / (time.perf_counter() - began)
+
+
+def _loop_rate(_: RayActors, processes: list[_Loop], n: int) -> float:
+    began = time.perf_counter()
+    for number, process in enumerate(processes):
+        process.begin(number, n // len(processes))
+    for process in processes:
+        process.wait()
+    return n // len(processes) * len(processes) / (time.perf_counter() - began)
+
+
+def one_ms_jobs(first: int, n: int) -> Iterator[Job]:
+    """Positions that take 1 ms each, whatever the machine."""
+    views = [start(seed) for seed in range(20)]
+    jobs = (make_job(views[i % 20], Budget(time_ms=1.0), seed=i) for i in count(first))
+    return islice(jobs, n)
+
+
+class _Loop:
+    """A process that answers the jobs it makes for itself, one after the other: nothing crosses."""
+
+    def __init__(self) -> None:
+        code = "from benchmarks.backends import loop; loop()"
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", code], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+        )
+        self.wait()
+
+    def begin(self, first: int, n: int) -> None:
+        assert self._process.stdin
+        self._process.stdin.write(f"{first} {n}\n")
+
+    def wait(self) -> None:
+        assert self._process.stdout
+        self._process.stdout.readline()
+
+    def close(self) -> None:
+        self._process.communicate()
+
+
+def loop() -> None:
+    """What a `_Loop` runs."""
+    print("ready", flush=True)
+    for line in sys.stdin:
+        first, n = map(int, line.split())
+        for job in one_ms_jobs(first, n):
+            answer(job)
+        print("done", flush=True)
+
+
+def measure_growth(pool: RayActors, _: Callable[[], None], scale: Scale) -> Measured:
+    """Forced to one iteration: what grows does so with every position, however long it takes."""
+    job = make_job(start(), Budget(iterations=1), lines=0)
+    stream = analyze_many(repeat(job, scale.warm_up + scale.long_batch), pool)
+    for _found in islice(stream, scale.warm_up):
+        pass
+    before, began = _rss_mib(), time.perf_counter()
+    assert sum(found.error is None for found in stream) == scale.long_batch
+    rate = scale.long_batch / (time.perf_counter() - began)
+    return Figure(_rss_mib() - before, 0.0), {"tiny_positions_per_s": round(rate), "rss_mib": round(_rss_mib(), 1)}
+
+
+def _rss_mib() -> float:
+    status = Path("/proc/self/status").read_text()
+    return int(status.split("VmRSS:")[1].split()[0]) / 1024
+
+
+MEASURES: dict[str, Callable[[RayActors, Callable[[], None], Scale], Measured]] = {
+    "ray_vs_threads": measure_ray_vs_threads,
+    "dispatch_vs_round_trip": measure_dispatch,
+    "kill_delay_ms": measure_kill,
+    "batch_vs_processes": measure_batch,
+    "batch_growth_mib": measure_growth,
+}
