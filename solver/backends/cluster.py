@@ -455,13 +455,14 @@ class _Search:
         return shares
 
     def _missing(self, number: int) -> Share:
-        part = self._parts.found[number]
-        self._note = self._note or MISSING
-        if part is not None:
-            return replace(part, stopped_by="stopped" if self._stopped else "lost", missing=1)
+        """What stands for a share that did not end."""
+        stopped = self._stopped and number not in self._under_way.values()
+        if not stopped:
+            self._note = self._note or MISSING
         # Of what others may do, if it is their turn, there is one tally.
-        lost = lost_share(len(self._job.decisions) or 1, self._job.view.game.n_players)
-        return replace(lost, stopped_by="stopped", missing=0) if self._stopped else lost
+        empty = lost_share(len(self._job.decisions) or 1, self._job.view.game.n_players)
+        share = self._parts.found[number] or empty
+        return replace(share, stopped_by="stopped" if self._stopped else "lost", missing=0 if stopped else 1)
 
 
 # --- addresses ----------------------------------------------------------------------------------------------------
