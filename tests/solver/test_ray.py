@@ -416,6 +416,50 @@ def test_closing_a_batch_frees_the_workers(healthy: RayActors) -> None:
     assert idle(healthy)
 
 
+# --- the process that drives Ray -----------------------------------------------------------------------------------
+
+
+def test_ray_changes_nothing_in_this_process(pool: RayActors) -> None:
+    """`ray.init` takes SIGTERM from whoever calls it, and Ray ends a driver that lost its head: not this process."""
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+    assert signal.getsignal(signal.SIGINT) == signal.default_int_handler
+    assert pool.health.state == "ready"
+
+
+def test_what_its_driver_is_told(pool: RayActors) -> None:
+    told = dict(
+        entry.split("=", 1) for entry in Path(f"/proc/{driver(pool)}/environ").read_text().split("\0") if "=" in entry
+    )
+    assert told["RAY_AUTH_MODE"] == os.environ.get("RAY_AUTH_MODE", "token")
+    assert told["RAY_USAGE_STATS_ENABLED"] == "0"
+    assert told["RAY_ENABLE_AUTO_CONNECT"] == "0"
+    assert told["RAY_ENABLE_UV_RUN_RUNTIME_ENV"] == "0"
+    assert "RAY_ADDRESS" not in told
+    # A store of the size of /dev/shm would not fit into a container.
+    raylet = next(name for name in children(driver(pool)).values() if "/raylet" in name.split()[0])
+    assert f"--object_store_memory={80 * 2**20}" in raylet.split()
+    with pytest.raises(OSError, match="refused"):
+        socket.create_connection(("127.0.0.1", 8265), 1)
+
+
+def test_nothing_is_left_when_this_process_is_killed() -> None:
+    code = (
+        "import time\n"
+        "from solver.backends.cluster import RayActors\n"
+        "pool = RayActors(1)\n"
+        "print('ready', flush=True)\n"
+        "time.sleep(60)\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE)
+    assert process.stdout
+    process.stdout.readline()
+    below = children(process.pid)
+    assert len(below) > 4
+    process.kill()
+    process.communicate()
+    until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in below), 15)
+
+
 # --- addresses, and what is imported -------------------------------------------------------------------------------
 
 
