@@ -3,19 +3,33 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
 from benchmarks import backends
+
+ROOT = Path(__file__).parents[2]
+
+# In a process of its own: Ray keeps the token that it saw first, and other tests have other tokens.
+CODE = """
+import json
+from benchmarks import backends
 from benchmarks.report import as_json
+result = backends.run(backends.QUICK)
+text = backends.as_text(result)
+assert all(name in text for name in backends.GOALS)
+print(json.dumps(as_json(result)))
+"""
 
 
 @pytest.mark.slow
 def test_the_suite_prints_what_it_promises() -> None:
-    result = backends.run(backends.QUICK)
-    found = json.loads(json.dumps(as_json(result)))
+    said = subprocess.check_output([sys.executable, "-c", CODE], cwd=ROOT, text=True, timeout=100)
+    found = json.loads(said.splitlines()[-1])
     assert set(found) == {*backends.GOALS, "spread", "noisy", "raw", "load"}
     assert set(backends.MEASURES) == set(backends.MEANINGS) == set(backends.GOALS)
     assert all(found[name] > 0 for name in backends.GOALS if name not in ("kill_delay_ms", "batch_growth_mib"))
     assert len(found["raw"]["kill_delays_ms"]) == backends.QUICK.kills
-    assert all(name in backends.as_text(result) for name in backends.GOALS)
