@@ -210,7 +210,7 @@ def test_a_stop_may_overtake_its_search(healthy: RayActors) -> None:
             took.append(time.monotonic() - began)
             assert (found.stopped_by, found.missing) == ("stopped", 0)
     # Every one of them came through.
-    assert sorted(took)[len(took) * 4 // 5] < 0.05
+    assert max(took) < 0.05 + BUSY
     # Nothing is left behind.
     assert solve(start(), Budget(iterations=100), workers=2, backend=healthy).iterations == 100
     assert idle(healthy)
