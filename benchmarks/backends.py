@@ -27,6 +27,7 @@ from solver.backends.base import Backend, Job
 from solver.backends.cluster import RayActors
 from solver.backends.threads import Threads
 from solver.batch import analyze_many, answer
+from solver.merge import merge
 from solver.solve import make_job
 
 GAME = ("oriflamme", "en-2019", 4)
@@ -141,7 +142,7 @@ def measure_dispatch(pool: RayActors, round_trip: Callable[[], None], scale: Sca
     job = make_job(start(), Budget(iterations=WORKERS), workers=WORKERS)
     ours, bare = [], []
     for _ in range(scale.rounds):
-        ours.append(_median_us(lambda: pool.run(job), scale.calls))
+        ours.append(_median_us(lambda: merge(pool.run(job)), scale.calls))
         bare.append(_median_us(round_trip, scale.calls))
     raw = {"dispatch_us": round(median(ours)), "round_trip_us": round(median(bare))}
     return figure([one / other for one, other in zip(ours, bare, strict=True)]), raw
