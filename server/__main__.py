@@ -17,10 +17,11 @@ def main() -> None:
 
     try:
         settings = read_settings(sys.argv[1:], os.environ)
-        log_as_json(settings.log)
+        end_log = log_as_json(settings.log)
         code = asyncio.run(_run(App, settings))
     except (SettingsError, OSError, RuntimeError) as error:
         raise SystemExit(f"server: {error}") from None
+    end_log()
     # Not `sys.exit`: a search that does not end must not hold the process.
     sys.stdout.flush()
     sys.stderr.flush()

@@ -24,7 +24,9 @@ from solver.running import Found, Running
 from solver.search import Searcher
 from solver.version import SIGNATURE
 
-NICENESS = 10
+# Enough that the event loop goes first, and no more: where other programs keep all cores busy, a thread that gives way
+# too much ends its search too late.
+NICENESS = 5
 # Where all moves are answered, so many of them with what is likely to follow.
 LINES_DEFAULT = 8
 LINES_MAX = 100

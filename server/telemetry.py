@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import logging
+import logging.handlers
+import queue
 import sys
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -19,6 +23,9 @@ from server.admission import Admission
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 LAG_SECONDS = (0.0005, 0.001, 0.002, 0.003, 0.004, 0.005, 0.007, 0.01, 0.015, 0.025, 0.05, 0.1, 0.25, 1)
 LAG_EVERY = 0.02
+# Lines of the log that may wait to be written, and how long the last ones may take.
+LINES_MAX = 10_000
+LAST_LINES_SECONDS = 1.0
 
 _log = logging.getLogger("server.calls")
 
@@ -105,7 +112,28 @@ class _Json(logging.Formatter):
         return json.dumps(line, ensure_ascii=False)
 
 
-def log_as_json(level: str) -> None:
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_Json())
-    logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
+class _Aside(logging.handlers.QueueHandler):
+    """Hands lines to a thread that writes them: who reads the log slowly must not hold up the event loop. Lines for
+    which there is no room are dropped."""
+
+    def enqueue(self, record: logging.LogRecord) -> None:
+        with contextlib.suppress(queue.Full):
+            self.queue.put_nowait(record)
+
+
+def log_as_json(level: str) -> Callable[[], None]:
+    """Log to the standard error; what is returned writes the last lines."""
+    lines: queue.Queue[Any] = queue.Queue(LINES_MAX)
+    aside = _Aside(lines)
+    aside.setFormatter(_Json())
+    logging.basicConfig(level=level.upper(), handlers=[aside], force=True)
+    listener = logging.handlers.QueueListener(lines, logging.StreamHandler(sys.stderr))
+    listener.start()
+
+    def end() -> None:
+        # Without a reader, the last lines are lost rather than the process held up.
+        ending = threading.Thread(target=listener.stop, daemon=True)
+        ending.start()
+        ending.join(LAST_LINES_SECONDS)
+
+    return end

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 from eminence.v1 import solver_pb2 as pb
 from engine_cy import Game, View
 from engine_cy.oriflamme.api import Oriflamme
+from engine_cy.oriflamme.cards import Card
 from engine_cy.seats import SEATS
 from server.codec import oriflamme
 from server.codec.views import write_action, write_seen
-from server.codec.words import Words, write_seat
+from server.codec.words import CARDS, Words, write_seat
 from solver.abreast import Abreast
 from solver.analysis import Beliefs, Estimate, Move, SeatBelief, expect
 from solver.information import Information
@@ -87,32 +89,42 @@ def write_seats(total: Share) -> list[pb.SeatValue]:
 
 
 def write_beliefs(beliefs: Beliefs, view: View) -> list[pb.SeatBelief]:
-    return [_write_belief(belief, view) for belief in beliefs.seats]
-
-
-def _write_belief(belief: SeatBelief, view: View) -> pb.SeatBelief:
     game = view.game
-    message = pb.SeatBelief(seat=write_seat(belief.seat), hand=_chances(game, belief.hand))
+    kinds = _Kinds(_cards_by_name(game.cards) if isinstance(game, Oriflamme) else {})
+    return [_write_belief(belief, view, kinds) for belief in beliefs.seats]
+
+
+def _write_belief(belief: SeatBelief, view: View, kinds: _Kinds) -> pb.SeatBelief:
+    game = view.game
+    message = pb.SeatBelief(seat=write_seat(belief.seat), hand=kinds.write(belief.hand))
     if not isinstance(game, Oriflamme):
         for card in belief.cards:  # the selected one
-            message.selected.extend(_chances(game, card.kinds))
+            message.selected.extend(kinds.write(card.kinds))
         return message
     slots = view.table.slots
     for card in sorted(belief.cards, key=lambda card: (card.place["slot"], card.place["under"])):
         slot, depth = int(card.place["slot"]), int(card.place["under"])
         spot = message.face_down.add(slot=slot, depth=depth, nth=slots[slot][depth].nth or 0)
-        spot.cards.extend(_chances(game, card.kinds))
+        spot.cards.extend(kinds.write(card.kinds))
     return message
 
 
-def _chances(game: Game, chances: dict[str, float]) -> list[pb.CardProbability]:
-    if not isinstance(game, Oriflamme):
+class _Kinds:
+    """The kinds of cards that a belief names: Oriflamme's by their names, else values."""
+
+    def __init__(self, cards: dict[str, Any]) -> None:
+        self._cards = cards
+
+    def write(self, chances: dict[str, float]) -> list[pb.CardProbability]:
+        cards = self._cards
+        if cards:
+            return [pb.CardProbability(oriflamme=cards[name], probability=chance) for name, chance in chances.items()]
         return [pb.CardProbability(value=int(name), probability=chance) for name, chance in chances.items()]
-    cards = oriflamme.write_shown(game, list(chances))
-    return [
-        pb.CardProbability(oriflamme=card, probability=chance)
-        for card, chance in zip(cards, chances.values(), strict=True)
-    ]
+
+
+@cache
+def _cards_by_name(cards: tuple[Card, ...]) -> dict[str, Any]:
+    return {card.name: CARDS.write(card.id) for card in cards}
 
 
 def write_information(found: Sequence[Information], game: Game) -> list[pb.CardInformation]:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 import grpc
 import pytest
+from messages import damaged
 from process import (
     EN,
     OTHERS_TURN,
@@ -326,6 +330,25 @@ def test_a_client_that_leaves_frees_its_thread() -> None:
             assert waited < 0.2, leave
 
 
+def test_a_client_that_dies_frees_its_thread() -> None:
+    with server("--threads", "1", "--reserved", "0") as running, running.channel() as channel:
+        code = (
+            "import sys; sys.path.insert(0, 'tests/server'); import grpc, process;"
+            f"channel = grpc.insecure_channel({running.address!r});"
+            f"call = process.stub(channel).Suggest.future(process.suggest({START!r}, time_ms=30_000));"
+            "print('asked', flush=True); call.result()"
+        )
+        client = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+        assert client.stdout is not None
+        assert client.stdout.readline() == "asked\n"
+        time.sleep(0.4)
+        busy = stub(channel).Suggest.future(suggest(START, time_ms=10), timeout=10)
+        assert told(busy.exception())[1] == "OVERLOADED"
+        client.kill()
+        client.wait()
+        assert seconds_until_free(stub(channel)) < 0.5
+
+
 def seconds_until_free(adviser: Any) -> float:
     begun = time.monotonic()
     while time.monotonic() - begun < 5:
@@ -380,6 +403,38 @@ def test_bulk_work_leaves_a_thread_to_single_calls(adviser: Any) -> None:
     assert adviser.Suggest(suggest(START, time_ms=50), timeout=10).suggestion.iterations > 0
     assert time.monotonic() - begun < 0.3
     responses.cancel()
+
+
+def test_requests_that_are_too_long_are_refused_and_the_next_is_answered(adviser: Any) -> None:
+    huge = suggest("x" * 300_000, iterations=5)
+    for compression in (grpc.Compression.NoCompression, grpc.Compression.Gzip):
+        call = adviser.Suggest.future(huge, timeout=10, compression=compression)
+        assert call.exception().code() == grpc.StatusCode.RESOURCE_EXHAUSTED
+        assert adviser.Suggest(suggest(iterations=5), timeout=10).suggestion.iterations == 5
+
+
+def test_damaged_requests_never_end_in_unknown_or_internal() -> None:
+    draw = random.Random(3)
+    position = new_game("oriflamme", "en-2019", 3).deal(5)
+    for _ in range(11):
+        position = position.play(draw.choice(position.legal_actions()))
+    budget = pb.Budget(iterations=20, confidence=0.9, time=milliseconds(50))
+    good = pb.SuggestRequest(view=views.write_view(position.view(position.to_act or 0)), budget=budget)
+    good.options.CopyFrom(pb.Options(seed=1, shares=2, level=3, lines=2))
+    good.options.models.add(seat=good.view.oriflamme.seen_by % 3 + 1, model=pb.MODEL_NOISY)
+    codes = Counter[str]()
+    with server("--time-max-ms", "5") as running, running.channel() as channel:
+        call: Any = channel.unary_unary("/eminence.v1.SolverService/Suggest")
+        for number in range(1000):
+            raw = bytearray(damaged(good, draw).SerializeToString())
+            if number % 3 == 0:
+                raw[draw.randrange(len(raw))] ^= 1 << draw.randrange(8)
+            failed = call.future(bytes(raw), timeout=10).exception()
+            codes[failed.code().name if failed else "OK"] += 1
+        assert stub(channel).Suggest(suggest(iterations=5), timeout=10).suggestion.iterations == 5
+    assert set(codes) <= {"OK", "INVALID_ARGUMENT", "FAILED_PRECONDITION"}, codes
+    assert codes["INVALID_ARGUMENT"] > 200
+    assert codes["OK"] > 0
 
 
 # --- Analyze ---------------------------------------------------------------------------------------------------

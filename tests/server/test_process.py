@@ -123,6 +123,18 @@ def test_told_to_stop_it_answers_every_call_that_it_took() -> None:
         assert time.monotonic() - begun < 5
 
 
+def test_told_twice_it_hurries() -> None:
+    with server("--drain-ms", "20000") as running:
+        call = Call(running, suggest(iterations=10**11))
+        time.sleep(0.3)
+        running.process.send_signal(signal.SIGTERM)
+        time.sleep(0.3)
+        begun = time.monotonic()
+        assert running.stop() == 0
+        assert time.monotonic() - begun < 1
+        assert call.join().stop_reason == pb.STOP_REASON_SHUTDOWN
+
+
 def test_without_work_it_stops_at_once() -> None:
     with server() as running:
         begun = time.monotonic()
