@@ -1,8 +1,10 @@
 """The gRPC service around the solver.
 
 `calls.py` is the way into every service and `errors.py` the way out of whatever goes wrong; `codec/` translates
-between protobuf messages and ours. RulesService and RefereeService answer from the request alone. To come: the
-adviser, caps and deadlines (`limits.py`), and what people start: the command line (`cli/`) and the board in the
-browser (`web/`).
+between protobuf messages and ours. RulesService and RefereeService answer from the request alone. SolverService reads a
+question (`limits.py`), waits for threads (`admission.py`), searches on them (`searches.py`) and answers; `app.py` is
+the process around it, `settings.py` all that can be set, `clients.py` who may call, `telemetry.py` what is told of it.
+`client.py` is for those on the other side. docs/service.md says how to run it. To come: what people start, the command
+line (`cli/`) and the board in the browser (`web/`).
 Only this package knows protobuf and gRPC.
 """
