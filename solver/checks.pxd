@@ -6,7 +6,7 @@ a search play well for a reason that no player has. Such a search is aborted. Th
 from libc.stdint cimport uint64_t
 from libc.string cimport memcmp
 
-from engine_cy.game_api cimport STATE_WORDS, GameApi
+from engine_cy.game_api cimport SPECTATOR, STATE_WORDS, GameApi
 
 cdef extern from *:
     """
@@ -37,6 +37,18 @@ cdef inline void check_world(const GameApi* api, const void* rules, const void* 
         api.observe(rules, world, observer, seen)
         if memcmp(seen, root, api.state_size):
             abort_search(b"a sampled world does not look like the root to its observer")
+
+
+cdef inline void check_pretence(const GameApi* api, const void* rules, const void* root, const void* world) noexcept nogil:
+    """A world in which the observer's own cards are others looks to everybody else as the root does."""
+    cdef uint64_t seen[STATE_WORDS]
+    cdef uint64_t public[STATE_WORDS]
+
+    if IS_CHECKED:
+        api.observe(rules, world, SPECTATOR, seen)
+        api.observe(rules, root, SPECTATOR, public)
+        if memcmp(seen, public, api.state_size):
+            abort_search(b"a world that only pretends does not look like the root to the others")
 
 
 cdef inline void check_key(const GameApi* api, const void* rules, const void* state, int observer) noexcept nogil:

@@ -20,7 +20,7 @@ from engine_cy.hashing cimport hash_bytes, mix
 from engine_cy.rng cimport below, below64, seed_rng
 from posix.time cimport CLOCK_MONOTONIC, CLOCK_THREAD_CPUTIME_ID, clock_gettime, timespec
 from solver.beliefs cimport Belief
-from solver.checks cimport IS_CHECKED, check_key, check_world
+from solver.checks cimport IS_CHECKED, check_key, check_pretence, check_world
 from solver.flag cimport is_raised, raise_flag
 from solver.policy cimport PUCT_GROWTH, UCB_GROWTH, growth_index, puct_width, ucb_width
 from solver.tree cimport (
@@ -207,7 +207,10 @@ cdef class Searcher:
                 self.pretends = self.belief.pretends
             else:
                 self.api.sample(self.rules, self.root, self.observer, self.world, &self.world_rng)
-            check_world(self.api, self.rules, self.root, self.observer, self.world)
+            if self.pretends:
+                check_pretence(self.api, self.rules, self.root, self.world)
+            else:
+                check_world(self.api, self.rules, self.root, self.observer, self.world)
             self.worlds += 1
         copy_state(self.state, self.world, self.api.state_size)
         memcpy(self.own, self.own_before, sizeof(self.own))
