@@ -39,7 +39,8 @@ cdef inline void check_world(const GameApi* api, const void* rules, const void* 
             abort_search(b"a sampled world does not look like the root to its observer")
 
 
-cdef inline void check_pretence(const GameApi* api, const void* rules, const void* root, const void* world) noexcept nogil:
+cdef inline void check_pretence(const GameApi* api, const void* rules, const void* root,
+                                const void* world) noexcept nogil:
     """A world in which the observer's own cards are others looks to everybody else as the root does."""
     cdef uint64_t seen[STATE_WORDS]
     cdef uint64_t public[STATE_WORDS]
