@@ -337,8 +337,6 @@ cdef class Searcher:
         """What the node to be entered is found by; never 0."""
         cdef uint64_t key
 
-        check_key(self.api, self.rules, self.state, player)
-        check_key(self.api, self.rules, self.state, SPECTATOR)
         if self.settings.nodes == NODES_WORLD:
             key = hash_bytes(self.state, self.api.state_size, self.worlds)
         elif self.settings.nodes == NODES_OWN or player == self.observer:
@@ -354,6 +352,8 @@ cdef class Searcher:
         cdef int chosen = -1
         cdef bint is_new = False
 
+        check_key(self.api, self.rules, self.state, player)
+        check_key(self.api, self.rules, self.state, SPECTATOR)
         if node == NULL:
             node = add_node(&self.tree, key)
         if node != NULL:
