@@ -1,5 +1,5 @@
 """What an observer thinks of the others' secrets, as plain data."""
-from libc.stdint cimport uint8_t, uint32_t
+from libc.stdint cimport uint32_t
 
 from engine_cy.game cimport View
 from engine_cy.game_api cimport MAX_KINDS, MAX_PLAYERS, MAX_SPOTS, Suspicion
@@ -28,8 +28,8 @@ cdef class Belief:
 
 cdef class Veiled(Belief):
     cdef Suspicion seen                       # the observer's secrets, as everybody else sees them
-    cdef uint8_t picks[2 * MAX_KINDS]         # ... and as they are
     cdef int number                           # of the card that the others do not know, among the spots
+    cdef int true                             # the number of its kind
     cdef double chances[MAX_KINDS]            # how likely it is of each kind, to them
     cdef readonly double guessed              # how likely the truth is to them
     cdef rng_t side

@@ -445,6 +445,7 @@ cdef class Veiled(Belief):
         cdef const Account* account = NULL if history is None else &history.account
         cdef const Knowledge* knowledge = view.game.knowledge
         cdef uint64_t public[STATE_WORDS]
+        cdef uint8_t picks[PICKS_MAX]
         cdef Secrets secrets
         cdef Chances chances
         cdef double least
@@ -459,8 +460,8 @@ cdef class Veiled(Belief):
         if spot not in spots:
             raise ValueError(f"spot: {spot} is none of {spots}")
         self.number = spots.index(spot)
-        knowledge.read(view.game.rules, view.state, view.observer, &self.seen, self.picks)
-        true = self.picks[self.number]
+        knowledge.read(view.game.rules, view.state, view.observer, &self.seen, picks)
+        self.true = true = picks[self.number]
         failed = open_secrets(&secrets, trust)
         if failed < 0 or (not failed and expect(&secrets, &chances)):
             close_secrets(&secrets)
@@ -482,7 +483,7 @@ cdef class Veiled(Belief):
 
     cdef void draw(self, void* world, rng_t* rng) noexcept nogil:
         cdef uint8_t picks[PICKS_MAX]
-        cdef int true = self.picks[self.number]
+        cdef int true = self.true
         cdef int kind = true
         cdef double draw = uniform(&self.side)
         cdef int i

@@ -16,12 +16,11 @@ from threading import Lock
 from engine_cy import Action, View
 from engine_cy.history import History
 from engine_cy.record import Record
-from solver.analysis import Analysis, Beliefs, believe
+from solver.analysis import Analysis, Beliefs
 from solver.backends.base import Job, Started, part_of, start_share, sum_up
-from solver.beliefs import Belief
 from solver.config import Budget, Config, Model, fit_config, read_config, read_models
 from solver.merge import Share, Tally, merge
-from solver.solve import read_history, solve
+from solver.solve import beliefs_of, read_history, solve
 from solver.sure import is_sure, next_look
 
 # Where one thread searches several shares in turn, each goes on for so long.
@@ -120,12 +119,7 @@ class Running:
     def _found(self, shares: list[Share], analysis: Analysis | None = None) -> Found:
         if analysis is None and self._view.to_act == self._view.observer:
             analysis = self._solve(_Done(shares))
-        if analysis is not None:
-            beliefs = analysis.beliefs
-        elif self._view.game.has_suspicions:
-            beliefs = believe(Belief(self._view, self._history, self._config.trust))
-        else:
-            beliefs = None
+        beliefs = analysis.beliefs if analysis else beliefs_of(self._view, self._history, self._config)
         # Without a search, because a move is forced or the configuration does not search, there are no shares.
         total = merge(shares) if shares else Share((), 0, 0, 0, 0, "iterations")
         ends = [share.stopped_by for share in shares] or [analysis.stopped_by if analysis else "iterations"]

@@ -122,7 +122,7 @@ def as_analysis(job: Job, found: Share, begun: float) -> Analysis:
         best=best or moves[0].action,
         moves=moves,
         values=mean_values(moves),
-        beliefs=_beliefs(view, job.history, chosen),
+        beliefs=beliefs_of(view, job.history, chosen),
         mix=((best, 1.0),) if best else recommend(moves),
         config=chosen.name,
         knowledge=view.game.id if chosen.knows else "none",
@@ -166,7 +166,7 @@ def outlook(
         view=view,
         values=values,
         points=points,
-        beliefs=_beliefs(view, told, chosen),
+        beliefs=beliefs_of(view, told, chosen),
         config=chosen.name,
         knowledge=view.game.id if chosen.knows else "none",
         iterations=found.iterations,
@@ -209,7 +209,8 @@ def _search(job: Job, backend: Backend | None) -> Share:
     return merge((backend or (Threads() if job.shares > 1 else Serial())).run(job))
 
 
-def _beliefs(view: View, history: History | None, config: Config) -> Beliefs | None:
+def beliefs_of(view: View, history: History | None, config: Config) -> Beliefs | None:
+    """What is believed at a view; None where the game has no words for it."""
     return believe(Belief(view, history, config.trust)) if view.game.has_suspicions else None
 
 
