@@ -5,18 +5,19 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+from collections.abc import Sequence
 
 from server.settings import SettingsError, read_settings
 
 
-def main() -> None:
+def main(argv: Sequence[str], program: str = "python -m server") -> None:
     # Here no process is forked, and gRPC need not prepare for it. It has to know before it is imported.
     os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
     from server.app import App
     from server.telemetry import log_as_json
 
     try:
-        settings = read_settings(sys.argv[1:], os.environ)
+        settings = read_settings(argv, os.environ, program)
         end_log = log_as_json(settings.log)
         code = asyncio.run(_run(App, settings))
     except (SettingsError, OSError, RuntimeError) as error:
@@ -34,4 +35,4 @@ async def _run(app: type, settings: object) -> int:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

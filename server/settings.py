@@ -55,10 +55,10 @@ class Settings:
         return host in ("localhost", "::1") or host.startswith(("127.", "unix"))
 
 
-def read_settings(argv: Sequence[str], environment: Mapping[str, str]) -> Settings:
+def read_settings(argv: Sequence[str], environment: Mapping[str, str], program: str = "python -m server") -> Settings:
     """The settings that a command line, its environment and perhaps a file come to."""
     parser = argparse.ArgumentParser(
-        prog="python -m server",
+        prog=program,
         description="Serve the adviser over gRPC.",
         epilog=f"Each flag is a variable too ({PREFIX}TIME_MAX_MS), and a line of the file (time_max_ms = 5000).",
         allow_abbrev=False,
