@@ -116,10 +116,8 @@ cdef class Searcher:
     cdef bint modelled_action(self, int player, const action_t* actions, int n, action_t* action) noexcept nogil
     cdef void take(self, int player, action_t action) noexcept nogil
     cdef int choose(self, Node* node, const action_t* actions, int n, bint* is_new) noexcept nogil
-    cdef void pair(self, const Node* node, const action_t* actions, int n, uint16_t* tried, uint16_t* untried,
+    cdef int weigh(self, const Node* node, const action_t* actions, int n, uint32_t once, uint16_t* untried,
                    int* n_untried) noexcept nogil
-    cdef int best_of(self, const Node* node, const uint16_t* tried, int n, bint* is_new) noexcept nogil
-    cdef void count_available(self, const Node* node, const uint16_t* tried, int n) noexcept nogil
     cdef bint widen(self, Node* node, int n) noexcept nogil
     cdef int add_edge(self, Node* node, action_t action) noexcept nogil
     cdef void add_priors(self, Node* node, const action_t* actions, int n, const uint16_t* untried,

@@ -377,101 +377,62 @@ cdef class Searcher:
         By UCB1, an action never tried, each as likely, or else the best edge. By PUCT the best edge; each legal action
         has one, with the game's prior.
         """
-        cdef uint16_t tried[MAX_ACTIONS]        # the edges of legal actions
-        cdef uint16_t untried[MAX_ACTIONS]      # the legal actions that have none
+        cdef uint16_t untried[MAX_ACTIONS]      # the legal actions that have no edge
         cdef int n_untried = 0
-        cdef int pick, chosen
+        cdef int best = self.weigh(node, actions, n, 1, untried, &n_untried)
+        cdef int pick
 
-        self.pair(node, actions, n, tried, untried, &n_untried)
-        if n_untried and not self.settings.puct:
-            is_new[0] = True
-            pick = untried[below(&self.rng, n_untried)]
-            self.count_available(node, tried, n - n_untried)
-            if not self.widen(node, 1):
-                return -1
-            chosen = self.add_edge(node, actions[pick])
-            edges_of(&self.tree, node).available[chosen] = 1
-            return chosen
         if n_untried:
-            if not self.widen(node, n_untried):
+            pick = -1 if self.settings.puct else untried[below(&self.rng, n_untried)]
+            if not self.widen(node, n_untried if self.settings.puct else 1):
                 return -1
-            self.add_priors(node, actions, n, untried, n_untried)
-            self.pair(node, actions, n, tried, untried, &n_untried)
-        return self.best_of(node, tried, n, is_new)
-
-    cdef void pair(self, const Node* node, const action_t* actions, int n, uint16_t* tried, uint16_t* untried,
-                   int* n_untried) noexcept nogil:
-        """Find the edges of the legal actions, and the actions that have none."""
-        cdef const action_t* edges = NULL
-        cdef int n_edges = node.n_edges
-        cdef int n_tried = 0
-        cdef int missing = 0
-        cdef int at = 0
-        cdef int i = 0
-        cdef action_t action, other
-
-        if n_edges:
-            edges = edges_of(&self.tree, node).actions
-        # Often the lists begin alike, or are alike.
-        while i < n and i < n_edges and actions[i] == edges[i]:
-            tried[i] = <uint16_t>i
-            i += 1
-        at = n_tried = i
-        while i < n and at < n_edges:
-            action = actions[i]
-            other = edges[at]
-            if action == other:
-                tried[n_tried] = <uint16_t>at
-                n_tried += 1
-                i += 1
-                at += 1
-            elif other < action:
-                at += 1
+            if pick >= 0:
+                best = self.add_edge(node, actions[pick])
             else:
-                untried[missing] = <uint16_t>i
-                missing += 1
-                i += 1
-        while i < n:
-            untried[missing] = <uint16_t>i
-            missing += 1
-            i += 1
-        n_untried[0] = missing
+                self.add_priors(node, actions, n, untried, n_untried)
+                best = self.weigh(node, actions, n, 0, untried, &n_untried)
+        is_new[0] = edges_of(&self.tree, node).visits[best] == 0
+        return best
 
-    cdef void count_available(self, const Node* node, const uint16_t* tried, int n) noexcept nogil:
-        cdef uint32_t* available
-        cdef int i
-
-        if n:
-            available = edges_of(&self.tree, node).available
-            for i in range(n):
-                available[tried[i]] += 1
-
-    cdef int best_of(self, const Node* node, const uint16_t* tried, int n, bint* is_new) noexcept nogil:
-        """The best of the edges of all legal actions."""
-        cdef Edges edges = edges_of(&self.tree, node)
+    cdef int weigh(self, const Node* node, const action_t* actions, int n, uint32_t once, uint16_t* untried,
+                   int* n_untried) noexcept nogil:
+        """Go through legal actions and edges side by side, counting the actions as available `once` more; return the
+        best of their edges, and which of them have none."""
         cdef bint puct = self.settings.puct
         cdef const float* growth = &PUCT_GROWTH[0] if puct else &UCB_GROWTH[0]
+        cdef Edges edges = edges_of(&self.tree, node)       # not to be looked into before there is one
         cdef const Total* total
         cdef float unvisited = 0
         cdef float best_value = NEVER
         cdef float value
-        cdef int best = tried[0]
-        cdef int i, at
+        cdef uint32_t available
+        cdef int n_edges = node.n_edges
+        cdef int missing = 0
+        cdef int best = -1
+        cdef int at = 0
+        cdef int i
 
-        if puct:
+        if puct and n_edges:
             total = total_of(&self.tree, node.block)
             unvisited = <float>((total.value / total.visits if total.visits else 0.0) - self.settings.first_play)
         for i in range(n):
-            at = tried[i]
-            edges.available[at] += 1
+            while at < n_edges and edges.actions[at] < actions[i]:
+                at += 1
+            if at == n_edges or edges.actions[at] != actions[i]:
+                untried[missing] = <uint16_t>i
+                missing += 1
+                continue
+            available = edges.available[at] + once
+            edges.available[at] = available
             value = edges.means[at]
             if puct and not edges.visits[at]:
                 value = unvisited
-            value += edges.widths[at] * growth[growth_index(edges.available[at])]
+            value += edges.widths[at] * growth[growth_index(available)]
             if value > best_value:
                 best_value = value
                 best = at
-        is_new[0] = edges.visits[best] == 0
+            at += 1
+        n_untried[0] = missing
         return best
 
     cdef bint widen(self, Node* node, int n) noexcept nogil:
@@ -490,7 +451,7 @@ cdef class Searcher:
         return True
 
     cdef int add_edge(self, Node* node, action_t action) noexcept nogil:
-        """A new edge, in its place among the others. There must be room."""
+        """A new edge, in its place among the others, for an action available now. There must be room."""
         cdef const action_t* actions = edges_of(&self.tree, node).actions
         cdef int at = 0
         cdef int i
@@ -498,6 +459,7 @@ cdef class Searcher:
         for i in range(node.n_edges):
             at += actions[i] < action
         insert_edge(&self.tree, node, at, action)
+        edges_of(&self.tree, node).available[at] = 1
         for i in range(self.trail.n):
             if self.trail.passed[i].block == node.block:
                 self.trail.passed[i].edge += self.trail.passed[i].edge >= at

@@ -46,6 +46,11 @@ cdef inline int family(uint8_t card) noexcept nogil:
     return (card & FAMILY) >> 4
 
 
+cdef inline bint owned(const Rules* rules, const State* state, int slot, int player) noexcept nogil:
+    """Whether `slot` is a slot of `player`: its top card's id says so."""
+    return <uint8_t>(state.tops[slot] - player * rules.cards_each) < rules.cards_each
+
+
 cdef inline bint same_family(uint8_t a, uint8_t b) noexcept nogil:
     return (a ^ b) & FAMILY == 0
 

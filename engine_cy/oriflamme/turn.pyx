@@ -6,10 +6,10 @@ from libc.string cimport memset
 from engine_cy.game_api cimport action_t
 from engine_cy.oriflamme.abilities cimport act, carry, copy, hit, hit_pair, opponents_only, reach, rob
 from engine_cy.oriflamme.rules cimport Ability, Rules
-from engine_cy.oriflamme.state cimport FACE_UP, KIND, UNKNOWN_HAND, State, card_at, family, open_slot, without
+from engine_cy.oriflamme.state cimport FACE_UP, KIND, State, card_at, family, open_slot, owned, without
 from engine_cy.oriflamme.vocab cimport (
     ASK_COPY, ASK_DROP, ASK_LIFT, ASK_NOTHING, ASK_PAIR_FIRST, ASK_PAIR_SECOND, ASK_PLACE, ASK_REVEAL, ASK_ROB,
-    ASK_TARGET, BACK, N_KINDS, NO_CARD, NO_KIND, NO_SLOT, ON, UNKNOWN_KIND, UNREVEALABLE, VERB_COPY, VERB_DROP,
+    ASK_TARGET, BACK, N_KINDS, NO_CARD, NO_KIND, NO_SLOT, ON, UNREVEALABLE, VERB_COPY, VERB_DROP,
     VERB_KEEP, VERB_LIFT, VERB_PAIR_FIRST, VERB_PAIR_SECOND, VERB_PLACE, VERB_REVEAL, VERB_ROB, VERB_TARGET,
     Deed,
 )
@@ -158,11 +158,6 @@ cdef void apply(const Rules* rules, State* state, action_t taken) noexcept nogil
 
 # --- what may be done -----------------------------------------------------------------------------------------
 
-cdef inline bint owned(const Rules* rules, const State* state, int slot, int player) noexcept nogil:
-    """Whether `slot` is a slot of `player`: its top card's id says so."""
-    return <uint8_t>(state.tops[slot] - player * rules.cards_each) < rules.cards_each
-
-
 cdef inline int count_owned(const Rules* rules, const State* state, int player) noexcept nogil:
     """How many slots `player` has. All slots are looked at, in use or not: that runs sixteen at a time."""
     cdef uint8_t first_id = <uint8_t>(player * rules.cards_each)
@@ -185,22 +180,6 @@ cdef inline int nth_owned(const Rules* rules, const State* state, int player, in
         slot += 1
 
 
-cdef inline int legal_places(const Rules* rules, const State* state, uint8_t* places) noexcept nogil:
-    """Where the player to act may put a card from hand."""
-    cdef int n = 1
-    cdef int slot
-
-    places[0] = 0
-    if state.n_slots:
-        places[1] = BACK
-        n = 2
-    for slot in range(state.n_slots):
-        if owned(rules, state, slot, state.to_act):
-            places[n] = <uint8_t>(ON | slot)
-            n += 1
-    return n
-
-
 cdef inline int legal_drops(const Rules* rules, const State* state, int lifted, uint8_t* places) noexcept nogil:
     """Where the top card of `lifted` may go. A card alone in its slot does not change the queue by staying there."""
     cdef bint alone = state.below[state.tops[lifted]] == NO_CARD
@@ -220,25 +199,13 @@ cdef inline int legal_drops(const Rules* rules, const State* state, int lifted, 
     return n
 
 
-cdef int legal_actions(const Rules* rules, const State* state, action_t* actions) noexcept nogil:
+cdef int legal_choices(const Rules* rules, const State* state, action_t* actions) noexcept nogil:
+    """All that may be done, once all cards of the round are placed."""
     cdef const Ability* ability
     cdef uint8_t options[2 * 32]
     cdef int n_options, i, kind, neighbour
     cdef int n = 0
 
-    if state.ask == ASK_PLACE:
-        n_options = legal_places(rules, state, options)
-        if state.hands[state.to_act] == UNKNOWN_HAND:
-            # In a view: what its observer may see another do.
-            for i in range(n_options):
-                actions[i] = action(VERB_PLACE, UNKNOWN_KIND, options[i])
-            return n_options
-        for kind in range(N_KINDS):
-            if state.hands[state.to_act] >> kind & 1:
-                for i in range(n_options):
-                    actions[n] = action(VERB_PLACE, kind, options[i])
-                    n += 1
-        return n
     if state.ask == ASK_REVEAL:
         kind = card_at(state, state.cursor) & KIND
         if kind >= N_KINDS or not rules.abilities[kind].nature & UNREVEALABLE:
@@ -414,7 +381,7 @@ cdef int play_out(const Rules* rules, State* state, rng_t* rng) noexcept nogil:
         elif state.ask == ASK_PAIR_FIRST:
             n = pair_any(rules, state, rng)
         else:
-            n = legal_actions(rules, state, actions)
+            n = legal_choices(rules, state, actions)
             apply(rules, state, actions[below(rng, n)])
         decisions += n > 1
     return decisions
