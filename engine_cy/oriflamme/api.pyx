@@ -3,7 +3,7 @@
 from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
-from engine_cy.game cimport Action, Game, Table
+from engine_cy.game cimport Action, Game, Table, View
 from engine_cy.game_api cimport BEGUN, MORE, NOBODY, GameApi, action_t
 from engine_cy.oriflamme cimport worlds
 from engine_cy.oriflamme.knowledge cimport KNOWLEDGE
@@ -17,7 +17,7 @@ from engine_cy.oriflamme.turn cimport apply, clear, payoffs, play_out, resolve
 from engine_cy.oriflamme.view cimport key, observe
 from engine_cy.oriflamme.vocab cimport (
     ASK_COPY, ASK_DROP, ASK_LIFT, ASK_NOTHING, ASK_PAIR_FIRST, ASK_PAIR_SECOND, ASK_PLACE, ASK_REVEAL, ASK_ROB,
-    ASK_TARGET, BACK, N_KINDS, NO_CARD, NO_KIND, ON, UNKNOWN_KIND, VERB_COPY, VERB_DROP, VERB_KEEP, VERB_LIFT,
+    ASK_TARGET, BACK, MAX_PLAYED, N_KINDS, NO_CARD, NO_KIND, ON, UNKNOWN_KIND, VERB_COPY, VERB_DROP, VERB_KEEP, VERB_LIFT,
     VERB_PAIR_FIRST, VERB_PAIR_SECOND, VERB_PLACE, VERB_REVEAL, VERB_ROB, VERB_TARGET,
 )
 from engine_cy.rng cimport below, rng_t
@@ -208,6 +208,95 @@ cdef class Oriflamme(Game):
             what = "position" if table.observer is None else "view"
             raise error(f"{what}.{fault.decode()}")
         return (<char*>&state)[:sizeof(State)]
+
+    def view_by_numbers(self, int observer, str phase, tuple clock, list points, list queue, list hand, list piles,
+                        list hand_sizes):
+        """A view that is said in numbers, kinds by their rows in `cards`; None where it is not one, or leaves anything
+        out. What is wrong then, `from_table` says.
+
+        `clock` is round, first player, player to act, cursor and acting kind, each of the last three -1 for none. In
+        the `queue` stand slot, family, kind (-1: unknown), whether it lies face up, tokens and nth for each card, in a
+        slot from the top down. No `hand_sizes` need be said.
+        """
+        cdef const Rules* rules = <const Rules*>self.rules
+        cdef View view = View.__new__(View, self)
+        cdef State* state = <State*>view.state
+        cdef int round_, first, to_act, cursor, acting, slot, owner, kind, tokens, nth, card_id, player, total
+        cdef int above = NO_CARD
+        cdef int gone[5]
+        cdef bint face_up, resolving
+        cdef object ask = ASK_OF.get(phase)
+
+        round_, first, to_act, cursor, acting = clock
+        resolving = ask is not None and ask != ASK_PLACE and ask != ASK_NOTHING
+        if (ask is None or not 0 <= observer < rules.n_players or not 1 <= round_ <= rules.n_rounds
+                or not 0 <= first < rules.n_players or not (to_act < 0 if ask == ASK_NOTHING else 0 <= to_act < 5)
+                or not (0 <= cursor < MAX_PLAYED if resolving else cursor < 0) or acting >= N_KINDS
+                or (acting >= 0 and (not resolving or ask == ASK_REVEAL)) or len(queue) > MAX_PLAYED
+                or len(points) != rules.n_players or len(piles) != rules.n_players
+                or (hand_sizes and len(hand_sizes) != rules.n_players)):
+            return None
+        clear(rules, state, first)
+        view.observer = observer
+        state.round = <uint8_t>round_
+        state.ask = <uint8_t>ask
+        state.to_act = <uint8_t>max(to_act, 0)
+        state.cursor = <uint8_t>max(cursor, 0)
+        for player in range(rules.n_players):
+            gone[player] = 0
+        for slot, owner, kind, face_up, tokens, nth in queue:
+            if (not 0 <= owner < rules.n_players or not -1 <= kind < N_KINDS or not 0 <= tokens < 256
+                    or not 1 <= nth <= rules.cards_each):
+                return None
+            card_id = owner * rules.cards_each + nth - 1
+            if state.cards[card_id] != NO_CARD:
+                return None
+            state.cards[card_id] = <uint8_t>((UNKNOWN_KIND if kind < 0 else kind) | owner << 4 | FACE_UP * face_up)
+            state.tokens[card_id] = <uint8_t>tokens
+            if slot == state.n_slots:
+                state.tops[slot] = <uint8_t>card_id
+                state.n_slots += 1
+            elif slot == state.n_slots - 1:
+                state.below[above] = <uint8_t>card_id
+            else:
+                return None
+            above = card_id
+            gone[owner] += 1
+        for player in range(rules.n_players):
+            if not 0 <= <int>points[player] < 256:
+                return None
+            state.points[player] = points[player]
+            gone[player] += len(piles[player])
+            state.hands[player] = UNKNOWN_HAND
+            if not self.hold_all(&state.piles[player], piles[player]):
+                return None
+            if hand_sizes and <int>hand_sizes[player] != rules.hand_size - gone[player]:
+                return None
+        state.hands[observer] = 0
+        if not self.hold_all(&state.hands[observer], hand):
+            return None
+        total = sum([gone[player] for player in range(rules.n_players)]) - (round_ - 1) * self.turns()
+        if ask != ASK_PLACE:
+            total = self.turns()
+        if not 0 <= total <= self.turns() or cursor >= state.n_slots:
+            return None
+        state.turn = <uint8_t>total
+        if resolving and ask != ASK_REVEAL:
+            state.acting = card_at(state, cursor) & KIND if acting < 0 else <uint8_t>acting
+        return None if state_fault(rules, state, observer) != NULL else view
+
+    cdef int turns(self):
+        return (<const Rules*>self.rules).n_players * (<const Rules*>self.rules).cards_per_turn
+
+    cdef bint hold_all(self, uint32_t* hand, list kinds) except -1:
+        """Take the cards into `hand`, unless a hand could not hold them."""
+        cdef int kind
+
+        for kind in kinds:
+            if not 0 <= kind < N_KINDS or held(hand[0], kind) == 2:
+                return False
+            hand[0] = hold(hand[0], kind)
+        return True
 
     cdef fill(self, State* state, table):
         cdef const Rules* rules = <const Rules*>self.rules

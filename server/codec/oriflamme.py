@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from eminence.v1 import oriflamme_pb2 as pb
 from engine_cy import Action, Position, View
 from engine_cy.errors import listed
 from engine_cy.oriflamme.api import Oriflamme
+from engine_cy.oriflamme.cards import Card
 from engine_cy.oriflamme.notation import read_card, write_action, write_card
 from engine_cy.oriflamme.table import Draft, Frame, PlayedCard, Table, dealt, in_queue
+from engine_cy.seats import SEATS
 from server.codec.words import (
     CARDS,
     ENDS,
@@ -31,6 +34,8 @@ from server.errors import Refusal, at, missing
 SLOTS_MAX = 64
 STACK_MAX = 32
 CARDS_MAX = 32
+# Of a kind that is not at the table.
+NO_SUCH = 99
 
 Kinds = tuple[str, ...]
 
@@ -40,6 +45,14 @@ Kinds = tuple[str, ...]
 
 def read_view(game: Oriflamme, message: pb.OriflammeView, field: str, known: Table | None = None) -> View:
     """The view that a message says. `known` is the table that its history leads to: it numbers cards."""
+    view = read_at_once(game, message)
+    if view is not None:
+        return view
+    return read_carefully(game, message, field, known)
+
+
+def read_carefully(game: Oriflamme, message: pb.OriflammeView, field: str, known: Table | None = None) -> View:
+    """The same by way of words, which can fill in and say what is wrong where."""
     observer = read_seat(message.seen_by, game.n_players, f"{field}.seen_by")
     for name in ("table", "own"):
         required(message, name, field)
@@ -49,6 +62,44 @@ def read_view(game: Oriflamme, message: pb.OriflammeView, field: str, known: Tab
     assert isinstance(view, View)
     check_told(message.table.hand_sizes, hand_sizes(view.table, game.frame), f"{field}.table.hand_sizes")
     return view
+
+
+def read_at_once(game: Oriflamme, message: pb.OriflammeView) -> View | None:
+    """The view of a message that leaves out nothing and has nothing wrong; None for any other."""
+    table, own, numbers = message.table, message.own, _numbers(game.cards)
+    too_long = len(table.slots) > SLOTS_MAX or len(table.piles) > len(SEATS)
+    if too_long or not message.HasField("own"):
+        return None
+    observer, hidden = message.seen_by - 1, iter(own.face_down)
+    queue = []
+    for s, slot in enumerate(table.slots):
+        family, cards = slot.family - 1, slot.cards
+        if not cards:
+            return None
+        for card in cards:
+            shown = card.face_up
+            kind = numbers.get(shown or next(hidden, 0), NO_SUCH) if shown or family == observer else -1
+            queue.append((s, family, kind, shown != 0, card.tokens, card.nth))
+    if next(hidden, None) is not None:
+        return None
+    cursor = table.cursor if table.HasField("cursor") else -1
+    acting = numbers.get(table.acting_as, NO_SUCH) if table.acting_as else -1
+    return game.view_by_numbers(
+        observer,
+        QUESTIONS.words.get(table.question, ""),
+        (table.round, table.first - 1, table.to_act - 1, cursor, acting),
+        list(table.points),
+        queue,
+        [numbers.get(card, NO_SUCH) for card in own.hand],
+        [[numbers.get(card, NO_SUCH) for card in pile.cards] for pile in table.piles],
+        list(table.hand_sizes),
+    )
+
+
+@cache
+def _numbers(cards: tuple[Card, ...]) -> dict[int, int]:
+    """The engine's numbers of kinds by those of the contract."""
+    return {CARDS.write(card.id): kind for kind, card in enumerate(cards)}
 
 
 def read_position(game: Oriflamme, table: pb.OriflammeTable, secrets: Sequence[Any], field: str) -> Position:

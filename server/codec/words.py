@@ -30,17 +30,17 @@ class Words:
         zero = enum.DESCRIPTOR.values_by_number[0].name
         prefix = zero.removesuffix("UNSPECIFIED")
         self.name = name
-        self._word_of: dict[int, str] = {
+        self.words: dict[int, str] = {
             value.number: (other or {}).get(word, word)
             for value in enum.DESCRIPTOR.values
             if value.number
             for word in (value.name.removeprefix(prefix).lower(),)
         }
-        self._number_of = {word: number for number, word in self._word_of.items()}
+        self._number_of = {word: number for number, word in self.words.items()}
 
     def read(self, number: int, field: str) -> str:
         """The engine's word; it has to be said."""
-        word = self._word_of.get(number)
+        word = self.words.get(number)
         if word is None:
             raise self._refusal(number, field)
         return word
@@ -52,7 +52,7 @@ class Words:
         return self._number_of[word]
 
     def _refusal(self, number: int, field: str) -> Refusal:
-        possible = listed(self._word_of.values())
+        possible = listed(self.words.values())
         if not number:
             return missing(field, f"a {self.name} is required ({possible})")
         return Refusal("UNKNOWN_VALUE", field, f"{number} is not a {self.name} ({possible})")

@@ -9,6 +9,7 @@ import pytest
 from google.protobuf.message import Message
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from messages import damaged
 from mutations import SPECS
 from tables import games, random_game, tables
 
@@ -18,10 +19,11 @@ from engine_cy.castle_village_port.editions import EFFECTS as CASTLE_EFFECTS
 from engine_cy.castle_village_port.editions import REWARDS as CASTLE_REWARDS
 from engine_cy.castle_village_port.editions import WHEN as CASTLE_WHEN
 from engine_cy.castle_village_port.table import ASKS
+from engine_cy.oriflamme.api import Oriflamme
 from engine_cy.oriflamme.cards import PROTOTYPE, PUBLISHED
 from engine_cy.oriflamme.table import PHASES
 from engine_cy.record import Record, write_record
-from server.codec import positions, records, views, words
+from server.codec import oriflamme, positions, records, views, words
 from server.codec.games import read_game, write_game
 from server.errors import Refusal
 
@@ -53,6 +55,37 @@ def test_views_come_back_byte_for_byte(position: Position) -> None:
         read = views.read_view(sent(views.write_view(view)))
         assert read == view
         assert bytes(read) == bytes(view)
+
+
+@settings(deadline=None)
+@given(tables())
+def test_a_view_is_read_at_once_as_it_is_read_carefully(position: Position) -> None:
+    game = position.game
+    if not isinstance(game, Oriflamme):
+        return
+    for seat in range(game.n_players):
+        message = oriflamme.write_view(position.view(seat))
+        at_once = oriflamme.read_at_once(game, message)
+        assert at_once == oriflamme.read_carefully(game, message, "view") == position.view(seat)
+
+
+@pytest.mark.parametrize("spec", [spec for spec in SPECS if "oriflamme" in spec[0]], ids=str)
+def test_a_damaged_view_is_read_at_once_only_as_it_is_read_carefully(spec: Any) -> None:
+    game, draw = new_game(*spec), random.Random(3)
+    assert isinstance(game, Oriflamme)
+    accepted = refused = 0
+    for seed in range(8):
+        for position, _ in list(random_game(game, seed))[:: 1 + seed % 3]:
+            view = position.view(draw.randrange(game.n_players))
+            message = damaged(oriflamme.write_view(view), draw)
+            at_once = oriflamme.read_at_once(game, message)
+            if at_once is None:
+                refused += 1
+                continue
+            accepted += 1
+            assert at_once == oriflamme.read_carefully(game, message, "view"), message
+    assert accepted > 10
+    assert refused > 50
 
 
 @settings(deadline=None)
