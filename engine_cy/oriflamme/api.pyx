@@ -17,8 +17,8 @@ from engine_cy.oriflamme.turn cimport apply, clear, payoffs, play_out, resolve
 from engine_cy.oriflamme.view cimport key, observe
 from engine_cy.oriflamme.vocab cimport (
     ASK_COPY, ASK_DROP, ASK_LIFT, ASK_NOTHING, ASK_PAIR_FIRST, ASK_PAIR_SECOND, ASK_PLACE, ASK_REVEAL, ASK_ROB,
-    ASK_TARGET, BACK, MAX_PLAYED, N_KINDS, NO_CARD, NO_KIND, ON, UNKNOWN_KIND, VERB_COPY, VERB_DROP, VERB_KEEP, VERB_LIFT,
-    VERB_PAIR_FIRST, VERB_PAIR_SECOND, VERB_PLACE, VERB_REVEAL, VERB_ROB, VERB_TARGET,
+    ASK_TARGET, BACK, MAX_PLAYED, N_KINDS, NO_CARD, NO_KIND, ON, UNKNOWN_KIND, VERB_COPY, VERB_DROP, VERB_KEEP,
+    VERB_LIFT, VERB_PAIR_FIRST, VERB_PAIR_SECOND, VERB_PLACE, VERB_REVEAL, VERB_ROB, VERB_TARGET,
 )
 from engine_cy.rng cimport below, rng_t
 
@@ -230,8 +230,8 @@ cdef class Oriflamme(Game):
         round_, first, to_act, cursor, acting = clock
         resolving = ask is not None and ask != ASK_PLACE and ask != ASK_NOTHING
         if (ask is None or not 0 <= observer < rules.n_players or not 1 <= round_ <= rules.n_rounds
-                or not 0 <= first < rules.n_players or not (to_act < 0 if ask == ASK_NOTHING else 0 <= to_act < 5)
-                or not (0 <= cursor < MAX_PLAYED if resolving else cursor < 0) or acting >= N_KINDS
+                or not 0 <= first < rules.n_players or not (to_act == -1 if ask == ASK_NOTHING else 0 <= to_act < 5)
+                or not (0 <= cursor < MAX_PLAYED if resolving else cursor == -1) or not -1 <= acting < N_KINDS
                 or (acting >= 0 and (not resolving or ask == ASK_REVEAL)) or len(queue) > MAX_PLAYED
                 or len(points) != rules.n_players or len(piles) != rules.n_players
                 or (hand_sizes and len(hand_sizes) != rules.n_players)):

@@ -68,7 +68,7 @@ def read_at_once(game: Oriflamme, message: pb.OriflammeView) -> View | None:
     """The view of a message that leaves out nothing and has nothing wrong; None for any other."""
     table, own, numbers = message.table, message.own, _numbers(game.cards)
     too_long = len(table.slots) > SLOTS_MAX or len(table.piles) > len(SEATS)
-    if too_long or not message.HasField("own"):
+    if too_long or not message.HasField("own") or table.cursor < 0:
         return None
     observer, hidden = message.seen_by - 1, iter(own.face_down)
     queue = []
