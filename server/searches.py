@@ -133,7 +133,7 @@ class Search:
 
     def _write(self, found: Found, *, is_last: bool) -> pb.Suggestion:
         question = self.question
-        message = write_found(found, question.view, question.options.lines)
+        message = write_found(found, question.options.lines)
         message.budget.CopyFrom(question.budget.message)
         message.seed = question.seed
         message.shares = question.options.shares

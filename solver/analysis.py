@@ -173,17 +173,13 @@ def believe(belief: Belief) -> Beliefs:
     view = belief.view
     seats = []
     for seat in range(view.game.n_players):
-        chances = belief.chances(seat)
-        if seat == view.observer or chances is None:
+        chances = None if seat == view.observer else belief.chances(seat, named=True)
+        if chances is None:
             continue
         spots, hand = chances
-        cards = tuple(HiddenCard(view.place_of(spot), _by_name(view, kinds)) for spot, kinds in spots.items())
-        seats.append(SeatBelief(seat, cards, _by_name(view, hand)))
+        cards = tuple([HiddenCard(view.place_of(spot), kinds) for spot, kinds in spots.items()])
+        seats.append(SeatBelief(seat, cards, hand))
     return Beliefs(tuple(seats), view.count_worlds(), belief.effective_worlds)
-
-
-def _by_name(view: View, kinds: dict[int, float]) -> dict[str, float]:
-    return {view.game.name_of(kind): chance for kind, chance in sorted(kinds.items())}
 
 
 def mean_values(moves: tuple[Move, ...]) -> tuple[float, ...]:

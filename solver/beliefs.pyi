@@ -1,3 +1,5 @@
+from typing import Literal, overload
+
 from engine_cy import Position, Rng, View
 from engine_cy.history import History
 
@@ -21,10 +23,18 @@ class Belief:
     def sample_world(self, seed: int | Rng = 0) -> Position:
         """One of the positions that fit the view, as likely as it seems; `seed` is a number or an Rng."""
 
-    def chances(self, player: int) -> tuple[dict[int, dict[int, float]], dict[int, float]] | None:
+    @overload
+    def chances(
+        self, player: int, named: Literal[False] = ...
+    ) -> tuple[dict[int, dict[int, float]], dict[int, float]] | None:
         """What `player` hides: for each spot, by the game's number for it, how likely each kind is; and how many of
-        each kind are in his hand in the mean. Kinds are numbers of the game. None: it is too much to be weighed."""
+        each kind are in his hand in the mean. Kinds are numbers of the game, or named, in the order of their numbers.
+        None: it is too much to be weighed."""
 
+    @overload
+    def chances(
+        self, player: int, named: Literal[True]
+    ) -> tuple[dict[int, dict[str, float]], dict[str, float]] | None: ...
     @property
     def effective_worlds(self) -> float:
         """How many worlds, all as likely, would leave as much open: 1 / the sum of the squares of their chances."""

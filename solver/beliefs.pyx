@@ -300,6 +300,11 @@ cdef list as_list(const double* numbers, int n):
     return [numbers[i] for i in range(n)]
 
 
+cdef dict as_dict(list kinds, const double* numbers):
+    """The numbers of kinds, each of which comes with its place."""
+    return {kind: numbers[<int>i] for kind, i in kinds}
+
+
 def weigh_secrets(list held, int n_hand, list in_spot, list in_hand):
     """For the fitting: how likely each kind is in each spot, how many of it are in hand, and how much all secrets
     weigh, that of the likeliest card in each place being 1."""
@@ -381,9 +386,10 @@ cdef class Belief:
         self.draw(world.state, &rng.raw)
         return world
 
-    def chances(self, int player):
+    def chances(self, int player, bint named=False):
         """What `player` hides: for each spot, by the game's number for it, how likely each kind is; and how many of
-        each kind are in his hand in the mean. Kinds are numbers of the game. None: it is too much to be weighed."""
+        each kind are in his hand in the mean. Kinds are numbers of the game, or named, in the order of their numbers.
+        None: it is too much to be weighed."""
         cdef Secrets* secrets = &self.secrets[player]
         cdef Chances chances
         cdef int n = secrets.suspicion.n_kinds
@@ -395,11 +401,12 @@ cdef class Belief:
             return None
         if expect(secrets, &chances):
             raise MemoryError
-        kinds = [secrets.suspicion.kinds[i] for i in range(n)]
+        kinds = sorted([(secrets.suspicion.kinds[i], i) for i in range(n)])
+        if named:
+            kinds = [(self.view.game.name_of(kind), i) for kind, i in kinds]
         return (
-            {secrets.suspicion.spots[i]: dict(zip(kinds, as_list(chances.spots[i], n)))
-             for i in range(secrets.suspicion.n_spots)},
-            dict(zip(kinds, as_list(chances.hand, n))) if secrets.suspicion.n_hand else {},
+            {secrets.suspicion.spots[i]: as_dict(kinds, chances.spots[i]) for i in range(secrets.suspicion.n_spots)},
+            as_dict(kinds, chances.hand) if secrets.suspicion.n_hand else {},
         )
 
     @property

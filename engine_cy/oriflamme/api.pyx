@@ -384,6 +384,7 @@ cdef class Oriflamme(Game):
 
     def place_at(self, bytes view, int spot):
         cdef const State* state = <const State*><const char*>view
+        cdef int nth = spot % (<const Rules*>self.rules).cards_each + 1
         cdef uint8_t at
         cdef int slot, depth
 
@@ -392,7 +393,7 @@ cdef class Oriflamme(Game):
             depth = 0
             while at != NO_CARD:
                 if at == spot:
-                    return {"slot": slot, "under": depth}
+                    return {"slot": slot, "under": depth, "nth": nth}
                 at = state.below[at]
                 depth += 1
         raise ValueError(f"spot: no card in the queue has number {spot}")

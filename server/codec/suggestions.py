@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
+from struct import Struct, calcsize
 from typing import Any
 
+from google.protobuf.message import Message
+
 from eminence.v1 import solver_pb2 as pb
-from engine_cy import Game, View
+from engine_cy import Game
 from engine_cy.oriflamme.api import Oriflamme
-from engine_cy.oriflamme.cards import Card
+from engine_cy.oriflamme.cards import PROTOTYPE, PUBLISHED
 from engine_cy.seats import SEATS
 from server.codec import oriflamme
 from server.codec.views import write_action, write_seen
 from server.codec.words import CARDS, Words, write_seat
 from solver.abreast import Abreast
-from solver.analysis import Beliefs, Estimate, Move, SeatBelief, expect
+from solver.analysis import Beliefs, Estimate, HiddenCard, Move, SeatBelief, expect
 from solver.information import Information
 from solver.merge import Share
 from solver.review import Verdict
@@ -24,7 +27,7 @@ from solver.running import Found
 GRADES = Words(pb.Grade)
 
 
-def write_found(found: Found, view: View, lines: int) -> pb.Suggestion:
+def write_found(found: Found, lines: int) -> pb.Suggestion:
     """The answer, without what the server alone knows of it: budget, elapsed, why it ended."""
     total = found.total
     message = pb.Suggestion(
@@ -37,7 +40,7 @@ def write_found(found: Found, view: View, lines: int) -> pb.Suggestion:
         reproducible=found.reproducible,
     )
     if found.beliefs is not None:
-        message.beliefs.extend(write_beliefs(found.beliefs, view))
+        message.beliefs.extend(write_beliefs(found.beliefs))
         message.effective_sample_size = found.beliefs.effective_worlds
         message.fitting_worlds = float(found.beliefs.worlds)
     analysis = found.analysis
@@ -88,43 +91,53 @@ def write_seats(total: Share) -> list[pb.SeatValue]:
     return written
 
 
-def write_beliefs(beliefs: Beliefs, view: View) -> list[pb.SeatBelief]:
-    game = view.game
-    kinds = _Kinds(_cards_by_name(game.cards) if isinstance(game, Oriflamme) else {})
-    return [_write_belief(belief, view, kinds) for belief in beliefs.seats]
+def write_beliefs(beliefs: Beliefs) -> list[pb.SeatBelief]:
+    return [_write_belief(belief) for belief in beliefs.seats]
 
 
-def _write_belief(belief: SeatBelief, view: View, kinds: _Kinds) -> pb.SeatBelief:
-    game = view.game
-    message = pb.SeatBelief(seat=write_seat(belief.seat), hand=kinds.write(belief.hand))
-    if not isinstance(game, Oriflamme):
-        for card in belief.cards:  # the selected one
-            message.selected.extend(kinds.write(card.kinds))
-        return message
-    slots = view.table.slots
-    for card in sorted(belief.cards, key=lambda card: (card.place["slot"], card.place["under"])):
-        slot, depth = int(card.place["slot"]), int(card.place["under"])
-        spot = message.face_down.add(slot=slot, depth=depth, nth=slots[slot][depth].nth or 0)
-        spot.cards.extend(kinds.write(card.kinds))
+def _write_belief(belief: SeatBelief) -> pb.SeatBelief:
+    message = pb.SeatBelief(seat=write_seat(belief.seat))
+    _add_chances(message, "hand", belief.hand)
+    cards = belief.cards
+    for card in sorted(cards, key=_spot_of) if len(cards) > 1 else cards:
+        if "slot" in card.place:
+            slot, depth = _spot_of(card)
+            spot = message.face_down.add(slot=slot, depth=depth, nth=int(card.place["nth"]))
+            _add_chances(spot, "cards", card.kinds)
+        else:  # the selected one
+            _add_chances(message, "selected", card.kinds)
     return message
 
 
-class _Kinds:
-    """The kinds of cards that a belief names: Oriflamme's by their names, else values."""
+def _spot_of(card: HiddenCard) -> tuple[int, int]:
+    return int(card.place["slot"]), int(card.place["under"])
 
-    def __init__(self, cards: dict[str, Any]) -> None:
-        self._cards = cards
 
-    def write(self, chances: dict[str, float]) -> list[pb.CardProbability]:
-        cards = self._cards
-        if cards:
-            return [pb.CardProbability(oriflamme=cards[name], probability=chance) for name, chance in chances.items()]
-        return [pb.CardProbability(value=int(name), probability=chance) for name, chance in chances.items()]
+def _add_chances(message: Message, field: str, chances: dict[str, float]) -> None:
+    """Add how likely each kind is. There are so many of these that they are added as bytes."""
+    if chances:
+        layout, heads = _layout(type(message), field, tuple(chances))
+        parts: list[Any] = [None] * (2 * len(heads))
+        parts[::2], parts[1::2] = heads, chances.values()
+        message.MergeFromString(layout.pack(*parts))
 
 
 @cache
-def _cards_by_name(cards: tuple[Card, ...]) -> dict[str, Any]:
-    return {card.name: CARDS.write(card.id) for card in cards}
+def _layout(kind_of_message: type[Message], field: str, names: tuple[str, ...]) -> tuple[Struct, list[bytes]]:
+    """How a message's bytes say the probabilities of named kinds: what stands before each number, which comes last."""
+    heads = []
+    for name in names:
+        one = pb.CardProbability(probability=1, **_card(name))
+        heads.append(kind_of_message(**{field: [one]}).SerializeToString()[: -calcsize("<d")])
+    return Struct("<" + "".join(f"{len(head)}sd" for head in heads)), heads
+
+
+_ORIFLAMME = {card.name: CARDS.write(card.id) for card in PUBLISHED + PROTOTYPE}
+
+
+def _card(name: str) -> dict[str, Any]:
+    """A card that a belief names: Oriflamme's by their names, else values."""
+    return {"oriflamme": _ORIFLAMME[name]} if name in _ORIFLAMME else {"value": int(name)}
 
 
 def write_information(found: Sequence[Information], game: Game) -> list[pb.CardInformation]:

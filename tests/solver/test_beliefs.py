@@ -201,7 +201,7 @@ def test_an_answer_says_what_it_believes() -> None:
     assert 1 <= beliefs.effective_worlds <= beliefs.worlds
     assert [seat.seat for seat in beliefs.seats] == [1, 2]
     (card,) = beliefs.seats[1].cards
-    assert card.place == {"slot": 3, "under": 0}
+    assert card.place == {"slot": 3, "under": 0, "nth": 2}
     assert sum(card.kinds.values()) == pytest.approx(1)
     assert "Lord" not in card.kinds  # it lies face up elsewhere
     table = view.table

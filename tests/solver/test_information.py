@@ -21,9 +21,9 @@ def test_an_ambush_is_a_secret_where_a_soldier_may_walk_into_it() -> None:
     ambush, lord = information(GAME.view(CHOICE), BUDGET)
     assert (ambush.card, ambush.place, lord.card, lord.place) == (
         "Ambush",
-        {"slot": 1, "under": 0},
+        {"slot": 1, "under": 0, "nth": 1},
         "Lord",
-        {"slot": 3, "under": 0},
+        {"slot": 3, "under": 0, "nth": 2},
     )
     assert ambush.worth.mean > 0.1
     assert ambush.worth.mean > 10 * ambush.worth.error
