@@ -16,6 +16,7 @@ class Cache:
 
     def __init__(self, bytes_max: int) -> None:
         self._bytes_max = bytes_max
+        self.keeps = bytes_max > 0
         self._bytes = 0
         self._kept: OrderedDict[bytes, bytes] = OrderedDict()
 

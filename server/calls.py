@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import aclosing, asynccontextmanager
-from typing import Any, TypeAlias
+from contextlib import aclosing
+from typing import Any, NoReturn, TypeAlias
 
 import grpc
 from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
@@ -18,7 +18,7 @@ from google.protobuf.message_factory import GetMessageClass
 from google.protobuf.unknown_fields import UnknownFieldSet
 
 from server.errors import Refusal, abort, refusal_of
-from server.telemetry import Telemetry
+from server.telemetry import Call, Telemetry
 
 Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
 
@@ -39,11 +39,10 @@ def read_message(raw: bytes, kind: type[Message]) -> Message:
         message.ParseFromString(raw)
     except (DecodeError, UnicodeDecodeError):
         raise Refusal("MALFORMED_MESSAGE", "", f"these bytes are no {kind.DESCRIPTOR.full_name}") from None
-    known = kind()
-    known.CopyFrom(message)
-    known.DiscardUnknownFields()
-    if known.ByteSize() != message.ByteSize():
-        path, number = _unknown(message, "") or ("", 0)
+    size = message.ByteSize()
+    message.DiscardUnknownFields()
+    if message.ByteSize() != size:
+        path, number = _unknown(kind.FromString(raw), "") or ("", 0)
         raise Refusal("UNKNOWN_FIELD", path, f"field {number} is not known to this server")
     return message
 
@@ -65,29 +64,39 @@ def _unknown(message: Message, path: str) -> tuple[str, int] | None:
 
 
 def _handler(method: MethodDescriptor, handle: Any, telemetry: Telemetry) -> grpc.RpcMethodHandler[Any, Any]:
-    kind = GetMessageClass(method.input_type)
+    kind, told = GetMessageClass(method.input_type), telemetry.method(method.name)
 
     async def answer(raw: bytes, context: Context) -> bytes:
-        async with _ending(method, telemetry, context):
-            response: Message = await handle(read_message(raw, kind), context)
-            return response.SerializeToString()
+        with Call(told) as call:
+            try:
+                response: Message = await handle(read_message(raw, kind), context)
+                return response.SerializeToString()
+            except BaseException as error:
+                await _end(error, call, context)
 
     async def stream(raw: bytes, context: Context) -> AsyncIterator[bytes]:
-        async with _ending(method, telemetry, context):
-            responses = handle(read_message(raw, kind), context)
-            # Closed at once when the client leaves, not when the garbage collector comes by.
-            async with aclosing(responses):
-                async for response in responses:
-                    yield response.SerializeToString()
+        with Call(told) as call:
+            try:
+                responses = handle(read_message(raw, kind), context)
+                # Closed at once when the client leaves, not when the garbage collector comes by.
+                async with aclosing(responses):
+                    async for response in responses:
+                        yield response.SerializeToString()
+            except BaseException as error:
+                await _end(error, call, context)
 
     async def converse(raws: AsyncIterator[bytes], context: Context) -> AsyncIterator[bytes]:
         async def requests() -> AsyncIterator[Message]:
             async for raw in raws:
                 yield read_message(raw, kind)
 
-        async with _ending(method, telemetry, context), aclosing(handle(requests(), context)) as responses:
-            async for response in responses:
-                yield response.SerializeToString()
+        with Call(told) as call:
+            try:
+                async with aclosing(handle(requests(), context)) as responses:
+                    async for response in responses:
+                        yield response.SerializeToString()
+            except BaseException as error:
+                await _end(error, call, context)
 
     if method.client_streaming:
         return grpc.stream_stream_rpc_method_handler(converse)
@@ -96,19 +105,16 @@ def _handler(method: MethodDescriptor, handle: Any, telemetry: Telemetry) -> grp
     return grpc.unary_unary_rpc_method_handler(answer)
 
 
-@asynccontextmanager
-async def _ending(method: MethodDescriptor, telemetry: Telemetry, context: Context) -> AsyncIterator[None]:
-    """Around a call: whatever goes wrong becomes its status, and how it ended is told."""
-    with telemetry.call(method.name) as call:
-        try:
-            yield
-        except (asyncio.CancelledError, GeneratorExit):
-            call.code = "CANCELLED"
-            raise
-        except grpc.aio.AbortError:
-            call.code = "ABORTED"
-            raise
-        except Exception as error:
-            refusal = refusal_of(error)
-            call.code, call.reason = refusal.code.name, refusal.reason
-            await abort(context, refusal)
+async def _end(error: BaseException, call: Call, context: Context) -> NoReturn:
+    """End a call that went wrong: whatever it was becomes its status, and how it ended is told."""
+    if isinstance(error, asyncio.CancelledError | GeneratorExit):
+        call.code = "CANCELLED"
+        raise error
+    if isinstance(error, grpc.aio.AbortError):
+        call.code = "ABORTED"
+        raise error
+    if not isinstance(error, Exception):
+        raise error
+    refusal = refusal_of(error)
+    call.code, call.reason = refusal.code.name, refusal.reason
+    await abort(context, refusal)

@@ -96,6 +96,10 @@ class Chosen:
         return replace(config, trust=0.0) if self.uniform else config
 
 
+# What an absent message stands for.
+NO_OPTIONS = Chosen(None, 1, 0, 0, (), (), uniform=False, information=False)
+
+
 def read_budget(message: pb.Budget, options: Chosen, caps: Caps, field: str = "budget") -> Granted:
     """What is granted of what was asked for."""
     time_ms = iterations = confidence = None
@@ -203,10 +207,9 @@ def read_interval(message: Any, field: str = "interval") -> float:
 def canonical(view: View, history: Record | None, options: Chosen) -> bytes:
     """What is asked, whatever its words: equal questions have equal bytes. Not how long to think, nor the seed."""
     told = bytes(History.of(history)) if history is not None else b""
-    chosen = replace(options, seed=None)
-    question = (repr(view.game), view.observer, bytes(view), told, [str(action) for action in chosen.among])
-    return repr((question, chosen.shares, chosen.level, chosen.lines, chosen.models, chosen.uniform)).encode() + (
-        b"information" if chosen.information else b""
+    question = (repr(view.game), view.observer, bytes(view), told, [str(action) for action in options.among])
+    return repr((question, options.shares, options.level, options.lines, options.models, options.uniform)).encode() + (
+        b"information" if options.information else b""
     )
 
 

@@ -13,15 +13,16 @@ from typing import Any, Protocol
 from eminence.v1 import solver_pb2 as pb
 from engine_cy import Action, View
 from engine_cy.record import Record
-from server.codec.suggestions import write_compared, write_found, write_information
+from server.codec.suggestions import write_compared, write_forced, write_found, write_information
 from server.limits import MEGABYTE, Chosen, Granted
 from solver.abreast import Comparing
 from solver.beliefs import own_spots
-from solver.config import Budget
+from solver.config import Budget, fit_config
 from solver.information import information
 from solver.review import Decision, Judging, Verdict
 from solver.running import Found, Running
 from solver.search import Searcher
+from solver.solve import beliefs_of, read_history
 from solver.version import SIGNATURE
 
 # Enough that the event loop goes first, and no more: where other programs keep all cores busy, a thread that gives way
@@ -128,23 +129,16 @@ class Search:
         return message
 
     def run_here(self) -> pb.Suggestion:
-        """The answer, where there is nothing to search for: a move is forced, or the search was stopped already."""
+        """The answer, where the search was stopped already."""
         return self._write(self.running.run(), is_last=True)
 
     def _write(self, found: Found, *, is_last: bool) -> pb.Suggestion:
-        question = self.question
-        message = write_found(found, question.options.lines)
-        message.budget.CopyFrom(question.budget.message)
-        message.seed = question.seed
-        message.shares = question.options.shares
-        message.engine_signature = SIGNATURE
-        message.knowledge = knowledge_of(question.view)
+        message = write_found(found, self.question.options.lines)
         if is_last:
             message.stop_reason = reason_of(found.stopped_by, self._stopped_for, self._by_deadline)
         else:
             message.reproducible = False
-        set_elapsed(message, question.arrival_ns)
-        return message
+        return complete(message, self.question)
 
     def _inform(self, message: pb.Suggestion, found: Found) -> None:
         """Add what own cards are worth as secrets: with so many iterations as follow from those of the search, so that
@@ -248,6 +242,28 @@ class Judgement:
         return self._judging.run(threads, pool)
 
 
+def answer_forced(question: Question) -> pb.Suggestion:
+    """The answer where there is one move, and everybody sees it; as a Search says it, too, but at once."""
+    view = question.view
+    (action,) = view.legal_actions()
+    config = fit_config(question.options.config, view.game)
+    message = write_forced(action, beliefs_of(view, read_history(question.history, view), config))
+    message.stop_reason = pb.STOP_REASON_FORCED
+    return complete(message, question)
+
+
+def complete(message: pb.Suggestion, question: Question) -> pb.Suggestion:
+    """An answer with what follows from the question."""
+    view = question.view
+    message.budget.CopyFrom(question.budget.message)
+    message.seed = question.seed
+    message.shares = question.options.shares
+    message.engine_signature = SIGNATURE
+    message.knowledge = knowledge_of(view)
+    set_elapsed(message, question.arrival_ns)
+    return message
+
+
 def reason_of(stopped_by: str, stopped_for: Any, by_deadline: bool) -> Any:
     """Why a search ended, in the contract's words."""
     if stopped_by == "stopped":
@@ -262,4 +278,5 @@ def knowledge_of(view: View) -> str:
 
 
 def set_elapsed(message: Any, arrival_ns: int) -> None:
-    message.elapsed.FromNanoseconds(time.monotonic_ns() - arrival_ns)
+    elapsed = message.elapsed
+    elapsed.seconds, elapsed.nanos = divmod(time.monotonic_ns() - arrival_ns, 10**9)

@@ -24,6 +24,7 @@ from server.codec import views
 from server.codec.words import required, under, write_seat
 from server.errors import Refusal
 from server.limits import (
+    NO_OPTIONS,
     SHARES_MAX,
     Caps,
     Chosen,
@@ -36,7 +37,7 @@ from server.limits import (
     read_options,
 )
 from server.reviews import ReviewQuestion, Score, read_review
-from server.searches import Comparison, Judgement, Question, Search, Work, search_pool, set_elapsed
+from server.searches import Comparison, Judgement, Question, Search, Work, answer_forced, search_pool, set_elapsed
 from server.settings import Settings
 from server.telemetry import Telemetry
 from solver.review import Decision, Verdict
@@ -88,6 +89,7 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
             {"interactive": settings.interactive_queue, "bulk": settings.bulk_queue},
         )
         self._caps = Caps.of(settings)
+        self._usual_budget = read_budget(pb.Budget(), NO_OPTIONS, self._caps)
         self._cache = Cache(settings.cache_mb * 2**20)
         self.pool = search_pool(threads)
         self._readers = ThreadPoolExecutor(1, "reader")
@@ -236,13 +238,21 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
         client: Client,
     ) -> Question:
         view, history = views.read_view_and_history(request.view, under(field, "view"))
-        options = read_options(request.options, view.game, view, under(field, "options"), refused)
-        budget = read_budget(request.budget, options, self._caps, under(field, "budget"))
+        if request.HasField("options"):
+            options = read_options(request.options, view.game, view, under(field, "options"), refused)
+        else:
+            options = NO_OPTIONS
+        if request.HasField("budget") or options is not NO_OPTIONS:
+            budget = read_budget(request.budget, options, self._caps, under(field, "budget"))
+        else:
+            budget = self._usual_budget
         self._check_information(view, options, under(field, "options.information"))
         asked = canonical(view, history, options)
         seed = derived_seed(asked) if options.seed is None else options.seed
-        limits = (budget.iterations, budget.memory_bytes, budget.confidence, budget.share_iterations)
-        key = key_of(client.name, asked, limits, seed, SIGNATURE)
+        key = b""
+        if self._cache.keeps:
+            limits = (budget.iterations, budget.memory_bytes, budget.confidence, budget.share_iterations)
+            key = key_of(client.name, asked, limits, seed, SIGNATURE)
         return Question(view, history, options, budget, seed, arrival_ns, deadline_ns, key)
 
     def _check_state(self) -> None:
@@ -287,7 +297,7 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
             return kept
         if self._is_forced(question):
             # There is nothing to search, so no thread is needed.
-            answer = Search(question, 0, by_deadline=False).run_here()
+            answer = answer_forced(question)
         else:
 
             def begin(until_ns: int, by_deadline: bool) -> Work:

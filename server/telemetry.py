@@ -11,8 +11,7 @@ import queue
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
@@ -30,11 +29,43 @@ LAST_LINES_SECONDS = 1.0
 _log = logging.getLogger("server.calls")
 
 
-class Call:
-    """One call, on its way out: what to tell of it."""
+class Method:
+    """What is told of the calls of one method."""
 
-    def __init__(self) -> None:
+    def __init__(self, name: str, calls: Counter, seconds: Histogram, under_way: Gauge) -> None:
+        self.name = name
+        self.seconds = seconds.labels(name)
+        self.under_way = under_way.labels(name)
+        self._calls = calls
+        self._ok = calls.labels(name, "OK", "")
+
+    def ended(self, code: str, reason: str) -> Counter:
+        """How many calls ended like that."""
+        return self._ok if code == "OK" else self._calls.labels(self.name, code, reason)
+
+
+class Call:
+    """Around each call: how it ends, and how long it took, is told."""
+
+    __slots__ = ("_begun", "_method", "code", "reason")
+
+    def __init__(self, method: Method) -> None:
+        self._method = method
         self.code, self.reason = "OK", ""
+
+    def __enter__(self) -> Call:
+        self._begun = time.perf_counter()
+        self._method.under_way.inc()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        method, seconds = self._method, time.perf_counter() - self._begun
+        method.under_way.dec()
+        method.ended(self.code, self.reason).inc()
+        method.seconds.observe(seconds)
+        if _log.isEnabledFor(logging.INFO):
+            told = {"method": method.name, "code": self.code, "reason": self.reason, "ms": round(seconds * 1000, 3)}
+            _log.info("call", extra={"told": told})
 
 
 class Telemetry:
@@ -77,22 +108,8 @@ class Telemetry:
     def cached(self) -> None:
         self._cached.inc()
 
-    @contextmanager
-    def call(self, method: str) -> Iterator[Call]:
-        """Around each call."""
-        begun, call = time.perf_counter(), Call()
-        under_way = self._under_way.labels(method)
-        under_way.inc()
-        try:
-            yield call
-        finally:
-            seconds = time.perf_counter() - begun
-            under_way.dec()
-            self._calls.labels(method, call.code, call.reason).inc()
-            self._seconds.labels(method).observe(seconds)
-            if _log.isEnabledFor(logging.INFO):
-                told = {"method": method, "code": call.code, "reason": call.reason, "ms": round(seconds * 1000, 3)}
-                _log.info("call", extra={"told": told})
+    def method(self, name: str) -> Method:
+        return Method(name, self._calls, self._seconds, self._under_way)
 
 
 class _Json(logging.Formatter):

@@ -10,7 +10,7 @@ from typing import Any
 from google.protobuf.message import Message
 
 from eminence.v1 import solver_pb2 as pb
-from engine_cy import Game
+from engine_cy import Action, Game
 from engine_cy.oriflamme.api import Oriflamme
 from engine_cy.oriflamme.cards import PROTOTYPE, PUBLISHED
 from engine_cy.seats import SEATS
@@ -39,10 +39,7 @@ def write_found(found: Found, lines: int) -> pb.Suggestion:
         memory_bytes=total.tree_bytes,
         reproducible=found.reproducible,
     )
-    if found.beliefs is not None:
-        message.beliefs.extend(write_beliefs(found.beliefs))
-        message.effective_sample_size = found.beliefs.effective_worlds
-        message.fitting_worlds = float(found.beliefs.worlds)
+    _add_beliefs(message, found.beliefs)
     analysis = found.analysis
     if analysis is not None:
         message.best.CopyFrom(write_action(analysis.best))
@@ -50,6 +47,16 @@ def write_found(found: Found, lines: int) -> pb.Suggestion:
         message.candidates.extend(map(write_candidate, moves))
         for action, probability in analysis.mix:
             message.mix.add(action=write_action(action), probability=probability)
+    return message
+
+
+def write_forced(action: Action, beliefs: Beliefs | None) -> pb.Suggestion:
+    """The same where there is one move, and nothing was searched for."""
+    message, written = pb.Suggestion(reproducible=True), write_action(action)
+    message.best.CopyFrom(written)
+    message.candidates.add().action.CopyFrom(written)
+    message.mix.add(probability=1).action.CopyFrom(written)
+    _add_beliefs(message, beliefs)
     return message
 
 
@@ -91,12 +98,16 @@ def write_seats(total: Share) -> list[pb.SeatValue]:
     return written
 
 
-def write_beliefs(beliefs: Beliefs) -> list[pb.SeatBelief]:
-    return [_write_belief(belief) for belief in beliefs.seats]
+def _add_beliefs(message: pb.Suggestion, beliefs: Beliefs | None) -> None:
+    if beliefs is None:
+        return
+    for belief in beliefs.seats:
+        _fill_belief(message.beliefs.add(seat=write_seat(belief.seat)), belief)
+    message.effective_sample_size = beliefs.effective_worlds
+    message.fitting_worlds = float(beliefs.worlds)
 
 
-def _write_belief(belief: SeatBelief) -> pb.SeatBelief:
-    message = pb.SeatBelief(seat=write_seat(belief.seat))
+def _fill_belief(message: pb.SeatBelief, belief: SeatBelief) -> None:
     _add_chances(message, "hand", belief.hand)
     cards = belief.cards
     for card in sorted(cards, key=_spot_of) if len(cards) > 1 else cards:
@@ -106,7 +117,6 @@ def _write_belief(belief: SeatBelief) -> pb.SeatBelief:
             _add_chances(spot, "cards", card.kinds)
         else:  # the selected one
             _add_chances(message, "selected", card.kinds)
-    return message
 
 
 def _spot_of(card: HiddenCard) -> tuple[int, int]:
