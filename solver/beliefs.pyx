@@ -25,6 +25,7 @@ cdef extern from *:
 cdef enum:
     BITS_MAX = 15           # more kinds, counting those held twice double, and the numbers of ways take too much room
     PICKS_MAX = 2 * MAX_KINDS
+    HANDS_MAX = PICKS_MAX + 1
     SIDE_STREAM = 1 << 20   # of random numbers: no share of a search has as high a number
 
 # The truth about a card comes up at least so often when it is what others take the card for, see Veiled.
@@ -60,6 +61,7 @@ cdef inline int number_of(const Secrets* secrets, uint32_t left, int kind) noexc
 cdef double ways_to_hold(Secrets* secrets, uint32_t left, int n, int first) noexcept nogil:
     """How much all hands of `n` cards weigh out of what is left, all of it of the kinds from `first` on."""
     cdef double* known
+    cdef double unkept = 0
     cdef double total
     cdef double product = 1
     cdef int copies, taken, _i
@@ -70,7 +72,10 @@ cdef double ways_to_hold(Secrets* secrets, uint32_t left, int n, int first) noex
         return 0
     while first < secrets.suspicion.n_kinds and not left & once(first):
         first += 1
-    known = &secrets.hands[left * (secrets.suspicion.n_hand + 1) + n]
+    if secrets.hands == NULL:
+        # Only drawing asks again and again.
+        secrets.hands = <double*>calloc((<size_t>secrets.all + 1) * (secrets.suspicion.n_hand + 1), sizeof(double))
+    known = &unkept if secrets.hands == NULL else &secrets.hands[left * (secrets.suspicion.n_hand + 1) + n]
     if known[0] == 0:
         copies = number_of(secrets, left, first)
         for _i in range(copies):
@@ -83,6 +88,36 @@ cdef double ways_to_hold(Secrets* secrets, uint32_t left, int n, int first) noex
     return known[0]
 
 
+cdef void fill_hands(const Secrets* secrets, uint32_t left, double[HANDS_MAX]* hands) noexcept nogil:
+    """The same for all hands out of what is left, by the first kind and the number of cards: where each is asked for
+    once, a table of everything that could be left would take longer to clear than to fill."""
+    cdef double total, product
+    cdef int n = secrets.suspicion.n_hand
+    cdef int kind = secrets.suspicion.n_kinds
+    cdef int copies, taken, j
+
+    for j in range(n + 1):
+        hands[kind][j] = j == 0
+    while kind > 0:
+        kind -= 1
+        copies = number_of(secrets, left, kind)
+        for j in range(n + 1):
+            total = 0
+            product = 1
+            for taken in range(min(copies, j) + 1):
+                total += product * hands[kind + 1][j - taken]
+                product *= secrets.hand_weights[kind]
+            hands[kind][j] = total
+
+
+cdef double ways_to_end(const Secrets* secrets, uint32_t left) noexcept nogil:
+    """How much all hands weigh out of what the spots left."""
+    cdef double[MAX_KINDS + 1][HANDS_MAX] hands
+
+    fill_hands(secrets, left, hands)
+    return hands[0][secrets.suspicion.n_hand]
+
+
 cdef double ways_to_fill(Secrets* secrets, uint32_t left, int spot) noexcept nogil:
     """How much all ways weigh to fill the spots from `spot` on, and the hand, out of what is left."""
     cdef double* known = &secrets.ways[left]
@@ -91,7 +126,7 @@ cdef double ways_to_fill(Secrets* secrets, uint32_t left, int spot) noexcept nog
 
     if known[0] == 0:
         if spot == secrets.suspicion.n_spots:
-            total = ways_to_hold(secrets, left, secrets.suspicion.n_hand, 0)
+            total = ways_to_end(secrets, left)
         else:
             for kind in range(secrets.suspicion.n_kinds):
                 if left & once(kind):
@@ -136,8 +171,8 @@ cdef int fill_ways(Secrets* secrets) noexcept nogil:
 
     # Most of it is never touched: what can be left is far less than what could be written down.
     secrets.ways = <double*>calloc(places, sizeof(double))
-    secrets.hands = <double*>calloc(places * (secrets.suspicion.n_hand + 1), sizeof(double))
-    if secrets.ways == NULL or secrets.hands == NULL:
+    secrets.hands = NULL
+    if secrets.ways == NULL:
         return -1
     ways_to_fill(secrets, secrets.all, 0)
     return 0
@@ -233,35 +268,32 @@ cdef struct Chances:
 
 cdef void expect_hand(Secrets* secrets, uint32_t left, double chance, Chances* chances) noexcept nogil:
     """Add what a hand out of what is left holds, this being so likely."""
-    cdef double to_take[PICKS_MAX + 1]      # how likely so many cards are still to be taken
+    cdef double[MAX_KINDS + 1][HANDS_MAX] hands
+    cdef double to_take[HANDS_MAX]          # how likely so many cards are still to be taken
     cdef double before, share, weight
     cdef int n = secrets.suspicion.n_hand
-    cdef int kind, copies, i, j, _i
-    cdef uint32_t rest
+    cdef int kind, copies, i, j
 
+    fill_hands(secrets, left, hands)
     memset(to_take, 0, sizeof(to_take))
     to_take[n] = chance
     for kind in range(secrets.suspicion.n_kinds):
         copies = number_of(secrets, left, kind)
         if not copies:
             continue
-        rest = left
-        for _i in range(copies):
-            rest = without(secrets, rest, kind)
         # From few to many, so that what moves down is not met again.
         for j in range(1, n + 1):
             before = to_take[j]
             if before == 0:
                 continue
-            before /= ways_to_hold(secrets, left, j, kind)
+            before /= hands[kind][j]
             weight = 1
             to_take[j] = 0
             for i in range(min(copies, j) + 1):
-                share = before * weight * ways_to_hold(secrets, rest, j - i, kind + 1)
+                share = before * weight * hands[kind + 1][j - i]
                 to_take[j - i] += share
                 chances.hand[kind] += i * share
                 weight *= secrets.hand_weights[kind]
-        left = rest
 
 
 cdef int expect(Secrets* secrets, Chances* chances) noexcept nogil:
