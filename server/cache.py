@@ -28,8 +28,10 @@ class Cache:
         return kind.FromString(raw)
 
     def put(self, key: bytes, answer: Message) -> None:
+        if not self.keeps or key in self._kept:
+            return
         raw = answer.SerializeToString()
-        if len(raw) + OVERHEAD > self._bytes_max or key in self._kept:
+        if len(raw) + OVERHEAD > self._bytes_max:
             return
         self._kept[key] = raw
         self._bytes += len(raw) + OVERHEAD

@@ -13,16 +13,16 @@ from typing import Any, Protocol
 from eminence.v1 import solver_pb2 as pb
 from engine_cy import Action, View
 from engine_cy.record import Record
-from server.codec.suggestions import write_compared, write_forced, write_found, write_information
+from server.codec.suggestions import add_beliefs, write_compared, write_forced, write_found, write_information
 from server.limits import MEGABYTE, Chosen, Granted
 from solver.abreast import Comparing
-from solver.beliefs import own_spots
+from solver.beliefs import Belief, own_spots
 from solver.config import Budget, fit_config
 from solver.information import information
 from solver.review import Decision, Judging, Verdict
 from solver.running import Found, Running
 from solver.search import Searcher
-from solver.solve import beliefs_of, read_history
+from solver.solve import read_history
 from solver.version import SIGNATURE
 
 # Enough that the event loop goes first, and no more: where other programs keep all cores busy, a thread that gives way
@@ -89,6 +89,7 @@ class Search:
         self._beside: Searcher | None = None
         self._lock = threading.Lock()
         options, budget = question.options, question.budget
+        self._belief = belief_in(question)
         self._informs = options.information and question.view.to_act == question.view.observer
         left = until_ns - time.monotonic_ns()
         self.running = Running(
@@ -138,7 +139,7 @@ class Search:
             message.stop_reason = reason_of(found.stopped_by, self._stopped_for, self._by_deadline)
         else:
             message.reproducible = False
-        return complete(message, self.question)
+        return complete(message, self.question, self._belief)
 
     def _inform(self, message: pb.Suggestion, found: Found) -> None:
         """Add what own cards are worth as secrets: with so many iterations as follow from those of the search, so that
@@ -246,15 +247,25 @@ def answer_forced(question: Question) -> pb.Suggestion:
     """The answer where there is one move, and everybody sees it; as a Search says it, too, but at once."""
     view = question.view
     (action,) = view.legal_actions()
-    config = fit_config(question.options.config, view.game)
-    message = write_forced(action, beliefs_of(view, read_history(question.history, view), config))
+    message = write_forced(action)
     message.stop_reason = pb.STOP_REASON_FORCED
-    return complete(message, question)
+    return complete(message, question, belief_in(question))
 
 
-def complete(message: pb.Suggestion, question: Question) -> pb.Suggestion:
+def belief_in(question: Question) -> Belief | None:
+    """What the cards on the table, and a history, say of those that nobody sees."""
+    view = question.view
+    if not view.game.has_suspicions:
+        return None
+    trust = fit_config(question.options.config, view.game).trust
+    return Belief(view, read_history(question.history, view), trust)
+
+
+def complete(message: pb.Suggestion, question: Question, belief: Belief | None) -> pb.Suggestion:
     """An answer with what follows from the question."""
     view = question.view
+    if belief is not None:
+        add_beliefs(message, belief)
     message.budget.CopyFrom(question.budget.message)
     message.seed = question.seed
     message.shares = question.options.shares

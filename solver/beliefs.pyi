@@ -35,6 +35,12 @@ class Belief:
     def chances(
         self, player: int, named: Literal[True]
     ) -> tuple[dict[int, dict[str, float]], dict[str, float]] | None: ...
+    def chances_as_bytes(
+        self, player: int, in_spot: list[bytes], in_hand: list[bytes]
+    ) -> tuple[list[tuple[int, bytes]], bytes] | None:
+        """The same for who writes them down: for each spot and for the hand, kind by kind, what `in_spot` or `in_hand`
+        has for the kind's number, and then how likely it is, eight bytes, the lowest first."""
+
     @property
     def effective_worlds(self) -> float:
         """How many worlds, all as likely, would leave as much open: 1 / the sum of the squares of their chances."""

@@ -8,7 +8,7 @@ each is drawn exactly as often as it should be, and how likely each card is wher
 """
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from engine_cy.copying cimport copy_state
 from engine_cy.exact cimport power
@@ -26,6 +26,7 @@ cdef enum:
     BITS_MAX = 15           # more kinds, counting those held twice double, and the numbers of ways take too much room
     PICKS_MAX = 2 * MAX_KINDS
     HANDS_MAX = PICKS_MAX + 1
+    ENTRIES_MAX = 32 * MAX_KINDS    # bytes of a list of kinds as it is written
     SIDE_STREAM = 1 << 20   # of random numbers: no share of a search has as high a number
 
 # The truth about a card comes up at least so often when it is what others take the card for, see Veiled.
@@ -337,6 +338,32 @@ cdef dict as_dict(list kinds, const double* numbers):
     return {kind: numbers[<int>i] for kind, i in kinds}
 
 
+cdef bytes as_bytes(const Suspicion* suspicion, list heads, const double* numbers):
+    """The numbers of kinds, in the order of the kinds, each behind its head."""
+    cdef unsigned char written[ENTRIES_MAX]
+    cdef uint64_t bits = 0
+    cdef bytes head
+    cdef Py_ssize_t n = 0
+    cdef Py_ssize_t length
+    cdef int kind, i, k
+
+    written[0] = 0
+    for kind in range(len(heads)):
+        for i in range(suspicion.n_kinds):
+            if suspicion.kinds[i] != kind:
+                continue
+            head = heads[kind]
+            length = len(head)
+            if n + length + 8 > ENTRIES_MAX:
+                raise ValueError(f"heads: {length} bytes are too many")
+            memcpy(written + n, <const char*>head, length)
+            memcpy(&bits, &numbers[i], 8)
+            for k in range(8):
+                written[n + length + k] = <unsigned char>(bits >> 8 * k & 0xFF)
+            n += length + 8
+    return (<char*>written)[:n]
+
+
 def weigh_secrets(list held, int n_hand, list in_spot, list in_hand):
     """For the fitting: how likely each kind is in each spot, how many of it are in hand, and how much all secrets
     weigh, that of the likeliest card in each place being 1."""
@@ -439,6 +466,25 @@ cdef class Belief:
         return (
             {secrets.suspicion.spots[i]: as_dict(kinds, chances.spots[i]) for i in range(secrets.suspicion.n_spots)},
             as_dict(kinds, chances.hand) if secrets.suspicion.n_hand else {},
+        )
+
+    def chances_as_bytes(self, int player, list in_spot, list in_hand):
+        """The same for who writes them down: for each spot and for the hand, kind by kind, what `in_spot` or `in_hand`
+        has for the kind's number, and then how likely it is, eight bytes, the lowest first."""
+        cdef Secrets* secrets = &self.secrets[player]
+        cdef Chances chances
+        cdef int i
+
+        if secrets.suspicion.n_kinds == 0:
+            return [], b""
+        if secrets.ways == NULL:
+            return None
+        if expect(secrets, &chances):
+            raise MemoryError
+        return (
+            [(secrets.suspicion.spots[i], as_bytes(&secrets.suspicion, in_spot, chances.spots[i]))
+             for i in range(secrets.suspicion.n_spots)],
+            as_bytes(&secrets.suspicion, in_hand, chances.hand) if secrets.suspicion.n_hand else b"",
         )
 
     @property

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from struct import Struct, calcsize
 from typing import Any
 
 from google.protobuf.message import Message
@@ -18,17 +17,20 @@ from server.codec import oriflamme
 from server.codec.views import write_action, write_seen
 from server.codec.words import CARDS, Words, write_seat
 from solver.abreast import Abreast
-from solver.analysis import Beliefs, Estimate, HiddenCard, Move, SeatBelief, expect
+from solver.analysis import Estimate, Move, expect
+from solver.beliefs import Belief
 from solver.information import Information
 from solver.merge import Share
 from solver.review import Verdict
 from solver.running import Found
 
 GRADES = Words(pb.Grade)
+# The highest value of a card in Castle, Village, Port.
+VALUES_MAX = 15
 
 
 def write_found(found: Found, lines: int) -> pb.Suggestion:
-    """The answer, without what the server alone knows of it: budget, elapsed, why it ended."""
+    """The answer, without what the server alone knows of it: budget, elapsed, why it ended; and without beliefs."""
     total = found.total
     message = pb.Suggestion(
         seats=write_seats(total),
@@ -39,7 +41,6 @@ def write_found(found: Found, lines: int) -> pb.Suggestion:
         memory_bytes=total.tree_bytes,
         reproducible=found.reproducible,
     )
-    _add_beliefs(message, found.beliefs)
     analysis = found.analysis
     if analysis is not None:
         message.best.CopyFrom(write_action(analysis.best))
@@ -50,13 +51,12 @@ def write_found(found: Found, lines: int) -> pb.Suggestion:
     return message
 
 
-def write_forced(action: Action, beliefs: Beliefs | None) -> pb.Suggestion:
+def write_forced(action: Action) -> pb.Suggestion:
     """The same where there is one move, and nothing was searched for."""
     message, written = pb.Suggestion(reproducible=True), write_action(action)
     message.best.CopyFrom(written)
     message.candidates.add().action.CopyFrom(written)
     message.mix.add(probability=1).action.CopyFrom(written)
-    _add_beliefs(message, beliefs)
     return message
 
 
@@ -98,56 +98,41 @@ def write_seats(total: Share) -> list[pb.SeatValue]:
     return written
 
 
-def _add_beliefs(message: pb.Suggestion, beliefs: Beliefs | None) -> None:
-    if beliefs is None:
-        return
-    for belief in beliefs.seats:
-        _fill_belief(message.beliefs.add(seat=write_seat(belief.seat)), belief)
-    message.effective_sample_size = beliefs.effective_worlds
-    message.fitting_worlds = float(beliefs.worlds)
-
-
-def _fill_belief(message: pb.SeatBelief, belief: SeatBelief) -> None:
-    _add_chances(message, "hand", belief.hand)
-    cards = belief.cards
-    for card in sorted(cards, key=_spot_of) if len(cards) > 1 else cards:
-        if "slot" in card.place:
-            slot, depth = _spot_of(card)
-            spot = message.face_down.add(slot=slot, depth=depth, nth=int(card.place["nth"]))
-            _add_chances(spot, "cards", card.kinds)
-        else:  # the selected one
-            _add_chances(message, "selected", card.kinds)
-
-
-def _spot_of(card: HiddenCard) -> tuple[int, int]:
-    return int(card.place["slot"]), int(card.place["under"])
-
-
-def _add_chances(message: Message, field: str, chances: dict[str, float]) -> None:
-    """Add how likely each kind is. There are so many of these that they are added as bytes."""
-    if chances:
-        layout, heads = _layout(type(message), field, tuple(chances))
-        parts: list[Any] = [None] * (2 * len(heads))
-        parts[::2], parts[1::2] = heads, chances.values()
-        message.MergeFromString(layout.pack(*parts))
+def add_beliefs(message: pb.Suggestion, belief: Belief) -> None:
+    """Add what is believed to an answer. There are so many numbers in it that they are added as bytes."""
+    view = belief.view
+    game = view.game
+    in_spot, in_hand = _heads(game.id)
+    for seat in range(game.n_players):
+        chances = None if seat == view.observer else belief.chances_as_bytes(seat, in_spot, in_hand)
+        if chances is None:
+            continue
+        spots, hand = chances
+        written = message.beliefs.add(seat=write_seat(seat))
+        if not isinstance(game, Oriflamme):
+            written.MergeFromString(b"".join([kinds for _, kinds in spots]))  # the selected one
+        else:
+            where = [(*view.place_of(spot).values(), kinds) for spot, kinds in spots]
+            for slot, depth, nth, kinds in sorted(where) if len(where) > 1 else where:
+                written.face_down.add(slot=slot, depth=depth, nth=nth).MergeFromString(kinds)
+        written.MergeFromString(hand)
+    message.effective_sample_size = belief.effective_worlds
+    message.fitting_worlds = float(view.count_worlds())
 
 
 @cache
-def _layout(kind_of_message: type[Message], field: str, names: tuple[str, ...]) -> tuple[Struct, list[bytes]]:
-    """How a message's bytes say the probabilities of named kinds: what stands before each number, which comes last."""
-    heads = []
-    for name in names:
-        one = pb.CardProbability(probability=1, **_card(name))
-        heads.append(kind_of_message(**{field: [one]}).SerializeToString()[: -calcsize("<d")])
-    return Struct("<" + "".join(f"{len(head)}sd" for head in heads)), heads
-
-
-_ORIFLAMME = {card.name: CARDS.write(card.id) for card in PUBLISHED + PROTOTYPE}
-
-
-def _card(name: str) -> dict[str, Any]:
-    """A card that a belief names: Oriflamme's by their names, else values."""
-    return {"oriflamme": _ORIFLAMME[name]} if name in _ORIFLAMME else {"value": int(name)}
+def _heads(game_id: str) -> tuple[list[bytes], list[bytes]]:
+    """What stands before the probability of each kind, by its number, in a list of a spot's and of a hand's."""
+    cards = {"oriflamme": PUBLISHED, "oriflamme_prototype": PROTOTYPE}.get(game_id)
+    if cards is None:
+        kinds = [pb.CardProbability(value=value, probability=1) for value in range(VALUES_MAX + 1)]
+        in_spot: list[Message] = [pb.SeatBelief(selected=[kind]) for kind in kinds]
+    else:
+        kinds = [pb.CardProbability(oriflamme=CARDS.write(card.id), probability=1) for card in cards]
+        in_spot = [pb.FaceDownBelief(cards=[kind]) for kind in kinds]
+    in_hand = [pb.SeatBelief(hand=[kind]) for kind in kinds]
+    # The number itself comes last.
+    return [one.SerializeToString()[:-8] for one in in_spot], [one.SerializeToString()[:-8] for one in in_hand]
 
 
 def write_information(found: Sequence[Information], game: Game) -> list[pb.CardInformation]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Any
 
 from eminence.v1 import view_pb2 as pb
@@ -27,6 +28,9 @@ from server.codec.words import (
     write_seat,
 )
 from server.errors import Refusal, at, missing
+
+# Written actions that are kept: a table has some dozens of possible ones.
+ACTIONS_KEPT = 2048
 
 # --- views -----------------------------------------------------------------------------------------------------
 
@@ -172,7 +176,9 @@ def _read_parts(game: Game, message: pb.Action, kind: str, path: str) -> Action:
     raise other_game(game, path)
 
 
+@lru_cache(ACTIONS_KEPT)
 def write_action(action: Action) -> pb.Action:
+    """The message is everybody's: it is copied into others, and not changed."""
     message = pb.Action(text=str(action))
     if isinstance(action.game, Oriflamme):
         message.oriflamme.CopyFrom(oriflamme.write_action_message(action))
