@@ -207,10 +207,10 @@ def read_interval(message: Any, field: str = "interval") -> float:
 def canonical(view: View, history: Record | None, options: Chosen) -> bytes:
     """What is asked, whatever its words: equal questions have equal bytes. Not how long to think, nor the seed."""
     told = bytes(History.of(history)) if history is not None else b""
-    question = (repr(view.game), view.observer, bytes(view), told, [str(action) for action in options.among])
-    return repr((question, options.shares, options.level, options.lines, options.models, options.uniform)).encode() + (
-        b"information" if options.information else b""
-    )
+    among = [str(action) for action in options.among]
+    rest = (options.shares, options.level, options.lines, options.models, options.uniform, options.information)
+    # A game's states are of one length, so it is clear where which part ends.
+    return repr((repr(view.game), view.observer, among, *rest)).encode() + bytes(view) + told
 
 
 def derived_seed(question: bytes) -> int:

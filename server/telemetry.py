@@ -11,10 +11,14 @@ import queue
 import sys
 import threading
 import time
-from collections.abc import Callable
+from bisect import bisect_left
+from collections.abc import Callable, Iterator
+from itertools import accumulate
 from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.registry import Collector
 
 from eminence.v1 import solver_pb2 as pb
 from server.admission import Admission
@@ -30,18 +34,41 @@ _log = logging.getLogger("server.calls")
 
 
 class Method:
-    """What is told of the calls of one method."""
+    """What is told of the calls of one method. Counted by the event loop's thread alone, and without locks: calls are
+    many and short."""
 
-    def __init__(self, name: str, calls: Counter, seconds: Histogram, under_way: Gauge) -> None:
+    def __init__(self, name: str) -> None:
         self.name = name
-        self.seconds = seconds.labels(name)
-        self.under_way = under_way.labels(name)
-        self._calls = calls
-        self._ok = calls.labels(name, "OK", "")
+        self.under_way = 0
+        self.ended: dict[tuple[str, str], int] = {}  # by code and reason
+        self.seconds = 0.0
+        self.within = [0] * (len(SECONDS) + 1)  # of SECONDS, and of more
 
-    def ended(self, code: str, reason: str) -> Counter:
-        """How many calls ended like that."""
-        return self._ok if code == "OK" else self._calls.labels(self.name, code, reason)
+    def end(self, code: str, reason: str, seconds: float) -> None:
+        self.under_way -= 1
+        self.ended[code, reason] = self.ended.get((code, reason), 0) + 1
+        self.seconds += seconds
+        self.within[bisect_left(SECONDS, seconds)] += 1
+
+
+class _Methods(Collector):
+    """The calls of all methods, for Prometheus."""
+
+    def __init__(self) -> None:
+        self.methods: list[Method] = []
+
+    def collect(self) -> Iterator[Metric]:
+        calls = CounterMetricFamily("eminence_calls", "Calls answered.", labels=["method", "code", "reason"])
+        seconds = HistogramMetricFamily("eminence_call_seconds", "Time from request to answer.", labels=["method"])
+        under_way = GaugeMetricFamily("eminence_calls_under_way", "Calls not answered yet.", labels=["method"])
+        for method in self.methods:
+            for (code, reason), count in list(method.ended.items()):
+                calls.add_metric([method.name, code, reason], count)
+            bounds = [*map(str, SECONDS), "+Inf"]
+            buckets = list(zip(bounds, accumulate(method.within), strict=True))
+            seconds.add_metric([method.name], buckets, method.seconds)
+            under_way.add_metric([method.name], method.under_way)
+        yield from (calls, seconds, under_way)
 
 
 class Call:
@@ -55,14 +82,12 @@ class Call:
 
     def __enter__(self) -> Call:
         self._begun = time.perf_counter()
-        self._method.under_way.inc()
+        self._method.under_way += 1
         return self
 
     def __exit__(self, *_error: object) -> None:
         method, seconds = self._method, time.perf_counter() - self._begun
-        method.under_way.dec()
-        method.ended(self.code, self.reason).inc()
-        method.seconds.observe(seconds)
+        method.end(self.code, self.reason, seconds)
         if _log.isEnabledFor(logging.INFO):
             told = {"method": method.name, "code": self.code, "reason": self.reason, "ms": round(seconds * 1000, 3)}
             _log.info("call", extra={"told": told})
@@ -74,11 +99,8 @@ class Telemetry:
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
         told: Any = {"registry": self.registry}
-        self._calls = Counter("eminence_calls", "Calls answered.", ["method", "code", "reason"], **told)
-        self._seconds = Histogram(
-            "eminence_call_seconds", "Time from request to answer.", ["method"], buckets=SECONDS, **told
-        )
-        self._under_way = Gauge("eminence_calls_under_way", "Calls not answered yet.", ["method"], **told)
+        self._methods = _Methods()
+        self.registry.register(self._methods)
         self._searches = Counter("eminence_searches", "Searches that ended, by why.", ["stop_reason"], **told)
         self._iterations = Counter("eminence_iterations", "Iterations of all searches.", **told)
         self._cached = Counter("eminence_answers_from_cache", "Answers that were kept from before.", **told)
@@ -109,7 +131,9 @@ class Telemetry:
         self._cached.inc()
 
     def method(self, name: str) -> Method:
-        return Method(name, self._calls, self._seconds, self._under_way)
+        method = Method(name)
+        self._methods.methods.append(method)
+        return method
 
 
 class _Json(logging.Formatter):

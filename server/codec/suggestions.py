@@ -112,9 +112,9 @@ def add_beliefs(message: pb.Suggestion, belief: Belief) -> None:
         if not isinstance(game, Oriflamme):
             written.MergeFromString(b"".join([kinds for _, kinds in spots]))  # the selected one
         else:
-            where = [(*view.place_of(spot).values(), kinds) for spot, kinds in spots]
-            for slot, depth, nth, kinds in sorted(where) if len(where) > 1 else where:
-                written.face_down.add(slot=slot, depth=depth, nth=nth).MergeFromString(kinds)
+            for where, kinds in sorted([(tuple(view.place_of(spot).values()), kinds) for spot, kinds in spots]):
+                slot, depth, nth = where
+                written.face_down.add(slot=int(slot), depth=int(depth), nth=int(nth)).MergeFromString(kinds)
         written.MergeFromString(hand)
     message.effective_sample_size = belief.effective_worlds
     message.fitting_worlds = float(view.count_worlds())
