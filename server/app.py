@@ -12,11 +12,11 @@ import grpc
 from grpc_health.v1 import health as health_names
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_health.v1.health import aio as health
-from grpc_reflection.v1alpha import reflection
+from grpc_reflection.v1alpha import reflection, reflection_pb2_grpc
 from prometheus_client import start_http_server
 
 from server import referee_service, rules_service, solver_service
-from server.calls import add_service
+from server.calls import add_foreign_service, add_service
 from server.clients import Doorman, read_clients
 from server.referee_service import RefereeService
 from server.rules_service import RulesService
@@ -94,10 +94,11 @@ class App:
         add_service(server, solver_service.SERVICE, self._solver, self._telemetry)
         add_service(server, rules_service.SERVICE, RulesService(), self._telemetry)
         add_service(server, referee_service.SERVICE, RefereeService(), self._telemetry)
-        health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
+        add_foreign_service(server, health_pb2_grpc.add_HealthServicer_to_server, self._health)
         if settings.reflection:
             names = [*self._names, health_names.SERVICE_NAME, reflection.SERVICE_NAME]
-            reflection.enable_server_reflection(names, server)
+            servicer = reflection.aio.ReflectionServicer(names)
+            add_foreign_service(server, reflection_pb2_grpc.add_ServerReflectionServicer_to_server, servicer)
         return server
 
     def _listen(self, server: grpc.aio.Server) -> int:

@@ -7,7 +7,7 @@ bytes, and the reading happens here.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
 from typing import Any, NoReturn, TypeAlias
 
@@ -29,7 +29,67 @@ def add_service(
     """Serve `service`, whose methods `servicer` has."""
     telling = telemetry or Telemetry()
     handlers = {method.name: _handler(method, getattr(servicer, method.name), telling) for method in service.methods}
-    server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(service.full_name, handlers),))
+    _add_handlers(server, service.full_name, handlers)
+
+
+def add_foreign_service(server: grpc.aio.Server, add: Callable[[Any, Any], None], servicer: object) -> None:
+    """Serve a service whose code is not ours: `add` is what was generated to do so. Its requests are read here, too."""
+    taking = _Taking()
+    add(servicer, taking)
+    for service, handlers in taking.found.items():
+        _add_handlers(server, service, {name: _guarded(handler) for name, handler in handlers.items()})
+
+
+class _Taking:
+    """Stands in for a server where services are added, and keeps what is added."""
+
+    def __init__(self) -> None:
+        self.found: dict[str, dict[str, Any]] = {}
+
+    def add_generic_rpc_handlers(self, handlers: object) -> None:
+        """The same handlers, behind a function."""
+
+    def add_registered_method_handlers(self, service: str, handlers: dict[str, Any]) -> None:
+        self.found[service] = handlers
+
+
+def _add_handlers(server: grpc.aio.Server, service: str, handlers: dict[str, Any]) -> None:
+    server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(service, handlers),))
+    # These are found faster, where nobody has to be let in first.
+    server.add_registered_method_handlers(service, handlers)
+
+
+def _guarded(handler: Any) -> Any:
+    """A handler that refuses malformed bytes as all others do."""
+
+    def read(raw: bytes) -> Any:
+        try:
+            return handler.request_deserializer(raw)
+        except (DecodeError, UnicodeDecodeError):
+            raise Refusal("MALFORMED_MESSAGE", "", "these bytes are no request of this method") from None
+
+    async def answer(raw: bytes, context: Context) -> Any:
+        """Of one request. What streams its answers hands them to the context."""
+        try:
+            return await (handler.unary_unary or handler.unary_stream)(read(raw), context)
+        except Refusal as refusal:
+            await abort(context, refusal)
+
+    async def converse(raws: AsyncIterator[bytes], context: Context) -> AsyncIterator[Any]:
+        async def requests() -> AsyncIterator[Any]:
+            async for raw in raws:
+                yield read(raw)
+
+        try:
+            async for response in handler.stream_stream(requests(), context):
+                yield response
+        except Refusal as refusal:
+            await abort(context, refusal)
+
+    if handler.request_streaming:
+        return grpc.stream_stream_rpc_method_handler(converse, response_serializer=handler.response_serializer)
+    make = grpc.unary_stream_rpc_method_handler if handler.response_streaming else grpc.unary_unary_rpc_method_handler
+    return make(answer, response_serializer=handler.response_serializer)
 
 
 def read_message(raw: bytes, kind: type[Message]) -> Message:
@@ -49,7 +109,7 @@ def read_message(raw: bytes, kind: type[Message]) -> Message:
 
 def _unknown(message: Message, path: str) -> tuple[str, int] | None:
     """The path of the first message with an unknown field, and the field's number."""
-    for unknown in UnknownFieldSet(message):  # type: ignore[attr-defined]
+    for unknown in UnknownFieldSet(message):
         return path, unknown.field_number
     for field, value in message.ListFields():
         if field.message_type is None:

@@ -13,9 +13,9 @@ from typing import Any
 
 import grpc
 import pytest
-from grpc_health.v1 import health_pb2
+from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
-from process import PLACE, Server, health_stub, server, stub, suggest, told
+from process import PLACE, SERVING, Server, health_stub, server, stub, suggest, told
 
 from eminence.v1 import rules_pb2, rules_pb2_grpc
 from server.client import Client
@@ -215,6 +215,35 @@ def test_reflection_is_told_only_if_asked_for() -> None:
         services(running)
     error: Any = failed.value
     assert error.code() == grpc.StatusCode.UNIMPLEMENTED
+
+
+def test_malformed_bytes_never_end_in_unknown_whichever_service_they_are_for() -> None:
+    garbage = b"\xff\xff\xff"
+    health, reflect = "/grpc.health.v1.Health", "/grpc.reflection.v1alpha.ServerReflection"
+    with server("--reflection") as running, running.channel() as channel:
+        way: Any = channel
+        calls: dict[str, Any] = {
+            "Check": lambda: way.unary_unary(f"{health}/Check")(garbage, timeout=5),
+            "List": lambda: way.unary_unary(f"{health}/List")(garbage, timeout=5),
+            "Watch": lambda: list(way.unary_stream(f"{health}/Watch")(garbage, timeout=5)),
+            "reflection": lambda: list(
+                way.stream_stream(f"{reflect}/ServerReflectionInfo")(iter([garbage]), timeout=5)
+            ),
+            "Suggest": lambda: way.unary_unary("/eminence.v1.SolverService/Suggest")(garbage, timeout=5),
+        }
+        for name, call in calls.items():
+            with pytest.raises(grpc.RpcError) as failed:
+                call()
+            assert told(failed.value)[:2] == ("INVALID_ARGUMENT", "MALFORMED_MESSAGE"), name
+        assert running.health() == SERVING
+        with pytest.raises(grpc.RpcError) as failed:
+            running.health("nobody")
+        error: Any = failed.value
+        assert error.code() == grpc.StatusCode.NOT_FOUND
+        stub: Any = health_pb2_grpc.HealthStub(channel)
+        watch = stub.Watch(health_pb2.HealthCheckRequest(), timeout=5)
+        assert next(watch).status == SERVING
+        watch.cancel()
 
 
 def free_port() -> int:
