@@ -109,7 +109,7 @@ def read_message(raw: bytes, kind: type[Message]) -> Message:
 
 def _unknown(message: Message, path: str) -> tuple[str, int] | None:
     """The path of the first message with an unknown field, and the field's number."""
-    for unknown in UnknownFieldSet(message):
+    for unknown in UnknownFieldSet(message):  # type: ignore[attr-defined]
         return path, unknown.field_number
     for field, value in message.ListFields():
         if field.message_type is None:

@@ -37,7 +37,17 @@ from server.limits import (
     read_options,
 )
 from server.reviews import ReviewQuestion, Score, read_review
-from server.searches import Comparison, Judgement, Question, Search, Work, answer_forced, search_pool, set_elapsed
+from server.searches import (
+    Comparison,
+    Judgement,
+    Overrun,
+    Question,
+    Search,
+    Work,
+    answer_forced,
+    search_pool,
+    set_elapsed,
+)
 from server.settings import Settings
 from server.telemetry import Telemetry
 from solver.review import Decision, Verdict
@@ -94,6 +104,7 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
         self.pool = search_pool(threads)
         self._readers = ThreadPoolExecutor(1, "reader")
         self._telemetry = telemetry
+        self._overrun = Overrun()
         self._under_way: set[Work] = set()
         self._state = "starting"
         telemetry.follow(self.admission)
@@ -339,7 +350,9 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
         with current_client().searching():
             ticket = await self.admission.enter(run.kind, run.shares, seconds, latest)
             try:
-                work = begin(*run.until())
+                until_ns, by_deadline = run.until()
+                until_ns -= self._overrun.of(until_ns - time.monotonic_ns())
+                work = begin(until_ns, by_deadline)
                 future = self.pool.submit(work.run, ticket.weight, self.pool, every_ms, tell)
             except BaseException:
                 self.admission.leave(ticket)
@@ -351,10 +364,14 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
             loop = asyncio.get_running_loop()
             future.add_done_callback(lambda _: loop.call_soon_threadsafe(self._leave, work, ticket))
             try:
-                return await asyncio.shield(asyncio.wrap_future(future))
+                answer = await asyncio.shield(asyncio.wrap_future(future))
             except asyncio.CancelledError:
                 work.stop(pb.STOP_REASON_CANCELLED)
                 raise
+        ended_ns = time.monotonic_ns()
+        if ended_ns > until_ns:
+            self._overrun.learn(ended_ns - until_ns)
+        return answer
 
     def _leave(self, work: Work, ticket: Ticket) -> None:
         self._under_way.discard(work)

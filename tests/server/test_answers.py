@@ -17,7 +17,7 @@ from engine_cy.oriflamme.cards import PROTOTYPE, PUBLISHED
 from server.codec.suggestions import add_beliefs
 from server.codec.words import CARDS
 from server.limits import NO_OPTIONS, Caps, read_budget
-from server.searches import Question, Search, answer_forced
+from server.searches import Overrun, Question, Search, answer_forced
 from solver.analysis import believe
 from solver.beliefs import Belief
 from solver.solve import all_see_it_is_forced
@@ -77,3 +77,19 @@ def test_a_forced_move_is_answered_at_once_as_a_search_answers_it(spec: Any) -> 
                 answer.ClearField("elapsed")
             assert at_once.stop_reason == pb.STOP_REASON_FORCED
             assert at_once == searched
+
+
+def test_searches_end_earlier_by_what_most_are_late_and_no_more_than_a_part_of_their_time() -> None:
+    overrun, draw = Overrun(), random.Random(2)
+    assert overrun.of(100_000_000) == 0
+    for _ in range(300):
+        overrun.learn(int(draw.uniform(0, 10_000_000)))
+    assert 7_000_000 < overrun.of(100_000_000) < 12_000_000  # nine of ten
+    assert overrun.of(10_000_000) == 2_000_000
+    for _ in range(300):
+        overrun.learn(500_000_000)
+    assert overrun.of(10**9) == 20_000_000
+    for _ in range(300):
+        overrun.learn(100_000)
+    assert overrun.of(10**9) < 2_500_000
+    assert overrun.of(-5) == 0
