@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from statistics import median
 from typing import Any, NamedTuple
@@ -23,8 +23,9 @@ from typing import Any, NamedTuple
 import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
+from benchmarks import report
 from benchmarks.measure import Figure, figure, load
-from benchmarks.report import Goal, Measured, Result, table
+from benchmarks.report import Goal, Measured, Result
 from eminence.v1 import solver_pb2 as pb
 from eminence.v1 import solver_pb2_grpc
 from engine_cy import View, new_game
@@ -68,9 +69,10 @@ MEANINGS = {
 class Scale(NamedTuple):
     """How much of everything to do."""
 
-    rounds: int = 7
-    calls: int = 200  # of one client, a round and side
-    load_seconds: float = 1.5  # of many callers, a round and side
+    # Many short rounds: other programs come and go, and sides are compared within a round.
+    rounds: int = 21
+    calls: int = 100  # of one client, a round and side
+    load_seconds: float = 0.6  # of many callers, a round and side
     timed_calls: int = 1_000
     seconds_searched: int = 5  # pairs of searches of a second
     cancels: int = 300
@@ -98,7 +100,7 @@ def as_text(result: Result) -> str:
     lines = [
         f"service: loopback; load {result.load['before']} before, {result.load['after']} after",
         "",
-        table(GOALS, result.figures),
+        report.table(GOALS, result.figures),
         "",
         *(f"{name}: {meaning}" for name, meaning in MEANINGS.items()),
         "",
@@ -197,9 +199,17 @@ def forced_view() -> View:
     raise AssertionError("no forced move in 200 games")
 
 
+def table(seed: int) -> View:
+    """What the player to act sees at the start of some game's second round: hardly two seeds have the same."""
+    position, draw = new_game(*GAME).deal(seed), random.Random(seed)
+    while position.table.round == 1:
+        position = position.play(draw.choice(position.legal_actions()))
+    assert position.to_act is not None
+    return position.view(position.to_act)
+
+
 def question(seed: int, budget: pb.Budget) -> pb.SuggestRequest:
-    """What the first player sees at the start of some game, a new one for each seed."""
-    return pb.SuggestRequest(view=views.write_view(new_game(*GAME).deal(seed).view(0)), budget=budget)
+    return pb.SuggestRequest(view=views.write_view(table(seed)), budget=budget)
 
 
 def timed(milliseconds: int) -> pb.Budget:
@@ -208,7 +218,7 @@ def timed(milliseconds: int) -> pb.Budget:
     return budget
 
 
-def percentile(values: list[float], percent: float) -> float:
+def percentile(values: Sequence[float], percent: float) -> float:
     return sorted(values)[min(int(len(values) * percent / 100), len(values) - 1)]
 
 
@@ -238,7 +248,7 @@ def one_client(server: Server, other: Server, raw: bytes, scale: Scale, sizes: d
         for call in calls:
             for _ in range(200):
                 call(raw)
-        medians: list[tuple[float, float]] = []
+        medians = []
         for _ in range(scale.rounds):
             times: tuple[list[float], list[float]] = ([], [])
             for _ in range(scale.calls):
@@ -246,18 +256,25 @@ def one_client(server: Server, other: Server, raw: bytes, scale: Scale, sizes: d
                     begun = time.perf_counter()
                     call(raw)
                     taken.append(time.perf_counter() - begun)
-            medians.append((median(times[0]), median(times[1])))
-    told = {"ms": median(mine for mine, _ in medians) * 1e3, "echo_ms": median(echo for _, echo in medians) * 1e3}
-    return figure([mine / echo for mine, echo in medians]), told | sizes
+            medians.append((median(times[0]) * 1e3, median(times[1]) * 1e3))
+    found, told = beside_echo(medians)
+    return found, told | sizes
+
+
+def beside_echo(rounds: list[tuple[float, float]]) -> Measured:
+    """Ours and the echo's, in one round after the other."""
+    told = {"ours": median(mine for mine, _ in rounds), "echo": median(echo for _, echo in rounds)}
+    return figure([mine / echo for mine, echo in rounds]), told
 
 
 def many_clients(server: Server, other: Server, raw: bytes, callers: int, scale: Scale) -> Measured:
-    rates = [
-        (calls_per_second(server, raw, callers, scale), calls_per_second(other, raw, callers, scale))
-        for _ in range(scale.rounds)
-    ]
-    told = {"per_second": median(mine for mine, _ in rates), "echo_per_second": median(echo for _, echo in rates)}
-    return figure([mine / echo for mine, echo in rates]), told
+    rates = []
+    for number in range(scale.rounds):
+        # Neither always comes first.
+        order = (server, other) if number % 2 else (other, server)
+        found = {side: calls_per_second(side, raw, callers, scale) for side in order}
+        rates.append((found[server], found[other]))
+    return beside_echo(rates)
 
 
 def calls_per_second(server: Server, raw: bytes, callers: int, scale: Scale) -> float:
@@ -306,7 +323,12 @@ def overshoot(server: Server, calls: int, milliseconds: int = 100) -> Measured:
             begun = time.perf_counter()
             stub.Suggest(request, timeout=30)
             late.append((time.perf_counter() - begun) * 1e3 - milliseconds)
-    told = {"p50": percentile(late, 50), "p99.9": percentile(late, 99.9), "most": max(late), "calls": calls}
+    return lateness(late)
+
+
+def lateness(late: list[float]) -> Measured:
+    """By milliseconds after the time that was granted."""
+    told = {"p50": percentile(late, 50), "p99.9": percentile(late, 99.9), "most": max(late), "calls": len(late)}
     return Figure(percentile(late, 99), 0.0), told
 
 
@@ -323,17 +345,19 @@ def busy_cores() -> Iterator[None]:
 
 
 def measure_iterations(scale: Scale) -> dict[str, Measured]:
-    ratios, raw = [], []
+    searched = []
     with serving() as server, server.channel() as channel:
         stub: Any = solver_pb2_grpc.SolverServiceStub(channel)
         for seed in range(scale.seconds_searched):
             request = question(seed, timed(1000))
             served = stub.Suggest(request, timeout=30).suggestion.iterations
-            view = new_game(*GAME).deal(seed).view(0)
-            own = solve(view, Budget(time_ms=1000), seed=seed).iterations
-            ratios.append(served / own)
-            raw.append((served, own))
-    return {"iterations_vs_in_process": (figure(ratios), {"served_and_own": raw})}
+            searched.append((served, solve(table(seed), Budget(time_ms=1000), seed=seed).iterations))
+    return {"iterations_vs_in_process": as_many_iterations(searched)}
+
+
+def as_many_iterations(searched: list[tuple[int, int]]) -> Measured:
+    """Served, and in this process."""
+    return figure([served / own for served, own in searched]), {"served_and_own": searched}
 
 
 def measure_cancel(scale: Scale) -> dict[str, Measured]:
@@ -353,8 +377,13 @@ def measure_cancel(scale: Scale) -> dict[str, Measured]:
             call.cancel()
             stub.Suggest(probe, timeout=30)
             taken.append((time.perf_counter() - begun) * 1e3)
+    return {"cancel_p99_ms": cancelled(taken, alone)}
+
+
+def cancelled(taken: list[float], alone: list[float]) -> Measured:
+    """Milliseconds until the probe was answered, after a cancel and without."""
     told = {"p50": median(taken), "most": max(taken), "probe_alone_p50": median(alone)}
-    return {"cancel_p99_ms": (Figure(percentile(taken, 99), 0.0), told)}
+    return Figure(percentile(taken, 99), 0.0), told
 
 
 # --- load ------------------------------------------------------------------------------------------------------
@@ -372,56 +401,78 @@ GRACE_MS = 50
 EFFORT = 0.7
 
 
+class Load(NamedTuple):
+    """What came of calls that were offered for so long."""
+
+    seconds: float
+    answers: list[Answer]
+    health: Sequence[float] = ()  # milliseconds of health checks meanwhile
+    cpu_seconds: float = 0.0  # of who made the calls
+
+
 def measure_overload(scale: Scale) -> dict[str, Measured]:
     with serving("--threads", "2") as server:
-        at_capacity = asyncio.run(closed_loop(server, 2, scale.overload_seconds / 4))
-        capacity = len(at_capacity) / (scale.overload_seconds / 4)
-        effort = EFFORT * median(answer.iterations for answer in at_capacity)
-        cpu = time.process_time()
-        answers, health = asyncio.run(open_loop(server, capacity * scale.overload_factor, scale.overload_seconds))
-        cpu = time.process_time() - cpu
+        capacity = asyncio.run(closed_loop(server, 2, scale.overload_seconds / 4))
+        per_second = len(capacity.answers) / capacity.seconds
+        offered = asyncio.run(open_loop(server, per_second * scale.overload_factor, scale.overload_seconds))
+    return overloaded(capacity, offered)
+
+
+def overloaded(capacity: Load, offered: Load) -> dict[str, Measured]:
+    """What is left of the capacity when more is offered, and how long refusals and health checks take."""
+    per_second = len(capacity.answers) / capacity.seconds
+    effort = EFFORT * median(answer.iterations for answer in capacity.answers)
+    served = [answer for answer in offered.answers if answer.code == "OK"]
     good = [
-        answer
-        for answer in answers
-        if answer.code == "OK" and answer.seconds * 1e3 <= OVERLOAD_MS + GRACE_MS and answer.iterations >= effort
+        answer for answer in served if answer.seconds * 1e3 <= OVERLOAD_MS + GRACE_MS and answer.iterations >= effort
     ]
-    served = [answer for answer in answers if answer.code == "OK"]
-    shed = [answer.seconds * 1e3 for answer in answers if answer.code == "RESOURCE_EXHAUSTED"]
+    shed = [answer.seconds * 1e3 for answer in offered.answers if answer.code == "RESOURCE_EXHAUSTED"]
     told = {
-        "capacity_per_s": capacity,
-        "offered": len(answers),
+        "capacity_per_s": per_second,
+        "offered": len(offered.answers),
         "good": len(good),
-        "served": len(served),
+        "late": sum(answer.seconds * 1e3 > OVERLOAD_MS + GRACE_MS for answer in served),
+        "weak": sum(answer.iterations < effort for answer in served),
         "shed": len(shed),
-        "other": len(answers) - len(served) - len(shed),
-        "generator_cpu_share": cpu / scale.overload_seconds,
+        "other": len(offered.answers) - len(served) - len(shed),
+        "generator_cpu_share": offered.cpu_seconds / offered.seconds,
     }
     return {
-        "overload_goodput": (Figure(len(good) / scale.overload_seconds / capacity, 0.0), told),
+        "overload_goodput": (Figure(len(good) / offered.seconds / per_second, 0.0), told),
         "shed_p99_ms": (Figure(percentile(shed, 99) if shed else 0.0, 0.0), {}),
-        "health_p99_ms": (Figure(percentile(health, 99), 0.0), {"checks": len(health)}),
+        "health_p99_ms": (Figure(percentile(offered.health, 99), 0.0), {"checks": len(offered.health)}),
     }
 
 
-async def closed_loop(server: Server, callers: int, seconds: float) -> list[Answer]:
+def distinct(first: int, calls: float) -> Iterator[bytes]:
+    """So many questions, each about another view; made before they are needed, that the clock counts only calls."""
+    found: dict[bytes, None] = {}
+    while len(found) < calls:
+        found[question(first, timed(OVERLOAD_MS)).SerializeToString()] = None
+        first += 1
+    return iter(found)
+
+
+async def closed_loop(server: Server, callers: int, seconds: float) -> Load:
+    """Callers who wait for their answers before they ask again."""
     answers: list[Answer] = []
+    requests = distinct(0, callers * seconds * 2e3 / OVERLOAD_MS)
     until = time.perf_counter() + seconds
     async with grpc.aio.insecure_channel(server.address) as channel:
 
-        async def caller(number: int) -> None:
-            seed = number * 10**6
+        async def caller() -> None:
             while time.perf_counter() < until:
-                seed += 1
-                answers.append(await ask(channel, seed))
+                answers.append(await ask(channel, next(requests)))
 
-        await asyncio.gather(*map(caller, range(callers)))
-    return answers
+        await asyncio.gather(*(caller() for _ in range(callers)))
+    return Load(seconds, answers)
 
 
-async def open_loop(server: Server, per_second: float, seconds: float) -> tuple[list[Answer], list[float]]:
+async def open_loop(server: Server, per_second: float, seconds: float) -> Load:
     """Calls that come whether or not others are answered; and health checks meanwhile."""
     draw = random.Random(7)
     health: list[float] = []
+    requests = distinct(10**9, per_second * seconds * 1.2 + 100)
     async with (
         grpc.aio.insecure_channel(server.address) as channel,
         grpc.aio.insecure_channel(server.address, [("grpc.use_local_subchannel_pool", 1)]) as other,
@@ -437,49 +488,69 @@ async def open_loop(server: Server, per_second: float, seconds: float) -> tuple[
 
         checking = asyncio.ensure_future(check())
         calls = []
-        begun, at, seed = time.perf_counter(), 0.0, 10**9
+        begun, at, cpu = time.perf_counter(), 0.0, time.process_time()
         while at < seconds:
             at += draw.expovariate(per_second)
             await asyncio.sleep(max(begun + at - time.perf_counter(), 0))
-            seed += 1
-            calls.append(asyncio.ensure_future(ask(channel, seed)))
+            calls.append(asyncio.ensure_future(ask(channel, next(requests))))
         answers = list(await asyncio.gather(*calls))
         checking.cancel()
-    return answers, health
+    return Load(seconds, answers, health, time.process_time() - cpu)
 
 
-async def ask(channel: grpc.aio.Channel, seed: int) -> Answer:
-    stub: Any = solver_pb2_grpc.SolverServiceStub(channel)
-    request = question(seed, timed(OVERLOAD_MS))
+async def ask(channel: grpc.aio.Channel, request: bytes) -> Answer:
+    call: Any = channel.unary_unary(METHOD, response_deserializer=pb.SuggestResponse.FromString)
     begun = time.perf_counter()
     try:
-        found = (await stub.Suggest(request, timeout=10)).suggestion
+        found = (await call(request, timeout=10)).suggestion
         return Answer(time.perf_counter() - begun, found.iterations, "OK")
     except grpc.aio.AioRpcError as error:
         return Answer(time.perf_counter() - begun, 0, error.code().name)
 
 
+class Drain(NamedTuple):
+    """What became of calls that searched or waited when SIGTERM came, by their codes, and of those after it."""
+
+    taken: list[str]
+    late: list[str]
+    seconds: float  # until the process ended
+    code: int  # of its end
+
+
 def measure_drains(scale: Scale) -> dict[str, Measured]:
-    """Calls that search or wait when SIGTERM comes, and calls after it: the first are answered, the others told no."""
-    lost = answered = refused = 0
-    slowest = 0.0
-    for number in range(scale.drains):
-        with serving("--drain-ms", "100") as server, server.channel() as channel:
-            stub: Any = solver_pb2_grpc.SolverServiceStub(channel)
-            request = question(number, pb.Budget(iterations=10**11))
-            taken = [stub.Suggest.future(request, timeout=30) for _ in range(10)]
-            time.sleep(0.15)
-            begun = time.perf_counter()
-            server.process.send_signal(signal.SIGTERM)
-            time.sleep(0.02)
-            late = [stub.Suggest.future(request, timeout=30) for _ in range(10)]
-            lost += sum(call.exception() is not None for call in taken)
-            answered += sum(call.exception() is None for call in taken)
-            refused += sum(call.exception() is not None for call in late)
-            server.process.wait(30)
-            slowest = max(slowest, time.perf_counter() - begun)
-    told = {"answered": answered, "refused_later": refused, "drains": scale.drains, "slowest_s": slowest}
-    return {"drain_lost": (Figure(lost, 0.0), told)}
+    return {"drain_lost": drained([drain(number) for number in range(scale.drains)])}
+
+
+def drain(number: int) -> Drain:
+    # What the self-test tests is the same every time, and takes longer than the rest of it.
+    with serving("--drain-ms", "100", "--no-self-test") as server, server.channel() as channel:
+        stub: Any = solver_pb2_grpc.SolverServiceStub(channel)
+        request = question(number, pb.Budget(iterations=10**11))
+        taken = [stub.Suggest.future(request, timeout=30) for _ in range(10)]
+        time.sleep(0.15)
+        begun = time.perf_counter()
+        server.process.send_signal(signal.SIGTERM)
+        time.sleep(0.02)
+        late = [stub.Suggest.future(request, timeout=30) for _ in range(10)]
+        answered, refused = ([code_of(call) for call in calls] for calls in (taken, late))
+        ended = server.process.wait(30)
+        return Drain(answered, refused, time.perf_counter() - begun, ended)
+
+
+def code_of(call: Any) -> str:
+    return "OK" if call.exception() is None else str(call.exception().code().name)
+
+
+def drained(drains: list[Drain]) -> Measured:
+    """Calls that were taken and not answered; a server that does not end well has lost all of its own."""
+    lost = sum(len(one.taken) if one.code else len(one.taken) - one.taken.count("OK") for one in drains)
+    told = {
+        "answered": sum(one.taken.count("OK") for one in drains),
+        "refused_later": sum(len(one.late) - one.late.count("OK") for one in drains),
+        "drains": len(drains),
+        "slowest_s": max(one.seconds for one in drains),
+    }
+    return Figure(lost, 0.0), told
 
 
 def measure_loop_lag(scale: Scale) -> dict[str, Measured]:
@@ -496,10 +567,14 @@ def measure_loop_lag(scale: Scale) -> dict[str, Measured]:
         for call in calls:
             call.result()
         after = lag_counts(port)
-    counts = {bound: count - before[bound] for bound, count in after.items()}
+    return {"loop_lag_p99_ms": lagging({bound: count - before[bound] for bound, count in after.items()})}
+
+
+def lagging(counts: dict[float, float]) -> Measured:
+    """How often the loop woke no later than each bound, in seconds."""
     total = counts[float("inf")]
     worst = next(bound for bound, count in sorted(counts.items()) if count >= 0.99 * total)
-    return {"loop_lag_p99_ms": (Figure(worst * 1e3, 0.0), {"wakes": total})}
+    return Figure(worst * 1e3, 0.0), {"wakes": total}
 
 
 def lag_counts(port: int) -> dict[float, float]:
