@@ -21,7 +21,7 @@ from server.errors import Refusal
 T = TypeVar("T")
 Kind = Literal["interactive", "bulk"]
 # Who cannot begin before so much of its time is gone is refused.
-PATIENCE = 0.25
+PATIENCE = 0.2
 # How much a search's length counts for what the next ones are expected to take.
 LEARNING = 0.1
 

@@ -27,7 +27,7 @@ from solver.version import SIGNATURE
 
 # Enough that the event loop goes first, and no more: where other programs keep all cores busy, a thread that gives way
 # too much searches less, and ends too late.
-NICENESS = 1
+NICENESS = 2
 # A search is told to end earlier by what nine of ten lately took to end and be written down after their moment; by
 # this much at most, and by this part of its time.
 OVERRUN_QUANTILE = 0.9

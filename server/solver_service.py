@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 from eminence.v1 import solver_pb2 as pb
 from eminence.v1 import solver_pb2_grpc
 from engine_cy import View
-from engine_cy.oriflamme.api import Oriflamme
 from engine_cy.seats import SEATS
 from server.admission import Admission, Kind, Ticket, patiently
 from server.batches import Batch
@@ -281,8 +280,9 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
 
     @staticmethod
     def _check_information(view: View, options: Chosen, field: str) -> None:
-        if options.information and not isinstance(view.game, Oriflamme):
-            raise Refusal("CONTRADICTION", field, f"{view.game.id} has no cards that others may name")
+        if options.information and not view.game.has_suspicions:
+            why = f"{view.game.id} does not say with these tables what players may think of hidden cards"
+            raise Refusal("CONTRADICTION", field, why)
         if options.information and view.to_act != view.observer:
             raise Refusal("CONTRADICTION", field, "only who is to act can reveal a card")
 

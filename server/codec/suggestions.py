@@ -136,17 +136,16 @@ def _heads(game_id: str) -> tuple[list[bytes], list[bytes]]:
 
 
 def write_information(found: Sequence[Information], game: Game) -> list[pb.CardInformation]:
-    assert isinstance(game, Oriflamme)
     written = []
     for card in found:
         # The worth of the secret is what showing it would lose.
         shown = Estimate(-card.worth.mean, card.worth.error, card.worth.spread)
-        message = pb.CardInformation(
-            card=oriflamme.write_shown(game, [card.card])[0],
-            slot=int(card.place["slot"]),
-            depth=int(card.place["under"]),
-            win_if_shown=write_estimate(shown),
-        )
+        message = pb.CardInformation(win_if_shown=write_estimate(shown))
+        if isinstance(game, Oriflamme):
+            message.card = oriflamme.write_shown(game, [card.card])[0]
+            message.slot, message.depth = int(card.place["slot"]), int(card.place["under"])
+        else:
+            message.value = int(card.card)
         for seat, probability in card.guessed.items():
             message.guesses.add(seat=write_seat(seat), probability=probability)
         written.append(message)

@@ -193,6 +193,27 @@ def test_information_says_what_cards_are_worth_as_secrets(adviser: Any) -> None:
     assert timed.stop_reason == pb.STOP_REASON_TIME
 
 
+def test_information_says_what_a_selected_card_is_worth_as_a_secret(adviser: Any) -> None:
+    position = new_game("castle_village_port", "house", 3).deal(1)
+    for _ in range(3):
+        position = position.play(position.legal_actions()[0])  # each selects
+    mine = position.table.selected[0]
+    request = pb.SuggestRequest(view=views.write_view(position.view(0)), budget=pb.Budget(iterations=800))
+    request.options.information = True
+    (card,) = adviser.Suggest(request, timeout=20).suggestion.information
+    assert (card.value, card.card) == (mine, oriflamme_pb2.ORIFLAMME_CARD_UNSPECIFIED)
+    assert [guess.seat for guess in card.guesses] == [SEAT_B, SEAT_C]
+    assert all(0 < guess.probability < 0.5 for guess in card.guesses)
+    assert -1 < card.win_if_shown.mean < 1
+    assert card.win_if_shown.standard_error > 0
+    # With tables of their own, nobody has learned what players think.
+    cards = [{"value": value, "name": f"Bard {value}", "when": "end", "effect": "fetch"} for value in (3, 5, 9, 11)]
+    unknown = new_game("castle_village_port", {"cards": cards, "hand_size": 3, "turns_per_round": 2, "rounds": 2}, 3)
+    assert not unknown.has_suspicions
+    request.view.CopyFrom(views.write_view(unknown.deal(1).view(0)))
+    assert refused(adviser.Suggest, request) == ("INVALID_ARGUMENT", "CONTRADICTION", "options.information")
+
+
 def test_a_forced_move_is_answered_at_once(adviser: Any) -> None:
     request = forced()
     begun = time.monotonic()
