@@ -1,9 +1,12 @@
 """Fits engine_cy/oriflamme/weights.json: python -m solver.fit_oriflamme [--help]
 
 How, says solver/fitting.py; for all sets it takes about five minutes on one core. What that learns of who stands how
-well comes from quick play; the weights in use were then drawn towards games of the search itself:
+well comes from quick play; the weights in use were then drawn towards games of the search itself, better and better
+ones:
 
-    python -m solver.fit_oriflamme --by-search 8000
+    python -m solver.fit_oriflamme --by-search 8000 --iterations 150
+    python -m solver.fit_oriflamme --by-search 12000 --iterations 400 --seed 2 oriflamme-3
+    python -m solver.fit_oriflamme --by-search 9000 --iterations 400 --seed 2 oriflamme-4
 """
 
 from __future__ import annotations
@@ -30,9 +33,7 @@ SETS: dict[str, list[Game]] = {
 SETS["oriflamme_prototype-2"].append(
     new_game("oriflamme_prototype", {"two_player_rounds": 6, "cards_per_turn": 2}, 2),
 )
-# Games of the search, to learn who stands how well from better play.
-ITERATIONS = 150
-ANY_MOVE = 20  # one in so many is any move
+ANY_MOVE = 20  # in games of the search, one move in so many is any move
 SUBJECT = Subject(
     knowledge,
     SETS,
@@ -74,15 +75,16 @@ def observed(games: Iterable[Sequence[Position]]) -> dict[int, Samples]:
     return gather(SUBJECT, found)
 
 
-def searched(games: Sequence[Game], n_games: int, seed: int) -> Iterator[list[Position]]:
-    """Games of the search against itself, with any move now and then, so that no two are alike."""
+def searched(games: Sequence[Game], n_games: int, iterations: int, seed: int) -> Iterator[list[Position]]:
+    """Games of the search against itself, to learn who stands how well from better play; with any move now and then, so
+    that no two are alike."""
 
     def policy(position: Position) -> Action:
         options = position.legal_actions()
         if rng.below(ANY_MOVE) == 0:
             return options[rng.below(len(options))]
         view = position.view(position.to_act or 0)
-        return solve(view, Budget(iterations=ITERATIONS), seed=rng.bits(), lines=0).best
+        return solve(view, Budget(iterations=iterations), seed=rng.bits(), lines=0).best
 
     for number in range(n_games):
         rng = Rng(seed, number)
@@ -121,13 +123,15 @@ def main() -> None:
     parser.add_argument(
         "--by-search", type=int, metavar="GAMES", help="fit them to so many games of the search instead"
     )
+    parser.add_argument("--iterations", type=int, default=400, help="... of so many iterations a move (default 400)")
     options = parser.parse_args()
     if options.records:
         refit_to_records(options.records, options.out)
     elif options.by_search:
         for name in options.sets:
-            n, seed = options.by_search, options.seed
-            refit(name, searched(SETS[name], n, seed), searched(SETS[name], n // 8, seed + 500), options.out)
+            n, iterations, seed = options.by_search, options.iterations, options.seed
+            held_out = searched(SETS[name], n // 8, iterations, seed + 500)
+            refit(name, searched(SETS[name], n, iterations, seed), held_out, options.out)
     else:
         fit_sets(SUBJECT, options)
 
