@@ -16,7 +16,7 @@ from server.codec.words import required
 from server.errors import Refusal, missing, refusal_of, status_of
 from server.limits import in_range, read_interval
 from server.searches import Search, Work
-from solver.running import NEVER_NS
+from solver.watch import NEVER_NS
 
 ID_MAX = 64
 PRIORITY_MAX = 100

@@ -16,14 +16,16 @@ from engine_cy.record import Record
 from server.codec.suggestions import add_beliefs, write_compared, write_forced, write_found, write_information
 from server.limits import MEGABYTE, Chosen, Granted
 from solver.abreast import Comparing
+from solver.backends.base import Backend
+from solver.backends.serial import Serial
 from solver.beliefs import Belief, own_spots
 from solver.config import Budget, fit_config
+from solver.found import Found, find, found_of
 from solver.information import information
 from solver.review import Decision, Judging, Verdict
-from solver.running import Found, Running
-from solver.search import Searcher
-from solver.solve import read_history
+from solver.solve import job_at, read_history
 from solver.version import SIGNATURE
+from solver.watch import NEVER_NS, Watch
 
 # Enough that the event loop goes first, and no more: where other programs keep all cores busy, a thread that gives way
 # too much searches less, and ends too late.
@@ -96,9 +98,8 @@ class Work(Protocol):
 
     def stop(self, reason: Any) -> None: ...
 
-    def run(
-        self, threads: int, pool: ThreadPoolExecutor, every_ms: float = 0, tell: Callable[[Any], None] | None = None
-    ) -> Any: ...
+    def run(self, backend: Backend, every_ms: float = 0, tell: Callable[[Any], None] | None = None) -> Any:
+        """On a thread of the pool; `tell` gets what is found on the way."""
 
 
 class Search:
@@ -106,47 +107,43 @@ class Search:
 
     def __init__(self, question: Question, until_ns: int, *, by_deadline: bool) -> None:
         self.question = question
-        self._until_ns = until_ns
         self._by_deadline = by_deadline
         self._stopped_for: Any = pb.STOP_REASON_UNSPECIFIED
-        self._beside: Searcher | None = None
-        self._lock = threading.Lock()
         options, budget = question.options, question.budget
         self._belief = belief_in(question)
         self._informs = options.information and question.view.to_act == question.view.observer
-        left = until_ns - time.monotonic_ns()
-        self.running = Running(
+        # What is asked about information comes after the search, and has the rest of the time.
+        left = max(until_ns - time.monotonic_ns(), 0)
+        search_until_ns = until_ns - int(left * INFORMATION_TIME) if self._informs else until_ns
+        self._until_ns = until_ns
+        self._watch = Watch(until_ns=search_until_ns, answer_by_ns=_answer_by(question.deadline_ns, until_ns))
+        self._beside = Watch()
+        self._job = job_at(
             question.view,
             budget.for_solver,
             config=options.config,
             seed=question.seed,
-            shares=options.shares,
+            workers=options.shares,
             models=dict(options.models),
             history=question.history,
             lines=min(options.lines or LINES_DEFAULT, LINES_MAX),
             among=options.among,
-            until_ns=until_ns - int(left * INFORMATION_TIME) if self._informs else until_ns,
             share_iterations=budget.share_iterations,
         )
 
     def stop(self, reason: Any) -> None:
         """Have it end soon, with what was found."""
-        with self._lock:
-            self._stopped_for = self._stopped_for or reason
-            if self._beside is not None:
-                self._beside.stop()
-        self.running.stop()
+        self._stopped_for = self._stopped_for or reason
+        self._watch.stop()
+        self._beside.stop()
 
-    def run(
-        self, threads: int, pool: ThreadPoolExecutor, every_ms: float = 0, tell: Callable[[Any], None] | None = None
-    ) -> pb.Suggestion:
-        """The answer; `tell` gets those on the way. On a thread of the pool, of which it may take others for shares."""
-        found = self.running.run(
-            threads=threads,
-            executor=pool,
-            every_ns=int(every_ms * 1e6),
-            tell=(lambda so_far: tell(self._write(so_far, is_last=False))) if tell else None,
-        )
+    def run(self, backend: Backend, every_ms: float = 0, tell: Callable[[Any], None] | None = None) -> pb.Suggestion:
+        """The answer; `tell` gets those on the way."""
+        begun = time.perf_counter()
+        if tell:
+            self._watch.interval_ms = every_ms
+            self._watch.report = lambda shares: tell(self._write(found_of(self._job, shares, begun), is_last=False))
+        found = find(self._job, backend, self._watch)
         message = self._write(found, is_last=True)
         if self._informs and found.total.iterations:
             self._inform(message, found)
@@ -154,7 +151,7 @@ class Search:
 
     def run_here(self) -> pb.Suggestion:
         """The answer, where the search was stopped already."""
-        return self._write(self.running.run(), is_last=True)
+        return self._write(find(self._job, Serial(), self._watch), is_last=True)
 
     def _write(self, found: Found, *, is_last: bool) -> pb.Suggestion:
         message = write_found(found, self.question.options.lines)
@@ -175,7 +172,7 @@ class Search:
         if self._until_ns <= time.monotonic_ns() or self._stopped_for:
             message.reproducible = False
             return
-        timer = threading.Timer((self._until_ns - time.monotonic_ns()) / 1e9, self._stop_informing)
+        timer = threading.Timer((self._until_ns - time.monotonic_ns()) / 1e9, self._beside.stop)
         timer.start()
         try:
             cards = information(
@@ -184,26 +181,15 @@ class Search:
                 config=question.options.config,
                 seed=question.seed,
                 history=question.history,
-                begun=self._begin_beside,
+                watch=self._beside,
             )
         finally:
             timer.cancel()
-        if self._stopped_for or self._until_ns <= time.monotonic_ns():
+        if self._beside.stopped:
             message.reproducible = False  # some were stopped halfway: none is better than a wrong one
         else:
             message.information.extend(write_information(cards, question.view.game))
         set_elapsed(message, question.arrival_ns)
-
-    def _begin_beside(self, searcher: Searcher) -> None:
-        with self._lock:
-            self._beside = searcher
-            if self._stopped_for or self._until_ns <= time.monotonic_ns():
-                searcher.stop()
-
-    def _stop_informing(self) -> None:
-        with self._lock:
-            if self._beside is not None:
-                self._beside.stop()
 
 
 class Comparison:
@@ -212,6 +198,7 @@ class Comparison:
     def __init__(self, question: Question, actions: Sequence[Action], until_ns: int, *, by_deadline: bool) -> None:
         self._question, self._by_deadline = question, by_deadline
         self._stopped_for: Any = pb.STOP_REASON_UNSPECIFIED
+        self._watch = Watch(until_ns=until_ns)
         self._comparing = Comparing(
             question.view,
             actions,
@@ -221,17 +208,14 @@ class Comparison:
             shares=question.options.shares,
             models=dict(question.options.models),
             history=question.history,
-            until_ns=until_ns,
         )
 
     def stop(self, reason: Any) -> None:
         self._stopped_for = self._stopped_for or reason
-        self._comparing.stop()
+        self._watch.stop()
 
-    def run(
-        self, threads: int, pool: ThreadPoolExecutor, every_ms: float = 0, tell: Callable[[Any], None] | None = None
-    ) -> pb.Comparison:
-        question, found = self._question, self._comparing.run()
+    def run(self, backend: Backend, every_ms: float = 0, tell: Callable[[Any], None] | None = None) -> pb.Comparison:
+        question, found = self._question, self._comparing.run(self._watch)
         message = write_compared(found)
         message.stop_reason = reason_of(found.stopped_by, self._stopped_for, self._by_deadline)
         message.budget.CopyFrom(question.budget.message)
@@ -260,10 +244,13 @@ class Judgement:
     def stop(self, reason: Any) -> None:
         self._judging.stop()
 
-    def run(
-        self, threads: int, pool: ThreadPoolExecutor, every_ms: float = 0, tell: Callable[[Any], None] | None = None
-    ) -> Verdict:
-        return self._judging.run(threads, pool)
+    def run(self, backend: Backend, every_ms: float = 0, tell: Callable[[Any], None] | None = None) -> Verdict:
+        return self._judging.run(backend)
+
+
+def _answer_by(deadline_ns: int | None, until_ns: int) -> int:
+    """When to answer without those who are late: in the middle between the search's end and the call's."""
+    return NEVER_NS if deadline_ns is None else min(until_ns, deadline_ns) + max(deadline_ns - until_ns, 0) // 2
 
 
 def answer_forced(question: Question) -> pb.Suggestion:

@@ -49,6 +49,8 @@ from server.searches import (
 )
 from server.settings import Settings
 from server.telemetry import Telemetry
+from solver.backends.base import Backend
+from solver.backends.threads import Threads
 from solver.review import Decision, Verdict
 from solver.solve import all_see_it_is_forced
 from solver.version import SIGNATURE
@@ -353,7 +355,7 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
                 until_ns, by_deadline = run.until()
                 until_ns -= self._overrun.of(until_ns - time.monotonic_ns())
                 work = begin(until_ns, by_deadline)
-                future = self.pool.submit(work.run, ticket.weight, self.pool, every_ms, tell)
+                future = self.pool.submit(work.run, self._backend(ticket.weight), every_ms, tell)
             except BaseException:
                 self.admission.leave(ticket)
                 raise
@@ -372,6 +374,9 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
         if ended_ns > until_ns:
             self._overrun.learn(ended_ns - until_ns)
         return answer
+
+    def _backend(self, threads: int) -> Backend:
+        return Threads(threads, self.pool)
 
     def _leave(self, work: Work, ticket: Ticket) -> None:
         self._under_way.discard(work)

@@ -1,4 +1,4 @@
-"""Several decisions side by side in the same worlds: stopped from any thread, ended at a moment on the clock."""
+"""Several decisions side by side in the same worlds."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from threading import Lock
 
 from engine_cy import Action, View
 from engine_cy.history import History
@@ -19,6 +18,7 @@ from solver.merge import Tally
 from solver.search import Searcher
 from solver.solve import read_history
 from solver.sure import SURE_AFTER
+from solver.watch import Watch
 
 MEGABYTE = 2**20
 # Worlds that each pair goes through before the next pair has its turn.
@@ -49,7 +49,7 @@ class Abreast:
 
 
 class Comparing:
-    """Searches on behind each of several decisions. `run` compares; `stop` ends it, from any thread.
+    """Searches on behind each of several decisions.
 
     The budget's iterations are for each decision. With a confidence it ends when it is so sure of each difference from
     the first that it is none of chance. Shares are searches of their own that take turns.
@@ -66,10 +66,9 @@ class Comparing:
         shares: int = 1,
         models: Mapping[int | str, Model] | None = None,
         history: History | Record | None = None,
-        until_ns: int | None = None,
     ) -> None:
         chosen = fit_config(read_config(config), view.game)
-        self._actions, self._budget, self._until_ns = tuple(actions), budget, until_ns
+        self._actions, self._budget = tuple(actions), budget
         job = Job(view, chosen, budget, seed, 1, read_models(models or {}, view), read_history(history, view))
         self._observer = view.observer
         self._game = view.game
@@ -84,18 +83,12 @@ class Comparing:
 
         # The first decision is searched beside every other one. Of one seed, its searches are all alike.
         self._pairs = [_Pair(searchers(other), searchers(actions[0])) for other in actions[1:]]
-        self._lock = Lock()
-        self._is_stopped = False
 
-    def stop(self) -> None:
-        """Have it end soon, with what was found."""
-        with self._lock:
-            self._is_stopped = True
-            for pair in self._pairs:
-                pair.stop()
-
-    def run(self) -> Abreast:
-        why = self._run()
+    def run(self, watch: Watch | None = None) -> Abreast:
+        """Compare; a watch ends it, and is told nothing on the way."""
+        watch = watch or Watch()
+        with watch.stopping(self._stop):
+            why = self._run(watch)
         self._game.check()
         player = self._observer
         base, zero = _tally(self._pairs[0].firsts), Estimate(0.0, 0.0, 0.0)
@@ -115,17 +108,21 @@ class Comparing:
         worlds = min(pair.worlds for pair in self._pairs)
         return Abreast(tuple(found), worlds, worlds * len(self._actions), why)
 
-    def _run(self) -> str:
+    def _stop(self) -> None:
+        for pair in self._pairs:
+            pair.stop()
+
+    def _run(self, watch: Watch) -> str:
         budget, done = self._budget, 0
         assert budget.iterations is not None
         while done < budget.iterations:
-            if self._until_ns is not None and done and time.monotonic_ns() >= self._until_ns:
+            if done and time.monotonic_ns() >= watch.until_ns:
                 return "time"
             burst = min(BURST, budget.iterations - done)
             for pair in self._pairs:
                 pair.go_on(burst)
             done += burst
-            if self._is_stopped:
+            if watch.stopped:
                 return "stopped"
             if budget.confidence is not None and done >= SURE_AFTER and self._is_sure(budget.confidence):
                 return "confidence"

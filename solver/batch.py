@@ -14,7 +14,7 @@ from multiprocessing import get_context
 from queue import Empty, SimpleQueue
 from typing import NamedTuple, Protocol
 
-from solver.backends.base import Job, Watch
+from solver.backends.base import Job
 from solver.backends.serial import Serial
 from solver.backends.wire import (
     WireError,
@@ -29,6 +29,7 @@ from solver.backends.wire import (
 )
 from solver.merge import Share, merge
 from solver.solve import answer_at_once
+from solver.watch import Watch
 
 CHUNK_S = 0.02  # jobs go to workers in chunks that take about so long,
 CHUNK_BYTES = 65_536  # and have no more bytes, nor their answers: what is larger goes through Ray's object store

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +14,7 @@ from solver.beliefs import Veiled, own_spots
 from solver.config import Budget, Config, InvalidBudgetError, check_budget, fit_config, read_config
 from solver.search import Searcher
 from solver.solve import read_history
+from solver.watch import Watch
 
 MEGABYTE = 2**20
 
@@ -41,14 +41,14 @@ def information(
     config: str | Config = "default",
     seed: int = 0,
     history: History | Record | None = None,
-    begun: Callable[[Searcher], None] | None = None,
+    watch: Watch | None = None,
 ) -> tuple[Information, ...]:
     """What the observer's own face-down cards are worth as secrets. The budget, one of iterations, is for each card.
 
     Two searches go side by side from the same worlds. In one of them the card is, for whoever searches for the others,
     of the kinds that they may take it for, as often as they do; in the other one it is what it is. The first half of
-    the iterations is for both to learn, the second is what is compared. `begun` is handed, card by card, what stops the
-    search; the answer is then not to be used.
+    the iterations is for both to learn, the second is what is compared. A `watch` can stop it, and the answer is then
+    not to be used.
     """
     chosen = fit_config(read_config(config), view.game)
     wanted = check_budget(budget or Budget())
@@ -61,7 +61,9 @@ def information(
     if view.to_act is None:
         raise InvalidBudgetError("view: the game is over")
     told = read_history(history, view)
-    return tuple(_of_card(view, told, chosen, wanted, seed, spot, kind, begun) for spot, kind in own_spots(view))
+    return tuple(
+        _of_card(view, told, chosen, wanted, seed, spot, kind, watch or Watch()) for spot, kind in own_spots(view)
+    )
 
 
 def _of_card(
@@ -72,7 +74,7 @@ def _of_card(
     seed: int,
     spot: int,
     kind: int,
-    begun: Callable[[Searcher], None] | None,
+    watch: Watch,
 ) -> Information:
     assert budget.iterations is not None
     veiled = Veiled(view, history, config.trust, spot=spot, seed=seed)
@@ -81,11 +83,10 @@ def _of_card(
     bytes_max = int(budget.memory_mb * MEGABYTE / 2)
     secret = Searcher(view, settings, bytes_max, seed, 0, belief=veiled)
     known = Searcher(view, settings, bytes_max, seed, 0, belief=job.belief)
-    if begun:
-        begun(secret)
-    secret.run_beside(known, budget.iterations // 2)
     rest = budget.iterations - budget.iterations // 2
-    total, squares = secret.run_beside(known, rest)
+    with watch.stopping(secret.stop):
+        secret.run_beside(known, budget.iterations // 2)
+        total, squares = secret.run_beside(known, rest)
     others = [seat for seat in range(view.game.n_players) if seat != view.observer]
     return Information(
         place=view.place_of(spot),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 
 Sums = tuple[float, ...]
@@ -60,6 +60,9 @@ class Share:
     note: str = ""
 
 
+_REASONS = ("", "stopped", "time", "confidence", "forced", "lost", "iterations")
+
+
 def merge(shares: Sequence[Share]) -> Share:
     """All shares as one. Floating-point sums depend on their order, which is that of the shares."""
     columns = zip(*(share.tallies for share in shares), strict=True)
@@ -77,14 +80,9 @@ def merge(shares: Sequence[Share]) -> Share:
 
 
 def _why(shares: Sequence[Share]) -> str:
-    """The first reason that is not the usual one; that shares were lost, only if there is no other."""
-    reasons = [share.stopped_by for share in shares if share.stopped_by != "iterations"]
-    return next((reason for reason in reasons if reason != "lost"), reasons[0] if reasons else "iterations")
-
-
-def lost_share(n_decisions: int, n_players: int, note: str = "") -> Share:
-    """What stands for a share of which nothing came."""
-    return replace(empty_share(n_decisions, n_players), stopped_by="lost", missing=1, note=note)
+    """What most of all made the end come when it did; empty while a share goes on."""
+    reasons = {share.stopped_by for share in shares}
+    return next(reason for reason in _REASONS if reason in reasons)
 
 
 def empty_share(n_decisions: int, n_players: int) -> Share:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
-from concurrent.futures import Executor
 from dataclasses import dataclass, replace
-from threading import Lock
 from typing import Any
 
 from engine_cy import Action, Position, View
 from engine_cy.record import Record
 from solver.abreast import Comparing
 from solver.analysis import Estimate, Move
+from solver.backends.base import Backend
 from solver.config import DEFAULT_ITERATIONS, Budget, Config, InvalidBudgetError, Model
-from solver.running import Running
+from solver.found import find
+from solver.solve import job_at
+from solver.watch import Watch
 
 # By the share of the win that was lost; a loss smaller than so many of its errors is never worse than fine.
 GRADES = (("fine", 0.02), ("inaccuracy", 0.05), ("mistake", 0.10))
@@ -89,7 +90,7 @@ def grade_of(loss: Estimate) -> str:
 
 class Judging:
     """Judges one decision: a search for the best one with half of the budget, then what was played beside it in the
-    same worlds with the other half. `stop` may be called from any thread."""
+    same worlds with the other half, by `until_ns` of the monotonic clock. `stop` may be called from any thread."""
 
     def __init__(
         self,
@@ -102,29 +103,30 @@ class Judging:
         models: Mapping[int, Model] | None = None,
         until_ns: int,
     ) -> None:
-        self._decision, self._until_ns = decision, until_ns
-        own = {seat: model for seat, model in (models or {}).items() if seat != decision.seat}
+        self._decision = decision
+        own: dict[int | str, Model] = {seat: model for seat, model in (models or {}).items() if seat != decision.seat}
         total = budget.iterations or DEFAULT_ITERATIONS
         # Two are compared, so each has a quarter.
         self._budgets = replace(budget, iterations=max(total // 2, 1)), replace(budget, iterations=max(total // 4, 1))
         self._options: dict[str, Any] = {"config": config, "seed": seed, "shares": shares, "models": own}
-        middle_ns = (time.monotonic_ns() + until_ns) // 2
-        self._running = Running(
-            decision.view, self._budgets[0], history=decision.history, lines=1, until_ns=middle_ns, **self._options
+        self._job = job_at(
+            decision.view,
+            self._budgets[0],
+            config=config,
+            seed=seed,
+            workers=shares,
+            models=own,
+            history=decision.history,
+            lines=1,
         )
-        self._comparing: Comparing | None = None
-        self._is_stopped = False
-        self._lock = Lock()
+        self._first, self._second = Watch(until_ns=(time.monotonic_ns() + until_ns) // 2), Watch(until_ns=until_ns)
 
     def stop(self) -> None:
-        with self._lock:
-            self._is_stopped = True
-            self._running.stop()
-            if self._comparing:
-                self._comparing.stop()
+        self._first.stop()
+        self._second.stop()
 
-    def run(self, threads: int = 1, executor: Executor | None = None) -> Verdict:
-        found = self._running.run(threads=threads, executor=executor)
+    def run(self, backend: Backend) -> Verdict:
+        found = find(self._job, backend, self._first)
         analysis = found.analysis
         assert analysis is not None  # it was that seat's turn
         played, best = analysis.move(self._decision.played), analysis.moves[0]
@@ -149,14 +151,9 @@ class Judging:
             (verdict.played.action, verdict.best.action),
             self._budgets[1],
             history=decision.history,
-            until_ns=self._until_ns,
             **self._options,
         )
-        with self._lock:
-            self._comparing = comparing
-            if self._is_stopped:
-                comparing.stop()
-        found = comparing.run()
+        found = comparing.run(self._second)
         other = found.actions[1]  # the one held for best, less the one played
         verdict = replace(
             verdict,

@@ -12,6 +12,7 @@ from solver.backends.base import Job, Started, run_share, start_share
 from solver.config import Budget, Config, InvalidBudgetError
 from solver.merge import Share
 from solver.solve import solve
+from solver.watch import Watch
 
 
 class Session:
@@ -64,7 +65,7 @@ class _OneTree:
         self.grown = False  # whether the last search went on with a tree from before
         self._last: Started | None = None
 
-    def run(self, job: Job) -> list[Share]:
+    def run(self, job: Job, watch: Watch | None = None) -> list[Share]:
         if self._last and self._goes_on(self._last, job):
             self._last.searcher.follow(job.view, self.taken, job.belief)
             self._last = self._last._replace(job=job)
@@ -73,7 +74,7 @@ class _OneTree:
             self._last = start_share(job, 0)
             self.grown = False
         self.taken.clear()
-        return [run_share(self._last)]
+        return [run_share(self._last, watch)]
 
     @staticmethod
     def _goes_on(last: Started, job: Job) -> bool:

@@ -30,6 +30,7 @@ from solver.merge import Share, empty_share, merge
 from solver.numbers import exp, log
 from solver.search import Searcher
 from solver.version import SIGNATURE
+from solver.watch import Watch
 
 WORKERS_MAX = 256
 LINES_MAX = 100
@@ -45,6 +46,7 @@ def solve(
     seed: int = 0,
     workers: int = 1,
     backend: Backend | None = None,
+    watch: Watch | None = None,
     models: Mapping[int | str, Model] | None = None,
     history: History | Record | None = None,
     lines: int = 1,
@@ -57,7 +59,8 @@ def solve(
     backend is given. `models` says of other seats, by number or letter, how they are thought to play: as well as the
     search itself ("me", unless said otherwise), "noisy", "greedy" or "random". `history`, what was done up to here, or
     the record of it as the observer saw it, sharpens what is believed of hidden cards. For the `lines` most tried moves
-    the answer says how play is likely to go on. With `among`, only these moves are considered.
+    the answer says how play is likely to go on. With `among`, only these moves are considered. A `watch` is told on the
+    way what is found, and can end the search.
     """
     job = make_job(
         view,
@@ -73,7 +76,7 @@ def solve(
     begun = time.perf_counter()
     found = answer_at_once(job)
     if found is None:
-        found = _search(job, backend)
+        found = _search(job, backend, watch)
     return as_analysis(job, found, begun)
 
 
@@ -90,14 +93,45 @@ def make_job(
     among: Sequence[Action | str] = (),
 ) -> Job:
     """What `solve` has a backend compute for these arguments; see there. Errors name the argument."""
-    chosen, wanted, seats, told = _ask(view, budget, config, workers, models, history)
-    if type(lines) is not int or not 0 <= lines <= LINES_MAX:
-        raise InvalidBudgetError(f"lines: {lines!r} is not in 0..{LINES_MAX}")
-    only = read_among(among, view)
+    job = job_at(
+        view,
+        budget,
+        config=config,
+        seed=seed,
+        workers=workers,
+        models=models,
+        history=history,
+        lines=lines,
+        among=among,
+    )
     if not view.legal_actions():
         whose = "nobody's" if view.to_act is None else f"{view.to_act}'s"
         raise InvalidBudgetError(f"view: it is {whose} turn, not the observer's ({view.observer})")
-    return Job(view, chosen, wanted, seed, workers, seats, told, lines, tuple(only))
+    return job
+
+
+def job_at(
+    view: View,
+    budget: Budget | None = None,
+    *,
+    config: str | Config = "default",
+    seed: int = 0,
+    workers: int = 1,
+    models: Mapping[int | str, Model] | None = None,
+    history: History | Record | None = None,
+    lines: int = 0,
+    among: Sequence[Action | str] = (),
+    share_iterations: Sequence[int] = (),
+) -> Job:
+    """As `make_job`, whoever's turn it is. `share_iterations` says of each share how many it has, where that is not
+    as even as may be: so is had again what a clock ended."""
+    chosen, wanted, seats, told = _ask(view, budget, config, workers, models, history)
+    if type(lines) is not int or not 0 <= lines <= LINES_MAX:
+        raise InvalidBudgetError(f"lines: {lines!r} is not in 0..{LINES_MAX}")
+    each = tuple(share_iterations)
+    if each and (len(each) != workers or min(each) < 0):
+        raise InvalidBudgetError(f"share_iterations: {list(each)} is not what {workers} shares have")
+    return Job(view, chosen, wanted, seed, workers, seats, told, lines, tuple(read_among(among, view)), each)
 
 
 def answer_at_once(job: Job) -> Share | None:
@@ -135,7 +169,7 @@ def as_analysis(job: Job, found: Share, begun: float) -> Analysis:
         budget=job.budget,
         seed=job.seed,
         workers=job.shares,
-        reproducible=job.budget.reproducible and not found.missing and found.stopped_by != "stopped",
+        reproducible=job.budget.reproducible and not found.missing and found.stopped_by not in ("stopped", "time", ""),
         signature=SIGNATURE,
         missing=found.missing,
         note=found.note,
@@ -150,6 +184,7 @@ def outlook(
     seed: int = 0,
     workers: int = 1,
     backend: Backend | None = None,
+    watch: Watch | None = None,
     models: Mapping[int | str, Model] | None = None,
     history: History | Record | None = None,
 ) -> Outlook:
@@ -160,7 +195,7 @@ def outlook(
     if chosen.how != "search":
         raise InvalidBudgetError(f"config: {chosen.name!r} does not search, so it expects nothing")
     begun = time.perf_counter()
-    found = _search(Job(view, chosen, wanted, seed, workers, seats, told), backend)
+    found = _search(Job(view, chosen, wanted, seed, workers, seats, told), backend, watch)
     values, points = expect(found)
     return Outlook(
         view=view,
@@ -176,7 +211,7 @@ def outlook(
         budget=wanted,
         seed=seed,
         workers=workers,
-        reproducible=wanted.reproducible,
+        reproducible=wanted.reproducible and not found.missing and found.stopped_by not in ("stopped", "time"),
         signature=SIGNATURE,
     )
 
@@ -205,8 +240,8 @@ def _ask(
     return _Question(chosen, wanted, read_models(models or {}, view), read_history(history, view))
 
 
-def _search(job: Job, backend: Backend | None) -> Share:
-    return merge((backend or (Threads() if job.shares > 1 else Serial())).run(job))
+def _search(job: Job, backend: Backend | None, watch: Watch | None) -> Share:
+    return merge((backend or (Threads() if job.shares > 1 else Serial())).run(job, watch))
 
 
 def beliefs_of(view: View, history: History | None, config: Config) -> Beliefs | None:

@@ -19,10 +19,10 @@ from server.codec.words import CARDS, Words, write_seat
 from solver.abreast import Abreast
 from solver.analysis import Estimate, Move, expect
 from solver.beliefs import Belief
+from solver.found import Found
 from solver.information import Information
 from solver.merge import Share
 from solver.review import Verdict
-from solver.running import Found
 
 GRADES = Words(pb.Grade)
 # The highest value of a card in Castle, Village, Port.

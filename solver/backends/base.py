@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
-from threading import Lock
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
 from engine_cy import CHANCE, Action, View
@@ -14,12 +13,13 @@ from engine_cy.history import History
 from engine_cy.seats import CHANCE_SEAT, SEATS
 from solver.beliefs import Belief
 from solver.config import ITERATIONS_MAX, Budget, Config, Model
-from solver.merge import Share, Tally, merge
+from solver.merge import Share, Tally, empty_share
 from solver.search import Searcher
 from solver.sure import is_sure, next_look
+from solver.watch import NEVER_NS, Progress, Watch
 
-# As `Searcher.run`: so many iterations more, nanoseconds (0: no limit), and by which clock; why it ended.
-Run = Callable[[int, int, bool], str]
+# Where one thread searches several shares in turn, each goes on for so long.
+TURN_NS = 10_000_000
 LINE_LENGTH = 8  # decisions of a line, the first one included
 
 
@@ -37,6 +37,8 @@ class Job:
     lines: int = 0
     # The decisions that are considered, each legal; all that are, if none is named.
     among: tuple[Action, ...] = ()
+    # How many iterations each share has; equal parts of the budget's, if nothing is said.
+    share_iterations: tuple[int, ...] = ()
 
     @property
     def decisions(self) -> list[Action]:
@@ -52,77 +54,9 @@ class Job:
 
 
 class Backend(Protocol):
-    """Computes all shares of a job, in their order."""
-
-    def run(self, job: Job) -> list[Share]: ...
-
-
-class Watch:
-    """Follows a search from outside, and ends it.
-
-    `report`, if there is one, is told every `interval_ms` what was found so far; the search waits for it, so it should
-    be quick. `stop` ends the search soon; from any thread, also before the search has begun.
-    """
-
-    def __init__(self, report: Callable[[Share], None] | None = None, interval_ms: float = 250.0) -> None:
-        self.report = report
-        self.interval_ms = interval_ms
-        self.stopped = False
-        self._lock = Lock()
-        self._stops: list[Callable[[], None]] = []
-
-    def stop(self) -> None:
-        with self._lock:
-            self.stopped = True
-            stops = list(self._stops)
-        for stop in stops:
-            stop()
-
-    @contextmanager
-    def stopping(self, stop: Callable[[], None]) -> Iterator[None]:
-        """Have `stop` called when this watch is told to stop; at once if it was already."""
-        with self._lock:
-            self._stops.append(stop)
-            stopped = self.stopped
-        if stopped:
-            stop()
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._stops.remove(stop)
-
-
-class Followable(Protocol):
-    """A backend whose searches can be followed."""
+    """Computes all shares of a job, in their order; followed by a watch, if there is one."""
 
     def run(self, job: Job, watch: Watch | None = None) -> list[Share]: ...
-
-
-class Followed(NamedTuple):
-    """A backend, for `solve`, that is followed by a watch."""
-
-    backend: Followable
-    watch: Watch
-
-    def run(self, job: Job) -> list[Share]:
-        return self.backend.run(job, self.watch)
-
-
-class Parts:
-    """What is known so far of each share of a search; written by as many threads as there are shares."""
-
-    def __init__(self, shares: int) -> None:
-        self.found: list[Share | None] = [None] * shares
-
-    def put(self, number: int, part: Share) -> None:
-        self.found[number] = part
-
-    def report_to(self, watch: Watch) -> None:
-        """Say what all shares found so far, if any of them found something."""
-        known = [part for part in self.found if part is not None]
-        if known and watch.report:
-            watch.report(merge(known))
 
 
 class Started(NamedTuple):
@@ -134,11 +68,13 @@ class Started(NamedTuple):
 
     @property
     def iterations(self) -> int:
-        """How many it has: as equal parts as there are."""
+        """How many it has: as equal parts as there are, unless the job says otherwise."""
         return part_of(self.job, self.number)
 
 
 def part_of(job: Job, number: int) -> int:
+    if job.share_iterations:
+        return job.share_iterations[number]
     total = job.budget.iterations
     return ITERATIONS_MAX if total is None else total // job.shares + (number < total % job.shares)
 
@@ -154,44 +90,77 @@ def start_share(job: Job, number: int) -> Started:
 
 
 def run_share(share: Started, watch: Watch | None = None) -> Share:
-    """Search one share to the end of its budget."""
-    if watch is None:
-        return sum_up(share, _search(share, share.searcher.run))
-    with watch.stopping(share.searcher.stop):
-        return sum_up(share, _search(share, _reporting(share, watch) if watch.report else share.searcher.run))
+    """Search one share to the end of its budget. What is reported is of this share alone."""
+    return run_in_turn([share], watch or Watch(), progress_of(share.job, watch))[0]
 
 
-def _search(share: Started, run: Run) -> str:
-    job = share.job
-    milliseconds = job.budget.thread_time_ms or job.budget.time_ms or 0
-    nanoseconds, thread_time = int(milliseconds * 1e6), job.budget.thread_time_ms is not None
-    if job.budget.confidence is None:
-        return run(share.iterations, nanoseconds, thread_time)
-    return _run_until_sure(share, run, nanoseconds, thread_time)
+def progress_of(job: Job, watch: Watch | None) -> Progress:
+    """Of a search that begins."""
+    # Of what others may do, if it is their turn, there is one tally.
+    nothing = replace(empty_share(len(job.decisions) or 1, job.view.game.n_players), stopped_by="")
+    return Progress(nothing, job.shares, watch or Watch())
 
 
-def _reporting(share: Started, watch: Watch) -> Run:
-    """As the searcher's own `run`, but with a report now and then. Where it pauses changes nothing that it finds."""
-    pause = max(int(watch.interval_ms * 1e6), 1_000_000)
-    due = time.monotonic_ns() + pause
+def run_in_turn(shares: Sequence[Started], watch: Watch, progress: Progress) -> list[Share]:
+    """Search some shares of a job on this thread, to the ends of their budgets; where they are several, in turns, so
+    that they are equally far when time is up. When turns end, and where searches pause to report, changes nothing that
+    they find."""
+    courses = [_Course(share, watch.until_ns) for share in shares]
+    turn_ns = min(TURN_NS if len(shares) > 1 else NEVER_NS, watch.interval_ns)
+    with ExitStack() as stack:
+        for share in shares:
+            stack.enter_context(watch.stopping(share.searcher.stop))
+        while going := [course for course in courses if not course.ended_by]:
+            for course in going:
+                course.go_on(turn_ns)
+            if watch.report and progress.is_due:
+                for course in courses:
+                    progress.put(course.share.number, course.found)
+                progress.tell_if_due()
+    return [course.found for course in courses]
 
-    def run(iterations: int, nanoseconds: int = 0, thread_time: bool = False) -> str:
-        nonlocal due
-        clock = time.thread_time_ns if thread_time else time.monotonic_ns
-        deadline = clock() + nanoseconds
-        end = share.searcher.iterations + iterations
-        while True:
-            left = deadline - clock() if nanoseconds else pause
-            if left <= 0:
-                return "time"
-            why = share.searcher.run(end - share.searcher.iterations, min(left, pause), thread_time)
-            if why != "time":
-                return why
-            if watch.report and time.monotonic_ns() >= due:
-                watch.report(sum_up(share, why))
-                due = time.monotonic_ns() + pause
 
-    return run
+class _Course:
+    """A share on its way to the end of its budget."""
+
+    def __init__(self, share: Started, until_ns: int) -> None:
+        budget, done = share.job.budget, share.searcher.iterations
+        self.share = share
+        self.ended_by = "" if share.iterations else "iterations"
+        self._goal = done + share.iterations
+        self._confidence = budget.confidence
+        self._look_at = self._goal if budget.confidence is None else next_look(done)
+        self._until_ns = until_ns
+        if budget.time_ms is not None:
+            self._until_ns = min(until_ns, time.monotonic_ns() + int(budget.time_ms * 1e6))
+        # Of the time of this thread, if it is that which is limited.
+        self._of_thread = budget.thread_time_ms is not None
+        self._begun = False
+        self._left_ns = int((budget.thread_time_ms or 0) * 1e6)
+
+    @property
+    def found(self) -> Share:
+        """So far, or in all."""
+        return sum_up(self.share, self.ended_by)
+
+    def go_on(self, nanoseconds: int) -> None:
+        """Search for no longer than this."""
+        searcher, began_ns = self.share.searcher, time.thread_time_ns()
+        left_ns = self._left_ns if self._of_thread else self._until_ns - time.monotonic_ns()
+        if left_ns <= 0 and self._begun:
+            self.ended_by = "time"
+            return
+        self._begun = True  # however little time there is, there has to be an answer
+        until = min(self._look_at, self._goal)
+        why = searcher.run(until - searcher.iterations, max(min(nanoseconds, left_ns), 1), self._of_thread)
+        if self._of_thread:
+            self._left_ns -= time.thread_time_ns() - began_ns
+        if why == "stopped" or (why == "iterations" and searcher.iterations >= self._goal):
+            self.ended_by = why
+        elif why == "iterations" and self._confidence is not None:
+            if is_sure([Tally(*sums) for sums in searcher.results()], searcher.observer, self._confidence):
+                self.ended_by = "confidence"
+            self._look_at = next_look(searcher.iterations)
 
 
 def sum_up(share: Started, why: str) -> Share:
@@ -236,21 +205,3 @@ def _as_seen(view: View, world: bytes, decisions: list[tuple[int, ...]]) -> tupl
         found.append(f"{seat} {seen}")
         position = position.play(action)
     return tuple(found)
-
-
-def _run_until_sure(share: Started, run: Run, nanoseconds: int, thread_time: bool) -> str:
-    """Search in bursts, each a quarter of all before it, and ask after each whether the best is the best."""
-    job, searcher, iterations = share.job, share.searcher, share.iterations
-    assert job.budget.confidence is not None
-    clock = time.thread_time_ns if thread_time else time.monotonic_ns
-    deadline = clock() + nanoseconds
-    while True:
-        left = deadline - clock()
-        if nanoseconds and left <= 0:
-            return "time"
-        until = min(next_look(searcher.iterations), iterations)
-        why = run(until - searcher.iterations, max(left, 1) if nanoseconds else 0, thread_time)
-        if why != "iterations" or searcher.iterations >= iterations:
-            return why
-        if is_sure([Tally(*sums) for sums in searcher.results()], job.view.observer, job.budget.confidence):
-            return "confidence"

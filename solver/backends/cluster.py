@@ -14,19 +14,19 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future
-from contextlib import nullcontext
+from concurrent.futures import Executor, Future
 from dataclasses import replace
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Literal, NamedTuple
 
-from solver.backends.base import Job, Parts, Watch
+from solver.backends.base import Job, progress_of
 from solver.backends.link import Frame, Kind, Link
-from solver.backends.threads import run_shares
+from solver.backends.threads import Threads
 from solver.backends.wire import decode_share, encode_job, read_answer
 from solver.batch import Chunk, LocalThreads, WorkerLostError
-from solver.merge import Share, lost_share
+from solver.merge import Share
+from solver.watch import NEVER_NS, Watch
 
 WORKERS_MAX = 256
 LATE_MS = 45.0  # how much longer than its budget a share may take before it is given up
@@ -67,10 +67,18 @@ class RayActors:
     with as many workers as cores, or `workers`. With an address, host:port of a cluster's head, or "auto" for the
     cluster of this machine, the workers are as many as the CPUs that the cluster has, up to `workers`, and follow them.
     The constructor returns when workers are there and raises RayUnavailableError if there will be none; with
-    wait=False it returns at once, and `health` tells. Call `close` at the end, or use it in a `with`.
+    wait=False it returns at once, and `health` tells. What is searched here while there is no Ray is searched on
+    threads of the `executor`, if there is one. Call `close` at the end, or use it in a `with`.
     """
 
-    def __init__(self, workers: int | None = None, *, address: str | None = None, wait: bool = True) -> None:
+    def __init__(
+        self,
+        workers: int | None = None,
+        *,
+        address: str | None = None,
+        wait: bool = True,
+        executor: Executor | None = None,
+    ) -> None:
         self._address = read_address(os.environ.get("RAY_ADDRESS", "") if address is None else address)
         most = WORKERS_MAX if self._address else len(os.sched_getaffinity(0))
         if workers is not None and not 1 <= workers <= WORKERS_MAX:
@@ -83,6 +91,7 @@ class RayActors:
         self._calls: dict[int, Callable[[Frame], None]] = {}
         self._last_call = 0
         self._closed = threading.Event()
+        self.here = Threads(len(os.sched_getaffinity(0)), executor)
         self._local: LocalThreads | None = None
         self._failures = 0
         self._keeper = threading.Thread(target=self._keep, name="ray", daemon=True)
@@ -320,24 +329,27 @@ class _Search:
     def __init__(self, pool: RayActors, job: Job, watch: Watch | None) -> None:
         self._pool = pool
         self._job = job
-        self._watch = watch
+        self._watch = watch or Watch()
         self._inbox: SimpleQueue[Frame | None] = SimpleQueue()
         self._under_way: dict[int, int] = {}  # call -> number of the share
         self._found: dict[int, Share] = {}
-        self._parts = Parts(job.shares)
+        self._progress = progress_of(job, self._watch)
         self._kills = [0] * job.shares
         self._here: list[int] = []  # numbers of shares that nobody else does
         self._note = ""
         now = time.monotonic()
-        self._ends = now + job.budget.time_ms / 1000 if job.budget.time_ms else float("inf")
-        self._last = self._ends + LATE_MS / 1000  # no share is waited for any longer
+        self._ends = min(
+            now + job.budget.time_ms / 1000 if job.budget.time_ms else float("inf"), _seconds(self._watch.until_ns)
+        )
+        # No share is waited for any longer.
+        self._last = min(self._ends + LATE_MS / 1000, _seconds(self._watch.answer_by_ns))
         self._interval = self._pause_ms()
         self._due = now + self._interval / 1000 if self._interval else float("inf")
         self._peeks = 0
 
     def run(self) -> list[Share]:
-        message = encode_job(self._job)
-        with self._watch.stopping(lambda: self._inbox.put(None)) if self._watch else nullcontext():
+        message = encode_job(self._rest() or self._job)
+        with self._watch.stopping(lambda: self._inbox.put(None)):
             try:
                 for number in range(self._job.shares):
                     self._begin(number, message)
@@ -354,10 +366,10 @@ class _Search:
     def _pause_ms(self) -> float:
         """How often workers say what they have found: as often as is asked for; else some times before the end, as what
         is lost or late after that counts all the same. 0: never."""
-        if self._watch and self._watch.report:
+        if self._watch.report:
             return max(self._watch.interval_ms, 1.0)
-        time_ms = self._job.budget.time_ms or 0.0
-        return time_ms / PARTS if time_ms >= PARTS_FROM_MS else 0.0
+        time_ms = (self._ends - time.monotonic()) * 1000
+        return time_ms / PARTS if PARTS_FROM_MS <= time_ms < float("inf") else 0.0
 
     def _begin(self, number: int, message: bytes) -> None:
         head = number.to_bytes(2, "little") + int(self._interval).to_bytes(4, "little")
@@ -386,16 +398,16 @@ class _Search:
     def _take(self, frame: Frame, number: int) -> None:
         if frame.kind == Kind.PART:
             if frame.payload:
-                self._parts.put(number, decode_share(frame.payload))
+                self._progress.put(number, decode_share(frame.payload))
             self._peeks -= 1
-            if self._peeks == 0 and self._watch:
-                self._parts.report_to(self._watch)
+            if self._peeks == 0:
+                self._progress.tell()
             return
         del self._under_way[frame.call]
         if frame.kind == Kind.FOUND:
             share = decode_share(read_answer(frame.payload))
             self._found[number] = share
-            self._parts.put(number, share)
+            self._progress.put(number, share)
         elif frame.kind == Kind.LOST:
             self._kills[number] += 1
             self._begin_again(number)
@@ -410,9 +422,9 @@ class _Search:
 
     def _rest(self) -> Job | None:
         """The job with the time that is left; None: none is."""
-        if self._watch and self._watch.stopped:
+        if self._watch.stopped:
             return None
-        if self._job.budget.time_ms is None:
+        if self._ends == float("inf"):
             return self._job
         left = (self._ends - time.monotonic()) * 1000
         return replace(self._job, budget=replace(self._job.budget, time_ms=left)) if left >= LEAST_MS else None
@@ -423,8 +435,8 @@ class _Search:
         self._last = min(self._last, time.monotonic() + STOPPING_MS / 1000)
 
     def _ask_for_parts(self) -> None:
-        if self._peeks > 0 and self._watch:
-            self._parts.report_to(self._watch)  # somebody did not answer the last time
+        if self._peeks > 0:
+            self._progress.tell()  # somebody did not answer the last time
         self._peeks = len(self._under_way)
         for call in self._under_way:
             self._pool.tell(Kind.PEEK, call)
@@ -439,12 +451,12 @@ class _Search:
         if rest is None or not self._here:
             return
         self._note = HERE
-        found = run_shares(rest, self._here, self._watch)
+        found = self._pool.here.run_some(rest, self._here, self._watch, self._progress)
         self._found.update(zip(self._here, found, strict=True))
 
     @property
     def _stopped(self) -> bool:
-        return self._watch is not None and self._watch.stopped
+        return self._watch.stopped
 
     def _all(self) -> list[Share]:
         shares = [self._found.get(number) or self._missing(number) for number in range(self._job.shares)]
@@ -459,10 +471,12 @@ class _Search:
         stopped = self._stopped and number not in self._under_way.values()
         if not stopped:
             self._note = self._note or MISSING
-        # Of what others may do, if it is their turn, there is one tally.
-        empty = lost_share(len(self._job.decisions) or 1, self._job.view.game.n_players)
-        share = self._parts.found[number] or empty
+        share = self._progress.found[number]
         return replace(share, stopped_by="stopped" if self._stopped else "lost", missing=0 if stopped else 1)
+
+
+def _seconds(moment_ns: int) -> float:
+    return float("inf") if moment_ns == NEVER_NS else moment_ns / 1e9
 
 
 # --- addresses ----------------------------------------------------------------------------------------------------

@@ -25,12 +25,13 @@ from typing import Any, NoReturn, TypeVar
 import ray
 from ray.exceptions import RayActorError
 
-from solver.backends.base import Watch, run_share, start_share
+from solver.backends.base import run_share, start_share
 from solver.backends.link import Frame, Kind, Link
 from solver.backends.wire import answered, decode_job, encode_share
 from solver.batch import answer_all
 from solver.merge import Share
 from solver.version import SIGNATURE
+from solver.watch import Watch
 
 T = TypeVar("T")
 
@@ -61,7 +62,7 @@ class Worker:
 
         def compute() -> bytes:
             started = start_share(decode_job(message[CALL.size :]), number)
-            report = partial(self._parts.__setitem__, call) if interval_ms else None
+            report = (lambda shares: self._parts.update({call: shares[number]})) if interval_ms else None
             return encode_share(self._watched(call, Watch(report, interval_ms), partial(run_share, started)))
 
         return answered(compute)

@@ -17,11 +17,11 @@ from zlib import crc32
 from engine_cy import errors, game_ids, new_game
 from engine_cy.history import restore
 from solver.backends.base import Job
-from solver.config import MODELS, Budget, Config, InvalidBudgetError, check_budget
+from solver.config import ITERATIONS_MAX, MODELS, Budget, Config, InvalidBudgetError, check_budget
 from solver.merge import Share, Tally
 
-JOB, SHARE = b"EmJ1", b"EmS1"
-REASONS = ("iterations", "time", "confidence", "stopped", "forced", "lost")
+JOB, SHARE = b"EmJ2", b"EmS1"
+REASONS = ("iterations", "time", "confidence", "stopped", "forced", "lost", "")
 
 Record = TypeVar("Record", Config, Budget)
 T = TypeVar("T")
@@ -53,6 +53,7 @@ def encode_job(job: Job) -> bytes:
         "models": job.models,
         "lines": job.lines,
         "among": [action.code for action in job.among],
+        "share_iterations": job.share_iterations,
         "n_actions": None if job.history is None else job.history.n_actions,
     }
     account = b"" if job.history is None else bytes(job.history)
@@ -83,6 +84,9 @@ def _read_head(head: Any, view: bytes, account: bytes) -> Job:
     shares, lines = _exactly(head["shares"], int), _exactly(head["lines"], int)
     if shares < 1 or lines < 0:
         raise WireError(f"shares, lines: {shares} and {lines} are not possible")
+    share_iterations = tuple(_exactly(n, int) for n in _exactly(head["share_iterations"], list))
+    if len(share_iterations) not in (0, shares) or not all(0 <= n <= ITERATIONS_MAX for n in share_iterations):
+        raise WireError(f"share_iterations: {list(share_iterations)} is not what {shares} shares have")
     seed = _exactly(head["seed"], int)
     if not 0 <= seed < 2**64:
         raise WireError(f"seed: {seed} is not in 0..2**64 - 1")
@@ -100,6 +104,7 @@ def _read_head(head: Any, view: bytes, account: bytes) -> Job:
         history=None if n_actions is None else restore(game, _exactly(n_actions, int), account),
         lines=lines,
         among=among,
+        share_iterations=share_iterations,
     )
 
 

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -22,12 +22,13 @@ from engine_cy import View, new_game
 from engine_cy.history import History
 from solver import Budget, InvalidBudgetError, outlook, solve
 from solver.backends import cluster
-from solver.backends.base import Followed, Job, Watch
+from solver.backends.base import Job
 from solver.backends.cluster import RayActors, RayUnavailableError, SearchLostError
 from solver.backends.serial import Serial
 from solver.batch import Answer, analyze_many, answer
-from solver.merge import Share
+from solver.merge import Share, merge
 from solver.solve import make_job
+from solver.watch import Watch
 
 ROOT = Path(__file__).parents[2]
 GAMES = [("oriflamme", "en-2019", 4), ("oriflamme_prototype", None, 3), ("castle_village_port", None, 3)]
@@ -167,7 +168,13 @@ def test_errors_of_a_job_are_raised_here(pool: RayActors) -> None:
 
 def test_what_was_found_so_far_is_told_at_the_interval(pool: RayActors) -> None:
     seen: list[Share] = []
-    found = solve(start(), Budget(time_ms=500), workers=2, backend=Followed(pool, Watch(seen.append, 50)))
+    found = solve(
+        start(),
+        Budget(time_ms=500),
+        workers=2,
+        backend=pool,
+        watch=Watch(lambda shares: seen.append(merge(shares)), 50),
+    )
     counts = [share.iterations for share in seen]
     assert 4 <= len(counts) <= 11
     assert counts == sorted(counts)
@@ -187,7 +194,7 @@ def test_a_stop_frees_all_workers_soon(healthy: RayActors) -> None:
             watch.stop()
 
         with after(0.05, stop):
-            found = solve(start(), ENDLESS, workers=2, backend=Followed(healthy, watch))
+            found = solve(start(), ENDLESS, workers=2, backend=healthy, watch=watch)
             delays.append(time.monotonic() - stopped[0])
         assert (found.stopped_by, found.missing) == ("stopped", 0)
         assert found.iterations > 0
@@ -203,10 +210,10 @@ def test_a_stop_may_overtake_its_search(healthy: RayActors) -> None:
             began = time.monotonic()
             if delay:
                 with after(delay, watch.stop):
-                    found = solve(start(), ENDLESS, workers=2, backend=Followed(healthy, watch))
+                    found = solve(start(), ENDLESS, workers=2, backend=healthy, watch=watch)
             else:
                 watch.stop()
-                found = solve(start(), ENDLESS, workers=2, backend=Followed(healthy, watch))
+                found = solve(start(), ENDLESS, workers=2, backend=healthy, watch=watch)
             took.append(time.monotonic() - began)
             assert (found.stopped_by, found.missing) == ("stopped", 0)
     # Every one of them came through.
@@ -217,11 +224,11 @@ def test_a_stop_may_overtake_its_search(healthy: RayActors) -> None:
 
 
 def test_an_interrupt_frees_the_workers(healthy: RayActors) -> None:
-    def interrupt(_: Share) -> None:
+    def interrupt(_: Sequence[Share]) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        solve(start(), ENDLESS, workers=2, backend=Followed(healthy, Watch(interrupt, 20)))
+        solve(start(), ENDLESS, workers=2, backend=healthy, watch=Watch(interrupt, 20))
     assert idle(healthy)
 
 

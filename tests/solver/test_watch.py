@@ -4,18 +4,27 @@ from __future__ import annotations
 
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 
 from engine_cy import View, new_game
 from solver import Budget, solve
-from solver.backends.base import Followable, Followed, Watch
+from solver.backends.base import Backend
 from solver.backends.serial import Serial
 from solver.backends.threads import Threads
-from solver.merge import Share, lost_share, merge
+from solver.merge import Share, empty_share, merge
 from solver.solve import make_job
+from solver.watch import Watch
 
-BACKENDS = pytest.mark.parametrize("backend", [Serial(), Threads()], ids=["serial", "threads"])
+# The last two: shares that take turns, on the thread that calls and on others.
+TAKEN = ThreadPoolExecutor(1)
+BACKENDS = pytest.mark.parametrize(
+    "backend",
+    [Serial(), Threads(), Threads(1), Threads(2, TAKEN)],
+    ids=["serial", "threads", "one thread", "threads of others"],
+)
 
 
 def start() -> View:
@@ -27,9 +36,11 @@ def start() -> View:
 @pytest.mark.parametrize(
     "budget", [Budget(iterations=40_000), Budget(iterations=40_000, confidence=0.99)], ids=["plain", "confidence"]
 )
-def test_reports_change_nothing(backend: Followable, budget: Budget) -> None:
+def test_reports_change_nothing(backend: Backend, budget: Budget) -> None:
     seen: list[Share] = []
-    watched = solve(start(), budget, seed=4, workers=2, backend=Followed(backend, Watch(seen.append, 5)))
+    watched = solve(
+        start(), budget, seed=4, workers=2, backend=backend, watch=Watch(lambda shares: seen.append(merge(shares)), 5)
+    )
     alone = solve(start(), budget, seed=4, workers=2, backend=backend)
     assert (watched.moves, watched.nodes, watched.stopped_by) == (alone.moves, alone.nodes, alone.stopped_by)
     assert seen
@@ -40,14 +51,14 @@ def test_reports_change_nothing(backend: Followable, budget: Budget) -> None:
 
 
 @BACKENDS
-def test_reports_come_at_the_interval(backend: Followable) -> None:
+def test_reports_come_at_the_interval(backend: Backend) -> None:
     seen: list[float] = []
-    solve(start(), Budget(time_ms=300), workers=1, backend=Followed(backend, Watch(lambda _: seen.append(0), 50)))
+    solve(start(), Budget(time_ms=300), workers=1, backend=backend, watch=Watch(lambda _: seen.append(0), 50))
     assert 2 <= len(seen) <= 7
 
 
 @BACKENDS
-def test_a_stop_ends_the_search_soon(backend: Followable) -> None:
+def test_a_stop_ends_the_search_soon(backend: Backend) -> None:
     watch = Watch()
     stopped: list[float] = []
 
@@ -57,7 +68,7 @@ def test_a_stop_ends_the_search_soon(backend: Followable) -> None:
 
     timer = threading.Timer(0.1, stop)
     timer.start()
-    found = solve(start(), Budget(iterations=10**9), workers=2, backend=Followed(backend, watch))
+    found = solve(start(), Budget(iterations=10**9), workers=2, backend=backend, watch=watch)
     timer.join()
     # Of two shares one after the other, the second had not begun.
     assert time.monotonic() - stopped[0] < 0.25
@@ -67,17 +78,35 @@ def test_a_stop_ends_the_search_soon(backend: Followable) -> None:
 
 
 @BACKENDS
-def test_a_stop_may_come_before_its_search(backend: Followable) -> None:
+def test_a_stop_may_come_before_its_search(backend: Backend) -> None:
     watch = Watch()
     watch.stop()
-    found = solve(start(), Budget(iterations=10**9), workers=2, backend=Followed(backend, watch))
+    found = solve(start(), Budget(iterations=10**9), workers=2, backend=backend, watch=watch)
     assert (found.iterations, found.stopped_by) == (0, "stopped")
+
+
+@BACKENDS
+@pytest.mark.parametrize("shares", [1, 3])
+def test_a_search_ends_at_a_moment(backend: Backend, shares: int) -> None:
+    for budget in (Budget(iterations=10**9), Budget(iterations=10**9, confidence=0.999_999), Budget(time_ms=60_000)):
+        until_ns = time.monotonic_ns() + 60_000_000
+        found = solve(start(), budget, workers=shares, backend=backend, watch=Watch(until_ns=until_ns))
+        assert time.monotonic_ns() - until_ns < 150_000_000
+        assert (found.stopped_by, found.reproducible) == ("time", False)
+        assert found.iterations > 0
+
+
+@BACKENDS
+def test_however_little_time_there_is_there_is_an_answer(backend: Backend) -> None:
+    found = solve(start(), Budget(time_ms=0.001), workers=2, backend=backend, watch=Watch(until_ns=0))
+    assert (found.stopped_by, found.iterations > 0) == ("time", True)
 
 
 def test_lost_shares_add_nothing_but_are_told() -> None:
     found = solve(start(), Budget(iterations=100))
     shares = Serial().run(make_job(start(), Budget(iterations=200), seed=3, workers=2))
-    lost = lost_share(len(found.moves), 4, "a worker was lost")
+    nothing = empty_share(len(found.moves), 4)
+    lost = replace(nothing, stopped_by="lost", missing=1, note="a worker was lost")
     whole, short = merge(shares), merge([lost, *shares, lost])
     assert (short.tallies, short.iterations) == (whole.tallies, whole.iterations)
     assert (short.missing, short.note, short.stopped_by) == (2, "a worker was lost", "lost")

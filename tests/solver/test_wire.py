@@ -28,7 +28,7 @@ from solver.backends.wire import (
     encode_share,
     read_answer,
 )
-from solver.merge import lost_share, merge
+from solver.merge import empty_share, merge
 from solver.solve import make_job
 
 
@@ -75,8 +75,16 @@ def test_every_configuration_and_limit_is_kept() -> None:
         assert decode_job(encode_job(replace(job, budget=budget))).budget == budget
 
 
+def test_iterations_of_each_share_are_kept() -> None:
+    job = replace(next(jobs(("oriflamme", "en-2019", 3))), shares=3, share_iterations=(7, 0, 10**12))
+    assert decode_job(encode_job(job)) == job
+    for wrong in ((1, 2), (1, 2, -1), (1, 2, 10**12 + 1), (1, 2, 3.0)):
+        with pytest.raises(WireError):
+            decode_job(encode_job(replace(job, share_iterations=wrong)))  # type: ignore[arg-type]
+
+
 def test_a_share_that_was_lost_is_told_from_others() -> None:
-    share = lost_share(3, 4, "ein Rechner fiel aus: é")
+    share = replace(empty_share(3, 4), stopped_by="lost", missing=1, note="ein Rechner fiel aus: é")
     assert decode_share(encode_share(share)) == share
 
 

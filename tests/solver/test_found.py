@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from engine_cy import View, new_game
 from solver import Budget, InvalidBudgetError, solve
-from solver.running import Found, Running
+from solver.backends.serial import Serial
+from solver.backends.threads import Threads
+from solver.found import Found, find, found_of
+from solver.merge import Share
+from solver.solve import job_at
+from solver.watch import Watch
 
 GAME = new_game("oriflamme", "en-2019", 3)
 
@@ -39,7 +45,7 @@ def test_it_answers_as_solve_does(shares: int) -> None:
     for budget in (Budget(iterations=3001), Budget(iterations=50_000, confidence=0.6)):
         said = solve(start(), budget, seed=4, workers=shares, lines=2)
         with ThreadPoolExecutor(2) as pool:
-            found = Running(start(), budget, seed=4, shares=shares, lines=2).run(threads=2, executor=pool)
+            found = find(job_at(start(), budget, seed=4, workers=shares, lines=2), Threads(2, pool))
         assert found.analysis is not None
         assert (found.analysis.moves, found.stopped_by) == (said.moves, said.stopped_by)
         assert sum(found.share_iterations) == said.iterations
@@ -48,7 +54,12 @@ def test_it_answers_as_solve_does(shares: int) -> None:
 def test_to_be_told_on_the_way_changes_nothing() -> None:
     told: list[Found] = []
     budget = Budget(iterations=60_000)
-    found = Running(start(), budget, shares=2, seed=4, lines=1).run(every_ns=20_000_000, tell=told.append)
+    job = job_at(start(), budget, workers=2, seed=4, lines=1)
+
+    def tell(shares: Sequence[Share]) -> None:
+        told.append(found_of(job, shares, time.perf_counter()))
+
+    found = find(job, Threads(1), Watch(tell, 20))
     said = solve(start(), budget, seed=4, workers=2)
     assert found.analysis is not None
     assert found.analysis.moves == said.moves
@@ -57,42 +68,45 @@ def test_to_be_told_on_the_way_changes_nothing() -> None:
     assert 0 < counts[0] < counts[-1] < 60_000
     for step in told:
         assert step.analysis is not None
-        assert sum(move.visits for move in step.analysis.moves) == step.total.iterations
+        assert sum(move.visits for move in step.analysis.moves) == step.total.iterations == sum(step.share_iterations)
+        assert (step.stopped_by, step.reproducible, step.analysis.reproducible) == ("", False, False)
 
 
 @pytest.mark.parametrize("shares", [1, 3])
 def test_what_a_clock_ended_is_had_again_by_iterations(shares: int) -> None:
     until = time.monotonic_ns() + 60_000_000
-    first = Running(start(), Budget(iterations=10**9), seed=9, shares=shares, until_ns=until).run()
+    first = find(job_at(start(), Budget(iterations=10**9), seed=9, workers=shares), Threads(1), Watch(until_ns=until))
     assert time.monotonic_ns() - until < 100_000_000
-    assert first.stopped_by == "time"
+    assert (first.stopped_by, first.reproducible) == ("time", False)
+    assert first.analysis is not None
+    assert not first.analysis.reproducible
     assert min(first.share_iterations) > 0
     budget = Budget(iterations=sum(first.share_iterations))
-    again = Running(start(), budget, seed=9, shares=shares, share_iterations=first.share_iterations).run()
+    again = find(job_at(start(), budget, seed=9, workers=shares, share_iterations=first.share_iterations), Serial())
     assert again.share_iterations == first.share_iterations
     assert again.analysis is not None
-    assert first.analysis is not None
     assert again.analysis.moves == first.analysis.moves
-    assert again.stopped_by == "iterations"
+    assert (again.stopped_by, again.reproducible) == ("iterations", True)
 
 
 def test_another_thread_stops_it() -> None:
-    search = Running(start(), Budget(iterations=10**12), shares=3)
+    job, watch = job_at(start(), Budget(iterations=10**12), workers=3), Watch()
     found: list[Found] = []
     with ThreadPoolExecutor(2) as pool:
-        thread = threading.Thread(target=lambda: found.append(search.run(threads=2, executor=pool)))
+        thread = threading.Thread(target=lambda: found.append(find(job, Threads(2, pool), watch)))
         thread.start()
         time.sleep(0.05)
-        search.stop()
+        watch.stop()
         thread.join(1)
     assert found[0].stopped_by == "stopped"
     assert found[0].total.iterations > 0
 
 
 def test_one_that_was_stopped_before_it_began_ends_at_once() -> None:
-    search = Running(start(), Budget(iterations=10**12))
-    search.stop()
-    assert search.run().stopped_by == "stopped"
+    watch = Watch()
+    watch.stop()
+    found = find(job_at(start(), Budget(iterations=10**12)), Serial(), watch)
+    assert (found.stopped_by, found.total.iterations) == ("stopped", 0)
 
 
 def test_only_what_is_asked_for_is_considered() -> None:
@@ -111,7 +125,7 @@ def test_only_what_is_asked_for_is_considered() -> None:
 
 
 def test_who_is_not_to_act_learns_values_and_beliefs() -> None:
-    found = Running(watching(), Budget(iterations=4000), seed=3).run()
+    found = find(job_at(watching(), Budget(iterations=4000), seed=3), Serial())
     assert found.analysis is None
     assert found.beliefs is not None
     assert {belief.seat for belief in found.beliefs.seats} == {0, 2}
