@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
+from operator import add
+from typing import TypeVar
 
+N = TypeVar("N", int, float)
 Sums = tuple[float, ...]
 
 
@@ -28,18 +31,15 @@ class Tally:
             self.ended + other.ended,
             _add(self.payoffs, other.payoffs),
             _add(self.squares, other.squares),
-            tuple(a + b for a, b in zip(self.scores, other.scores, strict=True)),
-            tuple(a + b for a, b in zip(self.score_squares, other.score_squares, strict=True)),
-            tuple(a + b for a, b in zip(self.leads, other.leads, strict=True)),
-            tuple(
-                tuple(a + b for a, b in zip(mine, theirs, strict=True))
-                for mine, theirs in zip(self.ranks, other.ranks, strict=True)
-            ),
+            _add(self.scores, other.scores),
+            _add(self.score_squares, other.score_squares),
+            _add(self.leads, other.leads),
+            tuple(map(_add, self.ranks, other.ranks)),
         )
 
 
-def _add(a: Sums, b: Sums) -> Sums:
-    return tuple(x + y for x, y in zip(a, b, strict=True))
+def _add(a: tuple[N, ...], b: tuple[N, ...]) -> tuple[N, ...]:
+    return tuple(map(add, a, b))
 
 
 @dataclass(frozen=True, slots=True)

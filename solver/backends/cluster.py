@@ -13,7 +13,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +21,7 @@ from queue import Empty, SimpleQueue
 from typing import Literal, NamedTuple
 
 from solver.backends.base import Job, progress_of
-from solver.backends.link import Frame, Kind, Link
+from solver.backends.link import Frame, Kind, Link, write_shares
 from solver.backends.threads import Threads
 from solver.backends.wire import decode_share, encode_job, read_answer
 from solver.batch import Chunk, LocalThreads, WorkerLostError
@@ -140,7 +140,7 @@ class RayActors:
             for chunk in here:
                 chunk.stop()
 
-        call = self.begin(Kind.BATCH, jobs, deliver)
+        (call,) = self.begin(Kind.BATCH, jobs, deliver)
         return Chunk(answers, stop)
 
     def close(self) -> None:
@@ -166,17 +166,20 @@ class RayActors:
 
     # --- calls ---
 
-    def begin(self, kind: Kind, payload: bytes, deliver: Callable[[Frame], None]) -> int:
-        """Have something done. `deliver` is told what comes of it, on another thread, or at once if nobody is there."""
+    def begin(self, kind: Kind, payload: bytes, deliver: Callable[[Frame], None], n: int = 1) -> range:
+        """Have something done, in so many calls. `deliver` is told what comes of each, on another thread, or at once if
+        nobody is there."""
         with self._changed:
-            self._last_call += 1
-            call = self._last_call
+            calls = range(self._last_call + 1, self._last_call + 1 + n)
+            self._last_call += n
             link = self._link if self._health.state == "ready" else None
             if link:
-                self._calls[call] = deliver
-        if link is None or (not link.send(kind, call, payload) and self.forget(call)):
-            deliver(Frame(Kind.GONE, call, b""))
-        return call
+                self._calls.update(dict.fromkeys(calls, deliver))
+        if link is None or not link.send(kind, calls[0], payload):
+            for call in calls:
+                if link is None or self.forget(call):
+                    deliver(Frame(Kind.GONE, call, b""))
+        return calls
 
     def tell(self, kind: Kind, call: int) -> None:
         link = self._link
@@ -351,8 +354,7 @@ class _Search:
         message = encode_job(self._rest() or self._job)
         with self._watch.stopping(lambda: self._inbox.put(None)):
             try:
-                for number in range(self._job.shares):
-                    self._begin(number, message)
+                self._begin(range(self._job.shares), message)
                 while self._under_way and self._step():
                     pass
             finally:
@@ -371,10 +373,10 @@ class _Search:
         time_ms = (self._ends - time.monotonic()) * 1000
         return time_ms / PARTS if PARTS_FROM_MS <= time_ms < float("inf") else 0.0
 
-    def _begin(self, number: int, message: bytes) -> None:
-        head = number.to_bytes(2, "little") + int(self._interval).to_bytes(4, "little")
-        call = self._pool.begin(Kind.SEARCH, head + message, self._inbox.put)
-        self._under_way[call] = number
+    def _begin(self, numbers: Sequence[int], message: bytes) -> None:
+        head = write_shares(numbers, int(self._interval))
+        calls = self._pool.begin(Kind.SEARCH, head + message, self._inbox.put, len(numbers))
+        self._under_way.update(zip(calls, numbers, strict=True))
 
     def _step(self) -> bool:
         """Wait for the next thing to happen; whether there is anything left to wait for."""
@@ -418,7 +420,7 @@ class _Search:
         job = self._rest()
         if job and self._kills[number] < KILLS_MAX:
             self._note = REPLACED
-            self._begin(number, encode_job(job))
+            self._begin([number], encode_job(job))
 
     def _rest(self) -> Job | None:
         """The job with the time that is left; None: none is."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import struct
+from collections.abc import Sequence
 from contextlib import suppress
 from enum import IntEnum
 from threading import Lock
@@ -15,7 +16,7 @@ FRAME_MAX = 2**28
 
 class Kind(IntEnum):
     # To the driver.
-    SEARCH = 1  # a share of a search: its number (2 bytes), the interval of its parts in ms (4), the job
+    SEARCH = 1  # shares of a search, each a call, numbered from this one on: `write_shares`, then the job
     BATCH = 2  # several jobs, packed
     STOP = 3  # a call is to end soon
     PEEK = 4  # what a search has found so far
@@ -26,6 +27,21 @@ class Kind(IntEnum):
     GONE = 13  # there is nobody to do it; nothing follows
     STATE = 14  # how the pool is, as JSON; also a sign of life
     FAILED = 15  # why the driver gives up, as text; it ends
+
+
+_SHARES = struct.Struct("<IH")
+
+
+def write_shares(numbers: Sequence[int], interval_ms: int) -> bytes:
+    """Which shares, and how often they say what they have found."""
+    return _SHARES.pack(interval_ms, len(numbers)) + struct.pack(f"<{len(numbers)}H", *numbers)
+
+
+def read_shares(payload: bytes) -> tuple[tuple[int, ...], int, bytes]:
+    """What `write_shares` wrote, and what follows it."""
+    interval_ms, n = _SHARES.unpack_from(payload)
+    end = _SHARES.size + 2 * n
+    return struct.unpack(f"<{n}H", payload[_SHARES.size : end]), interval_ms, payload[end:]
 
 
 class Frame(NamedTuple):

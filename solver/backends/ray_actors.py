@@ -26,7 +26,7 @@ import ray
 from ray.exceptions import RayActorError
 
 from solver.backends.base import run_share, start_share
-from solver.backends.link import Frame, Kind, Link
+from solver.backends.link import Frame, Kind, Link, read_shares
 from solver.backends.wire import answered, decode_job, encode_share
 from solver.batch import answer_all
 from solver.merge import Share
@@ -56,8 +56,7 @@ class Worker:
 
     @ray.method(concurrency_group="search")
     def search(self, message: bytes) -> bytes:
-        """A share of a search: the number of the call, then what `Kind.SEARCH` carries, as one argument: each of them
-        takes its time."""
+        """A share of a search: a `CALL`, then the job, as one argument: each of them takes its time."""
         call, number, interval_ms = CALL.unpack_from(message)
 
         def compute() -> bytes:
@@ -113,6 +112,7 @@ class Worker:
 # seconds to say so then; the pool has another one begin.
 _options: dict[str, Any] = {
     "num_cpus": 1,
+    "enable_task_events": False,  # to tell Ray's dashboard of every call takes its time
     "max_restarts": 0,
     "max_task_retries": 0,
     "scheduling_strategy": "SPREAD",
@@ -156,6 +156,10 @@ class Pool:
             self._stop(frame.call)
         elif frame.kind == Kind.PEEK:
             self._peek(frame.call)
+        elif frame.kind == Kind.SEARCH:
+            numbers, interval_ms, job = read_shares(frame.payload)
+            for call, number in enumerate(numbers, frame.call):
+                self._place(Frame(Kind.SEARCH, call, CALL.pack(call, number, interval_ms) + job))
         else:
             self._place(frame)
 
@@ -184,7 +188,7 @@ class Pool:
             member.calls.add(frame.call)
             self._of[frame.call] = member
         if frame.kind == Kind.SEARCH:
-            ref = member.handle.search.remote(frame.call.to_bytes(8, "little") + frame.payload)
+            ref = member.handle.search.remote(frame.payload)
         else:
             ref = member.handle.batch.remote(frame.call, frame.payload)
         ref.future().add_done_callback(partial(self._done, frame.call, member))

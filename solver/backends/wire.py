@@ -1,6 +1,7 @@
 """Jobs and shares as bytes: all that crosses from one process or machine to another. Nothing in here is unpickled.
 
-A job is a line of JSON with its numbers, then the bytes of its view and of its history; a share is packed numbers.
+A job is two lines of JSON, what many jobs have in common and what is its own, then the bytes of its view and of its
+history; a share is packed numbers.
 Each begins with a mark and a checksum, and is refused with a WireError if anything about it is not as it should be.
 """
 
@@ -10,11 +11,12 @@ import json
 import struct
 from collections.abc import Callable, Sequence
 from dataclasses import fields
+from functools import lru_cache
 from types import NoneType, UnionType
 from typing import Any, Literal, NoReturn, TypeVar, get_args, get_origin, get_type_hints
 from zlib import crc32
 
-from engine_cy import errors, game_ids, new_game
+from engine_cy import Game, errors, game_ids, new_game
 from engine_cy.history import restore
 from solver.backends.base import Job
 from solver.config import ITERATIONS_MAX, MODELS, Budget, Config, InvalidBudgetError, check_budget
@@ -43,10 +45,9 @@ def encode_job(job: Job) -> bytes:
     game = job.view.game
     if game.spec[0] not in game_ids():
         raise WireError(f"game: {game.id!r} is none that other processes know ({', '.join(game_ids())})")
-    head = {
-        "game": game.spec,
+    common = {"game": game.spec, "config": _values(job.config)}
+    own = {
         "observer": job.view.observer,
-        "config": _values(job.config),
         "budget": _values(job.budget),
         "seed": job.seed,
         "shares": job.shares,
@@ -57,26 +58,33 @@ def encode_job(job: Job) -> bytes:
         "n_actions": None if job.history is None else job.history.n_actions,
     }
     account = b"" if job.history is None else bytes(job.history)
-    return _seal(JOB, pack([json.dumps(head, separators=(",", ":")).encode(), bytes(job.view), account]))
+    lines = [json.dumps(line, separators=(",", ":")).encode() for line in (common, own)]
+    return _seal(JOB, pack([*lines, bytes(job.view), account]))
 
 
 def decode_job(message: bytes) -> Job:
     """The job that `encode_job` wrote."""
     blobs = unpack(_unseal(JOB, message))
-    if len(blobs) != 3:
-        raise WireError(f"job: {len(blobs)} parts, not 3")
-    text, view, account = blobs
+    if len(blobs) != 4:
+        raise WireError(f"job: {len(blobs)} parts, not 4")
+    common, own, view, account = blobs
     try:
-        head = json.loads(text, parse_constant=_refuse)
-        return _read_head(head, view, account)
+        game, config = _read_common(common)
+        return _read_own(json.loads(own, parse_constant=_refuse), game, config, view, account)
     except WireError:
         raise
     except (ValueError, KeyError, TypeError, OverflowError, errors.EngineError) as error:
         raise WireError(f"job: {type(error).__name__}: {error}") from None
 
 
-def _read_head(head: Any, view: bytes, account: bytes) -> Job:
-    game = new_game(*_exactly(head["game"], list))
+@lru_cache(64)
+def _read_common(text: bytes) -> tuple[Game, Config]:
+    """To read it takes longer than all the rest."""
+    head = json.loads(text, parse_constant=_refuse)
+    return new_game(*_exactly(head["game"], list)), _read_values(Config, head["config"])
+
+
+def _read_own(head: Any, game: Game, config: Config, view: bytes, account: bytes) -> Job:
     n_actions = head["n_actions"]
     models = tuple(_exactly(head["models"], list))
     if len(models) not in (0, game.n_players) or not set(models) <= set(MODELS):
@@ -96,7 +104,7 @@ def _read_head(head: Any, view: bytes, account: bytes) -> Job:
         raise WireError(f"among: one of {', '.join(map(str, among))} is not legal")
     return Job(
         view=seen,
-        config=_read_values(Config, head["config"]),
+        config=config,
         budget=check_budget(_read_values(Budget, head["budget"])),
         seed=seed,
         shares=shares,
@@ -179,9 +187,9 @@ def decode_share(message: bytes) -> Share:
     if len(body) < _SHARE.size:
         raise WireError(f"share: {len(body)} bytes are too few")
     n_tallies, n, why, missing, iterations, worlds, nodes, tree_bytes, length = _SHARE.unpack_from(body)
-    layout = _tallies(n_tallies, n)
-    if why >= len(REASONS) or len(body) != _SHARE.size + length + layout.size:
+    if why >= len(REASONS) or len(body) != _SHARE.size + length + 8 * n_tallies * _numbers_of(n):
         raise WireError("share: its parts do not add up")
+    layout = _tallies(n_tallies, n)
     text = body[_SHARE.size : _SHARE.size + length]
     try:
         lines, note = json.loads(text)
@@ -189,13 +197,19 @@ def decode_share(message: bytes) -> Share:
     except (ValueError, TypeError) as error:
         raise WireError(f"share: its lines cannot be read: {error}") from None
     numbers = layout.unpack_from(body, _SHARE.size + length)
-    each = len(numbers) // n_tallies if n_tallies else 0
-    tallies = tuple(_tally(numbers[i : i + each], n) for i in range(0, len(numbers), each or 1))
+    each = _numbers_of(n)
+    tallies = tuple(_tally(numbers[i : i + each], n) for i in range(0, len(numbers), each))
     return Share(tallies, iterations, worlds, nodes, tree_bytes, REASONS[why], read, missing, str(note))
 
 
+@lru_cache(256)
 def _tallies(n_tallies: int, n: int) -> struct.Struct:
     return struct.Struct("<" + f"2q{2 * n}d{3 * n + n * n}q" * n_tallies)
+
+
+def _numbers_of(n: int) -> int:
+    """In a tally of so many seats."""
+    return 2 + 5 * n + n * n
 
 
 def _tally(numbers: tuple[Any, ...], n: int) -> Tally:
