@@ -41,12 +41,25 @@ class Admission:
     """Belongs to the event loop's thread."""
 
     def __init__(self, threads: int, reserved: int, queues: dict[Kind, int]) -> None:
-        self._limits: dict[Kind, int] = {"interactive": threads, "bulk": max(threads - reserved, 1)}
+        self._reserved = reserved
+        self._limits = self._limits_of(threads)
         self._queues_max = queues
         self._waiting: dict[Kind, deque[Ticket]] = {"interactive": deque(), "bulk": deque()}
         self._running: set[Ticket] = set()
         self._usual = 0.1  # seconds that searches without a limit of time took of late
         self._closed = False
+
+    def resize(self, threads: int) -> None:
+        """There are so many threads now. Nobody is sent away for it."""
+        if threads != self._limits["interactive"]:
+            self._limits = self._limits_of(threads)
+            for kind, queue in self._waiting.items():
+                for ticket in queue:
+                    ticket.weight = self.threads_for(kind, ticket.weight)
+            self._admit_waiting()
+
+    def _limits_of(self, threads: int) -> dict[Kind, int]:
+        return {"interactive": threads, "bulk": max(threads - self._reserved, 1)}
 
     @property
     def running(self) -> int:

@@ -23,6 +23,7 @@ from server.rules_service import RulesService
 from server.settings import Settings
 from server.solver_service import SolverService
 from server.telemetry import Telemetry
+from solver.backends.cluster import Health
 from solver.signature import signature
 from solver.version import SIGNATURE
 
@@ -31,6 +32,9 @@ METADATA_MAX = 8192
 # What is left of a call after its search has been stopped: to write and send the answer.
 LAST_SECONDS = 3.0
 WRONG_SIGNATURE = 3
+# The name by which health tells of Ray, and how often it is looked at.
+RAY = "ray"
+FOLLOW_SECONDS = 0.1
 
 _log = logging.getLogger(__name__)
 
@@ -63,10 +67,12 @@ class App:
             start_http_server(int(metrics_port), host or "127.0.0.1", registry=self._telemetry.registry)
         _greet(self._settings, port)
         lag = asyncio.ensure_future(self._telemetry.measure_lag())
+        ray = asyncio.ensure_future(self._follow_ray())
         opening = asyncio.ensure_future(self._open())
         await self._stopping.wait()
         opening.cancel()
         lag.cancel()
+        ray.cancel()
         await self._drain(server)
         return self._code
 
@@ -125,6 +131,23 @@ class App:
         await self._tell_health(health_pb2.HealthCheckResponse.SERVING)
         _log.info("serving")
 
+    async def _follow_ray(self) -> None:
+        """Tell how Ray is, if searches run there; for as long as the server runs. Without it they run on threads here,
+        so that the server as a whole is well."""
+        told: Health | None = None
+        while (ray := self._solver.ray_health) is not None:
+            self._telemetry.ray_workers(ray.workers)
+            if told is None or (ray.state, ray.note) != (told.state, told.note):
+                serving, level = (
+                    (health_pb2.HealthCheckResponse.SERVING, logging.INFO)
+                    if ray.state == "ready"
+                    else (health_pb2.HealthCheckResponse.NOT_SERVING, logging.WARNING)
+                )
+                await self._health.set(RAY, serving)
+                _log.log(level, "ray: %s", ray.note or ray.state)
+                told = ray
+            await asyncio.sleep(FOLLOW_SECONDS)
+
     async def _tell_health(self, status: Any) -> None:
         for name in ("", *self._names):
             await self._health.set(name, status)
@@ -142,7 +165,8 @@ class App:
         await asyncio.wait([stopped], timeout=self._settings.drain_ms / 1000)
         self._solver.hurry()
         await stopped
-        self._solver.end()
+        # Nobody asks for anything any more: now Ray may go.
+        await asyncio.to_thread(self._solver.end)
 
 
 def _greet(settings: Settings, port: int) -> None:

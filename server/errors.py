@@ -21,6 +21,7 @@ from grpc_status import rpc_status
 
 from engine_cy import EngineError
 from solver import InvalidBudgetError
+from solver.backends.cluster import SearchLostError
 
 DOMAIN = "eminence.v1"
 # A status travels in the headers of the answer, where there is room for 8 KiB.
@@ -35,6 +36,7 @@ _CODES = {
     "DEADLINE_TOO_SHORT": grpc.StatusCode.DEADLINE_EXCEEDED,
     "UNAVAILABLE": grpc.StatusCode.UNAVAILABLE,
     "UNAUTHENTICATED": grpc.StatusCode.UNAUTHENTICATED,
+    "SEARCH_LOST": grpc.StatusCode.INTERNAL,
     "INTERNAL": grpc.StatusCode.INTERNAL,
 }
 
@@ -91,6 +93,8 @@ def refusal_of(error: Exception) -> Refusal:
     elif isinstance(error, EngineError | InvalidBudgetError):
         path, why = split(error)
         return Refusal(getattr(error, "reason", "OUT_OF_RANGE"), path, why)
+    elif isinstance(error, SearchLostError):
+        return Refusal("SEARCH_LOST", "", "every worker that was given this search was lost over it")
     incident = uuid.uuid4().hex[:12]
     # Where, and of what kind, but not the exception's text.
     places = "".join(traceback.format_tb(error.__traceback__))

@@ -49,6 +49,7 @@ REASONS = {
     "time": pb.STOP_REASON_TIME,
     "confidence": pb.STOP_REASON_CONFIDENCE,
     "forced": pb.STOP_REASON_FORCED,
+    "lost": pb.STOP_REASON_LOST,
 }
 
 
@@ -155,6 +156,7 @@ class Search:
 
     def _write(self, found: Found, *, is_last: bool) -> pb.Suggestion:
         message = write_found(found, self.question.options.lines)
+        message.missing_shares, message.note = found.total.missing, found.total.note
         if is_last:
             message.stop_reason = reason_of(found.stopped_by, self._stopped_for, self._by_deadline)
         else:

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, get_type_hints
 
+from solver.backends.cluster import RayUnavailableError, read_address
+
 PREFIX = "EMINENCE_"
 
 
@@ -28,6 +30,11 @@ class Settings:
     address: str = _setting("127.0.0.1:50051", "where to listen; port 0 takes a free one")
     threads: int = _setting(0, "threads that search; 0: as many as there are cores", 0, 1024)
     reserved: int = _setting(1, "of these, threads that only single calls may use, never batches and reviews", 0, 1024)
+    backend: str = _setting("threads", "who searches: threads of this process, or ray")
+    ray_address: str = _setting(
+        "", "host:port of a Ray cluster's head, or auto; empty: a Ray on this machine. RAY_ADDRESS does, too"
+    )
+    ray_workers: int = _setting(0, "workers on Ray at most; 0: one for each CPU", 0, 256)
     interactive_queue: int = _setting(32, "single calls that may wait for a thread", 0, 100_000)
     bulk_queue: int = _setting(64, "positions of batches and reviews that may wait for a thread", 1, 100_000)
     time_max_ms: int = _setting(60_000, "cap of a budget's time", 1, 24 * 3600 * 1000)
@@ -84,6 +91,10 @@ def read_settings(argv: Sequence[str], environment: Mapping[str, str], program: 
     for where, values in sources:
         for name, value in values.items():
             chosen[name] = _checked(name, value, f"{where}{name}")
+    if chosen.get("backend") != "threads":
+        chosen.setdefault("ray_address", environment.get("RAY_ADDRESS", ""))
+        if chosen["ray_address"]:
+            chosen.setdefault("backend", "ray")
     return _consistent(Settings(**chosen))
 
 
@@ -134,6 +145,14 @@ def _consistent(settings: Settings) -> Settings:
             f"address: others can reach {settings.address}, and nothing would be encrypted: give tls_cert and tls_key, "
             "listen on 127.0.0.1, or say --insecure"
         )
+    if settings.backend not in ("threads", "ray"):
+        raise SettingsError(f"backend: {settings.backend!r} is none of threads, ray")
+    if settings.ray_address and settings.backend != "ray":
+        raise SettingsError(f"ray_address: {settings.ray_address} is of no use to the backend {settings.backend}")
+    try:
+        read_address(settings.ray_address)
+    except RayUnavailableError as error:
+        raise SettingsError(f"ray_{error}") from None
     if settings.log not in ("debug", "info", "warning", "error"):
         raise SettingsError(f"log: {settings.log!r} is none of debug, info, warning, error")
     return settings

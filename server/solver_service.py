@@ -21,7 +21,7 @@ from server.calls import Context
 from server.clients import Client, current_client
 from server.codec import views
 from server.codec.words import required, under, write_seat
-from server.errors import Refusal
+from server.errors import Refusal, refusal_of
 from server.limits import (
     NO_OPTIONS,
     SHARES_MAX,
@@ -50,6 +50,7 @@ from server.searches import (
 from server.settings import Settings
 from server.telemetry import Telemetry
 from solver.backends.base import Backend
+from solver.backends.cluster import WORKERS_MAX, Health, RayActors, SearchLostError
 from solver.backends.threads import Threads
 from solver.review import Decision, Verdict
 from solver.solve import all_see_it_is_forced
@@ -66,6 +67,8 @@ COMPARED_MAX = 16
 LAST_NS = 10_000_000
 # Histories longer than this are replayed on another thread than the event loop's.
 LONG_HISTORY = 24
+# For so long a request is refused over which workers were lost.
+LOST_SECONDS = 600.0
 
 
 class Run(NamedTuple):
@@ -96,13 +99,22 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
         threads = settings.search_threads
         self.admission = Admission(
             threads,
-            min(settings.reserved, threads - 1),
+            settings.reserved,
             {"interactive": settings.interactive_queue, "bulk": settings.bulk_queue},
         )
         self._caps = Caps.of(settings)
         self._usual_budget = read_budget(pb.Budget(), NO_OPTIONS, self._caps)
         self._cache = Cache(settings.cache_mb * 2**20)
-        self.pool = search_pool(threads)
+        self._ray: RayActors | None = None
+        if settings.backend == "ray":
+            # A thread waits for each search, and searches if there is no Ray.
+            self.pool = search_pool(max(threads, WORKERS_MAX))
+            self._ray = RayActors(
+                settings.ray_workers or None, address=settings.ray_address, wait=False, executor=self.pool
+            )
+        else:
+            self.pool = search_pool(threads)
+        self._lost: dict[bytes, float] = {}  # questions that cost workers, and until when they are refused
         self._readers = ThreadPoolExecutor(1, "reader")
         self._telemetry = telemetry
         self._overrun = Overrun()
@@ -114,6 +126,14 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
 
     def open(self) -> None:
         self._state = "serving"
+
+    @property
+    def ray_health(self) -> Health | None:
+        """How Ray is, if searches run there; and as many of them are let in as there are workers."""
+        if self._ray is None:
+            return None
+        self.admission.resize(self._ray.width)
+        return self._ray.health
 
     def close(self) -> None:
         """Take nothing new."""
@@ -127,6 +147,8 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
         self.admission.admit_all()
 
     def end(self) -> None:
+        if self._ray:
+            self._ray.close()
         self.pool.shutdown(wait=False, cancel_futures=True)
         self._readers.shutdown(wait=False, cancel_futures=True)
 
@@ -308,6 +330,7 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
             kept.budget.CopyFrom(question.budget.message)
             set_elapsed(kept, question.arrival_ns)
             return kept
+        self._check_lost(question)
         if self._is_forced(question):
             # There is nothing to search, so no thread is needed.
             answer = answer_forced(question)
@@ -320,11 +343,24 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
                 return search
 
             run = Run(kind, question.options.shares, question.budget, question.arrival_ns, question.deadline_ns)
-            answer = await self._run(run, begin, every_ms, tell)
+            try:
+                answer = await self._run(run, begin, every_ms, tell)
+            except SearchLostError:
+                self._lost[question.key] = time.monotonic() + LOST_SECONDS
+                raise
             self._telemetry.searched(answer)
         if answer.reproducible:
+            note, answer.note = answer.note, ""  # it is of this time only
             self._cache.put(question.key, answer)
+            answer.note = note
         return answer
+
+    def _check_lost(self, question: Question) -> None:
+        """Refuse what has cost workers before: it would cost others."""
+        now = time.monotonic()
+        self._lost = {key: until for key, until in self._lost.items() if until > now}
+        if question.key in self._lost:
+            raise refusal_of(SearchLostError())
 
     @staticmethod
     def _is_forced(question: Question) -> bool:
@@ -376,7 +412,7 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
         return answer
 
     def _backend(self, threads: int) -> Backend:
-        return Threads(threads, self.pool)
+        return self._ray or Threads(threads, self.pool)
 
     def _leave(self, work: Work, ticket: Ticket) -> None:
         self._under_way.discard(work)

@@ -105,6 +105,7 @@ class Telemetry:
         self._iterations = Counter("eminence_iterations", "Iterations of all searches.", **told)
         self._cached = Counter("eminence_answers_from_cache", "Answers that were kept from before.", **told)
         self._running = Gauge("eminence_searches_running", "Searches that have threads.", **told)
+        self._ray = Gauge("eminence_ray_workers", "Workers on Ray; 0: searches run on threads here.", **told)
         self._lag = Histogram(
             "eminence_loop_lag_seconds", "How late the event loop wakes.", buckets=LAG_SECONDS, **told
         )
@@ -115,6 +116,9 @@ class Telemetry:
         self._running.set_function(lambda: admission.running)
         self._waiting.labels("interactive").set_function(lambda: admission.waiting("interactive"))
         self._waiting.labels("bulk").set_function(lambda: admission.waiting("bulk"))
+
+    def ray_workers(self, n: int) -> None:
+        self._ray.set(n)
 
     async def measure_lag(self) -> None:
         """Tell how late the event loop is; for as long as the server runs."""
