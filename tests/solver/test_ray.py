@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from ray_processes import are_idle, children, cpu_ticks, head_below, until, workers_below
 from tables import random_game
 
 from engine_cy import View, new_game
@@ -32,6 +33,7 @@ from solver.watch import Watch
 
 ROOT = Path(__file__).parents[2]
 GAMES = [("oriflamme", "en-2019", 4), ("oriflamme_prototype", None, 3), ("castle_village_port", None, 3)]
+HANDLERS = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)
 ENDLESS = Budget(iterations=10**11)
 
 
@@ -53,34 +55,9 @@ def healthy(pool: RayActors) -> Iterator[RayActors]:
 BUSY = 1.0
 
 
-def until(happens: Callable[[], bool], seconds: float) -> float:
-    """How long it took."""
-    began = time.monotonic()
-    while not happens():
-        assert time.monotonic() - began < seconds
-        time.sleep(0.01)
-    return time.monotonic() - began
-
-
 def start() -> View:
     position = new_game("oriflamme", "en-2019", 4).deal(3)
     return position.view(position.to_act or 0)
-
-
-def children(pid: int) -> dict[int, str]:
-    """The processes below one, by what they call themselves."""
-    found: dict[int, str] = {}
-    listed = subprocess.run(
-        ["ps", "-e", "-ww", "-o", "pid=,ppid=,stat=,args="], capture_output=True, text=True, check=True
-    )
-    rows = [line.split(None, 3) for line in listed.stdout.splitlines()]
-    below = {pid}
-    for _ in range(6):
-        for number, parent, state, *args in rows:
-            if int(parent) in below and not state.startswith("Z"):
-                below.add(int(number))
-                found[int(number)] = " ".join(args)
-    return found
 
 
 def driver(pool: RayActors) -> int:
@@ -89,7 +66,7 @@ def driver(pool: RayActors) -> int:
 
 
 def workers(pool: RayActors) -> list[int]:
-    return [pid for pid, name in children(driver(pool)).items() if name.startswith("ray::Worker")]
+    return workers_below(driver(pool))
 
 
 @contextmanager
@@ -233,15 +210,7 @@ def test_an_interrupt_frees_the_workers(healthy: RayActors) -> None:
 
 
 def idle(pool: RayActors) -> bool:
-    """Whether no worker computes anything."""
-
-    def ticks() -> list[int]:
-        return [sum(map(int, Path(f"/proc/{pid}/stat").read_text().split()[13:15])) for pid in sorted(workers(pool))]
-
-    time.sleep(0.1)
-    before = ticks()
-    time.sleep(0.3)
-    return max(b - a for a, b in zip(before, ticks(), strict=True)) < 10
+    return are_idle(workers(pool))
 
 
 # --- faults --------------------------------------------------------------------------------------------------------
@@ -337,21 +306,10 @@ def test_a_search_that_kills_its_workers_is_given_up(healthy: RayActors) -> None
         killer.join()
 
 
-def cpu_ticks(pid: int) -> int:
-    try:
-        return sum(map(int, Path(f"/proc/{pid}/stat").read_text().split()[13:15]))
-    except OSError:
-        return -1
-
-
-def head(pool: RayActors) -> int:
-    return next(pid for pid, name in children(driver(pool)).items() if "gcs_server" in name.split(" ")[0])
-
-
 @pytest.mark.slow
 def test_the_head_is_lost_and_comes_back(healthy: RayActors) -> None:
     lost = driver(healthy)
-    os.kill(head(healthy), signal.SIGKILL)
+    os.kill(head_below(driver(healthy)), signal.SIGKILL)
     notes = set()
     began = time.monotonic()
     while healthy.health.state == "ready" and time.monotonic() - began < 20:
@@ -432,8 +390,7 @@ def test_closing_a_batch_frees_the_workers(healthy: RayActors) -> None:
 
 def test_ray_changes_nothing_in_this_process(pool: RayActors) -> None:
     """`ray.init` takes SIGTERM from whoever calls it, and Ray ends a driver that lost its head: not this process."""
-    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
-    assert signal.getsignal(signal.SIGINT) == signal.default_int_handler
+    assert (signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)) == HANDLERS
     assert pool.health.state == "ready"
 
 

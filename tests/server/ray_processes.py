@@ -1,0 +1,57 @@
+"""The processes of a Ray, seen and ended from outside."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+
+def until(happens: Callable[[], bool], seconds: float) -> float:
+    """How long it took."""
+    began = time.monotonic()
+    while not happens():
+        assert time.monotonic() - began < seconds
+        time.sleep(0.01)
+    return time.monotonic() - began
+
+
+def children(pid: int) -> dict[int, str]:
+    """The processes below one, by what they call themselves."""
+    found: dict[int, str] = {}
+    listed = subprocess.run(
+        ["ps", "-e", "-ww", "-o", "pid=,ppid=,stat=,args="], capture_output=True, text=True, check=True
+    )
+    rows = [line.split(None, 3) for line in listed.stdout.splitlines()]
+    below = {pid}
+    for _ in range(6):
+        for number, parent, state, *args in rows:
+            if int(parent) in below and not state.startswith("Z"):
+                below.add(int(number))
+                found[int(number)] = " ".join(args)
+    return found
+
+
+def workers_below(pid: int) -> list[int]:
+    return [child for child, name in children(pid).items() if name.startswith("ray::Worker")]
+
+
+def head_below(pid: int) -> int:
+    return next(child for child, name in children(pid).items() if "gcs_server" in name.split(" ")[0])
+
+
+def cpu_ticks(pid: int) -> int:
+    """That a process has computed; -1 if it is gone."""
+    try:
+        return sum(map(int, Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]))
+    except OSError:
+        return -1
+
+
+def are_idle(pids: list[int]) -> bool:
+    """Whether none of these computes anything."""
+    time.sleep(0.1)
+    before = [cpu_ticks(pid) for pid in pids]
+    time.sleep(0.3)
+    return max(cpu_ticks(pid) - ticks for pid, ticks in zip(pids, before, strict=True)) < 10

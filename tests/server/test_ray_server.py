@@ -1,0 +1,180 @@
+"""The server on Ray: the same contract, whatever happens to Ray."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+from process import SERVING, Server, milliseconds, server, stub, suggest, told
+from ray_processes import are_idle, children, cpu_ticks, until, workers_below
+
+from eminence.v1 import solver_pb2 as pb
+from engine_cy import new_game
+from engine_cy.record import Record
+from server.codec import records
+from solver.backends import cluster
+
+pytestmark = pytest.mark.slow
+# Seconds by which a busy machine may be late.
+BUSY = 1.0
+ENDLESS = {"iterations": 10**11}
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[Server]:
+    with server("--backend", "ray", "--ray-workers", "2", "--cache-mb", "0") as running:
+        # It serves before Ray is there.
+        with running.channel() as channel:
+            found = stub(channel).Suggest(asked(iterations=100), timeout=10).suggestion
+        assert (found.iterations, found.note, found.reproducible) == (100, cluster.HERE, True)
+        until(lambda: running.health("ray") == SERVING, 30)
+        yield running
+
+
+@pytest.fixture
+def adviser(running: Server) -> Iterator[Any]:
+    with running.channel() as channel:
+        yield stub(channel)
+
+
+def asked(shares: int = 2, **budget: Any) -> pb.SuggestRequest:
+    request = suggest(**budget)
+    request.options.shares = shares
+    return request
+
+
+def workers(running: Server) -> list[int]:
+    return workers_below(running.process.pid)
+
+
+def without_clock(found: pb.Suggestion) -> bytes:
+    found.ClearField("elapsed")
+    return found.SerializeToString(deterministic=True)
+
+
+def test_the_answer_is_that_of_threads(adviser: Any) -> None:
+    with server("--threads", "2") as other, other.channel() as channel:
+        for request in (asked(iterations=3000), asked(5, iterations=3000), asked(iterations=50_000, confidence=0.7)):
+            there, here = adviser.Suggest(request).suggestion, stub(channel).Suggest(request).suggestion
+            assert without_clock(there) == without_clock(here)
+            assert (there.note, there.missing_shares, there.reproducible) == ("", 0, True)
+        timed = adviser.Suggest(asked(time_ms=150)).suggestion
+        again = stub(channel).Suggest(asked(share_iterations=timed.share_iterations)).suggestion
+        assert (timed.stop_reason, timed.note) == (pb.STOP_REASON_TIME, "")
+        assert min(timed.share_iterations) > 0
+        assert again.candidates == timed.candidates
+
+
+def test_answers_grow_and_come_in_time(adviser: Any) -> None:
+    request = pb.AnalyzeRequest(view=asked().view, budget=asked(time_ms=600).budget, options=asked().options)
+    request.interval.CopyFrom(milliseconds(100))
+    began = time.monotonic()
+    *steps, last = adviser.Analyze(request, timeout=10)
+    assert time.monotonic() - began < 0.7 + BUSY
+    counts = [step.suggestion.iterations for step in steps]
+    assert 2 <= len(counts) <= 6
+    assert counts == sorted(counts)
+    assert last.last
+    assert last.suggestion.iterations >= counts[-1] > 0
+
+
+def test_an_answer_is_there_before_the_deadline(adviser: Any) -> None:
+    for _ in range(5):
+        found = adviser.Suggest(asked(time_ms=10_000), timeout=0.2).suggestion
+        assert found.stop_reason == pb.STOP_REASON_DEADLINE
+        assert found.iterations > 0
+
+
+def test_a_client_that_leaves_frees_the_workers(running: Server, adviser: Any) -> None:
+    calls = [adviser.Suggest.future(asked(**ENDLESS)) for _ in range(2)]
+    until(lambda: not are_idle(workers(running)), 5)
+    for call in calls:
+        call.cancel()
+    began = time.monotonic()
+    # The next one needs all of them.
+    assert adviser.Suggest(asked(iterations=10), timeout=5).suggestion.iterations == 10
+    assert time.monotonic() - began < 0.05 + BUSY
+    assert are_idle(workers(running))
+
+
+def a_start() -> Record:
+    """Three decisions."""
+    position = new_game("oriflamme", "en-2019", 3).deal(11)
+    record, actions = Record(position), []
+    for _ in range(3):
+        actions.append(str(position.legal_actions()[0]))
+        position = position.play(actions[-1])
+    return replace(record, actions=tuple(actions))
+
+
+def test_batches_and_reviews_run_there(running: Server, adviser: Any) -> None:
+    items = [
+        pb.BatchItem(id=str(i), view=asked().view, budget=asked(iterations=1000 + i).budget, options=asked().options)
+        for i in range(10)
+    ]
+    answers = list(adviser.AnalyzeBatch(iter(pb.AnalyzeBatchRequest(item=item) for item in items), timeout=30))
+    found = {answer.id: answer.suggestion for answer in answers}
+    assert {name: one.iterations for name, one in found.items()} == {str(i): 1000 + i for i in range(10)}
+    assert {one.note for one in found.values()} == {""}
+    before = sum(map(cpu_ticks, workers(running)))
+    request = pb.ReviewRequest(record=records.write(a_start()), budget=pb.Budget(iterations=40_000))
+    *steps, last = adviser.Review(request, timeout=30)
+    assert (len(steps), last.summary.reproducible) == (3, True)
+    assert sum(map(cpu_ticks, workers(running))) > before + 5
+
+
+def test_a_worker_is_killed_in_the_middle_of_a_search(running: Server, adviser: Any) -> None:
+    call = adviser.Suggest.future(asked(time_ms=800))
+    time.sleep(0.3)
+    os.kill(workers(running)[0], signal.SIGKILL)
+    found = call.result(timeout=5).suggestion
+    assert found.note in (cluster.REPLACED, cluster.MISSING)
+    assert found.iterations > 0
+    until(lambda: len(workers(running)) == 2, 10)
+
+
+def test_what_kills_its_workers_is_refused_from_then_on(running: Server, adviser: Any) -> None:
+    request = asked(1, **ENDLESS)
+    call = adviser.Suggest.future(request, timeout=30)
+    killed: set[int] = set()
+    while not call.done():
+        time.sleep(0.3)
+        busy = max(set(workers(running)) - killed, key=cpu_ticks, default=0)
+        if busy and len(killed) < cluster.KILLS_MAX:
+            killed.add(busy)
+            os.kill(busy, signal.SIGKILL)
+    assert told(call.exception())[:2] == ("INTERNAL", "SEARCH_LOST")
+    with pytest.raises(grpc.RpcError) as refused:
+        adviser.Suggest(request, timeout=5)
+    assert told(refused.value)[:2] == ("INTERNAL", "SEARCH_LOST")
+    until(lambda: len(workers(running)) == 2, 10)
+    # It was the only one.
+    assert adviser.Suggest(asked(1, iterations=100), timeout=5).suggestion.iterations == 100
+
+
+def test_told_to_stop_it_answers_and_leaves_nothing(running: Server) -> None:
+    """The last test: nobody can use the server after it."""
+    below = children(running.process.pid)
+    assert any("raylet" in name for name in below.values())
+    answers: list[pb.Suggestion] = []
+    with running.channel() as channel:
+        call = threading.Thread(
+            target=lambda: answers.append(stub(channel).Suggest(asked(**ENDLESS), timeout=30).suggestion)
+        )
+        call.start()
+        time.sleep(0.3)
+        began = time.monotonic()
+        assert running.stop() == 0
+        call.join()
+    assert time.monotonic() - began < 6
+    assert answers[0].stop_reason == pb.STOP_REASON_SHUTDOWN
+    assert answers[0].iterations > 0
+    until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in below), 10)
