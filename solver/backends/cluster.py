@@ -21,6 +21,7 @@ from queue import Empty, SimpleQueue
 from typing import Literal, NamedTuple
 
 from solver.backends.base import Job, progress_of
+from solver.backends.leftovers import end_session
 from solver.backends.link import Frame, Kind, Link, write_shares
 from solver.backends.threads import Threads
 from solver.backends.wire import decode_share, encode_job, read_answer
@@ -280,6 +281,8 @@ class RayActors:
             process.wait(10)
         except subprocess.TimeoutExpired:
             process.kill()
+            process.wait()
+        end_session(process.pid)
         for call, deliver in calls.items():
             deliver(Frame(Kind.GONE, call, b""))
 
@@ -296,8 +299,10 @@ class RayActors:
         root = str(Path(__file__).parents[2])
         known = os.environ.get("PYTHONPATH")
         environment = {
-            # Its defaults for those who do not say otherwise. Tokens are asked for, and ours is made if there is none.
+            # For those who do not say otherwise. Tokens are asked for, and ours is made if there is none.
             "RAY_AUTH_MODE": "token",
+            # So long a driver whose head is lost stays.
+            "RAY_gcs_rpc_server_reconnect_timeout_s": "5",
             **os.environ,
             "PYTHONPATH": f"{root}{os.pathsep}{known}" if known else root,
             "RAY_USAGE_STATS_ENABLED": "0",
@@ -305,8 +310,6 @@ class RayActors:
             "RAY_ENABLE_AUTO_CONNECT": "0",
             # Else workers that were started by `uv run` build the project anew, each in a copy.
             "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0",
-            # So long a driver whose head is lost stays.
-            "RAY_gcs_rpc_server_reconnect_timeout_s": "5",
         }
         environment.pop("RAY_ADDRESS", None)  # it goes before the address that we give
         return subprocess.Popen(

@@ -26,6 +26,7 @@ import ray
 from ray.exceptions import RayActorError
 
 from solver.backends.base import run_share, start_share
+from solver.backends.leftovers import end_session
 from solver.backends.link import Frame, Kind, Link, read_shares
 from solver.backends.wire import answered, decode_job, encode_share
 from solver.batch import answer_all
@@ -394,7 +395,10 @@ def main() -> None:
     threading.Thread(target=pool.keep, daemon=True).start()
     while frame := link.receive():
         pool.handle(frame)
-    # Whoever asked is gone. With its head lost, Ray may never come to an end.
-    threading.Timer(5.0, os._exit, (0,)).start()
-    ray.shutdown()
+    # Whoever asked is gone.
+    if address:
+        threading.Timer(5.0, os._exit, (0,)).start()  # with its head lost, Ray may never come to an end
+        ray.shutdown()
+    elif os.getsid(0) == os.getpid():
+        end_session(os.getpid())  # at once, and all of it: there is nothing to be kept
     os._exit(0)
