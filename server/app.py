@@ -138,11 +138,11 @@ class App:
         while (ray := self._solver.ray_health) is not None:
             self._telemetry.ray_workers(ray.workers)
             if told is None or (ray.state, ray.note) != (told.state, told.note):
-                serving, level = (
-                    (health_pb2.HealthCheckResponse.SERVING, logging.INFO)
-                    if ray.state == "ready"
-                    else (health_pb2.HealthCheckResponse.NOT_SERVING, logging.WARNING)
+                there = ray.state == "ready"
+                serving = (
+                    health_pb2.HealthCheckResponse.SERVING if there else health_pb2.HealthCheckResponse.NOT_SERVING
                 )
+                level = logging.INFO if there and not ray.note else logging.WARNING
                 await self._health.set(RAY, serving)
                 _log.log(level, "ray: %s", ray.note or ray.state)
                 told = ray

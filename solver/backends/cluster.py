@@ -256,7 +256,7 @@ class RayActors:
                     late.cancel()
                     served = True
                 if served:
-                    self._set(Health("ready", state["workers"], ""))
+                    self._set(Health("ready", state["workers"], state["note"]))
             elif frame.kind == Kind.FAILED:
                 why = frame.payload.decode()
             else:

@@ -130,6 +130,7 @@ class Member:
         self.born = time.monotonic()
         self.asked: float | None = None  # when it was asked whether it is there, if it has not answered
         self.ready = False
+        self.refused = ""  # why it is not used; it stays, so that no other begins where it is
         self.pid = 0
         self.node = ""
         self.calls: set[int] = set()
@@ -244,7 +245,7 @@ class Pool:
             calls, member.calls = member.calls, set()
             for call in calls:
                 del self._of[call]
-            if not member.ready:
+            if not member.ready and not member.refused:
                 self._failed_starts += 1
         for call in calls:
             self._link.send(Kind.LOST, call)
@@ -286,9 +287,8 @@ class Pool:
             return
         pid, node, signature = json.loads(future.result())
         if signature != SIGNATURE:
-            give_up(
-                self._link, f"a worker has engine {signature}, and this is {SIGNATURE}: install one version everywhere"
-            )
+            self._refuse(member, f"a node has engine {signature}, and this is {SIGNATURE}")
+            return
         with self._lock:
             first, member.ready = not member.ready, True
             member.asked, member.pid, member.node = None, pid, node
@@ -300,11 +300,24 @@ class Pool:
         for frame in waiting:
             self._todo.put(partial(self._place, frame))
 
+    def _refuse(self, member: Member, why: str) -> None:
+        """A worker that would find something else than we do."""
+        with self._lock:
+            member.refused, member.asked = why, None
+            is_all = all(one.refused for one in self._members)
+        if is_all:
+            give_up(self._link, f"{why}: install one version everywhere")
+        self._todo.put(self._tell)
+
     def _ping(self) -> None:
         now = time.monotonic()
         with self._lock:
-            wedged = [one for one in self._members if one.ready and one.asked and now - one.asked > WEDGED_AFTER]
-            resting = [one for one in self._members if one.ready and one.asked is None]
+            wedged = [
+                one
+                for one in self._members
+                if one.asked and (one.ready or one.refused) and now - one.asked > WEDGED_AFTER
+            ]
+            resting = [one for one in self._members if (one.ready or one.refused) and one.asked is None]
             expired = []
             while self._waiting and now - self._waiting[0][0] > NOBODY_AFTER:
                 expired.append(self._waiting.popleft()[1])
@@ -327,7 +340,12 @@ class Pool:
 
     def _tell(self) -> None:
         with self._lock:
-            state = {"workers": sum(member.ready for member in self._members), "of": self._target}
+            refused = [member.refused for member in self._members if member.refused]
+            state = {
+                "workers": sum(member.ready for member in self._members),
+                "of": self._target - len(refused),
+                "note": f"{refused[0]}: it is not used; install one version everywhere" if refused else "",
+            }
         self._link.send(Kind.STATE, 0, json.dumps(state).encode())
 
 
@@ -372,7 +390,7 @@ def explain(error: BaseException) -> str:
 def live(link: Link, begun: threading.Event) -> None:
     """Say that this process is there until the pool does."""
     while not begun.wait(TICK):
-        link.send(Kind.STATE, 0, b'{"workers": 0, "of": 0}')
+        link.send(Kind.STATE, 0, b'{"workers": 0, "of": 0, "note": ""}')
 
 
 def main() -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -19,7 +20,7 @@ from grpc_status import rpc_status
 from eminence.v1 import solver_pb2 as pb
 from eminence.v1 import solver_pb2_grpc, view_pb2
 
-SERVING = health_pb2.HealthCheckResponse.SERVING
+SERVING, NOT_SERVING = health_pb2.HealthCheckResponse.SERVING, health_pb2.HealthCheckResponse.NOT_SERVING
 EN = view_pb2.GameSpec(game_id="oriflamme", players=3, ruleset=view_pb2.Ruleset(edition="en-2019"))
 REVEAL = "A:? >B:Heir C:?(1) | round 2 | points 1 2 3 | seen by B"
 PLACE = "| round 1 | first A | ask A place | points 1 1 1 | hands Archer,Soldier,Spy,Heir,Lord,Shapeshifter,Ambush ? ? "
@@ -55,11 +56,13 @@ class Server:
 
 
 @contextmanager
-def server(*flags: str, wait: bool = True) -> Iterator[Server]:
+def server(*flags: str, wait: bool = True, environment: Mapping[str, str] | None = None) -> Iterator[Server]:
     """A server with these flags, on a free port."""
     begun = time.monotonic()
     command = [sys.executable, "-m", "server", "--address", "127.0.0.1:0", *flags]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **(environment or {})}
+    )
     assert process.stdout is not None
     try:
         line = process.stdout.readline()

@@ -9,18 +9,23 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
+from process import NOT_SERVING, SERVING, Server, server, stub, suggest
+from ray_processes import until
+
+from eminence.v1 import solver_pb2 as pb
+from server.settings import read_settings
+from solver.backends import cluster
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "cluster.md").read_text()
 ALONE, BATCH, TOGETHER = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
-HEAD, NODE = re.findall(r"```sh\n(.*?)```", PAGE, flags=re.DOTALL)
+SERVICE, SERVICE_THERE, HEAD, NODE = re.findall(r"```sh\n(.*?)```", PAGE, flags=re.DOTALL)
 TOKEN = secrets.token_hex(32)
 
 
@@ -63,39 +68,62 @@ def test_the_token_of_the_page_is_one() -> None:
     assert len(made.strip()) == 64
 
 
-def test_one_machine(tmp_path: Path) -> None:
-    said = run_python(ALONE, tmp_path)
-    assert "iterations" in said
-    assert "state='ready', workers=2" in said
-
-
 def test_many_positions(tmp_path: Path) -> None:
     lines = run_python(BATCH, tmp_path).splitlines()
     assert [int(line.split()[0]) for line in lines] == list(range(20))
     assert all("place" in line for line in lines)
 
 
+def test_the_service_on_this_machine() -> None:
+    """All that the flag means is tested in tests/server/test_ray_server.py."""
+    assert read_settings(SERVICE.split()[3:], {}).backend == "ray"
+    assert SERVICE.split()[:3] == [".venv/bin/python", "-m", "server"]
+
+
 def test_several_machines(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     host = socket.gethostbyname(socket.gethostname())
+    there = {"RAY_AUTH_TOKEN": TOKEN, "RAY_AUTH_MODE": "token"}
 
     def here(text: str) -> str:
         return text.replace("10.0.0.1:6379", f"{host}:{port}").replace("port=6379", f"port={port}")
 
-    with running(here(HEAD)):
-        deadline = time.monotonic() + 30
-        while True:
-            try:
-                socket.create_connection((host, port), 1).close()
-                break
-            except OSError:
-                assert time.monotonic() < deadline
-                time.sleep(0.1)
-        with running(here(NODE)):
-            code = here(TOGETHER).replace(
-                "    print(pool.health)", "    import time; time.sleep(8)\n    print(pool.health)"
-            )
-            said = run_python(code, tmp_path, RAY_AUTH_TOKEN=TOKEN, RAY_AUTH_MODE="token")
-    assert "state='ready', workers=2" in said
-    assert "20000 iterations" in said
+    def suggested(served: Server) -> pb.Suggestion:
+        with served.channel() as channel:
+            found: pb.Suggestion = stub(channel).Suggest(suggest(iterations=500), timeout=10).suggestion
+        found.ClearField("elapsed")
+        return found
+
+    flags = here(SERVICE_THERE).split()[3:]
+    with server(*flags, "--cache-mb", "0", environment=there) as served:
+        # Nobody is at the address.
+        without = suggested(served)
+        assert without.note == cluster.HERE
+        assert served.health("ray") == NOT_SERVING
+        with running(here(HEAD)):
+            until(lambda: served.health("ray") == SERVING, 40)
+            found = suggested(served)
+            assert found.note == ""
+            found.note = without.note
+            assert found == without
+            assert served.stop() == 0
+            with running(here(NODE)):
+                run_python(WAIT, tmp_path, RAY_ADDRESS=f"{host}:{port}", **there)
+                said = run_python(here(TOGETHER), tmp_path, **there)
+                assert "20000 iterations" in said
+                assert "state='ready', workers=" in said
+                # What is for one machine goes to the cluster, if there is one.
+                said = run_python(ALONE, tmp_path, RAY_ADDRESS=f"{host}:{port}", **there)
+                assert "iterations" in said
+                assert "state='ready', workers=" in said
+
+
+# Until the second node is there, and its worker.
+WAIT = """
+import time
+from solver.backends.cluster import RayActors
+with RayActors(2) as pool:
+    while pool.health.workers < 2:
+        time.sleep(0.05)
+"""

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import secrets
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from ray_processes import until
 
 from engine_cy import new_game
 from solver import Budget, solve
@@ -18,6 +21,7 @@ from solver.backends.cluster import RayActors, RayUnavailableError
 from solver.backends.serial import Serial
 from solver.batch import Answer, analyze_many, answer
 from solver.solve import make_job
+from solver.version import SIGNATURE
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
@@ -33,6 +37,7 @@ def cluster() -> Iterator[Any]:
         "RAY_AUTH_TOKEN": secrets.token_hex(32),
         "RAY_USAGE_STATS_ENABLED": "0",
         "RAY_ENABLE_AUTO_CONNECT": "0",
+        "RAY_gcs_rpc_server_reconnect_timeout_s": "1",  # not to wait for long for a head that is lost
         "PYTHONPATH": f"{ROOT}{os.pathsep}{known}" if known else str(ROOT),
     }.items():
         patch.setenv(name, value)
@@ -50,14 +55,6 @@ def cluster() -> Iterator[Any]:
 
 def add_node(cluster: Any) -> Any:
     return cluster.add_node(num_cpus=1, object_store_memory=80 * 2**20)
-
-
-def until(happens: Any, seconds: float) -> float:
-    began = time.monotonic()
-    while not happens():
-        assert time.monotonic() - began < seconds
-        time.sleep(0.02)
-    return time.monotonic() - began
 
 
 def jobs(n: int) -> Iterator[Job]:
@@ -83,18 +80,39 @@ def test_a_node_joins_and_is_used(cluster: Any, pool: RayActors) -> None:
     assert pool.run(job) == Serial().run(job)
 
 
-def test_no_more_workers_than_the_cap(cluster: Any, pool: RayActors) -> None:
+def test_a_node_with_another_engine_is_not_used(
+    cluster: Any, pool: RayActors, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pretend_engine("0123456789abcdef", tmp_path, monkeypatch)
     node = add_node(cluster)
-    until(lambda: pool.health.workers == 2, 20)
+    until(lambda: "a node has engine 0123456789abcdef" in pool.health.note, 20)
+    assert (pool.health.state, pool.health.workers) == ("ready", 1)
+    job = next(jobs(1))
+    assert pool.run(job) == Serial().run(job)
+    cluster.remove_node(node, allow_graceful=True)
+    until(lambda: pool.health == ("ready", 1, ""), 20)
+
+
+def test_where_all_have_another_engine_ray_cannot_be_had(
+    cluster: Any, pool: RayActors, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pool.close()
+    pretend_engine("0123456789abcdef", tmp_path, monkeypatch)  # ours, this time
+    with pytest.raises(RayUnavailableError, match=f"engine {SIGNATURE}, and this is 0123456789abcdef: install one"):
+        RayActors(address=cluster.address)
+
+
+def pretend_engine(signature: str, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What processes that begin from now on take for the signature of their engine."""
+    (path / "sitecustomize.py").write_text(f"import solver.version\nsolver.version.SIGNATURE = '{signature}'\n")
+    monkeypatch.setenv("PYTHONPATH", f"{path}{os.pathsep}{os.environ['PYTHONPATH']}")
+
+
+def test_no_more_workers_than_the_cap_and_none_lost_with_a_node(cluster: Any) -> None:
+    node = add_node(cluster)
     with RayActors(1, address=cluster.address) as capped:
         time.sleep(1.5)
         assert capped.health.workers == 1
-    cluster.remove_node(node, allow_graceful=False)
-
-
-def test_a_node_is_killed_in_the_middle_of_a_batch(cluster: Any) -> None:
-    node = add_node(cluster)
     with RayActors(address=cluster.address) as pool:
         until(lambda: pool.health.workers == 2, 20)
         stream = analyze_many(jobs(300), pool, in_order=False)
@@ -107,6 +125,9 @@ def test_a_node_is_killed_in_the_middle_of_a_batch(cluster: Any) -> None:
 
 
 def test_a_token_is_wanted(cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Not to wait for as long as a cluster far away may take.
+    (tmp_path / "sitecustomize.py").write_text("import solver.backends.ray_actors as ours\nours.JOIN_S = 2.0\n")
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{os.environ['PYTHONPATH']}")
     for token in (None, secrets.token_hex(32)):
         monkeypatch.delenv("RAY_AUTH_TOKEN")
         if token:
@@ -130,6 +151,15 @@ def test_another_version_is_told_at_once(cluster: Any, tmp_path: Path, monkeypat
     assert time.monotonic() - began < 2
 
 
+def test_nothing_is_unpickled_on_either_side(cluster: Any, tmp_path: Path) -> None:
+    """Only bytes and numbers go to workers and come back."""
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
+    command = [sys.executable, script, cluster.address]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
 def test_the_head_of_a_cluster_is_lost(cluster: Any) -> None:
     """The last test: nobody can use the cluster after it."""
     position = new_game("oriflamme", "en-2019", 4).deal(3)
@@ -141,3 +171,53 @@ def test_the_head_of_a_cluster_is_lost(cluster: Any) -> None:
         assert found.moves == solve(view, Budget(iterations=500), workers=2, seed=3).moves
         assert found.note
         until(lambda: "nobody at" in pool.health.note, 10)
+
+
+SCRIPT = """
+import sys
+import ray
+from engine_cy import new_game
+from solver import Budget
+from solver.backends import ray_actors
+from solver.backends.wire import answered, decode_share, encode_job, pack, read_answer, unpack
+from solver.solve import make_job
+
+heard = []
+
+def listen(event, what):
+    if event == "pickle.find_class":
+        heard.append(what)
+
+class Listening(ray_actors.Worker):
+    def begin(self):
+        sys.addaudithook(lambda event, what: event == "pickle.find_class" and self.names.append(str(what)))
+        self.names = []
+
+    def told(self):
+        return len(self.names)
+
+    def control(self, evil):
+        return len(self.names)
+
+ray.init(address=sys.argv[1], logging_level=50)
+options = {"num_cpus": 1, "concurrency_groups": {"search": 2, "control": 1}}
+worker = ray.remote(**options)(Listening).remote()
+ray.get(worker.begin.remote())
+sys.addaudithook(listen)
+position = new_game("oriflamme", "en-2019", 4).deal(3)
+job = encode_job(make_job(position.view(position.to_act), Budget(iterations=100), workers=2))
+head = ray_actors.CALL.pack(7, 1, 5)
+share = decode_share(read_answer(ray.get(worker.search.remote(head + job))))
+assert share.iterations == 50
+for message in (job, b"nonsense", b"cos\\nsystem\\n(S'true'\\ntR."):
+    answers = unpack(ray.get(worker.batch.remote(8, pack([message, message]))))
+    assert len(answers) == 2 and (answers[0][0] == 0) == (message is job), answers
+assert ray.get(worker.search.remote(head + b"nonsense"))[0] == 1
+ray.get([worker.stop.remote(9), worker.peek.remote(9), worker.ready.remote()])
+assert heard == [], heard
+told = ray.get(worker.told.remote())
+assert told == 0, told
+# The ears are open: an object does make a noise.
+from fractions import Fraction
+assert ray.get(worker.control.remote(Fraction(1, 3))) > 0
+"""
