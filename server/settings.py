@@ -90,7 +90,7 @@ def read_settings(argv: Sequence[str], environment: Mapping[str, str], program: 
     chosen: dict[str, Any] = {}
     for where, values in sources:
         for name, value in values.items():
-            chosen[name] = _checked(name, value, f"{where}{name}")
+            chosen[name] = _checked(name, value, where + (name.replace("_", "-") if where == "--" else name))
     if chosen.get("backend") != "threads":
         chosen.setdefault("ray_address", environment.get("RAY_ADDRESS", ""))
         if chosen["ray_address"]:

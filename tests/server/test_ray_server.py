@@ -13,8 +13,8 @@ from typing import Any
 
 import grpc
 import pytest
-from process import SERVING, Server, milliseconds, server, stub, suggest, told
-from ray_processes import are_idle, children, cpu_ticks, until, workers_below
+from process import NOT_SERVING, SERVING, Server, milliseconds, server, stub, suggest, told
+from ray_processes import are_idle, children, cpu_ticks, head_below, until, workers_below
 
 from eminence.v1 import solver_pb2 as pb
 from engine_cy import new_game
@@ -30,7 +30,9 @@ ENDLESS = {"iterations": 10**11}
 
 @pytest.fixture(scope="module")
 def running() -> Iterator[Server]:
-    with server("--backend", "ray", "--ray-workers", "2", "--cache-mb", "0") as running:
+    # Not to wait for long for a head that is lost.
+    hasty = {"RAY_gcs_rpc_server_reconnect_timeout_s": "1"}
+    with server("--backend", "ray", "--ray-workers", "2", "--cache-mb", "0", environment=hasty) as running:
         # It serves before Ray is there.
         with running.channel() as channel:
             found = stub(channel).Suggest(asked(iterations=100), timeout=10).suggestion
@@ -158,6 +160,23 @@ def test_what_kills_its_workers_is_refused_from_then_on(running: Server, adviser
     until(lambda: len(workers(running)) == 2, 10)
     # It was the only one.
     assert adviser.Suggest(asked(1, iterations=100), timeout=5).suggestion.iterations == 100
+
+
+def test_the_head_is_lost_and_comes_back(running: Server, adviser: Any) -> None:
+    request = asked(iterations=2000)
+    before = adviser.Suggest(request).suggestion
+    os.kill(head_below(running.process.pid), signal.SIGKILL)
+    began = time.monotonic()
+    while running.health("ray") == SERVING and time.monotonic() - began < 20:
+        found = adviser.Suggest(asked(time_ms=50), timeout=5).suggestion
+        assert found.iterations > 0
+    assert (running.health("ray"), running.health()) == (NOT_SERVING, SERVING)
+    without = adviser.Suggest(request).suggestion
+    assert (without.note, without.reproducible) == (cluster.HERE, True)
+    without.ClearField("note")
+    assert without_clock(without) == without_clock(before)
+    until(lambda: running.health("ray") == SERVING, 30)
+    assert without_clock(adviser.Suggest(request).suggestion) == without_clock(before)
 
 
 def test_told_to_stop_it_answers_and_leaves_nothing(running: Server) -> None:

@@ -27,9 +27,9 @@ def test_every_setting_has_its_flag_variable_and_line(tmp_path: Path) -> None:
         elif setting.type == "bool":
             value = "no" if setting.default else "yes"
         elif setting.type == "int":
-            value = "700"
+            value = "200"
         else:
-            value = "debug" if name == "log" else "x"
+            value = {"log": "debug", "backend": "ray", "ray_address": "10.0.0.1:6379"}.get(name, "x")
         beside = {"tls_cert": "x", "tls_key": "x"} if name in ("tls_cert", "tls_key", "client_ca") else {}
         environment = {PREFIX + key.upper(): text for key, text in beside.items()}
         by_variable = read_settings([], environment | {PREFIX + name.upper(): value})
@@ -54,6 +54,10 @@ def test_every_setting_has_its_flag_variable_and_line(tmp_path: Path) -> None:
         (["--address", "[::]:1"], "address: others can reach"),
         (["--tls-cert", "x"], "tls_cert, tls_key: one does not go without the other"),
         (["--client-ca", "x"], "client_ca: clients' certificates need TLS"),
+        (["--backend", "spark"], "backend: 'spark' is none of threads, ray"),
+        (["--ray-address", "10.0.0.1"], "ray_address: '10.0.0.1' is not host:port of a Ray head"),
+        (["--backend", "threads", "--ray-address", "a:1"], "ray_address: a:1 is of no use to the backend threads"),
+        (["--ray-workers", "257"], "--ray-workers: 257 is not in 0..256"),
         (["--config", "/nowhere"], "config: /nowhere cannot be read"),
     ],
 )
@@ -61,6 +65,22 @@ def test_settings_that_make_no_sense_are_refused(flags: list[str], why: str) -> 
     with pytest.raises(SettingsError) as refused:
         read_settings(flags, {})
     assert str(refused.value).startswith(why)
+
+
+def test_an_address_of_ray_is_enough_to_search_there() -> None:
+    def chosen(*flags: str, **environment: str) -> tuple[str, str]:
+        found = read_settings(flags, environment)
+        return found.backend, found.ray_address
+
+    assert chosen() == ("threads", "")
+    assert chosen("--backend", "ray") == ("ray", "")
+    assert chosen("--ray-address", "auto") == ("ray", "auto")
+    assert chosen(EMINENCE_RAY_ADDRESS="a:1") == ("ray", "a:1")
+    # Ray's own variable goes after ours, and is of no use to who wants threads.
+    assert chosen(RAY_ADDRESS="a:1") == ("ray", "a:1")
+    assert chosen("--backend", "ray", RAY_ADDRESS="a:1") == ("ray", "a:1")
+    assert chosen(RAY_ADDRESS="a:1", EMINENCE_RAY_ADDRESS="b:2") == ("ray", "b:2")
+    assert chosen("--backend", "threads", RAY_ADDRESS="a:1") == ("threads", "")
 
 
 def test_others_may_reach_it_if_that_is_said_or_encrypted() -> None:

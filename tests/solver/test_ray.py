@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from ray_processes import are_idle, children, cpu_ticks, head_below, until, workers_below
+from ray_processes import are_idle, children, cpu_ticks, until, workers_below
 from tables import random_game
 
 from engine_cy import View, new_game
@@ -39,10 +39,8 @@ ENDLESS = Budget(iterations=10**11)
 
 @pytest.fixture(scope="module")
 def pool() -> Iterator[RayActors]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("RAY_gcs_rpc_server_reconnect_timeout_s", "1")  # not to wait for long for a head that is lost
-        with RayActors(2) as started:
-            yield started
+    with RayActors(2) as started:
+        yield started
 
 
 @pytest.fixture
@@ -301,27 +299,6 @@ def test_a_search_that_kills_its_workers_is_given_up(healthy: RayActors) -> None
     finally:
         ended.set()
         killer.join()
-
-
-@pytest.mark.slow
-def test_the_head_is_lost_and_comes_back(healthy: RayActors) -> None:
-    lost = driver(healthy)
-    os.kill(head_below(driver(healthy)), signal.SIGKILL)
-    notes = set()
-    began = time.monotonic()
-    while healthy.health.state == "ready" and time.monotonic() - began < 20:
-        found = solve(start(), Budget(time_ms=50), workers=2, backend=healthy)
-        assert found.iterations > 0
-        notes.add(found.note)
-    assert healthy.health.state == "lost"
-    assert "Ray on this machine" in healthy.health.note
-    job = make_job(start(), Budget(iterations=2000), seed=2, workers=2)
-    here = healthy.run(job)
-    assert here[0].note == cluster.HERE
-    assert [replace(share, note="") for share in here] == Serial().run(job)
-    until(lambda: healthy.health == ("ready", 2, ""), 30)
-    assert driver(healthy) != lost
-    assert healthy.run(job) == Serial().run(job)
 
 
 def test_the_driver_is_killed_in_the_middle_of_a_search_and_a_batch(healthy: RayActors) -> None:
