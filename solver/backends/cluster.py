@@ -31,6 +31,7 @@ from solver.watch import NEVER_NS, Watch
 
 WORKERS_MAX = 256
 LATE_MS = 45.0  # how much longer than its budget a share may take before it is given up
+WAY_MS = 10.0  # that a share may be under way, where an answer must not be late
 STOPPING_MS = 100.0  # how long shares that were told to stop may take
 PARTS, PARTS_FROM_MS = 4, 100.0  # so often, in searches of so long, workers say what they have found
 LEAST_MS = 5.0  # a share is not begun again for less
@@ -303,6 +304,9 @@ class RayActors:
             "RAY_AUTH_MODE": "token",
             # So long a driver whose head is lost stays.
             "RAY_gcs_rpc_server_reconnect_timeout_s": "5",
+            # Workers give way to who asks, but not as far as Ray has them: where other programs keep all cores busy,
+            # they would be late, and be taken for stuck.
+            "RAY_worker_niceness": "5",
             **os.environ,
             "PYTHONPATH": f"{root}{os.pathsep}{known}" if known else root,
             "RAY_USAGE_STATS_ENABLED": "0",
@@ -347,8 +351,10 @@ class _Search:
         self._ends = min(
             now + job.budget.time_ms / 1000 if job.budget.time_ms else float("inf"), _seconds(self._watch.until_ns)
         )
+        answer_by = _seconds(self._watch.answer_by_ns)
+        self._ends = min(self._ends, answer_by - min(WAY_MS / 1000, max(answer_by - now, 0) / 2))
         # No share is waited for any longer.
-        self._last = min(self._ends + LATE_MS / 1000, _seconds(self._watch.answer_by_ns))
+        self._last = min(self._ends + LATE_MS / 1000, answer_by)
         self._interval = self._pause_ms()
         self._due = now + self._interval / 1000 if self._interval else float("inf")
         self._peeks = 0

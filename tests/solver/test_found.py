@@ -76,7 +76,7 @@ def test_to_be_told_on_the_way_changes_nothing() -> None:
 def test_what_a_clock_ended_is_had_again_by_iterations(shares: int) -> None:
     until = time.monotonic_ns() + 60_000_000
     first = find(job_at(start(), Budget(iterations=10**9), seed=9, workers=shares), Threads(1), Watch(until_ns=until))
-    assert time.monotonic_ns() - until < 100_000_000
+    assert time.monotonic_ns() - until < 1_000_000_000  # where other programs have all the cores
     assert (first.stopped_by, first.reproducible) == ("time", False)
     assert first.analysis is not None
     assert not first.analysis.reproducible

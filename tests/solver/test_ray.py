@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from ray_processes import are_idle, children, cpu_ticks, until, workers_below
+from ray_processes import are_idle, busiest, children, cpu_ticks, until, workers_below
 from tables import random_game
 
 from engine_cy import View, new_game
@@ -284,9 +284,7 @@ def test_a_search_that_kills_its_workers_is_given_up(healthy: RayActors) -> None
 
     def kill_whoever_searches() -> None:
         while not ended.is_set() and len(killed) < cluster.KILLS_MAX:
-            time.sleep(0.3)
-            busy = max(workers(healthy), key=lambda pid: cpu_ticks(pid) if pid not in killed else -1, default=0)
-            if busy:
+            if busy := busiest(workers(healthy)):
                 killed.add(busy)
                 os.kill(busy, signal.SIGKILL)
 

