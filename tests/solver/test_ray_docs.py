@@ -89,24 +89,20 @@ def test_several_machines(tmp_path: Path) -> None:
     def here(text: str) -> str:
         return text.replace("10.0.0.1:6379", f"{host}:{port}").replace("port=6379", f"port={port}")
 
-    def suggested(served: Server) -> pb.Suggestion:
+    def suggested(served: Server, iterations: int) -> pb.Suggestion:
         with served.channel() as channel:
-            found: pb.Suggestion = stub(channel).Suggest(suggest(iterations=500), timeout=10).suggestion
-        found.ClearField("elapsed")
+            found: pb.Suggestion = stub(channel).Suggest(suggest(iterations=iterations), timeout=10).suggestion
         return found
 
     flags = here(SERVICE_THERE).split()[3:]
-    with server(*flags, "--cache-mb", "0", environment=there) as served:
-        # Nobody is at the address.
-        without = suggested(served)
-        assert without.note == cluster.HERE
+    with server(*flags, environment=there) as served:
+        # Nobody is at the address. Of an answer that is kept, how it came about does not count.
+        assert suggested(served, 500).note == cluster.HERE
+        assert suggested(served, 500).note == ""
         assert served.health("ray") == NOT_SERVING
         with running(here(HEAD)):
             until(lambda: served.health("ray") == SERVING, 40)
-            found = suggested(served)
-            assert found.note == ""
-            found.note = without.note
-            assert found == without
+            assert suggested(served, 501).note == ""
             assert served.stop() == 0
             with running(here(NODE)):
                 run_python(WAIT, tmp_path, RAY_ADDRESS=f"{host}:{port}", **there)

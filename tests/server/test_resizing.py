@@ -1,0 +1,42 @@
+"""Workers come and go: as many searches are let in as there are."""
+
+from __future__ import annotations
+
+import asyncio
+
+from server.admission import Admission, Ticket
+
+
+def test_as_many_are_let_in_as_there_are_workers() -> None:
+    async def run() -> None:
+        admission = Admission(1, 1, {"interactive": 10, "bulk": 10})
+        tickets: list[Ticket] = []
+
+        async def enter(shares: int) -> None:
+            tickets.append(await admission.enter("interactive", shares, None))
+
+        async def settle() -> None:
+            for _ in range(5):
+                await asyncio.sleep(0)
+
+        tasks = [asyncio.ensure_future(enter(1)) for _ in range(3)]
+        await settle()
+        assert (admission.running, admission.waiting("interactive")) == (1, 2)
+        admission.resize(3)
+        tasks.append(asyncio.ensure_future(enter(8)))
+        await settle()
+        assert (admission.running, admission.waiting("interactive")) == (3, 1)
+        assert admission.threads_for("bulk", 8) == 2
+        # One that is wider than all that are left does not wait for ever.
+        admission.resize(2)
+        for ticket in tickets[:2]:
+            admission.leave(ticket)
+        await settle()
+        assert admission.running == 1
+        admission.leave(tickets[2])
+        await settle()
+        assert [ticket.weight for ticket in tickets[3:]] == [2]
+        admission.leave(tickets[3])
+        await asyncio.gather(*tasks)
+
+    asyncio.run(run())
