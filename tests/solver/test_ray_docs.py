@@ -105,14 +105,12 @@ def test_several_machines(tmp_path: Path) -> None:
             assert suggested(served, 501).note == ""
             assert served.stop() == 0
             with running(here(NODE)):
-                run_python(WAIT, tmp_path, RAY_ADDRESS=f"{host}:{port}", **there)
-                said = run_python(here(TOGETHER), tmp_path, **there)
-                assert "20000 iterations" in said
-                assert "state='ready', workers=" in said
                 # What is for one machine goes to the cluster, if there is one.
-                said = run_python(ALONE, tmp_path, RAY_ADDRESS=f"{host}:{port}", **there)
-                assert "iterations" in said
-                assert "state='ready', workers=" in said
+                code = WAIT + here(TOGETHER) + ALONE
+                said = run_python(code, tmp_path, RAY_ADDRESS=f"{host}:{port}", **there)
+                assert said.count("iterations") == 2
+                assert "20000 iterations" in said
+                assert said.count("state='ready', workers=") == 2
 
 
 # Until the second node is there, and its worker.
