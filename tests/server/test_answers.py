@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import time
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -19,6 +18,7 @@ from server.codec.words import CARDS
 from server.limits import NO_OPTIONS, Caps, read_budget
 from server.searches import Overrun, Question, Search, answer_forced
 from solver.analysis import believe
+from solver.backends.serial import Serial
 from solver.beliefs import Belief
 from solver.solve import all_see_it_is_forced
 
@@ -68,15 +68,14 @@ def test_a_forced_move_is_answered_at_once_as_a_search_answers_it(spec: Any) -> 
     ]
     assert forced
     budget = read_budget(pb.Budget(), NO_OPTIONS, CAPS)
-    with ThreadPoolExecutor(1) as pool:
-        for view in random.Random(1).sample(forced, min(len(forced), 20)):
-            question = Question(view, None, NO_OPTIONS, budget, 7, time.monotonic_ns(), None, b"")
-            at_once = answer_forced(question)
-            searched = Search(question, 2**62, by_deadline=False).run(1, pool)
-            for answer in (at_once, searched):
-                answer.ClearField("elapsed")
-            assert at_once.stop_reason == pb.STOP_REASON_FORCED
-            assert at_once == searched
+    for view in random.Random(1).sample(forced, min(len(forced), 20)):
+        question = Question(view, None, NO_OPTIONS, budget, 7, time.monotonic_ns(), None, b"")
+        at_once = answer_forced(question)
+        searched = Search(question, 2**62, by_deadline=False).run(Serial())
+        for answer in (at_once, searched):
+            answer.ClearField("elapsed")
+        assert at_once.stop_reason == pb.STOP_REASON_FORCED
+        assert at_once == searched
 
 
 def test_searches_end_earlier_by_what_most_are_late_and_no_more_than_a_part_of_their_time() -> None:
