@@ -455,7 +455,7 @@ class _Search:
     def _search_here(self) -> None:
         """What is left to be done and has harmed no worker: where such a share went, this process would go too."""
         rest = self._rest()
-        if rest is None and not self._found and not self._stopped:
+        if rest is None and not self._stopped and not any(part.iterations for part in self._progress.found):
             # There has to be an answer, however late everybody was.
             rest = replace(self._job, budget=replace(self._job.budget, time_ms=LEAST_MS))
             self._here = [number for number, kills in enumerate(self._kills) if not kills][:1]

@@ -102,7 +102,7 @@ def test_an_answer_is_there_before_the_deadline(adviser: Any) -> None:
 
 def test_a_client_that_leaves_frees_the_workers(running: Server, adviser: Any) -> None:
     calls = [adviser.Suggest.future(asked(**ENDLESS)) for _ in range(2)]
-    until(lambda: not are_idle(workers(running)), 5)
+    until(lambda: not are_idle(workers(running)), 10)
     for call in calls:
         call.cancel()
     began = time.monotonic()
@@ -135,7 +135,7 @@ def test_batches_and_reviews_run_there(running: Server, adviser: Any) -> None:
     request = pb.ReviewRequest(record=records.write(a_start()), budget=pb.Budget(iterations=40_000))
     *steps, last = adviser.Review(request, timeout=30)
     assert (len(steps), last.summary.reproducible) == (3, True)
-    assert sum(map(cpu_ticks, workers(running))) > before + 5
+    assert sum(map(cpu_ticks, workers(running))) > before + 2
 
 
 def test_a_worker_is_killed_in_the_middle_of_a_search(running: Server, adviser: Any) -> None:
