@@ -4,7 +4,7 @@ python := .venv/bin/python
 # cython-lint starts pycodestyle, which it looks for on the PATH.
 with_venv := PATH="$(CURDIR)/.venv/bin:$$PATH"
 
-.PHONY: help build test serve bench lint ruff mypy cython-lint contract sanitize threads gates signature lock clean
+.PHONY: help build test serve bench client examples lint ruff mypy cython-lint contract sanitize threads gates signature lock clean
 
 help:  ## Say what can be made
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -21,6 +21,12 @@ serve: build  ## Build, then serve on 127.0.0.1:50051; flags: make serve FLAGS="
 
 bench: build  ## Build, then run the benchmarks
 	@$(python) -m benchmarks
+
+client: build  ## Build the Python client alone, as a wheel in dist/
+	@.ci/client
+
+examples: build  ## Install what the examples in other languages need; then their tests run, too
+	@.ci/examples
 
 lint: ruff mypy cython-lint contract  ## Check style and types
 

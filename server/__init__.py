@@ -4,7 +4,7 @@
 between protobuf messages and ours. RulesService and RefereeService answer from the request alone. SolverService reads a
 question (`limits.py`), waits for threads (`admission.py`), searches on them (`searches.py`) and answers; `app.py` is
 the process around it, `settings.py` all that can be set, `clients.py` who may call, `telemetry.py` what is told of it.
-`client.py` is for those on the other side. docs/service.md says how to run it. To come: what people start, the command
+`client/` is for those on the other side. docs/service.md says how to run it. To come: what people start, the command
 line (`cli/`) and the board in the browser (`web/`).
 Only this package knows protobuf and gRPC.
 """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -74,6 +75,14 @@ def server(*flags: str, wait: bool = True, environment: Mapping[str, str] | None
     finally:
         process.kill()
         process.communicate()
+
+
+def free_port() -> int:
+    """A port that nobody listens on, so far."""
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port: int = found.getsockname()[1]
+        return port
 
 
 def health_stub(channel: grpc.Channel) -> Any:

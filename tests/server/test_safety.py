@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import socket
 import subprocess
 import time
 import urllib.request
@@ -15,7 +14,7 @@ import grpc
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
-from process import PLACE, SERVING, Server, health_stub, server, stub, suggest, told
+from process import PLACE, SERVING, Server, free_port, health_stub, server, stub, suggest, told
 
 from eminence.v1 import rules_pb2, rules_pb2_grpc
 from server.client import Client
@@ -244,13 +243,6 @@ def test_malformed_bytes_never_end_in_unknown_whichever_service_they_are_for() -
         watch = stub.Watch(health_pb2.HealthCheckRequest(), timeout=5)
         assert next(watch).status == SERVING
         watch.cancel()
-
-
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port: int = found.getsockname()[1]
-        return port
 
 
 def test_metrics_and_logs_tell_how_it_goes_and_no_card(tokens: str) -> None:

@@ -1,0 +1,158 @@
+"""For programs with asyncio."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator, Sequence
+from types import TracebackType
+from typing import Any, Generic, TypeVar
+
+import grpc
+
+from eminence.v1 import (
+    record_pb2,
+    referee_pb2_grpc,
+    rules_pb2_grpc,
+    seat_pb2,
+    solver_pb2_grpc,
+    view_pb2,
+)
+from eminence.v1 import solver_pb2 as pb
+
+from .requests import LONG_SECONDS, OPTIONS, REFEREE, RULES, analyze_request, equip, metadata_of, seconds_for
+
+T = TypeVar("T")
+
+
+class AsyncStream(AsyncIterator[T], Generic[T]):
+    """Answers as they come. Whoever leaves early has to say so, by `cancel`, by leaving its `async with` block or by
+    having its task cancelled: grpc.aio does not always notice what is dropped."""
+
+    def __init__(self, call: Any) -> None:
+        self._call, self._answers = call, call.__aiter__()
+        self._is_cancelled = False
+
+    async def __anext__(self) -> T:
+        try:
+            answer: T = await self._answers.__anext__()
+            return answer
+        except BaseException:
+            # Of the reader, too: then the server has to be told.
+            if self._is_cancelled:
+                raise StopAsyncIteration from None
+            self._call.cancel()
+            raise
+
+    def cancel(self) -> None:
+        self._is_cancelled = True
+        self._call.cancel()
+
+    async def aclose(self) -> None:
+        self.cancel()
+
+    async def __aenter__(self) -> AsyncStream[T]:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.cancel()
+
+
+class AsyncClient:
+    """The same as `Client`. A call whose task is cancelled is cancelled at the server, too."""
+
+    def __init__(self, address: str, *, token: str = "", credentials: grpc.ChannelCredentials | None = None) -> None:
+        if credentials is None:
+            self._channel = grpc.aio.insecure_channel(address, OPTIONS)
+        else:
+            self._channel = grpc.aio.secure_channel(address, credentials, OPTIONS)
+        self._metadata = metadata_of(token)
+        self.stub = solver_pb2_grpc.SolverServiceStub(self._channel)
+        self.rules = rules_pb2_grpc.RulesServiceStub(self._channel)
+        self.referee = referee_pb2_grpc.RefereeServiceStub(self._channel)
+        equip(self.rules, RULES, self._metadata)
+        equip(self.referee, REFEREE, self._metadata)
+
+    async def suggest(
+        self,
+        view: view_pb2.View,
+        budget: pb.Budget | None = None,
+        options: pb.Options | None = None,
+        *,
+        seconds: float | None = None,
+    ) -> pb.Suggestion:
+        """The best move, and why."""
+        request = pb.SuggestRequest(view=view, budget=budget, options=options)
+        timeout = seconds_for(budget) if seconds is None else seconds
+        answer: pb.SuggestResponse = await _answer(self.stub.Suggest(request, timeout=timeout, metadata=self._metadata))
+        return answer.suggestion
+
+    def analyze(
+        self,
+        view: view_pb2.View,
+        budget: pb.Budget | None = None,
+        options: pb.Options | None = None,
+        interval_ms: int = 500,
+        *,
+        seconds: float | None = None,
+    ) -> AsyncStream[pb.AnalyzeResponse]:
+        """The answer growing."""
+        request = analyze_request(view, budget, options, interval_ms)
+        timeout = seconds_for(budget) if seconds is None else seconds
+        return AsyncStream(self.stub.Analyze(request, timeout=timeout, metadata=self._metadata))
+
+    async def compare(
+        self,
+        view: view_pb2.View,
+        actions: Sequence[view_pb2.Action],
+        budget: pb.Budget | None = None,
+        options: pb.Options | None = None,
+        *,
+        seconds: float | None = None,
+    ) -> pb.Comparison:
+        """Which of several moves is better."""
+        request = pb.CompareRequest(view=view, actions=actions, budget=budget, options=options)
+        timeout = seconds_for(budget) if seconds is None else seconds
+        answer: pb.CompareResponse = await _answer(self.stub.Compare(request, timeout=timeout, metadata=self._metadata))
+        return answer.comparison
+
+    def analyze_batch(
+        self,
+        requests: AsyncIterator[pb.AnalyzeBatchRequest] | Iterator[pb.AnalyzeBatchRequest],
+        *,
+        seconds: float = LONG_SECONDS,
+    ) -> AsyncStream[pb.AnalyzeBatchResponse]:
+        """Many positions."""
+        return AsyncStream(self.stub.AnalyzeBatch(requests, timeout=seconds, metadata=self._metadata))
+
+    def review(
+        self,
+        record: record_pb2.Record,
+        budget: pb.Budget | None = None,
+        options: pb.Options | None = None,
+        *,
+        seat: seat_pb2.Seat.ValueType = seat_pb2.SEAT_UNSPECIFIED,
+        seconds: float = LONG_SECONDS,
+    ) -> AsyncStream[pb.ReviewResponse]:
+        """The decisions of a game, judged."""
+        request = pb.ReviewRequest(record=record, seat=seat, budget=budget, options=options)
+        return AsyncStream(self.stub.Review(request, timeout=seconds, metadata=self._metadata))
+
+    async def close(self) -> None:
+        await self._channel.close()
+
+    async def __aenter__(self) -> AsyncClient:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+
+async def _answer(call: Any) -> Any:
+    """What a call answers. If nobody waits for it any more, it is cancelled: grpc.aio does not always do so."""
+    try:
+        return await call
+    finally:
+        call.cancel()

@@ -1,0 +1,347 @@
+"""The Python client: against the real server, and against one that fails as told."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import subprocess
+import sys
+import sysconfig
+import time
+import tomllib
+from collections.abc import Awaitable, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+from zipfile import ZipFile
+
+import grpc
+import pytest
+from process import PLACE, Server, milliseconds, server, view
+
+from eminence.v1 import referee_pb2, rules_pb2, seat_pb2, solver_pb2_grpc, view_pb2
+from eminence.v1 import solver_pb2 as pb
+from server.client import AsyncClient, Client, refusal_of, seconds_for
+
+START = PLACE + "| seen by A"
+LONG = pb.Budget(iterations=10**11)
+SHORT = pb.Budget(iterations=50)
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[Server]:
+    """One thread, and nobody may wait: what is answered shows that the thread was free."""
+    with server("--threads", "1", "--reserved", "0", "--interactive-queue", "0", "--cache-mb", "0") as running:
+        yield running
+
+
+def is_free(client: Client) -> bool:
+    """Whether the server's thread is free within a second."""
+    for _ in range(20):
+        try:
+            return client.stub.Suggest(pb.SuggestRequest(view=view(START), budget=SHORT)).suggestion.iterations == 50
+        except grpc.RpcError:
+            time.sleep(0.05)
+    return False
+
+
+def without_retries(address: str) -> Client:
+    client = Client(address)
+    channel = grpc.insecure_channel(address, [("grpc.use_local_subchannel_pool", 1)])
+    client.stub = solver_pb2_grpc.SolverServiceStub(channel)
+    return client
+
+
+def asynchronously(work: Callable[[AsyncClient], Awaitable[None]], address: str, token: str = "") -> None:
+    async def run() -> None:
+        async with AsyncClient(address, token=token) as client:
+            await work(client)
+
+    asyncio.run(run())
+
+
+# --- every call ------------------------------------------------------------------------------------------------
+
+
+def items(*names: str) -> list[pb.AnalyzeBatchRequest]:
+    return [pb.AnalyzeBatchRequest(item=pb.BatchItem(id=name, view=view(START), budget=SHORT)) for name in names]
+
+
+def test_every_call_of_the_service_is_there() -> None:
+    moves = [view_pb2.Action(text="place Spy front"), view_pb2.Action(text="place Heir front")]
+    game = view_pb2.GameSpec(game_id="oriflamme", players=3)
+    with server() as running, Client(running.address) as client:
+        assert client.suggest(view(START), SHORT).iterations == 50
+        assert [answer.last for answer in client.analyze(view(START), SHORT)][-1:] == [True]
+        assert [compared.action.text for compared in client.compare(view(START), moves, SHORT).actions] == [
+            move.text for move in moves
+        ]
+        assert sorted(answer.id for answer in client.analyze_batch(items("a", "b"))) == ["a", "b"]
+        dealt = client.referee.Deal(referee_pb2.DealRequest(game=game, seed=7))
+        standing = referee_pb2.Standing(record=dealt.record)
+        first = moves[1]
+        played = client.referee.Play(referee_pb2.PlayRequest(standing=standing, action=first))
+        steps = list(client.review(played.record, SHORT, seat=seat_pb2.SEAT_A))
+        assert [step.decision.played.action.text for step in steps[:-1]] == ["place Heir front"]
+        assert steps[-1].summary.luck_known
+        assert len(client.rules.ListGames(rules_pb2.ListGamesRequest()).games) >= 3
+
+        async def all_again(client: AsyncClient) -> None:
+            assert (await client.suggest(view(START), SHORT)).iterations == 50
+            assert [answer.last async for answer in client.analyze(view(START), SHORT)][-1:] == [True]
+            assert len((await client.compare(view(START), moves, SHORT)).actions) == 2
+            assert sorted([answer.id async for answer in client.analyze_batch(iter(items("a", "b")))]) == ["a", "b"]
+            reviewed = [step async for step in client.review(played.record, SHORT, seat=seat_pb2.SEAT_A)]
+            assert [step.WhichOneof("step") for step in reviewed] == ["decision", "summary"]
+            assert len((await client.rules.ListGames(rules_pb2.ListGamesRequest())).games) >= 3
+            assert (await client.referee.Deal(referee_pb2.DealRequest(game=game, seed=7))).record == dealt.record
+
+        asynchronously(all_again, running.address)
+
+
+def test_the_token_goes_with_every_call(tmp_path: Path) -> None:
+    digest = hashlib.sha256(b"a-secret").hexdigest()
+    (tmp_path / "tokens.toml").write_text(f'[alice]\ntoken_sha256 = "{digest}"\n', "utf-8")
+    deal = referee_pb2.DealRequest(game=view_pb2.GameSpec(game_id="oriflamme", players=3), seed=7)
+    with server("--tokens", str(tmp_path / "tokens.toml")) as running:
+        with Client(running.address, token="a-secret") as client:
+            assert client.suggest(view(START), SHORT).iterations == 50
+            assert client.referee.Deal(deal).seed == 7
+            assert client.referee.Deal.future(deal, metadata=(("x-trace", "1"),)).result().seed == 7
+            assert next(client.analyze_batch(items("a"))).id == "a"
+
+        async def asked(client: AsyncClient) -> None:
+            assert (await client.rules.ListGames(rules_pb2.ListGamesRequest())).games
+            assert (await client.suggest(view(START), SHORT)).iterations == 50
+
+        asynchronously(asked, running.address, token="a-secret")
+        with Client(running.address, token="b-secret") as client, pytest.raises(grpc.RpcError) as refused:
+            client.rules.ListGames(rules_pb2.ListGamesRequest())
+        assert refusal_of(refused.value)[:2] == (grpc.StatusCode.UNAUTHENTICATED, "UNAUTHENTICATED")
+
+
+# --- deadlines -------------------------------------------------------------------------------------------------
+
+
+def test_the_deadline_follows_from_the_budget() -> None:
+    assert seconds_for(None) == seconds_for(pb.Budget()) == 6.0
+    assert seconds_for(pb.Budget(time=milliseconds(2500), iterations=5)) == 7.5
+    assert seconds_for(SHORT) == 65.0
+
+
+def test_a_deadline_of_ones_own_has_the_best_so_far(running: Server) -> None:
+    with Client(running.address) as client:
+        assert client.suggest(view(START), LONG, seconds=0.2).stop_reason == pb.STOP_REASON_DEADLINE
+        last = list(client.analyze(view(START), LONG, seconds=0.2))[-1]
+        assert last.last
+        assert last.suggestion.stop_reason == pb.STOP_REASON_DEADLINE
+
+    async def asked(client: AsyncClient) -> None:
+        assert (await client.suggest(view(START), LONG, seconds=0.2)).stop_reason == pb.STOP_REASON_DEADLINE
+
+    asynchronously(asked, running.address)
+
+
+def test_no_call_waits_for_ever() -> None:
+    """Nobody answers at an address where somebody listens."""
+    with failing(never=True) as (address, attempts), Client(address) as client:
+        begun = time.monotonic()
+        with pytest.raises(grpc.RpcError) as failed:
+            client.rules.ListGames(rules_pb2.ListGamesRequest(), timeout=0.3)
+        assert refusal_of(failed.value) == (grpc.StatusCode.DEADLINE_EXCEEDED, "", "", "Deadline Exceeded", None)
+        assert time.monotonic() - begun < 5
+        call = client.rules.ListGames.future(rules_pb2.ListGamesRequest())
+        while len(attempts) < 2:
+            time.sleep(0.01)
+        call.cancel()
+    assert 9 < attempts[1][1] <= 10.5
+
+
+# --- cancelling ------------------------------------------------------------------------------------------------
+
+
+def test_a_stream_that_is_left_stops_its_search(running: Server) -> None:
+    client = without_retries(running.address)
+
+    def cancel() -> None:
+        stream = client.analyze(view(START), LONG, interval_ms=50)
+        next(stream)
+        stream.cancel()
+        assert list(stream) == []
+
+    def leave_the_block() -> None:
+        with client.analyze(view(START), LONG, interval_ms=50) as stream:
+            next(stream)
+
+    def drop() -> None:
+        for _ in client.analyze(view(START), LONG, interval_ms=50):
+            break
+
+    for leave in (cancel, leave_the_block, drop):
+        assert is_free(client)
+        leave()
+        assert is_free(client), leave.__name__
+
+
+def test_with_asyncio_who_leaves_stops_the_search(running: Server) -> None:
+    observer = without_retries(running.address)
+
+    async def cancel(client: AsyncClient) -> None:
+        stream = client.analyze(view(START), LONG, interval_ms=50)
+        await anext(stream)
+        stream.cancel()
+        assert [answer async for answer in stream] == []
+
+    async def leave_the_block(client: AsyncClient) -> None:
+        async with client.analyze(view(START), LONG, interval_ms=50) as stream:
+            await anext(stream)
+
+    async def be_cancelled(client: AsyncClient) -> None:
+        async def read() -> None:
+            async for _ in client.analyze(view(START), LONG, interval_ms=50):
+                pass
+
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(read(), 0.2)
+
+    async def be_cancelled_while_asking(client: AsyncClient) -> None:
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(client.suggest(view(START), LONG), 0.2)
+
+    async def run(leave: Callable[[AsyncClient], Awaitable[None]]) -> None:
+        async with AsyncClient(running.address) as client:
+            await leave(client)
+            # Not the end of the channel is what frees the thread.
+            assert await asyncio.to_thread(is_free, observer), leave.__name__
+
+    for leave in (cancel, leave_the_block, be_cancelled, be_cancelled_while_asking):
+        assert is_free(observer)
+        asyncio.run(run(leave))
+
+
+# --- retries ---------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def failing(
+    times: int = 0, *, pushback_ms: int | None = None, never: bool = False
+) -> Iterator[tuple[str, list[tuple[float, float]]]]:
+    """A server that refuses the first calls, or does not answer at all; its address, and of each call when it came and
+    how many seconds it had."""
+    attempts: list[tuple[float, float]] = []
+
+    def answer(raw: bytes, context: Any) -> bytes:
+        attempts.append((time.monotonic(), context.time_remaining()))
+        while never and context.is_active():
+            time.sleep(0.01)
+        if len(attempts) <= times:
+            if pushback_ms is not None:
+                context.set_trailing_metadata((("grpc-retry-pushback-ms", str(pushback_ms)),))
+            context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, "full")
+        return pb.SuggestResponse(suggestion=pb.Suggestion(iterations=len(attempts))).SerializeToString()
+
+    class Handler(grpc.GenericRpcHandler):
+        def service(self, details: Any) -> Any:
+            return grpc.unary_unary_rpc_method_handler(answer)
+
+    fake = grpc.server(ThreadPoolExecutor(4), handlers=[Handler()])
+    port = fake.add_insecure_port("127.0.0.1:0")
+    fake.start()
+    try:
+        yield f"127.0.0.1:{port}", attempts
+    finally:
+        fake.stop(0).wait()
+
+
+def test_it_tries_again_when_the_server_says_so() -> None:
+    with failing(2, pushback_ms=300) as (address, attempts), Client(address) as client:
+        assert client.suggest(view(START), SHORT).iterations == 3
+        pauses = [later[0] - earlier[0] for earlier, later in pairwise(attempts)]
+        assert all(0.3 <= pause < 1.5 for pause in pauses), pauses
+
+    with failing(2, pushback_ms=300) as (address, attempts):
+
+        async def asked(client: AsyncClient) -> None:
+            assert (await client.suggest(view(START), SHORT)).iterations == 3
+
+        asynchronously(asked, address)
+
+
+def test_a_server_that_says_no_more_is_not_asked_again() -> None:
+    with failing(10, pushback_ms=-1) as (address, attempts), Client(address) as client:
+        with pytest.raises(grpc.RpcError):
+            client.suggest(view(START), SHORT)
+        assert len(attempts) == 1
+
+
+def test_retries_cannot_become_a_storm() -> None:
+    with failing(1000, pushback_ms=1) as (address, attempts), Client(address) as client:
+        for _ in range(20):
+            with pytest.raises(grpc.RpcError):
+                client.suggest(view(START), SHORT)
+    # Five attempts for the first one; then, as nothing succeeds, one each.
+    assert 20 <= len(attempts) <= 25
+
+
+# --- refusals --------------------------------------------------------------------------------------------------
+
+
+def test_a_refusal_can_be_branched_on(running: Server) -> None:
+    with Client(running.address) as client, pytest.raises(grpc.RpcError) as failed:
+        client.suggest(view("A:Lord >B:Heir C:? | seen by B"), SHORT)
+    refusal = refusal_of(failed.value)
+    assert refusal[:3] == (grpc.StatusCode.INVALID_ARGUMENT, "HIDDEN_CARD", "view.text")
+    assert refusal.text.startswith("view.text: ")
+    assert refusal.retry_after is None
+    full = without_retries(running.address)
+    with full.analyze(view(START), LONG, interval_ms=50) as stream:
+        next(stream)
+        with pytest.raises(grpc.RpcError) as failed:
+            full.suggest(view(START), SHORT)
+    refusal = refusal_of(failed.value)
+    assert refusal[:2] == (grpc.StatusCode.RESOURCE_EXHAUSTED, "OVERLOADED")
+    assert refusal.retry_after is not None
+    assert refusal.retry_after >= 0.05
+
+
+# --- the package -----------------------------------------------------------------------------------------------
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_client_alone_is_a_package_that_knows_only_grpc_and_the_contract(running: Server, tmp_path: Path) -> None:
+    subprocess.run([ROOT / ".ci" / "client", tmp_path / "dist"], check=True, timeout=100)
+    [wheel] = (tmp_path / "dist").iterdir()
+    assert wheel.name.startswith("eminence_client-")
+    with ZipFile(wheel) as file:
+        file.extractall(tmp_path / "site")
+    # Without the site of this environment, which knows the path to this tree.
+    code = f"import sys; sys.path[:0] = {[str(tmp_path / 'site'), sysconfig.get_path('purelib')]}; " + PROGRAM
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", code, running.address, START], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "50\n['eminence', 'eminence_client', 'google', 'grpc']\n"
+
+
+PROGRAM = """
+before = {name.partition(".")[0] for name in sys.modules} | sys.stdlib_module_names
+from eminence_client import Client, text_view
+from eminence.v1 import solver_pb2 as pb
+with Client(sys.argv[1]) as client:
+    print(client.suggest(text_view("oriflamme", "en-2019", 3, sys.argv[2]), pb.Budget(iterations=50)).iterations)
+found = {name.partition(".")[0] for name in sys.modules} - before
+# gRPC itself tries what else there is of it.
+print(sorted(name for name in found if not name.startswith(("_", "cython_", "grpc_", "typing_"))))
+"""
+
+
+def test_the_package_and_the_whole_agree_on_what_they_need() -> None:
+    alone, whole = (
+        tomllib.loads((ROOT / path).read_text("utf-8"))["project"]
+        for path in ("server/client/pyproject.toml", "pyproject.toml")
+    )
+    assert set(alone["dependencies"]) < set(whole["dependencies"])
+    assert alone["requires-python"] == whole["requires-python"]
