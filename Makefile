@@ -60,5 +60,6 @@ lock:  ## Write the lock files after pyproject.toml changed
 
 clean:  ## Remove .venv and everything built
 	@rm -rf .venv build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	@rm -rf examples/*/build examples/typescript/node_modules examples/typescript/generated
 	@find engine_cy solver benchmarks -name '*.so' -delete
 	@find proto \( -name '*_pb2*.py' -o -name '*_pb2*.pyi' \) -delete
