@@ -20,7 +20,7 @@ from server.calls import add_foreign_service, add_service
 from server.clients import Doorman, read_clients
 from server.referee_service import RefereeService
 from server.rules_service import RulesService
-from server.settings import Settings
+from server.settings import Settings, SettingsError
 from server.solver_service import SolverService
 from server.telemetry import Telemetry
 from solver.backends.cluster import Health
@@ -47,6 +47,7 @@ class App:
         self._telemetry = Telemetry()
         self._solver = SolverService(settings, self._telemetry)
         self._health = health.HealthServicer()
+        self._traces = _open_traces(settings.traces) if settings.traces else None
         self._stopping = asyncio.Event()
         self._code = 0
         self._names = [
@@ -80,7 +81,10 @@ class App:
         settings = self._settings
         longest_ms = settings.time_max_ms + 10_000
         server = grpc.aio.server(
-            interceptors=[Doorman(read_clients(settings.tokens))] if settings.tokens else [],
+            interceptors=[
+                *([self._traces] if self._traces else []),
+                *([Doorman(read_clients(settings.tokens))] if settings.tokens else []),
+            ],
             options=[
                 ("grpc.so_reuseport", 0),  # so that a port that is taken is an error
                 ("grpc.max_receive_message_length", MESSAGE_MAX),
@@ -167,6 +171,20 @@ class App:
         await stopped
         # Nobody asks for anything any more: now Ray may go.
         await asyncio.to_thread(self._solver.end)
+        if self._traces:
+            self._traces.end()
+
+
+def _open_traces(address: str) -> Any:
+    try:
+        from server.traces import Traces
+    except ImportError as error:
+        if not (error.name or "").startswith("opentelemetry"):
+            raise
+        raise SettingsError(
+            "traces: the packages for it are not installed: pip install 'eminence[telemetry]', or leave --traces out"
+        ) from None
+    return Traces(address)
 
 
 def _greet(settings: Settings, port: int) -> None:

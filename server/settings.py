@@ -50,6 +50,9 @@ class Settings:
     client_ca: str = _setting("", "file of the authorities whose clients are let in, PEM: clients need a certificate")
     tokens: str = _setting("", "TOML file of clients, their tokens' digests and quotas: calls need a token")
     metrics: str = _setting("", "where to serve metrics for Prometheus, such as 127.0.0.1:9464; empty: nowhere")
+    traces: str = _setting(
+        "", "where to send OpenTelemetry traces (OTLP, gRPC), such as 127.0.0.1:4317; empty: nowhere"
+    )
     log: str = _setting("info", "how much to log: debug, info, warning or error")
 
     @property
@@ -132,7 +135,7 @@ def _checked(name: str, value: Any, said: str) -> Any:
 
 
 def _consistent(settings: Settings) -> Settings:
-    for name in ("address", "metrics"):
+    for name in ("address", "metrics", "traces"):
         where = getattr(settings, name)
         if where and not where.startswith("unix:") and not where.rpartition(":")[2].isdecimal():
             raise SettingsError(f"{name}: {where!r} is not like 127.0.0.1:50051")

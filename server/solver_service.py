@@ -21,6 +21,7 @@ from server.calls import Context
 from server.clients import Client, current_client
 from server.codec import views
 from server.codec.words import required, under, write_seat
+from server.effort import effort
 from server.errors import Refusal, refusal_of
 from server.limits import (
     NO_OPTIONS,
@@ -385,6 +386,7 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
             raise Refusal("DEADLINE_TOO_SHORT", "", "too little time is left for a first answer")
         seconds = run.budget.time_ms / 1000 if run.budget.is_timed else None
         latest = None if deadline_ns is None else (deadline_ns - DEADLINE_LEAST_NS) / 1e9
+        taken, asked = effort.get(), time.monotonic()
         with current_client().searching():
             ticket = await self.admission.enter(run.kind, run.shares, seconds, latest)
             try:
@@ -401,11 +403,15 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
             # The threads are free when the work has ended, not when its caller has left.
             loop = asyncio.get_running_loop()
             future.add_done_callback(lambda _: loop.call_soon_threadsafe(self._leave, work, ticket))
+            if taken is not None:
+                taken.begin(ticket.begun - asked)
             try:
                 answer = await asyncio.shield(asyncio.wrap_future(future))
             except asyncio.CancelledError:
                 work.stop(pb.STOP_REASON_CANCELLED)
                 raise
+            if taken is not None:
+                taken.end(time.monotonic() - ticket.begun, getattr(answer, "iterations", 0))
         ended_ns = time.monotonic_ns()
         if ended_ns > until_ns:
             self._overrun.learn(ended_ns - until_ns)

@@ -22,7 +22,7 @@ def test_a_flag_goes_before_the_environment_and_that_before_the_file(tmp_path: P
 def test_every_setting_has_its_flag_variable_and_line(tmp_path: Path) -> None:
     for setting in fields(Settings):
         name = setting.name
-        if name in ("address", "metrics"):
+        if name in ("address", "metrics", "traces"):
             value = "127.0.0.1:1"
         elif setting.type == "bool":
             value = "no" if setting.default else "yes"
@@ -52,6 +52,7 @@ def test_every_setting_has_its_flag_variable_and_line(tmp_path: Path) -> None:
         (["--address", "localhost"], "address: 'localhost' is not like 127.0.0.1:50051"),
         (["--address", "0.0.0.0:1"], "address: others can reach 0.0.0.0:1"),
         (["--address", "[::]:1"], "address: others can reach"),
+        (["--traces", "collector"], "traces: 'collector' is not like 127.0.0.1:50051"),
         (["--tls-cert", "x"], "tls_cert, tls_key: one does not go without the other"),
         (["--client-ca", "x"], "client_ca: clients' certificates need TLS"),
         (["--backend", "spark"], "backend: 'spark' is none of threads, ray"),
