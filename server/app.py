@@ -131,6 +131,7 @@ class App:
                 self._code = WRONG_SIGNATURE
                 self._stopping.set()
                 return
+        await asyncio.get_running_loop().run_in_executor(None, self._solver.load)
         self._solver.open()
         await self._tell_health(health_pb2.HealthCheckResponse.SERVING)
         _log.info("serving")

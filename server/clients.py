@@ -24,10 +24,11 @@ RETRY_SECONDS = 0.5
 
 
 class Client:
-    """Somebody who calls, and what he has under way. `at_once` searches, and `per_minute` calls; 0: no limit."""
+    """Somebody who calls, and what he has under way. `at_once` searches, and `per_minute` calls; 0: no limit. He is
+    known by his token's digest: a name may come to be another's."""
 
-    def __init__(self, name: str, at_once: int = 0, per_minute: int = 0) -> None:
-        self.name = name
+    def __init__(self, identity: bytes, at_once: int = 0, per_minute: int = 0) -> None:
+        self.identity = identity
         self._at_once, self._per_minute = at_once, per_minute
         self._searches = 0
         self._calls_left, self._filled_at = float(per_minute), time.monotonic()
@@ -57,7 +58,7 @@ class Client:
             self._searches -= 1
 
 
-ANYBODY = Client("")
+ANYBODY = Client(b"")
 _current: ContextVar[Client] = ContextVar("client", default=ANYBODY)
 
 
@@ -136,7 +137,7 @@ def read_clients(path: str) -> dict[bytes, Client]:
             digest = b""
         if len(digest) != 32 or digest in clients:
             raise SettingsError(f"{where}.token_sha256: 64 hexadecimal digits, no client's twice, are required")
-        clients[digest] = Client(name, quotas["searches_at_once"], quotas["calls_per_minute"])
+        clients[digest] = Client(digest, quotas["searches_at_once"], quotas["calls_per_minute"])
     if not clients:
         raise SettingsError(f"tokens: {path} names no client")
     return clients

@@ -41,6 +41,7 @@ class Settings:
     iterations_max: int = _setting(10**12, "cap of a budget's iterations", 1, 10**12)
     memory_max_mb: int = _setting(256, "cap of a budget's memory", 1, 65_536)
     cache_mb: int = _setting(64, "room for answers that are kept; 0: keep none", 0, 65_536)
+    cache_file: str = _setting("", "SQLite file in which they outlive the server; empty: none")
     drain_ms: int = _setting(500, "when told to stop: how long searches may go on", 0, 600_000)
     self_test: bool = _setting(True, "play fixed games before serving, and compare their signature")
     reflection: bool = _setting(False, "tell clients what services there are")
@@ -143,6 +144,8 @@ def _consistent(settings: Settings) -> Settings:
         raise SettingsError("tls_cert, tls_key: one does not go without the other")
     if settings.client_ca and not settings.tls_cert:
         raise SettingsError("client_ca: clients' certificates need TLS: give tls_cert and tls_key")
+    if settings.cache_file and not settings.cache_mb:
+        raise SettingsError("cache_file: with cache_mb 0 no answer is kept")
     if not settings.tls_cert and not settings.is_loopback and not settings.insecure:
         raise SettingsError(
             f"address: others can reach {settings.address}, and nothing would be encrypted: give tls_cert and tls_key, "

@@ -17,6 +17,7 @@ from engine_cy.seats import SEATS
 from server.admission import Admission, Kind, Ticket, patiently
 from server.batches import Batch
 from server.cache import Cache, key_of
+from server.cache_file import CacheFile
 from server.calls import Context
 from server.clients import Client, current_client
 from server.codec import views
@@ -58,6 +59,10 @@ from solver.solve import all_see_it_is_forced
 from solver.version import SIGNATURE
 
 SERVICE = pb.DESCRIPTOR.services_by_name["SolverService"]
+
+# Who can use kept answers: the same engine and weights, speaking the same contract, and asking by the same keys, which
+# is the last number here.
+EDITION = key_of(SIGNATURE, [file.serialized_pb for file in (pb.DESCRIPTOR, *pb.DESCRIPTOR.dependencies)], 1)
 
 # An answer leaves so long before the call's deadline, that it may arrive in time; of short ones, in the middle.
 DEADLINE_MARGIN_NS = 10_000_000
@@ -105,7 +110,8 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
         )
         self._caps = Caps.of(settings)
         self._usual_budget = read_budget(pb.Budget(), NO_OPTIONS, self._caps)
-        self._cache = Cache(settings.cache_mb * 2**20)
+        file = CacheFile(settings.cache_file, EDITION) if settings.cache_file else None
+        self._cache = Cache(settings.cache_mb * 2**20, file)
         self._ray: RayActors | None = None
         if settings.backend == "ray":
             # A thread waits for each search, and searches if there is no Ray.
@@ -124,6 +130,10 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
         telemetry.follow(self.admission)
 
     # --- coming and going ---
+
+    def load(self) -> None:
+        """Have the answers that were kept in a file. Not on the event loop's thread."""
+        self._cache.load()
 
     def open(self) -> None:
         self._state = "serving"
@@ -152,6 +162,7 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
             self._ray.close()
         self.pool.shutdown(wait=False, cancel_futures=True)
         self._readers.shutdown(wait=False, cancel_futures=True)
+        self._cache.close()
 
     # --- calls ---
 
@@ -287,7 +298,7 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
         key = b""
         if self._cache.keeps:
             limits = (budget.iterations, budget.memory_bytes, budget.confidence, budget.share_iterations)
-            key = key_of(client.name, asked, limits, seed, SIGNATURE)
+            key = key_of(client.identity, asked, limits, seed, SIGNATURE)
         return Question(view, history, options, budget, seed, arrival_ns, deadline_ns, key)
 
     def _check_state(self) -> None:
@@ -352,7 +363,7 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
             self._telemetry.searched(answer)
         if answer.reproducible:
             note, answer.note = answer.note, ""  # it is of this time only
-            self._cache.put(question.key, answer)
+            self._cache.put(question.key, answer, was_searched=answer.iterations > 0)
             answer.note = note
         return answer
 

@@ -53,6 +53,7 @@ def test_every_setting_has_its_flag_variable_and_line(tmp_path: Path) -> None:
         (["--address", "0.0.0.0:1"], "address: others can reach 0.0.0.0:1"),
         (["--address", "[::]:1"], "address: others can reach"),
         (["--traces", "collector"], "traces: 'collector' is not like 127.0.0.1:50051"),
+        (["--cache-file", "x", "--cache-mb", "0"], "cache_file: with cache_mb 0 no answer is kept"),
         (["--tls-cert", "x"], "tls_cert, tls_key: one does not go without the other"),
         (["--client-ca", "x"], "client_ca: clients' certificates need TLS"),
         (["--backend", "spark"], "backend: 'spark' is none of threads, ray"),

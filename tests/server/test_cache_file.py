@@ -1,0 +1,233 @@
+"""The file of answers: what outlives the server, and what does not."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sqlite3
+import stat
+import time
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from process import PLACE, Server, server, stub, suggest, view
+from test_safety import as_client, digest, elapsed
+
+from eminence.v1 import solver_pb2 as pb
+from eminence.v1 import view_pb2
+from server import cache_file
+from server.cache import OVERHEAD, Cache
+from server.cache_file import CacheFile
+
+START = PLACE + "| seen by A"
+EDITION = b"this one"
+
+
+def told(running: Server) -> list[dict[str, Any]]:
+    """The log of a server that ends now."""
+    assert running.stop() == 0
+    assert running.process.stderr is not None
+    return [json.loads(line) for line in running.process.stderr.read().splitlines()]
+
+
+def searched(running: Server, *iterations: int, **call: Any) -> list[pb.SuggestResponse]:
+    with running.channel() as channel:
+        return [stub(channel).Suggest(suggest(START, iterations=n), **{"timeout": 10, **call}) for n in iterations]
+
+
+def keys(file: Path) -> int:
+    with closing(sqlite3.connect(file)) as database:
+        [number] = database.execute("SELECT count(*) FROM answers").fetchone()
+        return int(number)
+
+
+# --- servers one after the other -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGKILL])
+def test_answers_outlive_the_server(tmp_path: Path, end: signal.Signals) -> None:
+    file = tmp_path / "answers"
+    actions = [view_pb2.Action(text=text) for text in ("place Heir front", "place Lord front")]
+    comparison = pb.CompareRequest(view=view(START), actions=actions, budget=pb.Budget(iterations=20_000))
+    with server("--cache-file", str(file)) as running, running.channel() as channel:
+        [first] = searched(running, 60_000)
+        compared = stub(channel).Compare(comparison, timeout=30)
+        if end == signal.SIGKILL:
+            time.sleep(2)  # it is written by and by
+        running.process.send_signal(end)
+        running.process.wait(10)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    with server("--cache-file", str(file)) as running, running.channel() as channel:
+        [again] = searched(running, 60_000)
+        compared_again = stub(channel).Compare(comparison, timeout=30)
+        searches = [line for line in told(running) if line["level"] in ("warning", "error")]
+    assert searches == []
+    assert elapsed(again) < elapsed(first) / 5
+    assert compared_again.comparison.elapsed.ToMicroseconds() < compared.comparison.elapsed.ToMicroseconds() / 5
+    for answer in (first.suggestion, again.suggestion, compared.comparison, compared_again.comparison):
+        answer.ClearField("elapsed")
+    assert (first, compared) == (again, compared_again)
+
+
+def test_only_what_would_come_out_the_same_is_written(tmp_path: Path) -> None:
+    file = tmp_path / "answers"
+    with server("--cache-file", str(file)) as running, running.channel() as channel:
+        stub(channel).Suggest(suggest(START, time_ms=50), timeout=10)
+        forced = "A:? >B:Heir C:?(1) | round 2 | points 1 2 3 | seen by B"
+        stub(channel).Suggest(suggest(forced, iterations=10), timeout=10)
+        searched(running, 40, 40, 41)
+        assert running.stop() == 0
+    assert keys(file) == 3  # the second of them, too, has a choice
+
+
+def test_a_name_that_has_another_token_now_has_other_answers(tmp_path: Path) -> None:
+    file, tokens = tmp_path / "answers", tmp_path / "tokens.toml"
+    flags = ("--cache-file", str(file), "--tokens", str(tokens), "--log", "info")
+    found = []
+    for token in ("a-secret", "b-secret", "a-secret"):
+        tokens.write_text(f'[alice]\ntoken_sha256 = "{digest(token)}"\n', "utf-8")
+        with server(*flags) as running:
+            [answer] = searched(running, 60_000, **as_client(token))
+            found.append(elapsed(answer))
+            assert running.stop() == 0
+    assert found[1] > found[0] / 3
+    assert found[2] < found[0] / 5
+    assert b"secret" not in file.read_bytes()
+
+
+def test_a_file_that_is_in_use_is_left_alone(tmp_path: Path) -> None:
+    flags = ("--cache-file", str(tmp_path / "answers"))
+    with server(*flags) as first, server(*flags) as second:
+        searched(first, 40)
+        [found] = searched(second, 41)
+        assert found.suggestion.iterations == 41
+        [error] = [line for line in told(second) if line["level"] == "error"]
+        assert first.stop() == 0
+    assert error["text"].startswith("cache_file: ")
+    assert error["text"].endswith("is not used, and answers are kept in memory only: database is locked")
+    assert keys(tmp_path / "answers") == 1
+
+
+def ruined(path: Path, kind: str) -> Path:
+    if kind == "no database":
+        path.write_text("Dear diary, " * 500, "utf-8")
+    elif kind == "of something else":
+        with closing(sqlite3.connect(path)) as database:
+            database.execute("CREATE TABLE diary (day TEXT)")
+    elif kind == "a folder":
+        path.mkdir()
+    elif kind == "cut short":
+        whole = filled(path, 400)
+        path.write_bytes(whole[: len(whole) // 2])
+    elif kind == "overwritten":
+        whole = filled(path, 400)
+        path.write_bytes(whole[:4096] + os.urandom(len(whole) - 4096))
+    elif kind == "nowhere":
+        return path / "nowhere"
+    return path
+
+
+def filled(path: Path, number: int) -> bytes:
+    """A file with so many answers."""
+    file = CacheFile(str(path), EDITION)
+    file.open(10**9, 0)
+    for n in range(number):
+        file.put(n.to_bytes(16, "big"), b"%d" % n * 100)
+    file.close()
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize(
+    "kind", ["no database", "of something else", "a folder", "cut short", "overwritten", "nowhere"]
+)
+def test_with_a_file_that_cannot_be_used_it_serves_without(tmp_path: Path, kind: str) -> None:
+    path = ruined(tmp_path / "answers", kind)
+    before = path.read_bytes() if path.is_file() else b""
+    with server("--cache-file", str(path)) as running:
+        first, again = searched(running, 60_000, 60_000)
+        errors = [line["text"] for line in told(running) if line["level"] == "error"]
+    assert elapsed(again) < elapsed(first) / 5  # in memory, answers are kept
+    assert len(errors) == 1
+    assert f"{path} is not used, and answers are kept in memory only: " in errors[0]
+    if kind in ("no database", "of something else"):
+        assert path.read_bytes() == before
+
+
+# --- the file itself -------------------------------------------------------------------------------------------
+
+
+def opened(path: Path, edition: bytes = EDITION, bytes_max: int = 10**9) -> dict[bytes, bytes]:
+    file = CacheFile(str(path), edition)
+    found = dict(file.open(bytes_max, 0))
+    file.close()
+    return found
+
+
+def test_another_edition_finds_nothing_and_leaves_nothing(tmp_path: Path) -> None:
+    filled(tmp_path / "answers", 5)
+    assert len(opened(tmp_path / "answers")) == 5
+    assert opened(tmp_path / "answers", b"another") == {}
+    assert opened(tmp_path / "answers") == {}
+
+
+def test_a_damaged_answer_is_not_used(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    filled(tmp_path / "answers", 5)
+    with closing(sqlite3.connect(tmp_path / "answers", isolation_level=None)) as database:
+        database.execute("UPDATE answers SET answer = ? WHERE key = ?", (b"2" * 99, (2).to_bytes(16, "big")))
+        database.execute("UPDATE answers SET answer = 7 WHERE key = ?", ((3).to_bytes(16, "big"),))
+    assert [int.from_bytes(key, "big") for key in opened(tmp_path / "answers")] == [0, 1, 4]
+    assert "2 answers in" in caplog.text
+
+
+def test_what_there_is_no_room_for_is_the_oldest(tmp_path: Path) -> None:
+    filled(tmp_path / "answers", 10)
+    assert [int.from_bytes(key, "big") for key in opened(tmp_path / "answers", bytes_max=450)] == [6, 7, 8, 9]
+    assert len(opened(tmp_path / "answers")) == 4
+
+
+def test_the_file_is_as_bounded_as_the_cache(tmp_path: Path) -> None:
+    path, answer = tmp_path / "answers", pb.Suggestion(knowledge="x" * 700)
+    cache = Cache(20 * (answer.ByteSize() + OVERHEAD), CacheFile(str(path), EDITION))
+    cache.load()
+    for n in range(3000):
+        cache.put(n.to_bytes(16, "big"), answer)
+        if n % 500 == 0:
+            time.sleep(cache_file.TOGETHER_SECONDS * 2)
+    cache.close()
+    assert [int.from_bytes(key, "big") for key in opened(path)] == list(range(2980, 3000))
+    assert path.stat().st_size < 2**20
+
+
+def test_nobody_waits_for_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache_file, "_write", lambda *_: time.sleep(3))
+    cache = Cache(10**6, CacheFile(str(tmp_path / "answers"), EDITION))
+    cache.load()
+    cache.put(b"first", pb.Suggestion(seed=1))
+    time.sleep(0.5)  # now it is being written
+    begun = time.monotonic()
+    for n in range(100):
+        cache.put(n.to_bytes(16, "big"), pb.Suggestion(seed=n))
+    assert time.monotonic() - begun < 0.3
+    cache.close()
+    assert time.monotonic() - begun < 2.5
+
+
+def test_a_disk_that_is_full_is_told_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: Any) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    monkeypatch.setattr(cache_file, "_write", fail)
+    cache = Cache(10**6, CacheFile(str(tmp_path / "answers"), EDITION))
+    cache.load()
+    for n in range(4):
+        cache.put(bytes([n]), pb.Suggestion(seed=n))
+        time.sleep(cache_file.TOGETHER_SECONDS * 2)
+    cache.close()
+    assert len(cache) == 4
+    assert caplog.text.count("database or disk is full") == 1
+    assert len(caplog.records) == 1
