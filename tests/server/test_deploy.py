@@ -1,0 +1,103 @@
+"""What is in deploy/: settings that exist, and files that the tools they are for would take."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from dataclasses import fields
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+from process import server
+
+from server.settings import PREFIX, Settings, read_settings
+
+ROOT = Path(__file__).parents[2]
+DEPLOY = ROOT / "deploy"
+# Longer than the server takes to end: what it gives searches, and three seconds.
+LEAST_STOP_SECONDS = Settings().drain_ms / 1000 + 3
+
+
+def unit() -> dict[str, str]:
+    """The lines of the systemd unit."""
+    return dict(re.findall(r"^(\w+)=(.*)$", (DEPLOY / "eminence.service").read_text("utf-8"), re.M))
+
+
+def compose() -> Any:
+    return import_module("yaml").safe_load((DEPLOY / "compose.yaml").read_text("utf-8"))["services"]["eminence"]
+
+
+def variables_of_the_image() -> dict[str, str]:
+    text = (DEPLOY / "Dockerfile").read_text("utf-8")
+    return dict(re.findall(rf"^(?:ENV)?\s+({PREFIX}\w+)=(\S+)", text, re.M))
+
+
+def test_the_unit_gives_settings_that_exist(tmp_path: Path) -> None:
+    program, command, *flags = shlex.split(unit()["ExecStart"])
+    assert (Path(program).name, command) == ("eminence", "serve")
+    flags = [flag.replace("/etc/eminence", str(DEPLOY)).replace("%S", "/var/lib") for flag in flags]
+    found = read_settings(flags, {})
+    assert (found.cache_file, found.metrics) == ("/var/lib/eminence/answers", "127.0.0.1:9464")
+    # What is only suggested there, too.
+    suggested = re.sub(r"^# (?=\w+ = )", "", (DEPLOY / "server.toml").read_text("utf-8"), flags=re.M)
+    (tmp_path / "server.toml").write_text(suggested.replace('address = "127.0.0.1:50051"\n', ""), "utf-8")
+    assert read_settings(["--config", str(tmp_path / "server.toml")], {}).tokens == "/etc/eminence/tokens.toml"
+    assert float(unit()["TimeoutStopSec"]) > LEAST_STOP_SECONDS
+
+
+def test_the_image_and_its_service_give_settings_that_exist() -> None:
+    image, service = variables_of_the_image(), compose()
+    known = {PREFIX + setting.name.upper() for setting in fields(Settings)}
+    assert set(image) == {"EMINENCE_ADDRESS", "EMINENCE_CACHE_FILE"} <= known
+    assert set(service["environment"]) <= known
+    found = read_settings([], image | service["environment"])
+    assert found.insecure
+    assert found.cache_file.startswith("/var/lib/eminence/")
+    assert all(port.startswith("127.0.0.1:") for port in service["ports"])
+    assert float(service["stop_grace_period"].removesuffix("s")) > LEAST_STOP_SECONDS
+    # All that is copied exists.
+    for name in re.findall(r"^!([\w.]+)$", (DEPLOY / "Dockerfile.dockerignore").read_text("utf-8"), re.M):
+        assert (ROOT / name).exists(), name
+
+
+def test_the_image_alone_does_not_serve_in_clear() -> None:
+    with pytest.raises(ValueError, match="give tls_cert and tls_key"):
+        read_settings([], variables_of_the_image())
+
+
+def test_the_health_check_of_the_service_sees_whether_it_serves() -> None:
+    kind, python, *command = compose()["healthcheck"]["test"]
+    assert (kind, python) == ("CMD", "python")
+
+    def check(address: str) -> int:
+        code = [part.replace("127.0.0.1:50051", address) for part in command]
+        return subprocess.run([sys.executable, *code], capture_output=True, timeout=30).returncode
+
+    with server(wait=False) as running:
+        assert check(running.address) in (0, 1)
+        running.wait_until_serving()
+        assert check(running.address) == 0
+        address = running.address
+    assert check(address) == 1
+
+
+def test_the_dockerfile_is_in_good_style() -> None:
+    hadolint = Path(sys.executable).parent / "hadolint"
+    done = subprocess.run([hadolint, "--no-color", DEPLOY / "Dockerfile"], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+
+
+def test_systemd_takes_the_unit(tmp_path: Path) -> None:
+    if shutil.which("systemd-analyze") is None:
+        pytest.skip("there is no systemd-analyze here (Debian: systemd)")
+    program = Path(sys.executable).parent / "eminence"
+    text = (DEPLOY / "eminence.service").read_text("utf-8").replace("/opt/eminence/bin/eminence", str(program))
+    (tmp_path / "eminence.service").write_text(text, "utf-8")
+    verify = ["systemd-analyze", "verify", "--man=no", str(tmp_path / "eminence.service")]
+    done = subprocess.run(verify, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
