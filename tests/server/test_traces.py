@@ -15,6 +15,7 @@ from typing import Any
 import grpc
 import pytest
 from grpc_health.v1 import health_pb2
+from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 from opentelemetry.proto.collector.trace.v1 import trace_service_pb2, trace_service_pb2_grpc
 from opentelemetry.proto.trace.v1 import trace_pb2
 from process import PLACE, free_port, health_stub, server, stub, suggest, view
@@ -146,10 +147,15 @@ LITTLE = pb.Budget(iterations=40)
 
 
 def test_the_last_spans_are_sent_before_the_end() -> None:
-    with collecting() as (collector, address), server("--traces", address) as running, running.channel() as channel:
+    flags = ("--reflection", "--traces")
+    with collecting() as (collector, address), server(*flags, address) as running, running.channel() as channel:
         stub(channel).Suggest(suggest(START, iterations=5), timeout=10)
+        # Services that are not ours are told of, too.
+        reflect: Any = reflection_pb2_grpc.ServerReflectionStub(channel)
+        asked = reflection_pb2.ServerReflectionRequest(list_services="")
+        assert len(list(reflect.ServerReflectionInfo(iter([asked]), timeout=5))) == 1
         assert running.stop() == 0
-        assert len(collector.spans) == 1
+        assert [said(span)["rpc.method"] for span in collector.spans] == ["Suggest", "ServerReflectionInfo"]
 
 
 def test_a_collector_that_is_not_there_holds_up_nothing() -> None:
