@@ -38,8 +38,8 @@ def running() -> Iterator[Server]:
 
 
 def is_free(client: Client) -> bool:
-    """Whether the server's thread is free within a second."""
-    for _ in range(20):
+    """Whether the server's thread is free within two seconds."""
+    for _ in range(40):
         try:
             return client.stub.Suggest(pb.SuggestRequest(view=view(START), budget=SHORT)).suggestion.iterations == 50
         except grpc.RpcError:
@@ -131,17 +131,31 @@ def test_the_deadline_follows_from_the_budget() -> None:
     assert seconds_for(SHORT) == 65.0
 
 
-def test_a_deadline_of_ones_own_has_the_best_so_far(running: Server) -> None:
-    with Client(running.address) as client:
-        assert client.suggest(view(START), LONG, seconds=0.2).stop_reason == pb.STOP_REASON_DEADLINE
-        last = list(client.analyze(view(START), LONG, seconds=0.2))[-1]
-        assert last.last
-        assert last.suggestion.stop_reason == pb.STOP_REASON_DEADLINE
+def test_a_deadline_of_ones_own_ends_a_call(running: Server) -> None:
+    """With the best so far; but on a busy machine that may come too late."""
+    client = Client(running.address)
 
-    async def asked(client: AsyncClient) -> None:
-        assert (await client.suggest(view(START), LONG, seconds=0.2)).stop_reason == pb.STOP_REASON_DEADLINE
+    async def ask_asynchronously() -> Any:
+        async with AsyncClient(running.address) as client:
+            return (await client.suggest(view(START), LONG, seconds=0.5)).stop_reason
 
-    asynchronously(asked, running.address)
+    def analyze() -> Any:
+        return list(client.analyze(view(START), LONG, seconds=0.5))[-1].suggestion.stop_reason
+
+    ways: list[Callable[[], Any]] = [
+        lambda: client.suggest(view(START), LONG, seconds=0.5).stop_reason,
+        lambda: asyncio.run(ask_asynchronously()),
+        analyze,
+    ]
+    for ask in ways:
+        assert is_free(without_retries(running.address))
+        begun = time.monotonic()
+        try:
+            ended: Any = ask()
+        except grpc.RpcError as error:
+            ended = refusal_of(error).code
+        assert ended in (pb.STOP_REASON_DEADLINE, grpc.StatusCode.DEADLINE_EXCEEDED)
+        assert 0.4 < time.monotonic() - begun < 10
 
 
 def test_no_call_waits_for_ever() -> None:
