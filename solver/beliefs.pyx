@@ -92,23 +92,24 @@ cdef double ways_to_hold(Secrets* secrets, uint32_t left, int n, int first) noex
 cdef void fill_hands(const Secrets* secrets, uint32_t left, double[HANDS_MAX]* hands) noexcept nogil:
     """The same for all hands out of what is left, by the first kind and the number of cards: where each is asked for
     once, a table of everything that could be left would take longer to clear than to fill."""
-    cdef double total, product
+    cdef double weight
     cdef int n = secrets.suspicion.n_hand
     cdef int kind = secrets.suspicion.n_kinds
-    cdef int copies, taken, j
+    cdef int copies, j
 
     for j in range(n + 1):
         hands[kind][j] = j == 0
     while kind > 0:
         kind -= 1
         copies = number_of(secrets, left, kind)
-        for j in range(n + 1):
-            total = 0
-            product = 1
-            for taken in range(min(copies, j) + 1):
-                total += product * hands[kind + 1][j - taken]
-                product *= secrets.hand_weights[kind]
-            hands[kind][j] = total
+        weight = secrets.hand_weights[kind] if copies else 0
+        # Nearly always there is one or none; this loop is the price of every answer.
+        hands[kind][0] = hands[kind + 1][0]
+        for j in range(1, n + 1):
+            hands[kind][j] = hands[kind + 1][j] + weight * hands[kind + 1][j - 1]
+        if copies == 2:
+            for j in range(2, n + 1):
+                hands[kind][j] += weight * weight * hands[kind + 1][j - 2]
 
 
 cdef double ways_to_end(const Secrets* secrets, uint32_t left) noexcept nogil:
