@@ -14,8 +14,7 @@ cdef struct Secrets:
     double spot_weights[MAX_SPOTS][MAX_KINDS]
     double hand_weights[MAX_KINDS]
     double* ways                              # by what is left: of all ways to fill the other spots and the hand
-    double* hands                             # by what is left and the cards in hand that are still to be taken of it; NULL
-                                              # until a world is drawn
+    double* hands                             # ... and the cards in hand still to be taken; NULL until one draws
 
 
 cdef class Belief:
