@@ -1,6 +1,6 @@
 """The gRPC service around the solver.
 
-`calls.py` is the way into every service and `errors.py` the way out of whatever goes wrong; `codec/` translates
+`calls.py` is the way into every service, `refusals.py` says no, `errors.py` is the way out of whatever goes wrong; `codec/` translates
 between protobuf messages and ours. RulesService and RefereeService answer from the request alone. SolverService reads a
 question (`limits.py`), waits for threads (`admission.py`), searches on them (`searches.py`) and answers; `app.py` is
 the process around it, `settings.py` all that can be set, `clients.py` who may call, `telemetry.py` and `traces.py`

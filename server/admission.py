@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
-from server.errors import Refusal
+from server.refusals import Refusal
 
 T = TypeVar("T")
 Kind = Literal["interactive", "bulk"]

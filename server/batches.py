@@ -13,8 +13,9 @@ from typing import Any
 from eminence.v1 import solver_pb2 as pb
 from server.admission import patiently
 from server.codec.words import required
-from server.errors import Refusal, missing, refusal_of, status_of
+from server.errors import refusal_of, status_of
 from server.limits import in_range, read_interval
+from server.refusals import Refusal, missing
 from server.searches import Search, Work
 from solver.watch import NEVER_NS
 

@@ -17,7 +17,8 @@ from google.protobuf.message import DecodeError, Message
 from google.protobuf.message_factory import GetMessageClass
 from google.protobuf.unknown_fields import UnknownFieldSet
 
-from server.errors import Refusal, abort, refusal_of
+from server.errors import abort, code_of, refusal_of
+from server.refusals import Refusal
 from server.telemetry import Call, Telemetry
 
 Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
@@ -176,5 +177,5 @@ async def _end(error: BaseException, call: Call, context: Context) -> NoReturn:
     if not isinstance(error, Exception):
         raise error
     refusal = refusal_of(error)
-    call.code, call.reason = refusal.code.name, refusal.reason
+    call.code, call.reason = code_of(refusal).name, refusal.reason
     await abort(context, refusal)

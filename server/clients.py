@@ -15,7 +15,8 @@ from typing import Any
 import grpc
 
 from server.calls import Context
-from server.errors import Refusal, abort
+from server.errors import abort
+from server.refusals import Refusal
 from server.settings import SettingsError
 
 # Who asks for a server's health need not say who he is.

@@ -1,18 +1,14 @@
-"""Refusals, and the one place where whatever goes wrong becomes a status.
+"""The one place where whatever goes wrong becomes a status.
 
-A refusal names a field, a reason that a program can branch on (`ErrorReason` in the contract) and what was possible.
-Of anything else that goes wrong the client learns an incident's number, and the log where it happened: never the
-text of an exception, which may hold cards.
+A refusal (`refusals.py`) is told as it is. Of anything else that goes wrong the client learns an incident's number, and
+the log where it happened: never the text of an exception, which may hold cards.
 """
 
 from __future__ import annotations
 
 import logging
-import re
 import traceback
 import uuid
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any, NoReturn
 
 import grpc
@@ -20,6 +16,7 @@ from google.rpc import code_pb2, error_details_pb2, status_pb2
 from grpc_status import rpc_status
 
 from engine_cy import EngineError
+from server.refusals import Refusal, split
 from solver import InvalidBudgetError
 from solver.backends.cluster import SearchLostError
 
@@ -40,50 +37,7 @@ _CODES = {
     "INTERNAL": grpc.StatusCode.INTERNAL,
 }
 
-# How the engine's messages begin: the path of what is wrong, without blanks.
-_PATH = re.compile(r"[A-Za-z_][\w.\[\]-]*")
-
 _log = logging.getLogger(__name__)
-
-
-class Refusal(Exception):
-    """A request that is refused: why, in a word of the contract's `ErrorReason` and in a sentence, and which field.
-    `retry_after` says in how many seconds to try again, where that helps."""
-
-    def __init__(self, reason: str, field: str, why: str, retry_after: float | None = None) -> None:
-        super().__init__(f"{field}: {why}" if field else why)
-        self.reason = reason
-        self.field = field
-        self.why = why
-        self.retry_after = retry_after
-
-    @property
-    def code(self) -> grpc.StatusCode:
-        return _CODES.get(self.reason, grpc.StatusCode.INVALID_ARGUMENT)
-
-
-def missing(field: str, why: str = "is required") -> Refusal:
-    return Refusal("MISSING_FIELD", field, why)
-
-
-def split(error: Exception) -> tuple[str, str]:
-    """The path that a message of the engine or solver begins with, and the rest; '' if there is none."""
-    path, colon, why = str(error).partition(": ")
-    return (path, why) if colon and _PATH.fullmatch(path) else ("", str(error))
-
-
-@contextmanager
-def at(field: str, path_of: Callable[[str], str] | None = None) -> Iterator[None]:
-    """What the engine refuses meanwhile is refused as `field`, or as the field that `path_of` finds for its path."""
-    try:
-        yield
-    except EngineError as error:
-        path, why = split(error)
-        if path_of is None:
-            why = str(error)
-        # Of the errors without a reason of their own, all are about a seat.
-        reason = "OUT_OF_RANGE" if error.reason == "UNSPECIFIED" else error.reason
-        raise Refusal(reason, path_of(path) if path_of else field, why) from None
 
 
 def refusal_of(error: Exception) -> Refusal:
@@ -102,10 +56,14 @@ def refusal_of(error: Exception) -> Refusal:
     return Refusal("INTERNAL", "", f"our mistake; when reporting it, name incident {incident}")
 
 
+def code_of(refusal: Refusal) -> grpc.StatusCode:
+    return _CODES.get(refusal.reason, grpc.StatusCode.INVALID_ARGUMENT)
+
+
 def status_of(refusal: Refusal) -> status_pb2.Status:
     """The refusal as google.rpc.Status, with details for programs."""
     text, why = _short(str(refusal)), _short(refusal.why)
-    status = status_pb2.Status(code=code_pb2.Code.Value(refusal.code.name), message=text)
+    status = status_pb2.Status(code=code_pb2.Code.Value(code_of(refusal).name), message=text)
     info = error_details_pb2.ErrorInfo(reason=refusal.reason, domain=DOMAIN)
     if refusal.reason == "INTERNAL":
         info.metadata["incident"] = refusal.why.rpartition(" ")[2]

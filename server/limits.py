@@ -17,7 +17,7 @@ from engine_cy.history import History
 from engine_cy.record import Record
 from server.codec import views
 from server.codec.words import Words, check_length, read_seat
-from server.errors import Refusal, at
+from server.refusals import Refusal, at
 from server.settings import Settings
 from solver.config import CONFIGS, LEVELS, Budget, Config, Model
 

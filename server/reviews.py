@@ -13,8 +13,8 @@ from engine_cy.record import Record
 from server.codec import records
 from server.codec.suggestions import GRADES, write_verdict
 from server.codec.words import read_seat_if_said, required, write_seat
-from server.errors import Refusal
 from server.limits import Caps, Chosen, Granted, derived_seed, read_budget, read_options
+from server.refusals import Refusal
 from solver.review import Decision, Verdict, decisions
 from solver.version import SIGNATURE
 

@@ -23,7 +23,7 @@ from server.clients import Client, current_client
 from server.codec import views
 from server.codec.words import required, under, write_seat
 from server.effort import effort
-from server.errors import Refusal, refusal_of
+from server.errors import refusal_of
 from server.limits import (
     NO_OPTIONS,
     SHARES_MAX,
@@ -37,6 +37,7 @@ from server.limits import (
     read_interval,
     read_options,
 )
+from server.refusals import Refusal
 from server.reviews import ReviewQuestion, Score, read_review
 from server.searches import (
     Comparison,

@@ -24,7 +24,7 @@ from server.codec.words import (
     which,
     write_seat,
 )
-from server.errors import Refusal, at, missing
+from server.refusals import Refusal, at, missing
 
 ROW_MAX = 75
 VALUES_MAX = 15

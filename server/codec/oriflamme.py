@@ -29,7 +29,7 @@ from server.codec.words import (
     which,
     write_seat,
 )
-from server.errors import Refusal, at, missing
+from server.refusals import Refusal, at, missing
 
 SLOTS_MAX = 64
 STACK_MAX = 32

@@ -13,7 +13,7 @@ from server.codec import oriflamme, records
 from server.codec.games import read_required_game, write_game
 from server.codec.views import other_game
 from server.codec.words import TABLE_TEXT_MAX, check_text, required, which
-from server.errors import Refusal, at
+from server.refusals import Refusal, at
 
 
 def read_standing(message: pb.Standing, field: str = "standing") -> tuple[Position, Record | None]:

@@ -12,7 +12,7 @@ from server.codec import oriflamme
 from server.codec.games import GAME_IDS, read_required_game, write_game
 from server.codec.views import other_game, read_actions, read_history, write_actions, write_history
 from server.codec.words import ACTIONS_MAX, RECORD_TEXT_MAX, check_length, check_text, per_seat, which
-from server.errors import Refusal, at
+from server.refusals import Refusal, at
 
 
 def read(message: pb.Record, field: str = "record") -> Record:

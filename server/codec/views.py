@@ -27,7 +27,7 @@ from server.codec.words import (
     which,
     write_seat,
 )
-from server.errors import Refusal, at, missing
+from server.refusals import Refusal, at, missing
 
 # Written actions that are kept: a table has some dozens of possible ones.
 ACTIONS_KEPT = 2048

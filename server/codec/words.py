@@ -12,7 +12,7 @@ from eminence.v1 import oriflamme_pb2 as oriflamme_pb
 from eminence.v1.seat_pb2 import Seat
 from engine_cy.errors import listed
 from engine_cy.seats import SEATS
-from server.errors import Refusal, missing
+from server.refusals import Refusal, missing
 
 T = TypeVar("T")
 

@@ -16,7 +16,7 @@ from sockets import serving
 from eminence.v1 import solver_pb2 as pb
 from eminence.v1 import solver_pb2_grpc
 from server.calls import Context
-from server.errors import Refusal
+from server.refusals import Refusal
 
 SOLVER = pb.DESCRIPTOR.services_by_name["SolverService"]
 

@@ -25,7 +25,7 @@ from engine_cy.oriflamme.table import PHASES
 from engine_cy.record import Record, write_record
 from server.codec import oriflamme, positions, records, views, words
 from server.codec.games import read_game, write_game
-from server.errors import Refusal
+from server.refusals import Refusal
 
 M = TypeVar("M", bound=Message)
 IDS = [f"{spec[0]}-{n}" for n, spec in enumerate(SPECS)]

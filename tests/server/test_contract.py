@@ -21,7 +21,7 @@ from eminence.v1 import error_reason_pb2, oriflamme_pb2, record_pb2, referee_pb2
 from engine_cy import View, new_game
 from server import errors
 from server.codec import views
-from server.errors import Refusal
+from server.refusals import Refusal
 
 ROOT = Path(__file__).parents[2]
 SOLVER = solver_pb2.DESCRIPTOR.services_by_name["SolverService"]
@@ -175,7 +175,7 @@ def test_every_reason_says_its_code_in_the_contract() -> None:
     said = re.findall(r"  // ([A-Z_]+): (?:(?!\n  E).|\n)*?\n  ERROR_REASON_(\w+) = ", text)
     assert len(said) == len(error_reason_pb2.ErrorReason.DESCRIPTOR.values) - 1
     for code, reason in said:
-        assert Refusal(reason, "", "").code.name == code
+        assert errors.code_of(Refusal(reason, "", "")).name == code
 
 
 # --- style and compatibility, by buf ---------------------------------------------------------------------------
