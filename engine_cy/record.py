@@ -84,7 +84,7 @@ class Record:
 def write_record(record: Record) -> str:
     """The record as text, ready for a file."""
     start, game = record.start, record.game
-    lines = [f"game {game.id}", f"ruleset {_write_ruleset(game)}", f"players {game.n_players}"]
+    lines = [f"game {game.id}", f"ruleset {write_ruleset(game)}", f"players {game.n_players}"]
     deal = game.write_deal(start)
     if deal is None:
         lines.append(f"position {start}")
@@ -167,7 +167,7 @@ def _read_header(lines: list[tuple[int, str]]) -> Record:
     if not fields["players"].isdecimal():
         raise InvalidRecordError(f"players: {fields['players']!r} is no number")
     try:
-        game = new_game(fields["game"], _read_ruleset(fields.get("ruleset", "")), int(fields["players"]))
+        game = new_game(fields["game"], read_ruleset(fields.get("ruleset", "")), int(fields["players"]))
         if "position" not in fields:
             observer = _seat(fields["seen"].removeprefix("by "), "seen by", game) if "seen" in fields else None
             first = _seat(fields.get("first", "A"), "first", game)
@@ -191,7 +191,8 @@ def _seat(letter: str, field: str, game: Game) -> int:
     return game.seats.index(letter)
 
 
-def _write_ruleset(game: Game) -> str:
+def write_ruleset(game: Game) -> str:
+    """A game's ruleset as the header of a record says it."""
     ruleset = game.spec[1]
     if not isinstance(ruleset, dict):
         return str(ruleset or "standard")
@@ -206,7 +207,8 @@ def _write_ruleset(game: Game) -> str:
     return " ".join(words)
 
 
-def _read_ruleset(text: str) -> str | dict[str, Any] | None:
+def read_ruleset(text: str) -> str | dict[str, Any] | None:
+    """What `new_game` takes, from what the header of a record says; None if that is nothing."""
     if text.startswith("{"):
         try:
             given: dict[str, Any] = json.loads(text)
