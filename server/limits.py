@@ -15,6 +15,7 @@ from engine_cy import Action, Game, View
 from engine_cy.errors import listed
 from engine_cy.history import History
 from engine_cy.record import Record
+from engine_cy.seats import SEATS
 from server.codec import views
 from server.codec.words import Words, check_length, read_seat
 from server.refusals import Refusal, at
@@ -89,10 +90,12 @@ class Chosen:
     models: tuple[tuple[int, Model], ...]
     uniform: bool
     information: bool
+    # By its name in `CONFIGS`, where there is no level. Who calls over the network cannot choose it.
+    base: str = "default"
 
     @property
     def config(self) -> Config:
-        config = LEVELS[self.level] if self.level else CONFIGS["default"]
+        config = LEVELS[self.level] if self.level else CONFIGS[self.base]
         return replace(config, trust=0.0) if self.uniform else config
 
 
@@ -196,6 +199,23 @@ def _read_models(message: pb.Options, game: Game, observer: int | None, field: s
     return tuple(sorted(models.items()))
 
 
+def check_to_act(view: View) -> None:
+    if view.is_over:
+        raise Refusal("GAME_OVER", "view", "nothing can be played any more")
+    if view.to_act != view.observer:
+        acting = "chance" if view.to_act is None or view.to_act < 0 else SEATS[view.to_act]
+        why = f"{acting} is to act, not {SEATS[view.observer]}, who sees this view"
+        raise Refusal("NOT_TO_ACT", "view", why)
+
+
+def check_information(view: View, options: Chosen, field: str) -> None:
+    if options.information and not view.game.has_suspicions:
+        why = f"{view.game.id} does not say with these tables what players may think of hidden cards"
+        raise Refusal("CONTRADICTION", field, why)
+    if options.information and view.to_act != view.observer:
+        raise Refusal("CONTRADICTION", field, "only who is to act can reveal a card")
+
+
 def read_interval(message: Any, field: str = "interval") -> float:
     """Milliseconds between two messages of a stream."""
     if not message.HasField("interval"):
@@ -208,8 +228,16 @@ def canonical(view: View, history: Record | None, options: Chosen) -> bytes:
     """What is asked, whatever its words: equal questions have equal bytes. Not how long to think, nor the seed."""
     told = bytes(History.of(history)) if history is not None else b""
     among = [str(action) for action in options.among]
-    rest = (options.shares, options.level, options.lines, options.models, options.uniform, options.information)
+    rest: tuple[object, ...] = (
+        options.shares,
+        options.level,
+        options.lines,
+        options.models,
+        options.uniform,
+        options.information,
+    )
     # A game's states are of one length, so it is clear where which part ends.
+    rest += () if options.base == "default" else (options.base,)
     return repr((repr(view.game), view.observer, among, *rest)).encode() + bytes(view) + told
 
 

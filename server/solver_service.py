@@ -12,8 +12,6 @@ from typing import Any, NamedTuple
 
 from eminence.v1 import solver_pb2 as pb
 from eminence.v1 import solver_pb2_grpc
-from engine_cy import View
-from engine_cy.seats import SEATS
 from server.admission import Admission, Kind, Ticket, patiently
 from server.batches import Batch
 from server.cache import Cache, key_of
@@ -28,9 +26,10 @@ from server.limits import (
     NO_OPTIONS,
     SHARES_MAX,
     Caps,
-    Chosen,
     Granted,
     canonical,
+    check_information,
+    check_to_act,
     derived_seed,
     read_actions,
     read_budget,
@@ -169,7 +168,7 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
 
     async def Suggest(self, request: pb.SuggestRequest, context: Context) -> pb.SuggestResponse:
         question = await self._read(request, context)
-        self._check_to_act(question.view)
+        check_to_act(question.view)
         return pb.SuggestResponse(suggestion=await self._answer(question, "interactive"))
 
     async def Analyze(self, request: pb.AnalyzeRequest, context: Context) -> AsyncIterator[pb.AnalyzeResponse]:
@@ -222,7 +221,7 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
 
     async def Compare(self, request: pb.CompareRequest, context: Context) -> pb.CompareResponse:
         question = await self._read(request, context, refused=("restrict_to", "lines", "information"))
-        self._check_to_act(question.view)
+        check_to_act(question.view)
         if question.budget.share_iterations:
             raise Refusal("CONTRADICTION", "budget.share_iterations", "a comparison has `iterations` for each move")
         actions = read_actions(request.actions, question.view, COMPARED_MAX, "actions")
@@ -293,7 +292,7 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
             budget = read_budget(request.budget, options, self._caps, under(field, "budget"))
         else:
             budget = self._usual_budget
-        self._check_information(view, options, under(field, "options.information"))
+        check_information(view, options, under(field, "options.information"))
         asked = canonical(view, history, options)
         seed = derived_seed(asked) if options.seed is None else options.seed
         key = b""
@@ -305,23 +304,6 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
     def _check_state(self) -> None:
         if self._state != "serving":
             raise Refusal("UNAVAILABLE", "", f"the server is {self._state}", retry_after=1.0)
-
-    @staticmethod
-    def _check_to_act(view: View) -> None:
-        if view.is_over:
-            raise Refusal("GAME_OVER", "view", "nothing can be played any more")
-        if view.to_act != view.observer:
-            acting = "chance" if view.to_act is None or view.to_act < 0 else SEATS[view.to_act]
-            why = f"{acting} is to act, not {SEATS[view.observer]}, who sees this view"
-            raise Refusal("NOT_TO_ACT", "view", why)
-
-    @staticmethod
-    def _check_information(view: View, options: Chosen, field: str) -> None:
-        if options.information and not view.game.has_suspicions:
-            why = f"{view.game.id} does not say with these tables what players may think of hidden cards"
-            raise Refusal("CONTRADICTION", field, why)
-        if options.information and view.to_act != view.observer:
-            raise Refusal("CONTRADICTION", field, "only who is to act can reveal a card")
 
     # --- how it is answered ---
 

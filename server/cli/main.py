@@ -2,18 +2,43 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
 from importlib import import_module
+from typing import Any, NoReturn
 
 import click
 
+from server.cli.failing import guarded
+
 # The name, which is its file's too, and what `eminence --help` says of it.
 COMMANDS = {
+    "suggest": "Say what to play, and why.",
+    "compare": "Say which of several moves is better.",
+    "analyze": "Answer many positions, into a table of results.",
+    "convert": "Turn positions, views and records into text or JSON.",
+    "rules": "Show games, editions and cards as the engine has them.",
+    "bench": "Measure how fast this machine is.",
     "serve": "Serve over gRPC.",
 }
+HELP = {"help_option_names": ["-h", "--help"]}
+EPILOG = """\b
+Examples:
+  eminence suggest "A:? >B:Heir C:? | round 2 | points 1 2 3 | seen by B"
+  eminence rules archer
+
+\b
+Tab completion, in bash (zsh and fish likewise):
+  eval "$(_EMINENCE_COMPLETE=bash_source eminence)"
+
+\b
+Exit codes: 0 done; 1 it cannot be done, or some of the input could not be
+read; 2 wrong usage; 3 our mistake; 130 interrupted; 141 nobody reads on.
+"""
 
 
 class Commands(click.Group):
-    """Commands that are loaded when they are asked for."""
+    """Commands that are loaded when they are asked for. Whatever goes wrong in one becomes a message and a code."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -29,9 +54,23 @@ class Commands(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
+    def main(self, args: Sequence[str] | None = None, *more: Any, **options: Any) -> NoReturn:
+        given = sys.argv[1:] if args is None else list(args)
+        options["standalone_mode"] = False
+        sys.exit(guarded(lambda: super(Commands, self).main(given, *more, **options), as_json="--json" in given))
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="eminence", message="%(prog)s %(version)s")
+
+def say_version(ctx: click.Context, parameter: click.Parameter, wanted: bool) -> None:
+    if not wanted or ctx.resilient_parsing:
+        return
+    from server.cli.version import version
+
+    click.echo(f"eminence {version()}")
+    ctx.exit()
+
+
+@click.group(cls=Commands, context_settings=HELP, epilog=EPILOG)
+@click.option("--version", is_flag=True, expose_value=False, is_eager=True, callback=say_version, help="Say which.")
 def eminence() -> None:
     """What to play, given only what you see, in card games with hidden information."""
 

@@ -32,7 +32,7 @@ def main() -> None:
             found = client.suggest(text_view(given.game, given.edition, given.players, given.view), budget)
     except grpc.RpcError as error:
         refusal = refusal_of(error)
-        raise SystemExit(f"{code_of(refusal).name}: {refusal.text}") from None
+        raise SystemExit(f"{refusal.code.name}: {refusal.text}") from None
     print(f"{found.best.text}  ({found.iterations} iterations)")
     for candidate in found.candidates[:CANDIDATES_MAX]:
         win, error_of = candidate.win.mean * 100, candidate.win.standard_error * 100

@@ -1,0 +1,33 @@
+"""What all commands have in common: help that teaches by example."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import click
+
+HELP = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+
+class Command(click.Command):
+    """A command whose help ends with examples. Each is a line to paste, and every one of them is run by a test
+    (`tests/cli/test_examples.py`), in a directory with the files that it names."""
+
+    def __init__(self, *args: Any, examples: Sequence[str] = (), **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.examples = tuple(examples)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Examples"):
+            for example in self.examples:
+                formatter.write(f"  {example}\n")
+        super().format_epilog(ctx, formatter)
+
+
+def command(*examples: str, **options: Any) -> Callable[[Callable[..., Any]], Command]:
+    """Make a function a command. It returns its exit code, or None if all is done."""
+    return click.command(cls=Command, context_settings=HELP, examples=examples, **options)
+
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Answer as JSON, for programs.")

@@ -1,0 +1,94 @@
+"""A server in place of this process: `--server` and what goes with it. Only this file of the command line and
+`server/client.py` know gRPC."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from server.cli.failing import Failure
+
+if TYPE_CHECKING:
+    from server.client import Client
+
+TOKEN = "EMINENCE_TOKEN"
+
+
+@dataclass(frozen=True, slots=True)
+class Remote:
+    """Where a server is, and how to be let in."""
+
+    address: str
+    token: str = ""
+    tls: bool = False
+    ca: str | None = None
+    cert: str | None = None
+    key: str | None = None
+
+    def client(self) -> Client:
+        """A way to it. gRPC is loaded here."""
+        os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
+        os.environ.setdefault("GRPC_VERBOSITY", "NONE")
+        import grpc
+
+        from server.client import Client
+
+        if bool(self.cert) != bool(self.key):
+            raise Failure("tls-cert, tls-key: one does not go without the other")
+        credentials = None
+        if self.tls or self.ca or self.cert:
+            read = {name: Path(path).read_bytes() if path else None for name, path in self._files().items()}
+            credentials = grpc.ssl_channel_credentials(read["ca"], read["key"], read["cert"])
+        return Client(self.address, token=self.token, credentials=credentials)
+
+    def _files(self) -> dict[str, str | None]:
+        return {"ca": self.ca, "key": self.key, "cert": self.cert}
+
+
+def server_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """--server and how to be let in, handed on as `remote`: None if this process is to search."""
+
+    @click.option("--server", metavar="HOST:PORT", help="Ask this server instead of searching here.")
+    @click.option("--token", envvar=TOKEN, default="", help=f"Who asks; better told as the variable {TOKEN}.")
+    @click.option("--tls", is_flag=True, help="Encrypt, and trust the authorities that this machine trusts.")
+    @click.option("--tls-ca", metavar="FILE", help="Encrypt, and trust these authorities (PEM).")
+    @click.option("--tls-cert", metavar="FILE", help="The certificate to show (PEM), with --tls-key.")
+    @click.option("--tls-key", metavar="FILE", help="Its key (PEM).")
+    @wraps(command)
+    def with_remote(
+        *args: Any,
+        server: str | None,
+        token: str,
+        tls: bool,
+        tls_ca: str | None,
+        tls_cert: str | None,
+        tls_key: str | None,
+        **options: Any,
+    ) -> Any:
+        remote = Remote(server, token, tls, tls_ca, tls_cert, tls_key) if server else None
+        return command(*args, remote=remote, **options)
+
+    return with_remote
+
+
+def refused(error: Exception) -> tuple[str, str | None]:
+    """What a server says of a call that failed: its reason and a sentence; None if the error is none of gRPC's."""
+    import grpc
+    from google.rpc import error_details_pb2
+    from grpc_status import rpc_status
+
+    if not isinstance(error, grpc.RpcError):
+        return "", None
+    call: Any = error
+    status = rpc_status.from_call(call)
+    info = error_details_pb2.ErrorInfo()
+    reason = call.code().name
+    if status is not None and any(detail.Unpack(info) for detail in status.details):
+        reason = info.reason
+    return reason, f"the server says {call.code().name}: {call.details()}"

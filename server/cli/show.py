@@ -1,0 +1,92 @@
+"""How answers look: tables and numbers for people, JSON for programs. Colours only on a terminal, and never under
+NO_COLOR."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+import click
+from google.protobuf import json_format
+from google.protobuf.message import Message
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+# Where nothing says how wide a line may be.
+WIDTH = 80
+
+
+def console(*, stderr: bool = False) -> Console:
+    """Where to print. Text is printed as it is: nothing in it is markup."""
+    made = Console(stderr=stderr, highlight=False, markup=False, emoji=False)
+    if not made.is_terminal and "COLUMNS" not in made._environ:
+        made.width = WIDTH
+    return made
+
+
+def table(*columns: str, right: str = "") -> Table:
+    """A table without frames; the columns named in `right`, divided by blanks, are aligned to the right."""
+    made = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), header_style="bold", show_edge=False)
+    for name in columns:
+        if name in right.split():
+            made.add_column(name, justify="right", no_wrap=True)
+        else:
+            made.add_column(name, overflow="fold")
+    return made
+
+
+def print_json(answer: Message | dict[str, Any]) -> None:
+    """An answer for programs: protobuf's JSON where there is a message. Over several lines on a terminal only."""
+    said = json_format.MessageToDict(answer) if isinstance(answer, Message) else answer
+    click.echo(json.dumps(said, ensure_ascii=False, indent=2 if sys.stdout.isatty() else None))
+
+
+# --- numbers ---------------------------------------------------------------------------------------------------
+
+
+def percent(share: float, digits: int = 0) -> str:
+    return f"{100 * share:.{digits}f} %"
+
+
+def win(estimate: Any) -> str:
+    """A share of the win in percent, with its error where one is known; of a protobuf or our own estimate."""
+    return _with_error(estimate, 100)
+
+
+def points(estimate: Any) -> str:
+    return _with_error(estimate, 1)
+
+
+def difference(estimate: Any, unit: float = 1) -> str:
+    """A difference, with its sign."""
+    return _with_error(estimate, unit, "+")
+
+
+def count(number: float) -> str:
+    """A whole number in groups of three digits; large ones by their power of ten."""
+    return f"{number:,.0f}".replace(",", " ") if number < 1e12 else f"{number:.1e}"
+
+
+def seconds(duration: Any) -> str:
+    """A protobuf duration."""
+    long = duration.ToMicroseconds() / 1e6
+    return f"{long:.2f} s" if long >= 0.1 else f"{1000 * long:.1f} ms"
+
+
+def _with_error(estimate: Any, unit: float, sign: str = "") -> str:
+    error = _error_of(estimate)
+    said = f"{unit * estimate.mean:{sign}.1f}"
+    return said if error is None else f"{said} ± {unit * error:.1f}"
+
+
+def _error_of(estimate: Any) -> float | None:
+    if not isinstance(estimate, Message):
+        return float(estimate.error)
+    return float(estimate.standard_error) if estimate.HasField("standard_error") else None  # type: ignore[attr-defined]
+
+
+def heading(text: str) -> Text:
+    return Text(text, style="bold")
