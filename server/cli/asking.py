@@ -198,7 +198,7 @@ class Thinking:
         message = pb.Options(
             seed=self.seed, shares=self.shares, level=self.level or 0, lines=lines, information=information
         )
-        message.restrict_to.extend(pb_action(text) for text in among)
+        message.restrict_to.extend(action_message(text) for text in among)
         for said in self.models:
             seat, equals, model = said.partition("=")
             if not equals or model not in MODELS.words:
@@ -262,7 +262,7 @@ def _configs() -> list[str]:
     return [name for name in CONFIGS if not name.startswith("level-")]
 
 
-def pb_action(text: str) -> Any:
+def action_message(text: str) -> Any:
     from eminence.v1 import view_pb2
 
     return view_pb2.Action(text=text)

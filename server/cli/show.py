@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -27,11 +28,11 @@ def console(*, stderr: bool = False) -> Console:
     return made
 
 
-def table(*columns: str, right: str = "") -> Table:
-    """A table without frames; the columns named in `right`, divided by blanks, are aligned to the right."""
-    made = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), header_style="bold", show_edge=False)
+def table(*columns: str, right: Sequence[str] = ()) -> Table:
+    """A table without frames; the columns named in `right` hold numbers."""
+    made = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold", show_edge=False)
     for name in columns:
-        if name in right.split():
+        if name in right:
             made.add_column(name, justify="right", no_wrap=True)
         else:
             made.add_column(name, overflow="fold")
@@ -67,7 +68,7 @@ def difference(estimate: Any, unit: float = 1) -> str:
 
 def count(number: float) -> str:
     """A whole number in groups of three digits; large ones by their power of ten."""
-    return f"{number:,.0f}".replace(",", " ") if number < 1e12 else f"{number:.1e}"
+    return f"{number:,.0f}".replace(",", "\u00a0") if number < 1e12 else f"{number:.1e}"
 
 
 def seconds(duration: Any) -> str:

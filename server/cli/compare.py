@@ -1,0 +1,97 @@
+"""eminence compare: which of several moves is better, on the same hidden cards."""
+
+from __future__ import annotations
+
+import click
+from rich.text import Text
+
+from eminence.v1 import solver_pb2 as pb
+from server.cli import show
+from server.cli.asking import Seen, Thinking, action_message, position_options, thinking_options
+from server.cli.commands import command, json_option
+from server.cli.failing import Failure
+from server.cli.remote import Remote, server_options
+from server.cli.searching import answer_of, until
+from server.cli.suggest import WHY, title
+from server.codec.views import write_view
+from server.limits import check_to_act, read_actions
+from server.searches import Comparison
+
+COMPARED_MAX = 16
+# A difference of so many errors is hardly one of chance.
+CLEAR_ERRORS = 2.0
+
+
+@command(
+    'eminence compare "A:? >B:Heir C:? | round 2 | points 1 2 3 | seen by B" reveal keep',
+    "eminence compare view.txt reveal keep --iterations 2000 --json",
+    'eminence compare game.txt --at 0 "place Heir front" "place Lord front" --time-ms 300',
+)
+@position_options
+@click.argument("moves", nargs=-1, required=True, metavar="MOVE MOVE ...")
+@thinking_options
+@server_options
+@json_option
+def compare(seen: Seen, moves: tuple[str, ...], thinking: Thinking, remote: Remote | None, as_json: bool) -> None:
+    """Which of several moves is better: each is played on in the same worlds, so that small differences show.
+
+    The position is what `eminence suggest` takes. Iterations count for each move.
+    """
+    check_to_act(seen.view)
+    if not 2 <= len(moves) <= COMPARED_MAX:
+        raise Failure(f"moves: {len(moves)} of them; 2 to {COMPARED_MAX} can be compared")
+    options = thinking.options(seen.game)
+    found = _ask_server(seen, moves, thinking, options, remote) if remote else _ask(seen, moves, thinking, options)
+    if as_json:
+        show.print_json(found)
+    else:
+        _print(found, seen)
+
+
+def _ask(seen: Seen, moves: tuple[str, ...], thinking: Thinking, options: pb.Options) -> pb.Comparison:
+    question = thinking.question(seen, options)
+    actions = read_actions([action_message(move) for move in moves], seen.view, COMPARED_MAX, "moves")
+    found: pb.Comparison = answer_of(Comparison(question, actions, until(question), by_deadline=False), 1)
+    return found
+
+
+def _ask_server(
+    seen: Seen, moves: tuple[str, ...], thinking: Thinking, options: pb.Options, remote: Remote
+) -> pb.Comparison:
+    if thinking.config:
+        raise Failure("config: a server searches as it does; --config is for this process")
+    view = write_view(seen.view, seen.history)
+    with remote.client() as client:
+        return client.compare(view, [action_message(move) for move in moves], thinking.budget(), options)
+
+
+def _print(found: pb.Comparison, seen: Seen) -> None:
+    first = found.actions[0].action.text
+    table = show.table("move", "win %", "points", f"win % over {first}", right=("win %", "points"))
+    for compared in found.actions:
+        table.add_row(
+            compared.action.text,
+            show.win(compared.win) if compared.HasField("win") else "",
+            show.points(compared.points) if compared.HasField("points") else "",
+            "" if compared.action.text == first else _difference(compared),
+        )
+    out = show.console()
+    out.print(Text(title(seen)), Text(str(seen.view), style="dim"), "", table, "", sep="\n")
+    why = WHY.get(found.stop_reason, "")
+    again = f"--seed {found.seed}" if found.reproducible else "not reproducible"
+    out.print(
+        Text(
+            f"{show.count(found.worlds)} worlds in {show.seconds(found.elapsed)}: {why}; {again}; "
+            f"engine {found.engine_signature}",
+            style="dim",
+        )
+    )
+
+
+def _difference(compared: pb.ComparedAction) -> Text:
+    if not compared.HasField("win_difference"):
+        return Text("")
+    found = compared.win_difference
+    is_clear = abs(found.mean) > CLEAR_ERRORS * found.standard_error
+    style = ("green" if found.mean > 0 else "red") if is_clear else ""
+    return Text(show.difference(found, 100) + ("" if is_clear else "  (may be chance)"), style=style)

@@ -1,0 +1,255 @@
+"""eminence suggest: what to play, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from typing import Any
+
+import click
+from rich.console import Group, RenderableType
+from rich.live import Live
+from rich.text import Text
+
+from eminence.v1 import solver_pb2 as pb
+from engine_cy.seats import CHANCE_SEAT, SEATS
+from server.cli import show
+from server.cli.asking import Seen, Thinking, position_options, thinking_options
+from server.cli.commands import command, json_option
+from server.cli.failing import Failure
+from server.cli.remote import Remote, server_options
+from server.cli.searching import answer_of, until
+from server.codec.views import write_view
+from server.codec.words import CARDS
+from server.limits import check_information
+from server.refusals import Refusal
+from server.searches import Search
+
+EVERY_MS = 250.0
+# So many moves and cards are shown, unless more are asked for.
+MOVES_SHOWN = 10
+KINDS_SHOWN = 4
+
+WHY = {
+    pb.STOP_REASON_ITERATIONS: "the iterations were done",
+    pb.STOP_REASON_TIME: "the time was up",
+    pb.STOP_REASON_CONFIDENCE: "the best move was sure enough",
+    pb.STOP_REASON_FORCED: "there is one move only, and everybody sees that",
+    pb.STOP_REASON_DEADLINE: "the call's deadline was near",
+    pb.STOP_REASON_CANCELLED: "it was interrupted",
+    pb.STOP_REASON_SHUTDOWN: "the server was about to stop",
+    pb.STOP_REASON_GAME_OVER: "the game is over",
+}
+
+
+@command(
+    'eminence suggest "A:? >B:Heir C:? | round 2 | points 1 2 3 | seen by B"',
+    "eminence suggest view.txt --iterations 20000 --seed 7",
+    "eminence suggest game.txt --at 4 --level 8",
+    'eminence suggest ">A:Soldier/A:Spy B:Ambush(3)" --seat A --lines 3 --time-ms 300',
+    "eminence suggest view.txt --information --model A=greedy --time-ms 300",
+    "eminence convert view.txt --to json | eminence suggest - --json --time-ms 100",
+    "eminence suggest castle.txt --game castle_village_port --time-ms 300",
+)
+@position_options
+@thinking_options
+@click.option("--lines", type=click.IntRange(1, 1000), help="Answer so many of the best moves. Default: all.")
+@click.option("--among", multiple=True, metavar="MOVE", help="Consider only this move; may be given several times.")
+@click.option("--information", is_flag=True, help="Say, too, what showing your own face-down cards would change.")
+@server_options
+@json_option
+def suggest(
+    seen: Seen,
+    thinking: Thinking,
+    lines: int | None,
+    among: tuple[str, ...],
+    information: bool,
+    remote: Remote | None,
+    as_json: bool,
+) -> None:
+    """What to play, and why, given only what one player sees.
+
+    The position is text (docs/notation.md), a file with it, or `-` for standard input; JSON and records of games are
+    read, too. Ctrl-C ends a long search with what was found.
+    """
+    if seen.view.is_over:
+        raise Refusal("GAME_OVER", "view", "nothing can be played any more")
+    options = thinking.options(seen.game, lines=lines or 0, among=among, information=information)
+    out = show.console()
+    grows = out.is_terminal and not as_json
+    with _growing(out, seen, lines) if grows else nullcontext() as tell:
+        found = ask(seen, thinking, options, remote, tell)
+    if as_json:
+        show.print_json(found)
+    else:
+        out.print(rendered(found, seen, lines or MOVES_SHOWN))
+
+
+def ask(
+    seen: Seen,
+    thinking: Thinking,
+    options: pb.Options,
+    remote: Remote | None,
+    tell: Callable[[pb.Suggestion], None] | None = None,
+) -> pb.Suggestion:
+    """The answer of this process, or of a server; `tell` gets those on the way."""
+    if remote is None:
+        question = thinking.question(seen, options)
+        check_information(seen.view, question.options, "information")
+        search = Search(question, until(question), by_deadline=False)
+        found: pb.Suggestion = answer_of(search, question.options.shares, EVERY_MS if tell else 0, tell)
+        return found
+    if thinking.config:
+        raise Failure("config: a server searches as it does; --config is for this process")
+    latest = None
+    with remote.client() as client:
+        view = write_view(seen.view, seen.history)
+        if tell is None and seen.view.to_act == seen.view.observer:
+            return client.suggest(view, thinking.budget(), options)
+        try:
+            for response in client.analyze(view, thinking.budget(), options, int(EVERY_MS)):
+                latest = response.suggestion
+                if tell:
+                    tell(latest)
+        except KeyboardInterrupt:
+            if latest is None:
+                raise
+            latest.stop_reason = pb.STOP_REASON_CANCELLED
+    assert latest is not None
+    return latest
+
+
+@contextmanager
+def _growing(out: Any, seen: Seen, lines: int | None) -> Iterator[Callable[[pb.Suggestion], None]]:
+    """Show answers as they grow, in place; they vanish in the end."""
+    with Live(console=out, transient=True, auto_refresh=False) as live:
+        yield lambda so_far: live.update(rendered(so_far, seen, lines or MOVES_SHOWN), refresh=True)
+
+
+# --- for people ------------------------------------------------------------------------------------------------
+
+
+def rendered(found: pb.Suggestion, seen: Seen, most: int) -> RenderableType:
+    """An answer as a page of text."""
+    parts: list[RenderableType] = [Text(title(seen)), Text(str(seen.view), style="dim"), ""]
+    if found.HasField("best"):
+        parts += [moves_table(found, most), *_left_out(found, most), "", *_advice(found)]
+    else:
+        acting = CHANCE_SEAT if (seen.view.to_act or 0) < 0 else SEATS[seen.view.to_act or 0]
+        parts += [f"{acting} is to act, so there is no move to suggest.", "", _seats_table(found)]
+    if found.beliefs:
+        parts += ["", show.heading("What the others may hide"), beliefs_table(found)]
+    if found.information:
+        parts += ["", show.heading("What showing your cards would change"), _information_table(found)]
+    return Group(*parts, "", Text(_account(found), style="dim"))
+
+
+def title(seen: Seen) -> str:
+    game = seen.game
+    spec = game.spec[1]
+    edition = spec if isinstance(spec, str) else "a ruleset of its own"
+    told = f", and {len(seen.history.actions)} actions before" if seen.history else ""
+    return f"{game.id}, {edition}, {game.n_players} players; what {SEATS[seen.view.observer]} sees{told}"
+
+
+def moves_table(found: pb.Suggestion, most: int) -> RenderableType:
+    """Moves with their figures, best first; the one to play is marked."""
+    table = show.table(
+        "move", "win %", "points", "ranks %", "visits", "then", right=("win %", "points", "ranks %", "visits")
+    )
+    for candidate in found.candidates[:most]:
+        is_best = candidate.action.text == found.best.text
+        table.add_row(
+            Text(candidate.action.text, style="bold green" if is_best else ""),
+            show.win(candidate.win) if candidate.HasField("win") else "",
+            show.points(candidate.points) if candidate.HasField("points") else "",
+            " ".join(f"{100 * chance:.0f}" for chance in candidate.rank_probabilities),
+            show.count(candidate.visits),
+            _line(candidate),
+        )
+    return table
+
+
+def _line(candidate: pb.Candidate) -> str:
+    """What is likely to follow the move itself."""
+    return ", ".join(
+        f"{SEATS[seen.seat - 1] if seen.seat else CHANCE_SEAT} {seen.action.text}"
+        for seen in candidate.principal_variation[1:4]
+    )
+
+
+def _left_out(found: pb.Suggestion, most: int) -> list[RenderableType]:
+    more = len(found.candidates) - most
+    return [Text(f"and {more} more (--lines {len(found.candidates)} shows all)", style="dim")] if more > 0 else []
+
+
+def _advice(found: pb.Suggestion) -> list[RenderableType]:
+    parts: list[RenderableType] = [Text.assemble("Play: ", (found.best.text, "bold green"))]
+    if len(found.mix) > 1:
+        often = ", ".join(f"{move.action.text} {show.percent(move.probability)}" for move in found.mix)
+        parts.append(f"As good, as far as can be told; to be hard to read, play: {often}")
+    return parts
+
+
+def _seats_table(found: pb.Suggestion) -> RenderableType:
+    table = show.table("seat", "win %", "points", right=("win %", "points"))
+    for value in found.seats:
+        points = show.points(value.points) if value.HasField("points") else ""
+        table.add_row(SEATS[value.seat - 1], show.win(value.win), points)
+    return table
+
+
+def beliefs_table(found: pb.Suggestion) -> RenderableType:
+    """A row for each hidden card and hand."""
+    table = show.table("whose", "where", "what it may be")
+    for belief in found.beliefs:
+        seat = SEATS[belief.seat - 1]
+        for spot in belief.face_down:
+            under = f", under {spot.depth}" if spot.depth else ""
+            table.add_row(seat, f"slot {spot.slot}{under}", _chances(spot.cards))
+        if belief.selected:
+            table.add_row(seat, "selected", _chances(belief.selected))
+        if belief.hand:
+            table.add_row(seat, "hand", _chances(belief.hand))
+    return table
+
+
+def _chances(cards: Any) -> str:
+    likely = sorted(cards, key=lambda card: -card.probability)
+    told = [f"{_card(card)} {show.percent(card.probability)}" for card in likely[:KINDS_SHOWN]]
+    more = len(likely) - KINDS_SHOWN
+    return ", ".join(told) + (f", {more} others" if more > 0 else "")
+
+
+def _card(card: pb.CardProbability) -> str:
+    return card_name(card.oriflamme) if card.WhichOneof("card") == "oriflamme" else str(card.value)
+
+
+def card_name(number: int) -> str:
+    """A card of Oriflamme by its English name."""
+    from server.names import ORIFLAMME
+
+    return ORIFLAMME[CARDS.read(number, "card")].en
+
+
+def _information_table(found: pb.Suggestion) -> RenderableType:
+    table = show.table("card", "where", "win % if shown", "who would guess it", right=("win % if shown",))
+    for card in found.information:
+        guesses = ", ".join(f"{SEATS[guess.seat - 1]} {show.percent(guess.probability)}" for guess in card.guesses)
+        under = f", under {card.depth}" if card.depth else ""
+        table.add_row(
+            card_name(card.card), f"slot {card.slot}{under}", show.difference(card.win_if_shown, 100), guesses
+        )
+    return table
+
+
+def _account(found: pb.Suggestion) -> str:
+    """How the answer came about."""
+    why = WHY.get(found.stop_reason, "it goes on")
+    parts = [f"{show.count(found.iterations)} iterations in {show.seconds(found.elapsed)}: {why}"]
+    if found.fitting_worlds:
+        parts.append(
+            f"{show.count(found.fitting_worlds)} worlds fit, as open as {show.count(found.effective_sample_size)}"
+        )
+    again = f"--seed {found.seed}" if found.reproducible else "not reproducible"
+    return "; ".join(parts) + f"; {again}; engine {found.engine_signature}"
