@@ -36,6 +36,8 @@ TYPES: dict[str, type[Message]] = {
     for message in (view_pb2.View, record_pb2.Record, referee_pb2.Position)
 }
 COMMENT = "#"
+# What is raised over a piece that cannot be read; anything else is our mistake.
+UNREADABLE = (EngineError, Refusal, Failure)
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +209,7 @@ def read_one(argument: str, choice: GameChoice) -> Thing:
         raise Failure(f"{file}: {len(found)} positions or records are in it, not one")
     try:
         return read_piece(found[0], choice)
-    except (EngineError, Refusal, Failure) as error:
+    except UNREADABLE as error:
         if file != "argument":
             raise Failure(f"{found[0].where}: {error}") from None
         # The name of a file that is not there is no position either.
