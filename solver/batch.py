@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections import deque
 from collections.abc import Callable, Container, Generator, Iterable, Iterator
@@ -10,8 +11,10 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from functools import partial
 from heapq import heappop, heappush
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
+from multiprocessing.connection import wait
 from queue import Empty, SimpleQueue
+from threading import Thread
 from typing import NamedTuple, Protocol
 
 from solver.backends.base import Job
@@ -105,6 +108,18 @@ class LocalThreads:
         self._executor.shutdown(cancel_futures=True)
 
 
+def _end_with_parent() -> None:
+    """Have this worker end when the process that began it does, even if that was killed and could tell nobody."""
+    parent = parent_process()
+    assert parent is not None
+
+    def follow() -> None:
+        wait([parent.sentinel])
+        os._exit(1)
+
+    Thread(target=follow, daemon=True).start()
+
+
 class LocalProcesses:
     """Processes on this machine, begun anew if one of them ends. A chunk that has begun cannot be stopped."""
 
@@ -114,7 +129,7 @@ class LocalProcesses:
 
     def _new(self) -> ProcessPoolExecutor:
         # Not by fork: threads may hold locks that nobody gives back in the copy.
-        return ProcessPoolExecutor(self.width, get_context("spawn"))
+        return ProcessPoolExecutor(self.width, get_context("spawn"), initializer=_end_with_parent)
 
     def submit(self, jobs: bytes) -> Chunk:
         try:

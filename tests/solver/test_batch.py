@@ -5,10 +5,14 @@ from __future__ import annotations
 import itertools
 import os
 import signal
+import subprocess
+import sys
+import time
 import tracemalloc
 from collections.abc import Iterator
 from concurrent.futures import Future
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -230,3 +234,33 @@ def test_what_fails_for_no_reason_of_the_job_is_told() -> None:
 
     (found,) = analyze_many(jobs(1), Broken())
     assert isinstance(found.error, WorkerError)
+
+
+def test_processes_end_with_the_one_that_began_them_even_if_it_is_killed(tmp_path) -> None:
+    program = tmp_path / "begins.py"
+    program.write_text(
+        "import os, time\n"
+        "from solver.batch import LocalProcesses, pack\n"
+        "if __name__ == '__main__':\n"
+        "    pool = LocalProcesses(2)\n"
+        "    pool.submit(pack([])).answers.result()\n"
+        "    print(*pool._executor._processes, flush=True)\n"
+        "    time.sleep(60)\n"
+    )
+    with subprocess.Popen([sys.executable, str(program)], stdout=subprocess.PIPE, text=True) as begins:
+        assert begins.stdout is not None
+        workers = [int(number) for number in begins.stdout.readline().split()]
+        assert workers
+        begins.kill()
+    deadline = time.monotonic() + 10
+    while any(is_alive(number) for number in workers):
+        assert time.monotonic() < deadline, "workers are left over"
+        time.sleep(0.05)
+
+
+def is_alive(number: int) -> bool:
+    """Whether there is a process with this number that has not ended."""
+    try:
+        return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
