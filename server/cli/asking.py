@@ -84,7 +84,7 @@ def seen_by(thing: Thing, seat: str | None = None, at: int | None = None) -> See
     `at` counts the actions of a record that have been done; left out, all. `seat` is, if left out, who saw it, or who
     is to act where nothing is hidden. What is hidden from the seat ends here: it reaches no search.
     """
-    number = None if seat is None else _seat(seat, thing.game)
+    number = None if seat is None else seat_number(seat, thing.game)
     if isinstance(thing, Record):
         return _seen_in_record(thing, number, at)
     if at is not None:
@@ -122,7 +122,7 @@ def _whose(position: Position) -> int:
     return position.to_act
 
 
-def _seat(letter: str, game: Game) -> int:
+def seat_number(letter: str, game: Game) -> int:
     if len(letter) != 1 or letter.upper() not in game.seats:
         raise Failure(f"seat: {letter!r} is not at this table ({', '.join(game.seats)})")
     return game.seats.index(letter.upper())
@@ -203,7 +203,7 @@ class Thinking:
             seat, equals, model = said.partition("=")
             if not equals or model not in MODELS.words:
                 raise Failure(f"model: {said!r} is not like B=greedy ({', '.join(MODELS.words)})")
-            message.models.add(seat=write_seat(_seat(seat, game)), model=MODELS.write(model))
+            message.models.add(seat=write_seat(seat_number(seat, game)), model=MODELS.write(model))
         if self.uniform:
             message.belief = pb.BELIEF_UNIFORM
         return message
