@@ -16,6 +16,9 @@ from engine_cy.game import Action, Game, Position, View
 from engine_cy.registry import new_game
 from engine_cy.seats import CHANCE_SEAT, SEATS
 
+# Of this format. A header need not say it: records without it are of version 1.
+VERSION = "1"
+
 
 @dataclass(frozen=True, slots=True)
 class Record:
@@ -129,7 +132,7 @@ def read_record(text: str) -> Record:
 
 # --- the parts -------------------------------------------------------------------------------------------------
 
-_HEADER = ("game", "ruleset", "players", "first", "position", "seen")
+_HEADER = ("version", "game", "ruleset", "players", "first", "position", "seen")
 
 
 def _split(text: str) -> tuple[list[tuple[int, str]], list[tuple[int, str, str]]]:
@@ -161,6 +164,8 @@ def _read_header(lines: list[tuple[int, str]]) -> Record:
             raise InvalidRecordError(f"line {number}: {word!r} is given twice")
         else:
             fields[word] = rest.strip()
+    if fields.get("version", VERSION) != VERSION:
+        raise InvalidRecordError(f"version: {fields['version']!r} is not one that is read here ({VERSION})")
     for needed in ("game", "players"):
         if needed not in fields:
             raise InvalidRecordError(f"{needed}: missing from the header")

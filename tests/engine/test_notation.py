@@ -130,6 +130,7 @@ def test_a_table_whose_card_is_about_to_act_goes_on_to_the_next_question() -> No
         ("game whist\nplayers 3\n", "'whist' is not a game"),
         ("game oriflamme\nplayers three\n", "'three' is no number"),
         ("game oriflamme\nplayers 3\nplayers 4\n", "'players' is given twice"),
+        ("version 2\ngame oriflamme\nplayers 3\n", "version: '2' is not one that is read here (1)"),
         ("game oriflamme\nplayers 3\n", "aside A: what A set aside is needed"),
         ("game oriflamme\nplayers 3\nmeeple A 3\n", "is not like 'aside A Archer,Spy,Heir'"),
         ("game oriflamme\nruleset en-2019 magic=yes\nplayers 3\n", "oriflamme has no such switch"),
@@ -172,3 +173,8 @@ def test_no_damaged_input_crashes_a_reader() -> None:
     accepted, refused = mutations.run(20_000, seed=1)
     assert accepted + refused == 20_000
     assert min(accepted, refused) > 500
+
+
+def test_a_record_may_say_its_version() -> None:
+    text = "game oriflamme\nplayers 3\naside A Spy,Heir,Lord\naside B Spy,Heir,Lord\naside C Spy,Heir,Lord\n"
+    assert read_record("version 1\n" + text) == read_record(text) == read_record(text + "version 1\n")
