@@ -27,6 +27,10 @@ class Failure(Exception):
     """What a command cannot do, in a sentence that names the field or file, the value and what was possible."""
 
 
+class NobodyReads(Exception):
+    """Whoever read our output has left."""
+
+
 def guarded(call: Callable[[], Any], *, as_json: bool = False) -> int:
     """The exit code of a command; what went wrong is said on standard error, with `as_json` as an object."""
     try:
@@ -44,7 +48,7 @@ def guarded(call: Callable[[], Any], *, as_json: bool = False) -> int:
         return FAILED
     except (KeyboardInterrupt, click.Abort):
         return INTERRUPTED
-    except BrokenPipeError:
+    except (BrokenPipeError, NobodyReads):
         # What is still to be written at the end of the process must go somewhere.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return NOBODY_READS

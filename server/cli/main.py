@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 import click
 
-from server.cli.failing import guarded
+from server.cli.failing import NobodyReads, guarded
 
 # The name, which is its file's too, and what `eminence --help` says of it.
 COMMANDS = {
@@ -53,6 +53,12 @@ class Commands(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:  # which click would end with a code of its own
+            raise NobodyReads from None
 
     def main(self, args: Sequence[str] | None = None, *more: Any, **options: Any) -> NoReturn:
         given = sys.argv[1:] if args is None else list(args)

@@ -36,6 +36,8 @@ TYPES: dict[str, type[Message]] = {
     for message in (view_pb2.View, record_pb2.Record, referee_pb2.Position)
 }
 COMMENT = "#"
+# How records begin.
+RECORD = ("game ", "version ")
 # What is raised over a piece that cannot be read; anything else is our mistake.
 UNREADABLE = (EngineError, Refusal, Failure)
 
@@ -66,7 +68,7 @@ class Piece(NamedTuple):
 
     @property
     def is_record(self) -> bool:
-        return self.text.startswith("game ")
+        return self.text.startswith(RECORD)
 
 
 def open_input(argument: str) -> tuple[str, Iterable[str]]:
@@ -121,15 +123,22 @@ def _goes_on(held: list[str]) -> bool:
     first = held[0]
     if first.startswith("{"):
         return first.rstrip() == "{" and held[-1].rstrip() != "}"
-    return first.startswith("game ")
+    return first.startswith(RECORD)
 
 
 def _ends(held: list[str], line: str) -> bool:
     """Whether a record ends before this line: another one begins, a JSON object, or the line of a position."""
-    if not held[0].startswith("game "):
+    if not held[0].startswith(RECORD):
         return False
     bare = line.partition(COMMENT)[0].strip()
-    return bare.startswith(("game ", "{")) or ("|" in bare and not bare.startswith("position "))
+    if bare.startswith("game ") and all(_is_version(before) for before in held):
+        return False
+    return bare.startswith((*RECORD, "{")) or ("|" in bare and not bare.startswith("position "))
+
+
+def _is_version(line: str) -> bool:
+    bare = line.partition(COMMENT)[0].strip()
+    return not bare or bare.startswith("version ")
 
 
 def read_piece(piece: Piece, choice: GameChoice) -> Thing:

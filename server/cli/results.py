@@ -13,6 +13,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -134,8 +135,15 @@ def require_pyarrow() -> Any:
     return pyarrow
 
 
-def _busy(path: Path) -> Failure:
-    return Failure(f"out: {path}: another process is writing to it")
+def _open_alone(path: Path) -> Any:
+    """The file, unless another process has it open so."""
+    file = path.open("a+b", buffering=0)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        file.close()
+        raise Failure(f"out: {path}: another process is writing to it") from None
+    return file
 
 
 def _damaged(path: Path, why: object) -> Failure:
@@ -150,12 +158,7 @@ class JsonLines:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._file = path.open("a+b", buffering=0)
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            self._file.close()
-            raise _busy(path) from None
+        self._file = _open_alone(path)
         self._synced = time.monotonic()
 
     def done(self) -> Iterator[tuple[Key, str, str]]:
@@ -181,12 +184,11 @@ class JsonLines:
 
     def _end_of_lines(self) -> int:
         """Where the last whole line ends."""
-        size = self._file.seek(0, os.SEEK_END)
-        at = size
+        at: int = self._file.seek(0, os.SEEK_END)
         while at > 0:
             begin = max(at - 65_536, 0)
             self._file.seek(begin)
-            found = self._file.read(at - begin).rfind(b"\n")
+            found: int = self._file.read(at - begin).rfind(b"\n")
             if found >= 0:
                 return begin + found + 1
             at = begin
@@ -217,20 +219,17 @@ class Sqlite:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._base = sqlite3.connect(path, isolation_level=None, timeout=0.0)
+        # SQLite's own locks are of another kind: while this one keeps writers off, anybody may read.
+        self._alone = _open_alone(path)
+        self._base = sqlite3.connect(path, isolation_level=None)
         try:
-            # Taken with the first write, and kept to the end.
-            self._base.execute("PRAGMA locking_mode = EXCLUSIVE")
             self._base.execute("PRAGMA journal_mode = WAL")
             self._base.execute("PRAGMA synchronous = NORMAL")
-            self._base.execute("BEGIN IMMEDIATE")
+            self._base.execute("BEGIN")
             self._make_tables()
             self._base.execute("COMMIT")
-        except sqlite3.OperationalError as error:
-            self._base.close()
-            raise (_busy(path) if "locked" in str(error) else _damaged(path, error)) from None
         except sqlite3.DatabaseError as error:
-            self._base.close()
+            self.close()
             raise _damaged(path, error) from None
 
     def _make_tables(self) -> None:
@@ -277,11 +276,14 @@ class Sqlite:
         return self._base.execute(f"INSERT INTO {table} ({names}) VALUES ({marks})", list(values.values())).lastrowid
 
     def finish(self) -> None:
-        # One file is left: what the log beside it holds is moved into it.
-        self._base.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        # One file is left, which can be read where nothing can be written; unless somebody reads it just now.
+        with suppress(sqlite3.OperationalError):
+            self._base.execute("PRAGMA journal_mode = DELETE")
 
     def close(self) -> None:
+        # In this order: to close a file gives up all locks that SQLite has on it.
         self._base.close()
+        self._alone.close()
 
 
 # --- Parquet ---------------------------------------------------------------------------------------------------

@@ -1,0 +1,221 @@
+"""The program as a whole: what it loads, how it fails, what its help promises."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+from program import ROOT, VIEW, command, environment, run, write_files
+
+from server.cli import version
+from server.cli.commands import Command
+from server.cli.main import COMMANDS, eminence
+
+HEAVY = {"ray", "grpc", "matplotlib", "pyarrow", "pandas"}
+
+
+@pytest.mark.parametrize(
+    "args",
+    [("--help",), ("suggest", VIEW, "--iterations", "50"), ("compare", VIEW, "reveal", "keep", "--iterations", "50")],
+)
+def test_what_is_not_needed_is_not_loaded(args):
+    program = (
+        "import atexit, sys; from server.cli.main import main; "
+        "atexit.register(lambda: print('LOADED', *{name.partition('.')[0] for name in sys.modules})); main()"
+    )
+    out = subprocess.run(
+        [sys.executable, "-c", program, *args], env=environment(), capture_output=True, text=True, check=True
+    ).stdout
+    loaded = set(out.splitlines()[-1].split())
+    assert "click" in loaded
+    assert loaded & HEAVY == set()
+    assert args == ("--help",) or "engine_cy" in loaded
+    if args == ("--help",):
+        assert loaded & {"engine_cy", "solver", "eminence", "google", "rich"} == set()
+
+
+def test_every_command_says_what_it_does_in_one_line_and_teaches_by_example():
+    assert len(COMMANDS) >= 7
+    for name in COMMANDS:
+        said = eminence.get_command(None, name)  # type: ignore[arg-type]
+        assert said is not None
+        assert said.name == name
+        assert name == "serve" or (isinstance(said, Command) and said.examples), name
+    out = run("--help").out
+    assert all(f"  {name} " in out for name in COMMANDS)
+
+
+def examples() -> list[str]:
+    found = []
+    for name in COMMANDS:
+        said = eminence.get_command(None, name)  # type: ignore[arg-type]
+        found += list(said.examples) if isinstance(said, Command) else []
+    return found
+
+
+@pytest.mark.parametrize("example", examples())
+def test_every_example_in_help_runs(example, tmp_path):
+    write_files(tmp_path)
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    (programs / "eminence").write_text(f'#!/bin/sh\nexec {sys.executable} -m server.cli "$@"\n')
+    (programs / "eminence").chmod(0o755)
+    path = os.pathsep.join([str(programs), os.environ["PATH"]])
+    done = subprocess.run(
+        ["bash", "-eo", "pipefail", "-c", example],
+        cwd=tmp_path,
+        env=environment(PATH=path),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout or "--out " in example
+    if "--json" in example:
+        json.loads(done.stdout)
+    wide = [line for line in done.stdout.splitlines() if len(line) > 80 and "convert" not in example]
+    assert "--json" in example or wide == []
+
+
+def test_the_version_needs_no_metadata(monkeypatch):
+    def nowhere(name: str) -> str:
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(version, "installed_version", nowhere)
+    assert version.version() == "0.1.0 (from source)"
+    monkeypatch.setattr(version, "installed_version", lambda name: "9.9")
+    assert run("--version") == (0, "eminence 9.9\n", "")
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "what"),
+    [
+        (("nothing",), 2, "No such command 'nothing'"),
+        (("suggest",), 2, "Missing argument"),
+        (("suggest", VIEW, "--levl", "3"), 2, "--levl"),
+        (("suggest", VIEW, "--level", "11"), 2, "11"),
+        (("suggest", "nowhere.txt"), 1, "nowhere.txt: there is no such file"),
+        (("suggest", VIEW, "--players", "9"), 1, "players: 9 is not possible in en-2019 (3, 4, 5)"),
+        (("suggest", VIEW, "--ruleset", "en-1999"), 1, "'en-1999' is not an edition of oriflamme"),
+        (("suggest", VIEW, "--seat", "C"), 1, "seat: this is what B saw"),
+        (("suggest", VIEW, "--seat", "Z"), 1, "seat: 'Z' is not at this table (A, B, C)"),
+        (("suggest", VIEW, "--at", "3"), 1, "at: 3 is of a record"),
+        (("suggest", VIEW, "--among", "fly"), 1, "options.restrict_to[0]"),
+        (("suggest", VIEW, "--model", "B=greedy"), 1, "the observer's own"),
+        (("suggest", VIEW, "--model", "A=good"), 1, "A=good"),
+        (("suggest", VIEW, "--iterations", "0"), 1, "budget.iterations: 0 is not in 1.."),
+        (("suggest", VIEW, "--confidence", "7"), 1, "budget.confidence: 7.0 is not in 0.5..0.999999"),
+        (("suggest", VIEW, "--config", "plain", "--level", "3"), 1, "level"),
+        (
+            (
+                "suggest",
+                VIEW.replace("A:?", "A:Spy"),
+            ),
+            1,
+            "A",
+        ),
+        (("suggest", "A:Spy | round 6 | ask over | seen by A"), 1, ""),
+        (("suggest", "-"), 1, "-: 0 positions or records are in it, not one"),
+        (("suggest", '{"@type": "nothing"}'), 1, "@type: 'nothing' is none of"),
+        (("suggest", '{"game"'), 1, "JSON: "),
+        (("compare", VIEW, "reveal"), 1, "moves: 1 of them; 2 to 16 can be compared"),
+        (("compare", VIEW, "reveal", "reveal"), 1, "is named twice"),
+        (("rules", "wizard"), 1, "card: 'wizard' is none of"),
+        (("rules", "--ruleset", "de-2019"), 1, "--game has to say"),
+        (("analyze", "nowhere.txt", "--out", "x.jsonl"), 1, "nowhere.txt: there is no such file"),
+        (("analyze", "view.txt", "--out", "x.csv"), 1, "out: 'x.csv' ends in none of .sqlite"),
+        (("analyze", "view.txt", "--out", "no/such/x.jsonl"), 1, "no/such/x.jsonl: No such file"),
+        (("convert", "game.txt", "--at", "999"), 1, "at: 999 is not in 0.."),
+        (("convert", "game.txt", "--seat", "Z"), 1, "Z"),
+    ],
+)
+def test_what_cannot_be_done_is_said_with_field_value_and_what_was_possible(args, code, what, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_files(tmp_path)
+    found = run(*args)
+    assert (found.code, found.out) == (code, "")
+    assert what in " ".join(found.err.split())
+    if args[0] == "convert":  # of many pieces, each is told on a line of its own
+        return
+    told = json.loads(run(*args, "--json").err)
+    assert set(told["error"]) == {"reason", "message"}
+    assert what.split(": ")[0] in told["error"]["message"]
+
+
+def test_our_own_mistakes_have_a_code_of_their_own_and_no_traceback(monkeypatch):
+    from server.cli import rules
+
+    def broken(*args: object) -> None:
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr(rules, "_overview", broken)
+    monkeypatch.delenv("EMINENCE_DEBUG", raising=False)
+    found = run("rules")
+    assert found.code == 3
+    assert found.err == "eminence: our mistake: RuntimeError: a bug (EMINENCE_DEBUG=1 shows where)\n"
+
+
+def test_who_reads_no_further_ends_it_quietly():
+    with subprocess.Popen(
+        command("rules", "--game", "oriflamme"), env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        err = process.stderr.read()
+    assert (process.returncode, err) == (141, b"")
+
+
+def test_ctrl_c_has_a_suggestion_end_with_what_was_found():
+    with subprocess.Popen(
+        [*command("suggest", VIEW, "--time-ms", "60000")], env=environment(), stdout=subprocess.PIPE, text=True
+    ) as process:
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(1.5)
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=20)
+    assert process.returncode == 0
+    assert "it was interrupted" in out
+    assert "Play: " in out
+
+
+def test_completion_knows_commands_options_and_editions():
+    def complete(words: str, at: int) -> str:
+        env = environment(_EMINENCE_COMPLETE="bash_complete", COMP_WORDS=words, COMP_CWORD=str(at))
+        program = "from server.cli.main import main; main()"
+        return subprocess.run([sys.executable, "-c", program], env=env, capture_output=True, text=True).stdout
+
+    assert "plain,suggest" in complete("eminence su", 1)
+    assert "plain,--iterations" in complete("eminence suggest --it", 2)
+    assert "plain,de-2019" in complete("eminence suggest --ruleset d", 3)
+
+
+def test_there_are_no_colours_but_on_a_terminal(tmp_path):
+    """`script` makes a terminal."""
+    write_files(tmp_path)
+    asked = f"{' '.join(command('suggest', 'view.txt', '--iterations', '200'))}"
+    for more, coloured in (({}, True), ({"NO_COLOR": "1"}, False)):
+        out = subprocess.run(
+            ["script", "-qec", asked, "/dev/null"],
+            cwd=tmp_path,
+            env=environment(TERM="xterm-256color", **more),
+            capture_output=True,
+            text=True,
+        ).stdout
+        assert "Play: " in out
+        assert ("\x1b[1;32m" in out) == coloured
+    assert "\x1b" not in run("suggest", VIEW, "--iterations", "200").out
+
+
+def test_only_one_file_of_the_command_line_knows_grpc():
+    texts = {path.name: path.read_text() for path in (ROOT / "server" / "cli").glob("*.py")}
+    assert {name for name, text in texts.items() if "import grpc" in text} <= {"remote.py"}
+    assert Path(ROOT / "server" / "cli" / "main.py").is_file()

@@ -1,0 +1,175 @@
+"""Files of positions and records, and the way from text to JSON and back."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import pytest
+from mutations import SPECS
+from program import ROOT, VIEW, random_record, run, write_files
+
+from engine_cy import CHANCE, Position, View, new_game
+from engine_cy.record import Record, read_record
+from server.cli.convert import as_json_line, as_record, as_text
+from server.cli.failing import Failure
+from server.cli.reading import GameChoice, Piece, Thing, pieces, read_json, read_piece
+
+PAGE = ROOT / "docs" / "records.md"
+
+
+def back(text: str, choice: GameChoice) -> Thing:
+    (piece,) = pieces("-", text.splitlines(keepends=True))
+    return read_piece(piece, choice)
+
+
+def check_game(record: Record, table: Position | View, seat: int) -> None:
+    """A game, what a seat saw of it, and a table on the way: each form leads back to the same."""
+    game = record.game
+    game_id, _, players = game.spec
+    said = str(record).splitlines()[1].removeprefix("ruleset ")
+    choice = GameChoice(game_id, said, players)
+    for thing in (record, record.seen_from(seat), table, table.view(seat) if isinstance(table, Position) else table):
+        text = as_text(thing)
+        assert back(text, choice) == thing
+        found = back(as_json_line(thing), GameChoice())
+        assert found == thing
+        assert as_json_line(found) == as_json_line(thing)
+        as_it_begins = back(as_record(thing), GameChoice())
+        assert isinstance(as_it_begins, Record)
+        assert as_it_begins == thing or as_it_begins.start == thing
+        assert as_text(read_json(as_json_line(as_it_begins))) == as_text(as_it_begins)
+
+
+def check_games(n: int, seed: int) -> None:
+    rng = random.Random(seed)
+    for number in range(n):
+        game_id, ruleset, players = SPECS[number % len(SPECS)]
+        until = rng.choice([None, None, rng.randrange(40)])
+        record = random_record(game_id, ruleset, players, seed=seed + number, until=until)
+        tables = list(record.tables())
+        check_game(record, rng.choice(tables), rng.randrange(players))
+
+
+def test_what_is_converted_comes_back_as_it_was():
+    check_games(60, seed=0)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_ten_thousand_games_of_every_edition_come_back_as_they_were():
+    check_games(10_000, seed=1_000_000)
+
+
+def test_every_edition_is_among_them():
+    editions = {ruleset if isinstance(ruleset, str) else (ruleset or {}).get("edition") for _, ruleset, _ in SPECS}
+    assert {"en-2019", "fr-2019", "de-2019", "revised", "prototype", "house"} <= editions
+
+
+def test_a_file_is_cut_into_pieces_where_they_begin():
+    record = str(random_record("oriflamme", "en-2019", 3, 3))
+    view = new_game("oriflamme", "en-2019", 3).deal(4).view("A")
+    castle = str(random_record("castle_village_port", "house", 3, 3))
+    started = str(Record(view))
+    pretty = json.dumps(json.loads(as_json_line(view)), indent=2)
+    parts = [
+        record,
+        VIEW + "\n",
+        f"# a comment\n\nversion 1\n{record}",
+        pretty + "\n",
+        started,
+        castle,
+        as_json_line(view) + "\n",
+    ]
+    text = "".join(parts)
+    found = list(pieces("f", text.splitlines(keepends=True)))
+    assert [piece.text.rstrip() for piece in found] == [part.removeprefix("# a comment\n\n").rstrip() for part in parts]
+    assert found[1].line == record.count("\n") + 1
+    assert found[-1].end == len(text)
+    assert [piece.end for piece in found] == sorted(piece.end for piece in found)
+    kinds = [type(read_piece(piece, GameChoice())) for piece in found]
+    assert kinds == [Record, View, Record, View, Record, Record, View]
+
+
+def test_json_without_a_type_is_what_it_can_only_be():
+    record = random_record("oriflamme", "en-2019", 3, 3)
+    position = record.start
+    assert isinstance(position, Position)
+    for thing in (record, record.seen_from("B"), position, position.view("C")):
+        said = json.loads(as_json_line(thing))
+        del said["@type"]
+        assert read_json(json.dumps(said)) == thing
+    game = {"gameId": "oriflamme", "players": 3}
+    assert isinstance(read_json(json.dumps({"game": game, "text": VIEW})), View)
+    assert isinstance(read_json(json.dumps({"game": game, "text": "A:Spy"})), Position)
+    assert isinstance(read_json(json.dumps({"text": str(record)})), Record)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("{", "JSON: "),
+        ("{}", "view.game: is required"),
+        (
+            '{"@type": "type.googleapis.com/eminence.v2.View"}',
+            "eminence.v2.View' is none of",
+        ),
+        ('{"game": {"gameId": "oriflamme", "players": 3}, "txt": ""}', "txt"),
+        ('{"game": {"gameId": "chess", "players": 3}, "text": "A:Spy"}', "'chess' is not a game"),
+        ("[" * 100_000, ""),
+        ('{"a":' * 100_000, "JSON: "),
+        ("game kuhn_poker\nplayers 2\n", "'kuhn_poker' is not served"),
+        ("version 7\ngame oriflamme\nplayers 3\n", "version: '7' is not one"),
+    ],
+)
+def test_what_cannot_be_read_is_said(text, why):
+    with pytest.raises(Exception) as refused:  # noqa: PT011 - of several classes, none of them our mistake
+        read_piece(Piece("f", 1, text, len(text)), GameChoice())
+    assert type(refused.value).__name__ in ("Refusal", "Failure", "InvalidRecordError", "NotationError")
+    assert why in str(refused.value)
+
+
+def test_convert_names_the_lines_that_it_leaves_out(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mixed.txt").write_text(f"{VIEW}\nnonsense | here\n{VIEW}\n")
+    found = run("convert", "mixed.txt", "--to", "json")
+    assert found.code == 1
+    assert found.err.startswith("mixed.txt:2: ")
+    assert [json.loads(line)["@type"] for line in found.out.splitlines()] == [
+        "type.googleapis.com/eminence.v1.View"
+    ] * 2
+
+
+def test_convert_hides_what_a_seat_did_not_see(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_files(tmp_path)
+    whole = read_record((tmp_path / "game.txt").read_text())
+    assert read_record(run("convert", "game.txt", "--seat", "b", "--to", "record").out) == whole.seen_from("B")
+    tables = list(whole.tables())
+    assert run("convert", "game.txt", "--at", "5").out == f"{tables[5]}\n"
+    assert run("convert", "game.txt", "--at", "5", "--seat", "C").out == f"{tables[5].view('C')}\n"  # type: ignore[union-attr]
+
+
+def test_a_search_is_never_handed_what_is_hidden(monkeypatch):
+    """Whatever the input is, the question holds a view, and the history its observer saw."""
+    from server.cli.asking import seen_by
+
+    record = random_record("oriflamme", "en-2019", 4, 5)
+    tables = [table for table in record.tables() if table.to_act not in (None, CHANCE)]
+    for at, table in list(enumerate(record.tables()))[1:40:7]:
+        for seat in "ABCD":
+            seen = seen_by(record, seat, at)
+            assert seen.view == table.view(seat)  # type: ignore[union-attr]
+            assert seen.history is not None
+            assert seen.history.observer == "ABCD".index(seat)
+            assert seen.history.end == seen.view
+    position = tables[3]
+    assert isinstance(position, Position)
+    assert seen_by(position).view == position.view(position.to_act or 0)
+    with pytest.raises(Failure, match="what A sees cannot be told"):
+        seen_by(position.view("B"), "A")
+
+
+def test_the_json_on_the_page_is_read():
+    block = PAGE.read_text().split("```json\n")[1].split("```")[0]
+    assert isinstance(read_json(block), View)
