@@ -54,6 +54,12 @@ def run_service(print_text: bool) -> dict[str, Any]:
     return run_timed(service.run, service.as_text, print_text)
 
 
+def run_startup(print_text: bool) -> dict[str, Any]:
+    from benchmarks import startup
+
+    return run_timed(startup.run, startup.as_text, print_text)
+
+
 def run_timed(run: Callable[[], Result], as_text: Callable[[Result], str], print_text: bool) -> dict[str, Any]:
     with alone():
         result = run()
@@ -77,6 +83,7 @@ SUITES = {
     "search": run_search,
     "backends": run_backends,
     "service": run_service,
+    "startup": run_startup,
     "signature": run_signature,
 }
 

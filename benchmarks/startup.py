@@ -1,0 +1,69 @@
+"""How long the program takes to start: `eminence --help` against a Python that does nothing.
+
+Both are processes of their own, begun in turn; what counts is the CPU time that they took, which other programs on the
+machine disturb less than they do a clock on the wall.
+"""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+from typing import NamedTuple
+
+from benchmarks.measure import Effort, Side, alternate, load
+from benchmarks.report import Goal, Result, table
+
+# As the script begins it that an installation makes.
+HELP = [sys.executable, "-c", "from server.cli.main import main; main()", "--help"]
+NOTHING = [sys.executable, "-c", "pass"]
+
+GOALS = {"help_vs_python": Goal(5, 3)}
+MEANINGS = {"help_vs_python": "CPU time of `eminence --help` against that of `python -c pass`"}
+
+
+class Scale(NamedTuple):
+    """How much of everything to do."""
+
+    effort: Effort = Effort(rounds=9, seconds=0.6)
+
+
+FULL = Scale()
+QUICK = Scale(Effort(rounds=1, seconds=0.001))
+
+
+def run(scale: Scale = FULL) -> Result:
+    """Measure everything."""
+    before = load()
+    rounds = alternate(
+        [Side("help", lambda n: _start(HELP, n), _cpu_ns), Side("nothing", lambda n: _start(NOTHING, n), _cpu_ns)],
+        scale.effort,
+    )
+    figures = {"help_vs_python": rounds.times_as_fast("nothing", "help")}
+    raw = {f"{name}_ms": round(rounds.ns(name) / 1e6, 2) for name in ("help", "nothing")}
+    return Result(figures, raw, {}, {"before": before, "after": load()})
+
+
+def as_text(result: Result) -> str:
+    lines = [
+        f"startup: load {result.load['before']} before, {result.load['after']} after",
+        "",
+        table(GOALS, result.figures),
+        "",
+        *(f"{name}: {meaning}" for name, meaning in MEANINGS.items()),
+        "",
+        *(f"{name}: {told}" for name, told in result.raw.items()),
+    ]
+    return "\n".join(lines)
+
+
+def _start(command: list[str], n: int) -> int:
+    for _ in range(n):
+        subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
+    return n
+
+
+def _cpu_ns() -> int:
+    """What processes that were begun here, and have ended, have computed."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return int((used.ru_utime + used.ru_stime) * 1e9)
