@@ -236,7 +236,12 @@ def thinking_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
     @click.option("--time-ms", type=float, help="Think for so long. Default: 1000, unless another limit is given.")
     @click.option("--iterations", type=int, help="Think for so many iterations: the same answer on every machine.")
-    @click.option("--confidence", type=float, metavar="0.5..0.999999", help="Stop when the best move is so sure.")
+    @click.option(
+        "--confidence",
+        type=float,
+        metavar="0.5..0.999999",
+        help="Stop when the best move is so sure; until then, unless limited, it goes on.",
+    )
     @click.option("--memory-mb", type=float, help="Room for the search trees. Default: 256.")
     @click.option("--level", type=click.IntRange(1, 10), help="A strength from 1 to 10, with its own iterations.")
     @click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Of all chance. Default: from the question.")

@@ -18,6 +18,10 @@ class Command(click.Command):
         super().__init__(*args, **options)
         self.examples = tuple(examples)
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        # A position with an empty queue begins with a dash, and is no option.
+        return super().parse_args(ctx, [f" {arg}" if arg.startswith("- ") else arg for arg in args])
+
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Examples"):
             for example in self.examples:

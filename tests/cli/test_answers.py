@@ -1,0 +1,284 @@
+"""eminence suggest, compare, rules and bench: what they say is what the solver and the tables say."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from typing import Any
+
+import pytest
+from google.protobuf import json_format
+from process import server
+from program import CASTLE, VIEW, command, environment, random_record, run, write_files
+
+from eminence.v1 import solver_pb2 as pb
+from engine_cy import new_game
+from engine_cy.castle_village_port import vocab as castle_vocab
+from engine_cy.castle_village_port.cards import HOUSE
+from engine_cy.oriflamme import vocab
+from engine_cy.oriflamme.cards import PROTOTYPE, PUBLISHED
+from engine_cy.oriflamme.editions import EDITIONS, SWITCHES
+from server.cli import rules, suggest
+from server.codec.games import GAME_IDS
+from solver import Budget, compare, information, solve
+from solver.config import CONFIGS, LEVELS
+
+FEW = ("--iterations", "300", "--seed", "7")
+GAME = new_game("oriflamme", "en-2019", 3)
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_files(tmp_path)
+    return tmp_path
+
+
+def suggestion(*args: object, **more: str) -> pb.Suggestion:
+    """The message that `--json` prints."""
+    found = run("suggest", *args, "--json", **more)
+    assert found.code == 0, found.err
+    return json_format.ParseDict(found.json, pb.Suggestion())
+
+
+# --- suggest ---------------------------------------------------------------------------------------------------
+
+
+def test_what_is_suggested_is_what_the_solver_finds():
+    found = suggestion(VIEW, *FEW)
+    alone = solve(GAME.view(VIEW), Budget(iterations=300), seed=7, lines=8)
+    assert found.best.text == str(alone.best)
+    assert [candidate.visits for candidate in found.candidates] == [move.visits for move in alone.moves]
+    assert alone.moves[0].win is not None
+    assert found.candidates[0].win.mean == alone.moves[0].win.mean
+    assert found.reproducible
+    assert (found.seed, found.stop_reason) == (7, pb.STOP_REASON_ITERATIONS)
+
+
+def test_equal_questions_have_equal_answers():
+    first, second = suggestion(VIEW, "--iterations", 300), suggestion(VIEW, "--iterations", 300)
+    for found in (first, second):
+        found.ClearField("elapsed")
+    assert first == second
+    assert suggestion(VIEW, "--iterations", 300, "--seed", 1).seed == 1
+
+
+def test_options_are_those_of_the_search():
+    seen = GAME.view(VIEW)
+
+    def visits(**options: Any) -> list[int]:
+        budget = options.pop("budget", Budget(iterations=300))
+        return [move.visits for move in solve(seen, budget, seed=7, **options).moves]
+
+    def told(*args: object) -> list[int]:
+        return [candidate.visits for candidate in suggestion(VIEW, "--seed", 7, *args).candidates]
+
+    assert told("--iterations", 300, "--shares", 2) == visits(workers=2)
+    assert told("--iterations", 300, "--model", "A=random", "--model", "C=greedy") == visits(
+        models={"A": "random", "C": "greedy"}
+    )
+    assert told("--iterations", 300, "--config", "plain") == visits(config="plain")
+    assert told("--level", 8) == visits(config="level-8", budget=Budget(iterations=LEVELS[8].iterations))
+    assert told("--iterations", 300, "--among", "keep") == visits(among=["keep"])
+    assert told("--iterations", 300, "--uniform") != told("--iterations", 300)
+    assert len(told("--iterations", 300, "--lines", 1)) == 1
+    sure = suggestion(">A:Soldier/A:Spy B:Ambush(3)", "--seat", "A", "--confidence", 0.9, "--iterations", 10**6)
+    assert sure.stop_reason == pb.STOP_REASON_CONFIDENCE
+    small = suggestion(VIEW, "--iterations", 20_000, "--memory-mb", 0.2)
+    assert small.memory_bytes <= 0.2 * 2**20
+
+
+@pytest.mark.parametrize("config", CONFIGS)
+def test_every_configuration_can_be_named(config):
+    level = config.removeprefix("level-")
+    args = ("--level", level) if level != config else ("--config", config, "--iterations", "60")
+    assert suggestion(VIEW, *args).best.text in ("reveal", "keep")
+
+
+def test_what_own_cards_are_worth_as_secrets_is_told():
+    found = suggestion(VIEW, "--iterations", 400, "--seed", 7, "--information")
+    (card,) = found.information
+    (alone,) = information(GAME.view(VIEW), Budget(iterations=50), seed=7)
+    assert card.win_if_shown.mean == -alone.worth.mean
+    out = run("suggest", VIEW, "--iterations", 400, "--information").out
+    assert "What showing your cards would change" in out
+    refused = run("suggest", CASTLE, "--game", "castle_village_port", *FEW, "--information")
+    assert "has no cards that others may name" in refused.err
+
+
+def test_a_table_for_people_fits_into_80_columns_and_says_it_all():
+    out = run("suggest", VIEW, *FEW).out
+    assert max(map(len, out.splitlines())) <= 80
+    for what in ("win %", "points", "ranks %", "visits", "What the others may hide", "slot 0", "hand", "--seed 7"):
+        assert what in out
+    assert "300\N{NO-BREAK SPACE}" not in out
+    assert "300 iterations in" in out
+    assert "the iterations were done" in out
+    many = random_record("oriflamme", "en-2019", 5, 3, until=0)
+    placing = run("suggest", str(many), *FEW).out
+    assert max(map(len, placing.splitlines())) <= 80
+    assert "more (--lines" not in placing or "shows all" in placing
+
+
+@pytest.mark.parametrize(
+    ("game", "players"), [("oriflamme_prototype", 2), ("castle_village_port", 5), ("oriflamme", 5)]
+)
+def test_every_game_can_be_asked_about_at_any_moment(game, players):
+    ruleset = None
+    record = random_record(game, ruleset, players, 11)
+    for at in range(0, len(record.actions), 9):
+        found = run("suggest", str(record), "--at", at, "--seat", "B", "--iterations", 40)
+        assert found.code == 0, found.err
+        assert max(map(len, found.out.splitlines())) <= 80
+    over = run("suggest", str(record), "--seat", "A", "--json")
+    assert json.loads(over.err)["error"]["reason"] == "GAME_OVER"
+
+
+def test_who_is_not_to_act_is_told_what_to_expect():
+    text = "A:? >B:? C:Heir(1) | round 2 | points 1 2 3 | seen by C"
+    out = run("suggest", text, *FEW).out
+    assert "B is to act, so there is no move to suggest." in out
+    seats = out[out.index("seat  ") : out.index("What the others")]
+    assert [line[0] for line in seats.splitlines()[2:5]] == ["A", "B", "C"]
+    found = suggestion(text, *FEW)
+    assert not found.HasField("best")
+    assert len(found.seats) == 3
+
+
+def test_a_history_sharpens_what_is_believed(here):
+    record = random_record("oriflamme", "en-2019", 3, 7, until=9)
+    (here / "before.txt").write_text(str(record))
+    seat = "ABC"[record.end.to_act or 0]
+    table = str(record.end.view(seat))  # type: ignore[union-attr]
+    alone, told = suggestion(table, *FEW), suggestion(table, *FEW, "--history", "before.txt")
+    assert told.effective_sample_size < alone.effective_sample_size
+    same = suggestion("before.txt", *FEW)
+    assert same.beliefs == told.beliefs
+    other = run("suggest", VIEW, *FEW, "--history", "before.txt")
+    assert other.code == 1
+    assert other.err.startswith("eminence: ")
+
+
+def test_the_answer_grows_on_a_terminal(here):
+    asked = " ".join(command("suggest", "view.txt", "--time-ms", "1200"))
+    out = subprocess.run(
+        ["script", "-qec", asked, "/dev/null"], env=environment(TERM="xterm"), capture_output=True, text=True
+    ).stdout
+    assert out.count("win %") >= 3
+    assert out.rstrip().rpartition("What the others")[2].count("the time was up") == 1
+
+
+# --- compare ---------------------------------------------------------------------------------------------------
+
+
+def test_what_is_compared_is_what_the_solver_compares():
+    found = json_format.ParseDict(run("compare", VIEW, "keep", "reveal", *FEW, "--json").json, pb.Comparison())
+    alone = compare(GAME.view(VIEW), "reveal", "keep", Budget(iterations=300), seed=7)
+    assert found.worlds == 300
+    assert found.actions[1].win_difference.mean == pytest.approx(alone.difference.mean, abs=0.03)
+    assert found.actions[0].win_difference.mean == 0
+    out = run("compare", VIEW, "keep", "reveal", "--iterations", 4000).out
+    assert "win % over keep" in out
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_a_difference_that_may_be_chance_is_called_so():
+    start = "- | ask A place | hands Archer,Soldier,Spy,Heir,Lord,Shapeshifter,Ambush ? ? | seen by A"
+    out = run("compare", start, "place Spy front", "place Archer front", "--iterations", 20, "--seed", 3).out
+    assert "(may be chance)" in out
+
+
+# --- a server --------------------------------------------------------------------------------------------------
+
+
+def test_a_server_answers_as_this_process_does(here):
+    with server("--no-self-test") as running:
+        to = ("--server", running.address)
+        here_found, there = suggestion("game.txt", "--at", 5, *FEW), suggestion("game.txt", "--at", 5, *FEW, *to)
+        for found in (here_found, there):
+            found.ClearField("elapsed")
+        here_found.budget.CopyFrom(there.budget)  # a server says its caps
+        assert here_found == there
+        compared = run("compare", VIEW, "keep", "reveal", *FEW, *to, "--json").json["actions"]
+        assert compared == run("compare", VIEW, "keep", "reveal", *FEW, "--json").json["actions"]
+        refused = run("suggest", VIEW, "--iterations", 0, *to)
+        assert (refused.code, refused.err.partition(":")[0]) == (1, "eminence")
+        assert "budget.iterations: 0 is not in 1.." in refused.err
+        told = json.loads(run("suggest", VIEW, "--iterations", 0, *to, "--json").err)["error"]
+        assert told["reason"] == "OUT_OF_RANGE"
+        assert "--config is for this process" in run("suggest", VIEW, "--config", "plain", *to).err
+        watched = "A:? >B:? C:Heir(1) | round 2 | points 1 2 3 | seen by C"
+        assert len(suggestion(watched, *FEW, *to).seats) == 3
+    gone = run("suggest", VIEW, "--time-ms", 200, *to)
+    assert (gone.code, gone.out) == (1, "")
+    assert "UNAVAILABLE" in gone.err
+
+
+def test_a_server_is_told_who_asks(here):
+    digest = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"  # of "test"
+    (here / "tokens.toml").write_text(f'[alice]\ntoken_sha256 = "{digest}"\n')
+    with server("--no-self-test", "--tokens", str(here / "tokens.toml")) as running:
+        to = ("--server", running.address)
+        assert "UNAUTHENTICATED" in run("suggest", VIEW, *FEW, *to).err
+        assert run("suggest", VIEW, *FEW, *to, EMINENCE_TOKEN="test").code == 0
+        assert run("suggest", VIEW, *FEW, *to, "--token", "test").code == 0
+
+
+# --- rules -----------------------------------------------------------------------------------------------------
+
+
+def test_every_word_of_the_tables_has_a_sentence():
+    assert set(rules.REACHES) == set(vocab.Reach)
+    assert set(rules.DEEDS) == set(vocab.Deed)
+    assert set(rules.NATURES) == set(vocab.Nature) - {vocab.Nature.PLAIN}
+    assert set(rules.WHEN) == set(castle_vocab.When)
+    assert set(rules.CASTLE_DEEDS) == set(castle_vocab.Deed)
+    assert set(rules.REWARDS) == set(castle_vocab.Reward)
+
+
+@pytest.mark.parametrize("language", ["en", "fr", "de"])
+def test_every_card_is_found_by_its_name_in_every_language(language):
+    told = [card for game in GAME_IDS for card in run("rules", "--game", game, "--json").json["cards"]]
+    assert len(told) == len(PUBLISHED) + len(PROTOTYPE) + len(HOUSE)
+    for card in told:
+        name = card["names"][language] or str(card["value"])
+        assert card in run("rules", name.upper(), "--json").json["cards"]
+
+
+def test_a_ruleset_is_told_as_it_stands():
+    told = run("rules", "--game", "oriflamme", "--ruleset", "de-2019 ambush_own_gain=2", "--json").json
+    assert {switch["name"]: switch["value"] for switch in told["switches"]} == {
+        **EDITIONS["de-2019"].switches,
+        "ambush_own_gain": 2,
+    }
+    assert {switch["name"] for switch in told["switches"]} == set(SWITCHES["oriflamme"])
+    two = run("rules", "--game", "oriflamme_prototype", "--players", 2, "--json").json
+    assert (two["numbers"]["copies_of_each_card"], two["numbers"]["rounds"]) == (2, 7)
+    five = run("rules", "--game", "castle_village_port", "--players", 5, "--json").json
+    assert five["rewards"]["castle"] == ["+5", "+4", "+2", "+1"]
+    assert five["numbers"]["turns_per_round"] == 3
+
+
+@pytest.mark.parametrize("args", [(), ("--game", "oriflamme"), ("--game", "castle_village_port"), ("ambush",)])
+def test_rules_fit_into_80_columns(args):
+    assert max(map(len, run("rules", *args).out.splitlines())) <= 80
+
+
+# --- bench -----------------------------------------------------------------------------------------------------
+
+
+def test_bench_measures_what_it_says():
+    told = run("bench", "--seconds", "0.05", "--threads", "2", "--json").json
+    for name in ("playouts_per_second", "iterations_per_second", "iterations_per_second_all_threads"):
+        assert told[name] > 1000
+        assert told[f"{name}_spread"] >= 0
+    assert told["playouts_per_second"] > told["iterations_per_second"]
+    assert told["speedup"] == pytest.approx(
+        told["iterations_per_second_all_threads"] / told["iterations_per_second"], abs=0.01
+    )
+    one = run("bench", "--seconds", "0.05", "--threads", "1", "--json").json
+    assert "speedup" not in one
+
+
+def test_why_a_search_ended_is_told_for_every_reason():
+    assert set(suggest.WHY) == set(pb.StopReason.values()) - {pb.STOP_REASON_UNSPECIFIED}
