@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
 from collections import deque
 from collections.abc import Callable, Container, Generator, Iterable, Iterator
@@ -109,7 +110,9 @@ class LocalThreads:
 
 
 def _end_with_parent() -> None:
-    """Have this worker end when the process that began it does, even if that was killed and could tell nobody."""
+    """Have this worker end when the process that began it does, even if that was killed and could tell nobody; and not
+    before: Ctrl-C, which a terminal tells both, is for the other one to deal with."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = parent_process()
     assert parent is not None
 
