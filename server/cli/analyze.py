@@ -53,7 +53,13 @@ LINES = 3  # of so many moves it is told what is likely to follow
 )
 @click.argument("files", nargs=-1, required=True, metavar="FILE|- ...")
 @click.option("--out", required=True, metavar="FILE", help="Where to, by its ending: .sqlite, .parquet or .jsonl.")
-@click.option("--bad-lines", type=click.Choice(["skip", "stop"]), default="skip", show_default=True)
+@click.option(
+    "--bad-lines",
+    type=click.Choice(["skip", "stop"]),
+    default="skip",
+    show_default=True,
+    help="What to do with what cannot be read: name it and go on, or name it and end.",
+)
 @click.option("--seat", metavar="LETTER", help="Of records and positions, only this seat's decisions.")
 @click.option("--workers", type=click.IntRange(1, 256), help="Positions at a time. Default: a core each.")
 @click.option("--ray-address", metavar="HOST:PORT", help="Have a Ray cluster compute (docs/cluster.md).")

@@ -37,7 +37,14 @@ MEMORY_DEFAULT_MB = 256.0
 def game_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """--game, --ruleset and --players, handed on as `choice`."""
 
-    @click.option("--game", "game_id", default="oriflamme", type=click.Choice(GAME_IDS), show_default=True)
+    @click.option(
+        "--game",
+        "game_id",
+        default="oriflamme",
+        type=click.Choice(GAME_IDS),
+        show_default=True,
+        help="Which game; JSON and records say that themselves.",
+    )
     @click.option(
         "--ruleset",
         default="",

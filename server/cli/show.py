@@ -20,9 +20,15 @@ from rich.text import Text
 WIDTH = 80
 
 
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        # rich would end the process with a code of its own.
+        raise BrokenPipeError
+
+
 def console(*, stderr: bool = False) -> Console:
     """Where to print. Text is printed as it is: nothing in it is markup."""
-    made = Console(stderr=stderr, highlight=False, markup=False, emoji=False)
+    made = _Console(stderr=stderr, highlight=False, markup=False, emoji=False)
     if not made.is_terminal and "COLUMNS" not in made._environ:
         made.width = WIDTH
     return made

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from program import ROOT, VIEW, command, environment, run, write_files
 
-from server.cli import version
+from server.cli import reference, version
 from server.cli.commands import Command
 from server.cli.main import COMMANDS, eminence
 
@@ -219,3 +219,28 @@ def test_only_one_file_of_the_command_line_knows_grpc():
     texts = {path.name: path.read_text() for path in (ROOT / "server" / "cli").glob("*.py")}
     assert {name for name, text in texts.items() if "import grpc" in text} <= {"remote.py"}
     assert Path(ROOT / "server" / "cli" / "main.py").is_file()
+
+
+def test_the_reference_is_what_the_program_says():
+    assert (ROOT / "docs" / "command_line.md").read_text() == reference.page(), (
+        "python -m server.cli.reference > docs/command_line.md"
+    )
+    assert set(reference.JSON) <= set(COMMANDS)
+
+
+def test_the_keys_of_json_are_those_of_the_reference(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_files(tmp_path)
+    for name, args in {
+        "bench": ("--seconds", "0.05", "--threads", "2"),
+        "analyze": ("positions.txt", "--out", "r.jsonl", "--iterations", "20", "--workers", "1"),
+        "rules": ("--game", "castle_village_port"),
+    }.items():
+        told = run(name, *args, "--json").json
+        documented = reference.JSON[name]
+        for key in told:
+            assert f"`{key.replace('_spread', '')}`" in documented, (name, key)
+    for args in (("archer",), ("--game", "oriflamme"), ("king",)):
+        told = run("rules", *args, "--json").json
+        for key in [*told, *told["cards"][0]]:
+            assert f"`{key}`" in reference.JSON["rules"], key
