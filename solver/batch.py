@@ -145,8 +145,9 @@ class LocalProcesses:
         def done(future: Future[bytes]) -> None:
             if future.cancelled():
                 outer.cancel()
-                outer.set_running_or_notify_cancel()
-            elif isinstance(error := future.exception(), BrokenProcessPool):
+            if not outer.set_running_or_notify_cancel():
+                return  # nobody waits for it any more
+            if isinstance(error := future.exception(), BrokenProcessPool):
                 outer.set_exception(WorkerLostError(str(error)))
             elif error:
                 outer.set_exception(error)

@@ -264,3 +264,11 @@ def is_alive(number: int) -> bool:
         return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:
         return False
+
+
+def test_an_answer_that_nobody_waits_for_is_dropped_without_a_word(caplog) -> None:
+    pool = LocalProcesses(1)
+    chunk = pool.submit(pack([encode_job(next(jobs(1)))]))
+    assert chunk.answers.cancel()
+    pool.close()
+    assert caplog.text == ""
