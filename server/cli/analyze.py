@@ -62,7 +62,11 @@ LINES = 3  # of so many moves it is told what is likely to follow
 )
 @click.option("--seat", metavar="LETTER", help="Of records and positions, only this seat's decisions.")
 @click.option("--workers", type=click.IntRange(1, 256), help="Positions at a time. Default: a core each.")
-@click.option("--ray-address", metavar="HOST:PORT", help="Have a Ray cluster compute (docs/cluster.md).")
+@click.option(
+    "--ray-address",
+    metavar="HOST:PORT",
+    help="Have a Ray cluster compute (docs/cluster.md); `local`: one that is begun here.",
+)
 @game_options
 @thinking_options
 @json_option

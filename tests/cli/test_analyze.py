@@ -288,6 +288,24 @@ def test_interrupted_it_keeps_what_it_has(here, workers):
     assert written(here / "r.jsonl")
 
 
+def test_where_no_cluster_is_it_is_said(here):
+    for address, why in (("127.0.0.1:1", "127.0.0.1:1"), ("nowhere", "is not host:port")):
+        found = run("analyze", "positions.txt", "--out", "r.jsonl", *FEW, "--ray-address", address)
+        assert found.code == 1
+        assert found.err.startswith("eminence: ray-address: ")
+        assert why in found.err
+
+
+@pytest.mark.slow
+def test_a_cluster_finds_what_processes_here_find(here):
+    assert (
+        run("analyze", "positions.txt", "--out", "ray.jsonl", *FEW, "--ray-address", "local", "--workers", 1).code == 0
+    )
+    assert run("analyze", "positions.txt", "--out", "here.jsonl", *FEW, "--workers", 1).code == 0
+    by_line = [sorted(rows(here / name), key=lambda row: int(row["line"])) for name in ("ray.jsonl", "here.jsonl")]
+    assert by_line[0] == by_line[1]
+
+
 def test_there_is_a_bar_on_a_terminal(here):
     asked = " ".join(command("analyze", "positions.txt", "--out", "r.jsonl", "--iterations", "100", "--workers", "1"))
     out = subprocess.run(
