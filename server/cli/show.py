@@ -55,7 +55,7 @@ def print_json(answer: Message | dict[str, Any]) -> None:
 
 
 def percent(share: float, digits: int = 0) -> str:
-    return f"{100 * share:.{digits}f} %"
+    return f"{100 * share:.{digits}f}\u00a0%"
 
 
 def win(estimate: Any) -> str:

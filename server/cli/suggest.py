@@ -12,6 +12,8 @@ from rich.live import Live
 from rich.text import Text
 
 from eminence.v1 import solver_pb2 as pb
+from engine_cy import Game
+from engine_cy.castle_village_port.api import CastleVillagePort
 from engine_cy.seats import CHANCE_SEAT, SEATS
 from server.cli import show
 from server.cli.asking import Seen, Thinking, position_options, thinking_options
@@ -22,6 +24,7 @@ from server.cli.searching import answer_of, until
 from server.codec.views import write_view
 from server.codec.words import CARDS
 from server.limits import check_information
+from server.names import ORIFLAMME
 from server.refusals import Refusal
 from server.searches import Search
 
@@ -138,7 +141,7 @@ def rendered(found: pb.Suggestion, seen: Seen, most: int) -> RenderableType:
         acting = CHANCE_SEAT if (seen.view.to_act or 0) < 0 else SEATS[seen.view.to_act or 0]
         parts += [f"{acting} is to act, so there is no move to suggest.", "", _seats_table(found)]
     if found.beliefs:
-        parts += ["", show.heading("What the others may hide"), beliefs_table(found)]
+        parts += ["", show.heading("What the others may hide"), beliefs_table(found, seen.game)]
     if found.information:
         parts += ["", show.heading("What showing your cards would change"), _information_table(found)]
     return Group(*parts, "", Text(_account(found), style="dim"))
@@ -199,36 +202,37 @@ def _seats_table(found: pb.Suggestion) -> RenderableType:
     return table
 
 
-def beliefs_table(found: pb.Suggestion) -> RenderableType:
+def beliefs_table(found: pb.Suggestion, game: Game) -> RenderableType:
     """A row for each hidden card and hand."""
     table = show.table("whose", "where", "what it may be")
     for belief in found.beliefs:
         seat = SEATS[belief.seat - 1]
         for spot in belief.face_down:
             under = f", under {spot.depth}" if spot.depth else ""
-            table.add_row(seat, f"slot {spot.slot}{under}", _chances(spot.cards))
+            table.add_row(seat, f"slot {spot.slot}{under}", _chances(spot.cards, game))
         if belief.selected:
-            table.add_row(seat, "selected", _chances(belief.selected))
+            table.add_row(seat, "selected", _chances(belief.selected, game))
         if belief.hand:
-            table.add_row(seat, "hand", _chances(belief.hand))
+            table.add_row(seat, "hand", _chances(belief.hand, game))
     return table
 
 
-def _chances(cards: Any) -> str:
+def _chances(cards: Any, game: Game) -> str:
     likely = sorted(cards, key=lambda card: -card.probability)
-    told = [f"{_card(card)} {show.percent(card.probability)}" for card in likely[:KINDS_SHOWN]]
+    told = [f"{_card(card, game)} {show.percent(card.probability)}" for card in likely[:KINDS_SHOWN]]
     more = len(likely) - KINDS_SHOWN
     return ", ".join(told) + (f", {more} others" if more > 0 else "")
 
 
-def _card(card: pb.CardProbability) -> str:
-    return card_name(card.oriflamme) if card.WhichOneof("card") == "oriflamme" else str(card.value)
+def _card(card: pb.CardProbability, game: Game) -> str:
+    if isinstance(game, CastleVillagePort):
+        name = next((row.name for row in game.ruleset.cards if row.value == card.value), "")
+        return f"{card.value} {name}".rstrip()
+    return card_name(card.oriflamme)
 
 
 def card_name(number: int) -> str:
     """A card of Oriflamme by its English name."""
-    from server.names import ORIFLAMME
-
     return ORIFLAMME[CARDS.read(number, "card")].en
 
 

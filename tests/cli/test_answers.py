@@ -224,6 +224,30 @@ def test_a_server_is_told_who_asks(here):
         assert run("suggest", VIEW, *FEW, *to, "--token", "test").code == 0
 
 
+def test_a_server_is_asked_over_tls(here):
+    command = [
+        "openssl",
+        "req",
+        "-x509",
+        "-newkey",
+        "ec",
+        "-pkeyopt",
+        "ec_paramgen_curve:P-256",
+        "-nodes",
+        "-days",
+        "2",
+    ]
+    names = ["-subj", "/CN=server", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"]
+    subprocess.run([*command, *names, "-keyout", "s.key", "-out", "s.pem"], check=True, capture_output=True)
+    papers = ("--tls-cert", str(here / "s.pem"), "--tls-key", str(here / "s.key"))
+    with server("--no-self-test", *papers, "--client-ca", str(here / "s.pem"), wait=False) as running:
+        to = ("--server", running.address, "--tls-ca", "s.pem")
+        assert suggestion(VIEW, *FEW, *to, *papers).best.text in ("reveal", "keep")
+        assert "UNAVAILABLE" in run("suggest", VIEW, *FEW, "--server", running.address).err
+        half = run("suggest", VIEW, *FEW, *to, "--tls-key", "s.key")
+        assert half.err == "eminence: tls-cert, tls-key: one does not go without the other\n"
+
+
 # --- rules -----------------------------------------------------------------------------------------------------
 
 
