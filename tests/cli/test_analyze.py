@@ -246,13 +246,21 @@ def test_half_a_line_is_cut_off_and_a_damaged_one_is_said(tmp_path):
     assert path.read_bytes() == b'{"a": 1}\n{"a": 2}\n'
 
 
-def test_killed_between_the_parquet_file_and_the_end_of_its_journal(here, monkeypatch):
+def test_killed_between_the_parquet_file_and_the_end_of_its_journal(here):
     run("analyze", "positions.txt", "--out", "r.jsonl", *FEW, "--workers", "1")
     run("analyze", "positions.txt", "--out", "r.parquet", *FEW, "--workers", "1")
     (here / "r.parquet.journal").write_text((here / "r.jsonl").read_text())
+    before = (here / "r.parquet").stat().st_mtime_ns
     told = run("analyze", "positions.txt", "--out", "r.parquet", *FEW, "--workers", "1", "--json").json
     assert (told["answered"], told["resumed"]) == (0, 12)
-    assert len(rows(here / "r.parquet")) == 12
+    assert (here / "r.parquet").stat().st_mtime_ns == before
+    # The same, and the input has grown meanwhile.
+    (here / "r.parquet.journal").write_text((here / "r.jsonl").read_text())
+    with (here / "positions.txt").open("a") as file:
+        file.write(f"{VIEW}\n")
+    told = run("analyze", "positions.txt", "--out", "r.parquet", *FEW, "--workers", "1", "--json").json
+    assert (told["answered"], told["resumed"]) == (1, 12)
+    assert [line for _, line, _ in keys(here / "r.parquet")] == list(range(1, 14))
     assert not (here / "r.parquet.journal").exists()
 
 
