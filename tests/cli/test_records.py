@@ -29,16 +29,16 @@ def check_game(record: Record, table: Position | View, seat: int) -> None:
     game_id, _, players = game.spec
     said = str(record).splitlines()[1].removeprefix("ruleset ")
     choice = GameChoice(game_id, said, players)
-    for thing in (record, record.seen_from(seat), table, table.view(seat) if isinstance(table, Position) else table):
-        text = as_text(thing)
-        assert back(text, choice) == thing
-        found = back(as_json_line(thing), GameChoice())
-        assert found == thing
-        assert as_json_line(found) == as_json_line(thing)
-        as_it_begins = back(as_record(thing), GameChoice())
-        assert isinstance(as_it_begins, Record)
-        assert as_it_begins == thing or as_it_begins.start == thing
-        assert as_text(read_json(as_json_line(as_it_begins))) == as_text(as_it_begins)
+    view = table.view(seat) if isinstance(table, Position) else table
+    for thing in (record, record.seen_from(seat), table, view):
+        assert back(as_text(thing), choice) == thing
+        assert back(as_json_line(thing), GameChoice()) == thing
+    for thing in (table, view):
+        begins = back(as_record(thing), GameChoice())
+        assert isinstance(begins, Record)
+        assert begins.start == thing
+        assert not begins.actions
+        assert back(as_json_line(begins), GameChoice()) == begins
 
 
 def check_games(n: int, seed: int) -> None:
@@ -56,7 +56,7 @@ def test_what_is_converted_comes_back_as_it_was():
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(1800)
 def test_ten_thousand_games_of_every_edition_come_back_as_they_were():
     check_games(10_000, seed=1_000_000)
 
