@@ -74,9 +74,9 @@ class Piece(NamedTuple):
 def open_input(argument: str) -> tuple[str, Iterable[str]]:
     """The name and the lines of `-`, a file, or the argument itself."""
     if argument == "-":
-        return "-", sys.stdin
+        return "-", _lines("-", sys.stdin)
     if _is_file(argument):
-        return argument, _lines(Path(argument))
+        return argument, _lines_of_file(Path(argument))
     return "argument", argument.splitlines(keepends=True)
 
 
@@ -87,12 +87,16 @@ def _is_file(argument: str) -> bool:
         return False
 
 
-def _lines(path: Path) -> Iterator[str]:
+def _lines_of_file(path: Path) -> Iterator[str]:
+    with path.open(encoding="utf-8") as file:
+        yield from _lines(str(path), file)
+
+
+def _lines(name: str, file: Iterable[str]) -> Iterator[str]:
     try:
-        with path.open(encoding="utf-8") as file:
-            yield from file
+        yield from file
     except UnicodeDecodeError as error:
-        raise Failure(f"{path}: is not text in UTF-8: {error}") from None
+        raise Failure(f"{name}: is not text in UTF-8: {error}") from None
 
 
 def pieces(file: str, lines: Iterable[str]) -> Iterator[Piece]:

@@ -215,6 +215,18 @@ def test_there_are_no_colours_but_on_a_terminal(tmp_path):
     assert "\x1b" not in run("suggest", VIEW, "--iterations", "200").out
 
 
+def test_a_terminal_that_has_no_such_letters_is_shown_others():
+    done = subprocess.run(
+        command("suggest", VIEW, "--iterations", "50"),
+        env=environment(PYTHONIOENCODING="ascii"),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert " ? " in done.stdout
+    assert "Play: " in done.stdout
+
+
 def test_only_one_file_of_the_command_line_knows_grpc():
     texts = {path.name: path.read_text() for path in (ROOT / "server" / "cli").glob("*.py")}
     assert {name for name, text in texts.items() if "import grpc" in text} <= {"remote.py"}

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 import random
+import subprocess
 
 import pytest
 from mutations import SPECS
-from program import ROOT, VIEW, random_record, run, write_files
+from program import ROOT, VIEW, command, environment, random_record, run, write_files
 
 from engine_cy import CHANCE, Position, View, new_game
 from engine_cy.record import Record, read_record
 from server.cli.convert import as_json_line, as_record, as_text
 from server.cli.failing import Failure
-from server.cli.reading import GameChoice, Piece, Thing, pieces, read_json, read_piece
+from server.cli.reading import UNREADABLE, GameChoice, Piece, Thing, pieces, read_json, read_piece
 
+GAME = new_game("oriflamme", "en-2019", 3)
 PAGE = ROOT / "docs" / "records.md"
 
 
@@ -127,6 +129,43 @@ def test_what_cannot_be_read_is_said(text, why):
         read_piece(Piece("f", 1, text, len(text)), GameChoice())
     assert type(refused.value).__name__ in ("Refusal", "Failure", "InvalidRecordError", "NotationError")
     assert why in str(refused.value)
+
+
+def test_damaged_input_is_refused_and_nothing_else():
+    rng = random.Random(3)
+    record = random_record("oriflamme", "de-2019", 4, 3, until=12)
+    castle = random_record("castle_village_port", "house", 3, 3, until=12)
+    whole = [str(record), VIEW, as_json_line(record), str(castle), as_json_line(castle.seen_from("B"))]
+    whole += [as_json_line(record.end), as_json_line(castle.end), as_json_line(GAME.view(VIEW))]
+    refused = 0
+    for _ in range(3000):
+        text = list(rng.choice(whole))
+        for _ in range(rng.randrange(1, 4)):
+            at = rng.randrange(len(text))
+            some = rng.choice(["", rng.choice(text), rng.choice('{}[]",:|/>*?()0 9-\x00é\n')])
+            text[at : at + rng.choice([0, 1, 1, 5])] = some
+        try:
+            for piece in pieces("-", "".join(text).splitlines(keepends=True)):
+                read_piece(piece, GameChoice())
+        except UNREADABLE:
+            refused += 1
+    assert refused > 1500
+
+
+@pytest.mark.parametrize("as_input", [True, False])
+def test_what_is_no_text_is_said(tmp_path, as_input):
+    (tmp_path / "photo.txt").write_bytes(b"\xff\xd8\xff")
+    with (tmp_path / "photo.txt").open("rb") as file:
+        done = subprocess.run(
+            command("suggest", "-" if as_input else "photo.txt"),
+            stdin=file,
+            cwd=tmp_path,
+            env=environment(PYTHONIOENCODING="utf-8:strict"),
+            capture_output=True,
+            text=True,
+        )
+    assert done.returncode == 1
+    assert "is not text in UTF-8" in done.stderr
 
 
 def test_convert_names_the_lines_that_it_leaves_out(tmp_path, monkeypatch):
