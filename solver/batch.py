@@ -110,9 +110,7 @@ class LocalThreads:
 
 
 def _end_with_parent() -> None:
-    """Have this worker end when the process that began it does, even if that was killed and could tell nobody; and not
-    before: Ctrl-C, which a terminal tells both, is for the other one to deal with."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    """Have this worker end when the process that began it does, even if that was killed and could tell nobody."""
     parent = parent_process()
     assert parent is not None
 
@@ -136,10 +134,10 @@ class LocalProcesses:
 
     def submit(self, jobs: bytes) -> Chunk:
         try:
-            inner = self._executor.submit(answer_all, jobs)
+            inner = self._submit(jobs)
         except BrokenProcessPool:
             self._executor = self._new()
-            inner = self._executor.submit(answer_all, jobs)
+            inner = self._submit(jobs)
         outer: Future[bytes] = Future()
 
         def done(future: Future[bytes]) -> None:
@@ -156,6 +154,15 @@ class LocalProcesses:
 
         inner.add_done_callback(done)
         return Chunk(outer, lambda: None)
+
+    def _submit(self, jobs: bytes) -> Future[bytes]:
+        # This may begin a worker, which inherits what is blocked: Ctrl-C, which a terminal tells all of them, is for
+        # this process to deal with.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            return self._executor.submit(answer_all, jobs)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     def close(self) -> None:
         self._executor.shutdown(cancel_futures=True)
