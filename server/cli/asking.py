@@ -208,8 +208,8 @@ class Thinking:
         message.restrict_to.extend(action_message(text) for text in among)
         for said in self.models:
             seat, equals, model = said.partition("=")
-            if not equals or model not in MODELS.words:
-                raise Failure(f"model: {said!r} is not like B=greedy ({', '.join(MODELS.words)})")
+            if not equals or model not in MODELS.words.values():
+                raise Failure(f"model: {said!r} is not like B=greedy ({', '.join(MODELS.words.values())})")
             message.models.add(seat=write_seat(seat_number(seat, game)), model=MODELS.write(model))
         if self.uniform:
             message.belief = pb.BELIEF_UNIFORM
@@ -267,7 +267,7 @@ def thinking_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _models() -> str:
-    return ", ".join(MODELS.words)
+    return ", ".join(MODELS.words.values())
 
 
 def _configs() -> list[str]:

@@ -10,6 +10,7 @@ from typing import Any
 from eminence.v1 import solver_pb2 as pb
 from server.cli.asking import cores
 from server.searches import Question, Work
+from solver.backends.threads import Threads
 
 
 def until(question: Question) -> int:
@@ -21,7 +22,7 @@ def answer_of(work: Work, shares: int, every_ms: float = 0, tell: Callable[[Any]
     """The answer of some work; `tell` gets those on the way, on another thread. Ctrl-C asks for what was found."""
     threads = min(shares, cores())
     with ThreadPoolExecutor(threads, "search") as pool:
-        future = pool.submit(work.run, threads, pool, every_ms, tell)
+        future = pool.submit(work.run, Threads(threads, pool), every_ms, tell)
         try:
             _wait(future)
         except KeyboardInterrupt:

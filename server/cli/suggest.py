@@ -241,8 +241,12 @@ def _information_table(found: pb.Suggestion) -> RenderableType:
     for card in found.information:
         guesses = ", ".join(f"{SEATS[guess.seat - 1]} {show.percent(guess.probability)}" for guess in card.guesses)
         under = f", under {card.depth}" if card.depth else ""
+        where = "selected" if card.value else f"slot {card.slot}{under}"
         table.add_row(
-            card_name(card.card), f"slot {card.slot}{under}", show.difference(card.win_if_shown, 100), guesses
+            str(card.value) if card.value else card_name(card.card),
+            where,
+            show.difference(card.win_if_shown, 100),
+            guesses,
         )
     return table
 

@@ -38,11 +38,6 @@ class Words:
         }
         self._number_of = {word: number for number, word in self.words.items()}
 
-    @property
-    def words(self) -> list[str]:
-        """The engine's words."""
-        return list(self._number_of)
-
     def read(self, number: int, field: str) -> str:
         """The engine's word; it has to be said."""
         word = self.words.get(number)
