@@ -42,6 +42,7 @@ WHY = {
     pb.STOP_REASON_CANCELLED: "it was interrupted",
     pb.STOP_REASON_SHUTDOWN: "the server was about to stop",
     pb.STOP_REASON_GAME_OVER: "the game is over",
+    pb.STOP_REASON_LOST: "workers were lost",
 }
 
 
