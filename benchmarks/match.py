@@ -1,4 +1,4 @@
-"""How strong a configuration of the search is: matches of one A against n-1 copies of B.
+"""How strong a configuration of the search is: matches of one A against n-1 copies of B (solver/match.py).
 
     python -m benchmarks match A B --iterations 500 --deals 100
 
@@ -6,456 +6,76 @@ A and B are names of `solver.CONFIGS`, with other settings if wanted: `plain:nod
 OpenSpiel's ISMCTSBot, which plays our game through the bridge, one simulation an iteration; its settings are those of
 `openspiel.Bot`, as in `openspiel:rollouts=engine`.
 
-The same deal is played with A in each seat, so that games = deals x n. The *score* is A's mean share of the win. As the
-games of a deal are not independent, each deal's mean is one observation for the 95 % interval. In Elo, a fair share
-(1/n) is 0. All random numbers, of deals, chance and searches, follow from the seed and the deal's number: the games of
-a deal have them in common, so A against itself scores exactly a fair share, and with a budget of iterations a match
-repeats to the last digit, whatever the number of workers.
-
 `--time-ms` is the CPU time of a thread for each decision, fair on a machine that others use; `--wall-ms` is time by the
-clock. `--resume FILE` writes
-each deal to FILE when it is over, and first reads what is there. `--sprt ELO0 ELO1` stops as soon as one of two
-strengths is the likelier one: a generalized sequential test on the deals' means, taken as normally distributed, both
-errors 5 %.
+clock. `--resume FILE` writes each deal to FILE when it is over, and first reads what is there. `--sprt ELO0 ELO1` stops
+as soon as one of two strengths is the likelier one.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import math
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from dataclasses import asdict, dataclass, replace
-from itertools import takewhile
-from multiprocessing import get_context
+from collections.abc import Sequence
 from pathlib import Path
-from statistics import fmean
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any
 
 from benchmarks.measure import load
-from engine_cy import CHANCE, Action, EngineError, Position, Rng, new_game
-from engine_cy.history import History
-from solver import Budget, Config, InvalidBudgetError, solve
-from solver.config import check_budget, read_config
+from engine_cy import EngineError, new_game
+from solver import Budget, Config, InvalidBudgetError
+from solver import match as matches
+from solver.config import check_budget
+from solver.match import Deal, Guest, Match, OtherMatchError, Report, Sprt, elo_text, score_of, with_settings
 
-if TYPE_CHECKING:
-    from benchmarks import openspiel
-
-Z_95 = 1.959964  # standard errors to either side of the mean
-LLR_BOUND = math.log(0.95 / 0.05)  # 2.94
-# A worker that has finished a deal finds the next one waiting.
-DEALS_AHEAD = 2
 PROGRESS_SECONDS = 20.0
-OPENSPIEL = "openspiel"  # the player that is none of our configurations
 
 
-class OtherMatchError(ValueError):
-    """The file to resume holds the deals of another match."""
+def read_player(text: str) -> Config | Guest:
+    """A configuration, or OpenSpiel's bot, with other settings if there are any."""
+    return matches.read_player(text, {"openspiel": _read_bot})
 
 
-# --- playing --------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Match:
-    """Who plays what: all that the outcome of a deal depends on, but its number."""
-
-    game: tuple[str, str | Mapping[str, bool | int | str] | None, int]
-    a: Config | openspiel.Bot
-    b: Config | openspiel.Bot
-    budget: Budget
-    seed: int
-
-    @property
-    def players(self) -> int:
-        return self.game[2]
-
-
-class Deal(NamedTuple):
-    """What came of one deal: A's share of the win in each seat, and the work of A and of all B together."""
-
-    number: int
-    shares: tuple[float, ...]
-    decisions: tuple[int, int]  # with two options or more
-    iterations: tuple[int, int]
-
-    @property
-    def mean(self) -> float:
-        return fmean(self.shares)
-
-
-def play_deal(match: Match, number: int) -> Deal:
-    """The same deal once with A in each seat."""
-    decisions, iterations = [0, 0], [0, 0]
-    shares = [play_game(match, number, seat, decisions, iterations) for seat in range(match.players)]
-    return Deal(number, tuple(shares), (decisions[0], decisions[1]), (iterations[0], iterations[1]))
-
-
-def play_game(match: Match, number: int, seat_of_a: int, decisions: list[int], iterations: list[int]) -> float:
-    """A's share of the win; what A and B did is added to the counts."""
-    chance, seeds = Rng(match.seed, 2 * number), Rng(match.seed, 2 * number + 1)
-    position = new_game(*match.game).deal(chance, first=number % match.players)
-    history = History(position.game)
-    while (player := position.to_act) is not None:
-        if player == CHANCE:
-            actions = position.legal_actions()
-            best = actions[chance.below(len(actions))]
-        else:
-            side = int(player != seat_of_a)
-            best, done = choose(match.b if side else match.a, position, history, match.budget, seeds.bits())
-            decisions[side] += done is not None
-            iterations[side] += done or 0
-        history.add(position, best)
-        position = position.play(best)
-    payoffs = position.payoffs
-    if min(payoffs) < 0 or abs(sum(payoffs) - 1) > 1e-9:
-        raise InvalidBudgetError(f"game: {match.game[0]} pays no shares of a win, so there is no score")
-    return payoffs[seat_of_a]
-
-
-def choose(
-    who: Config | openspiel.Bot, position: Position, history: History, budget: Budget, seed: int
-) -> tuple[Action, int | None]:
-    """What `who` does, knowing what the player to act sees and has seen, and the iterations that took; None: it was
-    forced."""
-    assert position.to_act is not None
-    if isinstance(who, Config):
-        found = solve(position.view(position.to_act), budget, config=who, seed=seed, history=history, lines=0)
-        return found.best, None if found.stopped_by == "forced" else found.iterations
-    options = position.legal_actions()
-    return who.choose(position, budget, seed) if len(options) > 1 else (options[0], None)
-
-
-def play_deals(match: Match, numbers: Sequence[int], workers: int) -> Iterator[Deal]:
-    """Each deal as soon as it is over, in whatever order."""
-    if workers == 1:
-        yield from (play_deal(match, number) for number in numbers)
-        return
-    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
-    left = iter(numbers)
-    running: set[Future[Deal]] = set()
-    try:
-        while True:
-            for number in left:
-                running.add(pool.submit(play_deal, match, number))
-                if len(running) >= DEALS_AHEAD * workers:
-                    break
-            if not running:
-                return
-            done, running = wait(running, return_when=FIRST_COMPLETED)
-            yield from sorted(future.result() for future in done)
-    finally:
-        pool.shutdown(cancel_futures=True)
-
-
-# --- the file of deals ----------------------------------------------------------------------------------------
-
-
-class Book:
-    """The deals that are over, by number; with a path, also as JSON lines: first the match, then a deal a line."""
-
-    def __init__(self, match: Match, path: Path | None = None) -> None:
-        self.path = path
-        self.deals: dict[int, Deal] = {}
-        header = as_header(match)
-        if path and path.exists() and path.stat().st_size:
-            lines, size = whole_lines(path)
-            if lines[0] != header:
-                raise OtherMatchError(f"{path} holds another match: {json.dumps(lines[0])}, not {json.dumps(header)}")
-            for line in lines[1:]:
-                deal = Deal(line["deal"], tuple(line["shares"]), tuple(line["decisions"]), tuple(line["iterations"]))
-                self.deals[deal.number] = deal
-            # What is left of a deal that was being written when the match was killed.
-            os.truncate(path, size)
-        else:
-            self._write(header)
-
-    def add(self, deal: Deal) -> None:
-        self.deals[deal.number] = deal
-        number, shares, decisions, iterations = deal
-        self._write({"deal": number, "shares": shares, "decisions": decisions, "iterations": iterations})
-
-    def first(self, number: int) -> list[Deal]:
-        """The first deals, at most so many, as far as none is missing: what the order of their ends does not change."""
-        return [self.deals[i] for i in takewhile(self.deals.__contains__, range(number))]
-
-    def _write(self, line: dict[str, Any]) -> None:
-        if self.path:
-            with self.path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(line) + "\n")
-
-
-def as_header(match: Match) -> dict[str, Any]:
-    """The match as its file has it. Of configurations it names what differs from a new one, so that a file outlives
-    settings that are added later and left as they are."""
-    header: dict[str, Any] = {"match": asdict(match)}
-    for side in ("a", "b"):
-        player = getattr(match, side)
-        if isinstance(player, Config):
-            usual = asdict(Config(player.name))
-            header["match"][side] = {k: v for k, v in asdict(player).items() if k == "name" or v != usual[k]}
-    found: dict[str, Any] = json.loads(json.dumps(header))
-    return found
-
-
-def whole_lines(path: Path) -> tuple[list[dict[str, Any]], int]:
-    """The lines of a file, at least one, and how many bytes they take; an unfinished one at the end is left out."""
-    text = path.read_bytes()
-    size = text.rfind(b"\n") + 1
-    try:
-        lines = [json.loads(line) for line in text[:size].splitlines()]
-    except ValueError:
-        lines = []
-    if not lines:
-        raise OtherMatchError(f"{path} is no file of a match")
-    return lines, size
-
-
-# --- arithmetic -----------------------------------------------------------------------------------------------
-
-
-def elo_of(share: float, players: int) -> float:
-    """Elo of who wins so large a share against equal others."""
-    return 400 * math.log10(share * (players - 1) / (1 - share))
-
-
-def share_of(elo: float, players: int) -> float:
-    """The other way round."""
-    return 1 / (1 + (players - 1) * 10 ** (-elo / 400))
-
-
-class Score(NamedTuple):
-    """A mean share of the win and its 95 % interval."""
-
-    mean: float
-    low: float
-    high: float
-    players: int
-    games: int
-
-    def elo(self, share: float) -> float:
-        """Elo, at most what it would be if half a game had gone otherwise: nobody is infinitely strong."""
-        least = 0.5 / self.games
-        return elo_of(min(max(share, least), 1 - least), self.players)
-
-
-def score_of(means: Sequence[float], players: int) -> Score:
-    """The score from each deal's mean; of a single deal, nothing is known of the error."""
-    n = len(means)
-    mean = fmean(means)
-    variance = sum((x - mean) ** 2 for x in means) / (n - 1) if n > 1 else math.inf
-    error = Z_95 * math.sqrt(variance / n)
-    return Score(mean, max(mean - error, 0.0), min(mean + error, 1.0), players, n * players)
-
-
-def llr_of(means: Sequence[float], players: int, elo0: float, elo1: float) -> float:
-    """How much likelier the deals' means are if A is stronger by `elo1` than by `elo0`, as a logarithm.
-
-    Their variance is that found, with one fair deal of independent games added: the first few may be all alike.
-    """
-    if not means:
-        return 0.0
-    n = len(means)
-    mean = fmean(means)
-    fair = 1 / players
-    variance = (sum((x - mean) ** 2 for x in means) + fair * (1 - fair) / players) / n
-    p0, p1 = share_of(elo0, players), share_of(elo1, players)
-    return n * (p1 - p0) * (2 * mean - p0 - p1) / (2 * variance)
-
-
-class Sprt(NamedTuple):
-    """A sequential test of two strengths."""
-
-    elo0: float
-    elo1: float
-
-    def llr(self, deals: Sequence[Deal], players: int) -> float:
-        return llr_of([deal.mean for deal in deals], players, self.elo0, self.elo1)
-
-    def decided_after(self, deals: Sequence[Deal], players: int, checked: int = 0) -> int | None:
-        """How many of the deals decide the test; those that did not are not checked again. None: not yet."""
-        for n in range(checked + 1, len(deals) + 1):
-            if abs(self.llr(deals[:n], players)) >= LLR_BOUND:
-                return n
-        return None
-
-
-# --- a whole match --------------------------------------------------------------------------------------------
-
-
-class Report(NamedTuple):
-    """What a match came to, and how fast it went."""
-
-    match: Match
-    deals: list[Deal]
-    sprt: Sprt | None
-    workers: int
-    moves_per_s: float | None  # None: everything was there already
-    load: dict[str, list[float]]
-    bridge: dict[str, float] | None = None  # where OpenSpiel plays: what our game costs it
-
-    @property
-    def score(self) -> Score:
-        return score_of([deal.mean for deal in self.deals], self.match.players)
-
-
-def run(
-    match: Match,
-    deals: int,
-    *,
-    workers: int = 1,
-    path: Path | None = None,
-    sprt: Sprt | None = None,
-    print_progress: bool = False,
-) -> Report:
-    """Play the deals that are not in the file yet; with a sequential test, until it is decided."""
-    before = load()
-    begun = reported = time.perf_counter()
-    book = Book(match, path)
-    moves = checked = 0
-    decided = None
-
-    def is_decided() -> bool:
-        nonlocal checked, decided
-        if sprt and decided is None:
-            known = book.first(deals)
-            decided = sprt.decided_after(known, match.players, checked)
-            checked = len(known)
-        return decided is not None
-
-    wanted = [number for number in range(deals) if number not in book.deals]
-    if not is_decided():
-        for deal in play_deals(match, wanted, workers):
-            book.add(deal)
-            moves += sum(deal.decisions)
-            if is_decided():
-                break
-            if print_progress and time.perf_counter() - reported > PROGRESS_SECONDS:
-                reported = time.perf_counter()
-                means = [each.mean for each in book.deals.values()]
-                print(f"  {len(means)} deals: {elo_text(score_of(means, match.players))}", flush=True)
-    moves_per_s = moves / (time.perf_counter() - begun) if moves else None
-    bridge = next((who.bridge_costs(match.game) for who in (match.a, match.b) if not isinstance(who, Config)), None)
-    known, loads = book.first(decided or deals), {"before": before, "after": load()}
-    return Report(match, known, sprt, workers, moves_per_s, loads, bridge)
-
-
-def elo_text(score: Score) -> str:
-    elo, low, high = (score.elo(share) for share in (score.mean, score.low, score.high))
-    return f"score {score.mean:.3f}, Elo {round(elo):+d} [{round(low):+d}, {round(high):+d}]"
-
-
-def verdict(sprt: Sprt, llr: float) -> str:
-    if llr >= LLR_BOUND:
-        return f"rather {sprt.elo1:g} than {sprt.elo0:g}"
-    if llr <= -LLR_BOUND:
-        return f"rather {sprt.elo0:g} than {sprt.elo1:g}"
-    return "undecided"
-
-
-def per_decision(report: Report, side: Literal[0, 1]) -> float:
-    """Mean iterations of a side for each decision with two options or more."""
-    decisions = sum(deal.decisions[side] for deal in report.deals)
-    return sum(deal.iterations[side] for deal in report.deals) / max(decisions, 1)
-
-
-def as_json(report: Report) -> dict[str, Any]:
-    match, score = report.match, report.score
-    game, ruleset, players = match.game
-    found = {
-        "a": match.a.name,
-        "b": match.b.name,
-        "game": game,
-        "ruleset": ruleset,
-        "players": players,
-        "budget": {name: value for name, value in asdict(match.budget).items() if value is not None},
-        "seed": match.seed,
-        "games": score.games,
-        "deals": len(report.deals),
-        "score": round(score.mean, 5),
-        "score_low": round(score.low, 5),
-        "score_high": round(score.high, 5),
-        # + 0.0: a fair share has Elo 0.0, never -0.0.
-        "elo": round(score.elo(score.mean), 1) + 0.0,
-        "low": round(score.elo(score.low), 1) + 0.0,
-        "high": round(score.elo(score.high), 1) + 0.0,
-        "decisions": sum(sum(deal.decisions) for deal in report.deals),
-        "iterations_per_decision": {"a": round(per_decision(report, 0), 1), "b": round(per_decision(report, 1), 1)},
-    }
-    if report.sprt:
-        llr = report.sprt.llr(report.deals, players)
-        found["sprt"] = {**report.sprt._asdict(), "llr": round(llr, 3), "verdict": verdict(report.sprt, llr)}
-    moves_per_s = None if report.moves_per_s is None else round(report.moves_per_s, 1)
-    found.update(workers=report.workers, moves_per_s=moves_per_s, load=report.load)
-    return {**found, "bridge": report.bridge} if report.bridge else found
-
-
-def as_text(report: Report) -> str:
-    match, score = report.match, report.score
-    speed = "all deals were known" if report.moves_per_s is None else f"{report.moves_per_s:.0f} moves/s"
-    lines = [
-        f"{match.a.name} against {match.players - 1} x {match.b.name}: {score.games} games ({len(report.deals)} deals)",
-        elo_text(score),
-        f"iterations per decision: {per_decision(report, 0):.0f} against {per_decision(report, 1):.0f}",
-        f"{speed}, {report.workers} workers; load {report.load['before']} before, {report.load['after']} after",
-    ]
-    if report.sprt:
-        llr = report.sprt.llr(report.deals, match.players)
-        lines.insert(2, f"LLR {llr:.2f} (decided at ±{LLR_BOUND:.2f}): {verdict(report.sprt, llr)}")
-    if report.bridge:
-        costs = ", ".join(f"{name.removesuffix('_ns')} {ns:.0f} ns" for name, ns in report.bridge.items())
-        lines.append(f"through the bridge: {costs}")
-    return "\n".join(lines)
-
-
-# --- the command ----------------------------------------------------------------------------------------------
-
-
-Variant = TypeVar("Variant", Config, "openspiel.Bot")
-
-
-def read_player(text: str) -> Config | openspiel.Bot:
-    """A configuration, or OpenSpiel's bot, with other settings if there are any: `plain:nodes=own,exploration=0.7`."""
-    name, _, settings = text.partition(":")
-    if name != OPENSPIEL:
-        return with_settings(read_config(name), text, settings)
+def _read_bot(text: str, settings: str) -> Guest:
     from benchmarks.openspiel import Bot
 
-    return with_settings(Bot(name), text, settings)
+    return with_settings(Bot("openspiel"), text, settings)
 
 
-def with_settings(variant: Variant, text: str, settings: str) -> Variant:
-    if not settings:
-        return variant
-    kinds = get_type_hints(type(variant))
-    by_hand = [field for field in kinds if field != "name"]
-    changes: dict[str, Any] = {}
-    for setting in settings.split(","):
-        field, _, value = setting.partition("=")
-        if field not in by_hand:
-            raise InvalidBudgetError(f"{text}: {field!r} is none of {', '.join(by_hand)}")
-        changes[field] = read_setting(field, value, kinds[field])
-    return replace(variant, **changes, name=text)
+def bridge_costs(match: Match) -> dict[str, float] | None:
+    """What our game costs OpenSpiel's bot, if it plays."""
+    bots: list[Any] = [who for who in (match.a, match.b) if not isinstance(who, Config)]
+    return bots[0].bridge_costs(match.game) if bots else None
 
 
-def read_setting(field: str, value: str, kind: Any) -> Any:
-    """The value of a setting, of the kind that the setting is of."""
-    if get_origin(kind) is Literal:
-        if value in get_args(kind):
-            return value
-        raise InvalidBudgetError(f"{field}: {value!r} is none of {', '.join(get_args(kind))}")
-    kinds = get_args(kind) or (kind,)
-    try:
-        if bool in kinds:
-            return {"True": True, "False": False}[value]
-        if value == "None" and type(None) in kinds:
-            return None
-        return int(value) if int in kinds else float(value) if float in kinds else value
-    except (KeyError, ValueError):
-        raise InvalidBudgetError(f"{field}: {value!r} is not of the kind {kind}") from None
+class Progress:
+    """Prints every now and then how it stands."""
+
+    def __init__(self, players: int) -> None:
+        self._players = players
+        self._told = time.perf_counter()
+
+    def __call__(self, deals: Sequence[Deal]) -> None:
+        if deals and time.perf_counter() - self._told > PROGRESS_SECONDS:
+            self._told = time.perf_counter()
+            print(
+                f"  {len(deals)} deals: {elo_text(score_of([deal.mean for deal in deals], self._players))}", flush=True
+            )
+
+
+def as_json(report: Report, loads: dict[str, list[float]]) -> dict[str, Any]:
+    found = {**matches.as_json(report), "load": loads}
+    costs = bridge_costs(report.match)
+    return {**found, "bridge": costs} if costs else found
+
+
+def as_text(report: Report, loads: dict[str, list[float]]) -> str:
+    text = f"{matches.as_text(report)}\nload {loads['before']} before, {loads['after']} after"
+    costs = bridge_costs(report.match)
+    if costs:
+        told = ", ".join(f"{name.removesuffix('_ns')} {ns:.0f} ns" for name, ns in costs.items())
+        text += f"\nthrough the bridge: {told}"
+    return text
 
 
 def main(argv: Sequence[str]) -> None:
@@ -491,9 +111,16 @@ def main(argv: Sequence[str]) -> None:
             seed=given.seed,
         )
         sprt = Sprt(*given.sprt) if given.sprt else None
-        report = run(
-            match, given.deals, workers=given.workers, path=given.resume, sprt=sprt, print_progress=not given.json
+        before = load()
+        report = matches.run(
+            match,
+            given.deals,
+            workers=given.workers,
+            path=given.resume,
+            sprt=sprt,
+            tell=None if given.json else Progress(match.players),
         )
     except (EngineError, InvalidBudgetError, OtherMatchError) as error:
         parser.error(str(error))
-    print(json.dumps(as_json(report)) if given.json else as_text(report))
+    loads = {"before": before, "after": load()}
+    print(json.dumps(as_json(report, loads)) if given.json else as_text(report, loads))

@@ -15,9 +15,10 @@ import pyspiel
 from open_spiel.python.algorithms import ismcts, mcts
 
 from benchmarks.measure import Side
-from engine_cy import Action, Position, Rng, new_game
+from engine_cy import Action, Rng, new_game
 from solver import Budget
 from solver.bridges import openspiel as bridge
+from solver.match import Turn
 
 # Card games of some length with hidden information. OpenSpiel plays moves that are made at once one by one.
 GOOFSPIEL = "goofspiel(imp_info=True,num_cards=13,players=4,points_order=descending)"
@@ -183,8 +184,9 @@ class Bot:
     # Random playouts by OpenSpiel's evaluator, or by our engine: the same games by chance, in a fraction of the time.
     rollouts: Literal["openspiel", "engine"] = "openspiel"
 
-    def choose(self, position: Position, budget: Budget, seed: int) -> tuple[Action, int]:
+    def choose(self, turn: Turn, budget: Budget, seed: int) -> tuple[Action, int]:
         """Its choice, and the simulations that it took."""
+        position = turn.position
         state = bridge.from_position(position)
         random_state = np.random.RandomState(seed % 2**32)
         rollouts = EngineRollouts(Rng(seed)) if self.rollouts == "engine" else None
