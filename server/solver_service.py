@@ -37,7 +37,7 @@ from server.limits import (
     read_options,
 )
 from server.refusals import Refusal
-from server.reviews import ReviewQuestion, Score, read_review
+from server.reviews import Reviewed, ReviewQuestion, read_review
 from server.searches import (
     Comparison,
     Judgement,
@@ -213,11 +213,11 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
         deadline_ns = _deadline(context, time.monotonic_ns())
         loop = asyncio.get_running_loop()
         asked = await loop.run_in_executor(self._readers, read_review, request, self._caps)
-        score = Score(asked)
+        reviewed = Reviewed(asked)
         for decision in asked.decisions:
             verdict = await self._judge(asked, decision, deadline_ns)
-            yield pb.ReviewResponse(decision=score.add(verdict))
-        yield pb.ReviewResponse(summary=score.summary())
+            yield pb.ReviewResponse(decision=reviewed.add(verdict))
+        yield pb.ReviewResponse(summary=reviewed.summary())
 
     async def Compare(self, request: pb.CompareRequest, context: Context) -> pb.CompareResponse:
         question = await self._read(request, context, refused=("restrict_to", "lines", "information"))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from engine_cy import Action, Position, View
@@ -165,3 +167,70 @@ class Judging:
         if loss is None or loss.mean <= 0:  # beside it, it is not better after all
             return replace(verdict, best=verdict.played)
         return replace(verdict, win_loss=loss, points_loss=other.points_difference, grade=grade_of(loss))
+
+
+@dataclass(slots=True)
+class SeatScore:
+    """How a seat played: its decisions that were not forced, by their grades, and what they lost in all. `luck` is what
+    chance and hidden cards did to its share of the win; None if that is not known."""
+
+    seat: int
+    grades: Counter[str] = field(default_factory=Counter)
+    losses: list[Estimate] = field(default_factory=list)
+    points: list[Estimate] = field(default_factory=list)
+    luck: float | None = None
+
+    @property
+    def win_loss(self) -> Estimate:
+        return _sum(self.losses)
+
+    @property
+    def points_loss(self) -> Estimate:
+        return _sum(self.points)
+
+
+class Score:
+    """Adds up what was judged. Luck is what happens between what a seat could expect after a decision and before its
+    next one; before the deal, all are alike. It is known if nothing is hidden in the record."""
+
+    def __init__(self, record: Record) -> None:
+        self._record = record
+        self._knows_luck = record.observer is None
+        self._seats: dict[int, SeatScore] = {}
+        # What each seat could expect after its last decision.
+        self._stands_at: dict[int, float] = {}
+
+    def add(self, verdict: Verdict) -> float | None:
+        """One more decision; what luck did to its seat since the one before, None if that is not known."""
+        number = verdict.decision.seat
+        seat = self._seats.setdefault(number, SeatScore(number, luck=0.0 if self._knows_luck else None))
+        if not verdict.forced:
+            seat.grades[verdict.grade] += 1
+            seat.losses.append(verdict.win_loss)
+            if verdict.points_loss is not None:
+                seat.points.append(verdict.points_loss)
+        if verdict.value is None:
+            return None
+        luck = None
+        if seat.luck is not None:
+            luck = verdict.value - self._stands_at.get(number, 1 / self._record.game.n_players)
+            seat.luck += luck
+        self._stands_at[number] = verdict.value - verdict.win_loss.mean
+        return luck
+
+    def seats(self) -> list[SeatScore]:
+        """Every seat that decided something. What came after the last decision is luck, too."""
+        end = self._record.end
+        found = []
+        for number, seat in sorted(self._seats.items()):
+            luck = seat.luck
+            if luck is not None and end.is_over:
+                luck += end.payoffs[number] - self._stands_at.get(number, 1 / self._record.game.n_players)
+            found.append(replace(seat, luck=luck))
+        return found
+
+
+def _sum(parts: list[Estimate]) -> Estimate:
+    """Of independent estimates."""
+    mean = sum(part.mean for part in parts)
+    return Estimate(mean, math.hypot(*(part.error for part in parts)), math.hypot(*(part.spread for part in parts)))

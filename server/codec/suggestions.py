@@ -22,7 +22,7 @@ from solver.beliefs import Belief
 from solver.found import Found
 from solver.information import Information
 from solver.merge import Share
-from solver.review import Verdict
+from solver.review import SeatScore, Verdict
 
 GRADES = Words(pb.Grade)
 # The highest value of a card in Castle, Village, Port.
@@ -176,3 +176,21 @@ def write_verdict(verdict: Verdict) -> pb.ReviewedDecision:
     if verdict.points_loss is not None:
         message.points_loss.CopyFrom(write_estimate(verdict.points_loss))
     return message
+
+
+def write_seat_score(score: SeatScore) -> pb.SeatReview:
+    message = pb.SeatReview(
+        seat=write_seat(score.seat),
+        decisions=score.grades.total(),
+        win_loss=_write_sum(score.win_loss),
+        points_loss=_write_sum(score.points_loss),
+        luck=score.luck,
+    )
+    for grade, count in sorted(score.grades.items(), key=lambda item: GRADES.write(item[0])):
+        message.grades.add(grade=GRADES.write(grade), count=count)
+    return message
+
+
+def _write_sum(found: Estimate) -> pb.Estimate:
+    # Of a sum, the spread of a single playout says nothing.
+    return pb.Estimate(mean=found.mean, standard_error=found.error)
