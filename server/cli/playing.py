@@ -1,0 +1,137 @@
+"""A game at a table where one person sits: the truth, what he sees of it, and those who play against him."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from engine_cy import CHANCE, Action, Position, Rng, View
+from engine_cy.errors import InvalidRecordError
+from engine_cy.history import History
+from engine_cy.record import Record, read_record
+from engine_cy.seats import CHANCE_SEAT, SEATS
+from solver.config import Config, InvalidBudgetError, read_config
+from solver.solve import solve
+
+PERSON = "me"
+# What a saved game says of who plays. It is a comment, so that the file is a record like any other.
+_SAID = "# eminence play "
+
+
+@dataclass(slots=True)
+class Playing:
+    """A game under way. `seats` says who sits where: `me` once, else the name of a configuration.
+
+    Chance and the others' choices follow from the seed and the number of the action: what is taken back comes out the
+    same if it is played again.
+    """
+
+    start: Position
+    seats: Sequence[str]
+    seed: int
+    actions: list[str] = field(default_factory=list)
+    _positions: list[Position] = field(default_factory=list)
+    _history: History = field(init=False)
+    _others: list[Config] = field(init=False)
+
+    def __post_init__(self) -> None:
+        n_players = self.start.game.n_players
+        if len(self.seats) != n_players or self.seats.count(PERSON) != 1:
+            why = f"{','.join(self.seats)!r} does not name {PERSON!r} once and others to make {n_players} players"
+            raise InvalidBudgetError(f"seats: {why}")
+        self._others = [read_config("default" if name == PERSON else name) for name in self.seats]
+        self.go_to(self.actions)
+
+    @property
+    def me(self) -> int:
+        return self.seats.index(PERSON)
+
+    @property
+    def position(self) -> Position:
+        """The table with nothing hidden: not to be shown before the end."""
+        return self._positions[-1]
+
+    @property
+    def view(self) -> View:
+        """The table as the person sees it."""
+        return self.position.view(self.me)
+
+    @property
+    def history(self) -> History:
+        return self._history
+
+    @property
+    def record(self) -> Record:
+        """All that happened, chance and hidden cards included."""
+        record = Record(self.start, tuple(self.actions))
+        return record.ended() if self.position.is_over else record
+
+    def go_to(self, actions: Sequence[str]) -> None:
+        """Have it that these actions were done, and no other."""
+        self.actions = []
+        self._positions = [self.start]
+        self._history = History(self.start.game)
+        for action in actions:
+            self.play(action)
+
+    def play(self, action: Action | str) -> str:
+        """One action, whosever it is; what the person saw of it, with the letter of who did it."""
+        before = self.position
+        after = before.play(action)
+        acting = before.to_act
+        letter = CHANCE_SEAT if acting is None or acting < 0 else SEATS[acting]
+        seen = before.seen(action, self.me)
+        self._history.add(before, action)
+        self._positions.append(after)
+        self.actions.append(str(action))
+        return f"{letter} {seen}"
+
+    def go_on(self) -> Iterator[str]:
+        """Let chance and the others act, and do what the person is forced to, until he has a choice or the game is
+        over; what he saw of each action."""
+        while (acting := self.position.to_act) is not None:
+            if acting == self.me:
+                options = self.position.legal_actions()
+                if len(options) > 1:
+                    return
+                yield self.play(options[0])
+            else:
+                yield self.play(self._choose(acting))
+
+    def _choose(self, acting: int) -> Action:
+        rng = Rng(self.seed, 1 + len(self.actions))
+        if acting == CHANCE:
+            options = self.position.legal_actions()
+            return options[rng.below(len(options))]
+        view = self.position.view(acting)
+        return solve(view, config=self._others[acting], seed=rng.bits(), history=self._history, lines=0).best
+
+    def take_back(self) -> bool:
+        """Back to the person's last choice; whether there was one."""
+        for number in range(len(self.actions) - 1, -1, -1):
+            position = self._positions[number]
+            if position.to_act == self.me and len(position.legal_actions()) > 1:
+                self.go_to(self.actions[:number])
+                return True
+        return False
+
+
+def write_game(playing: Playing) -> str:
+    """The game as a file."""
+    return f"{_SAID}seats {','.join(playing.seats)} seed {playing.seed}\n{playing.record}"
+
+
+def read_game(text: str, seats: Sequence[str] | None = None, seed: int | None = None) -> Playing:
+    """A game from a file: one that was saved, or any whole record if it is said who sits where."""
+    record = read_record(text)
+    if not isinstance(record.start, Position):
+        raise InvalidRecordError(f"seen: this record was seen by {SEATS[record.start.observer]}; to go on, all is needed")
+    said = text.partition("\n")[0].split() if text.startswith(_SAID) else []
+    words = dict(zip(said[3::2], said[4::2], strict=False))
+    if seats is None:
+        seats = words["seats"].split(",") if "seats" in words else None
+    if seats is None:
+        raise InvalidBudgetError("seats: the file does not say who plays; say it, as in me,level-5,level-5")
+    if seed is None:
+        seed = int(words["seed"]) if words.get("seed", "").isdecimal() else 0
+    return Playing(record.start, seats, seed, list(record.actions))
