@@ -6,11 +6,11 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-import click
 from rich.text import Text
 
 from engine_cy.seats import SEATS
-from server.cli.reviewing import Judged, Reviewed
+from server.cli.failing import Failure
+from server.cli.reviewing import Judged, Review
 
 # On a terminal and in plots, a seat's colour; everywhere its letter says the same.
 TERMINAL_COLORS = ("red", "blue", "green", "yellow", "magenta")
@@ -36,21 +36,21 @@ class Chart(NamedTuple):
     end: int
 
 
-def chart_of(reviewed: Reviewed) -> Chart:
-    record = reviewed.record
+def chart_of(review: Review) -> Chart:
+    record = review.record
     tables = list(record.tables())
     rounds = [table.table.round for table in tables]
     begin = [0, *(i for i, (one, two) in enumerate(pairwise(rounds), 1) if one != two)]
     end = tables[-1]
     found = []
-    for seat in sorted({judged.seat for judged in reviewed.decisions}):
-        mine = [judged for judged in reviewed.decisions if judged.seat == seat and judged.verdict.value is not None]
+    for seat in sorted({judged.seat for judged in review.decisions}):
+        mine = [judged for judged in review.decisions if judged.seat == seat]
         path = [(0, 1 / record.game.n_players)]
         for judged in mine:
-            value, loss = judged.verdict.value or 0.0, judged.verdict.win_loss.mean
-            path.append((judged.decision.index, value))
-            if loss:
-                path.append((judged.decision.index, value - loss))
+            if judged.value is not None:
+                path.append((judged.decision.index, judged.value))
+                if judged.loss:
+                    path.append((judged.decision.index, judged.value - judged.loss))
         if end.is_over:
             path.append((len(record.actions), end.payoffs[seat]))
         found.append(Series(seat, path, mine))
@@ -108,7 +108,7 @@ def plot(chart: Chart, title: str, path: Path) -> None:
     try:
         from matplotlib.figure import Figure
     except ImportError:
-        raise click.UsageError("--plot: matplotlib is not installed; pip install 'eminence[plots]'") from None
+        raise Failure("plot: matplotlib is not installed: pip install 'eminence[plots]'") from None
     figure = Figure(figsize=(10, 5), layout="constrained")
     axes = figure.subplots()
     for begin in chart.rounds[1:]:
@@ -117,9 +117,9 @@ def plot(chart: Chart, title: str, path: Path) -> None:
         color = PLOT_COLORS[series.seat]
         axes.plot(*zip(*series.path, strict=True), color=color, linewidth=1.8, label=SEATS[series.seat])
         bad = [
-            (judged.decision.index, (judged.verdict.value or 0.0) - judged.verdict.win_loss.mean)
+            (judged.decision.index, (judged.value or 0.0) - judged.loss)
             for judged in series.decisions
-            if judged.verdict.grade in ("mistake", "blunder")
+            if judged.grade in ("mistake", "blunder")
         ]
         if bad:
             axes.plot(*zip(*bad, strict=True), "v", color=color, markersize=7)

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from engine_cy import new_game
-from solver.config import CONFIGS, Budget, Config, check_budget
+from solver.config import Budget, Config, check_budget
 from solver.match import Deal, Guest, Match, Sprt, as_json, as_text, elo_text, read_player, run, score_of
 
 EXAMPLES = """\b

@@ -125,7 +125,9 @@ def read_game(text: str, seats: Sequence[str] | None = None, seed: int | None = 
     """A game from a file: one that was saved, or any whole record if it is said who sits where."""
     record = read_record(text)
     if not isinstance(record.start, Position):
-        raise InvalidRecordError(f"seen: this record was seen by {SEATS[record.start.observer]}; to go on, all is needed")
+        raise InvalidRecordError(
+            f"seen: this record was seen by {SEATS[record.start.observer]}; to go on, all is needed"
+        )
     said = text.partition("\n")[0].split() if text.startswith(_SAID) else []
     words = dict(zip(said[3::2], said[4::2], strict=False))
     if seats is None:

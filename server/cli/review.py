@@ -2,192 +2,167 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
+from google.protobuf import json_format
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from engine_cy.record import Record
 from engine_cy.seats import SEATS
+from server.cli import show
+from server.cli.asking import Thinking, thinking_options
 from server.cli.chart import TERMINAL_COLORS, as_text, chart_of, plot
-from server.cli.reviewing import SIGNS, Judged, Reviewed, Reviewing
-from solver.config import Budget, check_budget, read_config
+from server.cli.commands import command, json_option
+from server.cli.failing import Failure
+from server.cli.reading import read_game
+from server.cli.remote import Remote, server_options
+from server.cli.reviewing import SIGNS, Judged, Judging, Review
+from server.codec.suggestions import GRADES
+from server.names import GAMES
 
 GRADE_STYLES = {"best": "green", "fine": "", "inaccuracy": "yellow", "mistake": "bold yellow", "blunder": "bold red"}
 ITERATIONS = 20_000
-EXAMPLES = """\b
-Examples:
-  eminence review game.txt
-  eminence review game.txt --seat B --iterations 100000
-  eminence review game.txt --html report.html --plot chances.svg
-  eminence play --save game.txt; eminence review game.txt --seat A
-  cat game.json | eminence review - --json
-"""
+PLOTS = (".svg", ".png", ".pdf")
+GRAPH_WIDTH = 100
 
 
-@click.command(epilog=EXAMPLES)
-@click.argument("game", type=click.Path(allow_dash=True, dir_okay=False))
+def _path(option: str, why: str) -> Any:
+    return click.option(option, f"{option.strip('-')}_to", metavar="FILE", type=click.Path(path_type=Path), help=why)
+
+
+@command(
+    "eminence review game.txt --iterations 2000",
+    "eminence review game.txt --seat B --time-ms 20",
+    "eminence review game.txt --iterations 500 --html report.html --plot chances.svg",
+    "eminence convert game.txt --to json | eminence review - --json --iterations 500",
+)
+@click.argument("game", metavar="GAME|FILE|-")
 @click.option("--seat", metavar="LETTER", help="Judge this seat's decisions only.")
-@click.option("--iterations", type=int, help=f"For each decision; {ITERATIONS} if no time is given.")
-@click.option("--time-ms", type=float, help="For each decision, on one core.")
-@click.option("--config", default="default", show_default=True, help="How to search.")
-@click.option("--seed", type=int, default=0, show_default=True)
-@click.option("--workers", type=int, default=0, help="Decisions judged at a time; all cores if not given.")
-@click.option("--plot", "plot_to", type=click.Path(path_type=Path, dir_okay=False), help="Draw the graph: .svg, .png.")
-@click.option("--html", "html_to", type=click.Path(path_type=Path, dir_okay=False), help="Write a report.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
+@thinking_options
+@_path("--plot", "Draw the graph of win chances; the name ends in .svg, .png or .pdf.")
+@_path("--html", "Write a report: one page that needs nothing else.")
+@server_options
+@json_option
 def review(
     game: str,
     seat: str | None,
-    iterations: int | None,
-    time_ms: float | None,
-    config: str,
-    seed: int,
-    workers: int,
+    thinking: Thinking,
     plot_to: Path | None,
     html_to: Path | None,
+    remote: Remote | None,
     as_json: bool,
 ) -> None:
-    """Judge the decisions of GAME, a record: a file, or - for what comes in.
+    """Judge every decision of a game from what its seat knew then.
 
-    Each decision is judged from what its seat knew then, never from the cards that others hid. What it lost is the
-    share of the win that the best decision would have had more, measured on the same hidden cards; the rest of what
-    happened to a seat is luck.
+    GAME is a record (docs/notation.md), as text or JSON. What a decision lost is the share of the win that the best one
+    would have had more, on the same hidden cards, which the seat never saw; all else that happened to a seat was luck.
+    Grades: best, fine (less than 2 % lost), inaccuracy ?!, mistake ? (5 %), blunder ?? (10 %).
+
+    Budgets are for each decision; without one, it is 20 000 iterations.
     """
     record = read_game(game)
-    if iterations is None and time_ms is None:
-        iterations = ITERATIONS
-    budget = check_budget(Budget(iterations or 10**9, time_ms=time_ms))
-    number = None if seat is None else record.game.seats.index(seat)
-    reviewing = Reviewing(record, number, budget, read_config(config), seed=seed, workers=workers)
-    reviewed = _judge(reviewing)
+    if plot_to and plot_to.suffix not in PLOTS:
+        raise Failure(f"plot: {plot_to} does not end in one of {', '.join(PLOTS)}")
+    if thinking.time_ms is thinking.iterations is thinking.confidence is thinking.level is None:
+        thinking = replace(thinking, iterations=ITERATIONS)
+    found = judge(Judging(record, _seat(seat, record), thinking, remote))
     if plot_to:
-        plot(chart_of(reviewed), title_of(record), plot_to)
+        plot(chart_of(found), title_of(record), plot_to)
     if html_to:
         from server.cli.report import write_report
 
-        html_to.write_text(write_report(reviewed), "utf-8")
+        html_to.write_text(write_report(found), "utf-8")
     if as_json:
-        click.echo(write_json(reviewed))
+        decisions = [json_format.MessageToDict(judged.told) for judged in found.decisions]
+        show.print_json({"decisions": decisions, "summary": json_format.MessageToDict(found.summary)})
     else:
-        show(reviewed, Console(highlight=False))
+        print_review(found, show.console())
 
 
-def read_game(path: str) -> Record:
-    from engine_cy.record import read_record
+def _seat(letter: str | None, record: Record) -> int | None:
+    seats = record.game.seats
+    if letter is None:
+        return record.observer
+    if len(letter) != 1 or letter.upper() not in seats:
+        raise Failure(f"seat: {letter!r} is not at this table ({', '.join(seats)})")
+    number = seats.index(letter.upper())
+    if record.observer not in (None, number):
+        raise Failure(f"seat: this record was seen by {SEATS[record.observer or 0]}, whose decisions alone it tells")
+    return number
 
-    with click.open_file(path) as file:
-        return read_record(file.read())
+
+def judge(judging: Judging) -> Review:
+    """All of it, with a bar on a terminal."""
+    from rich.progress import Progress
+
+    err = show.console(stderr=True)
+    with Progress(console=err, transient=True, disable=not err.is_terminal) as progress:
+        for _ in progress.track(judging.run(), total=len(judging.decisions), description="judging"):
+            pass
+    return judging.review
 
 
 def title_of(record: Record) -> str:
-    from server.names import GAMES
-
-    return f"{GAMES[record.game.id].en}, {record.game.ruleset.edition}"
+    return f"{GAMES[record.game.id].en}, {record.game.ruleset.edition}, {record.game.n_players} players"
 
 
-def _judge(reviewing: Reviewing) -> Reviewed:
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as progress:
-        for _ in progress.track(reviewing.run(), total=len(reviewing.decisions), description="judging"):
-            pass
-    return reviewing.reviewed
+# --- for people ------------------------------------------------------------------------------------------------
 
 
-# --- what is shown --------------------------------------------------------------------------------------------
-
-
-def show(reviewed: Reviewed, console: Console) -> None:
+def print_review(found: Review, out: Console) -> None:
     """The decisions, the graph, and how each seat did."""
-    console.print(_decisions(reviewed))
-    console.print()
-    console.print(Text(f"{title_of(reviewed.record)}: share of the win, as each seat could know", style="bold"))
-    console.print(as_text(chart_of(reviewed), min(console.width, 100)))
-    console.print()
-    console.print(_seats(reviewed))
+    out.print(show.heading(title_of(found.record)))
+    out.print()
+    out.print(_decisions(found))
+    out.print()
+    out.print(show.heading("The share of the win that each seat could expect, by what it knew"))
+    out.print(as_text(chart_of(found), min(out.width, GRAPH_WIDTH)))
+    out.print()
+    out.print(_seats(found))
+    again = f"--seed {found.summary.seed}" if found.summary.reproducible else "not reproducible"
+    out.print(Text(f"win, lost and luck are % of the win; {again}; engine {found.summary.engine_signature}", "dim"))
 
 
-def _decisions(reviewed: Reviewed) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    table.add_column("no", justify="right")
-    table.add_column("round", justify="right")
-    table.add_column("")
-    table.add_column("played", overflow="fold")
-    table.add_column("win", justify="right")
-    table.add_column("lost", justify="right")
-    table.add_column("grade")
-    table.add_column("better", overflow="fold")
-    for judged in reviewed.chosen:
-        verdict = judged.verdict
-        lost = "" if verdict.grade == "best" else signed(-verdict.win_loss.mean, verdict.win_loss.error)
-        grade = Text(f"{verdict.grade} {SIGNS[verdict.grade]}".rstrip(), style=GRADE_STYLES[verdict.grade])
-        better = "" if verdict.played is verdict.best else str(verdict.best.action)
-        value = "" if verdict.value is None else f"{100 * verdict.value:.0f} %"
+def _decisions(found: Review) -> Table:
+    table = show.table("no", "round", "", "played", "win", "lost", "grade", "better", right="no round win lost")
+    for judged in found.chosen:
         table.add_row(
-            str(judged.decision.index + 1),
+            str(judged.number),
             str(judged.round),
-            letter(judged),
-            str(judged.decision.played),
-            value,
-            lost,
-            grade,
-            better,
+            letter(judged.seat),
+            judged.told.played.action.text,
+            "" if judged.value is None else show.percent(judged.value),
+            "" if judged.grade == "best" else show.win(judged.told.win_loss),
+            grade_of(judged),
+            "" if judged.is_best else judged.told.best.action.text,
         )
     return table
 
 
-def _seats(reviewed: Reviewed) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    end = reviewed.record.end
-    table.add_column("seat")
-    table.add_column("points", justify="right")
-    table.add_column("decisions", justify="right")
-    for grade, sign in SIGNS.items():
-        table.add_column(f"{grade} {sign}".rstrip(), justify="right")
-    table.add_column("lost", justify="right")
-    table.add_column("luck", justify="right")
-    for score in reviewed.seats:
-        lost = score.win_loss
+def _seats(found: Review) -> Table:
+    signs = [SIGNS[grade] or grade for grade in SIGNS]
+    table = show.table("seat", "points", *signs, "lost", "luck", right=f"points {' '.join(signs)} lost luck")
+    scores = found.record.end.scores
+    for seat in found.summary.seats:
+        counts = {GRADES.read(entry.grade, "grade"): entry.count for entry in seat.grades}
         table.add_row(
-            Text(SEATS[score.seat], style=f"bold {TERMINAL_COLORS[score.seat]}"),
-            str(end.scores[score.seat]),
-            str(score.grades.total()),
-            *(str(score.grades[grade] or "") for grade in SIGNS),
-            signed(-lost.mean, lost.error),
-            "" if score.luck is None else signed(score.luck),
+            letter(seat.seat - 1),
+            str(scores[seat.seat - 1]),
+            *(str(counts.get(grade, "")) for grade in SIGNS),
+            show.win(seat.win_loss),
+            f"{100 * seat.luck:+.1f}" if seat.HasField("luck") else "",
         )
     return table
 
 
-def letter(judged: Judged) -> Text:
-    return Text(SEATS[judged.seat], style=f"bold {TERMINAL_COLORS[judged.seat]}")
+def letter(seat: int) -> Text:
+    return Text(SEATS[seat], style=f"bold {TERMINAL_COLORS[seat]}")
 
 
-def signed(share: float, error: float | None = None) -> str:
-    """A change of the share of the win, in percent."""
-    text = f"{100 * share:+.1f}"
-    return text if error is None else f"{text} ±{100 * error:.1f}"
-
-
-def write_json(reviewed: Reviewed) -> str:
-    """The messages of a Review, as protobuf JSON: `decisions` and `summary`."""
-    import json
-
-    from google.protobuf import json_format
-
-    from server.codec.suggestions import write_seat_score, write_verdict
-
-    def told(message: Any) -> Any:
-        return json_format.MessageToDict(message)
-
-    decisions = []
-    for judged in reviewed.decisions:
-        message = write_verdict(judged.verdict)
-        if judged.luck is not None:
-            message.luck = judged.luck
-        decisions.append(told(message))
-    return json.dumps({"decisions": decisions, "seats": [told(write_seat_score(score)) for score in reviewed.seats]})
+def grade_of(judged: Judged) -> Text:
+    return Text(f"{judged.grade} {SIGNS[judged.grade]}".rstrip(), style=GRADE_STYLES[judged.grade])

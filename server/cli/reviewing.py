@@ -1,96 +1,173 @@
-"""A game as it was judged: what the table, the graph and the report of a review tell."""
+"""A game as it was judged, here or by a server: what the table, the graph and the report of a review tell."""
 
 from __future__ import annotations
 
-import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
+from eminence.v1 import solver_pb2 as pb
 from engine_cy.record import Record
-from solver.config import Budget, Config
-from solver.review import Decision, Judging, Score, SeatScore, Verdict, decisions
-from solver.running import NEVER_NS
+from engine_cy.seats import SEATS
+from server.cli.asking import Thinking, cores
+from server.cli.failing import Failure
+from server.cli.remote import Remote
+from server.codec import records
+from server.codec.suggestions import GRADES
+from server.codec.words import write_seat
+from server.limits import derived_seed
+from server.reviews import Reviewed, ReviewQuestion
+from server.searches import Judgement
+from solver.config import Config
+from solver.review import Decision, Verdict, decisions
 
 # The grades, best first, with the signs that players of chess know.
-SIGNS = {"best": "=", "fine": "", "inaccuracy": "?!", "mistake": "?", "blunder": "??"}
+SIGNS = {"best": "", "fine": "", "inaccuracy": "?!", "mistake": "?", "blunder": "??"}
 BAD = ("inaccuracy", "mistake", "blunder")
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A decision, what became of it, and what luck did to its seat since the one before; None: nobody knows."""
+    """A decision, and what is said of it."""
 
-    verdict: Verdict
-    luck: float | None
-    round: int
-
-    @property
-    def decision(self) -> Decision:
-        return self.verdict.decision
+    decision: Decision
+    told: pb.ReviewedDecision
 
     @property
     def seat(self) -> int:
-        return self.verdict.decision.seat
+        return self.decision.seat
+
+    @property
+    def letter(self) -> str:
+        return SEATS[self.decision.seat]
+
+    @property
+    def number(self) -> int:
+        """Of the action, from 1."""
+        return self.decision.index + 1
+
+    @property
+    def round(self) -> int:
+        found: int = self.decision.view.table.round
+        return found
+
+    @property
+    def grade(self) -> str:
+        return GRADES.read(self.told.grade, "grade")
+
+    @property
+    def is_best(self) -> bool:
+        """Whether nothing better is known than what was played."""
+        return bool(self.told.played.action.text == self.told.best.action.text)
+
+    @property
+    def value(self) -> float | None:
+        """The share of the win that the seat could expect; None if nothing was searched."""
+        return self.told.best.win.mean if self.told.best.HasField("win") else None
+
+    @property
+    def loss(self) -> float:
+        return self.told.win_loss.mean
+
+    @property
+    def luck(self) -> float | None:
+        return self.told.luck if self.told.HasField("luck") else None
 
 
 @dataclass(frozen=True, slots=True)
-class Reviewed:
-    """A game, judged."""
+class Review:
+    """A game, judged; `config` says how."""
 
     record: Record
+    decisions: Sequence[Judged]
+    summary: pb.ReviewSummary
     config: Config
-    budget: Budget
-    seed: int
-    decisions: list[Judged] = field(default_factory=list)
-    seats: list[SeatScore] = field(default_factory=list)
 
     @property
     def chosen(self) -> list[Judged]:
         """The decisions where there was something to choose."""
-        return [judged for judged in self.decisions if not judged.verdict.forced]
-
-    @property
-    def reproducible(self) -> bool:
-        return all(judged.verdict.reproducible for judged in self.decisions)
+        return [judged for judged in self.decisions if not judged.told.forced]
 
 
-class Reviewing:
-    """Judges every decision of a seat, or of all, several at a time. Equal ones are judged alike, whatever their
-    number."""
+class Judging:
+    """Judges the decisions of a seat, or of all, in this process or at a server."""
 
-    def __init__(
-        self, record: Record, seat: int | None, budget: Budget, config: Config, *, seed: int = 0, workers: int = 0
-    ) -> None:
+    def __init__(self, record: Record, seat: int | None, thinking: Thinking, remote: Remote | None) -> None:
         self.decisions = list(decisions(record, seat))
-        self._workers = workers or len(os.sched_getaffinity(0))
-        self._running: list[Judging] = []
-        self._is_stopped = False
-        self._score = Score(record)
-        self.reviewed = Reviewed(record, config, budget, seed)
+        self._record, self._seat, self._thinking, self._remote = record, seat, thinking, remote
+        self._options = thinking.options(record.game)
+        self._found: list[Judged] = []
+        self._summary = pb.ReviewSummary()
 
     def run(self) -> Iterator[Judged]:
         """Each decision in the order of the game, as soon as it is judged. Who leaves early ends the searches."""
-        pool = ThreadPoolExecutor(self._workers)
-        try:
-            for verdict in pool.map(self._judge, self.decisions):
-                judged = Judged(verdict, self._score.add(verdict), verdict.decision.view.table.round)
-                self.reviewed.decisions.append(judged)
-                yield judged
-            self.reviewed.seats.extend(self._score.seats())
-        finally:
-            self._is_stopped = True
-            for judging in self._running:
-                judging.stop()
-            pool.shutdown(cancel_futures=True)
+        steps = self._here() if self._remote is None else self._at(self._remote)
+        for decision, step in zip(self.decisions, steps, strict=True):
+            self._found.append(Judged(decision, step))
+            yield self._found[-1]
+
+    @property
+    def review(self) -> Review:
+        """All of it, after the end."""
+        config = self._thinking.chosen(self._record.game, None, self._options).config
+        return Review(self._record, self._found, self._summary, config)
+
+    def _here(self) -> Iterator[pb.ReviewedDecision]:
+        record = self._record
+        options = self._thinking.chosen(record.game, None, self._options)
+        seed = derived_seed(str(record).encode()) if options.seed is None else options.seed
+        asked = ReviewQuestion(record, self.decisions, options, self._thinking.granted(options), seed)
+        reviewed = Reviewed(asked)
+        with _Searches(asked) as verdicts:
+            for verdict in verdicts.all():
+                yield reviewed.add(verdict)
+        self._summary = reviewed.summary()
+
+    def _at(self, remote: Remote) -> Iterator[pb.ReviewedDecision]:
+        from server.client import seconds_for
+
+        if self._thinking.config:
+            raise Failure("config: a server searches as it does; --config is for this process")
+        budget = self._thinking.budget()
+        request = pb.ReviewRequest(
+            record=records.write(self._record), seat=write_seat(self._seat), budget=budget, options=self._options
+        )
+        with remote.client() as client:
+            for response in client.review(request, len(self.decisions) * seconds_for(budget)):
+                if response.HasField("decision"):
+                    yield response.decision
+                else:
+                    self._summary = response.summary
+
+
+class _Searches:
+    """A search for each decision, as many at a time as there are cores. Each is the same whatever their number."""
+
+    def __init__(self, asked: ReviewQuestion) -> None:
+        self._asked = asked
+        self._pool = ThreadPoolExecutor(max(cores() // asked.options.shares, 1))
+        self._begun: list[Judgement] = []
+        self._is_over = False
+
+    def __enter__(self) -> _Searches:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._is_over = True
+        for judgement in self._begun:
+            judgement.stop(None)
+        self._pool.shutdown(cancel_futures=True)
+
+    def all(self) -> Iterator[Verdict]:
+        return self._pool.map(self._judge, self._asked.decisions)
 
     def _judge(self, decision: Decision) -> Verdict:
-        asked = self.reviewed
-        limit = asked.budget.time_ms
-        until_ns = NEVER_NS if limit is None else time.monotonic_ns() + int(limit * 1e6)
-        judging = Judging(decision, asked.budget, config=asked.config, seed=asked.seed, until_ns=until_ns)
-        self._running.append(judging)
-        if self._is_stopped:
-            judging.stop()
-        return judging.run()
+        asked = self._asked
+        until_ns = time.monotonic_ns() + int(asked.budget.time_ms * 1e6)
+        judgement = Judgement(decision, asked.budget, asked.options, asked.seed, until_ns)
+        self._begun.append(judgement)
+        if self._is_over:
+            judgement.stop(None)
+        with ThreadPoolExecutor(asked.options.shares) as pool:
+            return judgement.run(asked.options.shares, pool)
