@@ -90,16 +90,16 @@ def as_text(chart: Chart, width: int) -> Text:
             text.append(sign, style=style)
         text.append("\n")
     text.append(" " * LABEL + "└" + "─" * columns + "\n", style="dim")
+    text.append("round ".ljust(LABEL + 1), style="dim")
     text.append(_rounds_line(chart, columns), style="dim")
     return text
 
 
 def _rounds_line(chart: Chart, columns: int) -> str:
-    line = [" "] * (LABEL + 1 + columns)
+    line = [" "] * (columns + 1)
     for number, begin in enumerate(chart.rounds, 1):
-        at = LABEL + 1 + round(begin / max(chart.end, 1) * (columns - 1))
-        name = f"round {number}" if number == 1 else str(number)
-        line[at : at + len(name)] = name
+        at = round(begin / max(chart.end, 1) * (columns - 1))
+        line[at : at + len(str(number))] = str(number)
     return "".join(line).rstrip()
 
 

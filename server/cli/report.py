@@ -22,7 +22,8 @@ from solver.solve import beliefs_of
 
 # The graph's picture, in the units of its view box.
 WIDTH, HEIGHT = 960, 330
-LEFT, RIGHT, TOP, BOTTOM = 46, 14, 14, 34
+LEFT, RIGHT, TOP, BOTTOM = 46, 24, 14, 34
+LABEL = 15  # between two letters behind the graph, at least
 KINDS_SHOWN = 5
 
 
@@ -134,7 +135,7 @@ class Line(NamedTuple):
     letter: str
     points: str
     dots: list[Dot]
-    end: tuple[float, float]
+    label: float  # how high its letter stands behind the graph
 
 
 class Graph(NamedTuple):
@@ -156,15 +157,16 @@ def _graph(chart: Chart) -> Graph:
     def y(share: float) -> float:
         return round(TOP + (1 - min(max(share, 0.0), 1.0)) * (HEIGHT - TOP - BOTTOM), 1)
 
+    labels = _apart([y(series.path[-1][1]) for series in chart.series])
     lines = []
-    for series in chart.series:
+    for series, label in zip(chart.series, labels, strict=True):
         dots = [
             Dot(x(judged.decision.index), y(judged.value - judged.loss), judged, judged.grade in BAD)
             for judged in series.decisions
             if judged.value is not None and not judged.told.forced
         ]
         points = [(x(action), y(share)) for action, share in series.path]
-        lines.append(Line(SEATS[series.seat], " ".join(f"{a},{b}" for a, b in points), dots, points[-1]))
+        lines.append(Line(SEATS[series.seat], " ".join(f"{a},{b}" for a, b in points), dots, label))
     return Graph(
         WIDTH,
         HEIGHT,
@@ -176,6 +178,17 @@ def _graph(chart: Chart) -> Graph:
         rounds=[(number, x(begin)) for number, begin in enumerate(chart.rounds, 1)],
         levels=[(percent, y(percent / 100)) for percent in (0, 25, 50, 75, 100)],
     )
+
+
+def _apart(heights: list[float]) -> list[float]:
+    """The heights, moved so that none is too near another, in the same order."""
+    found = dict.fromkeys(range(len(heights)), 0.0)
+    last = -LABEL * 1.0
+    for i in sorted(range(len(heights)), key=heights.__getitem__):
+        last = found[i] = max(heights[i], last + LABEL)
+    too_low = max([last - (HEIGHT - BOTTOM), 0.0]) if heights else 0.0
+    # Where they pile up at the bottom, they grow upwards.
+    return [height - too_low if height > HEIGHT / 2 else height for height in found.values()]
 
 
 # --- decisions ------------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from server.cli.commands import command, json_option
 from server.cli.failing import Failure
 from server.cli.reading import read_game
 from server.cli.remote import Remote, server_options
-from server.cli.reviewing import SIGNS, Judged, Judging, Review
+from server.cli.reviewing import SIGNS, Judging, Review
 from server.codec.suggestions import GRADES
 from server.names import GAMES
 
@@ -61,7 +61,7 @@ def review(
 
     GAME is a record (docs/notation.md), as text or JSON. What a decision lost is the share of the win that the best one
     would have had more, on the same hidden cards, which the seat never saw; all else that happened to a seat was luck.
-    Grades: best, fine (less than 2 % lost), inaccuracy ?!, mistake ? (5 %), blunder ?? (10 %).
+    Grades: best, fine (less than 2 % lost), inaccuracy, mistake (5 % or more), blunder (10 % or more).
 
     Budgets are for each decision; without one, it is 20 000 iterations.
     """
@@ -125,28 +125,31 @@ def print_review(found: Review, out: Console) -> None:
     out.print()
     out.print(_seats(found))
     again = f"--seed {found.summary.seed}" if found.summary.reproducible else "not reproducible"
-    out.print(Text(f"win, lost and luck are % of the win; {again}; engine {found.summary.engine_signature}", "dim"))
+    out.print(Text(f"win, lost, luck: % of the win; {again}; engine {found.summary.engine_signature}", "dim"))
 
 
 def _decisions(found: Review) -> Table:
-    table = show.table("no", "round", "", "played", "win", "lost", "grade", "better", right="no round win lost")
+    table = show.table("no", "", "played", "win", "lost", "grade", "better", right="no win lost")
+    round_ = 0
     for judged in found.chosen:
+        if judged.round != round_:
+            round_ = judged.round
+            table.add_row("", "", Text(f"round {round_}", style="dim"))
         table.add_row(
             str(judged.number),
-            str(judged.round),
             letter(judged.seat),
             judged.told.played.action.text,
-            "" if judged.value is None else show.percent(judged.value),
+            "" if judged.value is None else f"{100 * judged.value:.0f}",
             "" if judged.grade == "best" else show.win(judged.told.win_loss),
-            grade_of(judged),
+            Text(judged.grade, style=GRADE_STYLES[judged.grade]),
             "" if judged.is_best else judged.told.best.action.text,
         )
     return table
 
 
 def _seats(found: Review) -> Table:
-    signs = [SIGNS[grade] or grade for grade in SIGNS]
-    table = show.table("seat", "points", *signs, "lost", "luck", right=f"points {' '.join(signs)} lost luck")
+    heads = [f"{grade[:7]}." if len(grade) > 8 else grade for grade in SIGNS]
+    table = show.table("seat", "points", *heads, "lost", "luck", right=f"points {' '.join(heads)} lost luck")
     scores = found.record.end.scores
     for seat in found.summary.seats:
         counts = {GRADES.read(entry.grade, "grade"): entry.count for entry in seat.grades}
@@ -163,6 +166,3 @@ def _seats(found: Review) -> Table:
 def letter(seat: int) -> Text:
     return Text(SEATS[seat], style=f"bold {TERMINAL_COLORS[seat]}")
 
-
-def grade_of(judged: Judged) -> Text:
-    return Text(f"{judged.grade} {SIGNS[judged.grade]}".rstrip(), style=GRADE_STYLES[judged.grade])
