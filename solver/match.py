@@ -19,6 +19,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import asdict, dataclass, replace
 from itertools import takewhile
 from multiprocessing import active_children, get_context
@@ -29,6 +30,7 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeVar, cast, get_args, 
 from engine_cy import CHANCE, Action, Position, Rng, View, new_game
 from engine_cy.history import History
 from engine_cy.record import Record
+from solver.batch import WorkerLostError
 from solver.config import CONFIGS, Budget, Config, InvalidBudgetError, read_config
 from solver.solve import solve
 
@@ -166,6 +168,8 @@ def play_deals(match: Match, numbers: Sequence[int], workers: int) -> Iterator[D
                 return
             done, running = wait(running, return_when=FIRST_COMPLETED)
             yield from sorted(future.result() for future in done)
+    except BrokenProcessPool:
+        raise WorkerLostError("a worker was lost; deals that were over are in the file to resume") from None
     finally:
         if running:
             # Nobody waits for these deals any more, and they may be long.

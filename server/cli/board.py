@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from rich.console import Console
 from rich.text import Text
 
 from engine_cy import Game, View
@@ -21,7 +22,11 @@ def draw(view: View, seats: Sequence[str] = ()) -> Text:
     """The picture of a table. `seats` says who plays."""
     text = _heading(view, seats)
     text.append_text(_queue(view) if isinstance(view.game, Oriflamme) else _rows(view))
-    return text
+    text.rstrip()
+    lines = text.wrap(Console(width=WIDTH), WIDTH)
+    for line in lines:
+        line.rstrip()
+    return Text("\n").join([*lines, Text()])
 
 
 def letter(seat: int) -> Text:

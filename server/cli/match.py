@@ -2,48 +2,48 @@
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
 import click
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from engine_cy import new_game
-from solver.config import Budget, Config, check_budget
-from solver.match import Deal, Guest, Match, Sprt, as_json, as_text, elo_text, read_player, run, score_of
+from server.cli import show
+from server.cli.asking import cores, game_options
+from server.cli.commands import command, json_option
+from server.cli.failing import Failure
+from server.cli.reading import GameChoice
+from server.cli.servers import Server, read_server
+from solver import match as matches
+from solver.batch import WorkerLostError
+from solver.config import Budget, Config, InvalidBudgetError, check_budget
+from solver.match import Deal, Guest, Match, OtherMatchError, Sprt, as_text, elo_text, read_player, run, score_of
 
-EXAMPLES = """\b
-Examples:
-  eminence match default plain --deals 50
-  eminence match default:exploration=0.7 default --iterations 2000 --sprt 0 20 --resume match.jsonl
-  eminence match level-6 level-5 --game castle_village_port --players 4
-  eminence match default server:127.0.0.1:50051,level=8 --iterations 5000
-"""
 ITERATIONS = 1_000
 
 
-@click.command(epilog=EXAMPLES)
-@click.argument("a")
-@click.argument("b")
-@click.option("--game", default="oriflamme", show_default=True)
-@click.option("--ruleset", help="The game's first one, if not given.")
-@click.option("--players", type=int, default=3, show_default=True)
+@command(
+    "eminence match default plain --deals 3 --iterations 50",
+    "eminence match default:exploration=0.7 default --sprt 0 20 --resume match.jsonl --deals 4 --iterations 20",
+    "eminence match level-3 level-1 --game castle_village_port --players 4 --deals 1",
+    "eminence match default random --deals 2 --cpu-ms 1 --json",
+)
+@click.argument("a", metavar="A")
+@click.argument("b", metavar="B")
+@game_options
 @click.option("--deals", type=click.IntRange(1), default=100, show_default=True, help="With --sprt, at most so many.")
-@click.option("--iterations", type=int, help=f"For each decision; {ITERATIONS} if no time is given.")
+@click.option("--iterations", type=int, help=f"For each decision. Default: {ITERATIONS}, unless a time is given.")
 @click.option("--time-ms", type=float, help="By the clock, for each decision.")
-@click.option("--cpu-ms", type=float, help="Of computing, for each decision: fair on a busy machine.")
-@click.option("--sprt", type=float, nargs=2, metavar="ELO0 ELO1", help="Stop when one strength is the likelier one.")
-@click.option("--seed", type=int, default=1, show_default=True)
-@click.option("--workers", type=click.IntRange(1), help="Deals played at a time; all cores if not given.")
-@click.option("--resume", type=click.Path(path_type=Path, dir_okay=False), help="Keep deals in this file; go on there.")
-@click.option("--json", "as_json_", is_flag=True, help="Print one JSON object instead.")
+@click.option("--cpu-ms", type=float, help="Of one thread's computing, for each decision: fair on a busy machine.")
+@click.option("--sprt", type=float, nargs=2, metavar="ELO0 ELO1", help="Stop when one of two strengths is likelier.")
+@click.option("--seed", type=int, default=1, show_default=True, help="Of all deals, chance and searches.")
+@click.option("--workers", type=click.IntRange(1), help="Deals played at a time. Default: all cores.")
+@click.option("--resume", metavar="FILE", type=click.Path(path_type=Path), help="Keep deals in FILE, and go on there.")
+@json_option
 def match(
     a: str,
     b: str,
-    game: str,
-    ruleset: str | None,
-    players: int,
+    choice: GameChoice,
     deals: int,
     iterations: int | None,
     time_ms: float | None,
@@ -52,64 +52,69 @@ def match(
     seed: int,
     workers: int | None,
     resume: Path | None,
-    as_json_: bool,
+    as_json: bool,
 ) -> None:
-    """Play A against copies of B, and say how much stronger it is.
+    """Play A against copies of B, and say how much stronger A is.
 
-    A and B are configurations (see below), with other settings if wanted, as in plain:exploration=0.7, or servers:
-    server:HOST:PORT, perhaps with ,level=4.
+    A and B are configurations: random, greedy, flat, pimc, plain, default, level-1 to level-10; with other settings if
+    wanted, as in plain:exploration=0.7. Or servers: server:HOST:PORT, server:HOST:PORT,level=4.
 
-    Each deal is played with A in every seat. The score is A's share of the win; as Elo, a fair share is 0. The interval
-    holds the true value with 95 %.
+    Each deal is played with A in every seat. The score is A's share of the win; in Elo, a fair share is 0; the interval
+    holds the truth in 95 of 100 matches. With a budget of iterations, a match repeats to the last digit.
     """
-    if iterations is None and time_ms is None and cpu_ms is None:
+    if iterations is time_ms is cpu_ms is None:
         iterations = ITERATIONS
     asked = Match(
-        game=new_game(game, ruleset, players).spec,
-        a=player(a),
-        b=player(b),
+        game=choice.game().spec,
+        a=_player(a),
+        b=_player(b),
         budget=check_budget(Budget(iterations, time_ms=time_ms, thread_time_ms=cpu_ms)),
         seed=seed,
     )
-    with Progress(asked.players, deals) as progress:
-        report = run(
-            asked,
-            deals,
-            workers=workers or len(os.sched_getaffinity(0)),
-            path=resume,
-            sprt=Sprt(*sprt) if sprt else None,
-            tell=progress.tell,
-        )
-    click.echo(json.dumps(as_json(report)) if as_json_ else as_text(report))
+    if cpu_ms is not None and any(isinstance(who, Server) for who in (asked.a, asked.b)):
+        raise InvalidBudgetError("cpu-ms: a server does not say how long it computed; --time-ms or --iterations")
+    with _Bar(asked.players, deals) as bar:
+        try:
+            report = run(
+                asked,
+                deals,
+                workers=workers or cores(),
+                path=resume,
+                sprt=Sprt(*sprt) if sprt else None,
+                tell=bar.tell,
+            )
+        except (OtherMatchError, WorkerLostError) as error:
+            raise Failure(f"resume: {error}" if isinstance(error, OtherMatchError) else str(error)) from None
+    if as_json:
+        show.print_json(matches.as_json(report))
+    else:
+        show.console().print(as_text(report), soft_wrap=True)
 
 
-def player(text: str) -> Config | Guest:
-    from server.cli.servers import read_server
-
+def _player(text: str) -> Config | Guest:
     return read_player(text, {"server": read_server})
 
 
-class Progress:
-    """A bar on a terminal: deals, score so far, time left."""
+class _Bar:
+    """Deals, time, and the score so far; on a terminal only."""
 
     def __init__(self, players: int, deals: int) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-        from rich.progress import Progress as Bar
-
+        err = show.console(stderr=True)
+        columns = (BarColumn(20), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
         self._players = players
-        columns = (BarColumn(20), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("{task.description}"))
-        self._bar = Bar(*columns, console=Console(stderr=True), transient=True)
-        self._task = self._bar.add_task("", total=deals)
+        self._progress = Progress(
+            *columns, TextColumn("{task.description}"), console=err, transient=True, disable=not err.is_terminal
+        )
+        self._task = self._progress.add_task("", total=deals)
 
-    def __enter__(self) -> Progress:
-        self._bar.start()
+    def __enter__(self) -> _Bar:
+        self._progress.start()
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._bar.stop()
+        self._progress.stop()
 
     def tell(self, deals: Sequence[Deal]) -> None:
         if deals:
             score = score_of([deal.mean for deal in deals], self._players)
-            self._bar.update(self._task, completed=len(deals), description=elo_text(score))
+            self._progress.update(self._task, completed=len(deals), description=elo_text(score))

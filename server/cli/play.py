@@ -2,220 +2,352 @@
 
 from __future__ import annotations
 
+import json
+import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
+from typing import Any, Protocol
 
 import click
+from click.core import ParameterSource
+from google.protobuf import json_format
 from rich.columns import Columns
 from rich.console import Console
+from rich.text import Text
 
-from engine_cy import Action, EngineError, new_game
+from engine_cy import Action, EngineError
 from engine_cy.seats import SEATS
+from server.cli import show
+from server.cli.asking import game_options
 from server.cli.board import draw
+from server.cli.chart import TERMINAL_COLORS
+from server.cli.commands import command, json_option
 from server.cli.playing import PERSON, Playing, read_game, write_game
+from server.cli.reading import GameChoice
+from server.codec.suggestions import write_candidate
+from server.codec.views import write_view
+from solver.analysis import Analysis, Beliefs
 from solver.config import Budget
-from solver.solve import solve
+from solver.solve import beliefs_of, solve
 
-EXAMPLES = """\b
-Examples:
-  eminence play
-  eminence play --ruleset fr-2019 --players 4 --level 8
-  eminence play --seats level-9,me,level-3
-  eminence play --game castle_village_port --save game.txt
-  eminence play --load game.txt
-
-Saved games are records: eminence review game.txt
-"""
-HELP = """\
-  3              play the move of this number
-  place Spy back play this move
-  moves          list all moves
-  hint           what the engine would do, seeing what you see
-  undo           take your last choice back
-  table          show the table again
-  text           the table as you see it, for other commands
-  save FILE      save the game (the file holds all cards, hidden ones too)
-  quit           leave"""
-MOVES_SHOWN = 24
+LEVEL = 5
 HINTS = 5
 HINT_ITERATIONS = 50_000
+KINDS_SHOWN = 5
+# Of many moves, so many are listed without being asked for.
+MOVES_SHOWN = 24
+HELP = """\
+  3                 play the move of that number
+  place Spy back    play this move
+  moves             list all moves
+  hint              what the engine would do, seeing what you see
+  beliefs           what the others' hidden cards may be
+  undo              take your last choice back
+  table             show the table again
+  text              the table as you see it, for other commands
+  save FILE         save the game, with all its cards, hidden ones too
+  quit              leave"""
 
 
-@click.command(epilog=EXAMPLES)
-@click.option("--game", default="oriflamme", show_default=True)
-@click.option("--ruleset", help="The game's first one, if not given.")
-@click.option("--players", type=int, help="Needed if --seats does not say how many; 3 if neither does.")
-@click.option("--seats", help="Who sits where: me once, else configurations, as in me,level-3,level-8.")
-@click.option("--level", type=click.IntRange(1, 10), default=5, show_default=True, help="Of the others.")
-@click.option("--seed", type=int, help="Of the deal and all else; drawn if not given.")
-@click.option("--save", type=click.Path(path_type=Path, dir_okay=False), help="Keep the game in this file.")
-@click.option("--load", type=click.Path(path_type=Path, dir_okay=False, exists=True), help="Go on with a saved game.")
+@command(
+    "eminence play",
+    "eminence play --ruleset fr-2019 --players 4 --level 8",
+    "eminence play --seats level-9,me,level-3 --save game.txt",
+    "eminence play --game castle_village_port --seed 7",
+    "printf '1\\nhint\\nquit\\n' | eminence play --seed 7",
+)
+@game_options
+@click.option("--seats", metavar="WHO,WHO,...", help="Who sits where: me, and configurations for the others.")
+@click.option(
+    "--level", type=click.IntRange(1, 10), default=LEVEL, show_default=True, help="How strong the others are."
+)
+@click.option("--seed", type=click.IntRange(0, 2**63 - 1), help="Of the deal and all else. Default: drawn.")
+@click.option("--save", metavar="FILE", type=click.Path(path_type=Path), help="Keep the game here, move by move.")
+@click.option("--load", metavar="FILE", help="Go on with a saved game, or any record of a whole one.")
+@json_option
 def play(
-    game: str,
-    ruleset: str | None,
-    players: int | None,
+    choice: GameChoice,
     seats: str | None,
     level: int,
     seed: int | None,
     save: Path | None,
-    load: Path | None,
+    load: str | None,
+    as_json: bool,
 ) -> None:
     """Play a game against the engine.
 
-    You see what your seat sees, and so does each of the others. At the prompt, ? lists what you can say.
+    You see what your seat sees, and so does each of the others: nobody peeks. At the prompt, ? lists what you can say.
+    A saved game is a record: `eminence review` judges it.
     """
-    who = seats.split(",") if seats else None
-    if load:
-        playing = read_game(load.read_text("utf-8"), who, seed)
+    who = None if seats is None else [name.strip() for name in seats.split(",")]
+    if load is not None:
+        playing = read_game(load, who, seed)
     else:
-        n_players = players or (len(who) if who else 3)
-        who = who or [PERSON, *[f"level-{level}"] * (n_players - 1)]
-        drawn = _draw_seed() if seed is None else seed
-        start = new_game(game, ruleset, n_players).deal(drawn, first=drawn % n_players)
-        playing = Playing(start, who, drawn)
-    Room(playing, Console(highlight=False), save or load).run()
+        playing = _new_game(choice, who, level, _drawn_seed() if seed is None else seed)
+    path = save or (None if load in (None, "-") else Path(str(load)))
+    Room(playing, JsonTeller() if as_json else TextTeller(show.console()), path).run()
 
 
-def _draw_seed() -> int:
+def _new_game(choice: GameChoice, who: list[str] | None, level: int, seed: int) -> Playing:
+    if who is None:
+        who = [PERSON, *[f"level-{level}"] * (choice.players - 1)]
+    elif click.get_current_context().get_parameter_source("players") is ParameterSource.DEFAULT:
+        choice = replace(choice, players=len(who))
+    start = choice.game().deal(seed, first=seed % choice.players)
+    return Playing(start, who, seed)
+
+
+def _drawn_seed() -> int:
     import secrets
 
     return secrets.randbelow(2**31)
 
 
-class Room:
-    """Where a person plays: shows, asks, does."""
+class Teller(Protocol):
+    """How the person is told."""
 
-    def __init__(self, playing: Playing, console: Console, path: Path | None) -> None:
-        self._playing, self._console, self._path = playing, console, path
-        self._commands = {
-            "moves": self._list_moves,
+    def seen(self, playing: Playing, letter: str, action: str) -> None:
+        """Somebody acted; the action as the person saw it."""
+
+    def asked(self, playing: Playing, most: int | None) -> None:
+        """The person is to choose; of the moves, at most so many are listed."""
+
+    def hint(self, found: Analysis) -> None: ...
+
+    def beliefs(self, found: Beliefs | None) -> None: ...
+
+    def over(self, playing: Playing, path: Path | None) -> None: ...
+
+    def say(self, text: str) -> None:
+        """Anything else."""
+
+    def ask(self) -> str:
+        """What the person says; EOFError if he says no more."""
+
+
+class Room:
+    """Where a person plays: asks, and does what is said."""
+
+    def __init__(self, playing: Playing, teller: Teller, path: Path | None) -> None:
+        self._playing, self._teller, self._path = playing, teller, path
+        self._commands: dict[str, Callable[[], None]] = {
+            "moves": lambda: teller.asked(playing, None),
+            "table": self._ask,
             "hint": self._hint,
+            "beliefs": self._beliefs,
             "undo": self._undo,
-            "table": self._show,
-            "text": lambda: self._say(str(self._playing.view)),
-            "?": lambda: self._say(HELP),
-            "help": lambda: self._say(HELP),
+            "text": lambda: teller.say(str(playing.view)),
+            "save": self._save_again,
+            "?": lambda: teller.say(HELP),
+            "help": lambda: teller.say(HELP),
         }
 
     def run(self) -> None:
+        playing, teller = self._playing, self._teller
         if sys.stdin.isatty():
             with suppress(ImportError):
-                import readline  # noqa: F401  (arrow keys at the prompt)
-        self._say(f"You are {SEATS[self._playing.me]}. ? lists what you can say.")
-        self._tell(self._playing.go_on())
-        self._show()
-        while not self._playing.position.is_over:
+                import readline  # noqa: F401  (it gives the prompt its arrow keys)
+        teller.say(f"You are {SEATS[playing.me]}. ? lists what you can say.")
+        self._go_on()
+        while not playing.position.is_over:
             try:
-                said = self._console.input("> ").strip()
+                said = teller.ask().strip()
             except EOFError:
-                break
-            if said in ("quit", "q", "exit"):
-                break
+                return
+            if said in ("quit", "exit"):
+                return
             self._answer(said)
-        self._keep()
-        if self._playing.position.is_over:
-            self._result()
+        teller.over(playing, self._path)
 
     def _answer(self, said: str) -> None:
-        word, _, rest = said.partition(" ")
         if not said:
             return
         elif said in self._commands:
             self._commands[said]()
-        elif word == "save":
-            self._save(Path(rest) if rest else self._path)
-        else:
-            action = self._read_action(said)
-            if action is not None:
-                self._tell([self._playing.play(action)])
-                self._tell(self._playing.go_on())
-                self._keep()
-                if not self._playing.position.is_over:
-                    self._show()
+        elif said.startswith("save "):
+            self._save(Path(said.removeprefix("save ").strip()))
+        elif action := self._read_move(said):
+            self._seen([self._playing.play(action)])
+            self._go_on()
 
-    def _read_action(self, said: str) -> Action | None:
-        legal = self._legal()
+    def _go_on(self) -> None:
+        """Until the person has a choice, or the game is over."""
+        self._seen(self._playing.go_on())
+        if self._path:
+            self._keep(self._path)
+        if not self._playing.position.is_over:
+            self._ask()
+
+    def _ask(self) -> None:
+        self._teller.asked(self._playing, MOVES_SHOWN)
+
+    def _seen(self, actions: Iterable[str]) -> None:
+        for told in actions:
+            letter, _, action = told.partition(" ")
+            self._teller.seen(self._playing, letter, action)
+
+    def _read_move(self, said: str) -> Action | None:
+        """The move that was said, by its number or its text; if it is none, the person is told why."""
+        legal = self._playing.view.legal_actions()
         if said.isdecimal():
             if 1 <= int(said) <= len(legal):
                 return legal[int(said) - 1]
-            self._say(f"{said} is not in 1..{len(legal)}")
+            self._teller.say(f"{said} is not in 1..{len(legal)}.")
             return None
         try:
             wanted = str(self._playing.view.game.action(said))
         except EngineError as error:
-            self._say(f"{error}\n? lists what you can say, and moves what you can play.")
+            self._teller.say(f"{error}\n? lists what you can say.")
             return None
-        for action in legal:
-            if str(action) == wanted:
-                return action
-        self._say(f"{said} is not possible now; moves lists what is.")
-        return None
-
-    def _legal(self) -> list[Action]:
-        return self._playing.view.legal_actions()
-
-    # --- what is shown ---
-
-    def _show(self) -> None:
-        self._console.print()
-        self._console.print(draw(self._playing.view, self._playing.seats), end="")
-        self._moves(MOVES_SHOWN)
-
-    def _list_moves(self) -> None:
-        self._moves(None)
-
-    def _moves(self, most: int | None) -> None:
-        legal = self._legal()
-        shown = [f"{number:>3} {action}" for number, action in enumerate(legal[:most], 1)]
-        self._console.print(Columns(shown, column_first=True, padding=(0, 2)))
-        if len(shown) < len(legal):
-            self._say(f"    and {len(legal) - len(shown)} more: moves")
-
-    def _tell(self, seen: Iterable[str]) -> None:
-        """What happened, a line for each seat's actions in a row."""
-        for action in seen:
-            self._say(f"  {action}")
+        found = next((action for action in legal if str(action) == wanted), None)
+        if found is None:
+            self._teller.say(f"{said!r} is not possible now; moves lists what is.")
+        return found
 
     def _hint(self) -> None:
         playing = self._playing
-        found = solve(playing.view, Budget(iterations=HINT_ITERATIONS), history=playing.history)
-        for move in found.moves[:HINTS]:
-            if move.win is not None:
-                win = f"win {100 * move.win.mean:4.1f} % ± {100 * move.win.error:.1f}"
-                points = f"  points {move.points.mean:.1f}" if move.points else ""
-                self._say(f"  {move.action!s:<28} {win}{points}")
+        self._teller.hint(solve(playing.view, Budget(iterations=HINT_ITERATIONS), history=playing.history, lines=HINTS))
 
-    def _result(self) -> None:
-        position = self._playing.position
-        best = max(position.payoffs)
-        winners = [SEATS[seat] for seat, paid in enumerate(position.payoffs) if paid == best]
-        self._console.print()
-        self._console.print(draw(self._playing.view, self._playing.seats), end="")
-        self._say(f"The game is over: {' and '.join(winners)} {'wins' if len(winners) == 1 else 'share the win'}.")
-        if self._path:
-            self._say(f"eminence review {self._path} --seat {SEATS[self._playing.me]}")
+    def _beliefs(self) -> None:
+        from solver.config import CONFIGS, fit_config
 
-    # --- what is done ---
+        playing = self._playing
+        config = fit_config(CONFIGS["default"], playing.view.game)
+        self._teller.beliefs(beliefs_of(playing.view, playing.history, config))
 
     def _undo(self) -> None:
         if self._playing.take_back():
-            self._show()
+            self._ask()
         else:
-            self._say("There is nothing of yours to take back.")
+            self._teller.say("There is nothing of yours to take back.")
 
-    def _save(self, path: Path | None) -> None:
-        if path is None:
-            self._say("Where to? save FILE")
-            return
-        path.write_text(write_game(self._playing), "utf-8")
-        self._path = path
-        self._say(f"Saved: {path}")
+    def _save_again(self) -> None:
+        if self._path is None:
+            self._teller.say("Where to? save FILE")
+        else:
+            self._save(self._path)
 
-    def _keep(self) -> None:
-        if self._path:
-            self._path.write_text(write_game(self._playing), "utf-8")
+    def _save(self, path: Path) -> None:
+        if self._keep(path):
+            self._path = path
+            self._teller.say(f"Saved: {path}")
 
-    def _say(self, text: str) -> None:
-        self._console.print(text, markup=False, soft_wrap=True)
+    def _keep(self, path: Path) -> bool:
+        """Write the game, whole or not at all; a game goes on if that fails."""
+        new = path.with_name(f"{path.name}.new")
+        try:
+            new.write_text(write_game(self._playing), "utf-8")
+            os.replace(new, path)
+        except OSError as error:
+            self._teller.say(f"{path}: {error.strerror}; the game is not saved.")
+            return False
+        return True
+
+
+class TextTeller:
+    """For people."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+
+    def seen(self, playing: Playing, letter: str, action: str) -> None:
+        line = Text("  ")
+        line.append(letter, style=f"bold {TERMINAL_COLORS[SEATS.index(letter)]}" if letter in SEATS else "dim")
+        line.append(f" {action}")
+        self._console.print(line, soft_wrap=True)
+
+    def asked(self, playing: Playing, most: int | None) -> None:
+        self._console.print()
+        self._console.print(draw(playing.view, playing.seats), end="")
+        legal = playing.view.legal_actions()
+        shown = [f"{number:>3} {action}" for number, action in enumerate(legal[:most], 1)]
+        self._console.print(Columns(shown, column_first=True, padding=(0, 2)))
+        if len(shown) < len(legal):
+            self.say(f"    and {len(legal) - len(shown)} more: moves")
+
+    def hint(self, found: Analysis) -> None:
+        table = show.table("move", "win %", "points", "then", right="points")
+        for move in found.moves[:HINTS]:
+            if move.win is not None:
+                points = "" if move.points is None else show.points(move.points)
+                table.add_row(str(move.action), show.win(move.win), points, ", ".join(move.line[1:3]))
+        self._console.print(table)
+
+    def beliefs(self, found: Beliefs | None) -> None:
+        table = show.table("whose", "where", "what it may be")
+        for belief in found.seats if found else ():
+            for card in belief.cards:
+                slot = card.place.get("slot")
+                table.add_row(SEATS[belief.seat], "selected" if slot is None else f"slot {slot}", _chances(card.kinds))
+            table.add_row(SEATS[belief.seat], "hand", _chances(belief.hand))
+        self._console.print(table)
+
+    def over(self, playing: Playing, path: Path | None) -> None:
+        position = playing.position
+        best = max(position.payoffs)
+        winners = [SEATS[seat] for seat, paid in enumerate(position.payoffs) if paid == best]
+        self._console.print()
+        self._console.print(draw(playing.view, playing.seats), end="")
+        self.say(f"The game is over: {' and '.join(winners)} {'wins' if len(winners) == 1 else 'share the win'}.")
+        if path:
+            self.say(f"eminence review {path} --seat {SEATS[playing.me]}")
+
+    def say(self, text: str) -> None:
+        self._console.print(text, soft_wrap=True)
+
+    def ask(self) -> str:
+        return self._console.input("> ")
+
+
+def _chances(kinds: dict[str, float]) -> str:
+    likely = sorted(kinds.items(), key=lambda kind: -kind[1])
+    told = ", ".join(f"{name} {show.percent(chance)}" for name, chance in likely[:KINDS_SHOWN])
+    return told + (f", {len(likely) - KINDS_SHOWN} others" if len(likely) > KINDS_SHOWN else "")
+
+
+class JsonTeller:
+    """For programs: a JSON object a line. What is said to it is the same."""
+
+    def seen(self, playing: Playing, letter: str, action: str) -> None:
+        self._tell(event="seen", by=letter, action=action)
+
+    def asked(self, playing: Playing, most: int | None) -> None:
+        view = playing.view
+        moves = [str(action) for action in view.legal_actions()]
+        self._tell(event="asked", view=json_format.MessageToDict(write_view(view)), text=str(view), moves=moves)
+
+    def hint(self, found: Analysis) -> None:
+        told = [json_format.MessageToDict(write_candidate(move)) for move in found.moves[:HINTS]]
+        self._tell(event="hint", candidates=told)
+
+    def beliefs(self, found: Beliefs | None) -> None:
+        told = [
+            {
+                "seat": SEATS[belief.seat],
+                "cards": [{"place": card.place, "kinds": card.kinds} for card in belief.cards],
+                "hand": belief.hand,
+            }
+            for belief in (found.seats if found else ())
+        ]
+        self._tell(event="beliefs", seats=told)
+
+    def over(self, playing: Playing, path: Path | None) -> None:
+        position = playing.position
+        self._tell(event="over", points=list(position.scores), shares=list(position.payoffs))
+
+    def say(self, text: str) -> None:
+        self._tell(event="said", text=text)
+
+    def ask(self) -> str:
+        sys.stdout.flush()
+        line = sys.stdin.readline()
+        if not line:
+            raise EOFError
+        return line
+
+    @staticmethod
+    def _tell(**told: Any) -> None:
+        click.echo(json.dumps(told, ensure_ascii=False))

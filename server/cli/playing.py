@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from engine_cy import CHANCE, Action, Position, Rng, View
-from engine_cy.errors import InvalidRecordError
 from engine_cy.history import History
-from engine_cy.record import Record, read_record
+from engine_cy.record import Record
 from engine_cy.seats import CHANCE_SEAT, SEATS
-from solver.config import Config, InvalidBudgetError, read_config
+from server.cli import reading
+from server.cli.failing import Failure
+from solver.config import Config, read_config
 from solver.solve import solve
 
 PERSON = "me"
@@ -38,7 +40,7 @@ class Playing:
         n_players = self.start.game.n_players
         if len(self.seats) != n_players or self.seats.count(PERSON) != 1:
             why = f"{','.join(self.seats)!r} does not name {PERSON!r} once and others to make {n_players} players"
-            raise InvalidBudgetError(f"seats: {why}")
+            raise Failure(f"seats: {why}")
         self._others = [read_config("default" if name == PERSON else name) for name in self.seats]
         self.go_to(self.actions)
 
@@ -121,19 +123,22 @@ def write_game(playing: Playing) -> str:
     return f"{_SAID}seats {','.join(playing.seats)} seed {playing.seed}\n{playing.record}"
 
 
-def read_game(text: str, seats: Sequence[str] | None = None, seed: int | None = None) -> Playing:
+def read_game(argument: str, seats: Sequence[str] | None = None, seed: int | None = None) -> Playing:
     """A game from a file: one that was saved, or any whole record if it is said who sits where."""
-    record = read_record(text)
+    record = reading.read_game(argument)
     if not isinstance(record.start, Position):
-        raise InvalidRecordError(
-            f"seen: this record was seen by {SEATS[record.start.observer]}; to go on, all is needed"
-        )
-    said = text.partition("\n")[0].split() if text.startswith(_SAID) else []
-    words = dict(zip(said[3::2], said[4::2], strict=False))
-    if seats is None:
-        seats = words["seats"].split(",") if "seats" in words else None
-    if seats is None:
-        raise InvalidBudgetError("seats: the file does not say who plays; say it, as in me,level-5,level-5")
+        raise Failure(f"load: {argument} is what {SEATS[record.start.observer]} saw, and to go on all must be known")
+    said = _who_plays(argument)
+    if seats is None and "seats" not in said:
+        raise Failure(f"seats: {argument} does not say who plays; say it, as in --seats me,level-5,level-5")
     if seed is None:
-        seed = int(words["seed"]) if words.get("seed", "").isdecimal() else 0
-    return Playing(record.start, seats, seed, list(record.actions))
+        seed = int(said["seed"]) if said.get("seed", "").isdecimal() else 0
+    return Playing(record.start, seats or said["seats"].split(","), seed, list(record.actions))
+
+
+def _who_plays(argument: str) -> dict[str, str]:
+    """What a saved game says of that."""
+    path = Path(argument)
+    first = path.read_text("utf-8").partition("\n")[0] if path.is_file() else ""
+    words = first.removeprefix(_SAID).split() if first.startswith(_SAID) else []
+    return dict(zip(words[::2], words[1::2], strict=False))

@@ -29,18 +29,22 @@ KINDS_SHOWN = 5
 
 def write_report(review: Review) -> str:
     """The page."""
-    return _environment().get_template("review.html").render(
-        title=GAMES[review.record.game.id].en,
-        ruleset=review.record.game.ruleset.edition,
-        record=str(review.record),
-        n_players=review.record.game.n_players,
-        n_actions=len(review.record.actions),
-        summary=review.summary,
-        seats=_seats(review),
-        graph=_graph(chart_of(review)),
-        rounds=_rounds(review),
-        grades=SIGNS,
-        worst=sorted((j for j in review.chosen if j.grade in BAD), key=lambda judged: -judged.loss)[:5],
+    return (
+        _environment()
+        .get_template("review.html")
+        .render(
+            title=GAMES[review.record.game.id].en,
+            ruleset=review.record.game.ruleset.edition,
+            record=str(review.record),
+            n_players=review.record.game.n_players,
+            n_actions=len(review.record.actions),
+            summary=review.summary,
+            seats=_seats(review),
+            graph=_graph(chart_of(review)),
+            rounds=_rounds(review),
+            grades=SIGNS,
+            worst=sorted((j for j in review.chosen if j.grade in BAD), key=lambda judged: -judged.loss)[:5],
+        )
     )
 
 
@@ -302,10 +306,7 @@ def _locations(view: View) -> Picture:
     rows = [
         (
             location,
-            [
-                Card(SEATS[card.owner], names[card.value], "up", card.value, 0, table.acting == card)
-                for card in row
-            ],
+            [Card(SEATS[card.owner], names[card.value], "up", card.value, 0, table.acting == card) for card in row],
         )
         for location, row in zip(LOCATIONS, table.rows, strict=True)
     ]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import click
 from google.protobuf import json_format
@@ -27,12 +26,8 @@ from server.names import GAMES
 
 GRADE_STYLES = {"best": "green", "fine": "", "inaccuracy": "yellow", "mistake": "bold yellow", "blunder": "bold red"}
 ITERATIONS = 20_000
-PLOTS = (".svg", ".png", ".pdf")
+PLOTS = ".svg, .png or .pdf"
 GRAPH_WIDTH = 100
-
-
-def _path(option: str, why: str) -> Any:
-    return click.option(option, f"{option.strip('-')}_to", metavar="FILE", type=click.Path(path_type=Path), help=why)
 
 
 @command(
@@ -44,8 +39,8 @@ def _path(option: str, why: str) -> Any:
 @click.argument("game", metavar="GAME|FILE|-")
 @click.option("--seat", metavar="LETTER", help="Judge this seat's decisions only.")
 @thinking_options
-@_path("--plot", "Draw the graph of win chances; the name ends in .svg, .png or .pdf.")
-@_path("--html", "Write a report: one page that needs nothing else.")
+@click.option("--plot", "plot_to", metavar="FILE", type=click.Path(path_type=Path), help=f"Draw the graph: {PLOTS}.")
+@click.option("--html", "html_to", metavar="FILE", type=click.Path(path_type=Path), help="Write a report: one page.")
 @server_options
 @json_option
 def review(
@@ -66,8 +61,8 @@ def review(
     Budgets are for each decision; without one, it is 20 000 iterations.
     """
     record = read_game(game)
-    if plot_to and plot_to.suffix not in PLOTS:
-        raise Failure(f"plot: {plot_to} does not end in one of {', '.join(PLOTS)}")
+    if plot_to and (not plot_to.suffix or plot_to.suffix not in PLOTS):
+        raise Failure(f"plot: {plot_to} does not end in {PLOTS}")
     if thinking.time_ms is thinking.iterations is thinking.confidence is thinking.level is None:
         thinking = replace(thinking, iterations=ITERATIONS)
     found = judge(Judging(record, _seat(seat, record), thinking, remote))
@@ -165,4 +160,3 @@ def _seats(found: Review) -> Table:
 
 def letter(seat: int) -> Text:
     return Text(SEATS[seat], style=f"bold {TERMINAL_COLORS[seat]}")
-

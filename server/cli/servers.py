@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
 from engine_cy import Action
+from server.cli.failing import Failure
+from server.cli.remote import TOKEN, Remote, refused
 from solver.config import Budget, InvalidBudgetError
 from solver.match import Turn, with_settings
 
 if TYPE_CHECKING:
     from server.client import Client
 
+LEVELS = range(11)
 _ADDRESS = re.compile(r"(\[[0-9a-fA-F:.]+\]|[^\s:,/]+):[0-9]+")
-
-
-class ServerError(RuntimeError):
-    """A server that did not answer, or refused: the message names it and says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,24 +29,25 @@ class Server:
     name: str
     address: str
     level: int = 0
+    tls: bool = False
 
     def choose(self, turn: Turn, budget: Budget, seed: int) -> tuple[Action, int]:
         """What it suggests, and the iterations that took."""
-        import grpc
-
         from eminence.v1 import solver_pb2 as pb
         from server.codec.views import write_view
 
         granted = pb.Budget(iterations=budget.iterations)
-        if budget.time_ms:
-            granted.time.FromMicroseconds(int(budget.time_ms * 1000))
-        # A server's seed has 64 bits, as ours; a match repeats against a server as it does against itself.
+        if budget.time_ms is not None:
+            granted.time.FromMicroseconds(round(budget.time_ms * 1000))
         options = pb.Options(seed=seed, level=self.level, lines=1)
         try:
-            found = _client(self.address).suggest(write_view(turn.view, turn.seen), granted, options)
-        except grpc.RpcError as error:
-            code, details = error.code(), error.details()  # type: ignore[attr-defined]
-            raise ServerError(f"{self.name}: {code.name}: {details}") from None
+            found = _client(self.address, self.tls).suggest(write_view(turn.view, turn.seen), granted, options)
+        except Exception as error:
+            _, why = refused(error)
+            if why is None:
+                raise
+            # What gRPC raises cannot go from one process to another.
+            raise Failure(f"{self.name}: {why}") from None
         return turn.position.game.action(found.best.text), found.iterations
 
 
@@ -55,16 +56,14 @@ def read_server(text: str, settings: str) -> Server:
     address, _, rest = settings.partition(",")
     if not _ADDRESS.fullmatch(address):
         raise InvalidBudgetError(f"{text}: {address!r} is no address such as 127.0.0.1:50051")
-    if "address" in rest:
-        raise InvalidBudgetError(f"{text}: 'address' stands before the settings; there is one other, level")
     server = with_settings(Server(text, address), text, rest)
-    if not 0 <= server.level <= 10:
-        raise InvalidBudgetError(f"{text}: level {server.level} is not in 0..10")
+    if server.address != address:
+        raise InvalidBudgetError(f"{text}: the address is said once, as in server:{address}")
+    if server.level not in LEVELS:
+        raise InvalidBudgetError(f"{text}: level {server.level} is not in 0..{LEVELS[-1]}")
     return server
 
 
 @cache
-def _client(address: str) -> Client:
-    from server.client import Client
-
-    return Client(address)
+def _client(address: str, tls: bool) -> Client:
+    return Remote(address, os.environ.get(TOKEN, ""), tls).client()

@@ -1,0 +1,232 @@
+"""eminence play: a game over a pipe, and what the person is not shown."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from engine_cy import CHANCE, new_game
+from engine_cy.record import read_record
+from server.cli import playing as tables
+from server.cli.board import WIDTH, draw
+from server.cli.failing import Failure
+from server.cli.playing import Playing, write_game
+from solver.solve import solve
+
+GAMES = [("oriflamme", 3), ("oriflamme_prototype", 4), ("castle_village_port", 3)]
+
+
+def a_game(game_id: str = "oriflamme", players: int = 3, me: int = 0, seed: int = 3, level: int = 1) -> Playing:
+    seats = [f"level-{level}"] * players
+    seats[me] = "me"
+    return Playing(new_game(game_id, None, players).deal(seed), seats, seed)
+
+
+def events(text: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+# --- over a pipe ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("game_id", "players"), GAMES)
+def test_a_whole_game_is_played_saved_and_judged(run, tmp_path, game_id, players):
+    args = ["--game", game_id, "--players", str(players), "--level", "1", "--seed", "3", "--save", "game.txt"]
+    out = run("play", *args, said="1\n" * 300).stdout
+    assert max(map(len, out.splitlines())) <= WIDTH
+    assert "\x1b" not in out
+    assert re.search(r"The game is over: [A-E](?: and [A-E])* (wins|share the win)\.", out)
+    record = read_record((tmp_path / "game.txt").read_text())
+    assert record.end.is_over
+    assert record.result == record.end.scores
+    assert "lost" in run("review", "game.txt", "--seat", "A", "--iterations", "20").stdout
+
+
+def test_what_can_be_said(run):
+    said = [
+        "?",
+        "hint",
+        "beliefs",
+        "text",
+        "place Spy front",
+        "undo",
+        "place spy front",
+        "jump",
+        "99",
+        "target 5",
+        "quit",
+    ]
+    out = run("play", "--seed", "3", "--level", "1", said="\n".join(said)).stdout
+    assert "save FILE" in out
+    assert re.search(r"place \w+ front +\d+\.\d ± \d+\.\d", out)
+    assert "what it may be" in out
+    assert "| seen by A" in out
+    assert out.count("A place Spy front\n") == 2
+    assert "'jump' is none of" in out
+    assert re.search(r"99 is not in 1\.\.\d+\.", out)
+    assert "'target 5' is not possible now" in out
+
+
+def test_the_end_of_the_input_leaves(run, tmp_path):
+    run("play", "--seed", "3", "--save", "game.txt", said="1\n")
+    assert len(read_record((tmp_path / "game.txt").read_text()).actions) > 1
+
+
+def test_a_saved_game_goes_on_as_it_would_have(run, tmp_path):
+    run("play", "--seed", "4", "--level", "2", "--save", "a.txt", said="1\n" * 300)
+    run("play", "--seed", "4", "--level", "2", "--save", "b.txt", said="1\n" * 4)
+    run("play", "--load", "b.txt", said="1\n" * 300)
+    assert (tmp_path / "a.txt").read_text() == (tmp_path / "b.txt").read_text()
+
+
+def test_programs_play_by_json(run):
+    said = events(run("play", "--json", "--seed", "3", "--level", "1", said="hint\nbeliefs\n" + "1\n" * 300).stdout)
+    assert {event["event"] for event in said} == {"said", "seen", "asked", "hint", "beliefs", "over"}
+    asked = next(event for event in said if event["event"] == "asked")
+    game = new_game("oriflamme", "en-2019", 3)
+    assert [str(action) for action in game.view(asked["text"]).legal_actions()] == asked["moves"]
+    assert asked["view"]["oriflamme"]["seenBy"] == "SEAT_A"
+    assert sum(said[-1]["shares"]) == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("args", "why"),
+    [
+        (("--seats", "me,me,level-2"), "seats: 'me,me,level-2' does not name 'me' once"),
+        (
+            ("--seats", "me,level-2", "--players", "3"),
+            "seats: 'me,level-2' does not name 'me' once and others to make 3",
+        ),
+        (("--seats", "me,level-2,nobody"), "config: 'nobody' is none of random"),
+        (("--players", "7"), "players: 7 is not possible in en-2019"),
+        (("--load", "nothing.txt"), "nothing.txt: there is no such file"),
+    ],
+)
+def test_what_cannot_be_is_refused(run, args, why):
+    assert run("play", *args, rc=1).stderr.startswith(f"eminence: {why}")
+
+
+def test_a_record_of_one_seat_cannot_be_gone_on_with(run, tmp_path, oriflamme):
+    (tmp_path / "seen.txt").write_text(str(oriflamme.seen_from("B")))
+    assert "is what B saw" in run("play", "--load", "seen.txt", "--seats", "me,level-1,level-1", rc=1).stderr
+    (tmp_path / "whole.txt").write_text(str(oriflamme))
+    assert "does not say who plays" in run("play", "--load", "whole.txt", rc=1).stderr
+
+
+def test_a_game_goes_on_where_it_cannot_be_saved(run):
+    out = run("play", "--seed", "3", said="save no/such/folder\nsave\nquit\n").stdout
+    assert "no/such/folder: No such file or directory; the game is not saved." in out
+    assert "Where to? save FILE" in out
+
+
+# --- who sees what --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("me", [0, 1, 2])
+@pytest.mark.parametrize(("game_id", "players"), GAMES)
+def test_the_person_is_told_what_his_seat_sees(game_id, players, me):
+    playing = a_game(game_id, players, me)
+    told = []
+    while not playing.position.is_over:
+        told += playing.go_on()
+        if not playing.position.is_over:
+            told.append(playing.play(playing.view.legal_actions()[-1]))
+    seen = playing.record.seen_from(me)
+    assert [line.partition(" ")[2] for line in told] == list(seen.actions)
+    letters = ["*" if table.to_act == CHANCE else "ABCDE"[table.to_act or 0] for table in seen.tables()]
+    assert [line[0] for line in told] == letters[:-1]
+
+
+def test_a_selected_card_is_not_shown_before_it_is_revealed():
+    playing = a_game("castle_village_port", me=2)
+    told = list(playing.go_on())
+    assert told == ["A select ?", "B select ?"]
+    hidden = [str(value) for value in playing.position.table.selected[:2]]
+    shown = draw(playing.view, playing.seats).plain
+    selected = shown[shown.index("selected") : shown.index("Your hand")]
+    assert selected.count("▒▒") == 2
+    assert not any(value in selected for value in hidden)
+
+
+@pytest.mark.parametrize(("game_id", "players"), GAMES)
+def test_the_others_are_given_views_of_their_own(monkeypatch, game_id, players):
+    asked = []
+
+    def watched(view: Any, *args: Any, **kwargs: Any) -> Any:
+        asked.append((view, kwargs))
+        return solve(view, *args, **kwargs)
+
+    monkeypatch.setattr(tables, "solve", watched)
+    playing = a_game(game_id, players)
+    list(playing.go_on())
+    playing.play(playing.view.legal_actions()[0])
+    list(playing.go_on())
+    assert {view.observer for view, _ in asked} == set(range(1, players))
+    # Each decision has random numbers of its own: else a weak level would err always or never.
+    assert len({kwargs["seed"] for _, kwargs in asked}) == len(asked)
+
+
+# --- taking back ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("game_id", "players"), GAMES)
+def test_what_is_taken_back_comes_out_the_same(game_id, players):
+    playing = a_game(game_id, players, level=3)
+    list(playing.go_on())
+    for _ in range(3):
+        before, view = list(playing.actions), playing.view
+        playing.play(playing.view.legal_actions()[0])
+        list(playing.go_on())
+        after = list(playing.actions)
+        assert playing.take_back()
+        assert (playing.actions, playing.view) == (before, view)
+        playing.play(playing.view.legal_actions()[0])
+        list(playing.go_on())
+        assert playing.actions == after
+
+
+def test_there_is_nothing_to_take_back_at_the_start():
+    playing = a_game(me=1)
+    list(playing.go_on())
+    before = list(playing.actions)
+    assert not playing.take_back()
+    assert playing.actions == before
+
+
+def test_what_a_saved_game_says_of_itself_is_a_comment():
+    playing = a_game()
+    list(playing.go_on())
+    assert read_record(write_game(playing)) == playing.record
+
+
+def test_who_sits_where_is_checked():
+    with pytest.raises(Failure, match="seats"):
+        Playing(new_game("oriflamme", None, 3).deal(1), ["level-1"] * 3, 1)
+
+
+# --- the picture ----------------------------------------------------------------------------------------------
+
+
+def test_a_queue_as_text():
+    view = new_game("oriflamme", "en-2019", 3).view(
+        "A1:Shapeshifter* >B1:Assassination C1:?(12) | round 1 | points 4 5 6 | seen by B"
+    )
+    top, middle, bottom = draw(view, ["x", "me", "z"]).plain.splitlines()[1:4]
+    assert top == "┌0────────────┐ ┌►1───────────┐ ┌2────────────┐"
+    assert middle == "│A Shapeshift.│ │B▒Assassinat.│ │C▒▒▒▒▒▒▒▒▒▒▒▒│"
+    assert bottom == "└─────────────┘ └─────────────┘ └──────────●12┘"
+
+
+@pytest.mark.parametrize(("game_id", "players"), [*GAMES, ("oriflamme", 5), ("castle_village_port", 5)])
+def test_every_table_fits_a_screen(game_id, players):
+    for seed in range(3):
+        position = new_game(game_id, None, players).deal(seed)
+        while not position.is_over:
+            lines = draw(position.view(0), ["level-10"] * players).plain.splitlines()
+            assert max(map(len, lines)) <= WIDTH
+            assert len(lines) <= 20
+            actions = position.legal_actions()
+            position = position.play(actions[(7 * seed + 3) % len(actions)])

@@ -1,0 +1,230 @@
+"""eminence review: what it says, draws and writes."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import xml.etree.ElementTree as ElementTree
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine_cy import new_game
+from engine_cy.record import Record, read_record
+from server.cli.asking import Thinking
+from server.cli.chart import LABEL, ROWS, as_text, chart_of
+from server.cli.failing import Failure
+from server.cli.report import picture_of, write_report
+from server.cli.review import judge
+from server.cli.reviewing import Judging, Review
+from solver.review import decisions
+
+FEW = ("--iterations", "200")
+LOADING = {"src", "srcset", "data"}
+VOID = {"meta", "br", "input", "link", "img", "hr"}
+
+
+def reviewed(record: Record, seat: int | None = None, **thinking: Any) -> Review:
+    return judge(Judging(record, seat, Thinking(iterations=200, **thinking), None))
+
+
+@pytest.fixture(scope="module")
+def review(oriflamme: Record) -> Review:
+    return reviewed(oriflamme)
+
+
+# --- what is judged -------------------------------------------------------------------------------------------
+
+
+def test_every_choice_is_listed_with_a_graph_and_a_sum(run, tmp_path, oriflamme):
+    (tmp_path / "game.txt").write_text(str(oriflamme))
+    out = run("review", "game.txt", *FEW).stdout
+    assert max(map(len, out.splitlines())) <= 80
+    assert "\x1b" not in out
+    told = json.loads(run("review", "game.txt", *FEW, "--json").stdout)
+    chosen = [decision for decision in told["decisions"] if not decision.get("forced")]
+    listed = re.findall(r"^ *(\d+) +([A-C]) ", out, re.M)
+    assert listed == [(str(d.get("index", 0) + 1), d["seat"][-1]) for d in chosen]
+    assert "100% │" in out
+    assert [seat["seat"] for seat in told["summary"]["seats"]] == ["SEAT_A", "SEAT_B", "SEAT_C"]
+
+
+def test_luck_and_decisions_make_the_outcome(review):
+    end = review.record.end
+    for seat in review.summary.seats:
+        made = 1 / 3 + seat.luck - seat.win_loss.mean
+        assert made == pytest.approx(end.payoffs[seat.seat - 1], abs=1e-9)
+
+
+def test_a_review_repeats_whatever_the_number_of_cores(oriflamme, monkeypatch):
+    reviews = []
+    for cores in (1, 3):
+        monkeypatch.setattr("server.cli.reviewing.cores", lambda cores=cores: cores)
+        reviews.append(reviewed(oriflamme, 1))
+    assert [j.told for j in reviews[0].decisions] == [j.told for j in reviews[1].decisions]
+    assert reviews[0].summary == reviews[1].summary
+
+
+def test_one_seat_alone_is_judged(run, oriflamme):
+    told = json.loads(run("review", "-", "--seat", "b", *FEW, "--json", said=str(oriflamme)).stdout)
+    assert {decision["seat"] for decision in told["decisions"]} == {"SEAT_B"}
+    assert told["summary"]["luckKnown"]
+
+
+def test_what_one_seat_saw_is_judged_without_luck(oriflamme):
+    found = reviewed(oriflamme.seen_from("C"))
+    assert {judged.seat for judged in found.decisions} == {2}
+    assert all(judged.luck is None for judged in found.decisions)
+    assert "Luck is known only where the record holds all cards" in write_report(found)
+
+
+def test_a_review_does_not_depend_on_what_the_seat_did_not_see(oriflamme):
+    whole, seen = reviewed(oriflamme, 2, seed=1), reviewed(oriflamme.seen_from("C"), seed=1)
+    for one, other in zip(whole.decisions, seen.decisions, strict=True):
+        told = type(one.told)()
+        told.CopyFrom(one.told)
+        told.ClearField("luck")
+        assert told == other.told
+
+
+# --- the graph ------------------------------------------------------------------------------------------------
+
+
+def test_the_graph_holds_each_seat_and_fits(review):
+    chart = chart_of(review)
+    lines = as_text(chart, 80).plain.splitlines()
+    assert len(lines) == ROWS + 2
+    assert max(map(len, lines)) <= 80
+    graph = "".join(line[LABEL + 1 :] for line in lines[:ROWS])
+    assert set("ABC") <= set(graph)
+    winner = max(range(3), key=lambda seat: review.record.end.payoffs[seat])
+    # At the end, who won stands at the top.
+    assert lines[0].rstrip()[-1] == "ABC"[winner]
+    assert [series.path[-1][0] for series in chart.series] == [len(review.record.actions)] * 3
+
+
+def test_rounds_begin_where_the_record_says(review):
+    chart = chart_of(review)
+    tables = list(review.record.tables())
+    assert [tables[begin].table.round for begin in chart.rounds] == [1, 2, 3, 4, 5, 6]
+    assert all(tables[begin - 1].table.round == number for number, begin in enumerate(chart.rounds) if number)
+
+
+@pytest.mark.parametrize(("name", "start"), [("a.svg", b"<?xml"), ("a.png", b"\x89PNG")])
+def test_the_graph_is_plotted(run, tmp_path, oriflamme, name, start):
+    run("review", "-", *FEW, "--plot", name, said=str(oriflamme))
+    assert (tmp_path / name).read_bytes().startswith(start)
+
+
+def test_without_matplotlib_it_is_said_what_is_missing(review, tmp_path, monkeypatch):
+    from server.cli.chart import plot
+
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(Failure, match=r"plot: matplotlib is not installed: pip install 'eminence\[plots\]'"):
+        plot(chart_of(review), "", tmp_path / "a.svg")
+
+
+# --- the report -----------------------------------------------------------------------------------------------
+
+
+class Page(HTMLParser):
+    """A page's tags, checked to be closed in order, its links, and what it would load."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.loaded: list[str] = []
+        self.feed(text)
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        found = dict(attrs)
+        if tag not in VOID:
+            self.open.append(tag)
+        self.ids += [str(found["id"])] if "id" in found else []
+        if tag == "a":
+            self.links.append(str(found["href"]))
+        self.loaded += [
+            f"{tag} {name}" for name in found if name in ("src", "srcset", "data") or (tag, name) == ("link", "href")
+        ]
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        pass
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+@pytest.mark.parametrize("which", ["oriflamme", "prototype", "castle"])
+def test_the_report_stands_alone(which, request):
+    found = reviewed(request.getfixturevalue(which))
+    text = write_report(found)
+    page = Page(text)
+    assert page.loaded == []
+    assert not re.search(r"https?://|@import|url\(", text)
+    assert len(page.ids) == len(set(page.ids))
+    assert set(page.links) <= {f"#{name}" for name in page.ids}
+    assert [name for name in page.ids if re.fullmatch(r"d\d+", name)] == [f"d{j.number}" for j in found.chosen]
+    svg = text[text.index("<svg") : text.index("</svg>") + 6]
+    lines = ElementTree.fromstring(svg).findall(".//polyline")
+    assert len(lines) == found.record.game.n_players
+
+
+def test_a_decision_shows_what_the_seat_saw_and_no_more(oriflamme):
+    for decision in decisions(oriflamme):
+        slots = decision.view.table.slots
+        drawn = picture_of(decision.view).slots
+        assert [len(slot) for slot in drawn] == [len(slot) for slot in slots]
+        for cards, slot in zip(drawn, slots, strict=True):
+            for card, played in zip(cards, slot, strict=True):
+                hidden = not played.face_up and played.family != decision.seat
+                assert (card.face == "back") == hidden
+                assert (card.name == "") == hidden
+
+
+def test_names_are_written_so_that_they_are_no_tags(castle):
+    ruleset = castle.game.ruleset.spelled_out()
+    ruleset["cards"] = [{**card, "name": "<b>&" if card["value"] == 10 else card["name"]} for card in ruleset["cards"]]
+    start = new_game("castle_village_port", ruleset, 3).deal(5)
+    found = reviewed(Record(start, tuple(castle.actions[:40])))
+    text = write_report(found)
+    assert "&lt;b&gt;&amp;" in text
+    assert "<b>&" not in text
+    Page(text)
+
+
+# --- what is refused ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("args", "why"),
+    [
+        (("--seat", "D"), "seat: 'D' is not at this table (A, B, C)"),
+        (("--plot", "x.gif"), "plot: x.gif does not end in .svg, .png or .pdf"),
+        (("--iterations", "0"), "budget.iterations: 0 is not in 1..1000000000000"),
+        (("--html", "no/such/folder.html", *FEW), "no/such/folder.html: No such file or directory"),
+    ],
+)
+def test_what_cannot_be_is_refused(run, oriflamme, args, why):
+    assert run("review", "-", *args, said=str(oriflamme), rc=1).stderr == f"eminence: {why}\n"
+
+
+def test_what_is_no_game_is_refused(run, tmp_path, oriflamme):
+    assert "there is no such file" in run("review", "nothing.txt", rc=1).stderr
+    broken = str(oriflamme).replace("result", "A reveal\nresult")
+    assert "eminence: -:1: " in run("review", "-", said=broken, rc=1).stderr
+    seen = read_record(str(oriflamme)).seen_from("A")
+    assert "seen by A" in run("review", "-", "--seat", "B", said=str(seen), rc=1).stderr
+    said = json.loads(run("review", "nothing.txt", "--json", rc=1).stderr)
+    assert said["error"]["message"].startswith("nothing.txt: ")
+
+
+def test_a_path_to_write_is_left_alone_if_the_review_fails(run, tmp_path, oriflamme):
+    Path(tmp_path / "report.html").write_text("mine")
+    run("review", "-", "--seat", "E", "--html", "report.html", said=str(oriflamme), rc=1)
+    assert (tmp_path / "report.html").read_text() == "mine"
