@@ -17,7 +17,8 @@ import math
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import defaultdict, deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import asdict, dataclass, replace
@@ -25,19 +26,21 @@ from itertools import takewhile
 from multiprocessing import active_children, get_context
 from pathlib import Path
 from statistics import fmean
-from typing import Any, Literal, NamedTuple, Protocol, TypeVar, cast, get_args, get_origin, get_type_hints
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from engine_cy import CHANCE, Action, Position, Rng, View, new_game
 from engine_cy.history import History
 from engine_cy.record import Record
-from solver.batch import WorkerLostError
+from solver.backends.base import Job
+from solver.batch import Pool, WorkerLostError, analyze_many
 from solver.config import CONFIGS, Budget, Config, InvalidBudgetError, read_config
-from solver.solve import solve
+from solver.solve import as_analysis, make_job, solve
 
 Z_95 = 1.959964  # standard errors to either side of the mean
 LLR_BOUND = math.log(0.95 / 0.05)  # 2.94
 # A worker that has finished a deal finds the next one waiting.
 DEALS_AHEAD = 2
+GAMES_AHEAD = 4
 
 
 class OtherMatchError(ValueError):
@@ -107,15 +110,29 @@ class Deal(NamedTuple):
         return fmean(self.shares)
 
 
-def play_deal(match: Match, number: int) -> Deal:
-    """The same deal once with A in each seat."""
+class Asked(NamedTuple):
+    """Somebody who is to decide, and the seed of his search."""
+
+    who: Config | Guest
+    turn: Turn
+    seed: int
+
+
+# A decision and the iterations that it took; None: it was forced.
+Chosen: TypeAlias = tuple[Action, int | None]
+
+
+class Outcome(NamedTuple):
+    """What came of one game: A's share of the win, and what A and all B together did."""
+
+    share: float
+    decisions: tuple[int, int]
+    iterations: tuple[int, int]
+
+
+def play_game(match: Match, number: int, seat_of_a: int) -> Generator[Asked, Chosen, Outcome]:
+    """A game of a deal: asks for each decision, and is sent what was chosen."""
     decisions, iterations = [0, 0], [0, 0]
-    shares = [play_game(match, number, seat, decisions, iterations) for seat in range(match.players)]
-    return Deal(number, tuple(shares), (decisions[0], decisions[1]), (iterations[0], iterations[1]))
-
-
-def play_game(match: Match, number: int, seat_of_a: int, decisions: list[int], iterations: list[int]) -> float:
-    """A's share of the win; what A and B did is added to the counts."""
     chance, seeds = Rng(match.seed, 2 * number), Rng(match.seed, 2 * number + 1)
     start = position = new_game(*match.game).deal(chance, first=number % match.players)
     history = History(position.game)
@@ -127,7 +144,7 @@ def play_game(match: Match, number: int, seat_of_a: int, decisions: list[int], i
         else:
             side = int(player != seat_of_a)
             turn = Turn(position, history, start, actions)
-            best, done = choose(match.b if side else match.a, turn, match.budget, seeds.bits())
+            best, done = yield Asked(match.b if side else match.a, turn, seeds.bits())
             decisions[side] += done is not None
             iterations[side] += done or 0
         history.add(position, best)
@@ -136,17 +153,44 @@ def play_game(match: Match, number: int, seat_of_a: int, decisions: list[int], i
     payoffs = position.payoffs
     if min(payoffs) < 0 or abs(sum(payoffs) - 1) > 1e-9:
         raise InvalidBudgetError(f"game: {match.game[0]} pays no shares of a win, so there is no score")
-    return payoffs[seat_of_a]
+    return Outcome(payoffs[seat_of_a], (decisions[0], decisions[1]), (iterations[0], iterations[1]))
 
 
-def choose(who: Config | Guest, turn: Turn, budget: Budget, seed: int) -> tuple[Action, int | None]:
-    """What `who` does, knowing what the player to act sees and has seen, and the iterations that took; None: it was
-    forced."""
+def choose(who: Config | Guest, turn: Turn, budget: Budget, seed: int) -> Chosen:
+    """What `who` does, knowing what the player to act sees and has seen."""
     if isinstance(who, Config):
         found = solve(turn.view, budget, config=who, seed=seed, history=turn.history, lines=0)
         return found.best, None if found.stopped_by == "forced" else found.iterations
     options = turn.position.legal_actions()
     return who.choose(turn, budget, seed) if len(options) > 1 else (options[0], None)
+
+
+def play_deal(match: Match, number: int) -> Deal:
+    """The same deal once with A in each seat."""
+    return _as_deal(number, [_play_here(match, play_game(match, number, seat)) for seat in range(match.players)])
+
+
+def _play_here(match: Match, game: Generator[Asked, Chosen, Outcome]) -> Outcome:
+    try:
+        asked = next(game)
+        while True:
+            asked = game.send(choose(asked.who, asked.turn, match.budget, asked.seed))
+    except StopIteration as end:
+        outcome: Outcome = end.value
+        return outcome
+
+
+def _as_deal(number: int, outcomes: Sequence[Outcome]) -> Deal:
+    def both(work: Iterable[tuple[int, int]]) -> tuple[int, int]:
+        a, b = zip(*work, strict=True)
+        return sum(a), sum(b)
+
+    return Deal(
+        number,
+        tuple(outcome.share for outcome in outcomes),
+        both(outcome.decisions for outcome in outcomes),
+        both(outcome.iterations for outcome in outcomes),
+    )
 
 
 def play_deals(match: Match, numbers: Sequence[int], workers: int) -> Iterator[Deal]:
@@ -181,6 +225,75 @@ def play_deals(match: Match, numbers: Sequence[int], workers: int) -> Iterator[D
 def _end_when_interrupted() -> None:
     """Ctrl-C reaches the workers, too: they have nothing to say about it."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+class _Table(NamedTuple):
+    """A game that is played by jobs."""
+
+    number: int
+    seat_of_a: int
+    game: Generator[Asked, Chosen, Outcome]
+
+
+class _Tables:
+    """Games under way on a pool: every search is a job, and so many games at a time that no worker waits."""
+
+    def __init__(self, match: Match, numbers: Sequence[int], pool: Pool) -> None:
+        self._match, self._pool = match, pool
+        self._left = ((number, seat) for number in numbers for seat in range(match.players))
+        self._ready: deque[tuple[_Table, Job]] = deque()
+        self._given: dict[int, tuple[_Table, Job]] = {}
+        self._numbered = 0
+        self._outcomes: dict[int, dict[int, Outcome]] = defaultdict(dict)
+
+    def play(self) -> Iterator[Deal]:
+        for answer in analyze_many(self._jobs(), self._pool, in_order=False):
+            table, job = self._given.pop(answer.number)
+            if answer.error:
+                raise answer.error
+            assert answer.found is not None
+            found = as_analysis(job, answer.found, time.perf_counter())
+            done = None if found.stopped_by == "forced" else found.iterations
+            self._go_on(table, (found.best, done))
+            outcomes = self._outcomes[table.number]
+            if len(outcomes) == self._match.players:
+                yield _as_deal(table.number, [outcomes[seat] for seat in range(self._match.players)])
+                del self._outcomes[table.number]
+
+    def _jobs(self) -> Iterator[Job | None]:
+        while True:
+            if self._ready:
+                self._given[self._numbered] = self._ready.popleft()
+                self._numbered += 1
+                yield self._given[self._numbered - 1][1]
+            elif len(self._given) < GAMES_AHEAD * self._pool.width and (game := next(self._left, None)):
+                self._go_on(_Table(*game, play_game(self._match, *game)), None)
+            elif self._given:
+                yield None
+            else:
+                return
+
+    def _go_on(self, table: _Table, chosen: Chosen | None) -> None:
+        """Play to the next decision, which becomes a job, or to the end."""
+        try:
+            asked = next(table.game) if chosen is None else table.game.send(chosen)
+        except StopIteration as end:
+            self._outcomes[table.number][table.seat_of_a] = end.value
+            return
+        turn, config = asked.turn, asked.who
+        assert isinstance(config, Config)
+        history = turn.history.copy()  # it goes on while the job waits
+        job = make_job(turn.view, self._match.budget, config=config, seed=asked.seed, history=history, lines=0)
+        self._ready.append((table, job))
+
+
+def play_deals_on(pool: Pool, match: Match, numbers: Sequence[int]) -> Iterator[Deal]:
+    """Each deal as soon as it is over, searched by the workers of a pool, such as a cluster's. Deals come out as they
+    do of `play_deals`."""
+    for who in (match.a, match.b):
+        if not isinstance(who, Config):
+            raise InvalidBudgetError(f"{who.name}: only configurations of the search play on a pool")
+    return _Tables(match, numbers, pool).play()
 
 
 # --- the file of deals ----------------------------------------------------------------------------------------
@@ -337,12 +450,13 @@ def run(
     deals: int,
     *,
     workers: int = 1,
+    pool: Pool | None = None,
     path: Path | None = None,
     sprt: Sprt | None = None,
     tell: Callable[[Sequence[Deal]], None] | None = None,
 ) -> Report:
-    """Play the deals that are not in the file yet; with a sequential test, until it is decided. `tell` is told all that
-    are over, at the start and after each."""
+    """Play the deals that are not in the file yet; with a sequential test, until it is decided. With a pool, its
+    workers search. `tell` is told all deals that are over, at the start and after each."""
     begun = time.perf_counter()
     book = Book(match, path)
     moves = checked = 0
@@ -360,13 +474,14 @@ def run(
 
     wanted = [number for number in range(deals) if number not in book.deals]
     if not is_decided():
-        for deal in play_deals(match, wanted, workers):
+        playing = play_deals_on(pool, match, wanted) if pool else play_deals(match, wanted, workers)
+        for deal in playing:
             book.add(deal)
             moves += sum(deal.decisions)
             if is_decided():
                 break
     moves_per_s = moves / (time.perf_counter() - begun) if moves else None
-    return Report(match, book.first(decided or deals), sprt, workers, moves_per_s)
+    return Report(match, book.first(decided or deals), sprt, pool.width if pool else workers, moves_per_s)
 
 
 def elo_text(score: Score) -> str:

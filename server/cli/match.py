@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -15,7 +16,7 @@ from server.cli.failing import Failure
 from server.cli.reading import GameChoice
 from server.cli.servers import Server, read_server
 from solver import match as matches
-from solver.batch import WorkerLostError
+from solver.batch import Pool, WorkerLostError
 from solver.config import Budget, Config, InvalidBudgetError, check_budget
 from solver.match import Deal, Guest, Match, OtherMatchError, Sprt, as_text, elo_text, read_player, run, score_of
 
@@ -37,7 +38,8 @@ ITERATIONS = 1_000
 @click.option("--cpu-ms", type=float, help="Of one thread's computing, for each decision: fair on a busy machine.")
 @click.option("--sprt", type=float, nargs=2, metavar="ELO0 ELO1", help="Stop when one of two strengths is likelier.")
 @click.option("--seed", type=int, default=1, show_default=True, help="Of all deals, chance and searches.")
-@click.option("--workers", type=click.IntRange(1), help="Deals played at a time. Default: all cores.")
+@click.option("--workers", type=click.IntRange(1), help="Deals at a time, or workers of Ray. Default: all.")
+@click.option("--ray-address", metavar="HOST:PORT", help="Have a Ray cluster search (docs/cluster.md).")
 @click.option("--resume", metavar="FILE", type=click.Path(path_type=Path), help="Keep deals in FILE, and go on there.")
 @json_option
 def match(
@@ -51,6 +53,7 @@ def match(
     sprt: tuple[float, float] | None,
     seed: int,
     workers: int | None,
+    ray_address: str | None,
     resume: Path | None,
     as_json: bool,
 ) -> None:
@@ -73,12 +76,13 @@ def match(
     )
     if cpu_ms is not None and any(isinstance(who, Server) for who in (asked.a, asked.b)):
         raise InvalidBudgetError("cpu-ms: a server does not say how long it computed; --time-ms or --iterations")
-    with _Bar(asked.players, deals) as bar:
+    with _cluster(ray_address, workers) as pool, _Bar(asked.players, deals) as bar:
         try:
             report = run(
                 asked,
                 deals,
                 workers=workers or cores(),
+                pool=pool,
                 path=resume,
                 sprt=Sprt(*sprt) if sprt else None,
                 tell=bar.tell,
@@ -93,6 +97,22 @@ def match(
 
 def _player(text: str) -> Config | Guest:
     return read_player(text, {"server": read_server})
+
+
+@contextmanager
+def _cluster(address: str | None, workers: int | None) -> Iterator[Pool | None]:
+    """The workers of a cluster, if there is to be one."""
+    if address is None:
+        yield None
+        return
+    from solver.backends.cluster import RayActors, RayUnavailableError
+
+    try:
+        cluster = RayActors(workers, address=address)
+    except RayUnavailableError as error:
+        raise Failure(f"ray-address: {error}") from None
+    with cluster:
+        yield cluster
 
 
 class _Bar:

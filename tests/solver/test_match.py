@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from multiprocessing import active_children
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 
 from engine_cy import Action, new_game
 from solver import CONFIGS, Budget, InvalidBudgetError, match, solve
+from solver.batch import Chunk, LocalThreads, WorkerLostError
 from solver.match import (
     Book,
     Deal,
@@ -309,3 +311,33 @@ def test_a_match_that_is_left_leaves_no_workers_behind():
     with pytest.raises(KeyboardInterrupt):
         match.run(a_match("plain", "plain", 100), 50, workers=2, tell=leave)
     assert not active_children()
+
+
+# --- on a pool ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("changes", [{}, {"game": new_game("castle_village_port", None, 3).spec}])
+def test_a_pool_plays_the_same_deals(changes):
+    game = a_match("level-2", "plain", **changes)
+    here = match.run(game, 4)
+    pool = LocalThreads(3)
+    there = match.run(game, 4, pool=pool)
+    assert there.deals == here.deals
+    assert there.workers == 3
+
+
+def test_a_lost_worker_ends_the_match_with_its_name():
+    class Lost(LocalThreads):
+        def submit(self, packed: bytes) -> Chunk:
+            future: Future[bytes] = Future()
+            future.set_exception(WorkerLostError("it is gone"))
+            return Chunk(future, lambda: None)
+
+    with pytest.raises(WorkerLostError, match="3 workers were lost"):
+        match.run(a_match("plain", "plain"), 1, pool=Lost(1))
+
+
+def test_guests_do_not_play_on_a_pool():
+    game = replace(a_match("plain", "plain"), b=Last("last"))
+    with pytest.raises(InvalidBudgetError, match="last: only configurations of the search play on a pool"):
+        match.run(game, 1, pool=LocalThreads(1))
