@@ -299,7 +299,11 @@ class TextTeller:
         self._console.print(text, soft_wrap=True)
 
     def ask(self) -> str:
-        return self._console.input("> ")
+        try:
+            return self._console.input("> ")
+        except (EOFError, KeyboardInterrupt):
+            self._console.print()  # the prompt's line is over
+            raise
 
 
 def _chances(kinds: dict[str, float]) -> str:

@@ -129,7 +129,7 @@ def test_a_game_goes_on_where_it_cannot_be_saved(run):
 @pytest.mark.parametrize(("game_id", "players"), GAMES)
 def test_the_person_is_told_what_his_seat_sees(game_id, players, me):
     playing = a_game(game_id, players, me)
-    told = []
+    told: list[str] = []
     while not playing.position.is_over:
         told += playing.go_on()
         if not playing.position.is_over:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from process import server
 
 from engine_cy import new_game
 from engine_cy.record import Record, read_record
@@ -88,6 +89,24 @@ def test_a_review_does_not_depend_on_what_the_seat_did_not_see(oriflamme):
         told.CopyFrom(one.told)
         told.ClearField("luck")
         assert told == other.told
+
+
+def test_a_server_judges_alike(run, oriflamme):
+    here = json.loads(run("review", "-", *FEW, "--seed", "3", "--json", said=str(oriflamme)).stdout)
+    with server("--threads", "1") as running:
+        args = ("--server", running.address, "--seed", "3")
+        there = json.loads(run("review", "-", *FEW, *args, "--json", said=str(oriflamme)).stdout)
+        refused = run("review", "-", "--config", "plain", "--server", running.address, said=str(oriflamme), rc=1)
+    for told in (here, there):
+        del told["summary"]["budget"]
+    assert there == here
+    assert refused.stderr == "eminence: config: a server searches as it does; --config is for this process\n"
+
+
+def test_a_limit_of_time_is_one_for_each_decision(run, oriflamme):
+    told = json.loads(run("review", "-", "--time-ms", "5", "--seat", "A", "--json", said=str(oriflamme)).stdout)
+    assert not told["summary"].get("reproducible", False)
+    assert told["summary"]["budget"]["time"] == "0.005s"
 
 
 # --- the graph ------------------------------------------------------------------------------------------------

@@ -1,0 +1,180 @@
+"""eminence match: configurations, servers, files to resume, interruptions."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from process import server
+
+from server.cli.servers import Server, read_server
+from server.codec.views import read_view_and_history
+from solver.config import CONFIGS, Budget, InvalidBudgetError
+from solver.match import Match, play_game
+
+FEW = ("--iterations", "20", "--deals", "2")
+
+
+def test_a_match_repeats_and_resumes(run, tmp_path):
+    whole = json.loads(run("match", "default", "plain", *FEW, "--deals", "4", "--json").stdout)
+    assert (whole["games"], whole["deals"]) == (12, 4)
+    run("match", "default", "plain", *FEW, "--resume", "match.jsonl")
+    before = (tmp_path / "match.jsonl").read_text()
+    found = json.loads(
+        run("match", "default", "plain", *FEW, "--deals", "4", "--resume", "match.jsonl", "--json").stdout
+    )
+    assert (tmp_path / "match.jsonl").read_text().startswith(before)
+    for told in (whole, found):
+        assert told.pop("moves_per_s") > 0
+    assert found == whole
+
+
+def test_what_is_said_of_a_match(run):
+    out = run("match", "plain", "random", "--iterations", "100", "--deals", "30", "--sprt", "0", "200").stdout
+    lines = out.splitlines()
+    assert lines[0].startswith("plain against 2 x random: ")
+    assert "Elo +" in lines[1]
+    assert "rather 200 than 0" in lines[2]
+    assert "30 deals" not in lines[0]  # it was decided before
+
+
+def test_a_match_that_is_killed_loses_no_deal(tmp_path):
+    path = tmp_path / "match.jsonl"
+    args = ["match", "plain", "plain", "--iterations", "300", "--workers", "1", "--resume", str(path), "--seed", "2"]
+    process = subprocess.Popen([sys.executable, "-m", "server.cli", *args, "--deals", "500"], stdout=subprocess.PIPE)
+    _wait_for_deals(path, 3)
+    process.kill()
+    process.communicate()
+    kept = [line for line in path.read_text().splitlines(keepends=True) if line.endswith("\n")]
+    wanted = str(len(kept))
+    again = subprocess.run(
+        [sys.executable, "-m", "server.cli", *args, "--deals", wanted, "--json"], capture_output=True
+    )
+    assert again.returncode == 0
+    assert path.read_text().startswith("".join(kept))
+    numbers = [json.loads(line)["deal"] for line in path.read_text().splitlines()[1:]]
+    assert sorted(numbers) == list(range(int(wanted)))
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_ctrl_c_ends_a_match_at_once_and_quietly(tmp_path, workers):
+    path = tmp_path / "match.jsonl"
+    args = ["match", "plain", "plain", "--iterations", "3000", "--deals", "500", "--resume", str(path)]
+    command = [sys.executable, "-m", "server.cli", *args, "--workers", workers]
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    _wait_for_deals(path, 1)
+    begun = time.monotonic()
+    # As a terminal does: to all of the group.
+    os.killpg(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert time.monotonic() - begun < 10
+    assert process.returncode == 130
+    assert (out, err.strip()) == ("", "")
+
+
+def _wait_for_deals(path: Path, deals: int) -> None:
+    deadline = time.monotonic() + 60
+    while not path.exists() or path.read_text().count("\n") < 1 + deals:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+# --- servers --------------------------------------------------------------------------------------------------
+
+
+def test_a_server_plays_as_it_suggests(run, tmp_path):
+    with server("--threads", "1") as running:
+        name = f"server:{running.address},level=1"
+        args = ["match", name, "random", "--iterations", "20", "--deals", "1", "--workers", "1"]
+        first, again = (json.loads(run(*args, "--json").stdout) for _ in range(2))
+        for told in (first, again):
+            assert told.pop("moves_per_s") > 0
+        assert first == again
+        assert first["a"] == name
+        assert first["iterations_per_decision"]["a"] == pytest.approx(16, abs=1)  # a level's
+
+
+def test_a_server_is_told_what_the_player_sees(monkeypatch, oriflamme):
+    asked = []
+
+    class Client:
+        def suggest(self, view, budget, options):
+            asked.append((view, options.seed))
+            raise ZeroDivisionError
+
+    monkeypatch.setattr("server.cli.servers._client", lambda *_: Client())
+    match = Match(oriflamme.game.spec, CONFIGS["random"], CONFIGS["random"], Budget(iterations=5), 1)
+    game = play_game(match, 0, 0)
+    turn = next(game).turn
+    for _ in range(9):
+        turn = game.send((turn.position.legal_actions()[0], None)).turn
+    with pytest.raises(ZeroDivisionError):
+        read_server("server:a:1", "a:1").choose(turn, Budget(iterations=5), 7)
+    view, history = read_view_and_history(asked[0][0])
+    assert view == turn.view
+    assert history is not None
+    assert history.observer == turn.position.to_act
+    assert str(history) == str(turn.seen)
+    assert asked[0][1] == 7
+
+
+def test_a_server_that_is_not_there_is_named(run):
+    found = run("match", "server:127.0.0.1:1", "random", *FEW, rc=1)
+    assert found.stderr.startswith("eminence: server:127.0.0.1:1: the server says UNAVAILABLE: ")
+    assert len(found.stderr.splitlines()) == 1
+
+
+def test_servers_as_they_are_written():
+    assert read_server("server:[::1]:50051,level=4,tls=True", "[::1]:50051,level=4,tls=True") == Server(
+        "server:[::1]:50051,level=4,tls=True", "[::1]:50051", 4, True
+    )
+
+
+@pytest.mark.parametrize(
+    ("settings", "why"),
+    [
+        ("", "'' is no address such as 127.0.0.1:50051"),
+        ("host", "'host' is no address"),
+        ("host:x", "'host:x' is no address"),
+        ("host:1,level=11", "level 11 is not in 0..10"),
+        ("host:1,level=high", "level: 'high' is not of the kind"),
+        ("host:1,depth=3", "'depth' is none of address, level, tls"),
+        ("host:1,address=other:2", "the address is said once"),
+    ],
+)
+def test_servers_that_cannot_be_are_refused(settings, why):
+    with pytest.raises(InvalidBudgetError, match=why):
+        read_server(f"server:{settings}", settings)
+
+
+# --- what is refused ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("args", "why"),
+    [
+        (("nobody", "plain"), "config: 'nobody' is none of random"),
+        (("plain", "plain:depth=3"), "plain:depth=3: 'depth' is none of how, "),
+        (("plain", "plain", "--players", "9"), "players: 9 is not possible in en-2019 (3, 4, 5)"),
+        (("plain", "plain", "--iterations", "0"), "budget.iterations: 0 is not in 1.."),
+        (("plain", "server:h:1", "--cpu-ms", "5"), "cpu-ms: a server does not say"),
+        (("plain", "plain", "--ray-address", "127.0.0.1:1"), "ray-address: "),
+    ],
+)
+def test_what_cannot_be_is_refused(run, args, why):
+    assert run("match", *args, rc=1).stderr.startswith(f"eminence: {why}")
+
+
+def test_the_file_of_another_match_is_refused_and_left_alone(run, tmp_path):
+    path = tmp_path / "match.jsonl"
+    path.write_text("mine\n")
+    assert "is no file of a match" in run("match", "plain", "flat", *FEW, "--resume", "match.jsonl", rc=1).stderr
+    assert path.read_text() == "mine\n"
