@@ -238,10 +238,12 @@ class Thinking:
         return Question(seen.view, seen.history, chosen, self.granted(chosen), seed, begun, None, key)
 
 
-def thinking_options(command: Callable[..., Any]) -> Callable[..., Any]:
+def thinking_options(
+    command: Callable[..., Any], default: str = "Default: 1000, unless another limit is given."
+) -> Callable[..., Any]:
     """Budget, seed, strength and models, handed on as `thinking`."""
 
-    @click.option("--time-ms", type=float, help="Think for so long. Default: 1000, unless another limit is given.")
+    @click.option("--time-ms", type=float, help=f"Think for so long. {default}")
     @click.option("--iterations", type=int, help="Think for so many iterations: the same answer on every machine.")
     @click.option(
         "--confidence",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import click
@@ -38,7 +39,7 @@ GRAPH_WIDTH = 100
 )
 @click.argument("game", metavar="GAME|FILE|-")
 @click.option("--seat", metavar="LETTER", help="Judge this seat's decisions only.")
-@thinking_options
+@partial(thinking_options, default=f"Default: {ITERATIONS} iterations, unless another limit is given.")
 @click.option("--plot", "plot_to", metavar="FILE", type=click.Path(path_type=Path), help=f"Draw the graph: {PLOTS}.")
 @click.option("--html", "html_to", metavar="FILE", type=click.Path(path_type=Path), help="Write a report: one page.")
 @server_options
@@ -58,7 +59,7 @@ def review(
     would have had more, on the same hidden cards, which the seat never saw; all else that happened to a seat was luck.
     Grades: best, fine (less than 2 % lost), inaccuracy, mistake (5 % or more), blunder (10 % or more).
 
-    Budgets are for each decision; without one, it is 20 000 iterations.
+    All limits are for each decision.
     """
     record = read_game(game)
     if plot_to and (not plot_to.suffix or plot_to.suffix not in PLOTS):
