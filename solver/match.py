@@ -282,8 +282,7 @@ class _Tables:
             return
         turn, config = asked.turn, asked.who
         assert isinstance(config, Config)
-        history = turn.history.copy()  # it goes on while the job waits
-        job = make_job(turn.view, self._match.budget, config=config, seed=asked.seed, history=history, lines=0)
+        job = make_job(turn.view, self._match.budget, config=config, seed=asked.seed, history=turn.history, lines=0)
         self._ready.append((table, job))
 
 

@@ -8,6 +8,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -44,40 +46,62 @@ def test_what_is_said_of_a_match(run):
     assert "30 deals" not in lines[0]  # it was decided before
 
 
-def test_a_match_that_is_killed_loses_no_deal(tmp_path):
-    path = tmp_path / "match.jsonl"
-    args = ["match", "plain", "plain", "--iterations", "300", "--workers", "1", "--resume", str(path), "--seed", "2"]
-    process = subprocess.Popen([sys.executable, "-m", "server.cli", *args, "--deals", "500"], stdout=subprocess.PIPE)
-    _wait_for_deals(path, 3)
-    process.kill()
-    process.communicate()
+def test_a_match_that_is_killed_loses_no_deal(run, tmp_path):
+    args = ("--iterations", "300", "--workers", "1", "--seed", "2")
+    with _match(tmp_path, *args) as (process, path):
+        _wait_for_deals(path, 3)
+        process.kill()
+        process.communicate()
     kept = [line for line in path.read_text().splitlines(keepends=True) if line.endswith("\n")]
-    wanted = str(len(kept))
-    again = subprocess.run(
-        [sys.executable, "-m", "server.cli", *args, "--deals", wanted, "--json"], capture_output=True
-    )
-    assert again.returncode == 0
+    run("match", "plain", "plain", *args, "--resume", "match.jsonl", "--deals", str(len(kept)))
     assert path.read_text().startswith("".join(kept))
     numbers = [json.loads(line)["deal"] for line in path.read_text().splitlines()[1:]]
-    assert sorted(numbers) == list(range(int(wanted)))
+    assert sorted(numbers) == list(range(len(kept)))
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
-def test_ctrl_c_ends_a_match_at_once_and_quietly(tmp_path, workers):
+@pytest.mark.parametrize(
+    ("args", "deals"),
+    [
+        (("--workers", "1", "--deals", "500"), 1),
+        # One worker has nothing to do any more.
+        (("--workers", "2", "--deals", "3"), 2),
+    ],
+)
+def test_ctrl_c_ends_a_match_quietly(tmp_path, args, deals):
+    with _match(tmp_path, "--iterations", "3000", *args) as (process, path):
+        _wait_for_deals(path, deals)
+        # As a terminal does: to all of the group.
+        os.killpg(process.pid, signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+        assert process.returncode == 130
+        assert (out, err.strip()) == ("", "")
+
+
+@pytest.mark.slow
+def test_an_interrupted_match_waits_for_no_deal(tmp_path):
+    with _match(tmp_path, "--time-ms", "40", "--workers", "2") as (process, path):
+        _wait_for_deals(path, 1)
+        begun = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=30)
+        # A deal takes longer.
+        assert time.monotonic() - begun < 2.5
+        assert process.returncode == 130
+
+
+@contextmanager
+def _match(tmp_path: Path, *args: str) -> Iterator[tuple[subprocess.Popen[str], Path]]:
+    """A match that goes on for long, and the file of its deals."""
     path = tmp_path / "match.jsonl"
-    args = ["match", "plain", "plain", "--iterations", "3000", "--deals", "500", "--resume", str(path)]
-    command = [sys.executable, "-m", "server.cli", *args, "--workers", workers]
+    command = [sys.executable, "-m", "server.cli", "match", "plain", "plain", "--resume", str(path), *args]
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
-    _wait_for_deals(path, 1)
-    begun = time.monotonic()
-    # As a terminal does: to all of the group.
-    os.killpg(process.pid, signal.SIGINT)
-    out, err = process.communicate(timeout=30)
-    assert time.monotonic() - begun < 10
-    assert process.returncode == 130
-    assert (out, err.strip()) == ("", "")
+    try:
+        yield process, path
+    finally:
+        process.kill()
+        process.communicate()
 
 
 def _wait_for_deals(path: Path, deals: int) -> None:
