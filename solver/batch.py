@@ -16,7 +16,7 @@ from multiprocessing import get_context, parent_process
 from multiprocessing.connection import wait
 from queue import Empty, SimpleQueue
 from threading import Thread
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from solver.backends.base import Job
 from solver.backends.serial import Serial
@@ -34,6 +34,8 @@ from solver.backends.wire import (
 from solver.merge import Share, merge
 from solver.solve import answer_at_once
 from solver.watch import Watch
+
+T = TypeVar("T")
 
 CHUNK_S = 0.02  # jobs go to workers in chunks that take about so long,
 CHUNK_BYTES = 65_536  # and have no more bytes, nor their answers: what is larger goes through Ray's object store
@@ -109,7 +111,7 @@ class LocalThreads:
         self._executor.shutdown(cancel_futures=True)
 
 
-def _end_with_parent() -> None:
+def end_with_parent() -> None:
     """Have this worker end when the process that began it does, even if that was killed and could tell nobody."""
     parent = parent_process()
     assert parent is not None
@@ -121,6 +123,16 @@ def _end_with_parent() -> None:
     Thread(target=follow, daemon=True).start()
 
 
+def submit_quietly(executor: ProcessPoolExecutor, call: Callable[..., T], *args: Any) -> Future[T]:
+    """Have a worker compute. This may begin one, which inherits what is blocked: Ctrl-C, which a terminal tells all of
+    them, is for this process to deal with."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        return executor.submit(call, *args)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 class LocalProcesses:
     """Processes on this machine, begun anew if one of them ends. A chunk that has begun cannot be stopped."""
 
@@ -130,14 +142,14 @@ class LocalProcesses:
 
     def _new(self) -> ProcessPoolExecutor:
         # Not by fork: threads may hold locks that nobody gives back in the copy.
-        return ProcessPoolExecutor(self.width, get_context("spawn"), initializer=_end_with_parent)
+        return ProcessPoolExecutor(self.width, get_context("spawn"), initializer=end_with_parent)
 
     def submit(self, jobs: bytes) -> Chunk:
         try:
-            inner = self._submit(jobs)
+            inner = submit_quietly(self._executor, answer_all, jobs)
         except BrokenProcessPool:
             self._executor = self._new()
-            inner = self._submit(jobs)
+            inner = submit_quietly(self._executor, answer_all, jobs)
         outer: Future[bytes] = Future()
 
         def done(future: Future[bytes]) -> None:
@@ -154,15 +166,6 @@ class LocalProcesses:
 
         inner.add_done_callback(done)
         return Chunk(outer, lambda: None)
-
-    def _submit(self, jobs: bytes) -> Future[bytes]:
-        # This may begin a worker, which inherits what is blocked: Ctrl-C, which a terminal tells all of them, is for
-        # this process to deal with.
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        try:
-            return self._executor.submit(answer_all, jobs)
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     def close(self) -> None:
         self._executor.shutdown(cancel_futures=True)

@@ -15,7 +15,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import signal
 import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
@@ -32,7 +31,7 @@ from engine_cy import CHANCE, Action, Position, Rng, View, new_game
 from engine_cy.history import History
 from engine_cy.record import Record
 from solver.backends.base import Job
-from solver.batch import Pool, WorkerLostError, analyze_many
+from solver.batch import Pool, WorkerLostError, analyze_many, end_with_parent, submit_quietly
 from solver.config import CONFIGS, Budget, Config, InvalidBudgetError, read_config
 from solver.solve import as_analysis, make_job, solve
 
@@ -199,13 +198,13 @@ def play_deals(match: Match, numbers: Sequence[int], workers: int) -> Iterator[D
         yield from (play_deal(match, number) for number in numbers)
         return
     others = set(active_children())
-    pool = ProcessPoolExecutor(workers, get_context("spawn"), initializer=_end_when_interrupted)
+    pool = ProcessPoolExecutor(workers, get_context("spawn"), initializer=end_with_parent)
     left = iter(numbers)
     running: set[Future[Deal]] = set()
     try:
         while True:
             for number in left:
-                running.add(pool.submit(play_deal, match, number))
+                running.add(submit_quietly(pool, play_deal, match, number))
                 if len(running) >= DEALS_AHEAD * workers:
                     break
             if not running:
@@ -220,11 +219,6 @@ def play_deals(match: Match, numbers: Sequence[int], workers: int) -> Iterator[D
             for worker in set(active_children()) - others:
                 worker.terminate()
         pool.shutdown(cancel_futures=True)
-
-
-def _end_when_interrupted() -> None:
-    """Ctrl-C reaches the workers, too: they have nothing to say about it."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 class _Table(NamedTuple):

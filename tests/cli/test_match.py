@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -89,6 +89,29 @@ def test_an_interrupted_match_waits_for_no_deal(tmp_path):
         assert process.returncode == 130
 
 
+def test_a_match_that_is_killed_leaves_nobody_behind(tmp_path):
+    with _match(tmp_path, "--iterations", "300", "--workers", "2") as (process, path):
+        _wait_for_deals(path, 1)
+        assert len(_alive(process.pid)) >= 3
+        process.kill()
+        process.wait()
+        deadline = time.monotonic() + 30
+        while _alive(process.pid):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+
+
+def _alive(group: int) -> list[str]:
+    """The processes of a group that have not ended."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            state, _, its_group = path.read_text().rpartition(")")[2].split()[:3]
+            if int(its_group) == group and state != "Z":
+                found.append(path.parent.name)
+    return found
+
+
 @contextmanager
 def _match(tmp_path: Path, *args: str) -> Iterator[tuple[subprocess.Popen[str], Path]]:
     """A match that goes on for long, and the file of its deals."""
@@ -100,7 +123,8 @@ def _match(tmp_path: Path, *args: str) -> Iterator[tuple[subprocess.Popen[str], 
     try:
         yield process, path
     finally:
-        process.kill()
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
 
 

@@ -20,7 +20,7 @@ from server.cli.chart import LABEL, ROWS, as_text, chart_of
 from server.cli.failing import Failure
 from server.cli.report import picture_of, write_report
 from server.cli.review import judge
-from server.cli.reviewing import Judging, Review
+from server.cli.reviewing import SIGNS, Judging, Review
 from solver.review import decisions
 
 FEW = ("--iterations", "200")
@@ -204,6 +204,24 @@ def test_a_decision_shows_what_the_seat_saw_and_no_more(oriflamme):
                 hidden = not played.face_up and played.family != decision.seat
                 assert (card.face == "back") == hidden
                 assert (card.name == "") == hidden
+
+
+def brightness(color: str) -> float:
+    """Relative luminance, as WCAG 2 defines it."""
+    parts = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def test_text_stands_out_by_light_and_by_dark(review):
+    schemes = re.findall(r":root \{(.*?)\}", write_report(review), re.S)
+    assert len(schemes) == 2
+    for scheme in schemes:
+        colors = dict(re.findall(r"--(\w+): (#\w{6})", scheme))
+        for text in ("ink", "soft", *"abcde", *SIGNS):
+            for ground in ("page", "sheet", "shade"):
+                low, high = sorted(brightness(colors[name]) for name in (text, ground))
+                assert (high + 0.05) / (low + 0.05) >= 4.5, (text, ground)
 
 
 def test_names_are_written_so_that_they_are_no_tags(castle):
