@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from engine_cy import Game, View
+from engine_cy import Game, Position, View
 from engine_cy.oriflamme.api import Oriflamme
 from engine_cy.seats import SEATS
 from server.cli.chart import TERMINAL_COLORS
@@ -18,8 +18,8 @@ WIDTH = 80
 SLOT = 16  # columns of a slot, five of which stand side by side
 
 
-def draw(view: View, seats: Sequence[str] = ()) -> Text:
-    """The picture of a table. `seats` says who plays."""
+def draw(view: View | Position, seats: Sequence[str] = ()) -> Text:
+    """The picture of a table, with as much as is known of it. `seats` says who plays."""
     text = _heading(view, seats)
     text.append_text(_queue(view) if isinstance(view.game, Oriflamme) else _rows(view))
     text.rstrip()
@@ -33,7 +33,7 @@ def letter(seat: int) -> Text:
     return Text(SEATS[seat], style=f"bold {TERMINAL_COLORS[seat]}")
 
 
-def _heading(view: View, seats: Sequence[str]) -> Text:
+def _heading(view: View | Position, seats: Sequence[str]) -> Text:
     table = view.table
     turn = f", turn {table.turn}" if hasattr(table, "turn") else ""
     text = Text(f"Round {table.round}{turn}, first {SEATS[table.first]}  ")
@@ -49,10 +49,14 @@ def _heading(view: View, seats: Sequence[str]) -> Text:
     return text
 
 
+def _whose(seat: int, view: View | Position) -> str:
+    return f"Your hand ({SEATS[seat]})" if isinstance(view, View) else f"Hand of {SEATS[seat]}"
+
+
 # --- Oriflamme ------------------------------------------------------------------------------------------------
 
 
-def _queue(view: View) -> Text:
+def _queue(view: View | Position) -> Text:
     table, names = view.table, _names(view.game)
     text = Text()
     if not table.slots:
@@ -77,8 +81,9 @@ def _queue(view: View) -> Text:
             line.rstrip()
             text.append_text(line)
             text.append("\n")
-    hand = table.hands[view.observer] or ()
-    text.append(f"Your hand ({SEATS[view.observer]}): {', '.join(names[card] for card in hand) or 'empty'}\n")
+    for seat, hand in enumerate(table.hands):
+        if hand is not None:
+            text.append(f"{_whose(seat, view)}: {', '.join(names[card] for card in hand) or 'empty'}\n")
     return text
 
 
@@ -99,7 +104,7 @@ def _names(game: Game) -> dict[str, str]:
 # --- Castle, Village, Port ------------------------------------------------------------------------------------
 
 
-def _rows(view: View) -> Text:
+def _rows(view: View | Position) -> Text:
     table = view.table
     names = {card.value: _card_name(card.name) for card in view.game.ruleset.cards}
     text = Text()
@@ -120,8 +125,10 @@ def _rows(view: View) -> Text:
         if table.orders[seat]:
             text.append(f" (to the {table.orders[seat]})")
     text.append("\n")
-    hand = ", ".join(f"{value} {names[value]}".strip() for value in table.hands[view.observer] or ())
-    text.append(f"Your hand ({SEATS[view.observer]}): {hand or 'empty'}\n")
+    for seat, hand in enumerate(table.hands):
+        if hand is not None:
+            cards = ", ".join(f"{value} {names[value]}".strip() for value in hand)
+            text.append(f"{_whose(seat, view)}: {cards or 'empty'}\n")
     return text
 
 

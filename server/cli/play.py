@@ -290,7 +290,7 @@ class TextTeller:
         best = max(position.payoffs)
         winners = [SEATS[seat] for seat, paid in enumerate(position.payoffs) if paid == best]
         self._console.print()
-        self._console.print(draw(playing.view, playing.seats), end="")
+        self._console.print(draw(position, playing.seats), end="")
         self.say(f"The game is over: {' and '.join(winners)} {'wins' if len(winners) == 1 else 'share the win'}.")
         if path:
             self.say(f"eminence review {path} --seat {SEATS[playing.me]}")

@@ -41,6 +41,8 @@ def test_a_whole_game_is_played_saved_and_judged(run, tmp_path, game_id, players
     assert re.search(r"The game is over: [A-E](?: and [A-E])* (wins|share the win)\.", out)
     record = read_record((tmp_path / "game.txt").read_text())
     assert record.end.is_over
+    # Only at the end, others' hands are shown.
+    assert out.rindex("Your hand (A)") < out.index("Hand of B")
     assert record.result == record.end.scores
     assert "lost" in run("review", "game.txt", "--seat", "A", "--iterations", "20").stdout
 
