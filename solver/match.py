@@ -201,6 +201,7 @@ def play_deals(match: Match, numbers: Sequence[int], workers: int) -> Iterator[D
     pool = ProcessPoolExecutor(workers, get_context("spawn"), initializer=end_with_parent)
     left = iter(numbers)
     running: set[Future[Deal]] = set()
+    is_left = True
     try:
         while True:
             for number in left:
@@ -208,14 +209,15 @@ def play_deals(match: Match, numbers: Sequence[int], workers: int) -> Iterator[D
                 if len(running) >= DEALS_AHEAD * workers:
                     break
             if not running:
+                is_left = False
                 return
             done, running = wait(running, return_when=FIRST_COMPLETED)
             yield from sorted(future.result() for future in done)
     except BrokenProcessPool:
         raise WorkerLostError("a worker was lost; deals that were over are in the file to resume") from None
     finally:
-        if running:
-            # Nobody waits for these deals any more, and they may be long.
+        if is_left:
+            # Nobody waits for deals under way any more, and they may be long.
             for worker in set(active_children()) - others:
                 worker.terminate()
         pool.shutdown(cancel_futures=True)

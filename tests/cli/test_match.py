@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -77,15 +77,14 @@ def test_ctrl_c_ends_a_match_quietly(tmp_path, args, deals):
         assert (out, err.strip()) == ("", "")
 
 
-@pytest.mark.slow
 def test_an_interrupted_match_waits_for_no_deal(tmp_path):
-    with _match(tmp_path, "--time-ms", "40", "--workers", "2") as (process, path):
-        _wait_for_deals(path, 1)
+    with _match(tmp_path, "--time-ms", "200", "--workers", "2") as (process, _):
+        _wait_until(lambda: len(_alive(process.pid)) >= 4)  # two workers, and what Python has besides
         begun = time.monotonic()
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=30)
+        process.communicate(timeout=60)
         # A deal takes longer.
-        assert time.monotonic() - begun < 2.5
+        assert time.monotonic() - begun < 12
         assert process.returncode == 130
 
 
@@ -95,10 +94,7 @@ def test_a_match_that_is_killed_leaves_nobody_behind(tmp_path):
         assert len(_alive(process.pid)) >= 3
         process.kill()
         process.wait()
-        deadline = time.monotonic() + 30
-        while _alive(process.pid):
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
+        _wait_until(lambda: not _alive(process.pid))
 
 
 def _alive(group: int) -> list[str]:
@@ -129,8 +125,12 @@ def _match(tmp_path: Path, *args: str) -> Iterator[tuple[subprocess.Popen[str], 
 
 
 def _wait_for_deals(path: Path, deals: int) -> None:
+    _wait_until(lambda: path.exists() and path.read_text().count("\n") > deals)
+
+
+def _wait_until(is_so: Callable[[], bool]) -> None:
     deadline = time.monotonic() + 60
-    while not path.exists() or path.read_text().count("\n") < 1 + deals:
+    while not is_so():
         assert time.monotonic() < deadline
         time.sleep(0.02)
 
