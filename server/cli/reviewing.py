@@ -19,6 +19,7 @@ from server.codec.words import write_seat
 from server.limits import derived_seed
 from server.reviews import Reviewed, ReviewQuestion
 from server.searches import Judgement
+from solver.backends.threads import Threads
 from solver.config import Config
 from solver.review import Decision, Verdict, decisions
 
@@ -130,11 +131,13 @@ class Judging:
         if self._thinking.config:
             raise Failure("config: a server searches as it does; --config is for this process")
         budget = self._thinking.budget()
-        request = pb.ReviewRequest(
-            record=records.write(self._record), seat=write_seat(self._seat), budget=budget, options=self._options
-        )
-        with remote.client() as client:
-            for response in client.review(request, len(self.decisions) * seconds_for(budget)):
+        record = records.write(self._record)
+        seconds = len(self.decisions) * seconds_for(budget)
+        with (
+            remote.client() as client,
+            client.review(record, budget, self._options, seat=write_seat(self._seat), seconds=seconds) as responses,
+        ):
+            for response in responses:
                 if response.HasField("decision"):
                     yield response.decision
                 else:
@@ -169,5 +172,6 @@ class _Searches:
         self._begun.append(judgement)
         if self._is_over:
             judgement.stop(None)
-        with ThreadPoolExecutor(asked.options.shares) as pool:
-            return judgement.run(asked.options.shares, pool)
+        shares = asked.options.shares
+        with ThreadPoolExecutor(shares) as pool:
+            return judgement.run(Threads(shares, pool))
