@@ -122,6 +122,7 @@ cdef class Searcher:
     cdef int add_edge(self, Node* node, action_t action) noexcept nogil
     cdef void add_priors(self, Node* node, const action_t* actions, int n, const uint16_t* untried,
                          int n_untried) noexcept nogil
-    cdef void play_on(self) noexcept nogil
-    cdef void back_up(self) noexcept nogil
+    cdef void draw_world(self, uint64_t* world) noexcept nogil
+    cdef bint play_on(self) noexcept nogil
+    cdef void back_up(self, bint ended) noexcept nogil
     cdef Tally* tally_of_decision(self) noexcept nogil

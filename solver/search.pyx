@@ -201,18 +201,12 @@ cdef class Searcher:
     cdef void iterate(self) noexcept nogil:
         cdef int i
 
-        if self.iterations % self.settings.world_repeats == 0:
-            if self.believes:
-                self.belief.draw(self.world, &self.world_rng)
-                self.pretends = self.belief.pretends
-            else:
-                self.api.sample(self.rules, self.root, self.observer, self.world, &self.world_rng)
-            if self.pretends:
-                check_pretence(self.api, self.rules, self.root, self.world)
-            else:
-                check_world(self.api, self.rules, self.root, self.observer, self.world)
-            self.worlds += 1
-        copy_state(self.state, self.world, self.api.state_size)
+        if self.settings.world_repeats == 1:
+            self.draw_world(self.state)
+        else:
+            if self.iterations % self.settings.world_repeats == 0:
+                self.draw_world(self.world)
+            copy_state(self.state, self.world, self.api.state_size)
         memcpy(self.own, self.own_before, sizeof(self.own))
         self.trail.n = 0
         self.trail.n_decision = 0
@@ -220,12 +214,23 @@ cdef class Searcher:
         for i in range(self.n_forced):
             self.take(self.observer, self.forced[i])
         self.descend()
-        self.play_on()
-        self.back_up()
+        self.back_up(self.play_on())
         self.iterations += 1
 
-    cdef void play_on(self) noexcept nogil:
-        """From the leaf to the end, or to where the game's evaluation is asked.
+    cdef void draw_world(self, uint64_t* world) noexcept nogil:
+        if self.believes:
+            self.belief.draw(world, &self.world_rng)
+            self.pretends = self.belief.pretends
+        else:
+            self.api.sample(self.rules, self.root, self.observer, world, &self.world_rng)
+        if self.pretends:
+            check_pretence(self.api, self.rules, self.root, world)
+        else:
+            check_world(self.api, self.rules, self.root, self.observer, world)
+        self.worlds += 1
+
+    cdef bint play_on(self) noexcept nogil:
+        """From the leaf to the end, or to where the game's evaluation is asked; return whether it is the end.
 
         Some playouts always go to the end, as points and ranks are counted there; and the more, the more the search has
         done: an evaluation's errors do not average out.
@@ -237,14 +242,14 @@ cdef class Searcher:
         cdef int player, n
 
         if not cut and not self.settings.known_playouts and not self.settings.modelled:
-            if self.api.to_act(self.rules, self.state) != NOBODY:
-                self.api.play_out(self.rules, self.state, &self.rng)
-            return
+            self.api.play_out(self.rules, self.state, &self.rng)
+            return True
         while True:
             player = self.api.to_act(self.rules, self.state)
-            if player == NOBODY or (
-                    cut and self.api.round(self.rules, self.state) >= self.root_round + self.settings.horizon):
-                return
+            if player == NOBODY:
+                return True
+            if cut and self.api.round(self.rules, self.state) >= self.root_round + self.settings.horizon:
+                return False
             if player != CHANCE and (
                     self.settings.models[player] == PLAYS_GREEDY
                     or (self.settings.known_playouts and self.settings.models[player] != PLAYS_RANDOM)):
@@ -478,7 +483,7 @@ cdef class Searcher:
             edges.priors[at] = shares[untried[i]]
             edges.widths[at] = puct_width(0, shares[untried[i]], self.settings.exploration)
 
-    cdef void back_up(self) noexcept nogil:
+    cdef void back_up(self, bint ended) noexcept nogil:
         """Pay every edge of the trail what its player got, and count the root's decision."""
         cdef double payoffs[MAX_PLAYERS]
         cdef int32_t scores[MAX_PLAYERS]
@@ -487,8 +492,6 @@ cdef class Searcher:
         cdef Edges edges
         cdef Total* total
         cdef int i, at, other, rank, best_other
-
-        cdef bint ended = self.api.to_act(self.rules, self.state) == NOBODY
 
         if ended:
             self.api.payoffs(self.rules, self.state, payoffs)
