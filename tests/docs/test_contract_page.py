@@ -1,0 +1,38 @@
+"""docs/contract.md is what proto/ says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from eminence.v1 import solver_pb2, view_pb2
+from server.codec import reference
+
+PAGE = (Path(__file__).parents[2] / "docs" / "contract.md").read_text()
+
+
+def test_the_page_is_made_from_the_contract():
+    assert reference.page() == PAGE, "python -m server.codec.reference > docs/contract.md"
+
+
+def test_every_file_is_on_it():
+    assert set(reference.FILES) == set(reference.read_sources())
+
+
+def test_nothing_of_the_contract_is_missing_or_goes_without_a_word():
+    for message in (*solver_pb2.DESCRIPTOR.message_types_by_name.values(), view_pb2.View.DESCRIPTOR):
+        section = PAGE.split(f"\n### {message.name}\n")[1].split("\n### ")[0]
+        for field in message.fields:
+            assert f"| {field.number} | `{field.name}` | " in section
+    assert "|  |\n" not in PAGE.replace("| | |\n", "").replace("|  |\n|---", "")
+    assert "### \n\n\n" not in PAGE
+
+
+def test_types_are_written_as_in_a_proto_file():
+    for row in (
+        "| 2 | `iterations` | optional int64 | ",
+        "| 5 | `restrict_to` | repeated [Action](#action) | ",
+        "| 1 | `item` | [BatchItem](#batchitem), of `command` | `command`: What to do. Required. To analyze ",
+        "| 1 | `time` | `google.protobuf.Duration` | ",
+        "| `Analyze` | [AnalyzeRequest](#analyzerequest) | stream of [AnalyzeResponse](#analyzeresponse) | ",
+    ):
+        assert row in PAGE
