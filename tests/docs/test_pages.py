@@ -1,0 +1,175 @@
+"""What README.md and the pages of docs/ show is run as it stands, and prints what they say.
+
+A page is one session in one folder. A block of `sh` is run by bash; the block right behind it, if it has no language,
+is what that prints. A block of `python` is run, too; `# prints` promises a line. If it begins with `# app.py`, it is
+that file instead, for blocks that follow. `EMINENCE_WRITE_DOCS=1 pytest tests/docs` writes what comes out into the
+pages, after a change that moves answers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from process import server
+from program import ROOT, environment
+
+from server.clients import read_clients
+
+DOCS = ROOT / "docs"
+PAGES = ("tutorial.md", "explanation.md", "how_to/analyse.md", "how_to/extend.md")
+# What has its tests elsewhere, or is made from what they test.
+ELSEWHERE = {
+    "README.md": "no commands",
+    "cluster.md": "tests/solver/test_ray_docs.py",
+    "command_line.md": "tests/cli/test_program.py",
+    "contract.md": "tests/docs/test_contract_page.py",
+    "notation.md": "tests/engine/test_docs.py",
+    "records.md": "tests/cli/test_records.py",
+    "service.md": "test_the_tokens_of_the_service_page_are_read",
+}
+# Blocks that are not run here, and why.
+NOT_RUN = {
+    "make build\n": "it made what runs this",
+    "make serve\n": "the session has a server of its own, on a free port",
+}
+ADDRESS = "127.0.0.1:50051"
+BLOCK = re.compile(r"```(\w*)\n(.*?)```(?:\n\n```\n(.*?)```)?", re.DOTALL)
+# What differs from run to run, and how lines are broken.
+TIMES = re.compile(r"\bin [\d.]+ m?s\b|\b[\d.]+ a second|engine [0-9a-f]{16}")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """An empty folder with the programs that a build makes."""
+    programs = tmp_path / ".venv" / "bin"
+    programs.mkdir(parents=True)
+    for name, module in {"python": "", "eminence": "-m server.cli "}.items():
+        (programs / name).write_text(f'#!/bin/sh\nexec {sys.executable} {module}"$@"\n')
+        (programs / name).chmod(0o755)
+    return tmp_path
+
+
+def run(command: list[str], folder: Path) -> str:
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env=environment(PYTHONDONTWRITEBYTECODE="1"),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert done.returncode == 0, f"{command[-1]}\n{done.stderr}"
+    return "".join(f"{line.rstrip()}\n" for line in done.stdout.splitlines())
+
+
+def session(page: str, folder: Path, address: str) -> Iterator[tuple[re.Match[str], str]]:
+    """Every block of a page that shows what it prints, and how the block stands with what it printed now."""
+    for block in BLOCK.finditer(page):
+        language, code, promised = block.groups()
+        here = code.replace(ADDRESS, address)
+        if code in NOT_RUN or language not in ("sh", "python"):
+            continue
+        if language == "sh":
+            said = run(["bash", "-euo", "pipefail", "-c", here], folder)
+            if promised is not None:
+                yield block, f"```sh\n{code}```\n\n```\n{said}```"
+        elif named := re.match(r"# (\w+\.py)\n", code):
+            (folder / named[1]).write_text(here)
+        else:
+            lines = run([sys.executable, "-c", here], folder).splitlines()
+            text, *rest = re.split(r"# prints .*", block.group())
+            assert len(lines) == len(rest), lines
+            yield block, text + "".join(f"# prints {line}{more}" for line, more in zip(lines, rest, strict=True))
+
+
+def alike(text: str) -> str:
+    return " ".join(TIMES.sub("", " ".join(text.split())).split())
+
+
+@pytest.mark.timeout(180)
+@pytest.mark.parametrize("name", PAGES)
+def test_what_a_page_shows_is_what_happens(name: str, folder: Path) -> None:
+    path = DOCS / name
+    page = path.read_text()
+    if ADDRESS in page:
+        with server("--threads", "1") as served:
+            found = list(session(page, folder, served.address))
+    else:
+        found = list(session(page, folder, ADDRESS))
+    assert found
+    if "EMINENCE_WRITE_DOCS" in os.environ:
+        for block, printed in reversed(found):
+            page = page[: block.start()] + printed + page[block.end() :]
+        path.write_text(page)
+        pytest.skip("written, not compared")
+    for block, printed in found:
+        assert alike(block.group()) == alike(printed)
+
+
+def test_every_page_has_its_test() -> None:
+    pages = {str(path.relative_to(DOCS)) for path in DOCS.rglob("*.md")}
+    rules = {page for page in pages if page.startswith("rules/")}
+    assert pages - rules == {*PAGES, *ELSEWHERE}
+    for place in ELSEWHERE.values():
+        assert not place.startswith("tests/") or (ROOT / place).is_file()
+    index = (DOCS / "README.md").read_text()
+    assert {page for page in pages - rules if f"({page})" not in index} == {"README.md"}
+
+
+WRITTEN = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "examples" / "README.md", *sorted(DOCS.rglob("*.md"))]
+
+
+def anchors(path: Path) -> set[str]:
+    """As GitHub makes them of headings."""
+    headings = re.findall(r"^#+ (.*)$", path.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", WRITTEN, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_link_leads_somewhere(page: Path) -> None:
+    prose = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
+    for link in re.findall(r"\]\(([^)\s]+)\)", prose):
+        if "://" in link:
+            continue
+        target, _, anchor = link.partition("#")
+        there = (page.parent / target).resolve() if target else page
+        assert there.exists(), link
+        assert not anchor or anchor in anchors(there), link
+
+
+@pytest.mark.parametrize("page", WRITTEN, ids=lambda path: str(path.relative_to(ROOT)))
+def test_what_make_is_told_to_make_can_be_made(page: Path) -> None:
+    """Said, not done: `make -n`."""
+    for target in re.findall(r"(?:^|`)make ([a-z-]+)", page.read_text(), re.MULTILINE):
+        told = subprocess.run(["make", "-n", target], cwd=ROOT, capture_output=True, text=True, check=False)
+        assert told.returncode == 0, told.stderr
+
+
+@pytest.mark.parametrize("page", WRITTEN, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_module_that_is_named_is_there(page: Path) -> None:
+    for module in re.findall(r"python -m ([\w.]+)", page.read_text()):
+        assert find_spec(module), module
+
+
+def test_the_tokens_of_the_service_page_are_read(tmp_path: Path) -> None:
+    [tokens] = re.findall(r"```toml\n(.*?)```", (DOCS / "service.md").read_text(), re.DOTALL)
+    (tmp_path / "tokens.toml").write_text(tokens)
+    assert list(read_clients(str(tmp_path / "tokens.toml"))) == [hashlib.sha256(b"test").digest()]
+
+
+def test_the_match_of_the_readme_is_played(folder: Path) -> None:
+    """Shorter than it says: one deal, and a millisecond a decision."""
+    [match] = re.findall(r"`(python -m benchmarks match [^`]*)`", (ROOT / "README.md").read_text())
+    assert "--time-ms 10" in match
+    shorter = match.replace("--time-ms 10", "--time-ms 1 --deals 1 --workers 1")
+    assert "default against 2 x plain: 3 games" in run(["bash", "-c", f".venv/bin/{shorter}"], folder)
