@@ -156,6 +156,13 @@ def test_what_make_is_told_to_make_can_be_made(page: Path) -> None:
 
 
 @pytest.mark.parametrize("page", WRITTEN, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_file_that_is_named_is_there(page: Path) -> None:
+    folders = {path.name for path in ROOT.iterdir() if path.is_dir() and path.name not in ("build", "dist")}
+    for name in re.findall(r"`([\w.-]+/[\w./*-]*)`", page.read_text()):
+        assert name.split("/")[0] not in folders or list(ROOT.glob(name.rstrip("/"))), name
+
+
+@pytest.mark.parametrize("page", WRITTEN, ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_module_that_is_named_is_there(page: Path) -> None:
     for module in re.findall(r"python -m ([\w.]+)", page.read_text()):
         assert find_spec(module), module
