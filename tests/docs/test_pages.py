@@ -21,6 +21,8 @@ import pytest
 from process import server
 from program import ROOT, environment
 
+from engine_cy import new_game
+from engine_cy.record import Record
 from server.clients import read_clients
 
 DOCS = ROOT / "docs"
@@ -180,3 +182,20 @@ def test_the_match_of_the_readme_is_played(folder: Path) -> None:
     assert "--time-ms 10" in match
     shorter = match.replace("--time-ms 10", "--time-ms 1 --deals 1 --workers 1")
     assert "default against 2 x plain: 3 games" in run(["bash", "-c", f".venv/bin/{shorter}"], folder)
+
+
+def test_the_commands_of_the_readme_run(folder: Path) -> None:
+    """On a short game and two positions, and with little to think."""
+    start = new_game("oriflamme", "en-2019", players=3).deal(seed=1)
+    (folder / "game.txt").write_text(str(Record(start).play(start.legal_actions()[0])))
+    position = "A:? >B:Heir C:? | round 2 | points 1 2 3 | seen by B"
+    (folder / "positions.txt").write_text(f"{position}\n{position.replace('2 3', '4 3')}\n")
+    [block] = re.findall(r"```\n(\.venv/bin/eminence .*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    *thinking, play = [command.partition("  #")[0] for command in block.splitlines()]
+    assert len(thinking) == 3
+    for command in thinking:
+        run(["bash", "-c", f"{command} --iterations 50"], folder)
+    assert "</html>" in (folder / "report.html").read_text()
+    assert (folder / "results.sqlite").exists()
+    # What is said ends at once, and so does the game.
+    assert "place Ambush front" in run(["bash", "-c", f"{play} --seed 1"], folder)
