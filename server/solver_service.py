@@ -296,7 +296,7 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
         asked = canonical(view, history, options)
         seed = derived_seed(asked) if options.seed is None else options.seed
         key = b""
-        if self._cache.keeps:
+        if self._cache.keeps or self._ray:  # searches that cost workers are known by it, too
             limits = (budget.iterations, budget.memory_bytes, budget.confidence, budget.share_iterations)
             key = key_of(client.identity, asked, limits, seed, SIGNATURE)
         return Question(view, history, options, budget, seed, arrival_ns, deadline_ns, key)
