@@ -7,7 +7,7 @@ knows nothing of any game; what it is told of opponents is the view, never the t
 """
 cimport cython
 from cpython.exc cimport PyErr_CheckSignals
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
@@ -173,7 +173,8 @@ cdef class Searcher:
         """Search on for so many iterations, or until the time is up (0: no limit) or `stop` is called; return which
         of them it was. The clock is the monotonic one, or counts what this thread alone computes."""
         cdef int clock = CLOCK_THREAD_CPUTIME_ID if thread_time else CLOCK_MONOTONIC
-        cdef int64_t deadline = now_ns(clock) + nanoseconds
+        cdef int64_t begun = now_ns(clock)
+        cdef int64_t deadline = begun + min(nanoseconds, INT64_MAX - begun)
         cdef uint64_t done = 0
         cdef uint64_t pause
 

@@ -103,3 +103,9 @@ def test_a_search_gives_all_its_memory_back(config: str) -> None:
     for seed in range(20):
         search(seed)
     assert bytes_in_use() - before < least
+
+
+def test_a_limit_that_is_never_reached_is_none() -> None:
+    searcher = Searcher(start(), PLAIN, 2**30, 1, 0)
+    assert searcher.run(5_000, 2**63 - 1) == "iterations"
+    assert searcher.iterations == 5_000
