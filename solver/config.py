@@ -133,7 +133,7 @@ def as_level(level: int, iterations: int, temperature: float, noise: float) -> C
 
 
 # Strength levels for opponents at a table. On a quick ladder (three players, one against two of the level below, 360
-# games each, en-2019) the steps from random play up were 64, 69, 67, 63, 48, 67, 50, 88, 66 and 36 Elo, each give or
+# games each, en-2019) the steps from random play up were 89, 106, 73, 86, 57, 100, 87, 67, 56 and 64 Elo, each give or
 # take 35. Time has no part in them, so that a level is as strong on every machine.
 LEVELS = {
     level: as_level(level, *how)
