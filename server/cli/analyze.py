@@ -29,6 +29,7 @@ from engine_cy.record import Record, write_ruleset
 from engine_cy.seats import SEATS
 from server.cli import show
 from server.cli.asking import Seen, Thinking, cores, game_options, seat_number, seen_by, thinking_options
+from server.cli.cluster import open_cluster
 from server.cli.commands import command, json_option
 from server.cli.failing import DONE, FAILED, Failure
 from server.cli.reading import UNREADABLE, GameChoice, Piece, Thing, open_input, pieces, read_piece
@@ -365,13 +366,7 @@ def _differences(one: str, other: str) -> str:
 def _pool(workers: int | None, ray_address: str | None) -> Iterator[Pool]:
     """Processes of this machine, or a cluster."""
     if ray_address is not None:
-        from solver.backends.cluster import RayActors, RayUnavailableError
-
-        try:
-            cluster = RayActors(workers, address=ray_address)
-        except RayUnavailableError as error:
-            raise Failure(f"ray-address: {error}") from None
-        with cluster:
+        with open_cluster(ray_address, workers) as cluster:
             yield cluster
         return
     n = workers or cores()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
 import click
@@ -11,12 +11,13 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from server.cli import show
 from server.cli.asking import cores, game_options
+from server.cli.cluster import open_cluster
 from server.cli.commands import command, json_option
 from server.cli.failing import Failure
 from server.cli.reading import GameChoice
 from server.cli.servers import Server, read_server
 from solver import match as matches
-from solver.batch import Pool, WorkerLostError
+from solver.batch import WorkerLostError
 from solver.config import Budget, Config, InvalidBudgetError, check_budget
 from solver.match import Deal, Guest, Match, OtherMatchError, Sprt, as_text, elo_text, read_player, run, score_of
 
@@ -76,7 +77,8 @@ def match(
     )
     if cpu_ms is not None and any(isinstance(who, Server) for who in (asked.a, asked.b)):
         raise InvalidBudgetError("cpu-ms: a server does not say how long it computed; --time-ms or --iterations")
-    with _cluster(ray_address, workers) as pool, _Bar(asked.players, deals) as bar:
+    cluster = nullcontext() if ray_address is None else open_cluster(ray_address, workers)
+    with cluster as pool, _Bar(asked.players, deals) as bar:
         try:
             report = run(
                 asked,
@@ -97,22 +99,6 @@ def match(
 
 def _player(text: str) -> Config | Guest:
     return read_player(text, {"server": read_server})
-
-
-@contextmanager
-def _cluster(address: str | None, workers: int | None) -> Iterator[Pool | None]:
-    """The workers of a cluster, if there is to be one."""
-    if address is None:
-        yield None
-        return
-    from solver.backends.cluster import RayActors, RayUnavailableError
-
-    try:
-        cluster = RayActors(workers, address=address)
-    except RayUnavailableError as error:
-        raise Failure(f"ray-address: {error}") from None
-    with cluster:
-        yield cluster
 
 
 class _Bar:

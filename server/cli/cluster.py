@@ -1,0 +1,22 @@
+"""A Ray cluster in place of this machine's cores: what `--ray-address` opens. Only here is Ray loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from server.cli.failing import Failure
+from solver.batch import Pool
+
+
+@contextmanager
+def open_cluster(address: str, workers: int | None) -> Iterator[Pool]:
+    """The workers of a cluster, so many at most."""
+    from solver.backends.cluster import RayActors, RayUnavailableError
+
+    try:
+        cluster = RayActors(workers, address=address)
+    except RayUnavailableError as error:
+        raise Failure(f"ray-address: {error}") from None
+    with cluster:
+        yield cluster
