@@ -486,7 +486,7 @@ cdef class Searcher:
 
     cdef void back_up(self, bint ended) noexcept nogil:
         """Pay every edge of the trail what its player got, and count the root's decision."""
-        cdef double payoffs[MAX_PLAYERS]
+        cdef double* payoffs = self.last
         cdef int32_t scores[MAX_PLAYERS]
         cdef Tally* tally = self.tally_of_decision()
         cdef const Passed* passed
@@ -498,7 +498,6 @@ cdef class Searcher:
             self.api.payoffs(self.rules, self.state, payoffs)
         else:
             self.knowledge.evaluate(self.rules, self.state, payoffs)
-        memcpy(self.last, payoffs, sizeof(payoffs))
         for i in range(self.trail.n):
             passed = &self.trail.passed[i]
             edges = edges_at(&self.tree, passed.block, passed.room)

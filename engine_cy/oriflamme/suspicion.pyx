@@ -23,7 +23,7 @@ from engine_cy.oriflamme.state cimport FACE_UP, KIND, State, card_at, cards_play
 from engine_cy.oriflamme.vocab cimport (
     ASK_COPY, ASK_LIFT, ASK_PLACE, ASK_REVEAL, ASK_TARGET, N_KINDS, N_ROLES, NO_CARD, VERB_KEEP,
 )
-from engine_cy.oriflamme.worlds cimport Hidden, hidden_of
+from engine_cy.oriflamme.worlds cimport Hidden, find_hidden, unseen
 
 import json
 from pathlib import Path
@@ -114,9 +114,10 @@ cdef inline int trace_in_hand(const Rules* rules, const State* view, int player,
 
 cdef void list_secrets(const Rules* rules, const State* view, int player, Suspicion* suspicion) noexcept nogil:
     """The cards that a player hides and where they may be, with nothing that speaks for anything."""
-    cdef Hidden hidden = hidden_of(rules, view, player)
+    cdef Hidden hidden
     cdef int kind, copies, i
 
+    find_hidden(rules, view, player, &hidden)
     suspicion.n_kinds = 0
     suspicion.ordered = False
     for copies in range(2, 0, -1):
@@ -243,7 +244,7 @@ cdef void tell_placement(const Rules* rules, const State* view, action_t action,
     cdef State state
 
     memcpy(&state, view, sizeof(State))
-    state.hands[view.to_act] = hidden_of(rules, view, view.to_act).pool
+    state.hands[view.to_act] = unseen(rules, view, view.to_act)
     n = legal_actions(rules, &state, actions)
     preferences_of(rules, &state, actions, n, preferences)
     for i in range(n):
@@ -256,7 +257,7 @@ cdef void tell_choice(const Rules* rules, const State* view, action_t action, in
                       Account* account) noexcept nogil:
     """How likely the choice was, if the card in `slot` is of one kind or another."""
     cdef uint8_t card_id = view.tops[slot]
-    cdef uint32_t pool = hidden_of(rules, view, view.to_act).pool
+    cdef uint32_t pool = unseen(rules, view, view.to_act)
     cdef State state
     cdef int kind
 

@@ -21,35 +21,39 @@ cdef inline void blot_cards(const uint8_t* cards, int observer, uint8_t* seen) n
         seen[i] = card | <uint8_t>(UNKNOWN_KIND * ((card & FACE_UP == 0) & (card & FAMILY != own)))
 
 
-cdef inline void blot_hands(const Rules* rules, uint32_t* hands, int observer) noexcept nogil:
-    """The others' hands are hidden. What they set aside is no part of a state: it is what is in neither hand, queue nor
-    pile."""
-    cdef int i
-
-    for i in range(rules.n_players):
-        if i != observer:
-            hands[i] = UNKNOWN_HAND
+cdef inline uint32_t seen_hand(const Rules* rules, const State* state, int player, int observer) noexcept nogil:
+    """A hand, if it is the observer's own: the others' are hidden. What they set aside is no part of a state: it is
+    what is in neither hand, queue nor pile."""
+    return UNKNOWN_HAND if player != observer and player < rules.n_players else state.hands[player]
 
 
 cdef void observe(const Rules* rules, const State* state, int observer, State* view) noexcept nogil:
     """`state` without what `observer` does not see."""
+    cdef int player
+
     copy_state(view, state, sizeof(State))
     blot_cards(state.cards, observer, view.cards)
-    blot_hands(rules, view.hands, observer)
+    for player in range(rules.n_players):
+        view.hands[player] = seen_hand(rules, state, player, observer)
 
 
 cdef uint64_t key(const Rules* rules, const State* state, int observer) noexcept nogil:
     """A hash of the view, of which only the parts with something hidden are written down."""
     cdef uint8_t cards[32]
-    cdef uint32_t tail[16]                      # from the hands to the end
+    cdef uint64_t tail[8]                       # from the hands to the end
     cdef size_t to_cards = sizeof(state.tops)
     cdef size_t to_below = to_cards + sizeof(state.cards)
     cdef size_t to_tail = sizeof(State) - sizeof(tail)
     cdef uint64_t sum
+    cdef int i
 
     blot_cards(state.cards, observer, cards)
     memcpy(tail, state.hands, sizeof(tail))
-    blot_hands(rules, tail, observer)
+    # Written as they are read below, two at a time: a processor waits for small writes that make up one read.
+    for i in range(2):
+        tail[i] = (seen_hand(rules, state, 2 * i, observer)
+                   | <uint64_t>seen_hand(rules, state, 2 * i + 1, observer) << 32)
+    tail[2] = seen_hand(rules, state, 4, observer) | <uint64_t>state.piles[0] << 32
     sum = fold_bytes(state.tops, to_cards, 0)
     sum += fold_bytes(cards, sizeof(cards), to_cards)
     sum += fold_bytes(state.below, to_tail - to_below, to_below)

@@ -16,7 +16,7 @@ cdef struct Hidden:
     uint32_t pool           # the cards they can be, as a hand
 
 
-cdef Hidden hidden_of(const Rules* rules, const State* world, int opponent) noexcept nogil
+cdef void find_hidden(const Rules* rules, const State* world, int opponent, Hidden* hidden) noexcept nogil
 cdef uint64_t count_secrets(const Rules* rules, const State* world, int observer, int opponent) noexcept nogil
 cdef void write_secret(const Rules* rules, State* world, int observer, int opponent, uint64_t index) noexcept nogil
 cdef void sample(const Rules* rules, const State* view, int observer, State* world, rng_t* rng) noexcept nogil

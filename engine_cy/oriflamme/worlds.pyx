@@ -14,34 +14,38 @@ from engine_cy.oriflamme.vocab cimport N_KINDS, NO_CARD
 from engine_cy.rng cimport below, below64, rng_t
 
 
-cdef Hidden hidden_of(const Rules* rules, const State* world, int opponent) noexcept nogil:
-    cdef Hidden hidden
+cdef void find_hidden(const Rules* rules, const State* world, int opponent, Hidden* hidden) noexcept nogil:
     cdef int played = cards_played(rules, world, opponent)
     cdef int card_id = opponent * rules.cards_each
     cdef uint32_t pile = world.piles[opponent]
+    cdef uint32_t pool
+    cdef int n_ids = 0
     cdef uint8_t card
 
-    hidden.n_ids = 0
-    hidden.n_hand = rules.hand_size - played
     if rules.copies == 1:
-        hidden.pool = rules.full_hand & ~pile
+        pool = rules.full_hand & ~pile
     else:
         # Of a kind held twice, one gone leaves one: the upper bit goes first.
-        hidden.pool = rules.full_hand & ~(pile << N_KINDS) & ~(pile >> N_KINDS)
+        pool = rules.full_hand & ~(pile << N_KINDS) & ~(pile >> N_KINDS)
     for card_id in range(card_id, card_id + played):
         card = world.cards[card_id]
         if card == NO_CARD:
             continue
         elif card & FACE_UP:
-            hidden.pool = without(hidden.pool, card & KIND)
+            pool = without(pool, card & KIND)
         else:
-            hidden.ids[hidden.n_ids] = <uint8_t>card_id
-            hidden.n_ids += 1
-    return hidden
+            hidden.ids[n_ids] = <uint8_t>card_id
+            n_ids += 1
+    hidden.n_ids = n_ids
+    hidden.n_hand = rules.hand_size - played
+    hidden.pool = pool
 
 
 cdef uint32_t unseen(const Rules* rules, const State* world, int opponent) noexcept nogil:
-    return hidden_of(rules, world, opponent).pool
+    cdef Hidden hidden
+
+    find_hidden(rules, world, opponent, &hidden)
+    return hidden.pool
 
 
 # --- counting -------------------------------------------------------------------------------------------------
@@ -88,8 +92,9 @@ cdef uint64_t ways(int n_ids, int n_hand, uint32_t pool) noexcept nogil:
 
 
 cdef uint64_t count_secrets(const Rules* rules, const State* world, int observer, int opponent) noexcept nogil:
-    cdef Hidden hidden = hidden_of(rules, world, opponent)
+    cdef Hidden hidden
 
+    find_hidden(rules, world, opponent, &hidden)
     # An observer knows all of his own.
     return 1 if opponent == observer else ways(hidden.n_ids, hidden.n_hand, hidden.pool)
 
@@ -124,12 +129,13 @@ cdef uint32_t numbered_hand(uint32_t pool, int n_hand, uint64_t index) noexcept 
 
 
 cdef void write_secret(const Rules* rules, State* world, int observer, int opponent, uint64_t index) noexcept nogil:
-    cdef Hidden hidden = hidden_of(rules, world, opponent)
+    cdef Hidden hidden
     cdef uint64_t n
     cdef int i, kind
 
     if opponent == observer:
         return
+    find_hidden(rules, world, opponent, &hidden)
     for i in range(hidden.n_ids):
         for kind in range(N_KINDS):
             if hidden.pool >> kind & 1:
@@ -182,7 +188,7 @@ cdef void sample(const Rules* rules, const State* view, int observer, State* wor
     copy_state(world, view, sizeof(State))
     for opponent in range(rules.n_players):
         if opponent != observer:
-            hidden = hidden_of(rules, world, opponent)
+            find_hidden(rules, world, opponent, &hidden)
             if rules.copies == 1:
                 deal_secret(world, opponent, &hidden, rng)
             else:
