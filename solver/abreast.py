@@ -12,7 +12,7 @@ from engine_cy import Action, View
 from engine_cy.history import History
 from engine_cy.record import Record
 from solver.analysis import Estimate, estimate
-from solver.backends.base import Job
+from solver.backends.base import Job, tallies_of
 from solver.config import Budget, Config, Model, fit_config, read_config, read_models
 from solver.merge import Tally
 from solver.search import Searcher
@@ -163,7 +163,7 @@ class _Pair:
 
 def _tally(searchers: list[Searcher]) -> Tally:
     """Of the one decision that was taken."""
-    taken = [max((Tally(*sums) for sums in one.results()), key=lambda tally: tally.visits) for one in searchers]
+    taken = [max(tallies_of(one), key=lambda tally: tally.visits) for one in searchers]
     return reduce(lambda a, b: a + b, taken)
 
 

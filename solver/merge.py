@@ -6,40 +6,69 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
-from typing import TypeVar
-
-N = TypeVar("N", int, float)
-Sums = tuple[float, ...]
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """What the playouts behind one decision came to, added up; all but the counts a number a seat."""
+    """What the playouts behind one decision came to, added up.
 
-    visits: int
-    ended: int  # of these, the playouts that went to the end: the others have no scores, leads and ranks
-    payoffs: Sums
-    squares: Sums
-    scores: tuple[int, ...]
-    score_squares: tuple[int, ...]
-    leads: tuple[int, ...]
-    ranks: tuple[tuple[int, ...], ...]
+    All sums are one row of numbers, which is added and sent as it is: a distributed search waits for that. First come
+    `visits` and `ended`, then a number a seat of each of `payoffs`, `squares`, `scores`, `score_squares` and `leads`,
+    then for each seat, a number a rank.
+    """
+
+    players: int
+    sums: tuple[Any, ...]
+
+    @property
+    def visits(self) -> int:
+        return int(self.sums[0])
+
+    @property
+    def ended(self) -> int:
+        """Of the visits, the playouts that went to the end: the others have no scores, leads and ranks."""
+        return int(self.sums[1])
+
+    @property
+    def payoffs(self) -> tuple[float, ...]:
+        return self._of_seats(0)
+
+    @property
+    def squares(self) -> tuple[float, ...]:
+        return self._of_seats(1)
+
+    @property
+    def scores(self) -> tuple[int, ...]:
+        return self._of_seats(2)
+
+    @property
+    def score_squares(self) -> tuple[int, ...]:
+        return self._of_seats(3)
+
+    @property
+    def leads(self) -> tuple[int, ...]:
+        return self._of_seats(4)
+
+    @property
+    def ranks(self) -> tuple[tuple[int, ...], ...]:
+        """For each seat how often it came first, second, ..."""
+        return tuple(self._of_seats(_COLUMNS + seat) for seat in range(self.players))
 
     def __add__(self, other: Tally) -> Tally:
-        return Tally(
-            self.visits + other.visits,
-            self.ended + other.ended,
-            _add(self.payoffs, other.payoffs),
-            _add(self.squares, other.squares),
-            _add(self.scores, other.scores),
-            _add(self.score_squares, other.score_squares),
-            _add(self.leads, other.leads),
-            tuple(map(_add, self.ranks, other.ranks)),
-        )
+        return Tally(self.players, tuple(map(add, self.sums, other.sums)))
+
+    def _of_seats(self, column: int) -> tuple[Any, ...]:
+        begin = _COUNTS + column * self.players
+        return self.sums[begin : begin + self.players]
 
 
-def _add(a: tuple[N, ...], b: tuple[N, ...]) -> tuple[N, ...]:
-    return tuple(map(add, a, b))
+_COUNTS, _COLUMNS = 2, 5  # of the whole decision, and of each seat
+
+
+def tally_numbers(players: int) -> tuple[int, int, int]:
+    """Of a tally's row: how many counts come first, then how many numbers with fractions, then how many counts."""
+    return _COUNTS, 2 * players, (_COLUMNS - 2 + players) * players
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +116,6 @@ def _why(shares: Sequence[Share]) -> str:
 
 def empty_share(n_decisions: int, n_players: int) -> Share:
     """What is known without a search."""
-    zeros, counts = (0.0,) * n_players, (0,) * n_players
-    tally = Tally(0, 0, zeros, zeros, counts, counts, counts, (counts,) * n_players)
+    counts, fractions, more = tally_numbers(n_players)
+    tally = Tally(n_players, (0,) * counts + (0.0,) * fractions + (0,) * more)
     return Share((tally,) * n_decisions, 0, 0, 0, 0, "iterations")

@@ -72,5 +72,5 @@ class Searcher:
         """The decision that the game's knowledge takes at once: its steps."""
 
     def results(self) -> list[tuple[Any, ...]]:
-        """For each whole decision at the root, in the order of `view.legal_actions()` or of `among`: all sums, as plain
-        numbers. If the observer is not to act: once, for all that others may do."""
+        """For each whole decision at the root, in the order of `view.legal_actions()` or of `among`: all sums, as a row
+        of plain numbers, see `solver.merge.Tally`. If the observer is not to act: once, for all that others may do."""

@@ -652,21 +652,23 @@ cdef class Searcher:
     # --- what came of it ---
 
     def results(self):
-        """For each whole decision at the root, in the order of `view.legal_actions()`: all sums, as plain numbers."""
-        n = self.game.n_players
+        """For each whole decision at the root, in the order of `view.legal_actions()`: all sums, as a row of plain
+        numbers, see `solver.merge.Tally`."""
+        cdef Tally* tally
+        cdef int n = self.game.n_players
+        cdef int i, p, r
+
         found = []
         for i in range(self.n_tallies):
             tally = &self.tallies[i]
-            found.append((
-                tally.visits,
-                tally.ended,
-                tuple([tally.payoffs[p] for p in range(n)]),
-                tuple([tally.squares[p] for p in range(n)]),
-                tuple([tally.scores[p] for p in range(n)]),
-                tuple([tally.score_squares[p] for p in range(n)]),
-                tuple([tally.leads[p] for p in range(n)]),
-                tuple([tuple([tally.ranks[p][r] for r in range(n)]) for p in range(n)]),
-            ))
+            row = [tally.visits, tally.ended]
+            row += [tally.payoffs[p] for p in range(n)]
+            row += [tally.squares[p] for p in range(n)]
+            row += [tally.scores[p] for p in range(n)]
+            row += [tally.score_squares[p] for p in range(n)]
+            row += [tally.leads[p] for p in range(n)]
+            row += [tally.ranks[p][r] for p in range(n) for r in range(n)]
+            found.append(tuple(row))
         return found
 
     @property

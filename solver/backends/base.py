@@ -158,16 +158,21 @@ class _Course:
         if why == "stopped" or (why == "iterations" and searcher.iterations >= self._goal):
             self.ended_by = why
         elif why == "iterations" and self._confidence is not None:
-            if is_sure([Tally(*sums) for sums in searcher.results()], searcher.observer, self._confidence):
+            if is_sure(tallies_of(searcher), searcher.observer, self._confidence):
                 self.ended_by = "confidence"
             self._look_at = next_look(searcher.iterations)
+
+
+def tallies_of(searcher: Searcher) -> tuple[Tally, ...]:
+    players = searcher.game.n_players
+    return tuple(Tally(players, sums) for sums in searcher.results())
 
 
 def sum_up(share: Started, why: str) -> Share:
     """What a share has found so far, or in all."""
     job, number, searcher = share
     job.view.game.check()
-    tallies = tuple(Tally(*sums) for sums in searcher.results())
+    tallies = tallies_of(searcher)
     return Share(
         tallies=tallies,
         iterations=searcher.iterations,

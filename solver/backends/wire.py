@@ -12,6 +12,7 @@ import struct
 from collections.abc import Callable, Sequence
 from dataclasses import fields
 from functools import lru_cache
+from itertools import chain
 from types import NoneType, UnionType
 from typing import Any, Literal, NoReturn, TypeVar, get_args, get_origin, get_type_hints
 from zlib import crc32
@@ -20,7 +21,7 @@ from engine_cy import Game, errors, game_ids, new_game
 from engine_cy.history import restore
 from solver.backends.base import Job
 from solver.config import ITERATIONS_MAX, MODELS, Budget, Config, InvalidBudgetError, check_budget
-from solver.merge import Share, Tally
+from solver.merge import Share, Tally, tally_numbers
 
 JOB, SHARE = b"EmJ2", b"EmS1"
 REASONS = ("iterations", "time", "confidence", "stopped", "forced", "lost", "")
@@ -159,7 +160,7 @@ def _refuse(constant: str) -> NoReturn:
 
 
 def encode_share(share: Share) -> bytes:
-    n = len(share.tallies[0].payoffs)
+    n = share.tallies[0].players
     text = json.dumps([share.lines, share.note]).encode()
     head = _SHARE.pack(
         len(share.tallies),
@@ -172,12 +173,7 @@ def encode_share(share: Share) -> bytes:
         share.tree_bytes,
         len(text),
     )
-    numbers: list[float] = []
-    for tally in share.tallies:
-        numbers += (tally.visits, tally.ended, *tally.payoffs, *tally.squares)
-        numbers += (*tally.scores, *tally.score_squares, *tally.leads)
-        for ranks in tally.ranks:
-            numbers += ranks
+    numbers = chain.from_iterable(tally.sums for tally in share.tallies)
     return _seal(SHARE, head + text + _tallies(len(share.tallies), n).pack(*numbers))
 
 
@@ -187,36 +183,24 @@ def decode_share(message: bytes) -> Share:
     if len(body) < _SHARE.size:
         raise WireError(f"share: {len(body)} bytes are too few")
     n_tallies, n, why, missing, iterations, worlds, nodes, tree_bytes, length = _SHARE.unpack_from(body)
-    if why >= len(REASONS) or len(body) != _SHARE.size + length + 8 * n_tallies * _numbers_of(n):
+    each = sum(tally_numbers(n))
+    if why >= len(REASONS) or len(body) != _SHARE.size + length + 8 * n_tallies * each:
         raise WireError("share: its parts do not add up")
-    layout = _tallies(n_tallies, n)
     text = body[_SHARE.size : _SHARE.size + length]
     try:
         lines, note = json.loads(text)
         read = tuple((int(i), tuple(str(step) for step in steps)) for i, steps in lines)
     except (ValueError, TypeError) as error:
         raise WireError(f"share: its lines cannot be read: {error}") from None
-    numbers = layout.unpack_from(body, _SHARE.size + length)
-    each = _numbers_of(n)
-    tallies = tuple(_tally(numbers[i : i + each], n) for i in range(0, len(numbers), each))
+    numbers = _tallies(n_tallies, n).unpack_from(body, _SHARE.size + length)
+    tallies = tuple(Tally(n, numbers[i : i + each]) for i in range(0, len(numbers), each))
     return Share(tallies, iterations, worlds, nodes, tree_bytes, REASONS[why], read, missing, str(note))
 
 
 @lru_cache(256)
 def _tallies(n_tallies: int, n: int) -> struct.Struct:
-    return struct.Struct("<" + f"2q{2 * n}d{3 * n + n * n}q" * n_tallies)
-
-
-def _numbers_of(n: int) -> int:
-    """In a tally of so many seats."""
-    return 2 + 5 * n + n * n
-
-
-def _tally(numbers: tuple[Any, ...], n: int) -> Tally:
-    visits, ended, *rest = numbers
-    columns = [tuple(rest[i : i + n]) for i in range(0, len(rest), n)]
-    payoffs, squares, scores, score_squares, leads, *ranks = columns
-    return Tally(visits, ended, payoffs, squares, scores, score_squares, leads, tuple(ranks))
+    counts, fractions, more = tally_numbers(n)
+    return struct.Struct("<" + f"{counts}q{fractions}d{more}q" * n_tallies)
 
 
 # --- answers: what came of a call, or the error it ended with -----------------------------------------------------

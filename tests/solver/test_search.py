@@ -295,7 +295,7 @@ def test_a_search_stops_when_it_is_sure() -> None:
 
 def test_certainty_needs_visits_a_gap_and_more_of_both_for_more_confidence() -> None:
     def tally(visits: int, wins: int) -> Tally:
-        return Tally(visits, 0, (float(wins),), (float(wins),), (0,), (0,), (0,), ((0,),))
+        return Tally(1, (visits, 0, float(wins), float(wins), 0, 0, 0, 0))
 
     assert not is_sure([tally(29, 29), tally(10_000, 0)], 0, 0.5)
     assert is_sure([tally(1000, 900), tally(1000, 100)], 0, 0.99)
@@ -317,7 +317,7 @@ def test_certainty_is_seldom_wrong() -> None:
                 wins[0] + sum(draw.random() < 0.5 for _ in range(250)),
                 wins[1] + sum(draw.random() < 0.45 for _ in range(250)),
             ]
-            tallies = [Tally(n, 0, (float(w),), (float(w),), (0,), (0,), (0,), ((0,),)) for w in wins]
+            tallies = [Tally(1, (n, 0, float(w), float(w), 0, 0, 0, 0)) for w in wins]
             if is_sure(tallies, 0, 0.95):
                 ended += 1
                 wrong += wins[1] > wins[0]
