@@ -114,8 +114,8 @@ def _why(shares: Sequence[Share]) -> str:
     return next(reason for reason in _REASONS if reason in reasons)
 
 
-def empty_share(n_decisions: int, n_players: int) -> Share:
+def empty_share(n_decisions: int, n_players: int, stopped_by: str = "iterations") -> Share:
     """What is known without a search."""
     counts, fractions, more = tally_numbers(n_players)
     tally = Tally(n_players, (0,) * counts + (0.0,) * fractions + (0,) * more)
-    return Share((tally,) * n_decisions, 0, 0, 0, 0, "iterations")
+    return Share((tally,) * n_decisions, 0, 0, 0, 0, stopped_by)

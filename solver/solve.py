@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 from engine_cy import Action, Position, Rng, View
@@ -138,7 +137,7 @@ def answer_at_once(job: Job) -> Share | None:
     """What is found without a search where none is due: a forced move, or a configuration that does not search."""
     n_players = job.view.game.n_players
     if len(job.view.legal_actions()) == 1 and all_see_it_is_forced(job.view):
-        return replace(empty_share(1, n_players), stopped_by="forced")
+        return empty_share(1, n_players, stopped_by="forced")
     return None if job.config.how == "search" else empty_share(len(job.decisions), n_players)
 
 

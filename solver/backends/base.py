@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from engine_cy import CHANCE, Action, View
@@ -97,7 +97,7 @@ def run_share(share: Started, watch: Watch | None = None) -> Share:
 def progress_of(job: Job, watch: Watch | None) -> Progress:
     """Of a search that begins."""
     # Of what others may do, if it is their turn, there is one tally.
-    nothing = replace(empty_share(len(job.decisions) or 1, job.view.game.n_players), stopped_by="")
+    nothing = empty_share(len(job.decisions) or 1, job.view.game.n_players, stopped_by="")
     return Progress(nothing, job.shares, watch or Watch())
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Callable, Sequence
-from dataclasses import fields
 from functools import lru_cache
 from itertools import chain
 from types import NoneType, UnionType
@@ -59,7 +58,7 @@ def encode_job(job: Job) -> bytes:
         "n_actions": None if job.history is None else job.history.n_actions,
     }
     account = b"" if job.history is None else bytes(job.history)
-    lines = [json.dumps(line, separators=(",", ":")).encode() for line in (common, own)]
+    lines = [_ENCODER.encode(line).encode() for line in (common, own)]
     return _seal(JOB, pack([*lines, bytes(job.view), account]))
 
 
@@ -71,7 +70,7 @@ def decode_job(message: bytes) -> Job:
     common, own, view, account = blobs
     try:
         game, config = _read_common(common)
-        return _read_own(json.loads(own, parse_constant=_refuse), game, config, view, account)
+        return _read_own(_DECODER.decode(own.decode()), game, config, view, account)
     except WireError:
         raise
     except (ValueError, KeyError, TypeError, OverflowError, errors.EngineError) as error:
@@ -81,7 +80,7 @@ def decode_job(message: bytes) -> Job:
 @lru_cache(64)
 def _read_common(text: bytes) -> tuple[Game, Config]:
     """To read it takes longer than all the rest."""
-    head = json.loads(text, parse_constant=_refuse)
+    head = _DECODER.decode(text.decode())
     return new_game(*_exactly(head["game"], list)), _read_values(Config, head["config"])
 
 
@@ -118,7 +117,7 @@ def _read_own(head: Any, game: Game, config: Config, view: bytes, account: bytes
 
 
 def _values(record: Config | Budget) -> dict[str, Any]:
-    return {field.name: getattr(record, field.name) for field in fields(record)}
+    return {name: getattr(record, name) for name in _HINTS[type(record)]}
 
 
 def _read_values(cls: type[Record], values: Any) -> Record:
@@ -154,6 +153,11 @@ def _exactly(value: Any, kind: type[T]) -> T:
 
 def _refuse(constant: str) -> NoReturn:
     raise WireError(f"job: {constant} is no number")
+
+
+# Made once: `json.dumps` and `json.loads` make one at each call that says how.
+_ENCODER = json.JSONEncoder(separators=(",", ":"))
+_DECODER = json.JSONDecoder(parse_constant=_refuse)
 
 
 # --- shares -------------------------------------------------------------------------------------------------------
