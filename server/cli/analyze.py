@@ -7,10 +7,9 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from hashlib import blake2b
 from pathlib import Path
-from typing import NamedTuple
 
 import click
 from rich.progress import (
@@ -25,26 +24,20 @@ from rich.progress import (
 )
 from rich.text import Text
 
-from engine_cy.record import Record, write_ruleset
-from engine_cy.seats import SEATS
+from engine_cy.record import Record
 from server.cli import show
-from server.cli.asking import Seen, Thinking, cores, game_options, seat_number, seen_by, thinking_options
-from server.cli.cluster import open_cluster
+from server.cli.answering import Answering, open_answering
+from server.cli.asking import Seen, Thinking, game_options, seat_number, seen_by, thinking_options
 from server.cli.commands import command, json_option
 from server.cli.failing import DONE, FAILED, Failure
 from server.cli.reading import UNREADABLE, GameChoice, Piece, Thing, open_input, pieces, read_piece
-from server.cli.results import SCHEMA, Key, Results, Row, open_results
-from server.limits import MEGABYTE, canonical, check_to_act, derived_seed
-from solver.analysis import Beliefs, Move
-from solver.backends.base import Job
-from solver.batch import Answer, LocalProcesses, LocalThreads, Pool, analyze_many
-from solver.config import Budget, InvalidBudgetError
+from server.cli.remote import Remote, server_options
+from server.cli.results import Key, Results, Row, open_results
+from server.cli.rows import Position, row_of
+from server.limits import check_to_act
 from solver.review import decisions
-from solver.solve import as_analysis, make_job
-from solver.version import SIGNATURE
 
 BAR = TaskID(0)  # the one bar that there is
-LINES = 3  # of so many moves it is told what is likely to follow
 
 
 @command(
@@ -70,6 +63,7 @@ LINES = 3  # of so many moves it is told what is likely to follow
 )
 @game_options
 @thinking_options
+@server_options
 @json_option
 def analyze(
     files: tuple[str, ...],
@@ -80,6 +74,7 @@ def analyze(
     ray_address: str | None,
     choice: GameChoice,
     thinking: Thinking,
+    remote: Remote | None,
     as_json: bool,
 ) -> int:
     """Answer every position of some files: lines of text, lines of JSON, and records, each decision of which is one.
@@ -87,17 +82,17 @@ def analyze(
     Killed at any moment and run again, it goes on where it was: nothing is lost, and nothing done twice. What cannot
     be read is said with file and line. docs/records.md tells the columns of the results.
     """
-    settings = _settings(choice, thinking, seat)
     # What makes no sense is refused before anything is begun, not at each line.
     game = choice.game()
     thinking.granted(thinking.chosen(game, None, thinking.options(game)))
-    run = Run(choice, thinking, seat, settings, stops=bad_lines == "stop")
     with ExitStack() as stack:
+        answering = stack.enter_context(open_answering(thinking, workers, ray_address, remote))
         results = stack.enter_context(closing(open_results(Path(out))))
+        settings = _settings(choice, thinking, seat, answering.engine)
+        run = Run(choice, thinking, seat, settings, stops=bad_lines == "stop")
         run.resume(results, out)
-        pool = stack.enter_context(_pool(workers, ray_address))
         bar = stack.enter_context(_progress(files))
-        for row, share in run.rows(files, pool):
+        for row, share in run.rows(files, answering):
             results.add(row)
             run.answered += 1
             bar.update(BAR, advance=share, answered=run.answered)
@@ -108,20 +103,10 @@ def analyze(
 # --- what is asked ---------------------------------------------------------------------------------------------
 
 
-def _settings(choice: GameChoice, thinking: Thinking, seat: str | None) -> str:
-    """What all rows of a file have in common: who goes on has to ask the same."""
-    said = {**asdict(choice), **asdict(thinking), "seat": seat, "engine": SIGNATURE}
+def _settings(choice: GameChoice, thinking: Thinking, seat: str | None, engine: str) -> str:
+    """What all rows of a file have in common: who goes on has to ask the same, and the same engine."""
+    said = {**asdict(choice), **asdict(thinking), "seat": seat, "engine": engine}
     return json.dumps(said, sort_keys=True)
-
-
-class Position(NamedTuple):
-    """A position of the input: its key, what is asked, and how much of the input it is."""
-
-    key: Key
-    digest: str
-    seen: Seen
-    played: str | None
-    share: float
 
 
 @dataclass
@@ -138,7 +123,6 @@ class Run:
     bad: int = 0
     begun: float = field(default_factory=time.monotonic)
     _done: dict[Key, str] = field(default_factory=dict)
-    _under_way: dict[int, tuple[Position, Job]] = field(default_factory=dict)
     _skipped: float = 0.0
 
     def resume(self, results: Results, out: str) -> None:
@@ -151,15 +135,11 @@ class Run:
         if self._done:
             self._say(f"{out} holds {len(self._done)} answers already; going on")
 
-    def rows(self, files: tuple[str, ...], pool: Pool) -> Iterator[tuple[Row, float]]:
+    def rows(self, files: tuple[str, ...], answering: Answering) -> Iterator[tuple[Row, float]]:
         """Rows as they are found, each with the share of the input that it is, in characters."""
-        for answer in analyze_many(self._jobs(files), pool, in_order=False):
-            position, job = self._under_way.pop(answer.number)
+        for position, found in answering.answers(self._positions(files), self._refuse):
             skipped, self._skipped = self._skipped, 0.0
-            if answer.found is None:
-                self._refuse(position.key, answer.error)
-            else:
-                yield self._row(position, job, answer), position.share + skipped
+            yield row_of(position, self.settings, found), position.share + skipped
 
     def report(self, out: str, as_json: bool) -> int:
         """Say how it went; the exit code."""
@@ -181,19 +161,7 @@ class Run:
             click.echo(f"{'; '.join(parts)}; results in {out}")
         return FAILED if self.bad else DONE
 
-    # --- from the input to jobs ---
-
-    def _jobs(self, files: tuple[str, ...]) -> Iterator[Job]:
-        number = 0
-        for position in self._positions(files):
-            try:
-                job = self._job(position)
-            except (*UNREADABLE, InvalidBudgetError) as error:
-                self._refuse(position.key, error)
-                continue
-            self._under_way[number] = position, job
-            number += 1
-            yield job
+    # --- what is asked ---
 
     def _positions(self, files: tuple[str, ...]) -> Iterator[Position]:
         """The positions that have no answer yet."""
@@ -246,30 +214,6 @@ class Run:
         self.resumed += 1
         return True
 
-    def _job(self, position: Position) -> Job:
-        seen = position.seen
-        # How the observer plays is the search's own matter.
-        others = [said for said in self.thinking.models if not said.upper().startswith(SEATS[seen.view.observer])]
-        thinking = replace(self.thinking, models=tuple(others))
-        options = thinking.chosen(seen.game, seen.view, thinking.options(seen.game))
-        seed = derived_seed(canonical(seen.view, seen.history, options)) if options.seed is None else options.seed
-        granted = thinking.granted(options)
-        return make_job(
-            seen.view,
-            Budget(
-                iterations=granted.iterations,
-                time_ms=granted.time_ms if granted.is_timed else None,
-                memory_mb=granted.memory_bytes / MEGABYTE,
-                confidence=granted.confidence,
-            ),
-            config=options.config,
-            seed=seed,
-            workers=options.shares,
-            models=dict(options.models),
-            history=seen.history,
-            lines=LINES,
-        )
-
     # --- what went wrong ---
 
     def _refuse(self, key: Key, error: Exception | None) -> None:
@@ -283,71 +227,6 @@ class Run:
     def _say(text: str) -> None:
         click.echo(text, err=True)
 
-    # --- from answers to rows ---
-
-    def _row(self, position: Position, job: Job, answer: Answer) -> Row:
-        assert answer.found is not None
-        found = as_analysis(job, answer.found, time.perf_counter())
-        game, best = job.view.game, found.move(found.best)
-        return {
-            "schema": SCHEMA,
-            **position.key._asdict(),
-            "input": position.digest,
-            "settings": self.settings,
-            "game": game.id,
-            "ruleset": write_ruleset(game),
-            "players": game.n_players,
-            "observer": SEATS[job.view.observer],
-            "view": str(job.view),
-            "played": position.played,
-            "best": str(found.best),
-            **_figures(best),
-            "seats": list(found.values),
-            "moves": [_move(move) for move in found.moves],
-            "beliefs": list(_beliefs(found.beliefs)),
-            "worlds_fitting": float(found.beliefs.worlds) if found.beliefs else None,
-            "worlds_effective": found.beliefs.effective_worlds if found.beliefs else None,
-            "iterations": found.iterations,
-            "worlds": found.worlds,
-            "nodes": found.nodes,
-            "tree_bytes": found.tree_bytes,
-            "stopped_by": found.stopped_by,
-            "seed": str(found.seed),
-            "reproducible": found.reproducible,
-            "knowledge": found.knowledge,
-        }
-
-
-def _figures(move: Move) -> Row:
-    """The win and the points of a move, with their errors."""
-    win, points = move.win, move.points
-    return {
-        "win": win.mean if win else None,
-        "win_error": win.error if win else None,
-        "points": points.mean if points else None,
-        "points_error": points.error if points else None,
-    }
-
-
-def _move(move: Move) -> Row:
-    return {
-        "move": str(move.action),
-        "visits": move.visits,
-        **_figures(move),
-        "lead": move.lead,
-        "ranks": list(move.ranks),
-        "line": ", ".join(move.line),
-    }
-
-
-def _beliefs(beliefs: Beliefs | None) -> Iterator[Row]:
-    for belief in beliefs.seats if beliefs else ():
-        seat = SEATS[belief.seat]
-        places = [(" ".join(f"{name} {at}" for name, at in card.place.items()), card.kinds) for card in belief.cards]
-        for place, kinds in [*places, ("hand", belief.hand)]:
-            for card, chance in kinds.items():
-                yield {"seat": seat, "place": place, "card": card, "chance": chance}
-
 
 def _differences(one: str, other: str) -> str:
     """Which settings differ."""
@@ -359,22 +238,7 @@ def _differences(one: str, other: str) -> str:
     return ", ".join(f"{name} {theirs.get(name)!r}, now {ours[name]!r}" for name in names)
 
 
-# --- who computes, and what is shown meanwhile -------------------------------------------------------------------
-
-
-@contextmanager
-def _pool(workers: int | None, ray_address: str | None) -> Iterator[Pool]:
-    """Processes of this machine, or a cluster."""
-    if ray_address is not None:
-        with open_cluster(ray_address, workers) as cluster:
-            yield cluster
-        return
-    n = workers or cores()
-    local = LocalThreads(1) if n == 1 else LocalProcesses(n)
-    try:
-        yield local
-    finally:
-        local.close()
+# --- what is shown meanwhile -------------------------------------------------------------------------------------
 
 
 class _Rate(ProgressColumn):

@@ -10,7 +10,7 @@ from server.cli import show
 from server.cli.asking import Seen, Thinking, action_message, position_options, thinking_options
 from server.cli.commands import command, json_option
 from server.cli.failing import Failure
-from server.cli.remote import Remote, server_options
+from server.cli.remote import Remote, here_only, server_options
 from server.cli.searching import answer_of, until
 from server.cli.suggest import WHY, title
 from server.codec.views import write_view
@@ -58,8 +58,7 @@ def _ask(seen: Seen, moves: tuple[str, ...], thinking: Thinking, options: pb.Opt
 def _ask_server(
     seen: Seen, moves: tuple[str, ...], thinking: Thinking, options: pb.Options, remote: Remote
 ) -> pb.Comparison:
-    if thinking.config:
-        raise Failure("config: a server searches as it does; --config is for this process")
+    here_only(config=thinking.config)
     view = write_view(seen.view, seen.history)
     with remote.client() as client:
         return client.compare(view, [action_message(move) for move in moves], thinking.budget(), options)

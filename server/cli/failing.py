@@ -24,7 +24,12 @@ DEBUG = "EMINENCE_DEBUG"
 
 
 class Failure(Exception):
-    """What a command cannot do, in a sentence that names the field or file, the value and what was possible."""
+    """What a command cannot do, in a sentence that names the field or file, the value and what was possible; of a
+    server, with its reason."""
+
+    def __init__(self, text: str, reason: str = "") -> None:
+        super().__init__(text)
+        self.reason = reason
 
 
 class NobodyReads(Exception):
@@ -69,9 +74,9 @@ def _explained(error: Exception) -> tuple[str, str | None]:
     from server.refusals import Refusal
     from solver.config import InvalidBudgetError
 
-    if isinstance(error, Failure | InvalidBudgetError):
+    if isinstance(error, InvalidBudgetError):
         return "", str(error)
-    if isinstance(error, Refusal | EngineError):
+    if isinstance(error, Failure | Refusal | EngineError):
         return error.reason, str(error)
     if isinstance(error, OSError):
         return "", f"{error.filename}: {error.strerror}" if error.filename else str(error)

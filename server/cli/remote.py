@@ -12,12 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from eminence.v1 import solver_pb2 as pb
+from engine_cy import new_game
 from server.cli.failing import Failure
+from server.codec.views import write_view
 
 if TYPE_CHECKING:
     from server.client import Client
 
 TOKEN = "EMINENCE_TOKEN"
+GREETING_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +76,43 @@ def server_options(command: Callable[..., Any]) -> Callable[..., Any]:
         **options: Any,
     ) -> Any:
         remote = Remote(server, token, tls, tls_ca, tls_cert, tls_key) if server else None
+        said = {"tls": tls, "tls-ca": tls_ca, "tls-cert": tls_cert, "tls-key": tls_key}
+        for flag, value in said.items():
+            if value and not remote:
+                raise Failure(f"{flag}: is how to reach a server, and --server names none")
         return command(*args, remote=remote, **options)
 
     return with_remote
+
+
+def here_only(**said: object) -> None:
+    """Refuse what a server does not let others choose."""
+    for name, value in said.items():
+        if value is not None:
+            flag = name.replace("_", "-")
+            raise Failure(f"{flag}: a server searches as it does; --{flag} is for this process")
+
+
+def greet(client: Client, budget: pb.Budget | None = None, options: pb.Options | None = None) -> pb.Suggestion:
+    """What a server says of itself: its engine, and what it grants of a budget. As it is asked about a game that is
+    over, it searches nothing."""
+    position = new_game("oriflamme", None, 3).deal(0)
+    while not position.is_over:
+        position = position.play(position.legal_actions()[0])
+    with client.analyze(write_view(position.view(0)), budget, options, seconds=GREETING_SECONDS) as steps:
+        return next(steps).suggestion
+
+
+class ServerFailure(Failure):
+    """A server does not answer, or refuses."""
+
+
+def server_failure(address: str, error: Exception, hint: str = "") -> ServerFailure:
+    """What people are told of a call that failed."""
+    reason, why = refused(error)
+    if why is None:
+        raise error
+    return ServerFailure(f"{address}: {why}{hint}", reason)
 
 
 def refused(error: Exception) -> tuple[str, str | None]:

@@ -11,8 +11,7 @@ from eminence.v1 import solver_pb2 as pb
 from engine_cy.record import Record
 from engine_cy.seats import SEATS
 from server.cli.asking import Thinking, cores
-from server.cli.failing import Failure
-from server.cli.remote import Remote
+from server.cli.remote import Remote, here_only
 from server.codec import records
 from server.codec.suggestions import GRADES
 from server.codec.words import write_seat
@@ -128,8 +127,7 @@ class Judging:
     def _at(self, remote: Remote) -> Iterator[pb.ReviewedDecision]:
         from server.client import seconds_for
 
-        if self._thinking.config:
-            raise Failure("config: a server searches as it does; --config is for this process")
+        here_only(config=self._thinking.config)
         budget = self._thinking.budget()
         record = records.write(self._record)
         seconds = len(self.decisions) * seconds_for(budget)

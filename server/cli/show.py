@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import click
@@ -15,6 +15,8 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
+
+from engine_cy.seats import CHANCE_SEAT, SEATS
 
 # Where nothing says how wide a line may be.
 WIDTH = 80
@@ -97,3 +99,8 @@ def _error_of(estimate: Any) -> float | None:
 
 def heading(text: str) -> Text:
     return Text(text, style="bold")
+
+
+def line(actions: Iterable[Any]) -> str:
+    """Decisions that follow one another, each with its seat, of protobuf's messages."""
+    return ", ".join(f"{SEATS[seen.seat - 1] if seen.seat else CHANCE_SEAT} {seen.action.text}" for seen in actions)

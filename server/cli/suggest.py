@@ -18,8 +18,7 @@ from engine_cy.seats import CHANCE_SEAT, SEATS
 from server.cli import show
 from server.cli.asking import Seen, Thinking, position_options, thinking_options
 from server.cli.commands import command, json_option
-from server.cli.failing import Failure
-from server.cli.remote import Remote, server_options
+from server.cli.remote import Remote, here_only, server_options
 from server.cli.searching import answer_of, until
 from server.codec.views import write_view
 from server.codec.words import CARDS
@@ -103,8 +102,7 @@ def ask(
         search = Search(question, until(question), by_deadline=False)
         found: pb.Suggestion = answer_of(search, question.options.shares, EVERY_MS if tell else 0, tell)
         return found
-    if thinking.config:
-        raise Failure("config: a server searches as it does; --config is for this process")
+    here_only(config=thinking.config)
     latest = None
     with remote.client() as client:
         view = write_view(seen.view, seen.history)
@@ -169,17 +167,9 @@ def moves_table(found: pb.Suggestion, most: int) -> RenderableType:
             show.points(candidate.points) if candidate.HasField("points") else "",
             " ".join(f"{100 * chance:.0f}" for chance in candidate.rank_probabilities),
             show.count(candidate.visits),
-            _line(candidate),
+            show.line(candidate.principal_variation[1:4]),  # what is likely to follow the move itself
         )
     return table
-
-
-def _line(candidate: pb.Candidate) -> str:
-    """What is likely to follow the move itself."""
-    return ", ".join(
-        f"{SEATS[seen.seat - 1] if seen.seat else CHANCE_SEAT} {seen.action.text}"
-        for seen in candidate.principal_variation[1:4]
-    )
 
 
 def _left_out(found: pb.Suggestion, most: int) -> list[RenderableType]:
