@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -18,6 +18,7 @@ from rich.columns import Columns
 from rich.console import Console
 from rich.text import Text
 
+from eminence.v1 import solver_pb2 as pb
 from engine_cy import Action, EngineError
 from engine_cy.seats import SEATS
 from server.cli import show
@@ -25,17 +26,15 @@ from server.cli.asking import game_options
 from server.cli.board import draw
 from server.cli.chart import TERMINAL_COLORS
 from server.cli.commands import command, json_option
+from server.cli.engines import Engine, Here, There
 from server.cli.playing import PERSON, Playing, read_game, write_game
 from server.cli.reading import GameChoice
-from server.codec.suggestions import write_candidate
+from server.cli.remote import Remote, ServerFailure, server_options
 from server.codec.views import write_view
-from solver.analysis import Analysis, Beliefs
-from solver.config import Budget
-from solver.solve import beliefs_of, solve
+from solver.analysis import Beliefs
+from solver.solve import beliefs_of, read_history
 
 LEVEL = 5
-HINTS = 5
-HINT_ITERATIONS = 50_000
 KINDS_SHOWN = 5
 # Of many moves, so many are listed without being asked for.
 MOVES_SHOWN = 24
@@ -50,6 +49,10 @@ HELP = """\
   text              the table as you see it, for other commands
   save FILE         save the game, with all its cards, hidden ones too
   quit              leave"""
+HELP_SERVER = """\
+  again             ask a server again that did not answer
+  alone             go on without the server"""
+STUCK = "The game waits. again asks once more, alone goes on without the server, save FILE keeps the game."
 
 
 @command(
@@ -67,6 +70,7 @@ HELP = """\
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), help="Of the deal and all else. Default: drawn.")
 @click.option("--save", metavar="FILE", type=click.Path(path_type=Path), help="Keep the game here, move by move.")
 @click.option("--load", metavar="FILE", help="Go on with a saved game, or any record of a whole one.")
+@server_options
 @json_option
 def play(
     choice: GameChoice,
@@ -75,29 +79,33 @@ def play(
     seed: int | None,
     save: Path | None,
     load: str | None,
+    remote: Remote | None,
     as_json: bool,
 ) -> None:
     """Play a game against the engine.
 
     You see what your seat sees, and so does each of the others: nobody peeks. At the prompt, ? lists what you can say.
-    A saved game is a record: `eminence review` judges it.
+    A saved game is a record: `eminence review` judges it. With --server, a server plays the others and gives the
+    hints; where it fails, the game waits.
     """
     who = None if seats is None else [name.strip() for name in seats.split(",")]
-    if load is not None:
-        playing = read_game(load, who, seed)
-    else:
-        playing = _new_game(choice, who, level, _drawn_seed() if seed is None else seed)
-    path = save or (None if load in (None, "-") else Path(str(load)))
-    Room(playing, JsonTeller() if as_json else TextTeller(show.console()), path).run()
+    with ExitStack() as stack:
+        engine: Engine = There(stack.enter_context(remote.client()), remote) if remote else Here()
+        if load is not None:
+            playing = read_game(load, who, seed, engine)
+        else:
+            playing = _new_game(choice, who, level, _drawn_seed() if seed is None else seed, engine)
+        path = save or (None if load in (None, "-") else Path(str(load)))
+        Room(playing, JsonTeller() if as_json else TextTeller(show.console()), path).run()
 
 
-def _new_game(choice: GameChoice, who: list[str] | None, level: int, seed: int) -> Playing:
+def _new_game(choice: GameChoice, who: list[str] | None, level: int, seed: int, engine: Engine) -> Playing:
     if who is None:
         who = [PERSON, *[f"level-{level}"] * (choice.players - 1)]
     elif click.get_current_context().get_parameter_source("players") is ParameterSource.DEFAULT:
         choice = replace(choice, players=len(who))
     start = choice.game().deal(seed, first=seed % choice.players)
-    return Playing(start, who, seed)
+    return Playing(start, who, seed, engine=engine)
 
 
 def _drawn_seed() -> int:
@@ -115,11 +123,14 @@ class Teller(Protocol):
     def asked(self, playing: Playing, most: int | None) -> None:
         """The person is to choose; of the moves, at most so many are listed."""
 
-    def hint(self, found: Analysis) -> None: ...
+    def hint(self, moves: Sequence[pb.Candidate]) -> None: ...
 
     def beliefs(self, found: Beliefs | None) -> None: ...
 
     def over(self, playing: Playing, path: Path | None) -> None: ...
+
+    def failed(self, why: str) -> None:
+        """A server did not answer; where one of the others is to act, the game waits."""
 
     def say(self, text: str) -> None:
         """Anything else."""
@@ -133,17 +144,20 @@ class Room:
 
     def __init__(self, playing: Playing, teller: Teller, path: Path | None) -> None:
         self._playing, self._teller, self._path = playing, teller, path
+        self._stuck: ServerFailure | None = None  # over which one of the others does not act
         self._commands: dict[str, Callable[[], None]] = {
-            "moves": lambda: teller.asked(playing, None),
+            "moves": lambda: self._ask(None),
             "table": self._ask,
             "hint": self._hint,
             "beliefs": self._beliefs,
             "undo": self._undo,
             "text": lambda: teller.say(str(playing.view)),
             "save": self._save_again,
-            "?": lambda: teller.say(HELP),
-            "help": lambda: teller.say(HELP),
+            "?": self._help,
+            "help": self._help,
         }
+        if isinstance(playing.engine, There):
+            self._commands |= {"again": self._again, "alone": self._alone}
 
     def run(self) -> None:
         playing, teller = self._playing, self._teller
@@ -156,6 +170,8 @@ class Room:
             try:
                 said = teller.ask().strip()
             except EOFError:
+                if self._stuck:
+                    raise self._stuck from None
                 return
             if said in ("quit", "exit"):
                 return
@@ -169,20 +185,45 @@ class Room:
             self._commands[said]()
         elif said.startswith("save "):
             self._save(Path(said.removeprefix("save ").strip()))
+        elif self._stuck:
+            self._teller.failed(STUCK)
         elif action := self._read_move(said):
             self._seen([self._playing.play(action)])
             self._go_on()
 
     def _go_on(self) -> None:
-        """Until the person has a choice, or the game is over."""
-        self._seen(self._playing.go_on())
+        """Until the person has a choice, the game is over, or a server fails."""
+        self._stuck = None
+        try:
+            self._seen(self._playing.go_on())
+        except ServerFailure as failure:
+            self._stuck = failure
         if self._path:
             self._keep(self._path)
-        if not self._playing.position.is_over:
+        if self._stuck:
+            self._teller.failed(f"{self._stuck}\n{STUCK}")
+        elif not self._playing.position.is_over:
             self._ask()
 
-    def _ask(self) -> None:
-        self._teller.asked(self._playing, MOVES_SHOWN)
+    def _ask(self, most: int | None = MOVES_SHOWN) -> None:
+        if self._stuck:
+            self._teller.failed(STUCK)
+        else:
+            self._teller.asked(self._playing, most)
+
+    def _help(self) -> None:
+        self._teller.say(f"{HELP}\n{HELP_SERVER}" if "alone" in self._commands else HELP)
+
+    def _again(self) -> None:
+        if self._stuck:
+            self._go_on()
+        else:
+            self._ask()
+
+    def _alone(self) -> None:
+        self._playing.engine = Here()
+        self._teller.say("From here on, this machine plays the others.")
+        self._again()
 
     def _seen(self, actions: Iterable[str]) -> None:
         for told in actions:
@@ -208,18 +249,24 @@ class Room:
         return found
 
     def _hint(self) -> None:
-        playing = self._playing
-        self._teller.hint(solve(playing.view, Budget(iterations=HINT_ITERATIONS), history=playing.history, lines=HINTS))
+        if self._stuck:
+            self._teller.failed(STUCK)
+            return
+        try:
+            self._teller.hint(self._playing.engine.hint(self._playing.seen))
+        except ServerFailure as failure:
+            self._teller.failed(f"{failure}\nalone goes on without the server.")
 
     def _beliefs(self) -> None:
         from solver.config import CONFIGS, fit_config
 
-        playing = self._playing
-        config = fit_config(CONFIGS["default"], playing.view.game)
-        self._teller.beliefs(beliefs_of(playing.view, playing.history, config))
+        view, history = self._playing.seen.view, self._playing.seen.history
+        config = fit_config(CONFIGS["default"], view.game)
+        self._teller.beliefs(beliefs_of(view, read_history(history, view), config))
 
     def _undo(self) -> None:
         if self._playing.take_back():
+            self._stuck = None
             self._ask()
         else:
             self._teller.say("There is nothing of yours to take back.")
@@ -268,12 +315,12 @@ class TextTeller:
         if len(shown) < len(legal):
             self.say(f"    and {len(legal) - len(shown)} more: moves")
 
-    def hint(self, found: Analysis) -> None:
+    def hint(self, moves: Sequence[pb.Candidate]) -> None:
         table = show.table("move", "win %", "points", "then", right="points")
-        for move in found.moves[:HINTS]:
-            if move.win is not None:
-                points = "" if move.points is None else show.points(move.points)
-                table.add_row(str(move.action), show.win(move.win), points, ", ".join(move.line[1:3]))
+        for move in moves:
+            if move.HasField("win"):
+                points = show.points(move.points) if move.HasField("points") else ""
+                table.add_row(move.action.text, show.win(move.win), points, show.line(move.principal_variation[1:3]))
         self._console.print(table)
 
     def beliefs(self, found: Beliefs | None) -> None:
@@ -294,6 +341,9 @@ class TextTeller:
         self.say(f"The game is over: {' and '.join(winners)} {'wins' if len(winners) == 1 else 'share the win'}.")
         if path:
             self.say(f"eminence review {path} --seat {SEATS[playing.me]}")
+
+    def failed(self, why: str) -> None:
+        self.say(why)
 
     def say(self, text: str) -> None:
         self._console.print(text, soft_wrap=True)
@@ -323,9 +373,8 @@ class JsonTeller:
         moves = [str(action) for action in view.legal_actions()]
         self._tell(event="asked", view=json_format.MessageToDict(write_view(view)), text=str(view), moves=moves)
 
-    def hint(self, found: Analysis) -> None:
-        told = [json_format.MessageToDict(write_candidate(move)) for move in found.moves[:HINTS]]
-        self._tell(event="hint", candidates=told)
+    def hint(self, moves: Sequence[pb.Candidate]) -> None:
+        self._tell(event="hint", candidates=[json_format.MessageToDict(move) for move in moves])
 
     def beliefs(self, found: Beliefs | None) -> None:
         told = [
@@ -341,6 +390,9 @@ class JsonTeller:
     def over(self, playing: Playing, path: Path | None) -> None:
         position = playing.position
         self._tell(event="over", points=list(position.scores), shares=list(position.payoffs))
+
+    def failed(self, why: str) -> None:
+        self._tell(event="failed", text=why)
 
     def say(self, text: str) -> None:
         self._tell(event="said", text=text)

@@ -7,13 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from engine_cy import CHANCE, Action, Position, Rng, View
-from engine_cy.history import History
 from engine_cy.record import Record
 from engine_cy.seats import CHANCE_SEAT, SEATS
 from server.cli import reading
+from server.cli.asking import Seen
+from server.cli.engines import Engine, Here
 from server.cli.failing import Failure
-from solver.config import Config, read_config
-from solver.solve import solve
 
 PERSON = "me"
 # What a saved game says of who plays. It is a comment, so that the file is a record like any other.
@@ -25,23 +24,24 @@ class Playing:
     """A game under way. `seats` says who sits where: `me` once, else the name of a configuration.
 
     Chance and the others' choices follow from the seed and the number of the action: what is taken back comes out the
-    same if it is played again.
+    same if it is played again, whoever is the engine.
     """
 
     start: Position
     seats: Sequence[str]
     seed: int
     actions: list[str] = field(default_factory=list)
+    engine: Engine = field(default_factory=Here)
     _positions: list[Position] = field(default_factory=list)
-    _history: History = field(init=False)
-    _others: list[Config] = field(init=False)
 
     def __post_init__(self) -> None:
         n_players = self.start.game.n_players
         if len(self.seats) != n_players or self.seats.count(PERSON) != 1:
             why = f"{','.join(self.seats)!r} does not name {PERSON!r} once and others to make {n_players} players"
             raise Failure(f"seats: {why}")
-        self._others = [read_config("default" if name == PERSON else name) for name in self.seats]
+        for name in self.seats:
+            if name != PERSON:
+                self.engine.check(name)
         self.go_to(self.actions)
 
     @property
@@ -59,8 +59,12 @@ class Playing:
         return self.position.view(self.me)
 
     @property
-    def history(self) -> History:
-        return self._history
+    def seen(self) -> Seen:
+        """The same, and what the person saw on the way there."""
+        return self._seen_by(self.me)
+
+    def _seen_by(self, seat: int) -> Seen:
+        return Seen(self.position.view(seat), self.record.seen_from(seat) if self.actions else None)
 
     @property
     def record(self) -> Record:
@@ -72,7 +76,6 @@ class Playing:
         """Have it that these actions were done, and no other."""
         self.actions = []
         self._positions = [self.start]
-        self._history = History(self.start.game)
         for action in actions:
             self.play(action)
 
@@ -83,7 +86,6 @@ class Playing:
         acting = before.to_act
         letter = CHANCE_SEAT if acting is None or acting < 0 else SEATS[acting]
         seen = before.seen(action, self.me)
-        self._history.add(before, action)
         self._positions.append(after)
         self.actions.append(str(action))
         return f"{letter} {seen}"
@@ -105,8 +107,7 @@ class Playing:
         if acting == CHANCE:
             options = self.position.legal_actions()
             return options[rng.below(len(options))]
-        view = self.position.view(acting)
-        return solve(view, config=self._others[acting], seed=rng.bits(), history=self._history, lines=0).best
+        return self.engine.choose(self.seats[acting], self._seen_by(acting), rng.bits())
 
     def take_back(self) -> bool:
         """Back to the person's last choice; whether there was one."""
@@ -123,7 +124,9 @@ def write_game(playing: Playing) -> str:
     return f"{_SAID}seats {','.join(playing.seats)} seed {playing.seed}\n{playing.record}"
 
 
-def read_game(argument: str, seats: Sequence[str] | None = None, seed: int | None = None) -> Playing:
+def read_game(
+    argument: str, seats: Sequence[str] | None = None, seed: int | None = None, engine: Engine | None = None
+) -> Playing:
     """A game from a file: one that was saved, or any whole record if it is said who sits where."""
     record = reading.read_game(argument)
     if not isinstance(record.start, Position):
@@ -133,7 +136,7 @@ def read_game(argument: str, seats: Sequence[str] | None = None, seed: int | Non
         raise Failure(f"seats: {argument} does not say who plays; say it, as in --seats me,level-5,level-5")
     if seed is None:
         seed = int(said["seed"]) if said.get("seed", "").isdecimal() else 0
-    return Playing(record.start, seats or said["seats"].split(","), seed, list(record.actions))
+    return Playing(record.start, seats or said["seats"].split(","), seed, list(record.actions), engine or Here())
 
 
 def _who_plays(argument: str) -> dict[str, str]:

@@ -10,7 +10,7 @@ import pytest
 
 from engine_cy import CHANCE, new_game
 from engine_cy.record import read_record
-from server.cli import playing as tables
+from server.cli import engines
 from server.cli.board import WIDTH, draw
 from server.cli.failing import Failure
 from server.cli.playing import Playing, write_game
@@ -161,7 +161,7 @@ def test_the_others_are_given_views_of_their_own(monkeypatch, game_id, players):
         asked.append((view, kwargs))
         return solve(view, *args, **kwargs)
 
-    monkeypatch.setattr(tables, "solve", watched)
+    monkeypatch.setattr(engines, "solve", watched)
     playing = a_game(game_id, players)
     list(playing.go_on())
     playing.play(playing.view.legal_actions()[0])

@@ -1,0 +1,181 @@
+"""eminence play --server: the same game, and what becomes of it when the server fails."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import Any
+
+import pytest
+from process import free_port, server
+
+from engine_cy import Action, new_game
+from server.cli.asking import Seen
+from server.cli.engines import Here, There
+from server.cli.failing import Failure
+from server.cli.play import JsonTeller, Room
+from server.cli.playing import Playing, write_game
+from server.cli.remote import Remote, ServerFailure
+from server.codec.views import read_view_and_history
+
+
+@pytest.fixture(scope="module")
+def running():
+    with server("--no-self-test") as found:
+        yield found
+
+
+# --- the game ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("--game", "oriflamme", "--seats", "level-2,me,default"),
+        ("--game", "oriflamme_prototype", "--players", "4", "--level", "1"),
+        ("--game", "castle_village_port", "--level", "2"),
+    ],
+)
+def test_a_server_plays_and_hints_as_this_process_does(run, tmp_path, running, args):
+    said = "hint\n" + "1\n" * 300
+    here = run("play", *args, "--seed", "3", "--save", "game.txt", said=said).stdout
+    saved = (tmp_path / "game.txt").read_text()
+    there = run("play", *args, "--seed", "3", "--save", "game.txt", "--server", running.address, said=said).stdout
+    assert there == here
+    assert (tmp_path / "game.txt").read_text() == saved
+
+
+def test_a_game_goes_on_with_a_server_or_without(run, tmp_path, running):
+    run("play", "--seed", "4", "--level", "1", "--save", "whole.txt", said="1\n" * 300)
+    run("play", "--seed", "4", "--level", "1", "--save", "game.txt", said="1\n" * 4)
+    run("play", "--load", "game.txt", "--server", running.address, said="1\n" * 5)
+    run("play", "--load", "game.txt", said="1\n" * 300)
+    assert (tmp_path / "game.txt").read_text() == (tmp_path / "whole.txt").read_text()
+
+
+@pytest.mark.parametrize("game_id", ["oriflamme", "castle_village_port"])
+def test_a_server_is_told_what_the_seat_sees(monkeypatch, game_id):
+    asked = []
+
+    class Client:
+        def suggest(self, view: Any, budget: Any, options: Any, seconds: float) -> Any:
+            asked.append(read_view_and_history(view))
+            raise ZeroDivisionError
+
+    monkeypatch.setattr("server.cli.engines.greet", lambda client: None)
+    monkeypatch.setattr("server.cli.remote.refused", lambda error: ("", "no"))
+    engine: Any = There(Client(), Remote("a:1"))  # type: ignore[arg-type]
+    playing = Playing(new_game(game_id, None, 3).deal(3), ["level-1", "me", "level-1"], 3)
+    for _ in range(6):
+        list(playing.go_on())
+        playing.play(playing.view.legal_actions()[-1])
+    playing.engine = engine
+    with pytest.raises(ServerFailure):
+        engine.hint(playing.seen)
+    with pytest.raises(ServerFailure):
+        list(playing.go_on())
+    acting = playing.position.to_act
+    assert acting in (0, 2)
+    for (view, history), seat in zip(asked, [1, acting], strict=True):
+        assert view == playing.position.view(seat)
+        assert history is not None
+        assert history == playing.record.seen_from(seat)
+
+
+# --- a server that fails ----------------------------------------------------------------------------------------
+
+
+class Flaky(There):
+    """A server that answers at first, and then does not until it is asked again."""
+
+    def __init__(self, answers: int) -> None:
+        self.answers_left = answers
+        self.failures = 0
+
+    def choose(self, name: str, seen: Seen, seed: int) -> Action:
+        self.answers_left -= 1
+        if self.answers_left == -1:
+            self.failures += 1
+            raise ServerFailure("a:1: the server says UNAVAILABLE: gone", "UNAVAILABLE")
+        return Here().choose(name, seen, seed)
+
+    def hint(self, seen: Seen) -> Any:
+        raise ServerFailure("a:1: the server says UNAVAILABLE: gone", "UNAVAILABLE")
+
+
+@pytest.fixture
+def play(monkeypatch, capsys, tmp_path):
+    """Say something at a table whose server fails after some answers; what was told."""
+
+    def play(said: str, answers: int = 3, me: int = 0) -> tuple[Playing, list[dict[str, Any]]]:
+        seats = ["level-1"] * 3
+        seats[me] = "me"
+        playing = Playing(new_game("oriflamme", None, 3).deal(3), seats, 3, engine=Flaky(answers))
+        monkeypatch.setattr("sys.stdin", io.StringIO(said))
+        try:
+            Room(playing, JsonTeller(), tmp_path / "game.txt").run()
+        finally:
+            told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+        return playing, told
+
+    return play
+
+
+def test_where_a_server_fails_the_game_waits_and_goes_on(play, tmp_path):
+    ended, _ = play("1\n" * 300, answers=10**6)
+    whole = write_game(ended)
+    for answer in ("again", "alone"):
+        playing, told = play(f"1\n1\n1\n1\nmoves\nhint\n{answer}\n" + "1\n" * 300)
+        failures = [event for event in told if event["event"] == "failed"]
+        assert failures[0]["text"].startswith("a:1: the server says UNAVAILABLE: gone\nThe game waits. again ")
+        # What needs a turn is answered by how to go on.
+        assert [event["text"].split(".")[0] for event in failures[1:]] == ["The game waits"] * 3
+        assert write_game(playing) == (tmp_path / "game.txt").read_text() == whole
+        assert isinstance(playing.engine, Flaky) == (answer == "again")
+
+
+def test_a_game_is_saved_before_it_waits(play, tmp_path):
+    playing, _ = play("1\nquit\n", answers=1)
+    assert (tmp_path / "game.txt").read_text() == write_game(playing)
+    assert playing.position.to_act not in (None, 0)
+
+
+def test_a_choice_is_taken_back_while_the_game_waits(play):
+    playing, told = play("1\nundo\n1\n" + "quit\n", answers=1)
+    assert [event["event"] for event in told].count("failed") == 1
+    assert playing.position.to_act == 0
+
+
+def test_who_says_no_more_while_the_game_waits_is_told_that_it_failed(play):
+    with pytest.raises(Failure, match="the server says UNAVAILABLE"):
+        play("1\n", answers=1)
+
+
+def test_a_hint_that_a_server_does_not_give_stops_nothing(play):
+    playing, told = play("hint\nalone\nhint\nquit\n", answers=10**6)
+    assert [event["event"] for event in told if event["event"] in ("failed", "hint")] == ["failed", "hint"]
+    assert "alone goes on" in next(event["text"] for event in told if event["event"] == "failed")
+    assert isinstance(playing.engine, Here)
+
+
+def test_what_can_be_said_depends_on_whether_there_is_a_server(play, run):
+    assert any("ask a server again" in event["text"] for event in play("?\nquit\n")[1] if event["event"] == "said")
+    out = run("play", "--seed", "3", said="?\nalone\nquit\n").stdout
+    assert "ask a server" not in out
+    assert "'alone' is none of" in out
+
+
+# --- what is refused --------------------------------------------------------------------------------------------
+
+
+def test_a_server_that_is_not_there_is_said_at_once(run, tmp_path):
+    address = f"127.0.0.1:{free_port()}"
+    found = run("play", "--server", address, "--save", "game.txt", said="1\n", rc=1)
+    assert found.stderr.startswith(f"eminence: {address}: the server says UNAVAILABLE: ")
+    assert not (tmp_path / "game.txt").exists()
+
+
+def test_what_a_server_does_not_play_is_refused(run, running):
+    found = run("play", "--server", running.address, "--seats", "me,plain,level-2", rc=1)
+    assert found.stderr.startswith("eminence: seats: a server plays default, level-1, ")
+    assert found.stderr.endswith(", not 'plain'\n")
