@@ -1,0 +1,69 @@
+"""Ctrl-C: a terminal tells it to every process of a command, and only the command itself deals with it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from program import command, environment, views
+
+
+def processes_of(group: int) -> set[int]:
+    """The processes of a group that have not ended."""
+    found = set()
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            state, _, its_group = path.read_text().rpartition(")")[2].split()[:3]
+            if int(its_group) == group and state != "Z":
+                found.add(int(path.parent.name))
+    return found
+
+
+def wait_until(is_so: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not is_so():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize(
+    ("args", "lines"),
+    [
+        # Of three that take as long, two are done: one worker has the third, the other nothing to do.
+        (("analyze", "positions.txt", "--time-ms", "2000", "--out", "out.jsonl"), 2),
+        (("match", "plain", "plain", "--iterations", "3000", "--deals", "3", "--resume", "out.jsonl"), 1 + 2),
+    ],
+)
+def test_workers_leave_it_to_the_command_even_those_that_wait(tmp_path, args, lines):
+    (tmp_path / "positions.txt").write_text("\n".join(views(3)) + "\n")
+    out = tmp_path / "out.jsonl"
+    with subprocess.Popen(
+        command(*args, "--workers", "2"),
+        env=environment(),
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        try:
+            wait_until(lambda: out.exists() and out.read_text().count("\n") >= lines)
+            workers = processes_of(process.pid) - {process.pid}
+            assert len(workers) >= 2
+            # They are told first, so that it is they who have to bear it.
+            for worker in workers:
+                os.kill(worker, signal.SIGINT)
+            time.sleep(0.3)
+            assert processes_of(process.pid) == {*workers, process.pid}
+            process.send_signal(signal.SIGINT)
+            told, err = process.communicate(timeout=30)
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+    assert (process.returncode, told, err.strip()) == (130, "", "")
