@@ -28,11 +28,11 @@ from engine_cy.record import Record
 from server.cli import show
 from server.cli.answering import Answering, open_answering
 from server.cli.asking import Seen, Thinking, game_options, seat_number, seen_by, thinking_options
-from server.cli.commands import command, json_option
+from server.cli.commands import command, files, json_option
 from server.cli.failing import DONE, FAILED, Failure
-from server.cli.reading import UNREADABLE, GameChoice, Piece, Thing, open_input, pieces, read_piece
+from server.cli.reading import UNREADABLE, GameChoice, Piece, Thing, check_input, open_input, pieces, read_piece
 from server.cli.remote import Remote, server_options
-from server.cli.results import Key, Results, Row, open_results
+from server.cli.results import Key, Results, Row, open_results, written
 from server.cli.rows import Position, row_of
 from server.limits import check_to_act
 from solver.review import decisions
@@ -45,8 +45,14 @@ BAR = TaskID(0)  # the one bar that there is
     "eminence analyze positions.txt game.txt --out results.parquet --iterations 200 --bad-lines stop",
     "cat positions.txt | eminence analyze - --out results.jsonl --iterations 200 --workers 1 --json",
 )
-@click.argument("files", nargs=-1, required=True, metavar="FILE|- ...")
-@click.option("--out", required=True, metavar="FILE", help="Where to, by its ending: .sqlite, .parquet or .jsonl.")
+@click.argument("files", nargs=-1, required=True, metavar="FILE|- ...", shell_complete=files)
+@click.option(
+    "--out",
+    required=True,
+    metavar="FILE",
+    shell_complete=files,
+    help="Where to, by its ending: .sqlite, .parquet or .jsonl.",
+)
 @click.option(
     "--bad-lines",
     type=click.Choice(["skip", "stop"]),
@@ -82,6 +88,8 @@ def analyze(
     Killed at any moment and run again, it goes on where it was: nothing is lost, and nothing done twice. What cannot
     be read is said with file and line. docs/records.md tells the columns of the results.
     """
+    for file in files:
+        check_input(file)
     # What makes no sense is refused before anything is begun, not at each line.
     game = choice.game()
     thinking.granted(thinking.chosen(game, None, thinking.options(game)))
@@ -93,10 +101,12 @@ def analyze(
         run.resume(results, out)
         bar = stack.enter_context(_progress(files))
         for row, share in run.rows(files, answering):
-            results.add(row)
+            with written(out):
+                results.add(row)
             run.answered += 1
             bar.update(BAR, advance=share, answered=run.answered)
-        results.finish()
+        with written(out):
+            results.finish()
     return run.report(out, as_json)
 
 
@@ -167,8 +177,6 @@ class Run:
         """The positions that have no answer yet."""
         for argument in dict.fromkeys(files):
             file, lines = open_input(argument)
-            if file == "argument":
-                raise Failure(f"{argument}: there is no such file")
             begin = 0
             for piece in pieces(file, lines):
                 size, begin = piece.end - begin, piece.end

@@ -16,7 +16,7 @@ from server.cli.asking import Thinking, cores
 from server.cli.cluster import open_cluster
 from server.cli.failing import Failure
 from server.cli.reading import UNREADABLE
-from server.cli.remote import Remote, here_only, server_failure
+from server.cli.remote import Remote, greet, here_only, rpc_error, server_failure
 from server.cli.results import Key
 from server.cli.rows import STOPPED_BY, Position
 from server.codec.suggestions import add_beliefs, write_found
@@ -168,13 +168,11 @@ class There:
         self.engine = self._greet()
 
     def answers(self, positions: Iterator[Position], refuse: Refuse) -> Iterator[tuple[Position, pb.Suggestion]]:
-        import grpc
-
         while True:
             n_done = self._n_done
             try:
                 yield from self._call(positions, refuse)
-            except grpc.RpcError as error:
+            except rpc_error() as error:
                 self._bear(error, has_answered=self._n_done > n_done)
                 continue
             if not self._under_way:
@@ -184,14 +182,10 @@ class There:
 
     def _greet(self) -> str:
         """Its engine, if it grants what is asked for: results say what was asked, and must not mean less."""
-        import grpc
-
-        from server.cli.remote import greet
-
         asked = self.thinking.budget()
         try:
             said = greet(self.client, asked, pb.Options(level=self.thinking.level or 0, shares=self.thinking.shares))
-        except grpc.RpcError as error:
+        except rpc_error() as error:
             raise server_failure(self.address, error) from None
         granted = said.budget
         shortened = {

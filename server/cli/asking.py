@@ -19,17 +19,30 @@ from eminence.v1 import solver_pb2 as pb
 from engine_cy import Game, Position, View
 from engine_cy.record import Record
 from engine_cy.seats import SEATS
+from server.cli.commands import files
 from server.cli.failing import Failure
 from server.cli.reading import GameChoice, Thing, read_one
 from server.codec.games import GAME_IDS
 from server.codec.words import write_seat
-from server.limits import MEGABYTE, MODELS, Caps, Chosen, Granted, canonical, derived_seed, read_budget, read_options
+from server.limits import (
+    MEGABYTE,
+    MEMORY_LEAST,
+    MODELS,
+    Caps,
+    Chosen,
+    Granted,
+    canonical,
+    derived_seed,
+    read_budget,
+    read_options,
+)
 from server.searches import Question
 from solver.config import CONFIGS, ITERATIONS_MAX, MEMORY_MAX_MB, TIME_MAX_MS
 
 # Nobody else's machine: what is asked is granted.
 CAPS = Caps(TIME_MAX_MS, ITERATIONS_MAX, int(MEMORY_MAX_MB * MEGABYTE))
 MEMORY_DEFAULT_MB = 256.0
+TIME_LEAST_MS = 0.001
 
 # --- which game ------------------------------------------------------------------------------------------------
 
@@ -151,11 +164,16 @@ def read_seen(
 def position_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The argument POSITION and how it is meant, handed on as `seen`."""
 
-    @click.argument("position", metavar="POSITION|FILE|-")
+    @click.argument("position", metavar="POSITION|FILE|-", shell_complete=files)
     @game_options
     @click.option("--seat", metavar="LETTER", help="Who asks, where nothing is hidden. Default: who is to act.")
     @click.option("--at", type=int, metavar="N", help="In a record: after its first N actions. Default: at its end.")
-    @click.option("--history", metavar="FILE", help="The record that leads to the position: it sharpens beliefs.")
+    @click.option(
+        "--history",
+        metavar="FILE",
+        shell_complete=files,
+        help="The record that leads to the position: it sharpens beliefs.",
+    )
     @wraps(command)
     def with_seen(
         *args: Any,
@@ -193,8 +211,10 @@ class Thinking:
         """As the contract has it."""
         message = pb.Budget(iterations=self.iterations, confidence=self.confidence)
         if self.time_ms is not None:
+            _check_range(self.time_ms, TIME_LEAST_MS, TIME_MAX_MS, "time-ms")
             message.time.FromMicroseconds(round(self.time_ms * 1000))
         if self.memory_mb is not None:
+            _check_range(self.memory_mb, MEMORY_LEAST / MEGABYTE, MEMORY_MAX_MB, "memory-mb")
             message.memory_bytes = round(self.memory_mb * MEGABYTE)
         return message
 
@@ -236,6 +256,12 @@ class Thinking:
         key = canonical(seen.view, seen.history, chosen)
         seed = derived_seed(key) if chosen.seed is None else chosen.seed
         return Question(seen.view, seen.history, chosen, self.granted(chosen), seed, begun, None, key)
+
+
+def _check_range(value: float, least: float, most: float, name: str) -> None:
+    # Not `value < least or ...`: that lets NaN pass.
+    if not least <= value <= most:
+        raise Failure(f"{name}: {value:g} is not in {least:.4g}..{most:.10g}")
 
 
 def thinking_options(

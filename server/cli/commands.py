@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
+
+from server.cli.failing import Failure
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 HELP = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -32,6 +38,23 @@ class Command(click.Command):
 def command(*examples: str, **options: Any) -> Callable[[Callable[..., Any]], Command]:
     """Make a function a command. It returns its exit code, or None if all is done."""
     return click.command(cls=Command, context_settings=HELP, examples=examples, **options)
+
+
+def files(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Tab completion by the shell, which knows its files."""
+    from click.shell_completion import CompletionItem
+
+    return [CompletionItem(incomplete, type="file")]
+
+
+def check_place(path: Path | None, name: str) -> None:
+    """Refuse a file that cannot be written, before the work is done that belongs into it."""
+    if path is None:
+        return
+    if path.is_dir():
+        raise Failure(f"{name}: {path} is a folder")
+    if not path.parent.is_dir():
+        raise Failure(f"{name}: there is no folder {path.parent}")
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Answer as JSON, for programs.")

@@ -13,9 +13,9 @@ import click
 
 from engine_cy.record import Record
 from server.cli.asking import game_options, seen_by
-from server.cli.commands import command, json_option
+from server.cli.commands import command, files, json_option
 from server.cli.failing import FAILED, Failure
-from server.cli.reading import UNREADABLE, GameChoice, Thing, as_json, open_input, pieces, read_piece
+from server.cli.reading import UNREADABLE, GameChoice, Thing, as_json, no_such_file, open_input, pieces, read_piece
 
 FORMS = ("text", "json", "record")
 
@@ -44,11 +44,11 @@ WRITERS: dict[str, Callable[[Thing], str]] = {"text": as_text, "json": as_json_l
     "eminence convert game.txt --seat A --to record",
     "cat view.txt | eminence convert - --to json | eminence convert - --to text",
 )
-@click.argument("source", metavar="POSITION|FILE|-")
+@click.argument("source", metavar="POSITION|FILE|-", shell_complete=files)
 @click.option("--to", type=click.Choice(FORMS), default="text", show_default=True, help="What to write.")
 @click.option("--seat", metavar="LETTER", help="Write what this seat sees, or saw.")
 @click.option("--at", type=int, metavar="N", help="Of a record: write the table after its first N actions.")
-@click.option("--out", metavar="FILE", help="Write there instead of to standard output.")
+@click.option("--out", metavar="FILE", shell_complete=files, help="Write there instead of to standard output.")
 @game_options
 @json_option
 def convert(
@@ -69,7 +69,7 @@ def convert(
                 target.write(write(_as_asked(read_piece(piece, choice), seat, at)) + "\n")
             except UNREADABLE as error:
                 if file == "argument":
-                    raise
+                    raise no_such_file(source, error) or error from None
                 click.echo(f"{piece.where}: {error}", err=True)
                 code = FAILED
     return code

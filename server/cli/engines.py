@@ -3,14 +3,14 @@ and nothing else."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Protocol
 
 from eminence.v1 import solver_pb2 as pb
 from engine_cy import Action
 from server.cli.asking import Seen
 from server.cli.failing import Failure
-from server.cli.remote import Remote, greet, server_failure
+from server.cli.remote import Remote, greet, rpc_error, server_failure
 from server.codec.suggestions import write_candidate
 from server.codec.views import write_view
 from solver.config import DEFAULT_ITERATIONS, LEVELS, Budget, read_config
@@ -78,11 +78,10 @@ class There:
 
     def _suggest(self, seen: Seen, budget: pb.Budget | None, options: pb.Options) -> pb.Suggestion:
         view = write_view(seen.view, seen.history)
-        found: pb.Suggestion = self._ask(lambda: self._client.suggest(view, budget, options, seconds=SERVER_SECONDS))
-        return found
+        return self._ask(lambda: self._client.suggest(view, budget, options, seconds=SERVER_SECONDS))
 
-    def _ask(self, call: Any) -> Any:
+    def _ask(self, call: Callable[[], pb.Suggestion]) -> pb.Suggestion:
         try:
             return call()
-        except Exception as error:
+        except rpc_error() as error:
             raise server_failure(self._remote.address, error) from None

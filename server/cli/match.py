@@ -18,10 +18,14 @@ from server.cli.reading import GameChoice
 from server.cli.servers import Server, read_server
 from solver import match as matches
 from solver.batch import WorkerLostError
-from solver.config import Budget, Config, InvalidBudgetError, check_budget
+from solver.config import CONFIGS, Budget, Config, InvalidBudgetError, check_budget
 from solver.match import Deal, Guest, Match, OtherMatchError, Sprt, as_text, elo_text, read_player, run, score_of
 
 ITERATIONS = 1_000
+
+
+def _names(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    return [name for name in CONFIGS if name.startswith(incomplete)]
 
 
 @command(
@@ -30,8 +34,8 @@ ITERATIONS = 1_000
     "eminence match level-3 level-1 --game castle_village_port --players 4 --deals 1",
     "eminence match default random --deals 2 --cpu-ms 1 --json",
 )
-@click.argument("a", metavar="A")
-@click.argument("b", metavar="B")
+@click.argument("a", metavar="A", shell_complete=_names)
+@click.argument("b", metavar="B", shell_complete=_names)
 @game_options
 @click.option("--deals", type=click.IntRange(1), default=100, show_default=True, help="With --sprt, at most so many.")
 @click.option("--iterations", type=int, help=f"For each decision. Default: {ITERATIONS}, unless a time is given.")
@@ -77,6 +81,8 @@ def match(
     )
     if cpu_ms is not None and any(isinstance(who, Server) for who in (asked.a, asked.b)):
         raise InvalidBudgetError("cpu-ms: a server does not say how long it computed; --time-ms or --iterations")
+    if sprt and not sprt[0] < sprt[1]:
+        raise InvalidBudgetError(f"sprt: {sprt[0]:g} and {sprt[1]:g}: the second is to be the stronger")
     cluster = nullcontext() if ray_address is None else open_cluster(ray_address, workers)
     with cluster as pool, _Bar(asked.players, deals) as bar:
         try:

@@ -25,7 +25,7 @@ from server.cli import show
 from server.cli.asking import game_options
 from server.cli.board import draw
 from server.cli.chart import TERMINAL_COLORS
-from server.cli.commands import command, json_option
+from server.cli.commands import command, files, json_option
 from server.cli.engines import Engine, Here, There
 from server.cli.playing import PERSON, Playing, read_game, write_game
 from server.cli.reading import GameChoice
@@ -69,7 +69,9 @@ STUCK = "The game waits. again asks once more, alone goes on without the server,
 )
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), help="Of the deal and all else. Default: drawn.")
 @click.option("--save", metavar="FILE", type=click.Path(path_type=Path), help="Keep the game here, move by move.")
-@click.option("--load", metavar="FILE", help="Go on with a saved game, or any record of a whole one.")
+@click.option(
+    "--load", metavar="FILE", shell_complete=files, help="Go on with a saved game, or any record of a whole one."
+)
 @server_options
 @json_option
 def play(

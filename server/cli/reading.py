@@ -80,6 +80,21 @@ def open_input(argument: str) -> tuple[str, Iterable[str]]:
     return "argument", argument.splitlines(keepends=True)
 
 
+def check_input(argument: str) -> None:
+    """Refuse what is neither `-` nor a file to read."""
+    if argument != "-" and not _is_file(argument):
+        raise Failure(f"{argument}: there is no such file")
+    if os.path.isdir(argument):
+        raise Failure(f"{argument}: is a folder")
+
+
+def no_such_file(argument: str, error: Exception) -> Failure | None:
+    """What to say of an argument that is no position, if it looks like the name of a file."""
+    if set(argument) & set(" :>|"):
+        return None
+    return Failure(f"{argument}: there is no such file, and it is no position either: {error}")
+
+
 def _is_file(argument: str) -> bool:
     try:
         return "\n" not in argument and os.path.exists(argument)
@@ -225,10 +240,7 @@ def read_one(argument: str, choice: GameChoice) -> Thing:
     except UNREADABLE as error:
         if file != "argument":
             raise Failure(f"{found[0].where}: {error}") from None
-        # The name of a file that is not there is no position either.
-        if not set(argument) & set(" :>|"):
-            raise Failure(f"{argument}: there is no such file, and it is no position either: {error}") from None
-        raise
+        raise no_such_file(argument, error) or error from None
 
 
 def read_game(argument: str) -> Record:

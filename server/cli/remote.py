@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
@@ -14,6 +15,7 @@ import click
 
 from eminence.v1 import solver_pb2 as pb
 from engine_cy import new_game
+from server.cli.commands import files
 from server.cli.failing import Failure
 from server.codec.views import write_view
 
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
 TOKEN = "EMINENCE_TOKEN"
 GREETING_SECONDS = 10.0
+ADDRESS = re.compile(r"(\[[0-9a-fA-F:.]+\]|[^\s:,/]+):[0-9]+|unix:[^\s,]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,15 +58,22 @@ class Remote:
         return {"ca": self.ca, "key": self.key, "cert": self.cert}
 
 
+def check_address(text: str, name: str) -> None:
+    if not ADDRESS.fullmatch(text):
+        raise Failure(f"{name}: {text!r} is no address such as 127.0.0.1:50051")
+
+
 def server_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """--server and how to be let in, handed on as `remote`: None if this process is to search."""
 
     @click.option("--server", metavar="HOST:PORT", help="Ask this server instead of searching here.")
     @click.option("--token", envvar=TOKEN, default="", help=f"Who asks; better told as the variable {TOKEN}.")
     @click.option("--tls", is_flag=True, help="Encrypt, and trust the authorities that this machine trusts.")
-    @click.option("--tls-ca", metavar="FILE", help="Encrypt, and trust these authorities (PEM).")
-    @click.option("--tls-cert", metavar="FILE", help="The certificate to show (PEM), with --tls-key.")
-    @click.option("--tls-key", metavar="FILE", help="Its key (PEM).")
+    @click.option("--tls-ca", metavar="FILE", shell_complete=files, help="Encrypt, and trust these authorities (PEM).")
+    @click.option(
+        "--tls-cert", metavar="FILE", shell_complete=files, help="The certificate to show (PEM), with --tls-key."
+    )
+    @click.option("--tls-key", metavar="FILE", shell_complete=files, help="Its key (PEM).")
     @wraps(command)
     def with_remote(
         *args: Any,
@@ -75,6 +85,8 @@ def server_options(command: Callable[..., Any]) -> Callable[..., Any]:
         tls_key: str | None,
         **options: Any,
     ) -> Any:
+        if server is not None:
+            check_address(server, "server")
         remote = Remote(server, token, tls, tls_ca, tls_cert, tls_key) if server else None
         said = {"tls": tls, "tls-ca": tls_ca, "tls-cert": tls_cert, "tls-key": tls_key}
         for flag, value in said.items():
@@ -103,6 +115,13 @@ def greet(client: Client, budget: pb.Budget | None = None, options: pb.Options |
         return next(steps).suggestion
 
 
+def rpc_error() -> type[Exception]:
+    """What gRPC raises where a call fails."""
+    import grpc
+
+    return grpc.RpcError
+
+
 class ServerFailure(Failure):
     """A server does not answer, or refuses."""
 
@@ -110,7 +129,7 @@ class ServerFailure(Failure):
 def server_failure(address: str, error: Exception, hint: str = "") -> ServerFailure:
     """What people are told of a call that failed."""
     reason, why = refused(error)
-    if why is None:
+    if why is None:  # it is our mistake
         raise error
     return ServerFailure(f"{address}: {why}{hint}", reason)
 

@@ -13,10 +13,11 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+from server.cli.commands import check_place
 from server.cli.failing import Failure
 
 SCHEMA = 1
@@ -120,9 +121,19 @@ def open_results(path: Path) -> Results:
     }
     if path.suffix not in kinds:
         raise Failure(f"out: {path.name!r} ends in none of {', '.join(kinds)}")
+    check_place(path, "out")
     if path.suffix == ".parquet":
         require_pyarrow()
     return kinds[path.suffix](path)
+
+
+@contextmanager
+def written(out: str) -> Iterator[None]:
+    """Say of which file it was that something could not be written: a full disk, say."""
+    try:
+        yield
+    except (OSError, sqlite3.Error) as error:
+        raise Failure(f"out: {out}: {getattr(error, 'strerror', None) or error}") from None
 
 
 def require_pyarrow() -> Any:

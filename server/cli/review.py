@@ -17,7 +17,7 @@ from engine_cy.seats import SEATS
 from server.cli import show
 from server.cli.asking import Thinking, thinking_options
 from server.cli.chart import TERMINAL_COLORS, as_text, chart_of, plot
-from server.cli.commands import command, json_option
+from server.cli.commands import check_place, command, files, json_option
 from server.cli.failing import Failure
 from server.cli.reading import read_game
 from server.cli.remote import Remote, server_options
@@ -37,7 +37,7 @@ GRAPH_WIDTH = 100
     "eminence review game.txt --iterations 500 --html report.html --plot chances.svg",
     "eminence convert game.txt --to json | eminence review - --json --iterations 500",
 )
-@click.argument("game", metavar="GAME|FILE|-")
+@click.argument("game", metavar="GAME|FILE|-", shell_complete=files)
 @click.option("--seat", metavar="LETTER", help="Judge this seat's decisions only.")
 @partial(thinking_options, default=f"Default: {ITERATIONS} iterations, unless another limit is given.")
 @click.option("--plot", "plot_to", metavar="FILE", type=click.Path(path_type=Path), help=f"Draw the graph: {PLOTS}.")
@@ -64,6 +64,8 @@ def review(
     record = read_game(game)
     if plot_to and (not plot_to.suffix or plot_to.suffix not in PLOTS):
         raise Failure(f"plot: {plot_to} does not end in {PLOTS}")
+    check_place(plot_to, "plot")
+    check_place(html_to, "html")
     if thinking.time_ms is thinking.iterations is thinking.confidence is thinking.level is None:
         thinking = replace(thinking, iterations=ITERATIONS)
     found = judge(Judging(record, _seat(seat, record), thinking, remote))

@@ -97,6 +97,10 @@ NUMBERS = {
 YES_NO = {True: "yes", False: "no"}
 
 
+def _ids(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    return sorted(name for name in {*ORIFLAMME, *CASTLE_VILLAGE_PORT} if str(name).startswith(incomplete.lower()))
+
+
 @command(
     "eminence rules",
     "eminence rules archer",
@@ -105,7 +109,7 @@ YES_NO = {True: "yes", False: "no"}
     "eminence rules --game castle_village_port --players 5",
     "eminence rules lord --json",
 )
-@click.argument("card", required=False)
+@click.argument("card", required=False, shell_complete=_ids)
 @click.option("--game", "game_id", type=click.Choice(GAME_IDS), help="Only this game.")
 @click.option("--ruleset", default="", help="This edition, and switches that differ from it.")
 @click.option("--players", type=int, help="How many play, where that matters. Default: the fewest.")

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
 from engine_cy import Action
 from server.cli.failing import Failure
-from server.cli.remote import TOKEN, Remote, refused
+from server.cli.remote import ADDRESS, TOKEN, Remote, refused
 from solver.config import Budget, InvalidBudgetError
 from solver.match import Turn, with_settings
 
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from server.client import Client
 
 LEVELS = range(11)
-_ADDRESS = re.compile(r"(\[[0-9a-fA-F:.]+\]|[^\s:,/]+):[0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +52,7 @@ class Server:
 def read_server(text: str, settings: str) -> Server:
     """The player that `server:host:port,level=4` names."""
     address, _, rest = settings.partition(",")
-    if not _ADDRESS.fullmatch(address):
+    if not ADDRESS.fullmatch(address):
         raise InvalidBudgetError(f"{text}: {address!r} is no address such as 127.0.0.1:50051")
     server = with_settings(Server(text, address), text, rest)
     if server.address != address:

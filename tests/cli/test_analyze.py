@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import resource
 import signal
 import sqlite3
 import subprocess
@@ -277,6 +278,28 @@ def test_two_at_once_do_not_write_to_one_file(here, ending):
         process.kill()
     assert other.code == 1
     assert "another process is writing to it" in other.err
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_a_full_disk_is_said_and_nothing_is_lost(here, ending):
+    """A limit on the size of files stands for it."""
+    (here / "many.txt").write_text("\n".join(views(100)) + "\n")
+    args = ("analyze", "many.txt", "--out", f"r.{ending}", *FEW, "--workers", "1")
+    found = subprocess.run(
+        command(*args),
+        env=environment(),
+        cwd=here,
+        capture_output=True,
+        text=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000)),
+    )
+    assert found.returncode == 1
+    assert found.stderr.startswith(f"eminence: out: r.{ending}")
+    kept = written(here / f"r.{ending}")
+    assert len(kept) >= 5
+    told = run(*args, "--json").json
+    assert (told["resumed"], told["answered"]) == (len(kept), 100 - len(kept))
+    assert [line for _, line, _ in keys(here / f"r.{ending}")] == list(range(1, 101))
 
 
 @pytest.mark.parametrize("workers", [1, 2])

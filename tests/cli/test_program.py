@@ -127,13 +127,30 @@ def test_the_version_needs_no_metadata(monkeypatch):
         (("suggest", "-"), 1, "-: 0 positions or records are in it, not one"),
         (("suggest", '{"@type": "nothing"}'), 1, "@type: 'nothing' is none of"),
         (("suggest", '{"game"'), 1, "JSON: "),
+        (("sugest", VIEW), 2, "No such command 'sugest'. Did you mean suggest?"),
+        (("suggest", VIEW, "--time-ms", "nan"), 1, "time-ms: nan is not in 0.001..86400000"),
+        (("suggest", VIEW, "--time-ms", "-5"), 1, "time-ms: -5 is not in 0.001..86400000"),
+        (("suggest", VIEW, "--memory-mb", "nan"), 1, "memory-mb: nan is not in "),
+        (("suggest", VIEW, "--memory-mb", "inf"), 1, "memory-mb: inf is not in "),
+        (("suggest", VIEW, "--server", "localhost"), 1, "server: 'localhost' is no address such as 127.0.0.1:50051"),
+        (("suggest", VIEW, "--server", ""), 1, "server: '' is no address such as 127.0.0.1:50051"),
+        (("suggest", VIEW, "--tls"), 1, "tls: is how to reach a server, and --server names none"),
+        (("suggest", VIEW, "--tls-ca", "ca.pem"), 1, "tls-ca: is how to reach a server"),
+        (("review", "game.txt", "--plot", "no/such/x.svg"), 1, "plot: there is no folder no/such"),
+        (("review", "game.txt", "--html", "no/such/x.html"), 1, "html: there is no folder no/such"),
+        (("review", "game.txt", "--html", "."), 1, "html: . is a folder"),
+        (("match", "plain", "plain", "--sprt", "5", "0"), 1, "sprt: 5 and 0: the second is to be the stronger"),
+        (("match", "plain", "plain", "--sprt", "0", "nan"), 1, "sprt: 0 and nan"),
         (("compare", VIEW, "reveal"), 1, "moves: 1 of them; 2 to 16 can be compared"),
         (("compare", VIEW, "reveal", "reveal"), 1, "is named twice"),
         (("rules", "wizard"), 1, "card: 'wizard' is none of"),
         (("rules", "--ruleset", "de-2019"), 1, "--game has to say"),
         (("analyze", "nowhere.txt", "--out", "x.jsonl"), 1, "nowhere.txt: there is no such file"),
         (("analyze", "view.txt", "--out", "x.csv"), 1, "out: 'x.csv' ends in none of .sqlite"),
-        (("analyze", "view.txt", "--out", "no/such/x.jsonl"), 1, "no/such/x.jsonl: No such file"),
+        (("analyze", "view.txt", "--out", "no/such/x.jsonl"), 1, "out: there is no folder no/such"),
+        (("analyze", "view.txt", "nowhere.txt", "--out", "x.jsonl"), 1, "nowhere.txt: there is no such file"),
+        (("analyze", "view.txt", ".", "--out", "x.jsonl"), 1, ".: is a folder"),
+        (("convert", "nowhere.txt"), 1, "nowhere.txt: there is no such file"),
         (("convert", "game.txt", "--at", "999"), 1, "at: 999 is not in 0.."),
         (("convert", "game.txt", "--seat", "Z"), 1, "Z"),
     ],
@@ -141,8 +158,10 @@ def test_the_version_needs_no_metadata(monkeypatch):
 def test_what_cannot_be_done_is_said_with_field_value_and_what_was_possible(args, code, what, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_files(tmp_path)
+    before = set(tmp_path.iterdir())
     found = run(*args)
     assert (found.code, found.out) == (code, "")
+    assert set(tmp_path.iterdir()) == before
     assert what in " ".join(found.err.split())
     if args[0] == "convert":  # of many pieces, each is told on a line of its own
         return
@@ -200,6 +219,19 @@ def test_completion_knows_commands_options_and_editions():
     assert "plain,suggest" in complete("eminence su", 1)
     assert "plain,--iterations" in complete("eminence suggest --it", 2)
     assert "plain,de-2019" in complete("eminence suggest --ruleset d", 3)
+    assert "plain,royal_decree" in complete("eminence rules roy", 2)
+    assert "plain,level-10" in complete("eminence match default level-1", 3)
+
+
+@pytest.mark.parametrize(
+    ("words", "at"),
+    [("suggest po", 2), ("review ga", 2), ("convert po", 2), ("analyze a.txt po", 3)]
+    + [(f"{flag} po", 3) for flag in ("suggest --history", "suggest --tls-ca", "analyze --out", "convert --out")]
+    + [(f"{flag} po", 3) for flag in ("play --load", "play --save", "match --resume", "review --html")],
+)
+def test_completion_leaves_files_to_the_shell(words, at):
+    env = {"_EMINENCE_COMPLETE": "bash_complete", "COMP_WORDS": f"eminence {words}", "COMP_CWORD": str(at)}
+    assert run(**env).out.startswith("file,")
 
 
 def test_there_are_no_colours_but_on_a_terminal(tmp_path):
