@@ -165,7 +165,8 @@ class Run:
         if as_json:
             show.print_json(told)
         else:
-            parts = [f"{self.answered} positions answered in {seconds:.1f} s ({self.answered / seconds:.1f} a second)"]
+            what = "1 position" if self.answered == 1 else f"{self.answered} positions"
+            parts = [f"{what} answered in {seconds:.1f} s ({self.answered / seconds:.1f} a second)"]
             parts += [f"{self.resumed} were there before"] * bool(self.resumed)
             parts += [f"{self.bad} could not be answered"] * bool(self.bad)
             click.echo(f"{'; '.join(parts)}; results in {out}")
