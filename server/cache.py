@@ -15,7 +15,7 @@ OVERHEAD = 300
 
 class Cache:
     """The answers used last, up to so many bytes. Keys hold all that an answer depends on, and whose it is. A file may
-    keep them for the next server, too: those that took a search."""
+    keep them for the next server, too."""
 
     def __init__(self, bytes_max: int, file: CacheFile | None = None) -> None:
         self._bytes_max = bytes_max
@@ -42,7 +42,7 @@ class Cache:
         self._kept.move_to_end(key)
         return kind.FromString(raw)
 
-    def put(self, key: bytes, answer: Message, *, was_searched: bool = True) -> None:
+    def put(self, key: bytes, answer: Message) -> None:
         if not self.keeps or key in self._kept:
             return
         raw = answer.SerializeToString()
@@ -50,7 +50,7 @@ class Cache:
             return
         self._kept[key] = raw
         self._bytes += len(raw) + OVERHEAD
-        if self._file is not None and was_searched:
+        if self._file is not None:
             self._file.put(key, raw)
         while self._bytes > self._bytes_max:
             old, dropped = self._kept.popitem(last=False)

@@ -100,10 +100,10 @@ def read_message(raw: bytes, kind: type[Message]) -> Message:
         message.ParseFromString(raw)
     except (DecodeError, UnicodeDecodeError):
         raise Refusal("MALFORMED_MESSAGE", "", f"these bytes are no {kind.DESCRIPTOR.full_name}") from None
-    size = message.ByteSize()
     message.DiscardUnknownFields()
-    if message.ByteSize() != size:
-        path, number = _unknown(kind.FromString(raw), "") or ("", 0)
+    # Most are written as we would write them.
+    if message.SerializeToString() != raw and (found := _unknown(kind.FromString(raw), "")):
+        path, number = found
         raise Refusal("UNKNOWN_FIELD", path, f"field {number} is not known to this server")
     return message
 
@@ -130,8 +130,8 @@ def _handler(method: MethodDescriptor, handle: Any, telemetry: Telemetry) -> grp
     async def answer(raw: bytes, context: Context) -> bytes:
         with Call(told) as call:
             try:
-                response: Message = await handle(read_message(raw, kind), context)
-                return response.SerializeToString()
+                response: Message | bytes = await handle(read_message(raw, kind), context)
+                return response if isinstance(response, bytes) else response.SerializeToString()
             except BaseException as error:
                 await _end(error, call, context)
 

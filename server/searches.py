@@ -8,12 +8,20 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Protocol
 
 from eminence.v1 import solver_pb2 as pb
 from engine_cy import Action, View
 from engine_cy.record import Record
-from server.codec.suggestions import add_beliefs, write_compared, write_forced, write_found, write_information
+from server.codec.suggestions import (
+    add_beliefs,
+    beliefs_as_bytes,
+    forced_as_bytes,
+    write_compared,
+    write_found,
+    write_information,
+)
 from server.limits import MEGABYTE, Chosen, Granted
 from solver.abreast import Comparing
 from solver.backends.base import Backend
@@ -43,6 +51,8 @@ LINES_MAX = 100
 INFORMATION_TIME = 0.25
 INFORMATION_PARTS = 8
 INFORMATION_LEAST = 16
+# Written budgets that are kept, for answers that are found at once.
+GRANTED_KEPT = 256
 
 REASONS = {
     "iterations": pb.STOP_REASON_ITERATIONS,
@@ -255,13 +265,28 @@ def _answer_by(deadline_ns: int | None, until_ns: int) -> int:
     return NEVER_NS if deadline_ns is None else min(until_ns, deadline_ns) + max(deadline_ns - until_ns, 0) // 2
 
 
-def answer_forced(question: Question) -> pb.Suggestion:
-    """The answer where there is one move, and everybody sees it; as a Search says it, too, but at once."""
-    view = question.view
-    (action,) = view.legal_actions()
-    message = write_forced(action)
-    message.stop_reason = pb.STOP_REASON_FORCED
-    return complete(message, question, belief_in(question))
+def answer_forced(question: Question) -> bytes:
+    """The answer where there is one move, and everybody sees it; as a Search says it, too, but at once: as bytes of a
+    Suggestion, most of which are the same each time."""
+    (action,) = question.view.legal_actions()
+    belief = belief_in(question)
+    own = pb.Suggestion(seed=question.seed)
+    set_elapsed(own, question.arrival_ns)
+    return b"".join(
+        [
+            forced_as_bytes(action),
+            beliefs_as_bytes(belief) if belief is not None else b"",
+            _granted(question.budget, question.options.shares, knowledge_of(question.view)),
+            own.SerializeToString(),
+        ]
+    )
+
+
+@lru_cache(GRANTED_KEPT)
+def _granted(budget: Granted, shares: int, knowledge: str) -> bytes:
+    """What an answer says of how it was asked for."""
+    message = pb.Suggestion(budget=budget.message, shares=shares, engine_signature=SIGNATURE, knowledge=knowledge)
+    return message.SerializeToString()
 
 
 def belief_in(question: Question) -> Belief | None:

@@ -19,7 +19,7 @@ from server.cache_file import CacheFile
 from server.calls import Context
 from server.clients import Client, current_client
 from server.codec import views
-from server.codec.words import required, under, write_seat
+from server.codec.words import delimited, required, tag_of, under, write_seat
 from server.effort import effort
 from server.errors import refusal_of
 from server.limits import (
@@ -59,6 +59,7 @@ from solver.solve import all_see_it_is_forced
 from solver.version import SIGNATURE
 
 SERVICE = pb.DESCRIPTOR.services_by_name["SolverService"]
+_SUGGESTION = tag_of(pb.SuggestResponse, "suggestion")
 
 # Who can use kept answers: the same engine and weights, speaking the same contract, and asking by the same keys, which
 # is the last number here.
@@ -166,9 +167,12 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
 
     # --- calls ---
 
-    async def Suggest(self, request: pb.SuggestRequest, context: Context) -> pb.SuggestResponse:
+    async def Suggest(self, request: pb.SuggestRequest, context: Context) -> Any:
+        # A SuggestResponse, or its bytes.
         question = await self._read(request, context)
         check_to_act(question.view)
+        if self._is_forced(question):
+            return delimited(_SUGGESTION, answer_forced(question))
         return pb.SuggestResponse(suggestion=await self._answer(question, "interactive"))
 
     async def Analyze(self, request: pb.AnalyzeRequest, context: Context) -> AsyncIterator[pb.AnalyzeResponse]:
@@ -318,6 +322,9 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
         """The answer to a question; `tell` gets those on the way, `begun` what stops the search."""
         if question.view.is_over:
             return _game_over(question)
+        if self._is_forced(question):
+            # There is nothing to search, so no thread is needed; nor is it kept, as to find it again takes no longer.
+            return pb.Suggestion.FromString(answer_forced(question))
         kept = self._cache.get(question.key, pb.Suggestion)
         if kept is not None:
             assert isinstance(kept, pb.Suggestion)
@@ -326,27 +333,23 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
             set_elapsed(kept, question.arrival_ns)
             return kept
         self._check_lost(question)
-        if self._is_forced(question):
-            # There is nothing to search, so no thread is needed.
-            answer = answer_forced(question)
-        else:
 
-            def begin(until_ns: int, by_deadline: bool) -> Work:
-                search = Search(question, until_ns, by_deadline=by_deadline)
-                if begun:
-                    begun(search)
-                return search
+        def begin(until_ns: int, by_deadline: bool) -> Work:
+            search = Search(question, until_ns, by_deadline=by_deadline)
+            if begun:
+                begun(search)
+            return search
 
-            run = Run(kind, question.options.shares, question.budget, question.arrival_ns, question.deadline_ns)
-            try:
-                answer = await self._run(run, begin, every_ms, tell)
-            except SearchLostError:
-                self._lost[question.key] = time.monotonic() + LOST_SECONDS
-                raise
-            self._telemetry.searched(answer)
+        run = Run(kind, question.options.shares, question.budget, question.arrival_ns, question.deadline_ns)
+        try:
+            answer: pb.Suggestion = await self._run(run, begin, every_ms, tell)
+        except SearchLostError:
+            self._lost[question.key] = time.monotonic() + LOST_SECONDS
+            raise
+        self._telemetry.searched(answer)
         if answer.reproducible:
             note, answer.note = answer.note, ""  # it is of this time only
-            self._cache.put(question.key, answer, was_searched=answer.iterations > 0)
+            self._cache.put(question.key, answer)
             answer.note = note
         return answer
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from google.protobuf.message import Message
@@ -14,8 +14,8 @@ from engine_cy.oriflamme.api import Oriflamme
 from engine_cy.oriflamme.cards import PROTOTYPE, PUBLISHED
 from engine_cy.seats import SEATS
 from server.codec import oriflamme
-from server.codec.views import write_action, write_seen
-from server.codec.words import CARDS, Words, write_seat
+from server.codec.views import ACTIONS_KEPT, write_action, write_seen
+from server.codec.words import CARDS, Words, delimited, tag_of, write_seat
 from solver.abreast import Abreast
 from solver.analysis import Estimate, Move, expect
 from solver.beliefs import Belief
@@ -25,6 +25,8 @@ from solver.merge import Share
 from solver.review import SeatScore, Verdict
 
 GRADES = Words(pb.Grade)
+# Written places of face-down cards that are kept: a slot, how deep, and which of its family's cards.
+PLACES_KEPT = 4096
 # The highest value of a card in Castle, Village, Port.
 VALUES_MAX = 15
 
@@ -51,13 +53,13 @@ def write_found(found: Found, lines: int) -> pb.Suggestion:
     return message
 
 
-def write_forced(action: Action) -> pb.Suggestion:
+@lru_cache(ACTIONS_KEPT)
+def forced_as_bytes(action: Action) -> bytes:
     """The same where there is one move, and nothing was searched for."""
-    message, written = pb.Suggestion(reproducible=True), write_action(action)
-    message.best.CopyFrom(written)
-    message.candidates.add().action.CopyFrom(written)
-    message.mix.add(probability=1).action.CopyFrom(written)
-    return message
+    message = pb.Suggestion(reproducible=True, stop_reason=pb.STOP_REASON_FORCED, best=write_action(action))
+    message.candidates.add(action=message.best)
+    message.mix.add(probability=1, action=message.best)
+    return message.SerializeToString()
 
 
 def write_candidate(move: Move) -> pb.Candidate:
@@ -99,8 +101,13 @@ def write_seats(total: Share) -> list[pb.SeatValue]:
 
 
 def add_beliefs(message: pb.Suggestion, belief: Belief) -> None:
-    """Add what is believed to an answer. There are so many numbers in it that they are added as bytes."""
-    view = belief.view
+    """Add what is believed to an answer."""
+    message.MergeFromString(beliefs_as_bytes(belief))
+
+
+def beliefs_as_bytes(belief: Belief) -> bytes:
+    """What is believed, as bytes of a Suggestion: so many numbers are slow to write one by one."""
+    view, parts = belief.view, []
     game = view.game
     in_spot, in_hand = _heads(game.id)
     for seat in range(game.n_players):
@@ -108,16 +115,27 @@ def add_beliefs(message: pb.Suggestion, belief: Belief) -> None:
         if chances is None:
             continue
         spots, hand = chances
-        written = message.beliefs.add(seat=write_seat(seat))
-        if not isinstance(game, Oriflamme):
-            written.MergeFromString(b"".join([kinds for _, kinds in spots]))  # the selected one
+        if isinstance(game, Oriflamme):
+            placed = sorted([(tuple(view.place_of(spot).values()), kinds) for spot, kinds in spots])
+            written = [delimited(_FACE_DOWN, _place(*where) + kinds) for where, kinds in placed]
         else:
-            for where, kinds in sorted([(tuple(view.place_of(spot).values()), kinds) for spot, kinds in spots]):
-                slot, depth, nth = where
-                written.face_down.add(slot=int(slot), depth=int(depth), nth=int(nth)).MergeFromString(kinds)
-        written.MergeFromString(hand)
-    message.effective_sample_size = belief.effective_worlds
-    message.fitting_worlds = float(view.count_worlds())
+            written = [kinds for _, kinds in spots]  # the selected one
+        parts.append(delimited(_BELIEFS, b"".join([_SEATS[seat], *written, hand])))
+    numbers = pb.Suggestion(
+        effective_sample_size=belief.effective_worlds,
+        fitting_worlds=float(view.count_worlds()),
+    )
+    return b"".join([*parts, numbers.SerializeToString()])
+
+
+_BELIEFS = tag_of(pb.Suggestion, "beliefs")
+_FACE_DOWN = tag_of(pb.SeatBelief, "face_down")
+_SEATS = [pb.SeatBelief(seat=write_seat(seat)).SerializeToString() for seat in range(len(SEATS))]
+
+
+@lru_cache(PLACES_KEPT)
+def _place(slot: Any, depth: Any, nth: Any) -> bytes:
+    return pb.FaceDownBelief(slot=int(slot), depth=int(depth), nth=int(nth)).SerializeToString()
 
 
 @cache

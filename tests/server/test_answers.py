@@ -70,7 +70,7 @@ def test_a_forced_move_is_answered_at_once_as_a_search_answers_it(spec: Any) -> 
     budget = read_budget(pb.Budget(), NO_OPTIONS, CAPS)
     for view in random.Random(1).sample(forced, min(len(forced), 20)):
         question = Question(view, None, NO_OPTIONS, budget, 7, time.monotonic_ns(), None, b"")
-        at_once = answer_forced(question)
+        at_once = pb.Suggestion.FromString(answer_forced(question))
         searched = Search(question, 2**62, by_deadline=False).run(Serial())
         for answer in (at_once, searched):
             answer.ClearField("elapsed")
