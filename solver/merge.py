@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import cache, reduce
 from operator import add
 from typing import Any
 
@@ -114,6 +114,7 @@ def _why(shares: Sequence[Share]) -> str:
     return next(reason for reason in _REASONS if reason in reasons)
 
 
+@cache
 def empty_share(n_decisions: int, n_players: int, stopped_by: str = "iterations") -> Share:
     """What is known without a search."""
     counts, fractions, more = tally_numbers(n_players)

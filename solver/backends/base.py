@@ -208,5 +208,6 @@ def _as_seen(view: View, world: bytes, decisions: list[tuple[int, ...]]) -> tupl
         # Cards that only this world shows are nobody's to know.
         seen, _, _ = position.seen(action, view.observer).partition(" = ")
         found.append(f"{seat} {seen}")
-        position = position.play(action)
+        if len(found) < len(decisions):
+            position = position.play(action)
     return tuple(found)

@@ -10,9 +10,9 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import chain
-from types import NoneType, UnionType
+from types import UnionType
 from typing import Any, Literal, NoReturn, TypeVar, get_args, get_origin, get_type_hints
 from zlib import crc32
 
@@ -131,15 +131,19 @@ def _read_values(cls: type[Record], values: Any) -> Record:
 
 
 def _fits(value: Any, hint: Any) -> bool:
+    types, words = _possible(hint)
+    return type(value) in types or (isinstance(value, str) and value in words)
+
+
+@cache
+def _possible(hint: Any) -> tuple[frozenset[type], frozenset[str]]:
+    """Of a field: the types and the words that its values may be."""
     if get_origin(hint) is Literal:
-        return isinstance(value, str) and value in get_args(hint)
+        return frozenset(), frozenset(get_args(hint))
     if isinstance(hint, UnionType):
-        return any(_fits(value, one) for one in get_args(hint))
-    if hint is float:
-        return type(value) in (int, float)
-    if hint is NoneType:
-        return value is None
-    return type(value) is hint
+        types, words = zip(*map(_possible, get_args(hint)), strict=True)
+        return frozenset().union(*types), frozenset().union(*words)
+    return frozenset((int, float) if hint is float else (hint,)), frozenset()
 
 
 _HINTS: dict[type, dict[str, Any]] = {cls: get_type_hints(cls) for cls in (Config, Budget)}
