@@ -41,7 +41,7 @@ cdef inline uint64_t fold_bytes(const void* data, size_t size, size_t behind) no
 
 cdef inline uint64_t finish_hash(uint64_t sum, size_t size, uint64_t seed) noexcept nogil:
     """The hash of `size` bytes that added up to `sum`."""
-    return mix(mix(sum + mix(seed, size), size), seed)
+    return mix(sum + mix(seed, size), size)
 
 
 cdef inline uint64_t hash_bytes(const void* data, size_t size, uint64_t seed) noexcept nogil:

@@ -341,6 +341,7 @@ cdef class Searcher:
 
     cdef uint64_t node_key(self, int player) noexcept nogil:
         """What the node to be entered is found by; never 0."""
+        cdef uint64_t whose = player
         cdef uint64_t key
 
         if self.settings.nodes == NODES_WORLD:
@@ -348,8 +349,9 @@ cdef class Searcher:
         elif self.settings.nodes == NODES_OWN or player == self.observer:
             key = self.api.key(self.rules, self.state, player)
         else:
-            key = mix(self.api.key(self.rules, self.state, SPECTATOR), self.own[player])
-        return mix(key, player) | 1
+            key = self.api.key(self.rules, self.state, SPECTATOR)
+            whose = mix(self.own[player], player)
+        return mix(key, whose) | 1
 
     cdef bint step(self, int player, uint64_t key, const action_t* actions, int n) noexcept nogil:
         """Choose an action at the node of `player` and apply it; return whether it was tried here before."""
