@@ -58,15 +58,14 @@ class Batch:
     ) -> AsyncGenerator[pb.AnalyzeBatchResponse, None]:
         self._deadline_ns = deadline_ns
         all_done = asyncio.ensure_future(self._work_on(requests))
+        all_done.add_done_callback(lambda _: self._changed.set())
         try:
             while not (all_done.done() and self._finals.empty()):
                 self._changed.clear()
                 for response in self._ready():
                     yield response
-                if not self._progress and self._finals.empty():
-                    woken = asyncio.ensure_future(self._changed.wait())
-                    await asyncio.wait((all_done, woken), return_when=asyncio.FIRST_COMPLETED)
-                    woken.cancel()
+                if not self._progress and self._finals.empty() and not all_done.done():
+                    await self._changed.wait()
             await all_done
         finally:
             all_done.cancel()
