@@ -13,6 +13,7 @@ from typing import Any, get_type_hints
 from solver.backends.cluster import RayUnavailableError, read_address
 
 PREFIX = "EMINENCE_"
+PORT_MAX = 65_535
 
 
 class SettingsError(ValueError):
@@ -135,11 +136,21 @@ def _checked(name: str, value: Any, said: str) -> Any:
     return value
 
 
+def _check_place(where: str, name: str, least_port: int = 0, may_be_unix: bool = True) -> None:
+    """Ports out of range are refused here: gRPC takes 65537 for 1."""
+    if not where or (may_be_unix and where.startswith("unix:")):
+        return
+    port = where.rpartition(":")[2]
+    if not (port.isascii() and port.isdecimal()):
+        raise SettingsError(f"{name}: {where!r} is not like 127.0.0.1:50051")
+    if not least_port <= int(port) <= PORT_MAX:
+        raise SettingsError(f"{name}: {where!r}: port {port} is not in {least_port}..{PORT_MAX}")
+
+
 def _consistent(settings: Settings) -> Settings:
-    for name in ("address", "metrics", "traces"):
-        where = getattr(settings, name)
-        if where and not where.startswith("unix:") and not where.rpartition(":")[2].isdecimal():
-            raise SettingsError(f"{name}: {where!r} is not like 127.0.0.1:50051")
+    _check_place(settings.address, "address")
+    _check_place(settings.metrics, "metrics", may_be_unix=False)
+    _check_place(settings.traces, "traces", least_port=1)  # nobody listens at 0
     if bool(settings.tls_cert) != bool(settings.tls_key):
         raise SettingsError("tls_cert, tls_key: one does not go without the other")
     if settings.client_ca and not settings.tls_cert:

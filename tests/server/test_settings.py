@@ -50,6 +50,13 @@ def test_every_setting_has_its_flag_variable_and_line(tmp_path: Path) -> None:
         (["--threads", "-1"], "--threads: -1 is not in 0..1024"),
         (["--log", "loud"], "log: 'loud' is none of debug, info, warning, error"),
         (["--address", "localhost"], "address: 'localhost' is not like 127.0.0.1:50051"),
+        (["--address", "127.0.0.1:99999"], "address: '127.0.0.1:99999': port 99999 is not in 0..65535"),
+        (["--address", "[::1]:65536"], "address: '[::1]:65536': port 65536 is not in 0..65535"),
+        (["--metrics", "127.0.0.1:65536"], "metrics: '127.0.0.1:65536': port 65536 is not in 0..65535"),
+        (["--traces", "127.0.0.1:70000"], "traces: '127.0.0.1:70000': port 70000 is not in 1..65535"),
+        (["--traces", "127.0.0.1:0"], "traces: '127.0.0.1:0': port 0 is not in 1..65535"),
+        (["--metrics", "unix:/tmp/x"], "metrics: 'unix:/tmp/x' is not like 127.0.0.1:50051"),
+        (["--address", "127.0.0.1:٣"], "address: '127.0.0.1:٣' is not like 127.0.0.1:50051"),
         (["--address", "0.0.0.0:1"], "address: others can reach 0.0.0.0:1"),
         (["--address", "[::]:1"], "address: others can reach"),
         (["--traces", "collector"], "traces: 'collector' is not like 127.0.0.1:50051"),
@@ -67,6 +74,12 @@ def test_settings_that_make_no_sense_are_refused(flags: list[str], why: str) -> 
     with pytest.raises(SettingsError) as refused:
         read_settings(flags, {})
     assert str(refused.value).startswith(why)
+
+
+def test_ports_that_there_are_are_taken() -> None:
+    for port in ("0", "65535"):
+        found = read_settings(["--address", f"127.0.0.1:{port}", "--metrics", f"[::1]:{port}"], {})
+        assert (found.address, found.metrics) == (f"127.0.0.1:{port}", f"[::1]:{port}")
 
 
 def test_an_address_of_ray_is_enough_to_search_there() -> None:
