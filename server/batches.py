@@ -48,7 +48,7 @@ class Batch:
         self._order = itertools.count()
         self._has_waiting = asyncio.Semaphore(0)
         # Those who write wait for those who read, so that a slow client's answers do not pile up.
-        self._finals: asyncio.Queue[pb.AnalyzeBatchResponse | None] = asyncio.Queue(at_once)
+        self._finals: asyncio.Queue[pb.AnalyzeBatchResponse] = asyncio.Queue(at_once)
         self._progress: dict[str, pb.Suggestion] = {}
         self._changed = asyncio.Event()
         self._deadline_ns: int | None = None
@@ -74,9 +74,7 @@ class Batch:
         progress, self._progress = self._progress, {}
         ready = [pb.AnalyzeBatchResponse(id=name, progress=so_far) for name, so_far in progress.items()]
         while not self._finals.empty():
-            final = self._finals.get_nowait()
-            if final is not None:
-                ready.append(final)
+            ready.append(self._finals.get_nowait())
         return ready
 
     async def _work_on(self, requests: AsyncIterator[pb.AnalyzeBatchRequest]) -> None:
