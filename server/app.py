@@ -56,6 +56,8 @@ class App:
 
     async def run(self) -> int:
         """Serve until told to stop; return the process's exit code."""
+        if self._settings.metrics:  # before there is a server that would have to be stopped
+            self._serve_metrics(self._settings.metrics)
         server = self._server()
         port = self._listen(server)
         await self._tell_health(health_pb2.HealthCheckResponse.NOT_SERVING)
@@ -63,9 +65,6 @@ class App:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._stop)
-        if self._settings.metrics:
-            host, _, metrics_port = self._settings.metrics.rpartition(":")
-            start_http_server(int(metrics_port), host or "127.0.0.1", registry=self._telemetry.registry)
         _greet(self._settings, port)
         lag = asyncio.ensure_future(self._telemetry.measure_lag())
         ray = asyncio.ensure_future(self._follow_ray())
@@ -76,6 +75,13 @@ class App:
         ray.cancel()
         await self._drain(server)
         return self._code
+
+    def _serve_metrics(self, where: str) -> None:
+        host, _, port = where.rpartition(":")
+        try:
+            start_http_server(int(port), host.strip("[]") or "127.0.0.1", registry=self._telemetry.registry)
+        except OSError as error:
+            raise SettingsError(f"metrics: {where}: {error.strerror}") from None
 
     def _server(self) -> grpc.aio.Server:
         settings = self._settings
@@ -116,8 +122,8 @@ class App:
         if not settings.tls_cert:
             return server.add_insecure_port(settings.address)
         credentials = grpc.ssl_server_credentials(
-            [(Path(settings.tls_key).read_bytes(), Path(settings.tls_cert).read_bytes())],
-            root_certificates=Path(settings.client_ca).read_bytes() if settings.client_ca else None,
+            [(_read_pem(settings.tls_key, "tls_key"), _read_pem(settings.tls_cert, "tls_cert"))],
+            root_certificates=_read_pem(settings.client_ca, "client_ca") if settings.client_ca else None,
             require_client_auth=bool(settings.client_ca),
         )
         return server.add_secure_port(settings.address, credentials)
@@ -174,6 +180,13 @@ class App:
         await asyncio.to_thread(self._solver.end)
         if self._traces:
             self._traces.end()
+
+
+def _read_pem(path: str, name: str) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise SettingsError(f"{name}: {path} cannot be read: {error.strerror}") from None
 
 
 def _open_traces(address: str) -> Any:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
 from typing import Any
+from urllib.request import urlopen
 
 import grpc
 import pytest
@@ -148,6 +150,36 @@ def test_a_port_that_is_taken_is_an_error() -> None:
         done = subprocess.run(command, capture_output=True, text=True, timeout=30)
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (("--metrics", "TAKEN"), "server: metrics: TAKEN: Address already in use\n"),
+        (("--metrics", "nowhere.invalid:1"), "server: metrics: nowhere.invalid:1: "),
+        (("--tls-cert", "/nowhere", "--tls-key", "/nowhere"), "server: tls_key: /nowhere cannot be read: "),
+    ],
+)
+def test_what_a_setting_names_and_cannot_be_had_is_an_error_in_one_line(flags: tuple[str, ...], said: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        taken = f"127.0.0.1:{other.getsockname()[1]}"
+        command = [sys.executable, "-m", "server", "--address", "127.0.0.1:0"]
+        command += [flag.replace("TAKEN", taken) for flag in flags]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=30)
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert done.stderr.startswith(said.replace("TAKEN", taken))
+    assert done.stderr.count("\n") == 1
+
+
+def test_metrics_are_served_on_an_address_of_version_6() -> None:
+    try:
+        with socket.create_server(("::1", 0), family=socket.AF_INET6) as other:
+            port = other.getsockname()[1]
+    except OSError:
+        pytest.skip("there is no version 6 here")
+    with server("--metrics", f"[::1]:{port}", wait=False), urlopen(f"http://[::1]:{port}/metrics", timeout=10) as page:
+        assert "eminence_" in page.read().decode()
 
 
 def test_before_it_serves_it_refuses() -> None:
