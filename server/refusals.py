@@ -13,6 +13,8 @@ from engine_cy import EngineError
 
 # How the engine's messages begin: the path of what is wrong, without blanks.
 _PATH = re.compile(r"[A-Za-z_][\w.\[\]-]*")
+# What it calls an action, which is all that a field with an action holds.
+_ACTION = "action"
 
 
 class Refusal(Exception):
@@ -44,7 +46,7 @@ def at(field: str, path_of: Callable[[str], str] | None = None) -> Iterator[None
         yield
     except EngineError as error:
         path, why = split(error)
-        if path_of is None:
+        if path_of is None and path != _ACTION:
             why = str(error)
         # Of the errors without a reason of their own, all are about a seat.
         reason = "OUT_OF_RANGE" if error.reason == "UNSPECIFIED" else error.reason

@@ -237,6 +237,26 @@ def test_what_the_referee_refuses(referee: Any) -> None:
         assert refusal(call, request) == ("INVALID_ARGUMENT", reason, field)
 
 
+@pytest.mark.parametrize(
+    ("sent", "said"),
+    [
+        ("reveal", "action: 'reveal': A is asked to place a card (legal: "),
+        ("jump", "action.text: 'jump' is none of place CARD front, "),
+        ("target 99", "action.text: '99' in 'target 99' is not a slot"),
+    ],
+)
+def test_which_field_of_play_is_wrong_is_said_once(referee: Any, sent: str, said: str) -> None:
+    standing = referee_pb2.Standing(position=referee.Deal(referee_pb2.DealRequest(game=EN, seed=1)).position)
+    with pytest.raises(grpc.RpcError) as refused:
+        referee.Play(referee_pb2.PlayRequest(standing=standing, action=view_pb2.Action(text=sent)))
+    assert str(refused.value.details()).startswith(said)
+    status: Any = rpc_status.from_call(refused.value)  # type: ignore[arg-type]
+    bad = error_details_pb2.BadRequest()
+    assert status.details[1].Unpack(bad)
+    (violation,) = bad.field_violations
+    assert f"{violation.field}: {violation.description}" == refused.value.details()
+
+
 # --- every call ------------------------------------------------------------------------------------------------
 
 
