@@ -27,7 +27,7 @@ from solver.abreast import Comparing
 from solver.backends.base import Backend
 from solver.backends.serial import Serial
 from solver.beliefs import Belief, own_spots
-from solver.config import Budget, fit_config
+from solver.config import CONFIGS, Budget, Config, fit_config
 from solver.found import Found, find, found_of
 from solver.information import information
 from solver.review import Decision, Judging, Verdict
@@ -234,7 +234,7 @@ class Comparison:
         message.seed = question.seed
         message.engine_signature = SIGNATURE
         message.reproducible = found.stopped_by in ("iterations", "confidence")
-        message.knowledge = knowledge_of(question.view)
+        message.knowledge = knowledge_of(question.view, question.options.config)
         set_elapsed(message, question.arrival_ns)
         return message
 
@@ -307,7 +307,7 @@ def complete(message: pb.Suggestion, question: Question, belief: Belief | None) 
     message.seed = question.seed
     message.shares = question.options.shares
     message.engine_signature = SIGNATURE
-    message.knowledge = knowledge_of(view)
+    message.knowledge = knowledge_of(view, question.options.config)
     set_elapsed(message, question.arrival_ns)
     return message
 
@@ -321,8 +321,9 @@ def reason_of(stopped_by: str, stopped_for: Any, by_deadline: bool) -> Any:
     return REASONS[stopped_by]
 
 
-def knowledge_of(view: View) -> str:
-    return view.game.id if view.game.has_knowledge else "none"
+def knowledge_of(view: View, config: Config = CONFIGS["default"]) -> str:
+    """What guides a search besides the rules."""
+    return view.game.id if view.game.has_knowledge and config.knows else "none"
 
 
 def set_elapsed(message: Any, arrival_ns: int) -> None:

@@ -95,6 +95,23 @@ def test_every_configuration_can_be_named(config):
     assert suggestion(VIEW, *args).best.text in ("reveal", "keep")
 
 
+@pytest.mark.parametrize(
+    ("game", "args", "knowledge"),
+    [
+        ("oriflamme", (), "oriflamme"),
+        ("oriflamme", ("--config", "greedy"), "oriflamme"),
+        ("oriflamme", ("--level", 1), "oriflamme"),
+        ("oriflamme", ("--config", "plain"), "none"),
+        ("oriflamme", ("--config", "random"), "none"),
+        ("castle_village_port", (), "castle_village_port"),
+        ("castle_village_port", ("--config", "flat"), "none"),
+    ],
+)
+def test_what_a_game_knows_is_named_where_it_is_used(game, args, knowledge):
+    view = {"oriflamme": VIEW, "castle_village_port": CASTLE}[game]
+    assert suggestion(view, "--game", game, "--iterations", 20, *args).knowledge == knowledge
+
+
 def test_what_own_cards_are_worth_as_secrets_is_told():
     found = suggestion(VIEW, "--iterations", 400, "--seed", 7, "--information")
     (card,) = found.information
@@ -181,6 +198,12 @@ def test_what_is_compared_is_what_the_solver_compares():
     out = run("compare", VIEW, "keep", "reveal", "--iterations", 4000).out
     assert "win % over keep" in out
     assert max(map(len, out.splitlines())) <= 80
+
+
+@pytest.mark.parametrize(("config", "knowledge"), [("default", "oriflamme"), ("plain", "none")])
+def test_what_a_game_knows_is_named_where_moves_are_compared_with_it(config, knowledge):
+    found = run("compare", VIEW, "keep", "reveal", *FEW, "--config", config, "--json").json
+    assert found["knowledge"] == knowledge
 
 
 def test_a_difference_that_may_be_chance_is_called_so():
