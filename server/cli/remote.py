@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
 TOKEN = "EMINENCE_TOKEN"
 GREETING_SECONDS = 10.0
-ADDRESS = re.compile(r"(\[[0-9a-fA-F:.]+\]|[^\s:,/]+):[0-9]+|unix:[^\s,]+")
+ADDRESS = re.compile(r"(\[[0-9a-fA-F:.]+\]|[^\s:,/]+):(?P<port>[0-9]{1,5})|unix:[^\s,]+")
+PORTS = range(1, 65_536)
+NO_ADDRESS = f"no address such as 127.0.0.1:50051 (ports: {PORTS[0]} to {PORTS[-1]})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +61,14 @@ class Remote:
 
 
 def check_address(text: str, name: str) -> None:
-    if not ADDRESS.fullmatch(text):
-        raise Failure(f"{name}: {text!r} is no address such as 127.0.0.1:50051")
+    if not is_address(text):
+        raise Failure(f"{name}: {text!r} is {NO_ADDRESS}")
+
+
+def is_address(text: str) -> bool:
+    """Ports out of range are none: gRPC would take 65537 for 1, and ask somebody else."""
+    found = ADDRESS.fullmatch(text)
+    return found is not None and (found["port"] is None or int(found["port"]) in PORTS)
 
 
 def server_options(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from engine_cy import Action
 from server.cli.failing import Failure
-from server.cli.remote import ADDRESS, TOKEN, Remote, refused
+from server.cli.remote import NO_ADDRESS, TOKEN, Remote, is_address, refused
 from solver.config import Budget, InvalidBudgetError
 from solver.match import Turn, with_settings
 
@@ -52,8 +52,8 @@ class Server:
 def read_server(text: str, settings: str) -> Server:
     """The player that `server:host:port,level=4` names."""
     address, _, rest = settings.partition(",")
-    if not ADDRESS.fullmatch(address):
-        raise InvalidBudgetError(f"{text}: {address!r} is no address such as 127.0.0.1:50051")
+    if not is_address(address):
+        raise InvalidBudgetError(f"{text}: {address!r} is {NO_ADDRESS}")
     server = with_settings(Server(text, address), text, rest)
     if server.address != address:
         raise InvalidBudgetError(f"{text}: the address is said once, as in server:{address}")

@@ -192,6 +192,7 @@ def test_servers_as_they_are_written():
         ("", "'' is no address such as 127.0.0.1:50051"),
         ("host", "'host' is no address"),
         ("host:x", "'host:x' is no address"),
+        ("host:65536", "'host:65536' is no address"),
         ("host:1,level=11", "level 11 is not in 0..10"),
         ("host:1,level=high", "level: 'high' is not of the kind"),
         ("host:1,depth=3", "'depth' is none of address, level, tls"),

@@ -134,6 +134,8 @@ def test_the_version_needs_no_metadata(monkeypatch):
         (("suggest", VIEW, "--memory-mb", "inf"), 1, "memory-mb: inf is not in "),
         (("suggest", VIEW, "--server", "localhost"), 1, "server: 'localhost' is no address such as 127.0.0.1:50051"),
         (("suggest", VIEW, "--server", ""), 1, "server: '' is no address such as 127.0.0.1:50051"),
+        (("suggest", VIEW, "--server", "127.0.0.1:99999"), 1, "server: '127.0.0.1:99999' is no address"),
+        (("suggest", VIEW, "--server", "127.0.0.1:0"), 1, "127.0.0.1:50051 (ports: 1 to 65535)"),
         (("suggest", VIEW, "--tls"), 1, "tls: is how to reach a server, and --server names none"),
         (("suggest", VIEW, "--tls-ca", "ca.pem"), 1, "tls-ca: is how to reach a server"),
         (("review", "game.txt", "--plot", "no/such/x.svg"), 1, "plot: there is no folder no/such"),
