@@ -113,7 +113,7 @@ def test_what_a_game_knows_is_named_where_it_is_used(game, args, knowledge):
 
 
 def test_what_own_cards_are_worth_as_secrets_is_told():
-    found = suggestion(VIEW, "--iterations", 400, "--seed", 7, "--information")
+    found = suggestion(VIEW, "--iterations", 1600, "--seed", 7, "--information")
     (card,) = found.information
     (alone,) = information(GAME.view(VIEW), Budget(iterations=50), seed=7)
     assert card.win_if_shown.mean == -alone.worth.mean
@@ -122,6 +122,14 @@ def test_what_own_cards_are_worth_as_secrets_is_told():
     waiting = "A:? >B:? C:Heir(1) | round 2 | points 1 2 3 | seen by C"
     assert "only who is to act can reveal a card" in run("suggest", waiting, *FEW, "--information").err
     assert run("suggest", CASTLE, "--game", "castle_village_port", *FEW, "--information").code == 0
+
+
+@pytest.mark.parametrize("shares", [1, 2])
+def test_what_own_cards_are_worth_is_told_within_the_time(shares):
+    """It is stopped, and says nothing, if it takes longer than the part of the time that is its own."""
+    found = suggestion(VIEW, "--time-ms", 500, "--shares", shares, "--information")
+    assert len(found.information) == 1
+    assert found.stop_reason == pb.STOP_REASON_TIME
 
 
 def test_a_table_for_people_fits_into_80_columns_and_says_it_all():
