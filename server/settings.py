@@ -78,7 +78,7 @@ def read_settings(argv: Sequence[str], environment: Mapping[str, str], program: 
     parser.add_argument("--config", metavar="FILE", help="a TOML file with settings")
     for setting in fields(Settings):
         flag = "--" + setting.name.replace("_", "-")
-        meaning = f"{setting.metadata['meaning']} (default: {setting.default or 'none'})"
+        meaning = f"{setting.metadata['meaning']} (default: {_as_said(setting.default)})"
         if setting.type == "bool":
             parser.add_argument(flag, action=argparse.BooleanOptionalAction, default=None, help=meaning)
         else:
@@ -101,6 +101,12 @@ def read_settings(argv: Sequence[str], environment: Mapping[str, str], program: 
         if chosen["ray_address"]:
             chosen.setdefault("backend", "ray")
     return _consistent(Settings(**chosen))
+
+
+def _as_said(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "none" if value == "" else str(value)
 
 
 def _read_file(path: str, names: Sequence[str]) -> dict[str, Any]:

@@ -43,6 +43,17 @@ def test_every_setting_has_its_flag_variable_and_line(tmp_path: Path) -> None:
         assert found != setting.default
 
 
+def test_the_help_says_every_default(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        read_settings(["--help"], {})
+    flags = " ".join(capsys.readouterr().out.split()).partition("options: ")[2].split(" --")
+    said = {flag.partition(" ")[0].rstrip(","): flag.partition("(default: ")[2].partition(")")[0] for flag in flags}
+    assert said["threads"] == said["ray-workers"] == "0"
+    assert said["address"] == "127.0.0.1:50051"
+    assert said["cache-file"] == said["tokens"] == "none"
+    assert (said["no-self-test"], said["no-insecure"]) == ("yes", "no")
+
+
 @pytest.mark.parametrize(
     ("flags", "why"),
     [
