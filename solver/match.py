@@ -531,16 +531,21 @@ def as_json(report: Report) -> dict[str, Any]:
 def as_text(report: Report) -> str:
     match, score = report.match, report.score
     speed = "all deals were known" if report.moves_per_s is None else f"{report.moves_per_s:.0f} moves/s"
+    deals = counted(len(report.deals), "deal")
     lines = [
-        f"{match.a.name} against {match.players - 1} x {match.b.name}: {score.games} games ({len(report.deals)} deals)",
+        f"{match.a.name} against {match.players - 1} x {match.b.name}: {score.games} games ({deals})",
         elo_text(score),
         f"iterations per decision: {per_decision(report, 0):.0f} against {per_decision(report, 1):.0f}",
-        f"{speed}, {report.workers} workers",
+        f"{speed}, {counted(report.workers, 'worker')}",
     ]
     if report.sprt:
         llr = report.sprt.llr(report.deals, match.players)
         lines.insert(2, f"LLR {llr:.2f} (decided at ±{LLR_BOUND:.2f}): {verdict(report.sprt, llr)}")
     return "\n".join(lines)
+
+
+def counted(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 # --- who plays ------------------------------------------------------------------------------------------------

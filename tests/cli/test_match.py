@@ -46,6 +46,12 @@ def test_what_is_said_of_a_match(run):
     assert "30 deals" not in lines[0]  # it was decided before
 
 
+def test_one_deal_and_one_worker_are_said_as_one(run):
+    told = run("match", "default", "random", "--iterations", "1", "--deals", "1", "--workers", "1").stdout
+    assert "3 games (1 deal)\n" in told
+    assert told.endswith(", 1 worker\n")
+
+
 def test_a_match_that_is_killed_loses_no_deal(run, tmp_path):
     args = ("--iterations", "300", "--workers", "1", "--seed", "2")
     with _match(tmp_path, *args) as (process, path):
