@@ -30,11 +30,13 @@ def main() -> None:
     parser.add_argument("--iterations", type=int, default=2000, help="for each move")
     parser.add_argument("--records", type=Path, help="a folder for the records")
     given = parser.parse_args()
+    refusals = []
     try:
         asyncio.run(play_all(given))
-    except grpc.RpcError as error:
-        refusal = refusal_of(error)
-        raise SystemExit(f"{refusal.code.name}: {refusal.text}") from None
+    except* grpc.RpcError as errors:  # of one table, or of several at the same time
+        refusals = [refusal_of(error) for error in errors.exceptions if isinstance(error, grpc.RpcError)]
+    if refusals:
+        raise SystemExit(f"{refusals[0].code.name}: {refusals[0].text}")
 
 
 async def play_all(given: argparse.Namespace) -> None:

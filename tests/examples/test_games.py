@@ -25,6 +25,7 @@ pytestmark = pytest.mark.timeout(300)
 ITERATIONS = 60
 # What the examples ask the adviser.
 ASKED = "Suggest|Analyze"
+TABLES = [sys.executable, str(Path(__file__).parents[2] / "examples" / "python" / "tables.py")]
 
 
 class Watched:
@@ -74,10 +75,9 @@ def check_game(said: str, record: str, game_id: str, players: int, seed: int) ->
 def game_of_seed_7(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The record of the game that they all play, as several tables at once played it."""
     folder = tmp_path_factory.mktemp("records")
-    tables = Path(__file__).parents[2] / "examples" / "python" / "tables.py"
     flags = ("--seed", "6", "--tables", "3", "--iterations", str(ITERATIONS), "--records", str(folder))
     with watched() as here:
-        done = run([sys.executable, str(tables)], here.running.address, *flags)
+        done = run(TABLES, here.running.address, *flags)
         assert done.returncode == 0, done.stderr
         assert here.calls("Analyze", "CANCELLED") == 1
     for seed in (6, 7, 8):
@@ -132,6 +132,12 @@ def test_what_goes_wrong_is_told_in_a_line(example: list[str]) -> None:
         done = run(example, running.address, "--game", "chess")
     assert done.returncode == 1
     assert re.fullmatch(r"INVALID_ARGUMENT: .*'chess'.*\n", done.stderr), done.stderr
+
+
+def test_what_goes_wrong_at_many_tables_is_told_in_a_line() -> None:
+    done = run(TABLES, f"127.0.0.1:{free_port()}", "--tables", "3")
+    assert done.returncode == 1
+    assert re.fullmatch(r"UNAVAILABLE: .*\n", done.stderr), done.stderr
 
 
 def test_another_game_is_played_as_well(example: list[str], tmp_path: Path) -> None:
