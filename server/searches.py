@@ -27,7 +27,7 @@ from solver.abreast import Comparing
 from solver.backends.base import Backend
 from solver.backends.serial import Serial
 from solver.beliefs import Belief, own_spots
-from solver.config import CONFIGS, Budget, Config, fit_config
+from solver.config import Budget, Config, fit_config
 from solver.found import Found, find, found_of
 from solver.information import information
 from solver.review import Decision, Judging, Verdict
@@ -278,7 +278,7 @@ def answer_forced(question: Question) -> bytes:
         [
             forced_as_bytes(action),
             beliefs_as_bytes(belief) if belief is not None else b"",
-            _granted(question.budget, question.options.shares, knowledge_of(question.view)),
+            _granted(question.budget, question.options.shares, knowledge_of(question.view, question.options.config)),
             own.SerializeToString(),
         ]
     )
@@ -323,7 +323,7 @@ def reason_of(stopped_by: str, stopped_for: Any, by_deadline: bool) -> Any:
     return REASONS[stopped_by]
 
 
-def knowledge_of(view: View, config: Config = CONFIGS["default"]) -> str:
+def knowledge_of(view: View, config: Config) -> str:
     """What guides a search besides the rules."""
     return view.game.id if view.game.has_knowledge and config.knows else "none"
 
