@@ -50,18 +50,20 @@ class Watch:
             stop()
 
     @contextmanager
-    def stopping(self, stop: Callable[[], None]) -> Iterator[None]:
-        """Have `stop` called when this watch is told to stop; at once if it was already."""
+    def stopping(self, *stops: Callable[[], None]) -> Iterator[None]:
+        """Have `stops` called when this watch is told to stop; at once if it was already."""
         with self._lock:
-            self._stops.append(stop)
+            self._stops += stops
             stopped = self.stopped
         if stopped:
-            stop()
+            for stop in stops:
+                stop()
         try:
             yield
         finally:
             with self._lock:
-                self._stops.remove(stop)
+                for stop in stops:
+                    self._stops.remove(stop)
 
 
 class Progress:

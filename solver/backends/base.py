@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -107,9 +106,7 @@ def run_in_turn(shares: Sequence[Started], watch: Watch, progress: Progress) -> 
     they find."""
     courses = [_Course(share, watch.until_ns) for share in shares]
     turn_ns = min(TURN_NS if len(shares) > 1 else NEVER_NS, watch.interval_ns)
-    with ExitStack() as stack:
-        for share in shares:
-            stack.enter_context(watch.stopping(share.searcher.stop))
+    with watch.stopping(*[share.searcher.stop for share in shares]):
         while going := [course for course in courses if not course.ended_by]:
             for course in going:
                 course.go_on(turn_ns)
@@ -145,7 +142,8 @@ class _Course:
 
     def go_on(self, nanoseconds: int) -> None:
         """Search for no longer than this."""
-        searcher, began_ns = self.share.searcher, time.thread_time_ns()
+        searcher = self.share.searcher
+        began_ns = time.thread_time_ns() if self._of_thread else 0
         left_ns = self._left_ns if self._of_thread else self._until_ns - time.monotonic_ns()
         if left_ns <= 0 and self._begun:
             self.ended_by = "time"
