@@ -16,6 +16,7 @@ cdef struct Hidden:
     uint32_t pool           # the cards they can be, as a hand
 
 
+# Written in place: to return it would copy small writes by wide reads, which have to wait for them.
 cdef void find_hidden(const Rules* rules, const State* world, int opponent, Hidden* hidden) noexcept nogil
 cdef uint64_t count_secrets(const Rules* rules, const State* world, int observer, int opponent) noexcept nogil
 cdef void write_secret(const Rules* rules, State* world, int observer, int opponent, uint64_t index) noexcept nogil
