@@ -149,7 +149,7 @@ def as_analysis(job: Job, found: Share, begun: float) -> Analysis:
         best = _without_search(view, chosen, job.seed, actions)
     moves = judge(view, actions, found)
     if not best and len(actions) > 1 and (chosen.temperature or chosen.noise):
-        best = _draw_move(moves, chosen, job.seed)
+        best = _draw_move(view, moves, chosen, job.seed)
     return Analysis(
         view=view,
         best=best or moves[0].action,
@@ -280,14 +280,19 @@ def all_see_it_is_forced(view: View) -> bool:
 
 def _without_search(view: View, config: Config, seed: int, actions: list[Action]) -> Action:
     if config.how == "random":
-        return actions[Rng(seed).below(len(actions))]
+        return actions[_draws(view, seed).below(len(actions))]
     searcher = Searcher(view, config.settings(None), 2**20, seed, 0)
     return view.game.action_from_steps(searcher.rule_of_thumb())
 
 
-def _draw_move(moves: tuple[Move, ...], config: Config, seed: int) -> Action:
+def _draws(view: View, seed: int) -> Rng:
+    """What moves are drawn by: whoever has one seed for a whole game shall not err each time or never."""
+    return Rng(seed ^ view.key, DRAWS)
+
+
+def _draw_move(view: View, moves: tuple[Move, ...], config: Config, seed: int) -> Action:
     """The move of who does not always play the best."""
-    rng = Rng(seed, DRAWS)
+    rng = _draws(view, seed)
     if rng.below(MILLION) < config.noise * MILLION:
         return moves[rng.below(len(moves))].action
     if not config.temperature:

@@ -45,6 +45,25 @@ def test_noise_is_the_share_of_moves_that_are_any_move() -> None:
     assert noisy["rob C"] / 600 == pytest.approx(0.25, abs=0.06)
 
 
+def test_one_seed_for_a_whole_game_draws_each_move_anew() -> None:
+    noisy = dataclasses.replace(CONFIGS["default"], iterations=30, noise=0.5)
+    chosen: Counter[str] = Counter()
+    for number in range(10):
+        position = GAME.deal(number)
+        while not position.is_over:
+            view = position.view(position.to_act or 0)
+            legal = view.legal_actions()
+            if len(legal) == 2:
+                found = solve(view, config=noisy, seed=7)
+                chosen["best" if found.best == found.moves[0].action else "other"] += 1
+                chosen["first" if solve(view, config="random", seed=7).best == legal[0] else "second"] += 1
+            position = position.play(legal[0])
+    decisions = chosen["best"] + chosen["other"]
+    assert decisions > 100
+    assert chosen["other"] / decisions == pytest.approx(0.25, abs=0.12)
+    assert chosen["first"] / decisions == pytest.approx(0.5, abs=0.15)
+
+
 def test_temperature_draws_moves_by_their_visits() -> None:
     view = GAME.deal(3).view(0)
     cold = dataclasses.replace(CONFIGS["default"], iterations=300)
