@@ -30,6 +30,8 @@ def main() -> None:
     try:
         with Client(given.address, token=given.token) as client:
             found = client.suggest(text_view(given.game, given.edition, given.players, given.view), budget)
+    except ValueError as error:
+        parser.error(str(error))
     except grpc.RpcError as error:
         refusal = refusal_of(error)
         raise SystemExit(f"{refusal.code.name}: {refusal.text}") from None

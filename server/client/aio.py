@@ -18,7 +18,17 @@ from eminence.v1 import (
 )
 from eminence.v1 import solver_pb2 as pb
 
-from .requests import LONG_SECONDS, OPTIONS, REFEREE, RULES, analyze_request, equip, metadata_of, seconds_for
+from .requests import (
+    LONG_SECONDS,
+    OPTIONS,
+    REFEREE,
+    RULES,
+    analyze_request,
+    check_address,
+    equip,
+    metadata_of,
+    seconds_for,
+)
 
 T = TypeVar("T")
 
@@ -63,9 +73,9 @@ class AsyncClient:
 
     def __init__(self, address: str, *, token: str = "", credentials: grpc.ChannelCredentials | None = None) -> None:
         if credentials is None:
-            self._channel = grpc.aio.insecure_channel(address, OPTIONS)
+            self._channel = grpc.aio.insecure_channel(check_address(address), OPTIONS)
         else:
-            self._channel = grpc.aio.secure_channel(address, credentials, OPTIONS)
+            self._channel = grpc.aio.secure_channel(check_address(address), credentials, OPTIONS)
         self._metadata = metadata_of(token)
         self.stub = solver_pb2_grpc.SolverServiceStub(self._channel)
         self.rules = rules_pb2_grpc.RulesServiceStub(self._channel)

@@ -49,7 +49,17 @@ OPTIONS = [
     ("grpc.keepalive_timeout_ms", 5_000),
 ]
 
+PORT_MAX = 65_535
+
 Metadata = tuple[tuple[str, str], ...]
+
+
+def check_address(address: str) -> str:
+    """The address, unless its port is none: gRPC would take that modulo 65536, and call somebody else."""
+    port = address.rpartition(":")[2]
+    if port.isdecimal() and not 1 <= int(port) <= PORT_MAX:
+        raise ValueError(f"address: {address!r}: port {port} is not in 1..{PORT_MAX}")
+    return address
 
 
 def text_view(game_id: str, edition: str, players: int, text: str) -> view_pb2.View:

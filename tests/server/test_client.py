@@ -122,6 +122,16 @@ def test_the_token_goes_with_every_call(tmp_path: Path) -> None:
         assert refusal_of(refused.value)[:2] == (grpc.StatusCode.UNAUTHENTICATED, "UNAUTHENTICATED")
 
 
+def test_a_port_that_is_none_is_refused() -> None:
+    for address in ("127.0.0.1:65536", "localhost:0", "dns:///example.org:115587", "[::1]:99999999"):
+        port = address.rpartition(":")[2]
+        for kind in (Client, AsyncClient):
+            with pytest.raises(ValueError, match=f"port {port} is not in 1..65535"):
+                kind(address)
+    for address in ("127.0.0.1:65535", "unix:/tmp/nobody", "example.org", "[::1]:1"):
+        Client(address).close()
+
+
 # --- deadlines -------------------------------------------------------------------------------------------------
 
 
