@@ -215,7 +215,9 @@ class There:
         with self.client.analyze_batch(iter(requests.get, None)) as responses:
             try:
                 for response in responses:
-                    if _waits(response):
+                    pause = _pause_after(response)
+                    if pause is not None:
+                        time.sleep(pause)
                         requests.put(self._request(response.id, self._under_way[response.id]))
                     elif _is_cut(response):
                         is_cut = True
@@ -280,15 +282,15 @@ class There:
 CUT = ("UNAVAILABLE", "DEADLINE_EXCEEDED", "CANCELLED")
 
 
-def _waits(response: pb.AnalyzeBatchResponse) -> bool:
-    """Whether the server has no room for a position; if so, the time has passed after which it may have."""
+def _pause_after(response: pb.AnalyzeBatchResponse) -> float | None:
+    """Where the server has no room for a position: the seconds after which it may have."""
     from google.rpc import code_pb2, error_details_pb2
 
     retry = error_details_pb2.RetryInfo()
     if response.error.code != code_pb2.RESOURCE_EXHAUSTED or not any(d.Unpack(retry) for d in response.error.details):
-        return False
-    time.sleep(retry.retry_delay.ToMilliseconds() / 1000)
-    return True
+        return None
+    milliseconds: int = retry.retry_delay.ToMilliseconds()
+    return milliseconds / 1000
 
 
 def _is_cut(response: pb.AnalyzeBatchResponse) -> bool:

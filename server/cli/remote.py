@@ -1,5 +1,5 @@
 """A server in place of this process: `--server` and what goes with it. Only this file of the command line and
-`server/client.py` know gRPC."""
+`server/client` know gRPC."""
 
 from __future__ import annotations
 
