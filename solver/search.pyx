@@ -24,8 +24,8 @@ from solver.checks cimport IS_CHECKED, check_key, check_pretence, check_world
 from solver.flag cimport is_raised, raise_flag
 from solver.policy cimport PUCT_GROWTH, UCB_GROWTH, growth_index, puct_width, ucb_width
 from solver.tree cimport (
-    NO_BLOCK, ROOMS, Edges, Node, Total, add_node, close_tree, edges_at, edges_of, find_node, insert_edge, make_room,
-    open_tree, total_of, tree_bytes,
+    NO_BLOCK, ROOMS, Edges, Node, Total, add_node, close_tree, edges_at, edges_of, expect_node, find_node,
+    insert_edge, make_room, open_tree, total_of, tree_bytes,
 )
 
 cdef enum:
@@ -267,6 +267,7 @@ cdef class Searcher:
         # What the observer may do at the root is the same in all worlds that fit what he sees.
         cdef bint at_root = self.n_root > 0 and self.n_forced == 0 and not self.pretends
         cdef bint known = True
+        cdef uint64_t key
         cdef int player, n
 
         while True:
@@ -294,9 +295,13 @@ cdef class Searcher:
             elif self.settings.modelled and self.modelled_action(player, actions, n, &action):
                 self.take(player, action)
             elif known:
-                if not at_root:
+                if at_root:
+                    key = self.root_key
+                else:
+                    key = self.node_key(player)
+                    expect_node(&self.tree, key)
                     sort_actions(actions, n)
-                known = self.step(player, self.root_key if at_root else self.node_key(player), actions, n)
+                known = self.step(player, key, actions, n)
                 if self.settings.flat and not self.api.part(self.rules, self.state) & BEGUN:
                     known = False
             else:

@@ -8,6 +8,9 @@ from libc.stdint cimport uint16_t, uint32_t, uint64_t
 
 from engine_cy.game_api cimport action_t
 
+cdef extern from *:
+    void prefetch "__builtin_prefetch" (const void* at) noexcept nogil
+
 cdef enum:
     N_SIZES = 20            # of blocks
 
@@ -76,6 +79,11 @@ cdef inline uint64_t place_of(const Tree* tree, uint64_t key) noexcept nogil:
     while tree.nodes[at].key and tree.nodes[at].key != key:
         at = (at + 1) & (tree.n_places - 1)
     return at
+
+
+cdef inline void expect_node(const Tree* tree, uint64_t key) noexcept nogil:
+    """The node of `key` will soon be looked for: have memory bring it while something else is done."""
+    prefetch(&tree.nodes[key & (tree.n_places - 1)])
 
 
 cdef inline Node* find_node(const Tree* tree, uint64_t key) noexcept nogil:
