@@ -178,26 +178,25 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
     async def Analyze(self, request: pb.AnalyzeRequest, context: Context) -> AsyncIterator[pb.AnalyzeResponse]:
         interval = read_interval(request)
         question = await self._read(request, context)
-        latest: asyncio.Queue[pb.Suggestion] = asyncio.Queue(1)
+        latest: list[pb.Suggestion] = []  # none or one: what was not sent in time is stale
+        changed = asyncio.Event()
         loop = asyncio.get_running_loop()
 
         def put(so_far: pb.Suggestion) -> None:
-            if latest.full():
-                latest.get_nowait()  # it was not sent in time, and is stale now
-            latest.put_nowait(so_far)
+            latest[:] = [so_far]
+            changed.set()
 
         def tell(so_far: pb.Suggestion) -> None:
             loop.call_soon_threadsafe(put, so_far)
 
         answer = asyncio.ensure_future(self._answer(question, "interactive", interval, tell))
+        answer.add_done_callback(lambda _: changed.set())
         try:
             while not answer.done():
-                step = asyncio.ensure_future(latest.get())
-                await asyncio.wait((answer, step), return_when=asyncio.FIRST_COMPLETED)
-                if answer.done() or not step.done():
-                    step.cancel()
-                else:
-                    yield pb.AnalyzeResponse(suggestion=step.result())
+                await changed.wait()
+                changed.clear()
+                if latest and not answer.done():
+                    yield pb.AnalyzeResponse(suggestion=latest.pop())
             yield pb.AnalyzeResponse(suggestion=await answer, last=True)
         finally:
             answer.cancel()

@@ -351,6 +351,25 @@ def test_a_client_that_leaves_frees_its_thread() -> None:
             assert waited < 0.2, leave
 
 
+def test_analyses_that_clients_leave_are_ended_whole() -> None:
+    """What is forgotten halfway is found by the garbage collector, on whatever thread, and asyncio complains."""
+    with server("--threads", "1", environment={"PYTHONASYNCIODEBUG": "1"}) as running, running.channel() as channel:
+        request = pb.AnalyzeRequest(view=view(START), budget=pb.Budget(time=milliseconds(30_000)))
+        request.interval.CopyFrom(milliseconds(50))
+        for reads in (0, 1, 2):
+            call = stub(channel).Analyze(request, timeout=30)
+            for _ in range(reads):
+                next(call)
+            time.sleep(0.1)
+            call.cancel()
+            assert seconds_until_free(stub(channel)) < 1
+        for iterations in range(1, 40):  # enough that garbage is collected
+            stub(channel).Suggest(suggest(START, iterations=iterations), timeout=10)
+        assert running.stop() == 0
+        assert running.process.stderr is not None
+        assert "destroyed" not in running.process.stderr.read()
+
+
 def test_a_client_that_dies_frees_its_thread() -> None:
     with server("--threads", "1", "--reserved", "0") as running, running.channel() as channel:
         code = (
