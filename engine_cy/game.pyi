@@ -169,6 +169,11 @@ class View(Table):
     def legal_actions(self) -> list[Action]:
         """What the observer may do; empty unless it is the observer's turn."""
 
+    @property
+    def forced_action(self) -> Action | None:
+        """The one decision that the observer can take, if all others see that there is no other; else None. An answer
+        to another forced one, given sooner than to a choice, would tell them what they do not see."""
+
     def seen_actions(self) -> list[Action]:
         """What the observer may see happen next, whoever's turn it is; a card he will not see placed is `?`."""
 

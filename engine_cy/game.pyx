@@ -11,7 +11,7 @@ from libc.string cimport memcmp, memcpy, memset
 
 from engine_cy.game_api cimport BEGUN, MAX_ACTIONS, MAX_DECISION, MAX_PLAYERS, MORE, NOBODY, STATE_WORDS, action_t
 from engine_cy.hashing cimport hash_bytes
-from engine_cy.rng cimport Rng
+from engine_cy.rng cimport Rng, rng_t, seed_rng
 
 from engine_cy.errors import (
     EngineError, IllegalActionError, InvalidPositionError, InvalidViewError, NotationError, listed,
@@ -508,6 +508,24 @@ cdef class View(Table):
     def legal_actions(self):
         """What the observer may do; empty unless it is the observer's turn."""
         return self.list_actions() if self.to_act == self.observer else []
+
+    @property
+    def forced_action(self):
+        """The one decision that the observer can take, if all others see that there is no other; else None. An answer
+        to another forced one, given sooner than to a choice, would tell them what they do not see."""
+        cdef uint64_t world[STATE_WORDS]
+        cdef View other
+        cdef rng_t rng
+        cdef list decisions = self.legal_actions()
+
+        if len(decisions) != 1:
+            return None
+        seed_rng(&rng, 0, 0)
+        self.game.api.sample(self.game.rules, self.state, self.observer, world, &rng)
+        other = View.__new__(View, self.game)
+        other.observer = (self.observer + 1) % self.game.n_players
+        self.game.api.observe(self.game.rules, world, other.observer, other.state)
+        return decisions[0] if len(other.list_actions()) <= 1 else None
 
     def seen_actions(self):
         """What the observer may see happen next, whoever's turn it is; a card he will not see placed is `?`."""

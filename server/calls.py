@@ -29,7 +29,12 @@ def add_service(
 ) -> None:
     """Serve `service`, whose methods `servicer` has."""
     telling = telemetry or Telemetry()
-    handlers = {method.name: _handler(method, getattr(servicer, method.name), telling) for method in service.methods}
+    handlers = {
+        method.name: _handler(
+            method, getattr(servicer, method.name), telling, getattr(servicer, f"{method.name}_at_once", _never)
+        )
+        for method in service.methods
+    }
     _add_handlers(server, service.full_name, handlers)
 
 
@@ -55,9 +60,8 @@ class _Taking:
 
 
 def _add_handlers(server: grpc.aio.Server, service: str, handlers: dict[str, Any]) -> None:
+    # Not registered: every call takes the longer, the more methods are.
     server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(service, handlers),))
-    # These are found faster, where nobody has to be let in first.
-    server.add_registered_method_handlers(service, handlers)
 
 
 def _guarded(handler: Any) -> Any:
@@ -124,14 +128,25 @@ def _unknown(message: Message, path: str) -> tuple[str, int] | None:
     return None
 
 
-def _handler(method: MethodDescriptor, handle: Any, telemetry: Telemetry) -> grpc.RpcMethodHandler[Any, Any]:
+def _never(raw: bytes) -> bytes | None:
+    """Of most methods no request is answered at once."""
+    return None
+
+
+def _handler(
+    method: MethodDescriptor, handle: Any, telemetry: Telemetry, at_once: Callable[[bytes], bytes | None]
+) -> grpc.RpcMethodHandler[Any, Any]:
+    """`at_once` has the bytes of those answers for which a request need not become a message."""
     kind, told = GetMessageClass(method.input_type), telemetry.method(method.name)
 
     async def answer(raw: bytes, context: Context) -> bytes:
         with Call(told) as call:
             try:
-                response: Message | bytes = await handle(read_message(raw, kind), context)
-                return response if isinstance(response, bytes) else response.SerializeToString()
+                found = at_once(raw)
+                if found is not None:
+                    return found
+                response: Message = await handle(read_message(raw, kind), context)
+                return response.SerializeToString()
             except BaseException as error:
                 await _end(error, call, context)
 

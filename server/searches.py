@@ -7,22 +7,20 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from eminence.v1 import solver_pb2 as pb
-from engine_cy import Action, View
+from engine_cy import Action, Game, View
 from engine_cy.record import Record
 from server.codec.suggestions import (
     add_beliefs,
-    beliefs_as_bytes,
-    forced_as_bytes,
+    forced_response,
     write_compared,
+    write_forced,
     write_found,
     write_information,
 )
-from server.limits import MEGABYTE, Chosen, Granted
+from server.limits import MEGABYTE, Chosen, Granted, canonical_head, derived_seed
 from solver.abreast import Comparing
 from solver.backends.base import Backend
 from solver.backends.serial import Serial
@@ -52,8 +50,6 @@ LINES_MAX = 100
 INFORMATION_TIME = 0.4
 INFORMATION_PARTS = 32
 INFORMATION_LEAST = 16
-# Written budgets that are kept, for answers that are found at once.
-GRANTED_KEPT = 256
 
 REASONS = {
     "iterations": pb.STOP_REASON_ITERATIONS,
@@ -91,8 +87,7 @@ class Overrun:
         return int(min(self._usual_ns, max(left_ns, 0) * OVERRUN_PART))
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(NamedTuple):
     """What is asked, as it is granted."""
 
     view: View
@@ -236,7 +231,7 @@ class Comparison:
         message.seed = question.seed
         message.engine_signature = SIGNATURE
         message.reproducible = found.stopped_by in ("iterations", "confidence")
-        message.knowledge = knowledge_of(question.view, question.options.config)
+        message.knowledge = knowledge_of(question.view.game, question.options.config)
         set_elapsed(message, question.arrival_ns)
         return message
 
@@ -267,49 +262,67 @@ def _answer_by(deadline_ns: int | None, until_ns: int) -> int:
     return NEVER_NS if deadline_ns is None else min(until_ns, deadline_ns) + max(deadline_ns - until_ns, 0) // 2
 
 
-def answer_forced(question: Question) -> bytes:
-    """The answer where there is one move, and everybody sees it; as a Search says it, too, but at once: as bytes of a
-    Suggestion, most of which are the same each time."""
-    (action,) = question.view.legal_actions()
-    belief = belief_in(question)
-    own = pb.Suggestion(seed=question.seed)
-    set_elapsed(own, question.arrival_ns)
-    return b"".join(
-        [
-            forced_as_bytes(action),
-            beliefs_as_bytes(belief) if belief is not None else b"",
-            _granted(question.budget, question.options.shares, knowledge_of(question.view, question.options.config)),
-            own.SerializeToString(),
-        ]
+class Manner(NamedTuple):
+    """How a game is asked about, and what follows from it whatever the table."""
+
+    options: Chosen
+    heads: tuple[bytes, ...]  # by observer, see `canonical_head`
+    trust: float | None
+    said: bytes  # of the answer, as bytes of a Suggestion
+
+
+def manner_of(game: Game, options: Chosen, budget: Granted) -> Manner:
+    return Manner(
+        options,
+        tuple(canonical_head(game, observer, options) for observer in range(game.n_players)),
+        trust_in(game, options),
+        said_of(game, options, budget).SerializeToString(),
     )
 
 
-@lru_cache(GRANTED_KEPT)
-def _granted(budget: Granted, shares: int, knowledge: str) -> bytes:
+def said_of(game: Game, options: Chosen, budget: Granted) -> pb.Suggestion:
     """What an answer says of how it was asked for."""
-    message = pb.Suggestion(budget=budget.message, shares=shares, engine_signature=SIGNATURE, knowledge=knowledge)
-    return message.SerializeToString()
+    return pb.Suggestion(
+        budget=budget.message,
+        shares=options.shares,
+        engine_signature=SIGNATURE,
+        knowledge=knowledge_of(game, options.config),
+    )
+
+
+def trust_in(game: Game, options: Chosen) -> float | None:
+    """In what is believed; None: the game knows nothing that speaks for anything."""
+    return fit_config(options.config, game).trust if game.has_suspicions else None
+
+
+def forced_at_once(view: View, action: Action, manner: Manner, arrival_ns: int) -> bytes:
+    """The bytes of a SuggestResponse to who has no choice, as a Search says it, too; the question has no history."""
+    seed = manner.options.seed
+    if seed is None:
+        seed = derived_seed(manner.heads[view.observer] + bytes(view))
+    belief = None if manner.trust is None else Belief(view, None, manner.trust)
+    return forced_response(action, belief, manner.said, seed, time.monotonic_ns() - arrival_ns)
+
+
+def answer_forced(question: Question) -> pb.Suggestion:
+    """The same, whatever the question."""
+    (action,) = question.view.legal_actions()
+    message = write_forced(action)
+    return complete(message, question, belief_in(question))
 
 
 def belief_in(question: Question) -> Belief | None:
     """What the cards on the table, and a history, say of those that nobody sees."""
-    view = question.view
-    if not view.game.has_suspicions:
-        return None
-    trust = fit_config(question.options.config, view.game).trust
-    return Belief(view, read_history(question.history, view), trust)
+    view, trust = question.view, trust_in(question.view.game, question.options)
+    return None if trust is None else Belief(view, read_history(question.history, view), trust)
 
 
 def complete(message: pb.Suggestion, question: Question, belief: Belief | None) -> pb.Suggestion:
     """An answer with what follows from the question."""
-    view = question.view
     if belief is not None:
         add_beliefs(message, belief)
-    message.budget.CopyFrom(question.budget.message)
+    message.MergeFrom(said_of(question.view.game, question.options, question.budget))
     message.seed = question.seed
-    message.shares = question.options.shares
-    message.engine_signature = SIGNATURE
-    message.knowledge = knowledge_of(view, question.options.config)
     set_elapsed(message, question.arrival_ns)
     return message
 
@@ -323,9 +336,9 @@ def reason_of(stopped_by: str, stopped_for: Any, by_deadline: bool) -> Any:
     return REASONS[stopped_by]
 
 
-def knowledge_of(view: View, config: Config) -> str:
+def knowledge_of(game: Game, config: Config) -> str:
     """What guides a search besides the rules."""
-    return view.game.id if view.game.has_knowledge and config.knows else "none"
+    return game.id if game.has_knowledge and config.knows else "none"
 
 
 def set_elapsed(message: Any, arrival_ns: int) -> None:

@@ -2,8 +2,9 @@
 from libc.stdint cimport uint32_t
 
 from engine_cy.game cimport View
-from engine_cy.game_api cimport MAX_KINDS, MAX_PLAYERS, MAX_SPOTS, Suspicion
+from engine_cy.game_api cimport MAX_KINDS, Suspicion
 from engine_cy.rng cimport rng_t
+from solver.chances cimport Chances, Weights
 
 
 # One player's secrets and how much they weigh. Cards that are `left` are a set of bits: one for each kind, and above
@@ -11,8 +12,8 @@ from engine_cy.rng cimport rng_t
 cdef struct Secrets:
     Suspicion suspicion
     uint32_t all                              # the cards that may be anywhere
-    double spot_weights[MAX_SPOTS][MAX_KINDS]
-    double hand_weights[MAX_KINDS]
+    bint are_weighed                          # else they are too many, or none
+    Weights weights
     double* ways                              # by what is left: of all ways to fill the other spots and the hand
     double* hands                             # ... and the cards in hand still to be taken; NULL until one draws
 
@@ -20,10 +21,13 @@ cdef struct Secrets:
 cdef class Belief:
     cdef readonly View view
     cdef readonly double trust
-    cdef Secrets secrets[MAX_PLAYERS]
+    cdef int n_players
+    cdef Secrets* secrets                     # one for each of them
     cdef bint pretends                        # the world that was drawn last does not fit the view, on purpose
 
+    cdef int get_ready(self) except -1
     cdef void draw(self, void* world, rng_t* rng) noexcept nogil
+    cdef bint chances_of(self, int player, Chances* chances) except -1
 
 
 cdef class Veiled(Belief):

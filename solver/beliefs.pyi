@@ -3,12 +3,6 @@ from typing import Literal, overload
 from engine_cy import Position, Rng, View
 from engine_cy.history import History
 
-def weigh_secrets(
-    held: list[int], n_hand: int, in_spot: list[list[float]], in_hand: list[float]
-) -> tuple[list[list[float]], list[float], float]:
-    """For the fitting: how likely each kind is in each spot, how many of it are in hand, and how much all secrets
-    weigh, that of the likeliest card in each place being 1."""
-
 class Belief:
     """How likely the worlds are that fit a view: from what the table shows, and a history if there is one.
 
@@ -35,12 +29,6 @@ class Belief:
     def chances(
         self, player: int, named: Literal[True]
     ) -> tuple[dict[int, dict[str, float]], dict[str, float]] | None: ...
-    def chances_as_bytes(
-        self, player: int, in_spot: list[bytes], in_hand: list[bytes]
-    ) -> tuple[list[tuple[int, bytes]], bytes] | None:
-        """The same for who writes them down: for each spot and for the hand, kind by kind, what `in_spot` or `in_hand`
-        has for the kind's number, and then how likely it is, eight bytes, the lowest first."""
-
     @property
     def effective_worlds(self) -> float:
         """How many worlds, all as likely, would leave as much open: 1 / the sum of the squares of their chances."""

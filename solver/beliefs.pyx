@@ -3,21 +3,21 @@
 
 A game says what speaks for each hidden card being of each kind (`Knowledge.suspect`). Whole secrets, with as many
 cards as there are, weigh the product of their cards' weights; as each player has cards of his own, one's secrets do not
-depend on another's. All secrets of a player are weighed at once, by what is left when the first cards are settled, so
-each is drawn exactly as often as it should be, and how likely each card is where is exact as well.
+depend on another's. To draw, all secrets of a player are weighed by what is left when the first cards are settled, so
+each is drawn exactly as often as it should be; chances.pyx says how likely each card is where, exactly as well.
 """
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free
-from libc.string cimport memcpy, memset
+from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memset
 
 from engine_cy.copying cimport copy_state
-from engine_cy.exact cimport power
 from engine_cy.game cimport Position, View, new_position
 from engine_cy.game_api cimport (
-    MAX_KINDS, MAX_PLAYERS, MAX_SPOTS, SPECTATOR, STATE_WORDS, Account, GameApi, Knowledge, Suspicion,
+    MAX_KINDS, SPECTATOR, STATE_WORDS, Account, GameApi, Knowledge, Suspicion,
 )
 from engine_cy.history cimport History
 from engine_cy.rng cimport Rng, below, below64, next_bits, rng_t, seed_rng
+from solver.chances cimport Chances, effective_secrets, expect, weigh
 
 cdef extern from *:
     int count_bits "__builtin_popcount" (uint32_t bits) noexcept nogil
@@ -26,14 +26,10 @@ cdef enum:
     BITS_MAX = 15           # more kinds, counting those held twice double, and the numbers of ways take too much room
     PICKS_MAX = 2 * MAX_KINDS
     HANDS_MAX = PICKS_MAX + 1
-    ENTRIES_MAX = 32 * MAX_KINDS    # bytes of a list of kinds as it is written
     SIDE_STREAM = 1 << 20   # of random numbers: no share of a search has as high a number
 
 # The truth about a card comes up at least so often when it is what others take the card for, see Veiled.
 cdef double LEAST_TRUE = 0.1
-
-# No card is less likely than so, against the likeliest in its place: tables are learned from some players, not all.
-cdef double LEAST = 0.001
 
 
 # --- the weights of whole secrets -----------------------------------------------------------------------------
@@ -84,40 +80,34 @@ cdef double ways_to_hold(Secrets* secrets, uint32_t left, int n, int first) noex
         total = 0
         for taken in range(min(copies, n) + 1):
             total += product * ways_to_hold(secrets, left, n - taken, first + 1)
-            product *= secrets.hand_weights[first]
+            product *= secrets.weights.hand[first]
         known[0] = total
     return known[0]
 
 
-cdef void fill_hands(const Secrets* secrets, uint32_t left, double[HANDS_MAX]* hands) noexcept nogil:
-    """The same for all hands out of what is left, by the first kind and the number of cards: where each is asked for
-    once, a table of everything that could be left would take longer to clear than to fill."""
+cdef double ways_to_end(const Secrets* secrets, uint32_t left) noexcept nogil:
+    """The same for all hands out of what the spots left: where each is asked for once, a table of everything that could
+    be left would take longer to clear than to fill."""
+    cdef double hands[HANDS_MAX]            # by the number of cards
     cdef double weight
     cdef int n = secrets.suspicion.n_hand
     cdef int kind = secrets.suspicion.n_kinds
     cdef int copies, j
 
-    for j in range(n + 1):
-        hands[kind][j] = j == 0
+    memset(hands, 0, (n + 1) * sizeof(double))
+    hands[0] = 1
     while kind > 0:
         kind -= 1
         copies = number_of(secrets, left, kind)
-        weight = secrets.hand_weights[kind] if copies else 0
-        # Nearly always there is one or none; this loop is the price of every answer.
-        hands[kind][0] = hands[kind + 1][0]
-        for j in range(1, n + 1):
-            hands[kind][j] = hands[kind + 1][j] + weight * hands[kind + 1][j - 1]
-        if copies == 2:
-            for j in range(2, n + 1):
-                hands[kind][j] += weight * weight * hands[kind + 1][j - 2]
-
-
-cdef double ways_to_end(const Secrets* secrets, uint32_t left) noexcept nogil:
-    """How much all hands weigh out of what the spots left."""
-    cdef double[MAX_KINDS + 1][HANDS_MAX] hands
-
-    fill_hands(secrets, left, hands)
-    return hands[0][secrets.suspicion.n_hand]
+        if not copies:
+            continue
+        weight = secrets.weights.hand[kind]
+        # Downwards, so that what is added to was not added to before.
+        for j in range(n, 0, -1):
+            hands[j] += weight * hands[j - 1]
+            if copies == 2 and j > 1:
+                hands[j] += weight * weight * hands[j - 2]
+    return hands[n]
 
 
 cdef double ways_to_fill(Secrets* secrets, uint32_t left, int spot) noexcept nogil:
@@ -132,24 +122,14 @@ cdef double ways_to_fill(Secrets* secrets, uint32_t left, int spot) noexcept nog
         else:
             for kind in range(secrets.suspicion.n_kinds):
                 if left & once(kind):
-                    total += (secrets.spot_weights[spot][kind]
+                    total += (secrets.weights.spots[spot][kind]
                               * ways_to_fill(secrets, without(secrets, left, kind), spot + 1))
         known[0] = total
     return known[0]
 
 
-cdef void weigh(const float* scores, int n, double trust, double* weights) noexcept nogil:
-    cdef float best = -1e30
-    cdef int i
-
-    for i in range(n):
-        best = max(best, scores[i])
-    for i in range(n):
-        weights[i] = max(power(trust * (scores[i] - best)), LEAST)
-
-
-cdef int open_secrets(Secrets* secrets, double trust) noexcept nogil:
-    """Weigh all secrets that the suspicion allows; return 1 if they are too many, -1 if there is no memory for them."""
+cdef bint can_be_weighed(Secrets* secrets) noexcept nogil:
+    """Whether there is room for the numbers of ways; fills in which cards there are."""
     cdef int n = secrets.suspicion.n_kinds
     cdef int bits = n
     cdef int i
@@ -159,32 +139,7 @@ cdef int open_secrets(Secrets* secrets, double trust) noexcept nogil:
         if secrets.suspicion.held[i] == 2:
             secrets.all |= once(n + i)
             bits += 1
-    if bits > BITS_MAX:
-        return 1
-    for i in range(secrets.suspicion.n_spots):
-        weigh(secrets.suspicion.in_spot[i], n, trust, secrets.spot_weights[i])
-    weigh(secrets.suspicion.in_hand, n, trust, secrets.hand_weights)
-    return fill_ways(secrets)
-
-
-cdef int fill_ways(Secrets* secrets) noexcept nogil:
-    """Add up the weights; -1 if there is no memory for it."""
-    cdef size_t places = <size_t>secrets.all + 1
-
-    # Most of it is never touched: what can be left is far less than what could be written down.
-    secrets.ways = <double*>calloc(places, sizeof(double))
-    secrets.hands = NULL
-    if secrets.ways == NULL:
-        return -1
-    ways_to_fill(secrets, secrets.all, 0)
-    return 0
-
-
-cdef void close_secrets(Secrets* secrets) noexcept nogil:
-    free(secrets.ways)
-    free(secrets.hands)
-    secrets.ways = NULL
-    secrets.hands = NULL
+    return 0 < bits <= BITS_MAX
 
 
 cdef inline int n_cards(const Suspicion* suspicion) noexcept nogil:
@@ -217,7 +172,7 @@ cdef void pick(Secrets* secrets, rng_t* rng, uint8_t* picks) noexcept nogil:
         for kind in range(secrets.suspicion.n_kinds):
             if left & once(kind):
                 last = kind
-                draw -= secrets.spot_weights[spot][kind] * secrets.ways[without(secrets, left, kind)]
+                draw -= secrets.weights.spots[spot][kind] * secrets.ways[without(secrets, left, kind)]
                 if draw < 0:
                     break
         picks[n] = <uint8_t>last
@@ -246,7 +201,7 @@ cdef void pick(Secrets* secrets, rng_t* rng, uint8_t* picks) noexcept nogil:
             i += 1
             to_take -= 1
             rest = without(secrets, rest, kind)
-            weight *= secrets.hand_weights[kind]
+            weight *= secrets.weights.hand[kind]
     if not secrets.suspicion.ordered:
         return
     to_take = n
@@ -260,134 +215,11 @@ cdef void pick(Secrets* secrets, rng_t* rng, uint8_t* picks) noexcept nogil:
         picks[i], picks[n] = picks[n], picks[i]
 
 
-# --- what follows for each card -------------------------------------------------------------------------------
-
-# How likely each kind is in each spot, and how many of it are in hand in the mean.
-cdef struct Chances:
-    double spots[MAX_SPOTS][MAX_KINDS]
-    double hand[MAX_KINDS]
-
-
-cdef void expect_hand(Secrets* secrets, uint32_t left, double chance, Chances* chances) noexcept nogil:
-    """Add what a hand out of what is left holds, this being so likely."""
-    cdef double[MAX_KINDS + 1][HANDS_MAX] hands
-    cdef double to_take[HANDS_MAX]          # how likely so many cards are still to be taken
-    cdef double before, share, weight
-    cdef int n = secrets.suspicion.n_hand
-    cdef int kind, copies, i, j
-
-    fill_hands(secrets, left, hands)
-    memset(to_take, 0, sizeof(to_take))
-    to_take[n] = chance
-    for kind in range(secrets.suspicion.n_kinds):
-        copies = number_of(secrets, left, kind)
-        if not copies:
-            continue
-        # From few to many, so that what moves down is not met again.
-        for j in range(1, n + 1):
-            before = to_take[j]
-            if before == 0:
-                continue
-            before /= hands[kind][j]
-            weight = 1
-            to_take[j] = 0
-            for i in range(min(copies, j) + 1):
-                share = before * weight * hands[kind + 1][j - i]
-                to_take[j - i] += share
-                chances.hand[kind] += i * share
-                weight *= secrets.hand_weights[kind]
-
-
-cdef int expect(Secrets* secrets, Chances* chances) noexcept nogil:
-    """Fill in the chances; -1 if there is no memory to do so."""
-    cdef int n_cards = count_bits(secrets.all)
-    cdef double* reached = <double*>calloc(<size_t>secrets.all + 1, sizeof(double))
-    cdef uint32_t left = secrets.all + 1
-    cdef uint32_t rest
-    cdef double share
-    cdef int spot, kind
-
-    memset(chances, 0, sizeof(Chances))
-    if reached == NULL:
-        return -1
-    reached[secrets.all] = 1
-    # A card less is always a smaller number.
-    while left > 0:
-        left -= 1
-        if reached[left] == 0:
-            continue
-        spot = n_cards - count_bits(left)
-        if spot == secrets.suspicion.n_spots:
-            expect_hand(secrets, left, reached[left], chances)
-            continue
-        for kind in range(secrets.suspicion.n_kinds):
-            if left & once(kind):
-                rest = without(secrets, left, kind)
-                share = reached[left] * secrets.spot_weights[spot][kind] * secrets.ways[rest] / secrets.ways[left]
-                chances.spots[spot][kind] += share
-                reached[rest] += share
-    free(reached)
-    return 0
-
-
-cdef list as_list(const double* numbers, int n):
-    return [numbers[i] for i in range(n)]
-
+# --- in Python ------------------------------------------------------------------------------------------------
 
 cdef dict as_dict(list kinds, const double* numbers):
     """The numbers of kinds, each of which comes with its place."""
     return {kind: numbers[<int>i] for kind, i in kinds}
-
-
-cdef bytes as_bytes(const Suspicion* suspicion, list heads, const double* numbers):
-    """The numbers of kinds, in the order of the kinds, each behind its head."""
-    cdef unsigned char written[ENTRIES_MAX]
-    cdef uint64_t bits = 0
-    cdef bytes head
-    cdef Py_ssize_t n = 0
-    cdef Py_ssize_t length
-    cdef int kind, i, k
-
-    written[0] = 0
-    for kind in range(len(heads)):
-        for i in range(suspicion.n_kinds):
-            if suspicion.kinds[i] != kind:
-                continue
-            head = heads[kind]
-            length = len(head)
-            if n + length + 8 > ENTRIES_MAX:
-                raise ValueError(f"heads: {length} bytes are too many")
-            memcpy(written + n, <const char*>head, length)
-            memcpy(&bits, &numbers[i], 8)
-            for k in range(8):
-                written[n + length + k] = <unsigned char>(bits >> 8 * k & 0xFF)
-            n += length + 8
-    return (<char*>written)[:n]
-
-
-def weigh_secrets(list held, int n_hand, list in_spot, list in_hand):
-    """For the fitting: how likely each kind is in each spot, how many of it are in hand, and how much all secrets
-    weigh, that of the likeliest card in each place being 1."""
-    cdef Secrets secrets
-    cdef Chances chances
-    cdef int i, kind
-
-    memset(&secrets, 0, sizeof(secrets))
-    secrets.suspicion.n_kinds = len(held)
-    secrets.suspicion.n_spots = len(in_spot)
-    secrets.suspicion.n_hand = n_hand
-    for kind in range(len(held)):
-        secrets.suspicion.held[kind] = held[kind]
-        secrets.suspicion.in_hand[kind] = in_hand[kind]
-        for i in range(len(in_spot)):
-            secrets.suspicion.in_spot[i][kind] = in_spot[i][kind]
-    try:
-        if open_secrets(&secrets, 1.0) or expect(&secrets, &chances):
-            raise MemoryError
-        return ([as_list(chances.spots[i], len(held)) for i in range(len(in_spot))], as_list(chances.hand, len(held)),
-                secrets.ways[secrets.all])
-    finally:
-        close_secrets(&secrets)
 
 
 cdef class Belief:
@@ -399,24 +231,52 @@ cdef class Belief:
     def __cinit__(self, View view, History history=None, double trust=1.0, *_more, **_named):
         cdef const Account* account = NULL if history is None else &history.account
         cdef const Knowledge* knowledge = view.game.knowledge
+        cdef Secrets* secrets
         cdef int player
 
         self.view = view
         self.trust = trust
-        for player in range(view.game.n_players):
-            knowledge.suspect(view.game.rules, view.state, view.observer, player, account,
-                              &self.secrets[player].suspicion)
-            if self.secrets[player].suspicion.n_kinds and open_secrets(&self.secrets[player], trust) < 0:
-                raise MemoryError
+        # Not calloc: most of it is never touched.
+        self.secrets = <Secrets*>malloc(view.game.n_players * sizeof(Secrets))
+        if self.secrets == NULL:
+            raise MemoryError
+        self.n_players = view.game.n_players
+        for player in range(self.n_players):
+            secrets = &self.secrets[player]
+            secrets.ways = NULL
+            secrets.hands = NULL
+            knowledge.suspect(view.game.rules, view.state, view.observer, player, account, &secrets.suspicion)
+            secrets.are_weighed = can_be_weighed(secrets)
+            if secrets.are_weighed:
+                weigh(&secrets.suspicion, trust, &secrets.weights)
 
     def __dealloc__(self):
         cdef int player
 
-        for player in range(MAX_PLAYERS):
-            close_secrets(&self.secrets[player])
+        # Not those of the view: the garbage collector may have taken it already.
+        for player in range(self.n_players):
+            free(self.secrets[player].ways)
+            free(self.secrets[player].hands)
+        free(self.secrets)
+
+    cdef int get_ready(self) except -1:
+        """To draw. Who only asks how likely what is need not wait for it."""
+        cdef Secrets* secrets
+        cdef int player
+
+        for player in range(self.view.game.n_players):
+            secrets = &self.secrets[player]
+            if not secrets.are_weighed or secrets.ways != NULL:
+                continue
+            # Most of it is never touched: what can be left is far less than what could be written down.
+            secrets.ways = <double*>calloc(<size_t>secrets.all + 1, sizeof(double))
+            if secrets.ways == NULL:
+                raise MemoryError
+            ways_to_fill(secrets, secrets.all, 0)
+        return 0
 
     cdef void draw(self, void* world, rng_t* rng) noexcept nogil:
-        """A world."""
+        """A world, once one is ready."""
         cdef uint8_t picks[PICKS_MAX]
         cdef const Knowledge* knowledge = self.view.game.knowledge
         cdef const GameApi* api = self.view.game.api
@@ -443,79 +303,58 @@ cdef class Belief:
         cdef Position world = new_position(self.view.game)
         cdef Rng rng = seed if isinstance(seed, Rng) else Rng(seed)
 
+        self.get_ready()
         self.draw(world.state, &rng.raw)
         return world
+
+    cdef bint chances_of(self, int player, Chances* chances) except -1:
+        """Fill in what `player` hides; False: it is too much to be weighed."""
+        cdef Secrets* secrets = &self.secrets[player]
+
+        if not secrets.are_weighed:
+            return False
+        if expect(&secrets.suspicion, &secrets.weights, chances) < 0:
+            raise MemoryError
+        return True
 
     def chances(self, int player, bint named=False):
         """What `player` hides: for each spot, by the game's number for it, how likely each kind is; and how many of
         each kind are in his hand in the mean. Kinds are numbers of the game, or named, in the order of their numbers.
         None: it is too much to be weighed."""
-        cdef Secrets* secrets = &self.secrets[player]
+        cdef Suspicion* suspicion = &self.secrets[player].suspicion
         cdef Chances chances
-        cdef int n = secrets.suspicion.n_kinds
         cdef int i
 
-        if n == 0:
+        if suspicion.n_kinds == 0:
             return {}, {}
-        if secrets.ways == NULL:
+        if not self.chances_of(player, &chances):
             return None
-        if expect(secrets, &chances):
-            raise MemoryError
-        kinds = sorted([(secrets.suspicion.kinds[i], i) for i in range(n)])
+        kinds = sorted([(suspicion.kinds[i], i) for i in range(suspicion.n_kinds)])
         if named:
             kinds = [(self.view.game.name_of(kind), i) for kind, i in kinds]
         return (
-            {secrets.suspicion.spots[i]: as_dict(kinds, chances.spots[i]) for i in range(secrets.suspicion.n_spots)},
-            as_dict(kinds, chances.hand) if secrets.suspicion.n_hand else {},
-        )
-
-    def chances_as_bytes(self, int player, list in_spot, list in_hand):
-        """The same for who writes them down: for each spot and for the hand, kind by kind, what `in_spot` or `in_hand`
-        has for the kind's number, and then how likely it is, eight bytes, the lowest first."""
-        cdef Secrets* secrets = &self.secrets[player]
-        cdef Chances chances
-        cdef int i
-
-        if secrets.suspicion.n_kinds == 0:
-            return [], b""
-        if secrets.ways == NULL:
-            return None
-        if expect(secrets, &chances):
-            raise MemoryError
-        return (
-            [(secrets.suspicion.spots[i], as_bytes(&secrets.suspicion, in_spot, chances.spots[i]))
-             for i in range(secrets.suspicion.n_spots)],
-            as_bytes(&secrets.suspicion, in_hand, chances.hand) if secrets.suspicion.n_hand else b"",
+            {suspicion.spots[i]: as_dict(kinds, chances.spots[i]) for i in range(suspicion.n_spots)},
+            as_dict(kinds, chances.hand) if suspicion.n_hand else {},
         )
 
     @property
     def effective_worlds(self):
         """How many worlds, all as likely, would leave as much open: 1 / the sum of the squares of their chances."""
         cdef const GameApi* api = self.view.game.api
-        cdef Secrets squared
+        cdef Secrets* secrets
         cdef double total = 1
-        cdef int player, spot, kind
+        cdef double found
+        cdef int player
 
         for player in range(self.view.game.n_players):
-            if self.secrets[player].ways == NULL:
+            secrets = &self.secrets[player]
+            if not secrets.are_weighed:
                 total *= api.count_secrets(self.view.game.rules, self.view.state, self.view.observer, player)
                 continue
-            squared = self.secrets[player]
-            for kind in range(squared.suspicion.n_kinds):
-                squared.hand_weights[kind] *= squared.hand_weights[kind]
-                for spot in range(squared.suspicion.n_spots):
-                    squared.spot_weights[spot][kind] *= squared.spot_weights[spot][kind]
-            try:
-                if fill_ways(&squared):
-                    raise MemoryError
-                total *= self.secrets[player].ways[squared.all] * self.secrets[player].ways[squared.all]
-                total /= squared.ways[squared.all]
-                if squared.suspicion.ordered:
-                    for kind in range(2, count_bits(squared.all) - squared.suspicion.n_spots
-                                      - squared.suspicion.n_hand + 1):
-                        total *= kind
-            finally:
-                close_secrets(&squared)
+            found = effective_secrets(&secrets.suspicion, &secrets.weights)
+            if found < 0:
+                raise MemoryError
+            total *= found
         return total
 
 
@@ -548,15 +387,14 @@ cdef class Veiled(Belief):
         self.number = spots.index(spot)
         knowledge.read(view.game.rules, view.state, view.observer, &self.seen, picks)
         self.true = true = picks[self.number]
-        failed = open_secrets(&secrets, trust)
-        if failed < 0 or (not failed and expect(&secrets, &chances)):
-            close_secrets(&secrets)
-            raise MemoryError
-        if failed:
+        if can_be_weighed(&secrets):
+            weigh(&secrets.suspicion, trust, &secrets.weights)
+            if expect(&secrets.suspicion, &secrets.weights, &chances) < 0:
+                raise MemoryError
+        else:
             # Too many to be weighed: what is left is as likely as how many there are.
             for i in range(self.seen.n_kinds):
-                chances.spots[self.number][i] = self.seen.held[i] / <double>count_bits(secrets.all)
-        close_secrets(&secrets)
+                chances.spots[self.number][i] = self.seen.held[i] / <double>n_cards(&self.seen)
         self.guessed = chances.spots[self.number][true]
         # However unlikely the truth seems, it has to come up to be measured.
         least = max(self.guessed, LEAST_TRUE)

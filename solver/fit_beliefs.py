@@ -29,7 +29,7 @@ from engine_cy.castle_village_port.suspicion import selections
 from engine_cy.history import History
 from engine_cy.oriflamme import suspicion
 from engine_cy.weights import thousandths
-from solver.beliefs import weigh_secrets
+from solver.chances import weigh_secrets
 from solver.config import Budget
 from solver.fit_oriflamme import EDITIONS
 from solver.solve import solve

@@ -126,6 +126,8 @@ cdef class Searcher:
         self.root_round = self.api.round(self.rules, self.root)
         self.belief = belief
         self.believes = belief is not None
+        if self.believes:
+            belief.get_ready()
         self.iterations = 0
         self.worlds = 0
         decisions = among or tuple([decision.code for decision in view.legal_actions()])

@@ -136,7 +136,7 @@ def job_at(
 def answer_at_once(job: Job) -> Share | None:
     """What is found without a search where none is due: a forced move, or a configuration that does not search."""
     n_players = job.view.game.n_players
-    if len(job.view.legal_actions()) == 1 and all_see_it_is_forced(job.view):
+    if job.view.forced_action is not None:
         return empty_share(1, n_players, stopped_by="forced")
     return None if job.config.how == "search" else empty_share(len(job.decisions), n_players)
 
@@ -269,13 +269,6 @@ def read_among(among: Sequence[Action | str], view: View) -> list[Action]:
         if str(asked) not in legal:
             raise InvalidBudgetError(f"among: {str(asked)!r} is none of {', '.join(legal) or 'nothing'}")
     return [action for text, action in legal.items() if text in wanted]
-
-
-def all_see_it_is_forced(view: View) -> bool:
-    """Whether the other players, too, see only one thing that could happen. If not, an answer at once would tell them
-    what they do not see: such a move takes the time and the iterations of any other."""
-    other = (view.observer + 1) % view.game.n_players
-    return len(view.sample_world().view(other).seen_actions()) <= 1
 
 
 def _without_search(view: View, config: Config, seed: int, actions: list[Action]) -> Action:

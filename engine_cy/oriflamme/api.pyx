@@ -1,10 +1,10 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """Oriflamme behind the door: fills in GameApi, and translates tables in words to states and back."""
 from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 from engine_cy.game cimport Action, Game, Table, View
-from engine_cy.game_api cimport BEGUN, MORE, NOBODY, GameApi, action_t
+from engine_cy.game_api cimport BEGUN, MAX_PLAYERS, MORE, NOBODY, GameApi, action_t
 from engine_cy.oriflamme cimport worlds
 from engine_cy.oriflamme.knowledge cimport KNOWLEDGE
 from engine_cy.oriflamme.legal cimport legal_actions
@@ -17,7 +17,7 @@ from engine_cy.oriflamme.turn cimport apply, clear, payoffs, play_out, resolve
 from engine_cy.oriflamme.view cimport key, observe
 from engine_cy.oriflamme.vocab cimport (
     ASK_COPY, ASK_DROP, ASK_LIFT, ASK_NOTHING, ASK_PAIR_FIRST, ASK_PAIR_SECOND, ASK_PLACE, ASK_REVEAL, ASK_ROB,
-    ASK_TARGET, BACK, MAX_PLAYED, N_KINDS, NO_CARD, NO_KIND, ON, UNKNOWN_KIND, VERB_COPY, VERB_DROP, VERB_KEEP,
+    ASK_TARGET, BACK, N_KINDS, NO_CARD, NO_KIND, ON, UNKNOWN_KIND, VERB_COPY, VERB_DROP, VERB_KEEP,
     VERB_LIFT, VERB_PAIR_FIRST, VERB_PAIR_SECOND, VERB_PLACE, VERB_REVEAL, VERB_ROB, VERB_TARGET,
 )
 from engine_cy.rng cimport below, rng_t
@@ -96,6 +96,48 @@ API.write_secret = <void (*)(const void*, void*, int, int, uint64_t) noexcept no
 add_suspicion(&KNOWLEDGE)
 
 
+# --- a view that is said in numbers ---------------------------------------------------------------------------
+
+cdef bint lay_queue(const Rules* rules, State* state, const Said* said, int* gone) noexcept nogil:
+    """Lay out the cards of the queue, and count each family's; False: they cannot lie so."""
+    cdef const SaidCard* card
+    cdef int above = NO_CARD
+    cdef int i, card_id
+
+    for i in range(said.n_cards):
+        card = &said.cards[i]
+        if (card.family >= rules.n_players or not 1 <= card.nth <= rules.cards_each
+                or (card.kind >= N_KINDS and card.kind != UNSAID)):
+            return False
+        card_id = card.family * rules.cards_each + card.nth - 1
+        if state.cards[card_id] != NO_CARD:
+            return False
+        state.cards[card_id] = <uint8_t>((UNKNOWN_KIND if card.kind == UNSAID else card.kind) | card.family << 4
+                                         | (FACE_UP if card.face_up else 0))
+        state.tokens[card_id] = card.tokens
+        if card.slot == state.n_slots:
+            state.tops[card.slot] = <uint8_t>card_id
+            state.n_slots += 1
+        elif card.slot == state.n_slots - 1:
+            state.below[above] = <uint8_t>card_id
+        else:
+            return False
+        above = card_id
+        gone[card.family] += 1
+    return True
+
+
+cdef bint hold_all(uint32_t* hand, int n, const uint8_t* kinds) noexcept nogil:
+    """Take the cards into `hand`, unless a hand could not hold them."""
+    cdef int i
+
+    for i in range(n):
+        if kinds[i] >= N_KINDS or held(hand[0], kinds[i]) == 2:
+            return False
+        hand[0] = hold(hand[0], kinds[i])
+    return True
+
+
 # --- the game in Python ---------------------------------------------------------------------------------------
 
 # The questions in words. The halves of a split decision are one question to everybody outside.
@@ -108,9 +150,6 @@ ASK_OF = {phase: ask for ask, phase in PHASE_OF.items()}
 
 cdef class Oriflamme(Game):
     """Oriflamme and its prototype: one rules code."""
-
-    cdef readonly tuple cards
-    cdef readonly object frame
 
     def __init__(self, str game, ruleset, players):
         self.ruleset = read_ruleset(game, ruleset)
@@ -209,94 +248,53 @@ cdef class Oriflamme(Game):
             raise error(f"{what}.{fault.decode()}")
         return (<char*>&state)[:sizeof(State)]
 
-    def view_by_numbers(self, int observer, str phase, tuple clock, list points, list queue, list hand, list piles,
-                        list hand_sizes):
-        """A view that is said in numbers, kinds by their rows in `cards`; None where it is not one, or leaves anything
-        out. What is wrong then, `from_table` says.
-
-        `clock` is round, first player, player to act, cursor and acting kind, each of the last three -1 for none. In
-        the `queue` stand slot, family, kind (-1: unknown), whether it lies face up, tokens and nth for each card, in a
-        slot from the top down. No `hand_sizes` need be said.
-        """
+    cdef View view_as_said(self, const Said* said):
         cdef const Rules* rules = <const Rules*>self.rules
         cdef View view = View.__new__(View, self)
         cdef State* state = <State*>view.state
-        cdef int round_, first, to_act, cursor, acting, slot, owner, kind, tokens, nth, card_id, player, total
-        cdef int above = NO_CARD
-        cdef int gone[5]
-        cdef bint face_up, resolving
-        cdef object ask = ASK_OF.get(phase)
+        cdef bint resolving = said.ask != ASK_PLACE and said.ask != ASK_NOTHING
+        cdef int turns = rules.n_players * rules.cards_per_turn
+        cdef int player, total
+        cdef int gone[MAX_PLAYERS]
 
-        round_, first, to_act, cursor, acting = clock
-        resolving = ask is not None and ask != ASK_PLACE and ask != ASK_NOTHING
-        if (ask is None or not 0 <= observer < rules.n_players or not 1 <= round_ <= rules.n_rounds
-                or not 0 <= first < rules.n_players or not (to_act == -1 if ask == ASK_NOTHING else 0 <= to_act < 5)
-                or not (0 <= cursor < MAX_PLAYED if resolving else cursor == -1) or not -1 <= acting < N_KINDS
-                or (acting >= 0 and (not resolving or ask == ASK_REVEAL)) or len(queue) > MAX_PLAYED
-                or len(points) != rules.n_players or len(piles) != rules.n_players
-                or (hand_sizes and len(hand_sizes) != rules.n_players)):
+        if (said.observer >= rules.n_players or said.first >= rules.n_players
+                or not 1 <= said.round <= rules.n_rounds
+                or (said.to_act == UNSAID) != (said.ask == ASK_NOTHING)
+                or (said.cursor == UNSAID) == resolving
+                or (said.acting != UNSAID and (not resolving or said.ask == ASK_REVEAL))
+                or said.n_points != rules.n_players or said.n_piles != rules.n_players
+                or (said.n_hand_sizes and said.n_hand_sizes != rules.n_players)):
             return None
-        clear(rules, state, first)
-        view.observer = observer
-        state.round = <uint8_t>round_
-        state.ask = <uint8_t>ask
-        state.to_act = <uint8_t>max(to_act, 0)
-        state.cursor = <uint8_t>max(cursor, 0)
+        clear(rules, state, said.first)
+        view.observer = said.observer
+        state.round = said.round
+        state.ask = said.ask
+        state.to_act = 0 if said.to_act == UNSAID else said.to_act
+        state.cursor = 0 if said.cursor == UNSAID else said.cursor
+        memset(gone, 0, sizeof(gone))
+        if not lay_queue(rules, state, said, gone):
+            return None
+        total = -(said.round - 1) * turns
         for player in range(rules.n_players):
-            gone[player] = 0
-        for slot, owner, kind, face_up, tokens, nth in queue:
-            if (not 0 <= owner < rules.n_players or not -1 <= kind < N_KINDS or not 0 <= tokens < 256
-                    or not 1 <= nth <= rules.cards_each):
-                return None
-            card_id = owner * rules.cards_each + nth - 1
-            if state.cards[card_id] != NO_CARD:
-                return None
-            state.cards[card_id] = <uint8_t>((UNKNOWN_KIND if kind < 0 else kind) | owner << 4 | FACE_UP * face_up)
-            state.tokens[card_id] = <uint8_t>tokens
-            if slot == state.n_slots:
-                state.tops[slot] = <uint8_t>card_id
-                state.n_slots += 1
-            elif slot == state.n_slots - 1:
-                state.below[above] = <uint8_t>card_id
-            else:
-                return None
-            above = card_id
-            gone[owner] += 1
-        for player in range(rules.n_players):
-            if not 0 <= <int>points[player] < 256:
-                return None
-            state.points[player] = points[player]
-            gone[player] += len(piles[player])
+            state.points[player] = said.points[player]
             state.hands[player] = UNKNOWN_HAND
-            if not self.hold_all(&state.piles[player], piles[player]):
+            gone[player] += said.n_pile[player]
+            total += gone[player]
+            if not hold_all(&state.piles[player], said.n_pile[player], said.piles[player]):
                 return None
-            if hand_sizes and <int>hand_sizes[player] != rules.hand_size - gone[player]:
+            if said.n_hand_sizes and said.hand_sizes[player] != rules.hand_size - gone[player]:
                 return None
-        state.hands[observer] = 0
-        if not self.hold_all(&state.hands[observer], hand):
+        state.hands[said.observer] = 0
+        if not hold_all(&state.hands[said.observer], said.n_hand, said.hand):
             return None
-        total = sum([gone[player] for player in range(rules.n_players)]) - (round_ - 1) * self.turns()
-        if ask != ASK_PLACE:
-            total = self.turns()
-        if not 0 <= total <= self.turns() or cursor >= state.n_slots:
+        if said.ask != ASK_PLACE:
+            total = turns
+        if not 0 <= total <= turns or (resolving and said.cursor >= state.n_slots):
             return None
         state.turn = <uint8_t>total
-        if resolving and ask != ASK_REVEAL:
-            state.acting = card_at(state, cursor) & KIND if acting < 0 else <uint8_t>acting
-        return None if state_fault(rules, state, observer) != NULL else view
-
-    cdef int turns(self):
-        return (<const Rules*>self.rules).n_players * (<const Rules*>self.rules).cards_per_turn
-
-    cdef bint hold_all(self, uint32_t* hand, list kinds) except -1:
-        """Take the cards into `hand`, unless a hand could not hold them."""
-        cdef int kind
-
-        for kind in kinds:
-            if not 0 <= kind < N_KINDS or held(hand[0], kind) == 2:
-                return False
-            hand[0] = hold(hand[0], kind)
-        return True
+        if resolving and said.ask != ASK_REVEAL:
+            state.acting = card_at(state, state.cursor) & KIND if said.acting == UNSAID else said.acting
+        return None if state_fault(rules, state, said.observer) != NULL else view
 
     cdef fill(self, State* state, table):
         cdef const Rules* rules = <const Rules*>self.rules
@@ -383,20 +381,26 @@ cdef class Oriflamme(Game):
         return self.cards[kind].name
 
     def place_at(self, bytes view, int spot):
-        cdef const State* state = <const State*><const char*>view
-        cdef int nth = spot % (<const Rules*>self.rules).cards_each + 1
-        cdef uint8_t at
         cdef int slot, depth
 
-        for slot in range(state.n_slots):
-            at = state.tops[slot]
-            depth = 0
+        if not self.find(<const State*><const char*>view, spot, &slot, &depth):
+            raise ValueError(f"spot: no card in the queue has number {spot}")
+        return {"slot": slot, "under": depth, "nth": spot % (<const Rules*>self.rules).cards_each + 1}
+
+    cdef bint find(self, const State* state, int card_id, int* slot, int* depth) noexcept:
+        cdef int s, above
+        cdef uint8_t at
+
+        for s in range(state.n_slots):
+            at = state.tops[s]
+            above = 0
             while at != NO_CARD:
-                if at == spot:
-                    return {"slot": slot, "under": depth, "nth": nth}
+                if at == card_id:
+                    slot[0], depth[0] = s, above
+                    return True
                 at = state.below[at]
-                depth += 1
-        raise ValueError(f"spot: no card in the queue has number {spot}")
+                above += 1
+        return False
 
     cdef kinds_in(self, uint32_t hand):
         if hand == UNKNOWN_HAND:

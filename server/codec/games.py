@@ -18,7 +18,8 @@ from server.refusals import Refusal, missing, split
 GAME_IDS = ("oriflamme", "oriflamme_prototype", "castle_village_port")
 NAME_MAX = 64
 
-_games: dict[bytes, Game] = {}
+# By the bytes of their messages.
+known_games: dict[bytes, Game] = {}
 _KEPT = 256
 _GROUPS = {"3-4": "for_three_or_four", "5": "for_five"}
 
@@ -26,12 +27,12 @@ _GROUPS = {"3-4": "for_three_or_four", "5": "for_five"}
 def read_game(spec: pb.GameSpec, field: str) -> Game:
     """The game that a message means."""
     key = spec.SerializeToString(deterministic=True)
-    game = _games.get(key)
+    game = known_games.get(key)
     if game is None:
         game = _new_game(spec, field)
-        if len(_games) >= _KEPT:
-            _games.clear()
-        _games[key] = game
+        if len(known_games) >= _KEPT:
+            known_games.clear()
+        known_games[key] = game
     return game
 
 

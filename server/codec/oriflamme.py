@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
 from typing import Any
 
 from eminence.v1 import oriflamme_pb2 as pb
 from engine_cy import Action, Position, View
 from engine_cy.errors import listed
-from engine_cy.oriflamme.api import Oriflamme
-from engine_cy.oriflamme.cards import Card
+from engine_cy.oriflamme.api import ASK_OF, Oriflamme
+from engine_cy.oriflamme.cards import PROTOTYPE, PUBLISHED, Card
 from engine_cy.oriflamme.notation import read_card, write_action, write_card
 from engine_cy.oriflamme.table import Draft, Frame, PlayedCard, Table, dealt, in_queue
-from engine_cy.seats import SEATS
+from server.codec import oriflamme_wire
 from server.codec.words import (
     CARDS,
     ENDS,
@@ -34,8 +33,6 @@ from server.refusals import Refusal, at, missing
 SLOTS_MAX = 64
 STACK_MAX = 32
 CARDS_MAX = 32
-# Of a kind that is not at the table.
-NO_SUCH = 99
 
 Kinds = tuple[str, ...]
 
@@ -45,7 +42,7 @@ Kinds = tuple[str, ...]
 
 def read_view(game: Oriflamme, message: pb.OriflammeView, field: str, known: Table | None = None) -> View:
     """The view that a message says. `known` is the table that its history leads to: it numbers cards."""
-    view = read_at_once(game, message)
+    view = read_at_once(game, message.SerializeToString())
     if view is not None:
         return view
     return read_carefully(game, message, field, known)
@@ -64,42 +61,18 @@ def read_carefully(game: Oriflamme, message: pb.OriflammeView, field: str, known
     return view
 
 
-def read_at_once(game: Oriflamme, message: pb.OriflammeView) -> View | None:
-    """The view of a message that leaves out nothing and has nothing wrong; None for any other."""
-    table, own, numbers = message.table, message.own, _numbers(game.cards)
-    too_long = len(table.slots) > SLOTS_MAX or len(table.piles) > len(SEATS)
-    if too_long or not message.HasField("own") or table.cursor < 0:
-        return None
-    observer, hidden = message.seen_by - 1, iter(own.face_down)
-    queue = []
-    for s, slot in enumerate(table.slots):
-        family, cards = slot.family - 1, slot.cards
-        if not cards:
-            return None
-        for card in cards:
-            shown = card.face_up
-            kind = numbers.get(shown or next(hidden, 0), NO_SUCH) if shown or family == observer else -1
-            queue.append((s, family, kind, shown != 0, card.tokens, card.nth))
-    if next(hidden, None) is not None:
-        return None
-    cursor = table.cursor if table.HasField("cursor") else -1
-    acting = numbers.get(table.acting_as, NO_SUCH) if table.acting_as else -1
-    return game.view_by_numbers(
-        observer,
-        QUESTIONS.words.get(table.question, ""),
-        (table.round, table.first - 1, table.to_act - 1, cursor, acting),
-        list(table.points),
-        queue,
-        [numbers.get(card, NO_SUCH) for card in own.hand],
-        [[numbers.get(card, NO_SUCH) for card in pile.cards] for pile in table.piles],
-        list(table.hand_sizes),
-    )
+def read_at_once(game: Oriflamme, raw: bytes) -> View | None:
+    """The view of a message's bytes that leave out nothing and have nothing wrong; None for any other."""
+    return oriflamme_wire.read_view(game, raw, NUMBERS[game.id])
 
 
-@cache
-def _numbers(cards: tuple[Card, ...]) -> dict[int, int]:
-    """The engine's numbers of kinds by those of the contract."""
-    return {CARDS.write(card.id): kind for kind, card in enumerate(cards)}
+def _numbers(cards: tuple[Card, ...]) -> oriflamme_wire.Numbers:
+    kinds = {CARDS.write(card.id): kind for kind, card in enumerate(cards)}
+    return oriflamme_wire.Numbers(kinds, {number: ASK_OF[word] for number, word in QUESTIONS.words.items()})
+
+
+# By a game's id.
+NUMBERS = {"oriflamme": _numbers(PUBLISHED), "oriflamme_prototype": _numbers(PROTOTYPE)}
 
 
 def read_position(game: Oriflamme, table: pb.OriflammeTable, secrets: Sequence[Any], field: str) -> Position:

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any
-
-from google.protobuf.message import Message
 
 from eminence.v1 import solver_pb2 as pb
 from engine_cy import Action, Game
 from engine_cy.oriflamme.api import Oriflamme
 from engine_cy.oriflamme.cards import PROTOTYPE, PUBLISHED
 from engine_cy.seats import SEATS
-from server.codec import oriflamme
+from server.codec import oriflamme, suggestion_wire
 from server.codec.views import ACTIONS_KEPT, write_action, write_seen
-from server.codec.words import CARDS, Words, delimited, tag_of, write_seat
+from server.codec.words import CARDS, Words, write_seat
 from solver.abreast import Abreast
 from solver.analysis import Estimate, Move, expect
 from solver.beliefs import Belief
@@ -25,8 +23,6 @@ from solver.merge import Share
 from solver.review import SeatScore, Verdict
 
 GRADES = Words(pb.Grade)
-# Written places of face-down cards that are kept: a slot, how deep, and which of its family's cards.
-PLACES_KEPT = 4096
 # The highest value of a card in Castle, Village, Port.
 VALUES_MAX = 15
 
@@ -53,13 +49,24 @@ def write_found(found: Found, lines: int) -> pb.Suggestion:
     return message
 
 
+def forced_response(action: Action, belief: Belief | None, said: bytes, seed: int, elapsed_ns: int) -> bytes:
+    """The bytes of a SuggestResponse where there is one move, and everybody sees it; `said` is all of the Suggestion
+    that follows from how it was asked for."""
+    cards = _CARDS[action.game.id]
+    return suggestion_wire.forced_response(_forced(action), belief, cards, said, seed, elapsed_ns)
+
+
 @lru_cache(ACTIONS_KEPT)
-def forced_as_bytes(action: Action) -> bytes:
-    """The same where there is one move, and nothing was searched for."""
+def _forced(action: Action) -> bytes:
+    return write_forced(action).SerializeToString()
+
+
+def write_forced(action: Action) -> pb.Suggestion:
+    """What is found where there is one move, and no search."""
     message = pb.Suggestion(reproducible=True, stop_reason=pb.STOP_REASON_FORCED, best=write_action(action))
     message.candidates.add(action=message.best)
     message.mix.add(probability=1, action=message.best)
-    return message.SerializeToString()
+    return message
 
 
 def write_candidate(move: Move) -> pb.Candidate:
@@ -106,51 +113,16 @@ def add_beliefs(message: pb.Suggestion, belief: Belief) -> None:
 
 
 def beliefs_as_bytes(belief: Belief) -> bytes:
-    """What is believed, as bytes of a Suggestion: so many numbers are slow to write one by one."""
-    view, parts = belief.view, []
-    game = view.game
-    in_spot, in_hand = _heads(game.id)
-    for seat in range(game.n_players):
-        chances = None if seat == view.observer else belief.chances_as_bytes(seat, in_spot, in_hand)
-        if chances is None:
-            continue
-        spots, hand = chances
-        if isinstance(game, Oriflamme):
-            placed = sorted([(tuple(view.place_of(spot).values()), kinds) for spot, kinds in spots])
-            written = [delimited(_FACE_DOWN, _place(*where) + kinds) for where, kinds in placed]
-        else:
-            written = [kinds for _, kinds in spots]  # the selected one
-        parts.append(delimited(_BELIEFS, b"".join([_SEATS[seat], *written, hand])))
-    numbers = pb.Suggestion(
-        effective_sample_size=belief.effective_worlds,
-        fitting_worlds=float(view.count_worlds()),
-    )
-    return b"".join([*parts, numbers.SerializeToString()])
+    """What is believed, as bytes of a Suggestion."""
+    return suggestion_wire.beliefs_as_bytes(belief, _CARDS[belief.view.game.id])
 
 
-_BELIEFS = tag_of(pb.Suggestion, "beliefs")
-_FACE_DOWN = tag_of(pb.SeatBelief, "face_down")
-_SEATS = [pb.SeatBelief(seat=write_seat(seat)).SerializeToString() for seat in range(len(SEATS))]
-
-
-@lru_cache(PLACES_KEPT)
-def _place(slot: Any, depth: Any, nth: Any) -> bytes:
-    return pb.FaceDownBelief(slot=int(slot), depth=int(depth), nth=int(nth)).SerializeToString()
-
-
-@cache
-def _heads(game_id: str) -> tuple[list[bytes], list[bytes]]:
-    """What stands before the probability of each kind, by its number, in a list of a spot's and of a hand's."""
-    cards = {"oriflamme": PUBLISHED, "oriflamme_prototype": PROTOTYPE}.get(game_id)
-    if cards is None:
-        kinds = [pb.CardProbability(value=value, probability=1) for value in range(VALUES_MAX + 1)]
-        in_spot: list[Message] = [pb.SeatBelief(selected=[kind]) for kind in kinds]
-    else:
-        kinds = [pb.CardProbability(oriflamme=CARDS.write(card.id), probability=1) for card in cards]
-        in_spot = [pb.FaceDownBelief(cards=[kind]) for kind in kinds]
-    in_hand = [pb.SeatBelief(hand=[kind]) for kind in kinds]
-    # The number itself comes last.
-    return [one.SerializeToString()[:-8] for one in in_spot], [one.SerializeToString()[:-8] for one in in_hand]
+# By a game's id: cards as the contract numbers them, by their kinds.
+_CARDS = {
+    "oriflamme": bytes(CARDS.write(card.id) for card in PUBLISHED),
+    "oriflamme_prototype": bytes(CARDS.write(card.id) for card in PROTOTYPE),
+    "castle_village_port": bytes(range(VALUES_MAX + 1)),
+}
 
 
 def write_information(found: Sequence[Information], game: Game) -> list[pb.CardInformation]:

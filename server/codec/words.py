@@ -145,22 +145,3 @@ def seat_index(path: str) -> str:
     for number, letter in enumerate(SEATS):
         path = path.replace(f"[{letter}]", f"[{number}]")
     return path
-
-
-# --- messages as bytes, which may be put together of parts ------------------------------------------------------
-
-
-def tag_of(kind: type[Message], name: str) -> bytes:
-    """What stands before a part that is a message itself."""
-    return _varint(kind.DESCRIPTOR.fields_by_name[name].number << 3 | 2)
-
-
-def delimited(tag: bytes, part: bytes) -> bytes:
-    """A part as it stands in the bytes of the whole."""
-    return tag + _varint(len(part)) + part
-
-
-def _varint(number: int) -> bytes:
-    if number < 0x80:
-        return bytes((number,))
-    return bytes((number & 0x7F | 0x80,)) + _varint(number >> 7)

@@ -9,11 +9,12 @@ import pytest
 from google.protobuf.message import Message
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from messages import damaged
+from messages import damaged, with_other_bytes
 from mutations import SPECS
 from tables import games, random_game, tables
 
-from eminence.v1 import record_pb2, referee_pb2, view_pb2
+from eminence.v1 import record_pb2, referee_pb2, solver_pb2, view_pb2
+from eminence.v1.oriflamme_pb2 import OriflammeView
 from engine_cy import Game, Position, View, new_game
 from engine_cy.castle_village_port.editions import EFFECTS as CASTLE_EFFECTS
 from engine_cy.castle_village_port.editions import REWARDS as CASTLE_REWARDS
@@ -65,7 +66,7 @@ def test_a_view_is_read_at_once_as_it_is_read_carefully(position: Position) -> N
         return
     for seat in range(game.n_players):
         message = oriflamme.write_view(position.view(seat))
-        at_once = oriflamme.read_at_once(game, message)
+        at_once = oriflamme.read_at_once(game, message.SerializeToString())
         assert at_once == oriflamme.read_carefully(game, message, "view") == position.view(seat)
 
 
@@ -78,7 +79,7 @@ def test_a_damaged_view_is_read_at_once_only_as_it_is_read_carefully(spec: Any) 
         for position, _ in random_game(game, seed):
             view = position.view(draw.randrange(game.n_players))
             message = damaged(oriflamme.write_view(view), draw)
-            at_once = oriflamme.read_at_once(game, message)
+            at_once = oriflamme.read_at_once(game, message.SerializeToString())
             if at_once is None:
                 refused += 1
                 continue
@@ -86,6 +87,74 @@ def test_a_damaged_view_is_read_at_once_only_as_it_is_read_carefully(spec: Any) 
             assert at_once == oriflamme.read_carefully(game, message, "view"), message
     assert accepted > 20
     assert refused > 200
+
+
+@pytest.mark.parametrize("spec", [spec for spec in SPECS if "oriflamme" in spec[0]], ids=str)
+def test_damaged_bytes_are_read_at_once_only_as_the_library_reads_them(spec: Any) -> None:
+    game, draw = new_game(*spec), random.Random(4)
+    assert isinstance(game, Oriflamme)
+    accepted = refused = 0
+    for seed in range(10):
+        for position, _ in random_game(game, seed):
+            whole = oriflamme.write_view(position.view(draw.randrange(game.n_players))).SerializeToString()
+            for _ in range(10):
+                raw = with_other_bytes(whole, draw)
+                at_once = oriflamme.read_at_once(game, raw)
+                if at_once is None:
+                    refused += 1
+                    continue
+                accepted += 1
+                assert at_once == oriflamme.read_carefully(game, OriflammeView.FromString(raw), "view")
+    assert accepted > 20
+    assert refused > 1000
+
+
+@pytest.mark.parametrize("spec", [spec for spec in SPECS if "oriflamme" in spec[0]], ids=str)
+def test_damaged_requests_are_read_at_once_only_as_the_library_reads_them(spec: Any) -> None:
+    game, draw = new_game(*spec), random.Random(5)
+    budget = solver_pb2.Budget(iterations=70)
+    accepted = refused = 0
+    for position, _ in random_game(game, 1):
+        view = views.write_view(position.view(draw.randrange(game.n_players)))
+        views.read_view(view)  # now its game is known
+        whole = solver_pb2.SuggestRequest(view=view, budget=budget).SerializeToString()
+        for _ in range(100):
+            raw = with_other_bytes(whole, draw)
+            at_once = views.read_request_at_once(raw)
+            if at_once is None:
+                refused += 1
+                continue
+            accepted += 1
+            assert raw.endswith(at_once[1])
+            begin = solver_pb2.SuggestRequest.FromString(raw.removesuffix(at_once[1]))
+            assert at_once[0] == views.read_view(begin.view)
+    assert accepted > 20
+    assert refused > 1000
+
+
+def test_a_view_is_read_at_once_only_if_it_is_written_as_most_are() -> None:
+    game = new_game("oriflamme", "en-2019", 3)
+    assert isinstance(game, Oriflamme)
+    message = oriflamme.write_view(game.deal(1).view(0))
+    whole = message.SerializeToString()
+    seat, table, own = (
+        OriflammeView(seen_by=message.seen_by).SerializeToString(),
+        OriflammeView(table=message.table).SerializeToString(),
+        OriflammeView(own=message.own).SerializeToString(),
+    )
+    assert whole == seat + table + own
+    assert oriflamme.read_at_once(game, whole) is not None
+    for other in (
+        seat + own + table,  # not in the order of the fields
+        whole + own,  # a part twice
+        seat + table,
+        whole + b"\x20\x01",  # an unknown field
+        b"\x09" + bytes(8) + whole,  # not of its type
+        b"\x88\x00\x01" + table + own + b"\x0b",
+        whole[:-1],
+        b"",
+    ):
+        assert oriflamme.read_at_once(game, other) is None
 
 
 @settings(deadline=None)

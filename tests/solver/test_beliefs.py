@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import math
 import pickle
@@ -17,7 +18,8 @@ from engine_cy.history import History
 from engine_cy.oriflamme import suspicion
 from engine_cy.record import Record
 from solver import Budget, InvalidBudgetError, solve
-from solver.beliefs import Belief, weigh_secrets
+from solver.beliefs import Belief
+from solver.chances import weigh_secrets
 
 SPECS: list[tuple[str, Any, int]] = [
     ("oriflamme", "en-2019", 3),
@@ -236,3 +238,17 @@ def test_a_history_changes_the_answer_only_through_belief() -> None:
     view = position.view(position.to_act or 0)
     budget = Budget(iterations=200)
     assert solve(view, budget, config="plain", history=history).moves == solve(view, budget, config="plain").moves
+
+
+def test_a_belief_in_a_cycle_is_collected_whole() -> None:
+    view = new_game("oriflamme", "en-2019", 4).deal(1).view(0)
+    gc.disable()
+    try:
+        for _ in range(200):
+            belief, cycle = Belief(view), list[Any]()
+            belief.sample_world()
+            cycle += [cycle, belief]
+            del belief, cycle
+        assert gc.collect() >= 400
+    finally:
+        gc.enable()
