@@ -6,6 +6,8 @@ import gc
 import pickle
 import weakref
 from dataclasses import replace
+from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import pyspiel
@@ -227,6 +229,61 @@ def test_tic_tac_toe_is_a_draw():
     assert str(found.best) == "4"
     assert found.moves[0].win is not None
     assert 0.5 <= found.moves[0].win.mean < 0.75
+
+
+def bandit(arms: tuple[float, ...], folder: Path) -> SpielGame:
+    """One player chooses an arm once, and wins as often as it says."""
+    names = " ".join(f'"{arm}"' for arm in range(len(arms)))
+    lines = ['EFG 2 R "Bandit" { "Player" "Bank" } ""', f'p "" 1 1 "" {{ {names} }} 0']
+    for number, chance in enumerate(arms, 1):
+        won = round(100 * chance)
+        lines += [
+            f'c "" {number} "" {{ "won" {won}/100 "lost" {100 - won}/100 }} 0',
+            't "" 1 "won" { 1 -1 }',
+            't "" 2 "lost" { -1 1 }',
+        ]
+    file = folder / "bandit.efg"
+    file.write_text("\n".join(lines) + "\n")
+    return from_openspiel(f"efg_game(filename={file})")
+
+
+@pytest.mark.parametrize("config", ["plain", "default", "flat"])
+@pytest.mark.parametrize("turned", range(5))
+def test_the_best_arm_of_a_bandit_is_found_wherever_it_is(config, turned, tmp_path):
+    arms: tuple[float, ...] = (0.65, 0.35, 0.5, 0.3, 0.45)
+    arms = arms[turned:] + arms[:turned]
+    view = bandit(arms, tmp_path).deal().view(0)
+    for seed in range(4):
+        found = solve(view, Budget(iterations=5000), config=config, seed=seed)
+        assert str(found.best) == str(arms.index(0.65))
+        win = found.moves[0].win
+        assert win is not None
+        assert win.mean == pytest.approx(0.65, abs=0.04)
+        # What is known to be worse is left alone, but for a configuration that tries all alike.
+        assert found.moves[0].visits > (900 if config == "flat" else 4000)
+
+
+# The cells of a board, seen in a mirror or from another side.
+MIRRORED = [(2, 1, 0, 5, 4, 3, 8, 7, 6), (6, 7, 8, 3, 4, 5, 0, 1, 2), (0, 3, 6, 1, 4, 7, 2, 5, 8)]
+
+
+@pytest.mark.parametrize("cells", MIRRORED)
+def test_in_a_mirror_it_is_the_same_game(cells):
+    """Moves are mirrored, and worth the same: what differs is chance alone."""
+    game, differences = from_openspiel("tic_tac_toe"), []
+    for seed in range(12):
+        history = [int(number) for number in str(decisions(game, seed)[2 + seed % 3]).split()]
+        mirrored = " ".join(str(cells[number]) for number in history)
+        one, other = (
+            solve(seen_by_mover(game.position(text)), Budget(iterations=1500), seed=seed, config="plain")
+            for text in (" ".join(map(str, history)), mirrored)
+        )
+        assert {cells[move.action.code[0]] for move in one.moves} == {move.action.code[0] for move in other.moves}
+        assert one.moves[0].win is not None
+        assert other.moves[0].win is not None
+        differences.append(one.moves[0].win.mean - other.moves[0].win.mean)
+    assert max(map(abs, differences)) < 0.1
+    assert abs(fmean(differences)) < 0.03
 
 
 def policy_of(game: SpielGame, iterations: int, exploration: float) -> dict[str, list[tuple[int, float]]]:
