@@ -16,7 +16,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from statistics import median
 from typing import Any, NamedTuple
 
@@ -35,6 +35,7 @@ from solver import Budget, solve
 METHOD = "/eminence.v1.SolverService/Suggest"
 SERVING = health_pb2.HealthCheckResponse.SERVING
 GAME = ("oriflamme", "en-2019", 4)
+CASTLE = ("castle_village_port", "house", 4)
 
 GOALS = {
     "p50_vs_echo": Goal(1.25, 1.12),
@@ -63,6 +64,9 @@ MEANINGS = {
     "health_p99_ms": "meanwhile, 99 of 100 health checks",
     "drain_lost": "calls that were taken and not answered, over all SIGTERMs under load",
     "loop_lag_p99_ms": "how late the event loop wakes while all threads search, 99 of 100 (upper bound of its bucket)",
+    # Without goals.
+    "cached_p50_vs_echo": "median time of a Suggest whose answer was kept, against the echo, one client",
+    "castle_p50_vs_echo": "the first figure for a forced move of Castle, Village, Port",
 }
 
 
@@ -184,16 +188,16 @@ def echo() -> None:
 # --- questions -------------------------------------------------------------------------------------------------
 
 
-def forced_view() -> View:
+def forced_view(spec: tuple[str, str, int] = GAME) -> View:
     """Its observer has one move, and everybody sees that."""
-    game, draw = new_game(*GAME), random.Random(1)
+    game, draw = new_game(*spec), random.Random(1)
     for seed in range(200):
         position = game.deal(seed)
         while not position.is_over:
             seat = position.to_act
             if seat is not None and seat >= 0:
                 view = position.view(seat)
-                if len(view.legal_actions()) == 1 and solve(view, Budget(iterations=1)).stopped_by == "forced":
+                if view.forced_action is not None:
                     return view
             position = position.play(draw.choice(position.legal_actions()))
     raise AssertionError("no forced move in 200 games")
@@ -226,28 +230,37 @@ def percentile(values: Sequence[float], percent: float) -> float:
 
 
 def measure_against_echo(scale: Scale) -> dict[str, Measured]:
-    request = pb.SuggestRequest(view=views.write_view(forced_view()))
-    raw = request.SerializeToString()
-    with ExitStack() as stack:
-        server = stack.enter_context(serving())
-        with server.channel() as channel:
-            stub: Any = solver_pb2_grpc.SolverServiceStub(channel)
-            answer = stub.Suggest(request, timeout=10)
-        assert answer.suggestion.stop_reason == pb.STOP_REASON_FORCED
-        other = stack.enter_context(echoing(answer))
-        sizes = {"request_bytes": len(raw), "answer_bytes": answer.ByteSize()}
-        found: dict[str, Measured] = {"p50_vs_echo": one_client(server, other, raw, scale, sizes)}
-        for callers in (8, 64):
-            found[f"rps{callers}_vs_echo"] = many_clients(server, other, raw, callers, scale)
+    request, castle = (pb.SuggestRequest(view=views.write_view(forced_view(spec))) for spec in (GAME, CASTLE))
+    with serving() as server:
+        with echo_of(server, request) as other:
+            found = {"p50_vs_echo": one_client(server, other, request, scale)}
+            for callers in (8, 64):
+                found[f"rps{callers}_vs_echo"] = many_clients(server, other, request, callers, scale)
+        with echo_of(server, castle) as other:
+            found["castle_p50_vs_echo"] = one_client(server, other, castle, scale)
+    request = question(1, pb.Budget(iterations=1000))
+    with serving("--cache-mb", "1") as server, echo_of(server, request) as other:
+        found["cached_p50_vs_echo"] = one_client(server, other, request, scale)
     return found
 
 
-def one_client(server: Server, other: Server, raw: bytes, scale: Scale, sizes: dict[str, int]) -> Measured:
+@contextmanager
+def echo_of(server: Server, request: pb.SuggestRequest) -> Iterator[Server]:
+    """An echo with the server's answer."""
+    with server.channel() as channel:
+        stub: Any = solver_pb2_grpc.SolverServiceStub(channel)
+        answer = stub.Suggest(request, timeout=10)
+    with echoing(answer) as other:
+        yield other
+
+
+def one_client(server: Server, other: Server, request: pb.SuggestRequest, scale: Scale) -> Measured:
+    raw = request.SerializeToString()
     with server.channel() as ours, other.channel() as theirs:
         calls: list[Any] = [channel.unary_unary(METHOD) for channel in (ours, theirs)]
         for call in calls:
             for _ in range(200):
-                call(raw)
+                answer = call(raw)
         medians = []
         for _ in range(scale.rounds):
             times: tuple[list[float], list[float]] = ([], [])
@@ -258,7 +271,7 @@ def one_client(server: Server, other: Server, raw: bytes, scale: Scale, sizes: d
                     taken.append(time.perf_counter() - begun)
             medians.append((median(times[0]) * 1e3, median(times[1]) * 1e3))
     found, told = beside_echo(medians)
-    return found, told | sizes
+    return found, told | {"request_bytes": len(raw), "answer_bytes": len(answer)}
 
 
 def beside_echo(rounds: list[tuple[float, float]]) -> Measured:
@@ -267,7 +280,8 @@ def beside_echo(rounds: list[tuple[float, float]]) -> Measured:
     return figure([mine / echo for mine, echo in rounds]), told
 
 
-def many_clients(server: Server, other: Server, raw: bytes, callers: int, scale: Scale) -> Measured:
+def many_clients(server: Server, other: Server, request: pb.SuggestRequest, callers: int, scale: Scale) -> Measured:
+    raw = request.SerializeToString()
     rates = []
     for number in range(scale.rounds):
         # Neither always comes first.

@@ -17,7 +17,7 @@ from engine_cy.castle_village_port.vocab cimport (
     VERB_ROB, VERB_SELECT, VERB_SWAP,
 )
 from engine_cy.castle_village_port.worlds cimport count_secrets, sample, write_secret
-from engine_cy.game cimport Action, Game, Table
+from engine_cy.game cimport Action, Game, Table, View
 from engine_cy.game_api cimport CHANCE, NOBODY, GameApi, action_t
 from engine_cy.rng cimport below, rng_t
 
@@ -112,8 +112,6 @@ ASK_OF = {word: ask for ask, word in ASK_WORDS.items()}
 
 cdef class CastleVillagePort(Game):
     """Castle, Village, Port with the house's tables or a caller's."""
-
-    cdef readonly object frame
 
     def __init__(self, str game, ruleset, players):
         self.ruleset = read_ruleset(ruleset)
@@ -238,6 +236,16 @@ cdef class CastleVillagePort(Game):
         elif fault != NULL:
             raise InvalidViewError(f"view.{fault.decode()}")
         return (<char*>&state)[:sizeof(State)]
+
+    cdef View view_as_said(self, const State* said, int observer):
+        cdef View view
+
+        if observer >= self.n_players or state_fault(<const Rules*>self.rules, said, observer) != NULL:
+            return None
+        view = View.__new__(View, self)
+        view.observer = observer
+        memcpy(view.state, said, sizeof(State))
+        return view
 
     cdef fill(self, State* state, table):
         cdef const Rules* rules = <const Rules*>self.rules

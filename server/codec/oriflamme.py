@@ -14,6 +14,7 @@ from engine_cy.oriflamme.cards import PROTOTYPE, PUBLISHED, Card
 from engine_cy.oriflamme.notation import read_card, write_action, write_card
 from engine_cy.oriflamme.table import Draft, Frame, PlayedCard, Table, dealt, in_queue
 from server.codec import oriflamme_wire
+from server.codec.numbers import Numbers
 from server.codec.words import (
     CARDS,
     ENDS,
@@ -66,9 +67,9 @@ def read_at_once(game: Oriflamme, raw: bytes) -> View | None:
     return oriflamme_wire.read_view(game, raw, NUMBERS[game.id])
 
 
-def _numbers(cards: tuple[Card, ...]) -> oriflamme_wire.Numbers:
+def _numbers(cards: tuple[Card, ...]) -> Numbers:
     kinds = {CARDS.write(card.id): kind for kind, card in enumerate(cards)}
-    return oriflamme_wire.Numbers(kinds, {number: ASK_OF[word] for number, word in QUESTIONS.words.items()})
+    return Numbers(kinds, {number: ASK_OF[word] for number, word in QUESTIONS.words.items()})
 
 
 # By a game's id.

@@ -1,8 +1,6 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""Views of Oriflamme out of the bytes of a message: most requests are one, and most are well written.
-
-What is not written as most write it, leaves anything out or is wrong is not read here.
-"""
+"""Views of Oriflamme out of the bytes of a message. What is not written as most write it, leaves anything out or is
+wrong is not read here."""
 from libc.stdint cimport uint8_t
 from libc.string cimport memset
 
@@ -10,52 +8,16 @@ from engine_cy.game cimport View
 from engine_cy.game_api cimport MAX_PLAYERS
 from engine_cy.oriflamme.api cimport HELD_MAX, UNSAID, Oriflamme, Said, SaidCard
 from engine_cy.oriflamme.vocab cimport MAX_PLAYED
-from server.codec.wire cimport Field, Part, next_field, part_of, read_packed, read_part, read_small
-
-# The view in a request, and in it the game and the table.
-cdef enum:
-    OF_REQUEST = 1
-    GAME = 1
-    ORIFLAMME = 2
+from server.codec.numbers cimport Numbers
+from server.codec.wire cimport Field, Part, next_field, part_of, read_packed, read_seat, read_sides, read_small
 
 # The fields of the messages in oriflamme.proto that are parts, as sets of their numbers.
 cdef enum:
-    OF_VIEW = 1 << 2 | 1 << 3
     OF_TABLE = 1 << 1 | 1 << 8 | 1 << 9 | 1 << 10
     LISTS_OF_TABLE = 1 << 1 | 1 << 9
     OF_SECRETS = 1 << 1 | 1 << 2
     OF_CARDS = 1 << 1
     OF_SLOT = 1 << 2
-
-
-# The engine's numbers of cards and of questions by those of the contract; UNSAID: it has none.
-cdef class Numbers:
-    cdef uint8_t kinds[256]
-    cdef uint8_t asks[256]
-
-    def __init__(self, dict kinds, dict asks):
-        memset(self.kinds, UNSAID, sizeof(self.kinds))
-        memset(self.asks, UNSAID, sizeof(self.asks))
-        for number, kind in kinds.items():
-            self.kinds[<uint8_t>number] = kind
-        for number, ask in asks.items():
-            self.asks[<uint8_t>number] = ask
-
-    cdef bint known(self, uint8_t* cards, int n) noexcept nogil:
-        """Make kinds of cards; False: one is none of this game."""
-        cdef int i
-
-        for i in range(n):
-            cards[i] = self.kinds[cards[i]]
-            if cards[i] == UNSAID:
-                return False
-        return True
-
-    cdef int cards_in(self, Part* part, uint8_t* cards, int most) noexcept nogil:
-        """How many cards are listed; -1: they are not well written."""
-        cdef int n = read_packed(part, cards, most)
-
-        return n if n >= 0 and self.known(cards, n) else -1
 
 
 # The observer's own face-down cards, in the order of the queue.
@@ -70,60 +32,19 @@ def read_view(Oriflamme game, bytes raw, Numbers numbers):
     return view_in(game, part_of(raw), numbers)
 
 
-def read_request(bytes raw, dict games, dict numbers):
-    """The view that a request begins with, and the bytes of all else; None if it is not to be read here. `games` has
-    those that are known, by the bytes of their messages, and `numbers` those of a game's id."""
-    cdef Part request = part_of(raw)
-    cdef Part view, spec, table
-
-    if not read_part(&request, OF_REQUEST, &view) or not read_part(&view, GAME, &spec):
-        return None
-    if not read_part(&view, ORIFLAMME, &table) or view.at != view.end:
-        return None
-    game = games.get((<char*>spec.at)[:spec.end - spec.at])
-    if not isinstance(game, Oriflamme):
-        return None
-    found = view_in(<Oriflamme>game, table, <Numbers?>numbers[(<Oriflamme>game).id])
-    return None if found is None else (found, (<char*>request.at)[:request.end - request.at])
-
-
 cdef View view_in(Oriflamme game, Part message, Numbers numbers):
     cdef Part table, own
-    cdef Field field
     cdef FaceDown hidden
     cdef Said said
-    cdef int found
 
-    memset(&field, 0, sizeof(field))
     memset(&said, 0, sizeof(said))
     memset(&hidden, 0, sizeof(hidden))
-    table.at = table.end = own.at = own.end = NULL
-    said.observer = said.ask = said.to_act = said.cursor = said.acting = said.first = UNSAID
-    while True:
-        found = next_field(&message, &field, OF_VIEW, 0)
-        if found <= 0:
-            break
-        if field.number == 1 and read_seat(&field, &said.observer):
-            continue
-        elif field.number == 2:
-            table = field.part
-        elif field.number == 3:
-            own = field.part
-        else:
-            return None
-    if found < 0 or table.at == NULL or own.at == NULL:
+    said.ask = said.to_act = said.cursor = said.acting = said.first = UNSAID
+    if not read_sides(&message, &said.observer, &table, &own) or not read_own(&own, numbers, &said, &hidden):
         return None
-    if not read_own(&own, numbers, &said, &hidden) or not read_table(&table, numbers, &said, &hidden):
+    if not read_table(&table, numbers, &said, &hidden):
         return None
     return game.view_as_said(&said)
-
-
-cdef bint read_seat(const Field* field, uint8_t* seat) noexcept nogil:
-    """A seat, or nobody."""
-    if not read_small(field.value, seat):
-        return False
-    seat[0] = UNSAID if not seat[0] else seat[0] - 1
-    return True
 
 
 cdef bint read_own(Part* message, Numbers numbers, Said* said, FaceDown* hidden) noexcept nogil:

@@ -15,7 +15,7 @@ from engine_cy.seats import CHANCE, SEATS
 from server.codec import castle_village_port as castle
 from server.codec import oriflamme
 from server.codec.games import known_games, read_required_game, write_game
-from server.codec.oriflamme_wire import read_request
+from server.codec.request_wire import read_request
 from server.codec.words import (
     ACTION_TEXT_MAX,
     ACTIONS_MAX,
@@ -62,7 +62,11 @@ def read_view_and_history(message: pb.View, field: str = "view") -> tuple[View, 
 def read_request_at_once(raw: bytes) -> tuple[View, bytes] | None:
     """The view in a request's bytes, and the bytes of all else; None if it is not written as most are, or its game was
     not read before."""
-    return read_request(raw, known_games, oriflamme.NUMBERS)
+    return read_request(raw, known_games, _NUMBERS)
+
+
+# By a game's id.
+_NUMBERS = {**oriflamme.NUMBERS, "castle_village_port": castle.NUMBERS}
 
 
 def write_view(view: View, history: Record | None = None) -> pb.View:

@@ -4,14 +4,15 @@ Read is what nearly all write: fields in the order of their numbers, lists of nu
 else is malformed here, and left to the library.
 """
 from libc.stdint cimport uint8_t, uint64_t
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 cdef enum:
     VARINT = 0
     DOUBLE = 1
     PART = 2                  # bytes: a text, a message or a packed list
 
-    SMALL_MAX = 254           # of the numbers in a table none is higher
+    SMALL_MAX = 254           # of the numbers in a table hardly any is higher
+    UNSAID = SMALL_MAX + 1    # no seat, or no such number
 
 
 cdef struct Part:
@@ -92,6 +93,37 @@ cdef inline int next_field(Part* message, Field* field, uint64_t parts, uint64_t
 cdef inline bint read_small(uint64_t value, uint8_t* small) noexcept nogil:
     small[0] = <uint8_t>value
     return value <= SMALL_MAX
+
+
+cdef inline bint read_seat(const Field* field, uint8_t* seat) noexcept nogil:
+    """A seat, from 0; UNSAID is nobody."""
+    if not read_small(field.value, seat):
+        return False
+    seat[0] = UNSAID if not seat[0] else seat[0] - 1
+    return True
+
+
+cdef inline bint read_sides(Part* view, uint8_t* observer, Part* table, Part* own) noexcept nogil:
+    """Whether a view has all that each game's has: who sees, what all see, and what only he does."""
+    cdef Field field
+    cdef int found
+
+    memset(&field, 0, sizeof(field))
+    table.at = table.end = own.at = own.end = NULL
+    observer[0] = UNSAID
+    while True:
+        found = next_field(view, &field, 1 << 2 | 1 << 3, 0)
+        if found <= 0:
+            return found == 0 and table.at != NULL and own.at != NULL
+        if field.number == 1:
+            if not read_seat(&field, observer):
+                return False
+        elif field.number == 2:
+            table[0] = field.part
+        elif field.number == 3:
+            own[0] = field.part
+        else:
+            return False
 
 
 cdef inline int read_packed(Part* part, uint8_t* numbers, int most) noexcept nogil:

@@ -14,6 +14,7 @@ import pytest
 from benchmarks import service
 from benchmarks.report import Measured
 from benchmarks.service import FULL, GOALS, MEANINGS, Answer, Drain, Load, Server
+from eminence.v1 import solver_pb2 as pb
 
 WELL = Answer(0.052, 10_000, "OK")
 AT_CAPACITY = Load(10.0, [WELL] * 400)
@@ -70,7 +71,8 @@ TWINS: dict[str, list[tuple[Measured, Measured]]] = {
 
 
 def test_all_goals_have_a_meaning_and_a_twin() -> None:
-    assert list(GOALS) == list(MEANINGS) == list(TWINS)
+    assert list(GOALS) == list(TWINS)
+    assert list(MEANINGS)[: len(GOALS)] == list(GOALS)
 
 
 @pytest.mark.parametrize("name", GOALS)
@@ -109,8 +111,8 @@ def answering(seconds: float) -> Iterator[Server]:
 def test_a_server_that_is_slower_than_the_echo_is_seen_to_be() -> None:
     scale = FULL._replace(rounds=3, calls=5, load_seconds=0.2)
     with answering(0.02) as slow, answering(0.0) as fast:
-        p50, told = service.one_client(slow, fast, b"", scale, {})
-        rate, _ = service.many_clients(slow, fast, b"", 2, scale)
+        p50, told = service.one_client(slow, fast, pb.SuggestRequest(), scale)
+        rate, _ = service.many_clients(slow, fast, pb.SuggestRequest(), 2, scale)
     assert p50.value > 2
     assert told["ours"] > 20
     assert rate.value < 0.5

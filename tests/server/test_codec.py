@@ -14,7 +14,6 @@ from mutations import SPECS
 from tables import games, random_game, tables
 
 from eminence.v1 import record_pb2, referee_pb2, solver_pb2, view_pb2
-from eminence.v1.oriflamme_pb2 import OriflammeView
 from engine_cy import Game, Position, View, new_game
 from engine_cy.castle_village_port.editions import EFFECTS as CASTLE_EFFECTS
 from engine_cy.castle_village_port.editions import REWARDS as CASTLE_REWARDS
@@ -24,7 +23,7 @@ from engine_cy.oriflamme.api import Oriflamme
 from engine_cy.oriflamme.cards import PROTOTYPE, PUBLISHED
 from engine_cy.oriflamme.table import PHASES
 from engine_cy.record import Record, write_record
-from server.codec import oriflamme, positions, records, views, words
+from server.codec import castle_village_port, oriflamme, positions, records, views, words
 from server.codec.games import read_game, write_game
 from server.refusals import Refusal
 
@@ -61,55 +60,60 @@ def test_views_come_back_byte_for_byte(position: Position) -> None:
 @settings(deadline=None)
 @given(tables())
 def test_a_view_is_read_at_once_as_it_is_read_carefully(position: Position) -> None:
-    game = position.game
-    if not isinstance(game, Oriflamme):
-        return
+    game, codec = position.game, codec_of(position.game)
     for seat in range(game.n_players):
-        message = oriflamme.write_view(position.view(seat))
-        at_once = oriflamme.read_at_once(game, message.SerializeToString())
-        assert at_once == oriflamme.read_carefully(game, message, "view") == position.view(seat)
+        message = codec.write_view(position.view(seat))
+        at_once = codec.read_at_once(game, message.SerializeToString())
+        assert at_once == codec.read_carefully(game, message, "view") == position.view(seat)
+        assert bytes(at_once) == bytes(position.view(seat))
 
 
-@pytest.mark.parametrize("spec", [spec for spec in SPECS if "oriflamme" in spec[0]], ids=str)
+def codec_of(game: Game) -> Any:
+    """The module that reads and writes its tables."""
+    return oriflamme if isinstance(game, Oriflamme) else castle_village_port
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=IDS)
 def test_a_damaged_view_is_read_at_once_only_as_it_is_read_carefully(spec: Any) -> None:
     game, draw = new_game(*spec), random.Random(3)
-    assert isinstance(game, Oriflamme)
+    codec = codec_of(game)
     accepted = refused = 0
     for seed in range(20):
         for position, _ in random_game(game, seed):
             view = position.view(draw.randrange(game.n_players))
-            message = damaged(oriflamme.write_view(view), draw)
-            at_once = oriflamme.read_at_once(game, message.SerializeToString())
+            message = damaged(codec.write_view(view), draw)
+            at_once = codec.read_at_once(game, message.SerializeToString())
             if at_once is None:
                 refused += 1
                 continue
             accepted += 1
-            assert at_once == oriflamme.read_carefully(game, message, "view"), message
+            assert at_once == codec.read_carefully(game, message, "view"), message
     assert accepted > 20
     assert refused > 200
 
 
-@pytest.mark.parametrize("spec", [spec for spec in SPECS if "oriflamme" in spec[0]], ids=str)
+@pytest.mark.parametrize("spec", SPECS, ids=IDS)
 def test_damaged_bytes_are_read_at_once_only_as_the_library_reads_them(spec: Any) -> None:
     game, draw = new_game(*spec), random.Random(4)
-    assert isinstance(game, Oriflamme)
+    codec = codec_of(game)
     accepted = refused = 0
     for seed in range(10):
         for position, _ in random_game(game, seed):
-            whole = oriflamme.write_view(position.view(draw.randrange(game.n_players))).SerializeToString()
+            message = codec.write_view(position.view(draw.randrange(game.n_players)))
+            whole = message.SerializeToString()
             for _ in range(10):
                 raw = with_other_bytes(whole, draw)
-                at_once = oriflamme.read_at_once(game, raw)
+                at_once = codec.read_at_once(game, raw)
                 if at_once is None:
                     refused += 1
                     continue
                 accepted += 1
-                assert at_once == oriflamme.read_carefully(game, OriflammeView.FromString(raw), "view")
+                assert at_once == codec.read_carefully(game, type(message).FromString(raw), "view")
     assert accepted > 20
     assert refused > 1000
 
 
-@pytest.mark.parametrize("spec", [spec for spec in SPECS if "oriflamme" in spec[0]], ids=str)
+@pytest.mark.parametrize("spec", SPECS, ids=IDS)
 def test_damaged_requests_are_read_at_once_only_as_the_library_reads_them(spec: Any) -> None:
     game, draw = new_game(*spec), random.Random(5)
     budget = solver_pb2.Budget(iterations=70)
@@ -132,18 +136,19 @@ def test_damaged_requests_are_read_at_once_only_as_the_library_reads_them(spec: 
     assert refused > 1000
 
 
-def test_a_view_is_read_at_once_only_if_it_is_written_as_most_are() -> None:
-    game = new_game("oriflamme", "en-2019", 3)
-    assert isinstance(game, Oriflamme)
-    message = oriflamme.write_view(game.deal(1).view(0))
-    whole = message.SerializeToString()
+@pytest.mark.parametrize("game_id", ["oriflamme", "castle_village_port"])
+def test_a_view_is_read_at_once_only_if_it_is_written_as_most_are(game_id: str) -> None:
+    game = new_game(game_id, players=3)
+    codec = codec_of(game)
+    message = codec.write_view(game.deal(1).view(0))
+    whole, of_view = message.SerializeToString(), type(message)
     seat, table, own = (
-        OriflammeView(seen_by=message.seen_by).SerializeToString(),
-        OriflammeView(table=message.table).SerializeToString(),
-        OriflammeView(own=message.own).SerializeToString(),
+        of_view(seen_by=message.seen_by).SerializeToString(),
+        of_view(table=message.table).SerializeToString(),
+        of_view(own=message.own).SerializeToString(),
     )
     assert whole == seat + table + own
-    assert oriflamme.read_at_once(game, whole) is not None
+    assert codec.read_at_once(game, whole) is not None
     for other in (
         seat + own + table,  # not in the order of the fields
         whole + own,  # a part twice
@@ -154,7 +159,7 @@ def test_a_view_is_read_at_once_only_if_it_is_written_as_most_are() -> None:
         whole[:-1],
         b"",
     ):
-        assert oriflamme.read_at_once(game, other) is None
+        assert codec.read_at_once(game, other) is None
 
 
 @settings(deadline=None)
