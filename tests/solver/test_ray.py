@@ -52,7 +52,7 @@ def healthy(pool: RayActors) -> Iterator[RayActors]:
 
 
 # Seconds by which a busy machine may be late; by how much an idle one is, `python -m benchmarks backends` measures.
-BUSY = 1.0
+BUSY = 3.0
 
 
 def start() -> View:
@@ -152,10 +152,10 @@ def test_what_was_found_so_far_is_told_at_the_interval(pool: RayActors) -> None:
     seen: list[Share] = []
     found = solve(
         start(),
-        Budget(time_ms=500),
+        Budget(time_ms=1500),
         workers=2,
         backend=pool,
-        watch=Watch(lambda shares: seen.append(merge(shares)), 50),
+        watch=Watch(lambda shares: seen.append(merge(shares)), 150),
     )
     counts = [share.iterations for share in seen]
     assert 4 <= len(counts) <= 11
@@ -225,7 +225,7 @@ def test_a_worker_is_killed_in_the_middle_of_a_search(healthy: RayActors, monkey
     monkeypatch.setattr(cluster, "LATE_MS", 1000.0)  # other programs may hold the last of the search up
     victim = workers(healthy)[0]
     with after(0.2, lambda: os.kill(victim, signal.SIGKILL)):
-        found = solve(start(), Budget(time_ms=500), workers=2, backend=healthy)
+        found = solve(start(), Budget(time_ms=1500), workers=2, backend=healthy)
     # Its share was begun again on the other worker.
     assert (found.missing, found.note) == (0, cluster.REPLACED)
     assert sum(move.visits for move in found.moves) == found.iterations > 0
@@ -255,14 +255,14 @@ def test_an_answer_without_a_limit_of_time_is_the_same_although_a_worker_is_kill
 
 def test_a_worker_is_stuck_in_the_middle_of_a_search(healthy: RayActors, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cluster, "LATE_MS", 300.0)  # other programs may hold the other worker up
-    job = make_job(start(), Budget(time_ms=500), workers=2)
+    job = make_job(start(), Budget(time_ms=1500), workers=2)
     victim = workers(healthy)[0]
-    with after(0.3, lambda: os.kill(victim, signal.SIGSTOP)):
+    with after(0.8, lambda: os.kill(victim, signal.SIGSTOP)):
         began = time.monotonic()
         shares = healthy.run(job)
         took = time.monotonic() - began
     # Nobody can know it in that time; the answer is what the others found, and what this one had told.
-    assert took < 0.5 + cluster.LATE_MS / 1000 + BUSY
+    assert took < 1.5 + cluster.LATE_MS / 1000 + BUSY
     assert [share.missing for share in shares].count(1) == 1
     assert all(share.iterations > 0 for share in shares)
     found = as_analysis(job, merge(shares), time.perf_counter())
