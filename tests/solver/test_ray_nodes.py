@@ -41,16 +41,25 @@ def cluster() -> Iterator[Any]:
         "PYTHONPATH": f"{ROOT}{os.pathsep}{known}" if known else str(ROOT),
     }.items():
         patch.setenv(name, value)
-    from ray.cluster_utils import Cluster
-
-    made = Cluster(
-        initialize_head=True,
-        head_node_args={"num_cpus": 0, "object_store_memory": 80 * 2**20, "include_dashboard": False},
-    )
+    made = new_cluster()
     add_node(made)
     yield made
     made.shutdown()
     patch.undo()
+
+
+def new_cluster(attempts: int = 3) -> Any:
+    """Seldom a head of Ray never has its raylet, and says nothing for half a minute; the next one has."""
+    from ray.cluster_utils import Cluster
+
+    head = {"num_cpus": 0, "object_store_memory": 80 * 2**20, "include_dashboard": False}
+    while True:
+        try:
+            return Cluster(initialize_head=True, head_node_args=head)
+        except Exception as error:
+            attempts -= 1
+            if not attempts or "timed out during startup" not in str(error):
+                raise
 
 
 def add_node(cluster: Any) -> Any:
