@@ -17,7 +17,7 @@ from engine_cy.game cimport View
 from engine_cy.game_api cimport MAX_PLAYERS
 from server.codec.numbers cimport Numbers
 from server.codec.wire cimport (
-    UNSAID, Field, Part, next_field, part_of, read_packed, read_seat, read_sides, read_small, read_varint,
+    UNSAID, Field, Part, next_field, part_of, read_packed, read_seat, read_sides, read_small, read_smalls, read_varint,
 )
 
 cdef enum:
@@ -133,22 +133,11 @@ cdef bint read_table(Part* message, Numbers numbers, State* state, Said* said) n
 
 cdef bint read_card(Part* message, uint8_t* card) noexcept nogil:
     """A card as it lies in a row."""
-    cdef Field field
-    cdef uint8_t value = 0
-    cdef uint8_t owner = UNSAID
-    cdef int found
+    cdef uint8_t said[2]          # its value, its owner
 
-    memset(&field, 0, sizeof(field))
-    while True:
-        found = next_field(message, &field, 0, 0)
-        if found <= 0:
-            break
-        if field.number > 2 or not (read_small(field.value, &value) if field.number == 1
-                                    else read_seat(&field, &owner)):
-            return False
-    if found < 0 or not 1 <= value <= MAX_VALUE or owner >= MAX_PLAYERS:
+    if not read_smalls(message, said, 2) or not 1 <= said[0] <= MAX_VALUE or not 1 <= said[1] <= MAX_PLAYERS:
         return False
-    card[0] = <uint8_t>(owner << 4 | value)
+    card[0] = <uint8_t>((said[1] - 1) << 4 | said[0])
     return True
 
 
@@ -203,22 +192,13 @@ cdef bint read_pile(Part* message, uint16_t* cards) noexcept nogil:
 
 
 cdef bint read_order(Part* message, State* state) noexcept nogil:
-    cdef Field field
-    cdef uint8_t seat = UNSAID
-    cdef uint8_t location = 0
-    cdef int found
+    cdef uint8_t said[2]          # who, where to
 
-    memset(&field, 0, sizeof(field))
-    while True:
-        found = next_field(message, &field, 0, 0)
-        if found <= 0:
-            break
-        if field.number > 2 or not (read_seat(&field, &seat) if field.number == 1
-                                    else read_small(field.value, &location)):
-            return False
-    if found < 0 or seat >= MAX_PLAYERS or state.orders[seat] != NOWHERE or not 1 <= location <= LOCATIONS:
+    if not read_smalls(message, said, 2) or not 1 <= said[0] <= MAX_PLAYERS or not 1 <= said[1] <= LOCATIONS:
         return False
-    state.orders[seat] = location - 1
+    if state.orders[said[0] - 1] != NOWHERE:
+        return False
+    state.orders[said[0] - 1] = said[1] - 1
     return True
 
 

@@ -9,7 +9,9 @@ from engine_cy.game_api cimport MAX_PLAYERS
 from engine_cy.oriflamme.api cimport HELD_MAX, UNSAID, Oriflamme, Said, SaidCard
 from engine_cy.oriflamme.vocab cimport MAX_PLAYED
 from server.codec.numbers cimport Numbers
-from server.codec.wire cimport Field, Part, next_field, part_of, read_packed, read_seat, read_sides, read_small
+from server.codec.wire cimport (
+    Field, Part, next_field, part_of, read_packed, read_seat, read_sides, read_small, read_smalls,
+)
 
 # The fields of the messages in oriflamme.proto that are parts, as sets of their numbers.
 cdef enum:
@@ -136,36 +138,25 @@ cdef bint read_slot(Part* message, int slot, Numbers numbers, Said* said, FaceDo
 cdef bint read_card(Part* message, int slot, uint8_t family, Numbers numbers, Said* said,
                     FaceDown* hidden) noexcept nogil:
     cdef SaidCard* card = &said.cards[said.n_cards]
-    cdef Field field
-    cdef uint8_t number
-    cdef int found
+    cdef uint8_t told[3]          # which card lies face up, tokens, and nth
 
-    memset(&field, 0, sizeof(field))
+    if not read_smalls(message, told, 3):
+        return False
     card.slot = <uint8_t>slot
     card.family = family
-    card.kind = UNSAID
+    card.face_up = told[0] != 0
+    card.tokens = told[1]
+    card.nth = told[2]
+    card.kind = numbers.kinds[told[0]] if told[0] else UNSAID
     said.n_cards += 1
-    while True:
-        found = next_field(message, &field, 0, 0)
-        if found <= 0:
-            break
-        if field.number > 3 or not read_small(field.value, &number):
-            return False
-        elif field.number == 2:
-            card.tokens = number
-        elif field.number == 3:
-            card.nth = number
-        elif number:
-            card.face_up = True
-            card.kind = numbers.kinds[number]
-            if card.kind == UNSAID:
-                return False
-    if not card.face_up and family == said.observer:
+    if told[0]:
+        return card.kind != UNSAID
+    if family == said.observer:
         if hidden.n_laid == hidden.n:
             return False
         card.kind = hidden.kinds[hidden.n_laid]
         hidden.n_laid += 1
-    return found == 0
+    return True
 
 
 cdef bint read_pile(Part* message, Numbers numbers, Said* said) noexcept nogil:

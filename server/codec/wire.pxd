@@ -95,6 +95,21 @@ cdef inline bint read_small(uint64_t value, uint8_t* small) noexcept nogil:
     return value <= SMALL_MAX
 
 
+cdef inline bint read_smalls(Part* message, uint8_t* numbers, int n) noexcept nogil:
+    """Read a message that has small numbers only, its fields 1 to `n`; what is left out is 0."""
+    cdef Field field
+    cdef int found
+
+    memset(&field, 0, sizeof(field))
+    memset(numbers, 0, n)
+    while True:
+        found = next_field(message, &field, 0, 0)
+        if found <= 0:
+            return found == 0
+        if field.number > n or not read_small(field.value, &numbers[field.number - 1]):
+            return False
+
+
 cdef inline bint read_seat(const Field* field, uint8_t* seat) noexcept nogil:
     """A seat, from 0; UNSAID is nobody."""
     if not read_small(field.value, seat):
