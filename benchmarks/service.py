@@ -232,24 +232,25 @@ def percentile(values: Sequence[float], percent: float) -> float:
 def measure_against_echo(scale: Scale) -> dict[str, Measured]:
     request, castle = (pb.SuggestRequest(view=views.write_view(forced_view(spec))) for spec in (GAME, CASTLE))
     with serving() as server:
-        with echo_of(server, request) as other:
+        with echo_of(server, request, pb.STOP_REASON_FORCED) as other:
             found = {"p50_vs_echo": one_client(server, other, request, scale)}
             for callers in (8, 64):
                 found[f"rps{callers}_vs_echo"] = many_clients(server, other, request, callers, scale)
-        with echo_of(server, castle) as other:
+        with echo_of(server, castle, pb.STOP_REASON_FORCED) as other:
             found["castle_p50_vs_echo"] = one_client(server, other, castle, scale)
     request = question(1, pb.Budget(iterations=1000))
-    with serving("--cache-mb", "1") as server, echo_of(server, request) as other:
+    with serving("--cache-mb", "1") as server, echo_of(server, request, pb.STOP_REASON_ITERATIONS) as other:
         found["cached_p50_vs_echo"] = one_client(server, other, request, scale)
     return found
 
 
 @contextmanager
-def echo_of(server: Server, request: pb.SuggestRequest) -> Iterator[Server]:
-    """An echo with the server's answer."""
+def echo_of(server: Server, request: pb.SuggestRequest, reason: Any) -> Iterator[Server]:
+    """An echo with the server's answer, which has to end for this reason."""
     with server.channel() as channel:
         stub: Any = solver_pb2_grpc.SolverServiceStub(channel)
         answer = stub.Suggest(request, timeout=10)
+    assert answer.suggestion.stop_reason == reason
     with echoing(answer) as other:
         yield other
 

@@ -7,7 +7,9 @@ from libc.stdint cimport int32_t, uint8_t, uint16_t
 from libc.string cimport memmove
 
 from engine_cy.castle_village_port.rules cimport Rules
-from engine_cy.castle_village_port.vocab cimport LOCATIONS, MAX_ROW, MAX_VALUE, NOWHERE, UNKNOWN
+from engine_cy.castle_village_port.vocab cimport (
+    ASK_NOTHING, ASK_PLACE, LOCATIONS, MAX_ROW, MAX_VALUE, NOWHERE, UNKNOWN,
+)
 
 cdef enum:
     VALUE = 0x0F
@@ -142,6 +144,23 @@ cdef inline int drawn_before(const Rules* rules, int round) noexcept nogil:
 cdef inline int spare_cards(const Rules* rules, const State* state) noexcept nogil:
     """How many cards a player who has selected one and not revealed it still holds: that is public."""
     return drawn_before(rules, state.round) - (state.round - 1) * rules.n_turns - state.turn
+
+
+cdef inline int place_in_turn(const Rules* rules, const State* state, int player) noexcept nogil:
+    """How many players come before this one."""
+    return (player + rules.n_players - state.first) % rules.n_players
+
+
+cdef inline bint has_revealed(const Rules* rules, const State* state, int player) noexcept nogil:
+    """Whether the player's card of this turn lies in a row."""
+    return state.walking != NOWHERE or state.ask == ASK_NOTHING or (
+        state.revealing and place_in_turn(rules, state, player) < state.n_done + (state.ask != ASK_PLACE))
+
+
+cdef inline bint has_selected(const Rules* rules, const State* state, int player) noexcept nogil:
+    """Whether the player's card of this turn lies face down before him."""
+    return not has_revealed(rules, state, player) and (
+        state.revealing or place_in_turn(rules, state, player) < state.n_done)
 
 
 # The first invariant that `state` breaks, as a sentence, or NULL. `observer` is the one of a view, or -1. Any bytes

@@ -5,7 +5,7 @@ from libc.stdint cimport uint8_t, uint16_t
 from engine_cy.castle_village_port.effects cimport copyable, question
 from engine_cy.castle_village_port.rules cimport Rules
 from engine_cy.castle_village_port.state cimport (
-    NO_CARD, NOT_SHOWN, UNKNOWN_HAND, State, bit, drawn_before, locate, owner_of, value_of,
+    NO_CARD, NOT_SHOWN, UNKNOWN_HAND, State, bit, drawn_before, has_revealed, has_selected, locate, owner_of, value_of,
 )
 from engine_cy.castle_village_port.vocab cimport (
     ASK_NOTHING, ASK_PLACE, ASK_REPLACE, ASK_SELECT, ASK_SWAP, LOCATIONS, MAX_ROW, MAX_VALUE, NOWHERE, UNKNOWN, Deed,
@@ -124,38 +124,36 @@ cdef int count(uint16_t cards) noexcept nogil:
 cdef const char* cards_fault(
         const Rules* rules, const State* state, int observer, const uint16_t* in_rows) noexcept nogil:
     """Each player's cards: how many lie where, and none in two places."""
-    cdef int player, i, value, done, drawn
-    cdef bint has_selected, has_revealed
+    cdef int player, i, value, drawn
+    cdef bint selected, revealed
     cdef uint16_t seen
     cdef int before = (state.round - 1) * rules.n_turns + state.turn - 1
 
     for player in range(rules.n_players):
-        done = (player + rules.n_players - state.first) % rules.n_players
-        has_revealed = state.walking != NOWHERE or state.ask == ASK_NOTHING or state.revealing and (
-            done < state.n_done or done == state.n_done and state.ask != ASK_PLACE)
-        has_selected = not has_revealed and (state.revealing or done < state.n_done)
+        revealed = has_revealed(rules, state, player)
+        selected = has_selected(rules, state, player)
         drawn = drawn_before(rules, state.round)
         seen = in_rows[player]
-        if (state.selected[player] != NO_CARD) != has_selected:
+        if (state.selected[player] != NO_CARD) != selected:
             return b"selected: not as far as the turn has come"
         if state.orders[player] != NOWHERE and (
-                state.orders[player] >= LOCATIONS or not (has_selected and state.revealing)):
+                state.orders[player] >= LOCATIONS or not (selected and state.revealing)):
             return b"orders: for a player who has no card to place"
         if state.n_deck[player] != rules.n_cards - drawn:
             return b"decks: not as many cards as are left"
         if seen & state.piles[player]:
             return b"piles: a card lies in two places"
         seen |= state.piles[player]
-        if count(seen) != before + has_revealed:
+        if count(seen) != before + revealed:
             return b"piles: the cards in rows and pile are not those that were played"
         if observer >= 0 and player != observer:
-            if state.hands[player] != UNKNOWN_HAND or (has_selected and state.selected[player] != NOT_SHOWN):
+            if state.hands[player] != UNKNOWN_HAND or (selected and state.selected[player] != NOT_SHOWN):
                 return b"hands: the observer does not see this player's cards"
         else:
-            if seen & state.hands[player] or count(state.hands[player]) != drawn - before - has_revealed - has_selected:
+            if seen & state.hands[player] or count(state.hands[player]) != drawn - before - revealed - selected:
                 return b"hands: not the cards that are left to play"
             seen |= state.hands[player]
-            if has_selected:
+            if selected:
                 if state.selected[player] > MAX_VALUE or seen & bit(state.selected[player]):
                     return b"selected: a card lies in two places"
                 seen |= bit(state.selected[player])

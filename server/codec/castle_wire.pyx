@@ -7,22 +7,23 @@ from libc.string cimport memset
 from engine_cy.castle_village_port.api cimport CastleVillagePort
 from engine_cy.castle_village_port.rules cimport Rules
 from engine_cy.castle_village_port.state cimport (
-    NO_CARD, NOT_SHOWN, UNKNOWN_HAND, State, bit, drawn_before, owner_of, value_of,
+    NO_CARD, NOT_SHOWN, UNKNOWN_HAND, State, bit, drawn_before, has_revealed, has_selected, owner_of,
+    value_of,
 )
 from engine_cy.castle_village_port.turn cimport clear
 from engine_cy.castle_village_port.vocab cimport (
-    ASK_NOTHING, ASK_PLACE, ASK_REPLACE, ASK_SELECT, LOCATIONS, MAX_VALUE, NOWHERE,
+    ASK_NOTHING, ASK_PLACE, ASK_REPLACE, ASK_SELECT, LOCATIONS, MAX_ROW, MAX_VALUE, NOWHERE,
 )
 from engine_cy.game cimport View
 from engine_cy.game_api cimport MAX_PLAYERS
 from server.codec.numbers cimport Numbers
 from server.codec.wire cimport (
-    UNSAID, Field, Part, next_field, part_of, read_packed, read_seat, read_sides, read_small, read_smalls, read_varint,
+    UNSAID, Field, Part, next_field, part_of, read_list, read_packed, read_seat, read_sides, read_small, read_smalls,
+    read_varint,
 )
 
 cdef enum:
-    ROW_MAX = 75              # cards in a row
-    GOLD_MAX = 999_999        # of a seat
+    GOLD_MAX = 999_999        # of a seat, as in table.py
 
 # The fields of the messages in castle_village_port.proto that are parts, as sets of their numbers.
 cdef enum:
@@ -142,7 +143,7 @@ cdef bint read_card(Part* message, uint8_t* card) noexcept nogil:
 
 
 cdef bint read_card_of_row(Part* message, State* state, int location) noexcept nogil:
-    if state.n_row[location] == ROW_MAX or not read_card(message, &state.rows[location][state.n_row[location]]):
+    if state.n_row[location] == MAX_ROW or not read_card(message, &state.rows[location][state.n_row[location]]):
         return False
     state.n_row[location] += 1
     return True
@@ -181,14 +182,9 @@ cdef bint read_values(Part* part, uint16_t* cards) noexcept nogil:
 
 
 cdef bint read_pile(Part* message, uint16_t* cards) noexcept nogil:
-    cdef Field field
-    cdef int found
+    cdef Part values
 
-    memset(&field, 0, sizeof(field))
-    found = next_field(message, &field, OF_VALUES, 0)
-    if found > 0 and (field.number > 1 or not read_values(&field.part, cards)):
-        return False
-    return found >= 0 and message.at == message.end
+    return read_list(message, &values) and read_values(&values, cards)
 
 
 cdef bint read_order(Part* message, State* state) noexcept nogil:
@@ -267,26 +263,23 @@ cdef bint settle_cards(const Rules* rules, State* state, const Said* said) noexc
     cdef int drawn = drawn_before(rules, state.round)
     cdef int spare = drawn - (state.round - 1) * rules.n_turns - state.turn + 1     # of who has not selected yet
     cdef int left = rules.n_cards - drawn
-    cdef bint has_revealed, has_selected
-    cdef int player, done
+    cdef bint selected
+    cdef int player
     cdef int n_selecting = 0
 
     for player in range(rules.n_players):
-        done = (player + rules.n_players - state.first) % rules.n_players
-        has_revealed = state.walking != NOWHERE or state.ask == ASK_NOTHING or (
-            state.revealing and done < state.n_done + (state.ask != ASK_PLACE))
-        has_selected = not has_revealed and (state.revealing or done < state.n_done)
+        selected = has_selected(rules, state, player)
         state.n_deck[player] = <uint8_t>left
         if player == said.observer:
             state.selected[player] = said.selected
         else:
             state.hands[player] = UNKNOWN_HAND
-            state.selected[player] = NOT_SHOWN if has_selected else NO_CARD
-        if has_selected:
+            state.selected[player] = NOT_SHOWN if selected else NO_CARD
+        if selected:
             if n_selecting < said.n_selecting and said.selecting[n_selecting] != player + 1:
                 return False
             n_selecting += 1
-        if (said.n_hands and said.hands[player] != spare - has_revealed - has_selected) or (
+        if (said.n_hands and said.hands[player] != spare - selected - has_revealed(rules, state, player)) or (
                 said.n_decks and said.decks[player] != left):
             return False
     return (is_whole(said.n_hands, rules.n_players) and is_whole(said.n_decks, rules.n_players)

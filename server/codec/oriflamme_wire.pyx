@@ -10,7 +10,7 @@ from engine_cy.oriflamme.api cimport HELD_MAX, UNSAID, Oriflamme, Said, SaidCard
 from engine_cy.oriflamme.vocab cimport MAX_PLAYED
 from server.codec.numbers cimport Numbers
 from server.codec.wire cimport (
-    Field, Part, next_field, part_of, read_packed, read_seat, read_sides, read_small, read_smalls,
+    Field, Part, next_field, part_of, read_list, read_packed, read_seat, read_sides, read_small, read_smalls,
 )
 
 # The fields of the messages in oriflamme.proto that are parts, as sets of their numbers.
@@ -18,7 +18,6 @@ cdef enum:
     OF_TABLE = 1 << 1 | 1 << 8 | 1 << 9 | 1 << 10
     LISTS_OF_TABLE = 1 << 1 | 1 << 9
     OF_SECRETS = 1 << 1 | 1 << 2
-    OF_CARDS = 1 << 1
     OF_SLOT = 1 << 2
 
 
@@ -160,18 +159,12 @@ cdef bint read_card(Part* message, int slot, uint8_t family, Numbers numbers, Sa
 
 
 cdef bint read_pile(Part* message, Numbers numbers, Said* said) noexcept nogil:
-    cdef Field field
-    cdef int found
-    cdef int n = 0
+    cdef Part cards
+    cdef int n
 
-    memset(&field, 0, sizeof(field))
-    while True:
-        found = next_field(message, &field, OF_CARDS, 0)
-        if found < 0 or field.number > 1 or n < 0:
-            return False
-        elif found == 0:
-            break
-        n = numbers.cards_in(&field.part, said.piles[said.n_piles], HELD_MAX)
+    if not read_list(message, &cards):
+        return False
+    n = numbers.cards_in(&cards, said.piles[said.n_piles], HELD_MAX)
     said.n_pile[said.n_piles] = <uint8_t>n
     said.n_piles += 1
-    return True
+    return n >= 0

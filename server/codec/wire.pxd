@@ -110,6 +110,17 @@ cdef inline bint read_smalls(Part* message, uint8_t* numbers, int n) noexcept no
             return False
 
 
+cdef inline bint read_list(Part* message, Part* numbers) noexcept nogil:
+    """Read a message whose only field, 1, is a packed list, which may be left out."""
+    cdef Field field
+    cdef int found
+
+    memset(&field, 0, sizeof(field))
+    found = next_field(message, &field, 1 << 1, 0)
+    numbers[0] = field.part if found > 0 else message[0]
+    return found >= 0 and field.number <= 1 and message.at == message.end
+
+
 cdef inline bint read_seat(const Field* field, uint8_t* seat) noexcept nogil:
     """A seat, from 0; UNSAID is nobody."""
     if not read_small(field.value, seat):
