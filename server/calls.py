@@ -29,12 +29,7 @@ def add_service(
 ) -> None:
     """Serve `service`, whose methods `servicer` has."""
     telling = telemetry or Telemetry()
-    handlers = {
-        method.name: _handler(
-            method, getattr(servicer, method.name), telling, getattr(servicer, f"{method.name}_at_once", _never)
-        )
-        for method in service.methods
-    }
+    handlers = {method.name: _handler(method, getattr(servicer, method.name), telling) for method in service.methods}
     _add_handlers(server, service.full_name, handlers)
 
 
@@ -128,23 +123,12 @@ def _unknown(message: Message, path: str) -> tuple[str, int] | None:
     return None
 
 
-def _never(raw: bytes) -> bytes | None:
-    """Of most methods no request is answered at once."""
-    return None
-
-
-def _handler(
-    method: MethodDescriptor, handle: Any, telemetry: Telemetry, at_once: Callable[[bytes], bytes | None]
-) -> grpc.RpcMethodHandler[Any, Any]:
-    """`at_once` has the bytes of those answers for which a request need not become a message."""
+def _handler(method: MethodDescriptor, handle: Any, telemetry: Telemetry) -> grpc.RpcMethodHandler[Any, Any]:
     kind, told = GetMessageClass(method.input_type), telemetry.method(method.name)
 
     async def answer(raw: bytes, context: Context) -> bytes:
         with Call(told) as call:
             try:
-                found = at_once(raw)
-                if found is not None:
-                    return found
                 response: Message = await handle(read_message(raw, kind), context)
                 return response.SerializeToString()
             except BaseException as error:

@@ -227,12 +227,6 @@ def read_interval(message: Any, field: str = "interval") -> float:
 def canonical(view: View, history: Record | None, options: Chosen) -> bytes:
     """What is asked, whatever its words: equal questions have equal bytes. Not how long to think, nor the seed."""
     told = bytes(History.of(history)) if history is not None else b""
-    # A game's states are of one length, so it is clear where which part ends.
-    return canonical_head(view.game, view.observer, options) + bytes(view) + told
-
-
-def canonical_head(game: Game, observer: int, options: Chosen) -> bytes:
-    """All of it but what is seen."""
     among = [str(action) for action in options.among]
     rest: tuple[object, ...] = (
         options.shares,
@@ -243,7 +237,9 @@ def canonical_head(game: Game, observer: int, options: Chosen) -> bytes:
         options.information,
     )
     rest += () if options.base == "default" else (options.base,)
-    return repr((repr(game), observer, among, *rest)).encode()
+    head = repr((repr(view.game), view.observer, among, *rest)).encode()
+    # A game's states are of one length, so it is clear where which part ends.
+    return head + bytes(view) + told
 
 
 def derived_seed(question: bytes) -> int:

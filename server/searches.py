@@ -14,13 +14,12 @@ from engine_cy import Action, Game, View
 from engine_cy.record import Record
 from server.codec.suggestions import (
     add_beliefs,
-    forced_response,
     write_compared,
     write_forced,
     write_found,
     write_information,
 )
-from server.limits import MEGABYTE, Chosen, Granted, canonical_head, derived_seed
+from server.limits import MEGABYTE, Chosen, Granted
 from solver.abreast import Comparing
 from solver.backends.base import Backend
 from solver.backends.serial import Serial
@@ -262,24 +261,6 @@ def _answer_by(deadline_ns: int | None, until_ns: int) -> int:
     return NEVER_NS if deadline_ns is None else min(until_ns, deadline_ns) + max(deadline_ns - until_ns, 0) // 2
 
 
-class Manner(NamedTuple):
-    """How a game is asked about, and what follows from it whatever the table."""
-
-    options: Chosen
-    heads: tuple[bytes, ...]  # by observer, see `canonical_head`
-    trust: float | None
-    said: bytes  # of the answer, as bytes of a Suggestion
-
-
-def manner_of(game: Game, options: Chosen, budget: Granted) -> Manner:
-    return Manner(
-        options,
-        tuple(canonical_head(game, observer, options) for observer in range(game.n_players)),
-        trust_in(game, options),
-        said_of(game, options, budget).SerializeToString(),
-    )
-
-
 def said_of(game: Game, options: Chosen, budget: Granted) -> pb.Suggestion:
     """What an answer says of how it was asked for."""
     return pb.Suggestion(
@@ -295,17 +276,8 @@ def trust_in(game: Game, options: Chosen) -> float | None:
     return fit_config(options.config, game).trust if game.has_suspicions else None
 
 
-def forced_at_once(view: View, action: Action, manner: Manner, arrival_ns: int) -> bytes:
-    """The bytes of a SuggestResponse to who has no choice, as a Search says it, too; the question has no history."""
-    seed = manner.options.seed
-    if seed is None:
-        seed = derived_seed(manner.heads[view.observer] + bytes(view))
-    belief = None if manner.trust is None else Belief(view, None, manner.trust)
-    return forced_response(action, belief, manner.said, seed, time.monotonic_ns() - arrival_ns)
-
-
 def answer_forced(question: Question) -> pb.Suggestion:
-    """The same, whatever the question."""
+    """The answer where there is one move, as a Search gives it, too."""
     (action,) = question.view.legal_actions()
     message = write_forced(action)
     return complete(message, question, belief_in(question))

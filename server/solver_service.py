@@ -7,17 +7,17 @@ import time
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any, NamedTuple
 
 from eminence.v1 import solver_pb2 as pb
 from eminence.v1 import solver_pb2_grpc
-from engine_cy import Game, View
+from engine_cy import View
 from server.admission import Admission, Kind, Ticket, patiently
 from server.batches import Batch
 from server.cache import Cache, key_of
 from server.cache_file import CacheFile
-from server.calls import Context, read_message
+from server.calls import Context
 from server.clients import Client, current_client
 from server.codec import views
 from server.codec.words import required, under, write_seat
@@ -43,14 +43,11 @@ from server.reviews import Reviewed, ReviewQuestion, read_review
 from server.searches import (
     Comparison,
     Judgement,
-    Manner,
     Overrun,
     Question,
     Search,
     Work,
     answer_forced,
-    forced_at_once,
-    manner_of,
     search_pool,
     set_elapsed,
 )
@@ -75,9 +72,6 @@ DEADLINE_LEAST_NS = 5_000_000
 COMPARED_MAX = 16
 # How long a search may take that begins when the server is about to stop, or whose time is gone.
 LAST_NS = 10_000_000
-# Manners that are kept, and in how many bytes a request says each at most.
-MANNERS_KEPT = 256
-MANNER_SIZE = 64
 # Histories longer than this are replayed on another thread than the event loop's.
 LONG_HISTORY = 24
 # For so long a request is refused over which workers were lost.
@@ -117,7 +111,6 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
         )
         self._caps = Caps.of(settings)
         self._usual_budget = read_budget(pb.Budget(), NO_OPTIONS, self._caps)
-        self._manners = lru_cache(MANNERS_KEPT)(self._read_manner)
         file = CacheFile(settings.cache_file, EDITION) if settings.cache_file else None
         self._cache = Cache(settings.cache_mb * 2**20, file)
         self._ray: RayActors | None = None
@@ -178,19 +171,6 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
         question = await self._read(request, context)
         check_to_act(question.view)
         return pb.SuggestResponse(suggestion=await self._answer(question, "interactive"))
-
-    def Suggest_at_once(self, raw: bytes) -> bytes | None:
-        """The answer to a request that is written as most are, if the move is forced."""
-        arrival_ns = time.monotonic_ns()
-        found = views.read_request_at_once(raw) if self._state == "serving" else None
-        if found is None:
-            return None
-        view, rest = found
-        action = view.forced_action
-        if action is None or len(rest) > MANNER_SIZE:
-            return None
-        manner = self._manners(view.game, rest)
-        return None if manner is None else forced_at_once(view, action, manner, arrival_ns)
 
     async def Analyze(self, request: pb.AnalyzeRequest, context: Context) -> AsyncIterator[pb.AnalyzeResponse]:
         interval = read_interval(request)
@@ -304,7 +284,7 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
         client: Client,
     ) -> Question:
         view, history = views.read_view_and_history(request.view, under(field, "view"))
-        options, budget = self._read_thinking(request, field, view.game, view, refused)
+        options, budget = self._read_thinking(request, field, view, refused)
         check_information(view, options, under(field, "options.information"))
         asked = canonical(view, history, options)
         seed = derived_seed(asked) if options.seed is None else options.seed
@@ -314,29 +294,15 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
             key = key_of(client.identity, asked, limits, seed, SIGNATURE)
         return Question(view, history, options, budget, seed, arrival_ns, deadline_ns, key)
 
-    def _read_thinking(
-        self, request: Any, field: str, game: Game, view: View | None, refused: tuple[str, ...]
-    ) -> tuple[Chosen, Granted]:
+    def _read_thinking(self, request: Any, field: str, view: View, refused: tuple[str, ...]) -> tuple[Chosen, Granted]:
         """How to think, and how much."""
         if request.HasField("options"):
-            options = read_options(request.options, game, view, under(field, "options"), refused)
+            options = read_options(request.options, view.game, view, under(field, "options"), refused)
         else:
             options = NO_OPTIONS
         if request.HasField("budget") or options is not NO_OPTIONS:
             return options, read_budget(request.budget, options, self._caps, under(field, "budget"))
         return options, self._usual_budget
-
-    def _read_manner(self, game: Game, raw: bytes) -> Manner | None:
-        """How a request asks, of which `raw` is all but the view; None if it asks for a search even where the move is
-        forced, if what it says depends on the view, or something is wrong."""
-        try:
-            request: Any = read_message(raw, pb.SuggestRequest)
-            said = request.options
-            if request.HasField("view") or said.restrict_to or said.models or said.information:
-                return None
-            return manner_of(game, *self._read_thinking(request, "", game, None, ()))
-        except Refusal:
-            return None
 
     def _check_state(self) -> None:
         if self._state != "serving":

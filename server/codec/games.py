@@ -19,7 +19,7 @@ GAME_IDS = ("oriflamme", "oriflamme_prototype", "castle_village_port")
 NAME_MAX = 64
 
 # By the bytes of their messages.
-known_games: dict[bytes, Game] = {}
+_known: dict[bytes, Game] = {}
 _KEPT = 256
 _GROUPS = {"3-4": "for_three_or_four", "5": "for_five"}
 
@@ -27,12 +27,12 @@ _GROUPS = {"3-4": "for_three_or_four", "5": "for_five"}
 def read_game(spec: pb.GameSpec, field: str) -> Game:
     """The game that a message means."""
     key = spec.SerializeToString(deterministic=True)
-    game = known_games.get(key)
+    game = _known.get(key)
     if game is None:
         game = _new_game(spec, field)
-        if len(known_games) >= _KEPT:
-            known_games.clear()
-        known_games[key] = game
+        if len(_known) >= _KEPT:
+            _known.clear()
+        _known[key] = game
     return game
 
 

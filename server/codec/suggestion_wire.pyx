@@ -1,8 +1,6 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""Suggestions as bytes: what is believed of hidden cards are many numbers, slow to write one by one; and all of a
-response that takes no search, of which most is the same each time."""
-from cpython.bytes cimport PyBytes_FromStringAndSize
-from libc.stdint cimport uint8_t, uint64_t
+"""Suggestions as bytes: what is believed of hidden cards are many numbers, slow to write one by one."""
+from libc.stdint cimport uint8_t
 from libc.string cimport memcpy, memset
 
 from engine_cy.game cimport View
@@ -10,22 +8,15 @@ from engine_cy.game_api cimport MAX_KINDS, MAX_PLAYERS, MAX_SPOTS, Suspicion
 from engine_cy.oriflamme.api cimport Oriflamme
 from engine_cy.oriflamme.rules cimport Rules
 from engine_cy.oriflamme.state cimport State
-from server.codec.wire cimport PART, write_double, write_number, write_part, write_varint
+from server.codec.wire cimport write_double, write_number, write_part, write_varint
 from solver.beliefs cimport Belief
 from solver.chances cimport Chances
 
 # The fields of the messages in solver.proto.
 cdef enum:
-    SUGGESTION = 1                # SuggestResponse
-
     BELIEFS = 5                   # Suggestion
     EFFECTIVE_SAMPLE_SIZE = 6
-    ELAPSED = 13
-    SEED = 16
     FITTING_WORLDS = 21
-
-    SECONDS = 1                   # Duration
-    NANOS = 2
 
     SEAT = 1                      # SeatBelief
     FACE_DOWN = 2
@@ -103,33 +94,6 @@ def beliefs_as_bytes(Belief belief, bytes cards):
     cdef uint8_t* end = write_beliefs(whole, belief, cards)
 
     return (<char*>whole)[:end - whole]
-
-
-def forced_response(bytes found, Belief belief, bytes cards, bytes said, uint64_t seed, uint64_t elapsed_ns):
-    """The response to a request whose move is forced: what was `found` and is `said` of how it was asked for are bytes
-    of a Suggestion; without suspicions there is no belief."""
-    cdef uint8_t whole[ALL_SIZE]
-    cdef uint8_t* end = write_beliefs(whole, belief, cards) if belief is not None else whole
-    cdef uint8_t elapsed[24]
-    cdef uint8_t* at = write_number(elapsed, SECONDS, elapsed_ns // 1_000_000_000)
-    cdef size_t n_found = len(found)
-    cdef size_t n_said = len(said)
-    cdef bytes response
-    cdef uint8_t* start
-
-    at = write_number(at, NANOS, elapsed_ns % 1_000_000_000)
-    end = write_part(end, ELAPSED, elapsed, at - elapsed)
-    end = write_number(end, SEED, seed)
-    # The head of the response, which says how long the rest is.
-    at = write_varint(write_varint(elapsed, SUGGESTION << 3 | PART), n_found + n_said + (end - whole))
-    response = PyBytes_FromStringAndSize(NULL, (at - elapsed) + n_found + n_said + (end - whole))
-    start = <uint8_t*><char*>response
-    memcpy(start, elapsed, at - elapsed)
-    start += at - elapsed
-    memcpy(start, <const char*>found, n_found)
-    memcpy(start + n_found, <const char*>said, n_said)
-    memcpy(start + n_found + n_said, whole, end - whole)
-    return response
 
 
 cdef uint8_t* write_beliefs(uint8_t* at, Belief belief, bytes cards) except NULL:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any
 
 from eminence.v1 import solver_pb2 as pb
@@ -12,7 +11,7 @@ from engine_cy.oriflamme.api import Oriflamme
 from engine_cy.oriflamme.cards import PROTOTYPE, PUBLISHED
 from engine_cy.seats import SEATS
 from server.codec import oriflamme, suggestion_wire
-from server.codec.views import ACTIONS_KEPT, write_action, write_seen
+from server.codec.views import write_action, write_seen
 from server.codec.words import CARDS, Words, write_seat
 from solver.abreast import Abreast
 from solver.analysis import Estimate, Move, expect
@@ -47,18 +46,6 @@ def write_found(found: Found, lines: int) -> pb.Suggestion:
         for action, probability in analysis.mix:
             message.mix.add(action=write_action(action), probability=probability)
     return message
-
-
-def forced_response(action: Action, belief: Belief | None, said: bytes, seed: int, elapsed_ns: int) -> bytes:
-    """The bytes of a SuggestResponse where there is one move, and everybody sees it; `said` is all of the Suggestion
-    that follows from how it was asked for."""
-    cards = _CARDS[action.game.id]
-    return suggestion_wire.forced_response(_forced(action), belief, cards, said, seed, elapsed_ns)
-
-
-@lru_cache(ACTIONS_KEPT)
-def _forced(action: Action) -> bytes:
-    return write_forced(action).SerializeToString()
 
 
 def write_forced(action: Action) -> pb.Suggestion:

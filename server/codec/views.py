@@ -14,8 +14,7 @@ from engine_cy.record import Record
 from engine_cy.seats import CHANCE, SEATS
 from server.codec import castle_village_port as castle
 from server.codec import oriflamme
-from server.codec.games import known_games, read_required_game, write_game
-from server.codec.request_wire import read_request
+from server.codec.games import read_required_game, write_game
 from server.codec.words import (
     ACTION_TEXT_MAX,
     ACTIONS_MAX,
@@ -57,16 +56,6 @@ def read_view_and_history(message: pb.View, field: str = "view") -> tuple[View, 
         why = f"leads to another table: {_end(record)}"
         raise Refusal("INVALID_RECORD", f"{field}.history", why)
     return view, record
-
-
-def read_request_at_once(raw: bytes) -> tuple[View, bytes] | None:
-    """The view in a request's bytes, and the bytes of all else; None if it is not written as most are, or its game was
-    not read before."""
-    return read_request(raw, known_games, _NUMBERS)
-
-
-# By a game's id.
-_NUMBERS = {**oriflamme.NUMBERS, "castle_village_port": castle.NUMBERS}
 
 
 def write_view(view: View, history: Record | None = None) -> pb.View:

@@ -51,19 +51,6 @@ cdef inline bint read_varint(Part* part, uint64_t* value) noexcept nogil:
     return False
 
 
-cdef inline bint read_part(Part* message, int number, Part* part) noexcept nogil:
-    """Whether the message goes on with the part of this number, which is read."""
-    cdef uint64_t tag, length
-
-    if (not read_varint(message, &tag) or tag != <uint64_t>(number << 3 | PART)
-            or not read_varint(message, &length) or length > <uint64_t>(message.end - message.at)):
-        return False
-    part.at = message.at
-    message.at += length
-    part.end = message.at
-    return True
-
-
 cdef inline int next_field(Part* message, Field* field, uint64_t parts, uint64_t lists) noexcept nogil:
     """Read a field, after the one that `field` holds: 1, or 0 at the end, or -1 where it is malformed. Sets of bits say
     by number which fields are parts, and which of these may come again."""

@@ -16,7 +16,7 @@ from engine_cy.oriflamme.cards import PROTOTYPE, PUBLISHED
 from server.clients import ANYBODY
 from server.codec import views
 from server.codec.suggestions import add_beliefs
-from server.codec.words import CARDS, write_seat
+from server.codec.words import CARDS
 from server.searches import Overrun, Search, answer_forced
 from server.settings import Settings
 from server.solver_service import SolverService
@@ -79,7 +79,7 @@ def without_time(answer: pb.Suggestion) -> pb.Suggestion:
     return answer
 
 
-MANNERS = [
+THINKING = [
     pb.SuggestRequest(),
     pb.SuggestRequest(budget=pb.Budget(iterations=70, confidence=0.9)),
     pb.SuggestRequest(options=pb.Options(seed=2**64 - 1, shares=3, lines=2, belief=pb.BELIEF_UNIFORM)),
@@ -88,49 +88,16 @@ MANNERS = [
 
 
 @pytest.mark.parametrize("spec", SPECS, ids=str)
-def test_a_forced_move_is_answered_at_once_as_a_search_answers_it(spec: Any) -> None:
-    serving, answered = service(), 0
+def test_a_forced_move_is_answered_as_a_search_answers_it(spec: Any) -> None:
+    serving = service()
     for view in forced_views(spec):
-        for manner in MANNERS:
+        for thinking in THINKING:
             request = pb.SuggestRequest(view=views.write_view(view))
-            request.MergeFrom(manner)
+            request.MergeFrom(thinking)
             question = serving._read_now(request, "", (), time.monotonic_ns(), None, ANYBODY)
             answer = without_time(answer_forced(question))
             assert answer.stop_reason == pb.STOP_REASON_FORCED
             assert answer == without_time(Search(question, 2**62, by_deadline=False).run(Serial()))
-            at_once = serving.Suggest_at_once(request.SerializeToString())
-            if at_once is not None:
-                answered += 1
-                assert without_time(pb.SuggestResponse.FromString(at_once).suggestion) == answer
-    assert answered
-
-
-def test_what_is_not_forced_is_never_answered_at_once() -> None:
-    serving = service()
-    for view in views_of(SPECS[0], range(2)):
-        at_once = serving.Suggest_at_once(pb.SuggestRequest(view=views.write_view(view)).SerializeToString())
-        assert at_once is None or view.forced_action is not None
-
-
-def test_a_request_that_has_to_be_read_with_care_is_not_answered_at_once() -> None:
-    serving, view = service(), forced_views(SPECS[0])[0]
-    request = pb.SuggestRequest(view=views.write_view(view))
-    seat = (view.observer + 1) % view.game.n_players
-    for more in (
-        pb.Options(information=True),
-        pb.Options(restrict_to=[views.write_action(view.legal_actions()[0])]),
-        pb.Options(models=[pb.SeatModel(seat=write_seat(seat), model=pb.MODEL_GREEDY)]),
-        pb.Options(level=99),
-    ):
-        asked = pb.SuggestRequest(view=request.view, options=more)
-        assert serving.Suggest_at_once(asked.SerializeToString()) is None
-    raw = request.SerializeToString()
-    unknown = b"\xf8\x01\x07"  # field 31
-    for other in (b"", b"\n", raw[:-1], raw + unknown, raw + raw, b"\x12\x00" + raw, raw + b"\x12\x00" * 40):
-        assert serving.Suggest_at_once(other) is None
-    assert serving.Suggest_at_once(raw) is not None
-    serving.close()
-    assert serving.Suggest_at_once(raw) is None
 
 
 def test_searches_end_earlier_by_what_most_are_late_and_no_more_than_a_part_of_their_time() -> None:
