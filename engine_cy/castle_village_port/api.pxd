@@ -1,14 +1,12 @@
 """What other compiled modules may ask of the game."""
 from engine_cy.castle_village_port.state cimport State
-from engine_cy.game cimport Game, View
+from engine_cy.game cimport Game
 from engine_cy.game_api cimport action_t
 
 
 cdef class CastleVillagePort(Game):
     cdef readonly object frame
 
-    # What is said in bytes; None where it is not a view. What is wrong then, `from_table` says.
-    cdef View view_as_said(self, const State* said, int observer)
     cdef list drawn(self, const State* state, action_t taken, int player)
     cdef check_possible(self, const State* state, int observer, int player, list values, str text)
     cdef fill(self, State* state, table)

@@ -17,7 +17,7 @@ from engine_cy.castle_village_port.vocab cimport (
     VERB_ROB, VERB_SELECT, VERB_SWAP,
 )
 from engine_cy.castle_village_port.worlds cimport count_secrets, sample, write_secret
-from engine_cy.game cimport Action, Game, Table, View
+from engine_cy.game cimport Action, Game, Table
 from engine_cy.game_api cimport CHANCE, NOBODY, GameApi, action_t
 from engine_cy.rng cimport below, rng_t
 
@@ -236,16 +236,6 @@ cdef class CastleVillagePort(Game):
         elif fault != NULL:
             raise InvalidViewError(f"view.{fault.decode()}")
         return (<char*>&state)[:sizeof(State)]
-
-    cdef View view_as_said(self, const State* said, int observer):
-        cdef View view
-
-        if observer >= self.n_players or state_fault(<const Rules*>self.rules, said, observer) != NULL:
-            return None
-        view = View.__new__(View, self)
-        view.observer = observer
-        memcpy(view.state, said, sizeof(State))
-        return view
 
     cdef fill(self, State* state, table):
         cdef const Rules* rules = <const Rules*>self.rules

@@ -1,10 +1,10 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """Oriflamme behind the door: fills in GameApi, and translates tables in words to states and back."""
 from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy
 
-from engine_cy.game cimport Action, Game, Table, View
-from engine_cy.game_api cimport BEGUN, MAX_PLAYERS, MORE, NOBODY, GameApi, action_t
+from engine_cy.game cimport Action, Game, Table
+from engine_cy.game_api cimport BEGUN, MORE, NOBODY, GameApi, action_t
 from engine_cy.oriflamme cimport worlds
 from engine_cy.oriflamme.knowledge cimport KNOWLEDGE
 from engine_cy.oriflamme.legal cimport legal_actions
@@ -94,48 +94,6 @@ API.count_secrets = <uint64_t (*)(const void*, const void*, int, int) noexcept n
 API.write_secret = <void (*)(const void*, void*, int, int, uint64_t) noexcept nogil>worlds.write_secret
 
 add_suspicion(&KNOWLEDGE)
-
-
-# --- a view that is said in numbers ---------------------------------------------------------------------------
-
-cdef bint lay_queue(const Rules* rules, State* state, const Said* said, int* gone) noexcept nogil:
-    """Lay out the cards of the queue, and count each family's; False: they cannot lie so."""
-    cdef const SaidCard* card
-    cdef int above = NO_CARD
-    cdef int i, card_id
-
-    for i in range(said.n_cards):
-        card = &said.cards[i]
-        if (card.family >= rules.n_players or not 1 <= card.nth <= rules.cards_each
-                or (card.kind >= N_KINDS and card.kind != UNSAID)):
-            return False
-        card_id = card.family * rules.cards_each + card.nth - 1
-        if state.cards[card_id] != NO_CARD:
-            return False
-        state.cards[card_id] = <uint8_t>((UNKNOWN_KIND if card.kind == UNSAID else card.kind) | card.family << 4
-                                         | (FACE_UP if card.face_up else 0))
-        state.tokens[card_id] = card.tokens
-        if card.slot == state.n_slots:
-            state.tops[card.slot] = <uint8_t>card_id
-            state.n_slots += 1
-        elif card.slot == state.n_slots - 1:
-            state.below[above] = <uint8_t>card_id
-        else:
-            return False
-        above = card_id
-        gone[card.family] += 1
-    return True
-
-
-cdef bint hold_all(uint32_t* hand, int n, const uint8_t* kinds) noexcept nogil:
-    """Take the cards into `hand`, unless a hand could not hold them."""
-    cdef int i
-
-    for i in range(n):
-        if kinds[i] >= N_KINDS or held(hand[0], kinds[i]) == 2:
-            return False
-        hand[0] = hold(hand[0], kinds[i])
-    return True
 
 
 # --- the game in Python ---------------------------------------------------------------------------------------
@@ -247,54 +205,6 @@ cdef class Oriflamme(Game):
             what = "position" if table.observer is None else "view"
             raise error(f"{what}.{fault.decode()}")
         return (<char*>&state)[:sizeof(State)]
-
-    cdef View view_as_said(self, const Said* said):
-        cdef const Rules* rules = <const Rules*>self.rules
-        cdef View view = View.__new__(View, self)
-        cdef State* state = <State*>view.state
-        cdef bint resolving = said.ask != ASK_PLACE and said.ask != ASK_NOTHING
-        cdef int turns = rules.n_players * rules.cards_per_turn
-        cdef int player, total
-        cdef int gone[MAX_PLAYERS]
-
-        if (said.observer >= rules.n_players or said.first >= rules.n_players
-                or not 1 <= said.round <= rules.n_rounds
-                or (said.to_act == UNSAID) != (said.ask == ASK_NOTHING)
-                or (said.cursor == UNSAID) == resolving
-                or (said.acting != UNSAID and (not resolving or said.ask == ASK_REVEAL))
-                or said.n_points != rules.n_players or said.n_piles != rules.n_players
-                or (said.n_hand_sizes and said.n_hand_sizes != rules.n_players)):
-            return None
-        clear(rules, state, said.first)
-        view.observer = said.observer
-        state.round = said.round
-        state.ask = said.ask
-        state.to_act = 0 if said.to_act == UNSAID else said.to_act
-        state.cursor = 0 if said.cursor == UNSAID else said.cursor
-        memset(gone, 0, sizeof(gone))
-        if not lay_queue(rules, state, said, gone):
-            return None
-        total = -(said.round - 1) * turns
-        for player in range(rules.n_players):
-            state.points[player] = said.points[player]
-            state.hands[player] = UNKNOWN_HAND
-            gone[player] += said.n_pile[player]
-            total += gone[player]
-            if not hold_all(&state.piles[player], said.n_pile[player], said.piles[player]):
-                return None
-            if said.n_hand_sizes and said.hand_sizes[player] != rules.hand_size - gone[player]:
-                return None
-        state.hands[said.observer] = 0
-        if not hold_all(&state.hands[said.observer], said.n_hand, said.hand):
-            return None
-        if said.ask != ASK_PLACE:
-            total = turns
-        if not 0 <= total <= turns or (resolving and said.cursor >= state.n_slots):
-            return None
-        state.turn = <uint8_t>total
-        if resolving and said.ask != ASK_REVEAL:
-            state.acting = card_at(state, state.cursor) & KIND if said.acting == UNSAID else said.acting
-        return None if state_fault(rules, state, said.observer) != NULL else view
 
     cdef fill(self, State* state, table):
         cdef const Rules* rules = <const Rules*>self.rules

@@ -7,12 +7,10 @@ from typing import Any
 
 from eminence.v1 import castle_village_port_pb2 as pb
 from engine_cy import CHANCE, Action, Position, View
-from engine_cy.castle_village_port.api import ASK_OF, CastleVillagePort
+from engine_cy.castle_village_port.api import CastleVillagePort
 from engine_cy.castle_village_port.notation import TYPES, write_action
 from engine_cy.castle_village_port.table import EFFECT_ASKS, Draft, Frame, Row, RowCard, Table, dealt, standing
 from engine_cy.errors import listed
-from server.codec import castle_wire
-from server.codec.numbers import Numbers
 from server.codec.words import (
     CASTLE_QUESTIONS,
     LOCATIONS,
@@ -42,16 +40,6 @@ def read_view(
     game: CastleVillagePort, message: pb.CastleVillagePortView, field: str, known: Table | None = None
 ) -> View:
     """The view that a message says. `known` is the table that its history leads to: it remembers gold."""
-    view = read_at_once(game, message.SerializeToString())
-    if view is not None:
-        return view
-    return read_carefully(game, message, field, known)
-
-
-def read_carefully(
-    game: CastleVillagePort, message: pb.CastleVillagePortView, field: str, known: Table | None = None
-) -> View:
-    """The same, word by word, which can say what is wrong."""
     observer = read_seat(message.seen_by, game.n_players, f"{field}.seen_by")
     for name in ("table", "own"):
         required(message, name, field)
@@ -61,17 +49,6 @@ def read_carefully(
     assert isinstance(view, View)
     _check_told(message.table, view.table, game.frame, field)
     return view
-
-
-def read_at_once(game: CastleVillagePort, raw: bytes) -> View | None:
-    """The view of a message's bytes that leave out nothing and have nothing wrong; None for any other."""
-    return castle_wire.read_view(game, raw, NUMBERS)
-
-
-# Cards have the same values in the contract as in the engine.
-NUMBERS = Numbers(
-    {}, {number: ASK_OF[None if word == "over" else word] for number, word in CASTLE_QUESTIONS.words.items()}
-)
 
 
 def read_position(

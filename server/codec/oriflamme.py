@@ -9,12 +9,9 @@ from typing import Any
 from eminence.v1 import oriflamme_pb2 as pb
 from engine_cy import Action, Position, View
 from engine_cy.errors import listed
-from engine_cy.oriflamme.api import ASK_OF, Oriflamme
-from engine_cy.oriflamme.cards import PROTOTYPE, PUBLISHED, Card
+from engine_cy.oriflamme.api import Oriflamme
 from engine_cy.oriflamme.notation import read_card, write_action, write_card
 from engine_cy.oriflamme.table import Draft, Frame, PlayedCard, Table, dealt, in_queue
-from server.codec import oriflamme_wire
-from server.codec.numbers import Numbers
 from server.codec.words import (
     CARDS,
     ENDS,
@@ -43,14 +40,6 @@ Kinds = tuple[str, ...]
 
 def read_view(game: Oriflamme, message: pb.OriflammeView, field: str, known: Table | None = None) -> View:
     """The view that a message says. `known` is the table that its history leads to: it numbers cards."""
-    view = read_at_once(game, message.SerializeToString())
-    if view is not None:
-        return view
-    return read_carefully(game, message, field, known)
-
-
-def read_carefully(game: Oriflamme, message: pb.OriflammeView, field: str, known: Table | None = None) -> View:
-    """The same by way of words, which can fill in and say what is wrong where."""
     observer = read_seat(message.seen_by, game.n_players, f"{field}.seen_by")
     for name in ("table", "own"):
         required(message, name, field)
@@ -60,20 +49,6 @@ def read_carefully(game: Oriflamme, message: pb.OriflammeView, field: str, known
     assert isinstance(view, View)
     check_told(message.table.hand_sizes, hand_sizes(view.table, game.frame), f"{field}.table.hand_sizes")
     return view
-
-
-def read_at_once(game: Oriflamme, raw: bytes) -> View | None:
-    """The view of a message's bytes that leave out nothing and have nothing wrong; None for any other."""
-    return oriflamme_wire.read_view(game, raw, NUMBERS[game.id])
-
-
-def _numbers(cards: tuple[Card, ...]) -> Numbers:
-    kinds = {CARDS.write(card.id): kind for kind, card in enumerate(cards)}
-    return Numbers(kinds, {number: ASK_OF[word] for number, word in QUESTIONS.words.items()})
-
-
-# By a game's id.
-NUMBERS = {"oriflamme": _numbers(PUBLISHED), "oriflamme_prototype": _numbers(PROTOTYPE)}
 
 
 def read_position(game: Oriflamme, table: pb.OriflammeTable, secrets: Sequence[Any], field: str) -> Position:

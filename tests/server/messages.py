@@ -59,23 +59,6 @@ def damaged(message: M, draw: random.Random) -> M:
     return copy
 
 
-def with_other_bytes(raw: bytes, draw: random.Random) -> bytes:
-    """A copy of `raw` in which some random bytes are others, gone or new."""
-    copy = bytearray(raw)
-    for _ in range(draw.choice((1, 1, 2, 4))):
-        at = draw.randrange(len(copy) + 1)
-        how = draw.randrange(4)
-        if how == 0:
-            copy[at : at + 1] = bytes([draw.randrange(256)])
-        elif how == 1:
-            copy[at : at + 1] = bytes([draw.randrange(16)])  # a small number is soon another one that is possible
-        elif how == 2:
-            del copy[at : at + draw.choice((1, 2, 9))]
-        else:
-            copy[at:at] = draw.randbytes(draw.choice((1, 2, 9)))
-    return bytes(copy)
-
-
 def _damage(part: Message, field: FieldDescriptor, draw: random.Random) -> None:
     if draw.randrange(5) == 0:
         part.ClearField(field.name)

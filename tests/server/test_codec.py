@@ -9,7 +9,6 @@ import pytest
 from google.protobuf.message import Message
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from messages import damaged, with_other_bytes
 from mutations import SPECS
 from tables import games, random_game, tables
 
@@ -19,11 +18,10 @@ from engine_cy.castle_village_port.editions import EFFECTS as CASTLE_EFFECTS
 from engine_cy.castle_village_port.editions import REWARDS as CASTLE_REWARDS
 from engine_cy.castle_village_port.editions import WHEN as CASTLE_WHEN
 from engine_cy.castle_village_port.table import ASKS
-from engine_cy.oriflamme.api import Oriflamme
 from engine_cy.oriflamme.cards import PROTOTYPE, PUBLISHED
 from engine_cy.oriflamme.table import PHASES
 from engine_cy.record import Record, write_record
-from server.codec import castle_village_port, oriflamme, positions, records, views, words
+from server.codec import positions, records, views, words
 from server.codec.games import read_game, write_game
 from server.refusals import Refusal
 
@@ -55,88 +53,6 @@ def test_views_come_back_byte_for_byte(position: Position) -> None:
         read = views.read_view(sent(views.write_view(view)))
         assert read == view
         assert bytes(read) == bytes(view)
-
-
-@settings(deadline=None)
-@given(tables())
-def test_a_view_is_read_at_once_as_it_is_read_carefully(position: Position) -> None:
-    game, codec = position.game, codec_of(position.game)
-    for seat in range(game.n_players):
-        message = codec.write_view(position.view(seat))
-        at_once = codec.read_at_once(game, message.SerializeToString())
-        assert at_once == codec.read_carefully(game, message, "view") == position.view(seat)
-        assert bytes(at_once) == bytes(position.view(seat))
-
-
-def codec_of(game: Game) -> Any:
-    """The module that reads and writes its tables."""
-    return oriflamme if isinstance(game, Oriflamme) else castle_village_port
-
-
-@pytest.mark.parametrize("spec", SPECS, ids=IDS)
-def test_a_damaged_view_is_read_at_once_only_as_it_is_read_carefully(spec: Any) -> None:
-    game, draw = new_game(*spec), random.Random(3)
-    codec = codec_of(game)
-    accepted = refused = 0
-    for seed in range(20):
-        for position, _ in random_game(game, seed):
-            view = position.view(draw.randrange(game.n_players))
-            message = damaged(codec.write_view(view), draw)
-            at_once = codec.read_at_once(game, message.SerializeToString())
-            if at_once is None:
-                refused += 1
-                continue
-            accepted += 1
-            assert at_once == codec.read_carefully(game, message, "view"), message
-    assert accepted > 20
-    assert refused > 200
-
-
-@pytest.mark.parametrize("spec", SPECS, ids=IDS)
-def test_damaged_bytes_are_read_at_once_only_as_the_library_reads_them(spec: Any) -> None:
-    game, draw = new_game(*spec), random.Random(4)
-    codec = codec_of(game)
-    accepted = refused = 0
-    for seed in range(10):
-        for position, _ in random_game(game, seed):
-            message = codec.write_view(position.view(draw.randrange(game.n_players)))
-            whole = message.SerializeToString()
-            for _ in range(10):
-                raw = with_other_bytes(whole, draw)
-                at_once = codec.read_at_once(game, raw)
-                if at_once is None:
-                    refused += 1
-                    continue
-                accepted += 1
-                assert at_once == codec.read_carefully(game, type(message).FromString(raw), "view")
-    assert accepted > 20
-    assert refused > 1000
-
-
-@pytest.mark.parametrize("game_id", ["oriflamme", "castle_village_port"])
-def test_a_view_is_read_at_once_only_if_it_is_written_as_most_are(game_id: str) -> None:
-    game = new_game(game_id, players=3)
-    codec = codec_of(game)
-    message = codec.write_view(game.deal(1).view(0))
-    whole, of_view = message.SerializeToString(), type(message)
-    seat, table, own = (
-        of_view(seen_by=message.seen_by).SerializeToString(),
-        of_view(table=message.table).SerializeToString(),
-        of_view(own=message.own).SerializeToString(),
-    )
-    assert whole == seat + table + own
-    assert codec.read_at_once(game, whole) is not None
-    for other in (
-        seat + own + table,  # not in the order of the fields
-        whole + own,  # a part twice
-        seat + table,
-        whole + b"\x20\x01",  # an unknown field
-        b"\x09" + bytes(8) + whole,  # not of its type
-        b"\x88\x00\x01" + table + own + b"\x0b",
-        whole[:-1],
-        b"",
-    ):
-        assert codec.read_at_once(game, other) is None
 
 
 @settings(deadline=None)

@@ -1,0 +1,77 @@
+"""An edition with a row of its own, as docs/how_to/extend.md adds one: no card is taken for the one it replaces."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import grpc
+import pytest
+from process import stub, told
+from sockets import serving
+
+from eminence.v1 import solver_pb2 as pb
+from eminence.v1 import view_pb2
+from engine_cy import new_game
+from engine_cy.oriflamme.cards import PUBLISHED, Card
+from engine_cy.oriflamme.editions import EDITIONS
+from engine_cy.oriflamme.vocab import Deed, Reach
+from server import solver_service
+from server.codec import views
+from server.refusals import Refusal
+from server.settings import Settings
+from server.solver_service import SolverService
+from server.telemetry import Telemetry
+
+KNIGHT = Card("knight", "Knight", Reach.NEIGHBOUR, Deed.ELIMINATE, 2)
+POSSIBLE = "archer, knight, spy, heir, lord, shapeshifter, assassination, royal_decree, conspiracy, ambush"
+
+# Tables of en-2019 at which A sees a Soldier, and the field that says so.
+TABLE, OWN = "view.oriflamme.table", "view.oriflamme.own"
+SOLDIERS = {
+    "in the queue": (">A:Soldier* B:? C:? | ask A target", f"{TABLE}.slots[0].cards[0].face_up"),
+    "face down": (">A:Soldier B:? C:? | ask A reveal", f"{OWN}.face_down"),
+    "in hand": (">A:Spy B:? C:? | ask A reveal | hands Archer,Soldier,Heir,Lord,Decree,Ambush ? ?", f"{OWN}.hand"),
+    "in a pile": (
+        ">A:Spy B:? | ask A reveal | hands Archer,Heir,Lord,Decree,Conspiracy,Ambush ? ? | piles - - Soldier",
+        f"{TABLE}.piles[2]",
+    ),
+}
+
+
+@pytest.fixture(autouse=True)
+def _knights(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An edition in which a Knight has the Soldier's row."""
+    cards = tuple(KNIGHT if card.id == "soldier" else card for card in PUBLISHED)
+    monkeypatch.setitem(EDITIONS, "knights", EDITIONS["en-2019"]._replace(cards=cards))
+
+
+def among_knights(text: str) -> view_pb2.View:
+    """A table of en-2019, sent as one of the Knights' edition."""
+    message = views.write_view(new_game("oriflamme", "en-2019", 3).view(f"{text} | seen by A"))
+    message.game.ruleset.edition = "knights"
+    return message
+
+
+@pytest.fixture(scope="module")
+def adviser() -> Any:
+    service = SolverService(Settings(cache_mb=0), Telemetry())
+    service.open()
+    with serving([(solver_service.SERVICE, service)]) as channel:
+        yield stub(channel)
+
+
+@pytest.mark.parametrize(("text", "field"), SOLDIERS.values(), ids=SOLDIERS)
+def test_a_view_with_the_card_that_was_replaced_is_refused(text: str, field: str) -> None:
+    message = among_knights(text)
+    with pytest.raises(Refusal) as refused:
+        views.read_view(message)
+    assert (refused.value.reason, refused.value.field) == ("INVALID_VIEW", field)
+    assert refused.value.why == f"'soldier' is no card of this edition ({POSSIBLE})"
+
+
+@pytest.mark.parametrize(("text", "field"), SOLDIERS.values(), ids=SOLDIERS)
+def test_so_is_a_whole_request(adviser: Any, text: str, field: str) -> None:
+    views.read_view(view_pb2.View(game=among_knights(text).game, text="| seen by A"))  # the game is known by now
+    with pytest.raises(grpc.RpcError) as refused:
+        adviser.Suggest(pb.SuggestRequest(view=among_knights(text), budget=pb.Budget(iterations=10)))
+    assert told(refused.value) == ("INVALID_ARGUMENT", "INVALID_VIEW", field)
