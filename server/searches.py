@@ -13,7 +13,6 @@ from eminence.v1 import solver_pb2 as pb
 from engine_cy import Action, Game, View
 from engine_cy.record import Record
 from server.codec.suggestions import (
-    add_beliefs,
     write_compared,
     write_forced,
     write_found,
@@ -23,12 +22,12 @@ from server.limits import MEGABYTE, Chosen, Granted
 from solver.abreast import Comparing
 from solver.backends.base import Backend
 from solver.backends.serial import Serial
-from solver.beliefs import Belief, own_spots
+from solver.beliefs import own_spots
 from solver.config import Budget, Config, fit_config
 from solver.found import Found, find, found_of
 from solver.information import information
 from solver.review import Decision, Judging, Verdict
-from solver.solve import job_at, read_history
+from solver.solve import beliefs_of, job_at, read_history
 from solver.version import SIGNATURE
 from solver.watch import NEVER_NS, Watch
 
@@ -116,7 +115,6 @@ class Search:
         self._by_deadline = by_deadline
         self._stopped_for: Any = pb.STOP_REASON_UNSPECIFIED
         options, budget = question.options, question.budget
-        self._belief = belief_in(question)
         self._informs = options.information and question.view.to_act == question.view.observer
         # What is asked about information comes after the search, and has the rest of the time.
         left = max(until_ns - time.monotonic_ns(), 0)
@@ -160,13 +158,13 @@ class Search:
         return self._write(find(self._job, Serial(), self._watch), is_last=True)
 
     def _write(self, found: Found, *, is_last: bool) -> pb.Suggestion:
-        message = write_found(found, self.question.options.lines)
+        message = write_found(found, self.question.view.game, self.question.options.lines)
         message.missing_shares, message.note = found.total.missing, found.total.note
         if is_last:
             message.stop_reason = reason_of(found.stopped_by, self._stopped_for, self._by_deadline)
         else:
             message.reproducible = False
-        return complete(message, self.question, self._belief)
+        return complete(message, self.question)
 
     def _inform(self, message: pb.Suggestion, found: Found) -> None:
         """Add what own cards are worth as secrets: with so many iterations as follow from those of the search, so that
@@ -271,28 +269,16 @@ def said_of(game: Game, options: Chosen, budget: Granted) -> pb.Suggestion:
     )
 
 
-def trust_in(game: Game, options: Chosen) -> float | None:
-    """In what is believed; None: the game knows nothing that speaks for anything."""
-    return fit_config(options.config, game).trust if game.has_suspicions else None
-
-
 def answer_forced(question: Question) -> pb.Suggestion:
     """The answer where there is one move, as a Search gives it, too."""
-    (action,) = question.view.legal_actions()
-    message = write_forced(action)
-    return complete(message, question, belief_in(question))
+    view = question.view
+    (action,) = view.legal_actions()
+    config = fit_config(question.options.config, view.game)
+    return complete(write_forced(action, beliefs_of(view, read_history(question.history, view), config)), question)
 
 
-def belief_in(question: Question) -> Belief | None:
-    """What the cards on the table, and a history, say of those that nobody sees."""
-    view, trust = question.view, trust_in(question.view.game, question.options)
-    return None if trust is None else Belief(view, read_history(question.history, view), trust)
-
-
-def complete(message: pb.Suggestion, question: Question, belief: Belief | None) -> pb.Suggestion:
+def complete(message: pb.Suggestion, question: Question) -> pb.Suggestion:
     """An answer with what follows from the question."""
-    if belief is not None:
-        add_beliefs(message, belief)
     message.MergeFrom(said_of(question.view.game, question.options, question.budget))
     message.seed = question.seed
     set_elapsed(message, question.arrival_ns)

@@ -19,13 +19,12 @@ from server.cli.reading import UNREADABLE
 from server.cli.remote import Remote, greet, here_only, rpc_error, server_failure
 from server.cli.results import Key
 from server.cli.rows import STOPPED_BY, Position
-from server.codec.suggestions import add_beliefs, write_found
+from server.codec.suggestions import write_found
 from server.codec.views import write_view
 from server.limits import MEGABYTE
 from server.searches import LINES_DEFAULT, REASONS
 from solver.backends.base import Job
 from solver.batch import LocalProcesses, LocalThreads, Pool, analyze_many
-from solver.beliefs import Belief
 from solver.config import Budget, InvalidBudgetError
 from solver.found import found_of
 from solver.merge import Share
@@ -136,9 +135,7 @@ class Here:
 def _suggestion(job: Job, share: Share) -> pb.Suggestion:
     """What was found, as a server would tell it."""
     found = found_of(job, [share], time.perf_counter())
-    message = write_found(found, 0)
-    if found.beliefs is not None:
-        add_beliefs(message, Belief(job.view, job.history, job.config.trust))
+    message = write_found(found, job.view.game, 0)
     if found.analysis is not None:
         message.knowledge = found.analysis.knowledge
     message.seed, message.stop_reason = job.seed, REASONS[found.stopped_by]

@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from eminence.v1 import solver_pb2 as pb
 from engine_cy import Action, Game
 from engine_cy.oriflamme.api import Oriflamme
-from engine_cy.oriflamme.cards import PROTOTYPE, PUBLISHED
+from engine_cy.oriflamme.cards import Card
 from engine_cy.seats import SEATS
-from server.codec import oriflamme, suggestion_wire
+from server.codec import oriflamme
 from server.codec.views import write_action, write_seen
 from server.codec.words import CARDS, Words, write_seat
 from solver.abreast import Abreast
-from solver.analysis import Estimate, Move, expect
-from solver.beliefs import Belief
+from solver.analysis import Beliefs, Estimate, Move, expect
 from solver.found import Found
 from solver.information import Information
 from solver.merge import Share
 from solver.review import SeatScore, Verdict
 
 GRADES = Words(pb.Grade)
-# The highest value of a card in Castle, Village, Port.
-VALUES_MAX = 15
 
 
-def write_found(found: Found, lines: int) -> pb.Suggestion:
-    """The answer, without what the server alone knows of it: budget, elapsed, why it ended; and without beliefs."""
+def write_found(found: Found, game: Game, lines: int) -> pb.Suggestion:
+    """The answer, without what the server alone knows of it: budget, elapsed, why it ended."""
     total = found.total
     message = pb.Suggestion(
         seats=write_seats(total),
@@ -45,14 +43,16 @@ def write_found(found: Found, lines: int) -> pb.Suggestion:
         message.candidates.extend(map(write_candidate, moves))
         for action, probability in analysis.mix:
             message.mix.add(action=write_action(action), probability=probability)
+    add_beliefs(message, found.beliefs, game)
     return message
 
 
-def write_forced(action: Action) -> pb.Suggestion:
+def write_forced(action: Action, beliefs: Beliefs | None) -> pb.Suggestion:
     """What is found where there is one move, and no search."""
     message = pb.Suggestion(reproducible=True, stop_reason=pb.STOP_REASON_FORCED, best=write_action(action))
     message.candidates.add(action=message.best)
     message.mix.add(probability=1, action=message.best)
+    add_beliefs(message, beliefs, action.game)
     return message
 
 
@@ -94,22 +94,40 @@ def write_seats(total: Share) -> list[pb.SeatValue]:
     return written
 
 
-def add_beliefs(message: pb.Suggestion, belief: Belief) -> None:
-    """Add what is believed to an answer."""
-    message.MergeFromString(beliefs_as_bytes(belief))
+def add_beliefs(message: pb.Suggestion, beliefs: Beliefs | None, game: Game) -> None:
+    """Add what is believed to an answer; None: the game has no words for it."""
+    if beliefs is None:
+        return
+    message.effective_sample_size, message.fitting_worlds = beliefs.effective_worlds, beliefs.worlds
+    for belief in beliefs.seats:
+        written = message.beliefs.add(seat=write_seat(belief.seat))
+        if isinstance(game, Oriflamme):
+            numbers = _numbers(game.cards)
+            for card in sorted(belief.cards, key=lambda card: (card.place["slot"], card.place["under"])):
+                slot, depth, nth = card.place["slot"], card.place["under"], card.place["nth"]
+                _add_cards(written.face_down.add(slot=slot, depth=depth, nth=nth).cards, card.kinds, numbers)
+            _add_cards(written.hand, belief.hand, numbers)
+        else:
+            for card in belief.cards:
+                _add_values(written.selected, card.kinds)
+            _add_values(written.hand, belief.hand)
 
 
-def beliefs_as_bytes(belief: Belief) -> bytes:
-    """What is believed, as bytes of a Suggestion."""
-    return suggestion_wire.beliefs_as_bytes(belief, _CARDS[belief.view.game.id])
+def _add_cards(written: Any, kinds: Mapping[str, float], numbers: Mapping[str, Any]) -> None:
+    for name, probability in kinds.items():
+        written.add(oriflamme=numbers[name], probability=probability)
 
 
-# By a game's id: cards as the contract numbers them, by their kinds.
-_CARDS = {
-    "oriflamme": bytes(CARDS.write(card.id) for card in PUBLISHED),
-    "oriflamme_prototype": bytes(CARDS.write(card.id) for card in PROTOTYPE),
-    "castle_village_port": bytes(range(VALUES_MAX + 1)),
-}
+def _add_values(written: Any, kinds: Mapping[str, float]) -> None:
+    for value, probability in kinds.items():
+        written.add(value=int(value), probability=probability)
+
+
+@lru_cache
+def _numbers(cards: tuple[Card, ...]) -> dict[str, Any]:
+    """The contract's numbers of an edition's cards, by their names. A card that the contract has no number for is
+    UNSPECIFIED: without it, the others would not add up to 1."""
+    return {card.name: CARDS.write_if_known(card.id) for card in cards}
 
 
 def write_information(found: Sequence[Information], game: Game) -> list[pb.CardInformation]:

@@ -51,6 +51,10 @@ class Words:
     def write(self, word: str) -> Any:
         return self._number_of[word]
 
+    def write_if_known(self, word: str) -> Any:
+        """UNSPECIFIED for a word that the contract has no value for."""
+        return self._number_of.get(word, 0)
+
     def _refusal(self, number: int, field: str) -> Refusal:
         possible = listed(self.words.values())
         if not number:

@@ -46,9 +46,8 @@ def named(chances: Any) -> dict[str, float]:
 @pytest.mark.parametrize("spec", GAMES, ids=str)
 def test_beliefs_are_written_as_they_are_said(spec: Any) -> None:
     for view in views_of(spec, range(2))[::7]:
-        belief, written = Belief(view, None, 0.5), pb.Suggestion()
-        add_beliefs(written, belief)
-        said = believe(belief)
+        said, written = believe(Belief(view, None, 0.5)), pb.Suggestion()
+        add_beliefs(written, said, view.game)
         assert [one.seat - 1 for one in written.beliefs] == [one.seat for one in said.seats]
         assert (written.effective_sample_size, written.fitting_worlds) == (said.effective_worlds, float(said.worlds))
         for one, of_seat in zip(written.beliefs, said.seats, strict=True):

@@ -11,6 +11,7 @@ from sockets import serving
 
 from eminence.v1 import solver_pb2 as pb
 from eminence.v1 import view_pb2
+from eminence.v1.oriflamme_pb2 import ORIFLAMME_CARD_SOLDIER, ORIFLAMME_CARD_UNSPECIFIED
 from engine_cy import new_game
 from engine_cy.oriflamme.cards import PUBLISHED, Card
 from engine_cy.oriflamme.editions import EDITIONS
@@ -75,3 +76,17 @@ def test_so_is_a_whole_request(adviser: Any, text: str, field: str) -> None:
     with pytest.raises(grpc.RpcError) as refused:
         adviser.Suggest(pb.SuggestRequest(view=among_knights(text), budget=pb.Budget(iterations=10)))
     assert told(refused.value) == ("INVALID_ARGUMENT", "INVALID_VIEW", field)
+
+
+def test_beliefs_do_not_name_the_card_that_was_replaced(adviser: Any) -> None:
+    text = ">A:Knight* B:? C:? | ask A target | seen by A"
+    message = view_pb2.View(game=among_knights("").game, text=text)
+    answer = adviser.Suggest(pb.SuggestRequest(view=message)).suggestion
+    assert answer.best.text == "target 1"
+    (of_b,) = [belief for belief in answer.beliefs if belief.seat == 2]
+    for cards in (of_b.face_down[0].cards, of_b.hand):
+        numbers = [card.oriflamme for card in cards]
+        assert ORIFLAMME_CARD_SOLDIER not in numbers
+        assert numbers.count(ORIFLAMME_CARD_UNSPECIFIED) == 1
+        assert len(numbers) == len(PUBLISHED)
+    assert sum(card.probability for card in of_b.face_down[0].cards) == pytest.approx(1)
