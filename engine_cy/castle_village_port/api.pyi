@@ -1,9 +1,6 @@
 from engine_cy.castle_village_port.table import Frame
 from engine_cy.game import Game
 
-# What the player to act is asked, by its word; None: nothing.
-ASK_OF: dict[str | None, int]
-
 class CastleVillagePort(Game):
     """Castle, Village, Port with the house's tables or a caller's."""
 

@@ -113,6 +113,8 @@ ASK_OF = {word: ask for ask, word in ASK_WORDS.items()}
 cdef class CastleVillagePort(Game):
     """Castle, Village, Port with the house's tables or a caller's."""
 
+    cdef readonly object frame
+
     def __init__(self, str game, ruleset, players):
         self.ruleset = read_ruleset(ruleset)
         numbers = table_numbers(self.ruleset, players)

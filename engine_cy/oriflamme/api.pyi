@@ -5,9 +5,6 @@ from engine_cy.oriflamme.cards import Card
 from engine_cy.oriflamme.editions import Value
 from engine_cy.oriflamme.table import Frame
 
-# What the player to act is asked, by its word.
-ASK_OF: dict[str, int]
-
 class Oriflamme(Game):
     """Oriflamme and its prototype: one rules code."""
 

@@ -109,6 +109,9 @@ ASK_OF = {phase: ask for ask, phase in PHASE_OF.items()}
 cdef class Oriflamme(Game):
     """Oriflamme and its prototype: one rules code."""
 
+    cdef readonly tuple cards
+    cdef readonly object frame
+
     def __init__(self, str game, ruleset, players):
         self.ruleset = read_ruleset(game, ruleset)
         numbers = table_numbers(self.ruleset, players)
@@ -291,26 +294,20 @@ cdef class Oriflamme(Game):
         return self.cards[kind].name
 
     def place_at(self, bytes view, int spot):
+        cdef const State* state = <const State*><const char*>view
+        cdef int nth = spot % (<const Rules*>self.rules).cards_each + 1
+        cdef uint8_t at
         cdef int slot, depth
 
-        if not self.find(<const State*><const char*>view, spot, &slot, &depth):
-            raise ValueError(f"spot: no card in the queue has number {spot}")
-        return {"slot": slot, "under": depth, "nth": spot % (<const Rules*>self.rules).cards_each + 1}
-
-    cdef bint find(self, const State* state, int card_id, int* slot, int* depth) noexcept:
-        cdef int s, above
-        cdef uint8_t at
-
-        for s in range(state.n_slots):
-            at = state.tops[s]
-            above = 0
+        for slot in range(state.n_slots):
+            at = state.tops[slot]
+            depth = 0
             while at != NO_CARD:
-                if at == card_id:
-                    slot[0], depth[0] = s, above
-                    return True
+                if at == spot:
+                    return {"slot": slot, "under": depth, "nth": nth}
                 at = state.below[at]
-                above += 1
-        return False
+                depth += 1
+        raise ValueError(f"spot: no card in the queue has number {spot}")
 
     cdef kinds_in(self, uint32_t hand):
         if hand == UNKNOWN_HAND:
