@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 from engine_cy.castle_village_port.cards import LOCATIONS, Card
@@ -39,7 +40,8 @@ PHASES: dict[str, tuple[str | None, ...]] = {
 }
 
 
-class Frame(NamedTuple):
+@dataclass(frozen=True)
+class Frame:
     """What the ruleset and the number of players say about any table. `ranks` counts the rewards of each location."""
 
     cards: tuple[Card, ...]
@@ -51,14 +53,18 @@ class Frame(NamedTuple):
     hidden_gold: bool
     ranks: tuple[int, ...]
 
-    @property
+    @cached_property
     def values(self) -> list[int]:
         """The values of the cards that each player has, highest first."""
         return [card.value for card in self.cards]
 
-    @property
+    @cached_property
     def families(self) -> str:
         return SEATS[: self.n_players]
+
+    @cached_property
+    def seats(self) -> range:
+        return range(self.n_players)
 
     def card(self, value: int) -> Card:
         return next(card for card in self.cards if card.value == value)
@@ -205,11 +211,21 @@ def standing(frame: Frame, phase: str, ask: str | None, first: int, actor: int) 
     """What each seat has done this turn: "waits", or "selected" or "revealed" a card. `actor` is the seat to act, or
     whose card chance acts for."""
     if phase == "select":
-        return ["selected" if frame.place(p, first) < frame.place(actor, first) else "waits" for p in _seats(frame)]
+        done = frame.place(actor, first)
+        return ["selected" if frame.place(p, first) < done else "waits" for p in frame.seats]
     elif phase == "reveal":
         done = frame.place(actor, first) + (ask != "place")
-        return ["revealed" if frame.place(p, first) < done else "selected" for p in _seats(frame)]
+        return ["revealed" if frame.place(p, first) < done else "selected" for p in frame.seats]
     return ["revealed"] * frame.n_players
+
+
+def in_rows(rows: tuple[Row, ...], n_players: int) -> list[list[int]]:
+    """The values of each player's cards in the rows."""
+    values: list[list[int]] = [[] for _ in range(n_players)]
+    for row in rows:
+        for card in row:
+            values[card.owner].append(card.value)
+    return values
 
 
 def neighbours(table: Table, card: RowCard) -> list[RowCard]:
@@ -221,12 +237,8 @@ def neighbours(table: Table, card: RowCard) -> list[RowCard]:
     return []
 
 
-def _seats(frame: Frame) -> range:
-    return range(frame.n_players)
-
-
 def _letter(frame: Frame, seat: int) -> str | int:
-    return "*" if seat == CHANCE else frame.families[seat] if seat in _seats(frame) else seat
+    return "*" if seat == CHANCE else frame.families[seat] if seat in frame.seats else seat
 
 
 # --- filling in ------------------------------------------------------------------------------------------------
@@ -240,13 +252,14 @@ def complete(draft: Draft, frame: Frame) -> Table:
     actor = draft.acting.owner if to_act == CHANCE and draft.acting else first if to_act is None else to_act
     done = standing(frame, phase, ask, first, actor)
     round_, turn = _clock(draft, frame, phase, done)
-    hidden = [draft.observer not in (None, p) for p in _seats(frame)]
+    hidden = [draft.observer not in (None, p) for p in frame.seats]
+    rows = in_rows(draft.rows, frame.n_players)
     selected: list[int | None] = []
     hands: list[Values | None] = []
     decks: list[Values | None] = []
     piles: list[Values] = []
-    for p in _seats(frame):
-        free = _Free(draft, frame, p)
+    for p in frame.seats:
+        free = _Free(draft, frame, p, rows[p])
         sizes = _sizes(frame, round_, turn, done[p])
         if draft.selected is not None:
             selected.append(draft.selected[p])
@@ -260,7 +273,7 @@ def complete(draft: Draft, frame: Frame) -> Table:
         else:
             hands.append(None if hidden[p] else free.take(sizes.hand))
         piles.append(
-            _sorted(draft.piles[p]) or () if draft.piles is not None else free.take(sizes.played - free.in_rows)
+            _sorted(draft.piles[p]) or () if draft.piles is not None else free.take(sizes.played - len(rows[p]))
         )
         if draft.decks is not None:
             decks.append(draft.decks[p])
@@ -308,13 +321,17 @@ def _sizes(frame: Frame, round_: int, turn: int, done: str) -> _Sizes:
 class _Free:
     """The cards of a player that a draft does not place anywhere, to be taken from the highest down."""
 
-    def __init__(self, draft: Draft, frame: Frame, player: int) -> None:
-        named = [card.value for row in draft.rows for card in row if card.owner == player]
-        self.in_rows = len(named)
-        named.append((draft.selected[player] if draft.selected else None) or 0)
+    def __init__(self, draft: Draft, frame: Frame, player: int, rows: list[int]) -> None:
+        self._draft, self._frame, self._player, self._rows = draft, frame, player, rows
+
+    @cached_property
+    def values(self) -> list[int]:
+        """Those that are left to take. A draft that leaves nothing out asks for none."""
+        draft, player = self._draft, self._player
+        named = [*self._rows, (draft.selected[player] if draft.selected else None) or 0]
         for lists in (draft.hands, draft.decks, draft.piles):
             named.extend((lists[player] if lists else None) or ())
-        self.values = [value for value in frame.values if value not in named]
+        return [value for value in self._frame.values if value not in named]
 
     def take(self, n: int) -> Values:
         taken = tuple(self.values[: max(n, 0)])
@@ -330,7 +347,7 @@ def _whose_turn(draft: Draft, frame: Frame, first: int) -> tuple[str, str | None
     if draft.ask is not None:
         phase = {"select": "select", "place": "reveal"}.get(draft.ask, "reveal" if draft.walk is None else "round_end")
         return phase, draft.ask, draft.to_act
-    order = sorted(_seats(frame), key=lambda seat: frame.place(seat, first))
+    order = sorted(frame.seats, key=lambda seat: frame.place(seat, first))
     selected = draft.selected or (0,) * frame.n_players
     waiting = [seat for seat in order if selected[seat] == 0]
     if not waiting or (selected[first] == 0 and len(waiting) < frame.n_players):
@@ -340,6 +357,8 @@ def _whose_turn(draft: Draft, frame: Frame, first: int) -> tuple[str, str | None
 
 def _clock(draft: Draft, frame: Frame, phase: str, done: list[str]) -> tuple[int, int]:
     """Round and turn: what is given, else the first that fits the cards on the table."""
+    if draft.round is not None and draft.turn is not None:
+        return draft.round, draft.turn
     rounds = range(1, frame.n_rounds + 1) if draft.round is None else (draft.round,)
     turns: Sequence[int] = range(1, frame.n_turns + 1) if draft.turn is None else (draft.turn,)
     if phase == "over" and draft.round is None:
@@ -351,7 +370,7 @@ def _clock(draft: Draft, frame: Frame, phase: str, done: list[str]) -> tuple[int
 
 
 def _fits(draft: Draft, frame: Frame, round_: int, turn: int, done: list[str]) -> bool:
-    for p in _seats(frame):
+    for p in frame.seats:
         sizes = _sizes(frame, round_, turn, done[p])
         known = sum(card.owner == p for row in draft.rows for card in row)
         if draft.piles is not None and known + len(draft.piles[p]) != sizes.played:
@@ -414,8 +433,8 @@ def check(table: Table, frame: Frame) -> None:
     actor = table.acting.owner if table.to_act == CHANCE and table.acting else table.to_act or 0
     done = standing(frame, table.phase, table.ask, table.first, actor)
     _check_orders(table, frame, done, frame.place(actor, table.first))
-    for player in _seats(frame):
-        _check_cards(table, frame, player, done[player])
+    for player, rows in enumerate(in_rows(table.rows, frame.n_players)):
+        _check_cards(table, frame, player, rows, done[player])
     if table.acting is not None:
         _check_possible(table, frame, table.acting, done)
     for p, gold in enumerate(table.gold):
@@ -429,7 +448,7 @@ def _check_shape(table: Table | Draft, frame: Frame) -> None:
         raise refusal(table, "rows", len(table.rows), f"rows, not one for each of {listed(LOCATIONS)}")
     for location, row in zip(LOCATIONS, table.rows, strict=True):
         for i, card in enumerate(row):
-            if card.owner not in _seats(frame):
+            if card.owner not in frame.seats:
                 raise refusal(table, f"{location}[{i}].owner", _letter(frame, card.owner), _not_here(frame))
     for field in ("gold", "selected", "orders", "hands", "decks", "piles", "remembered_gold"):
         entries = getattr(table, field, None)
@@ -437,12 +456,12 @@ def _check_shape(table: Table | Draft, frame: Frame) -> None:
             raise refusal(table, field, len(entries), f"entries, not one for each of {frame.n_players} players")
     for field in ("first", "to_act", "victim", "observer"):
         seat = getattr(table, field)
-        if seat is not None and seat not in _seats(frame) and not (field == "to_act" and seat == CHANCE):
+        if seat is not None and seat not in frame.seats and not (field == "to_act" and seat == CHANCE):
             raise refusal(table, field, _letter(frame, seat), _not_here(frame))
     for field in ("acting", "due", "ranked"):
         cards: Iterable[RowCard] = getattr(table, field) or ()
         for card in (cards,) if isinstance(cards, RowCard) else cards:
-            if card.owner not in _seats(frame):
+            if card.owner not in frame.seats:
                 raise refusal(table, field, str(card), _not_here(frame))
     for p, order in enumerate(table.orders or ()):
         if order is not None and order not in LOCATIONS:
@@ -637,11 +656,10 @@ def _check_orders(table: Table, frame: Frame, done: list[str], n_revealed: int) 
         )
 
 
-def _check_cards(table: Table, frame: Frame, player: int, done: str) -> None:
+def _check_cards(table: Table, frame: Frame, player: int, rows: list[int], done: str) -> None:
     """One player's cards: as many everywhere as the turn says, and none twice."""
     letter = frame.families[player]
     sizes = _sizes(frame, table.round, table.turn, done)
-    rows = [card.value for row in table.rows for card in row if card.owner == player]
     pile, hand, deck, selected = table.piles[player], table.hands[player], table.decks[player], table.selected[player]
     for field, values in (("piles", pile), ("hands", hand), ("decks", deck), ("selected", (selected,))):
         for value in values or ():
@@ -654,24 +672,24 @@ def _check_cards(table: Table, frame: Frame, player: int, done: str) -> None:
     _check_selected(table, letter, selected, done, hidden)
     _check_list(table, "hands", letter, hand, hidden, sizes.hand)
     _check_list(table, "decks", letter, deck, table.observer is not None, sizes.deck)
-    counts = Counter([*rows, *pile, *(hand or ()), *(deck or ()), *((selected,) if selected else ())])
-    for value, count in counts.items():
+    known = [*rows, *pile, *(hand or ()), *(deck or ()), *((selected,) if selected else ())]
+    for value in known:
+        count = known.count(value)
         if count > 1:
             raise refusal(table, f"cards[{letter}].{value}", count, "copies; each player has one", NoWorldError)
 
 
 def _check_selected(table: Table, letter: str, selected: int | None, done: str, hidden: bool) -> None:
-    field = f"selected[{letter}]"
     if done != "selected":
         if selected != 0:
             why = "has not selected a card yet" if done == "waits" else "has no selected card any more"
-            raise refusal(table, field, "?" if selected is None else selected, f"{letter} {why}")
+            raise refusal(table, f"selected[{letter}]", "?" if selected is None else selected, f"{letter} {why}")
     elif selected == 0:
-        raise refusal(table, field, 0, f"{letter} has selected a card by now")
+        raise refusal(table, f"selected[{letter}]", 0, f"{letter} has selected a card by now")
     elif hidden and selected is not None:
-        raise refusal(table, field, selected, "is not for this observer to know", HiddenCardError)
+        raise refusal(table, f"selected[{letter}]", selected, "is not for this observer to know", HiddenCardError)
     elif not hidden and selected is None:
-        raise refusal(table, field, "?", "must be known")
+        raise refusal(table, f"selected[{letter}]", "?", "must be known")
 
 
 def _check_list(table: Table, field: str, letter: str, values: Values | None, hidden: bool, size: int) -> None:

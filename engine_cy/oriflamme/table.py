@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 from engine_cy.errors import HiddenCardError, InvalidPositionError, InvalidViewError, NoWorldError, listed
@@ -20,7 +21,8 @@ POINTS_MAX = 250
 PHASES = ("place", "reveal", "target", "rob", "copy", "move", "pair", "over")
 
 
-class Frame(NamedTuple):
+@dataclass(frozen=True)
+class Frame:
     """What the ruleset and the number of players say about any table."""
 
     cards: tuple[Card, ...]
@@ -32,15 +34,15 @@ class Frame(NamedTuple):
     cards_per_turn: int
     tokens_on_keep: int
 
-    @property
+    @cached_property
     def cards_each(self) -> int:
         return self.n_rounds * self.cards_per_turn
 
-    @property
+    @cached_property
     def ids(self) -> list[str]:
         return [card.id for card in self.cards]
 
-    @property
+    @cached_property
     def families(self) -> str:
         return SEATS[: self.n_players]
 
@@ -52,8 +54,7 @@ class Frame(NamedTuple):
         return (round_ - 1) * self.cards_per_turn + this_round
 
 
-@dataclass(frozen=True, slots=True)
-class PlayedCard:
+class PlayedCard(NamedTuple):
     """A card in the queue. `card` is its id, None where the observer does not know it; `nth`, from 1, says which of
     its family's cards it was."""
 
@@ -114,9 +115,13 @@ def refusal(
     return of_view(f"view.{field}: {found!r} {why}")
 
 
-def in_queue(slots: Slots, family: int) -> list[PlayedCard]:
-    """The cards of a family in the queue, front to back, in a slot from the lowest up."""
-    return [card for slot in slots for card in reversed(slot) if card.family == family]
+def in_queue(slots: Slots, n_players: int) -> list[list[PlayedCard]]:
+    """The cards of each family in the queue, front to back, in a slot from the lowest up."""
+    cards: list[list[PlayedCard]] = [[] for _ in range(n_players)]
+    for slot in slots:
+        for card in reversed(slot):
+            cards[card.family].append(card)
+    return cards
 
 
 def dealt(aside: Sequence[Sequence[str] | None], first: int, frame: Frame, observer: int | None = None) -> Draft:
@@ -157,7 +162,8 @@ def complete(draft: Draft, frame: Frame) -> Table:
         if entries is not None and len(entries) != frame.n_players:
             raise refusal(draft, field, len(entries), f"entries, not one for each of {frame.n_players} players")
 
-    known = [len(in_queue(draft.slots, p)) + (len(draft.piles[p]) if draft.piles else 0) for p in seats]
+    queue = in_queue(draft.slots, frame.n_players)
+    known = [len(queue[p]) + (len(draft.piles[p]) if draft.piles else 0) for p in seats]
     total = sum(known) if draft.piles else None
     round_ = draft.round
     if round_ is None:
@@ -170,11 +176,12 @@ def complete(draft: Draft, frame: Frame) -> Table:
     piles, hands = draft.piles, draft.hands
     if piles is None:
         # What may lie in a pile: what is neither in the queue nor, if that is said, in hand.
-        piles = tuple(_unused(draft, frame, p, ())[: max(placed[p] - known[p], 0)] for p in seats)
+        piles = tuple(_unused(draft, frame, p, queue[p], ())[: max(placed[p] - known[p], 0)] for p in seats)
     if hands is None:
         hidden = [draft.observer not in (None, p) for p in seats]
         hands = tuple(
-            None if hidden[p] else _unused(draft, frame, p, piles[p])[: frame.hand_size - placed[p]] for p in seats
+            None if hidden[p] else _unused(draft, frame, p, queue[p], piles[p])[: frame.hand_size - placed[p]]
+            for p in seats
         )
     return Table(
         slots=_numbered(draft.slots, placed),
@@ -216,10 +223,10 @@ def _placed(
     return [frame.placed(p, round_, first, turn) for p in range(frame.n_players)]
 
 
-def _unused(draft: Draft, frame: Frame, player: int, pile: Kinds) -> Kinds:
+def _unused(draft: Draft, frame: Frame, player: int, queue: list[PlayedCard], pile: Kinds) -> Kinds:
     """The cards of a family that are not known to be in queue, pile or hand."""
     left = Counter(frame.ids * frame.copies)
-    left.subtract(card.card for card in in_queue(draft.slots, player) if card.card)
+    left.subtract(card.card for card in queue if card.card)
     left.subtract(pile)
     left.subtract((draft.hands[player] or ()) if draft.hands else ())
     return tuple((+left).elements())
@@ -230,13 +237,12 @@ def _numbered(slots: Slots, placed: list[int]) -> Slots:
     if all(card.nth for slot in slots for card in slot):
         return slots
     numbers: dict[int, int] = {}
-    for player in range(len(placed)):
-        cards = in_queue(slots, player)
+    for n_placed, cards in zip(placed, in_queue(slots, len(placed)), strict=True):
         taken = {card.nth for card in cards}
-        free = iter([n for n in range(1, max(placed[player], len(cards)) + 1) if n not in taken])
+        free = iter([n for n in range(1, max(n_placed, len(cards)) + 1) if n not in taken])
         for card in cards:
             numbers[id(card)] = card.nth or next(free, 0)
-    return tuple(tuple(replace(card, nth=numbers[id(card)]) for card in slot) for slot in slots)
+    return tuple(tuple(card._replace(nth=numbers[id(card)]) for card in slot) for slot in slots)
 
 
 # --- refusing --------------------------------------------------------------------------------------------------
@@ -250,8 +256,8 @@ def check(table: Table, frame: Frame) -> None:
     _check_cursor(table, frame)
     total = sum(len(slot) for slot in table.slots) + sum(len(pile) for pile in table.piles)
     placed = _placed(frame, table.phase, table.round, table.first, table.to_act, total)
-    for player in range(frame.n_players):
-        _check_family(table, frame, player, placed[player])
+    for player, queue in enumerate(in_queue(table.slots, frame.n_players)):
+        _check_family(table, frame, player, queue, placed[player])
 
 
 def _check_slots(draft: Draft, frame: Frame) -> None:
@@ -268,28 +274,28 @@ def _check_slots(draft: Draft, frame: Frame) -> None:
 
 
 def _check_card(draft: Draft, frame: Frame, s: int, c: int, card: PlayedCard) -> None:
-    field = f"slots[{s}][{c}]"
-    if card.family not in range(frame.n_players):
+    if not 0 <= card.family < frame.n_players:
         letter = SEATS[card.family] if card.family in range(len(SEATS)) else card.family
-        raise refusal(draft, f"{field}.family", letter, f"is not at this table ({listed(frame.families)})")
+        raise refusal(draft, f"slots[{s}][{c}].family", letter, f"is not at this table ({listed(frame.families)})")
     if card.card is None:
         if draft.observer is None:
-            raise refusal(
-                draft, f"{field}.card", "?", "in a position every card is known; a view says who it is seen by"
-            )
+            why = "in a position every card is known; a view says who it is seen by"
+            raise refusal(draft, f"slots[{s}][{c}].card", "?", why)
         if card.face_up or card.family == draft.observer:
-            raise refusal(draft, f"{field}.card", "?", "its observer knows this card")
+            raise refusal(draft, f"slots[{s}][{c}].card", "?", "its observer knows this card")
     elif card.card not in frame.ids:
-        raise refusal(draft, f"{field}.card", card.card, f"is no card of this edition ({listed(frame.ids)})")
+        why = f"is no card of this edition ({listed(frame.ids)})"
+        raise refusal(draft, f"slots[{s}][{c}].card", card.card, why)
     elif not card.face_up and draft.observer not in (None, card.family):
         owner = SEATS[card.family]
         why = f"lies face down and is {owner}'s: its observer cannot know it"
-        raise refusal(draft, f"{field}.card", card.card, why, HiddenCardError)
+        raise refusal(draft, f"slots[{s}][{c}].card", card.card, why, HiddenCardError)
     most = TOKENS_MAX if frame.tokens_on_keep else 0
     if not 0 <= card.tokens <= most:
-        raise refusal(draft, f"{field}.tokens", card.tokens, f"is not in 0..{most}")
+        raise refusal(draft, f"slots[{s}][{c}].tokens", card.tokens, f"is not in 0..{most}")
     if card.tokens and card.face_up and not (s == draft.cursor and c == 0):
-        raise refusal(draft, f"{field}.tokens", card.tokens, "lie on a face-up card; only face-down ones have any")
+        why = "lie on a face-up card; only face-down ones have any"
+        raise refusal(draft, f"slots[{s}][{c}].tokens", card.tokens, why)
 
 
 def _check_turn(draft: Draft, frame: Frame, phase: str | None, first: int, to_act: int | None) -> None:
@@ -332,14 +338,14 @@ def _check_cursor(table: Table, frame: Frame) -> None:
         raise refusal(table, "acting", table.acting, f"is no card of this edition ({listed(frame.ids)})")
 
 
-def _check_family(table: Table, frame: Frame, player: int, placed: int) -> None:
+def _check_family(table: Table, frame: Frame, player: int, queue: list[PlayedCard], placed: int) -> None:
     """One family's cards: as many as were placed, none too often, numbered as they were placed."""
     letter = frame.families[player]
-    cards, pile, hand = in_queue(table.slots, player), table.piles[player], table.hands[player]
-    if len(cards) + len(pile) != placed:
-        why = f"cards and {len(cards)} in the queue are not the {placed} that {letter} has placed by now"
+    pile, hand = table.piles[player], table.hands[player]
+    if len(queue) + len(pile) != placed:
+        why = f"cards and {len(queue)} in the queue are not the {placed} that {letter} has placed by now"
         raise refusal(table, f"piles[{letter}]", len(pile), why, NoWorldError)
-    numbers = [card.nth for card in cards]
+    numbers = [card.nth for card in queue]
     for nth in numbers:
         if nth is None or not 1 <= nth <= placed:
             raise refusal(table, f"slots.{letter}.nth", nth, f"is not in 1..{placed}, the cards {letter} has placed")
@@ -357,8 +363,9 @@ def _check_family(table: Table, frame: Frame, player: int, placed: int) -> None:
         for kind in kinds:
             if kind not in frame.ids:
                 raise refusal(table, f"{field}[{letter}]", kind, f"is no card of this edition ({listed(frame.ids)})")
-    counts = Counter([card.card for card in cards if card.card]) + Counter(pile) + Counter(hand or ())
-    for kind, count in counts.items():
+    known = [*(card.card for card in queue if card.card), *pile, *(hand or ())]
+    for kind in known:
+        count = known.count(kind)
         if count > frame.copies:
             why = f"copies; a family has {frame.copies}"
             raise refusal(table, f"cards[{letter}].{kind}", count, why, NoWorldError)

@@ -9,7 +9,18 @@ from eminence.v1 import castle_village_port_pb2 as pb
 from engine_cy import CHANCE, Action, Position, View
 from engine_cy.castle_village_port.api import CastleVillagePort
 from engine_cy.castle_village_port.notation import TYPES, write_action
-from engine_cy.castle_village_port.table import EFFECT_ASKS, Draft, Frame, Row, RowCard, Table, dealt, standing
+from engine_cy.castle_village_port.table import (
+    EFFECT_ASKS,
+    Draft,
+    Frame,
+    Row,
+    RowCard,
+    Table,
+    complete,
+    dealt,
+    in_rows,
+    standing,
+)
 from engine_cy.errors import listed
 from server.codec.words import (
     CASTLE_QUESTIONS,
@@ -45,9 +56,10 @@ def read_view(
         required(message, name, field)
     draft = _read_draft(game, message.table, {observer: message.own}, None, observer, field, known)
     with at(field, lambda path: _field_of(path, field, observer)):
-        view = game.from_table(draft)
+        table = complete(draft, game.frame)
+        view = game.from_table(table)
     assert isinstance(view, View)
-    _check_told(message.table, view.table, game.frame, field)
+    _check_told(message.table, table, game.frame, field)
     return view
 
 
@@ -59,9 +71,10 @@ def read_position(
     per_seat(decks, game.n_players, f"{field}.decks")
     draft = _read_draft(game, table, dict(enumerate(secrets)), decks, None, field, None)
     with at(field, lambda path: _field_of(path, field, None)):
-        position = game.from_table(draft)
+        whole = complete(draft, game.frame)
+        position = game.from_table(whole)
     assert isinstance(position, Position)
-    _check_told(table, position.table, game.frame, field)
+    _check_told(table, whole, game.frame, field)
     return position
 
 
@@ -146,13 +159,14 @@ def _secret_path(field: str, seat: int, observer: int | None) -> str:
 
 def _read_row(cards: Sequence[Any], n: int, field: str) -> Row:
     check_length(cards, ROW_MAX, field)
-    return tuple(_read_row_card(card, n, f"{field}[{i}]") for i, card in enumerate(cards))
+    return tuple([_read_row_card(card, n, f"{field}[{i}]") for i, card in enumerate(cards)])
 
 
 def _read_row_card(card: pb.CastleVillagePortRowCard, n: int, field: str) -> RowCard:
-    if not 1 <= card.value <= 15:
-        raise Refusal("OUT_OF_RANGE", f"{field}.value", f"{card.value} is not in 1..15")
-    return RowCard(card.value, read_seat(card.owner, n, f"{field}.owner"))
+    value = card.value
+    if not 1 <= value <= 15:
+        raise Refusal("OUT_OF_RANGE", f"{field}.value", f"{value} is not in 1..15")
+    return RowCard(value, read_seat(card.owner, n, f"{field}.owner"))
 
 
 def _values(values: Sequence[int], field: str) -> tuple[int, ...]:
@@ -282,11 +296,11 @@ def _write_row_card(card: RowCard) -> pb.CastleVillagePortRowCard:
 def hand_sizes(table: Table, frame: Frame) -> list[int]:
     """How many cards each seat holds: what it has drawn, but for those selected and in rows and pile."""
     drawn = frame.drawn(table.round)
-    sizes = []
-    for seat in range(frame.n_players):
-        played = sum(card.owner == seat for row in table.rows for card in row) + len(table.piles[seat])
-        sizes.append(drawn - played - (table.selected[seat] != 0))
-    return sizes
+    rows = in_rows(table.rows, frame.n_players)
+    return [
+        drawn - len(row) - len(pile) - (selected != 0)
+        for row, pile, selected in zip(rows, table.piles, table.selected, strict=True)
+    ]
 
 
 def deck_sizes(table: Table, frame: Frame) -> list[int]:

@@ -11,7 +11,7 @@ from engine_cy import Action, Position, View
 from engine_cy.errors import listed
 from engine_cy.oriflamme.api import Oriflamme
 from engine_cy.oriflamme.notation import read_card, write_action, write_card
-from engine_cy.oriflamme.table import Draft, Frame, PlayedCard, Table, dealt, in_queue
+from engine_cy.oriflamme.table import Draft, Frame, PlayedCard, Table, complete, dealt, in_queue
 from server.codec.words import (
     CARDS,
     ENDS,
@@ -45,9 +45,10 @@ def read_view(game: Oriflamme, message: pb.OriflammeView, field: str, known: Tab
         required(message, name, field)
     draft = _read_draft(game, message.table, {observer: message.own}, observer, field, known)
     with at(field, lambda path: _field_of(path, field, observer, message.table)):
-        view = game.from_table(draft)
+        table = complete(draft, game.frame)
+        view = game.from_table(table)
     assert isinstance(view, View)
-    check_told(message.table.hand_sizes, hand_sizes(view.table, game.frame), f"{field}.table.hand_sizes")
+    check_told(message.table.hand_sizes, hand_sizes(table, game.frame), f"{field}.table.hand_sizes")
     return view
 
 
@@ -56,9 +57,10 @@ def read_position(game: Oriflamme, table: pb.OriflammeTable, secrets: Sequence[A
     per_seat(secrets, game.n_players, f"{field}.secrets")
     draft = _read_draft(game, table, dict(enumerate(secrets)), None, field, None)
     with at(field, lambda path: _field_of(path, field, None, table)):
-        position = game.from_table(draft)
+        whole = complete(draft, game.frame)
+        position = game.from_table(whole)
     assert isinstance(position, Position)
-    check_told(table.hand_sizes, hand_sizes(position.table, game.frame), f"{field}.table.hand_sizes")
+    check_told(table.hand_sizes, hand_sizes(whole, game.frame), f"{field}.table.hand_sizes")
     return position
 
 
@@ -86,8 +88,9 @@ def _read_draft(
     points = per_seat(table.points, n, f"{path}.points")
     piles = per_seat(table.piles, n, f"{path}.piles") if table.piles else ()
     slots = _read_slots(table, n, face_down, path, known)
+    queue = in_queue(slots, n)
     for seat, kinds in face_down.items():
-        n_down = sum(not card.face_up for card in in_queue(slots, seat))
+        n_down = sum(not card.face_up for card in queue[seat])
         if n_down != len(kinds):
             why = f"{len(kinds)} cards, but {n_down} of this seat lie face down in the queue"
             raise Refusal(
@@ -115,20 +118,18 @@ def _read_slots(
     hidden: dict[int, Iterator[str]] = {seat: iter(kinds) for seat, kinds in face_down.items()}
     slots = []
     for s, slot in enumerate(table.slots):
-        check_length(slot.cards, STACK_MAX, f"{path}.slots[{s}].cards")
+        stack = slot.cards
+        check_length(stack, STACK_MAX, f"{path}.slots[{s}].cards")
         family = read_seat(slot.family, n, f"{path}.slots[{s}].family")
+        down = hidden.get(family, iter(()))
         cards = []
-        for c, card in enumerate(slot.cards):
-            kind = CARDS.read_if_said(card.face_up, f"{path}.slots[{s}].cards[{c}].face_up")
-            cards.append(
-                PlayedCard(
-                    family=family,
-                    card=kind or next(hidden.get(family, iter(())), None),
-                    face_up=kind is not None,
-                    tokens=card.tokens,
-                    nth=card.nth or _nth(known, s, c),
-                )
-            )
+        for c, card in enumerate(stack):
+            number = card.face_up
+            kind = CARDS.words.get(number)
+            if number and kind is None:
+                raise CARDS.refusal(number, f"{path}.slots[{s}].cards[{c}].face_up")
+            nth = card.nth or _nth(known, s, c)
+            cards.append(PlayedCard(family, kind or next(down, None), kind is not None, card.tokens, nth))
         slots.append(tuple(cards))
     return tuple(slots)
 
@@ -142,7 +143,7 @@ def _nth(known: Table | None, s: int, c: int) -> int | None:
 
 def _kinds(cards: Sequence[int], field: str) -> Kinds:
     check_length(cards, CARDS_MAX, field)
-    return tuple(CARDS.read(card, f"{field}[{i}]") for i, card in enumerate(cards))
+    return CARDS.read_all(cards, field)
 
 
 _CARD_PATH = re.compile(r"slots\[(\d+)\](?:\[(\d+)\])?(?:\.(\w+))?")
@@ -216,9 +217,8 @@ def write_secrets(table: Table, seat: int) -> pb.OriflammeSecrets:
 
 
 def hand_sizes(table: Table, frame: Frame) -> list[int]:
-    return [
-        frame.hand_size - len(table.piles[seat]) - len(in_queue(table.slots, seat)) for seat in range(frame.n_players)
-    ]
+    queue = in_queue(table.slots, frame.n_players)
+    return [frame.hand_size - len(pile) - len(cards) for pile, cards in zip(table.piles, queue, strict=True)]
 
 
 def _frame(view: View) -> Frame:

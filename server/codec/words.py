@@ -42,8 +42,16 @@ class Words:
         """The engine's word; it has to be said."""
         word = self.words.get(number)
         if word is None:
-            raise self._refusal(number, field)
+            raise self.refusal(number, field)
         return word
+
+    def read_all(self, numbers: Sequence[int], field: str) -> tuple[str, ...]:
+        """The engine's words of a list."""
+        words = tuple([self.words.get(number, "") for number in numbers])
+        if "" in words:
+            i = words.index("")
+            raise self.refusal(numbers[i], f"{field}[{i}]")
+        return words
 
     def read_if_said(self, number: int, field: str) -> str | None:
         return self.read(number, field) if number else None
@@ -55,7 +63,7 @@ class Words:
         """UNSPECIFIED for a word that the contract has no value for."""
         return self._number_of.get(word, 0)
 
-    def _refusal(self, number: int, field: str) -> Refusal:
+    def refusal(self, number: int, field: str) -> Refusal:
         possible = listed(self.words.values())
         if not number:
             return missing(field, f"a {self.name} is required ({possible})")
@@ -118,7 +126,7 @@ def per_seat(entries: Sequence[T], n_players: int, field: str) -> Sequence[T]:
 
 def check_told(told: Sequence[int], found: Sequence[int], field: str) -> None:
     """Refuse what a request need not have said, but said wrongly."""
-    if told and list(told) != list(found):
+    if told and told != found:
         raise Refusal("NO_WORLD_FITS", field, f"{listed(told)} is not what follows from the rest: {listed(found)}")
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from engine_cy import Position
 from engine_cy.castle_village_port.table import RowCard
+from engine_cy.oriflamme.table import PlayedCard
 from engine_cy.seats import SEATS
 
 # For each seat the one that it becomes.
@@ -54,9 +55,9 @@ def _with_owners(value: Any, to: Seats) -> Any:
     """Cards, however nested, with the families or owners called otherwise."""
     if isinstance(value, RowCard):
         return value._replace(owner=to[value.owner])
-    elif isinstance(value, tuple):
-        return tuple(_with_owners(part, to) for part in value)
-    return dataclasses.replace(value, family=to[value.family])
+    elif isinstance(value, PlayedCard):
+        return value._replace(family=to[value.family])
+    return tuple(_with_owners(part, to) for part in value)
 
 
 def _reseated_poker(position: Position, to: Seats) -> Position:
