@@ -49,7 +49,10 @@ class Here:
 
     def hint(self, seen: Seen) -> Sequence[pb.Candidate]:
         found = solve(seen.view, Budget(iterations=HINT_ITERATIONS), history=seen.history, lines=HINTS)
-        return [write_candidate(move) for move in found.moves[:HINTS]]
+        candidates = pb.Suggestion().candidates
+        for move in found.moves[:HINTS]:
+            write_candidate(candidates.add(), move)
+        return candidates
 
 
 class There:

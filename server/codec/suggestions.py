@@ -1,4 +1,7 @@
-"""What a search found, as messages. Writing cannot fail."""
+"""What a search found, as messages. Writing cannot fail.
+
+What is part of an answer is written in its place: a message that is copied into another takes twice as long.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,13 @@ from functools import lru_cache
 from typing import Any
 
 from eminence.v1 import solver_pb2 as pb
+from eminence.v1 import view_pb2
 from engine_cy import Action, Game
+from engine_cy.castle_village_port.api import CastleVillagePort
 from engine_cy.oriflamme.api import Oriflamme
-from engine_cy.oriflamme.cards import Card
 from engine_cy.seats import SEATS
 from server.codec import oriflamme
-from server.codec.views import write_action, write_seen
+from server.codec.views import ACTIONS_KEPT, write_action, write_seen
 from server.codec.words import CARDS, Words, write_seat
 from solver.abreast import Abreast
 from solver.analysis import Beliefs, Estimate, Move, expect
@@ -28,7 +32,6 @@ def write_found(found: Found, game: Game, lines: int) -> pb.Suggestion:
     """The answer, without what the server alone knows of it: budget, elapsed, why it ended."""
     total = found.total
     message = pb.Suggestion(
-        seats=write_seats(total),
         iterations=total.iterations,
         share_iterations=found.share_iterations,
         worlds=total.worlds,
@@ -36,11 +39,13 @@ def write_found(found: Found, game: Game, lines: int) -> pb.Suggestion:
         memory_bytes=total.tree_bytes,
         reproducible=found.reproducible,
     )
+    add_seats(message, total)
     analysis = found.analysis
     if analysis is not None:
         message.best.CopyFrom(write_action(analysis.best))
         moves = analysis.moves[:lines] if lines else analysis.moves
-        message.candidates.extend(map(write_candidate, moves))
+        for move in moves:
+            write_candidate(message.candidates.add(), move)
         for action, probability in analysis.mix:
             message.mix.add(action=write_action(action), probability=probability)
     add_beliefs(message, found.beliefs, game)
@@ -56,42 +61,41 @@ def write_forced(action: Action, beliefs: Beliefs | None) -> pb.Suggestion:
     return message
 
 
-def write_candidate(move: Move) -> pb.Candidate:
-    message = pb.Candidate(action=write_action(move.action), visits=move.visits, rank_probabilities=move.ranks)
+def write_candidate(message: pb.Candidate, move: Move) -> None:
+    message.action.CopyFrom(write_action(move.action))
+    message.visits = move.visits
+    message.rank_probabilities.extend(move.ranks)
     if move.win is not None:
-        message.win.CopyFrom(write_estimate(move.win))
+        write_estimate(message.win, move.win)
     if move.points is not None:
-        message.points.CopyFrom(write_estimate(move.points))
+        write_estimate(message.points, move.points)
     if move.lead is not None:
         message.lead.mean = move.lead
-    message.principal_variation.extend(write_line(move.action.game, move.line))
-    return message
+    game = move.action.game
+    message.principal_variation.extend([write_decision(game, decision) for decision in move.line])
 
 
-def write_estimate(found: Estimate) -> pb.Estimate:
-    return pb.Estimate(mean=found.mean, standard_error=found.error, spread=found.spread)
+def write_estimate(message: pb.Estimate, found: Estimate) -> None:
+    message.mean, message.standard_error, message.spread = found.mean, found.error, found.spread
 
 
-def write_line(game: Game, line: Sequence[str]) -> list[Any]:
-    """Decisions such as `B place ? front`, each with its seat or chance's sign."""
-    written = []
-    for decision in line:
-        letter, _, text = decision.partition(" ")
-        written.append(write_seen(game, SEATS.index(letter) if letter in SEATS else None, text))
-    return written
+@lru_cache(ACTIONS_KEPT)
+def write_decision(game: Game, decision: str) -> view_pb2.SeenAction:
+    """A decision such as `B place ? front`, with its seat or chance's sign. The message is everybody's, as that of an
+    action is."""
+    letter, _, text = decision.partition(" ")
+    return write_seen(game, SEATS.index(letter) if letter in SEATS else None, text)
 
 
-def write_seats(total: Share) -> list[pb.SeatValue]:
-    """What the game is worth to each seat, over all playouts; empty if there were none."""
+def add_seats(message: pb.Suggestion, total: Share) -> None:
+    """Add what the game is worth to each seat, over all playouts, if there were any."""
     if not any(tally.visits for tally in total.tallies):
-        return []
-    written = []
+        return
     for seat, (win, points) in enumerate(zip(*expect(total), strict=True)):
-        value = pb.SeatValue(seat=write_seat(seat), win=write_estimate(win))
+        value = message.seats.add(seat=write_seat(seat))
+        write_estimate(value.win, win)
         if points is not None:
-            value.points.CopyFrom(write_estimate(points))
-        written.append(value)
-    return written
+            write_estimate(value.points, points)
 
 
 def add_beliefs(message: pb.Suggestion, beliefs: Beliefs | None, game: Game) -> None:
@@ -99,35 +103,35 @@ def add_beliefs(message: pb.Suggestion, beliefs: Beliefs | None, game: Game) -> 
     if beliefs is None:
         return
     message.effective_sample_size, message.fitting_worlds = beliefs.effective_worlds, beliefs.worlds
+    field, numbers = _numbers(game)
     for belief in beliefs.seats:
         written = message.beliefs.add(seat=write_seat(belief.seat))
-        if isinstance(game, Oriflamme):
-            numbers = _numbers(game.cards)
-            for card in sorted(belief.cards, key=lambda card: (card.place["slot"], card.place["under"])):
-                slot, depth, nth = card.place["slot"], card.place["under"], card.place["nth"]
-                _add_cards(written.face_down.add(slot=slot, depth=depth, nth=nth).cards, card.kinds, numbers)
-            _add_cards(written.hand, belief.hand, numbers)
-        else:
+        _add_cards(written.hand, belief.hand, field, numbers)
+        if not isinstance(game, Oriflamme):
             for card in belief.cards:
-                _add_values(written.selected, card.kinds)
-            _add_values(written.hand, belief.hand)
+                _add_cards(written.selected, card.kinds, field, numbers)
+            continue
+        for card in sorted(belief.cards, key=lambda card: (card.place["slot"], card.place["under"])):
+            place = card.place
+            spot = written.face_down.add(slot=place["slot"], depth=place["under"], nth=place["nth"])
+            _add_cards(spot.cards, card.kinds, field, numbers)
 
 
-def _add_cards(written: Any, kinds: Mapping[str, float], numbers: Mapping[str, Any]) -> None:
+def _add_cards(written: Any, kinds: Mapping[str, float], field: str, numbers: Mapping[str, Any]) -> None:
     for name, probability in kinds.items():
-        written.add(oriflamme=numbers[name], probability=probability)
-
-
-def _add_values(written: Any, kinds: Mapping[str, float]) -> None:
-    for value, probability in kinds.items():
-        written.add(value=int(value), probability=probability)
+        card = written.add()
+        setattr(card, field, numbers[name])
+        card.probability = probability
 
 
 @lru_cache
-def _numbers(cards: tuple[Card, ...]) -> dict[str, Any]:
-    """The contract's numbers of an edition's cards, by their names. A card that the contract has no number for is
-    UNSPECIFIED: without it, the others would not add up to 1."""
-    return {card.name: CARDS.write_if_known(card.id) for card in cards}
+def _numbers(game: Game) -> tuple[str, dict[str, Any]]:
+    """The field that says a card, and its number there by the card's name. A card that the contract has no number for
+    is UNSPECIFIED: without it, the others would not add up to 1."""
+    if isinstance(game, Oriflamme):
+        return "oriflamme", {card.name: CARDS.write_if_known(card.id) for card in game.cards}
+    assert isinstance(game, CastleVillagePort)
+    return "value", {str(value): value for value in game.frame.values}
 
 
 def write_information(found: Sequence[Information], game: Game) -> list[pb.CardInformation]:
@@ -135,7 +139,8 @@ def write_information(found: Sequence[Information], game: Game) -> list[pb.CardI
     for card in found:
         # The worth of the secret is what showing it would lose.
         shown = Estimate(-card.worth.mean, card.worth.error, card.worth.spread)
-        message = pb.CardInformation(win_if_shown=write_estimate(shown))
+        message = pb.CardInformation()
+        write_estimate(message.win_if_shown, shown)
         if isinstance(game, Oriflamme):
             message.card = oriflamme.write_shown(game, [card.card])[0]
             message.slot, message.depth = int(card.place["slot"]), int(card.place["under"])
@@ -154,7 +159,7 @@ def write_compared(found: Abreast) -> pb.Comparison:
         for name in ("win", "points", "win_difference", "points_difference"):
             estimate = getattr(compared, name)
             if estimate is not None:
-                getattr(written, name).CopyFrom(write_estimate(estimate))
+                write_estimate(getattr(written, name), estimate)
     return message
 
 
@@ -162,14 +167,14 @@ def write_verdict(verdict: Verdict) -> pb.ReviewedDecision:
     message = pb.ReviewedDecision(
         index=verdict.decision.index,
         seat=write_seat(verdict.decision.seat),
-        played=write_candidate(verdict.played),
-        best=write_candidate(verdict.best),
         grade=GRADES.write(verdict.grade),
-        win_loss=write_estimate(verdict.win_loss),
         forced=verdict.forced,
     )
+    write_candidate(message.played, verdict.played)
+    write_candidate(message.best, verdict.best)
+    write_estimate(message.win_loss, verdict.win_loss)
     if verdict.points_loss is not None:
-        message.points_loss.CopyFrom(write_estimate(verdict.points_loss))
+        write_estimate(message.points_loss, verdict.points_loss)
     return message
 
 

@@ -176,11 +176,16 @@ def _read_parts(game: Game, message: pb.Action, kind: str, path: str) -> Action:
     raise other_game(game, path)
 
 
-@lru_cache(ACTIONS_KEPT)
 def write_action(action: Action) -> pb.Action:
     """The message is everybody's: it is copied into others, and not changed."""
+    # Actions of two editions are equal where their cards have the same row.
+    return _write_action(action.game, action)
+
+
+@lru_cache(ACTIONS_KEPT)
+def _write_action(game: Game, action: Action) -> pb.Action:
     message = pb.Action(text=str(action))
-    if isinstance(action.game, Oriflamme):
+    if isinstance(game, Oriflamme):
         message.oriflamme.CopyFrom(oriflamme.write_action_message(action))
     else:
         message.castle_village_port.CopyFrom(castle.write_action_message(action))
