@@ -48,10 +48,12 @@ def run_backends(print_text: bool) -> dict[str, Any]:
     return run_timed(backends.run, backends.as_text, print_text)
 
 
-def run_service(print_text: bool) -> dict[str, Any]:
+def run_service(print_text: bool, only: Sequence[str] = ()) -> dict[str, Any]:
     from benchmarks import service
 
-    return run_timed(service.run, service.as_text, print_text)
+    if unknown := set(only) - set(service.GOALS):
+        raise SystemExit(f"--only: {', '.join(sorted(unknown))} is none of {', '.join(service.GOALS)}")
+    return run_timed(partial(service.run, only=only), service.as_text, print_text)
 
 
 def run_startup(print_text: bool) -> dict[str, Any]:
@@ -107,11 +109,15 @@ def main(argv: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("suite", nargs="?", choices=SUITES, help="all, if none is named")
     parser.add_argument("--json", action="store_true", help="print figures as one JSON object on the last line")
+    parser.add_argument("--only", nargs="+", default=[], metavar="FIGURE", help="of the suite `service`: these figures")
     arguments = parser.parse_args(given)
+    if arguments.only and arguments.suite != "service":
+        parser.error("--only: only the suite `service` can measure some of its figures")
 
     wanted = [arguments.suite] if arguments.suite else list(SUITES)
+    suites = SUITES | {"service": partial(run_service, only=arguments.only)}
     try:
-        found = {name: SUITES[name](not arguments.json) for name in wanted}
+        found = {name: suites[name](not arguments.json) for name in wanted}
     except Busy as busy:
         raise SystemExit(str(busy)) from None
     if arguments.json:

@@ -1,4 +1,4 @@
-"""The backends: Ray's workers against threads, what it costs to ask them, and batches with Ray and without.
+"""The pools: Ray's workers against threads, what it costs to ask them, and batches with Ray and without.
 
 Everything runs on one cluster on this machine, begun for the purpose, of as many workers as `WORKERS`. The bare round
 trip is that of an actor that does nothing, called by this process on the same cluster.
@@ -22,16 +22,14 @@ from typing import Any, NamedTuple
 from benchmarks.measure import Figure, figure, load
 from benchmarks.report import Goal, Measured, Result, table
 from engine_cy import View, new_game
-from solver import Budget, solve
-from solver.backends.base import Backend, Job
-from solver.backends.cluster import RayActors
-from solver.backends.threads import Threads
-from solver.batch import analyze_many, answer
-from solver.merge import merge
-from solver.solve import make_job
+from solver import Budget, ComparisonQuestion, Control, SearchQuestion, solve
+from solver.pool.base import Pool, answer_many, compute_here
+from solver.pool.ray_pool import RayPool
+from solver.pool.threads import Threads
 
 GAME = ("oriflamme", "en-2019", 4)
 WORKERS = 2
+COMPARED = 8  # moves
 TURN = 20  # calls, before those that they are compared with have theirs
 ROOT = Path(__file__).parents[1]
 
@@ -39,14 +37,16 @@ GOALS = {
     "ray_vs_threads": Goal(0.93, 0.97),
     "dispatch_vs_round_trip": Goal(3, 2),
     "kill_delay_ms": Goal(50, 20),
+    "compare_speedup": Goal(1.8, 1.95),
     "batch_vs_processes": Goal(0.85, 0.95),
     "batch_growth_mib": Goal(20, 5),
 }
 MEANINGS = {
     "ray_vs_threads": f"iterations of a search of 1 s on {WORKERS} Ray workers against {WORKERS} threads",
-    "dispatch_vs_round_trip": f"a search of one iteration on each of {WORKERS} workers, dispatched and merged, against "
-    "one bare round trip to an actor",
+    "dispatch_vs_round_trip": f"a search of one iteration on each of {WORKERS} workers, from the question to its "
+    "answer, against one bare round trip to an actor",
     "kill_delay_ms": "milliseconds past its budget of an answer, one worker of two killed in the middle of the search",
+    "compare_speedup": f"a Compare of {COMPARED} moves x 20,000 iterations on {WORKERS} Ray workers against 1",
     "batch_vs_processes": "positions/s of a batch of 1 ms each against one process per core that solves them in a loop",
     "batch_growth_mib": "by how many MiB this process grows over a batch",
 }
@@ -59,6 +59,7 @@ class Scale(NamedTuple):
     search_s: float = 1.0
     calls: int = 300
     kills: int = 7
+    compare: int = 20_000
     batch: int = 5_000
     batch_rounds: int = 5
     long_batch: int = 100_000
@@ -66,7 +67,9 @@ class Scale(NamedTuple):
 
 
 FULL = Scale()
-QUICK = Scale(rounds=1, search_s=0.05, calls=5, kills=1, batch=40, batch_rounds=1, long_batch=200, warm_up=50)
+QUICK = Scale(
+    rounds=1, search_s=0.05, calls=5, kills=1, compare=50, batch=40, batch_rounds=1, long_batch=200, warm_up=50
+)
 
 
 def run(scale: Scale = FULL) -> Result:
@@ -96,7 +99,7 @@ def as_text(result: Result) -> str:
 
 
 @contextmanager
-def one_cluster() -> Iterator[tuple[RayActors, Callable[[], None]]]:
+def one_cluster() -> Iterator[tuple[RayPool, Callable[[], None]]]:
     """A pool, and a call to a bare actor of the same cluster. It takes no CPU of those that workers have."""
     os.environ.update(
         RAY_AUTH_MODE="token",
@@ -111,7 +114,7 @@ def one_cluster() -> Iterator[tuple[RayActors, Callable[[], None]]]:
     context: Any = ray.init(address="local", num_cpus=WORKERS, object_store_memory=80 * 2**20, **quiet)
     echo: Any = ray.remote(num_cpus=0)(_Echo).remote()
     try:
-        with RayActors(WORKERS, address=context.address_info["address"]) as pool:
+        with RayPool(WORKERS, address=context.address_info["address"]) as pool:
             while pool.health.workers < WORKERS:
                 time.sleep(0.1)
             yield pool, lambda: ray.get(echo.call.remote())
@@ -129,22 +132,30 @@ def start(seed: int = 3) -> View:
     return position.view(position.to_act or 0)
 
 
+def with_choice() -> View:
+    """A view with enough moves to compare."""
+    position = new_game(*GAME).deal(3)
+    while len(position.legal_actions()) < COMPARED:
+        position = position.play(position.legal_actions()[0])
+    return position.view(position.to_act or 0)
+
+
 # --- the figures ----------------------------------------------------------------------------------------------
 
 
-def measure_ray_vs_threads(pool: RayActors, _: Callable[[], None], scale: Scale) -> Measured:
+def measure_ray_vs_threads(pool: RayPool, _: Callable[[], None], scale: Scale) -> Measured:
     budget, threads = Budget(time_ms=scale.search_s * 1000), Threads()
     ratios, done = [], []
     for i in range(scale.rounds):
-        sides: list[Backend] = [pool, threads] if i % 2 else [threads, pool]
-        found = {side: solve(start(), budget, seed=i, workers=WORKERS, backend=side).iterations for side in sides}
+        sides: list[Pool] = [pool, threads] if i % 2 else [threads, pool]
+        found = {side: solve(start(), budget, seed=i, shares=WORKERS, pool=side).iterations for side in sides}
         ratios.append(found[pool] / found[threads])
         done.append(found[pool])
     return figure(ratios), {"ray_iterations_per_s": round(median(done) / scale.search_s)}
 
 
-def measure_dispatch(pool: RayActors, round_trip: Callable[[], None], scale: Scale) -> Measured:
-    job = make_job(start(), Budget(iterations=WORKERS), workers=WORKERS)
+def measure_dispatch(pool: RayPool, round_trip: Callable[[], None], scale: Scale) -> Measured:
+    question = SearchQuestion(start(), Budget(iterations=WORKERS), shares=WORKERS)
     ours: list[float] = []
     bare: list[float] = []
     ratios, best = [], []
@@ -152,7 +163,7 @@ def measure_dispatch(pool: RayActors, round_trip: Callable[[], None], scale: Sca
         mine, other = [], []
         # In turns that are too short for other programs to be there in one's turn only.
         for _ in range(max(scale.calls // TURN, 1)):
-            mine += _microseconds(lambda: merge(pool.run(job)), min(TURN, scale.calls))
+            mine += _microseconds(lambda: pool.submit(question, Control()).result(), min(TURN, scale.calls))
             other += _microseconds(round_trip, min(TURN, scale.calls))
         ratios.append(median(mine) / median(other))
         best.append(min(mine) / min(other))
@@ -175,7 +186,7 @@ def _microseconds(call: Callable[[], object], times: int) -> list[float]:
     return taken
 
 
-def measure_kill(pool: RayActors, _: Callable[[], None], scale: Scale) -> Measured:
+def measure_kill(pool: RayPool, _: Callable[[], None], scale: Scale) -> Measured:
     """The worst of all; each with all workers there again, which takes so long."""
     delays, missing, back = [], 0, []
     for i in range(scale.kills):
@@ -183,7 +194,7 @@ def measure_kill(pool: RayActors, _: Callable[[], None], scale: Scale) -> Measur
         timer = Timer(0.25, os.kill, (victims[i % len(victims)], signal.SIGKILL))
         timer.start()
         began = time.perf_counter()
-        found = solve(start(), Budget(time_ms=500), seed=i, workers=WORKERS, backend=pool)
+        found = solve(start(), Budget(time_ms=500), seed=i, shares=WORKERS, pool=pool)
         delays.append((time.perf_counter() - began - 0.5) * 1000)
         timer.join()
         missing += found.missing
@@ -205,7 +216,25 @@ def _workers() -> list[int]:
     return [int(line.split()[0]) for line in listed.splitlines() if line.split(None, 1)[1].startswith("ray::Worker")]
 
 
-def measure_batch(pool: RayActors, _: Callable[[], None], scale: Scale) -> Measured:
+def measure_compare(pool: RayPool, _: Callable[[], None], scale: Scale) -> Measured:
+    """The same question by one worker and by all of them, in turn."""
+    view = with_choice()
+    moves = view.legal_actions()[:COMPARED]
+    ratios, taken = [], []
+    for i in range(scale.rounds):
+        question = ComparisonQuestion(view, moves, Budget(iterations=scale.compare), seed=i)
+        seconds = {}
+        for width in (1, WORKERS) if i % 2 else (WORKERS, 1):
+            began = time.perf_counter()
+            comparison = pool.submit(question, Control(), width=width).result()
+            seconds[width] = time.perf_counter() - began
+            assert (comparison.worlds, comparison.note) == (scale.compare, "")
+        ratios.append(seconds[1] / seconds[WORKERS])
+        taken.append(seconds[WORKERS])
+    return figure(ratios), {"compare_s": round(median(taken), 2)}
+
+
+def measure_batch(pool: RayPool, _: Callable[[], None], scale: Scale) -> Measured:
     ratios, ours = [], []
     processes = [_Loop() for _ in range(WORKERS)]
     try:
@@ -220,13 +249,13 @@ def measure_batch(pool: RayActors, _: Callable[[], None], scale: Scale) -> Measu
     return figure(ratios), {"ray_positions_per_s": round(median(ours))}
 
 
-def _ray_rate(pool: RayActors, _: list[_Loop], n: int) -> float:
+def _ray_rate(pool: RayPool, _: list[_Loop], n: int) -> float:
     began = time.perf_counter()
-    assert sum(found.error is None for found in analyze_many(one_ms_jobs(0, n), pool)) == n
+    assert sum(found.error is None for found in answer_many(one_ms_questions(0, n), pool)) == n
     return n / (time.perf_counter() - began)
 
 
-def _loop_rate(_: RayActors, processes: list[_Loop], n: int) -> float:
+def _loop_rate(_: RayPool, processes: list[_Loop], n: int) -> float:
     began = time.perf_counter()
     for number, process in enumerate(processes):
         process.begin(number, n // len(processes))
@@ -235,15 +264,15 @@ def _loop_rate(_: RayActors, processes: list[_Loop], n: int) -> float:
     return n // len(processes) * len(processes) / (time.perf_counter() - began)
 
 
-def one_ms_jobs(first: int, n: int) -> Iterator[Job]:
+def one_ms_questions(first: int, n: int) -> Iterator[SearchQuestion]:
     """Positions that take 1 ms each, whatever the machine."""
     views = [start(seed) for seed in range(20)]
-    jobs = (make_job(views[i % 20], Budget(time_ms=1.0), seed=i) for i in count(first))
-    return islice(jobs, n)
+    questions = (SearchQuestion(views[i % 20], Budget(time_ms=1.0), seed=i) for i in count(first))
+    return islice(questions, n)
 
 
 class _Loop:
-    """A process that answers the jobs it makes for itself, one after the other: nothing crosses."""
+    """A process that answers the questions it makes for itself, one after the other: nothing crosses."""
 
     def __init__(self) -> None:
         code = "from benchmarks.backends import loop; loop()"
@@ -269,15 +298,15 @@ def loop() -> None:
     print("ready", flush=True)
     for line in sys.stdin:
         first, n = map(int, line.split())
-        for job in one_ms_jobs(first, n):
-            answer(job)
+        for question in one_ms_questions(first, n):
+            compute_here(question)
         print("done", flush=True)
 
 
-def measure_growth(pool: RayActors, _: Callable[[], None], scale: Scale) -> Measured:
+def measure_growth(pool: RayPool, _: Callable[[], None], scale: Scale) -> Measured:
     """Forced to one iteration: what grows does so with every position, however long it takes."""
-    job = make_job(start(), Budget(iterations=1), lines=0)
-    stream = analyze_many(repeat(job, scale.warm_up + scale.long_batch), pool)
+    question = SearchQuestion(start(), Budget(iterations=1), lines=0)
+    stream = answer_many(repeat(question, scale.warm_up + scale.long_batch), pool)
     for _found in islice(stream, scale.warm_up):
         pass
     before, began = _rss_mib(), time.perf_counter()
@@ -291,10 +320,11 @@ def _rss_mib() -> float:
     return int(status.split("VmRSS:")[1].split()[0]) / 1024
 
 
-MEASURES: dict[str, Callable[[RayActors, Callable[[], None], Scale], Measured]] = {
+MEASURES: dict[str, Callable[[RayPool, Callable[[], None], Scale], Measured]] = {
     "ray_vs_threads": measure_ray_vs_threads,
     "dispatch_vs_round_trip": measure_dispatch,
     "kill_delay_ms": measure_kill,
+    "compare_speedup": measure_compare,
     "batch_vs_processes": measure_batch,
     "batch_growth_mib": measure_growth,
 }

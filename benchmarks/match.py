@@ -1,4 +1,4 @@
-"""How strong a configuration of the search is: matches of one A against n-1 copies of B (solver/match.py).
+"""How strong a configuration of the search is: matches of one A against n-1 copies of B (solver/match/).
 
     python -m benchmarks match A B --iterations 500 --deals 100
 
@@ -23,7 +23,7 @@ from typing import Any
 
 from benchmarks.measure import load
 from engine_cy import EngineError, new_game
-from solver import Budget, Config, InvalidBudgetError
+from solver import Budget, Config, InvalidQuestionError
 from solver import match as matches
 from solver.config import check_budget
 from solver.match import Deal, Guest, Match, OtherMatchError, Report, Sprt, elo_text, score_of, with_settings
@@ -120,7 +120,7 @@ def main(argv: Sequence[str]) -> None:
             sprt=sprt,
             tell=None if given.json else Progress(match.players),
         )
-    except (EngineError, InvalidBudgetError, OtherMatchError) as error:
+    except (EngineError, InvalidQuestionError, OtherMatchError) as error:
         parser.error(str(error))
     loads = {"before": before, "after": load()}
     print(json.dumps(as_json(report, loads)) if given.json else as_text(report, loads))

@@ -58,7 +58,7 @@ def figure(values: Sequence[float]) -> Figure:
     middle = median(values)
     # Of fewer than five rounds, none can be spared.
     inner = sorted(values)[1:-1] if len(values) >= 5 else values
-    return Figure(middle, (max(inner) - min(inner)) / middle)
+    return Figure(middle, (max(inner) - min(inner)) / abs(middle) if middle else 0.0)
 
 
 class Rounds(NamedTuple):

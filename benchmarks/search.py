@@ -19,8 +19,10 @@ from benchmarks.measure import Effort, Figure, Side, alternate, figure, load
 from benchmarks.report import Goal, Measured, Result, table
 from engine_cy import CHANCE, Game, Position, Rng, View, new_game
 from solver import CONFIGS, Budget, solve
-from solver.backends.base import Job, run_share, start_share
 from solver.config import ITERATIONS_MAX, Config
+from solver.control import Control
+from solver.pool.parts import begin_part, run_parts
+from solver.question import SearchQuestion
 from solver.search import Searcher
 
 GAME = ("oriflamme", "en-2019", 4)
@@ -174,7 +176,7 @@ def threaded(name: str, positions: list[Position], iterations: int, threads: int
         budget = Budget(iterations=iterations * threads)
         for _ in range(n):
             for view in views:
-                solve(view, budget, config=PLAIN, seed=next(seeds), workers=threads)
+                solve(view, budget, config=PLAIN, seed=next(seeds), shares=threads)
         return n * len(views) * iterations * threads
 
     return Side(name, run, time.process_time_ns)
@@ -258,8 +260,10 @@ def measure_cancelling(scale: Scale) -> Measured:
     draw = Rng(1)
     for seed in range(scale.cancel_rounds):
         for players, threads in kinds:
-            job = Job(views[players], PLAIN, Budget(iterations=ITERATIONS_MAX), seed, threads)
-            waits[players, threads].append(time_to_stop(job, scale.large, draw.below(5000) / 1e6))
+            question = SearchQuestion(
+                views[players], Budget(iterations=ITERATIONS_MAX), config=PLAIN, seed=seed, shares=threads
+            )
+            waits[players, threads].append(time_to_stop(question, scale.large, draw.below(5000) / 1e6))
     everything = [wait for found in waits.values() for wait in found]
     raw = {
         "cancellations": len(everything),
@@ -273,24 +277,25 @@ def measure_cancelling(scale: Scale) -> Measured:
     return Figure(value, abs(halves[0] - halves[1]) / value), raw
 
 
-def time_to_stop(job: Job, iterations: int, pause: float) -> float:
+def time_to_stop(question: SearchQuestion, iterations: int, pause: float) -> float:
     """Milliseconds from the stop to the last share's end, once each tree has had so many iterations and a pause."""
-    started = [start_share(job, number) for number in range(job.shares)]
-    ended = [0] * job.shares
+    question.get_ready()
+    searchers = [begin_part(question, number) for number in range(question.n_parts)]
+    control = Control()
+    ended = [0] * question.n_parts
 
     def run(number: int) -> None:
-        run_share(started[number])
+        run_parts(question, [number], control, searcher=searchers[number])
         ended[number] = time.monotonic_ns()
 
-    threads = [Thread(target=run, args=(number,)) for number in range(job.shares)]
+    threads = [Thread(target=run, args=(number,)) for number in range(question.n_parts)]
     for thread in threads:
         thread.start()
-    while min(share.searcher.iterations for share in started) < iterations:
+    while min(searcher.iterations for searcher in searchers) < iterations:
         time.sleep(0.001)
     time.sleep(pause)
     stopped = time.monotonic_ns()
-    for share in started:
-        share.searcher.stop()
+    control.stop()
     for thread in threads:
         thread.join()
     return (max(ended) - stopped) / 1e6

@@ -1,12 +1,13 @@
-"""The service over loopback: what it costs beside an echo, and whether it keeps its word about time, load and ends.
+"""The service over loopback: what it adds to a search, and whether it keeps its word about time, load and ends.
 
-The server is a process of its own, and this process is its client. The *echo* is a server in the same mode (grpc.aio,
-the same options) that parses the request and serializes a ready answer, and does nothing else.
+The server is a process of its own, and this process is its client. Two processes of the same code differ in speed, so
+figures that compare a server with something else start a server in every round.
 """
 
 from __future__ import annotations
 
 import asyncio
+import itertools
 import os
 import random
 import signal
@@ -15,32 +16,35 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from statistics import median
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from benchmarks import report
 from benchmarks.measure import Figure, figure, load
+from benchmarks.questions import mixed_views, question, second_round, timed
 from benchmarks.report import Goal, Measured, Result
+from benchmarks.servers import OWN_CONNECTION, SUGGEST, Server, echoing, serving
+from benchmarks.worst_case import measure_memory, measure_stall
 from eminence.v1 import solver_pb2 as pb
 from eminence.v1 import solver_pb2_grpc
-from engine_cy import View, new_game
-from server.codec import views
+from engine_cy import View
+from server.codec.views import write_view
 from solver import Budget, solve
 
-METHOD = "/eminence.v1.SolverService/Suggest"
-SERVING = health_pb2.HealthCheckResponse.SERVING
-GAME = ("oriflamme", "en-2019", 4)
-CASTLE = ("castle_village_port", "house", 4)
+T = TypeVar("T")
 
 GOALS = {
-    "p50_vs_echo": Goal(1.25, 1.12),
-    "rps8_vs_echo": Goal(0.80, 0.90),
-    "rps64_vs_echo": Goal(0.80, 0.90),
+    "overhead_ms": Goal(0.7, 0.45),
+    "throughput": Goal(0.88, 0.95),
+    "cached_ms": Goal(0.25, 0.0),
+    "stall_ms": Goal(15, 5),
+    "rss_mib": Goal(40, 20),
     "overshoot_idle_ms": Goal(20, 10),
     "overshoot_busy_ms": Goal(50, 25),
     "iterations_vs_in_process": Goal(0.95, 0.98),
@@ -52,51 +56,51 @@ GOALS = {
     "loop_lag_p99_ms": Goal(10, 4),
 }
 MEANINGS = {
-    "p50_vs_echo": "median time of a visibly forced Suggest, cache off, against the echo, one client",
-    "rps8_vs_echo": "the same, requests per second of 8 callers",
-    "rps64_vs_echo": "the same, of 64 callers",
+    "overhead_ms": "median time of Suggest(1000 iterations), one client, less that of `solve` in this process",
+    "throughput": "answers/s of 8 clients against 1 / (1/in process on all cores + 1/echo of the same messages)",
+    "cached_ms": "median time of a Suggest whose answer was kept, less that of an echo of the same messages",
+    "stall_ms": "the longest health check while one heavy request is handled; the worst of several requests",
+    "rss_mib": "MiB that one heavy request adds to the server's memory beyond its memory cap; the worst of several",
     "overshoot_idle_ms": "answers to Suggest(100 ms): 99 of 100 are no later than so",
     "overshoot_busy_ms": "the same while other processes keep all cores busy",
     "iterations_vs_in_process": "iterations of Suggest(1 s) against solve(1 s) in this process",
     "cancel_p99_ms": "from a client's cancel to its thread being free, 99 of 100, the round trip of a probe included",
-    "overload_goodput": "four times the capacity offered: good answers against capacity",
+    "overload_goodput": "four times the capacity offered: good answers against the capacity before and after",
     "shed_p99_ms": "meanwhile, 99 of 100 refusals come within so long",
     "health_p99_ms": "meanwhile, 99 of 100 health checks",
     "drain_lost": "calls that were taken and not answered, over all SIGTERMs under load",
     "loop_lag_p99_ms": "how late the event loop wakes while all threads search, 99 of 100 (upper bound of its bucket)",
-    # Without goals.
-    "cached_p50_vs_echo": "median time of a Suggest whose answer was kept, against the echo, one client",
-    "castle_p50_vs_echo": "the first figure for a forced move of Castle, Village, Port",
 }
 
 
 class Scale(NamedTuple):
     """How much of everything to do."""
 
-    # Many short rounds: other programs come and go, and sides are compared within a round.
-    rounds: int = 21
-    calls: int = 100  # of one client, a round and side
-    load_seconds: float = 0.6  # of many callers, a round and side
-    timed_calls: int = 1_000
+    rounds: int = 7  # each with servers of its own
+    calls: int = 200  # of one client, a round and side
+    load_seconds: float = 1.0  # of many clients, a round and side
+    memory_rounds: int = 2
+    timed_calls: int = 400
     seconds_searched: int = 5  # pairs of searches of a second
     cancels: int = 300
-    overload_seconds: float = 60.0
+    overload_seconds: float = 30.0
     overload_factor: float = 4.0
-    drains: int = 50
+    drains: int = 20
 
 
 FULL = Scale()
 
 
-def run(scale: Scale = FULL) -> Result:
-    """Measure everything."""
+def run(scale: Scale = FULL, only: Collection[str] = ()) -> Result:
+    """Measure everything, or only the figures of these names."""
     before = load()
     figures: dict[str, Figure] = {}
     raw: dict[str, Any] = {}
-    for measure in MEASURES:
-        for name, (found, told) in measure(scale).items():
-            figures[name] = found
-            raw[name] = told
+    for names, measure in MEASURES.items():
+        wanted = [name for name in names if not only or name in only]
+        measured = measure(scale) if wanted else {}
+        for name in wanted:
+            figures[name], raw[name] = measured[name]
     return Result(figures, raw, {}, {"before": before, "after": load()})
 
 
@@ -106,215 +110,211 @@ def as_text(result: Result) -> str:
         "",
         report.table(GOALS, result.figures),
         "",
-        *(f"{name}: {meaning}" for name, meaning in MEANINGS.items()),
+        *(f"{name}: {MEANINGS[name]}" for name in result.figures),
         "",
         *(f"{name}: {told}" for name, told in result.raw.items() if told),
     ]
     return "\n".join(lines)
 
 
-# --- servers ---------------------------------------------------------------------------------------------------
-
-
-class Server:
-    """A server in a process of its own."""
-
-    def __init__(self, command: list[str], given: bytes = b"") -> None:
-        self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-        )
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        self.process.stdin.write(given)
-        self.process.stdin.close()
-        self.address = self.process.stdout.readline().decode().split()[-1]
-
-    def channel(self) -> grpc.Channel:
-        return grpc.insecure_channel(self.address, [("grpc.use_local_subchannel_pool", 1)])
-
-    def wait_until_serving(self) -> None:
-        with self.channel() as channel:
-            health: Any = health_pb2_grpc.HealthStub(channel)
-            while health.Check(health_pb2.HealthCheckRequest(), timeout=30).status != SERVING:
-                time.sleep(0.02)
-
-
-@contextmanager
-def serving(*flags: str) -> Iterator[Server]:
-    """The server, which keeps no answers."""
-    command = [sys.executable, "-m", "server", "--address", "127.0.0.1:0", "--cache-mb", "0", "--log", "error", *flags]
-    server = Server(command)
-    try:
-        server.wait_until_serving()
-        yield server
-    finally:
-        server.process.kill()
-        server.process.wait()
-
-
-@contextmanager
-def echoing(answer: pb.SuggestResponse) -> Iterator[Server]:
-    code = "from benchmarks.service import echo; echo()"
-    server = Server([sys.executable, "-c", code], answer.SerializeToString())
-    try:
-        yield server
-    finally:
-        server.process.kill()
-        server.process.wait()
-
-
-def echo() -> None:
-    """Parse every request, and answer what came by the standard input."""
-
-    class Echo(solver_pb2_grpc.SolverServiceServicer):
-        def __init__(self, answer: pb.SuggestResponse) -> None:
-            self._answer = answer
-
-        async def Suggest(self, request: pb.SuggestRequest, context: Any) -> pb.SuggestResponse:
-            return self._answer
-
-    async def serve(answer: pb.SuggestResponse) -> None:
-        server = grpc.aio.server(options=[("grpc.so_reuseport", 0), ("grpc.max_concurrent_streams", 100)])
-        servicer: Any = Echo(answer)  # type: ignore[abstract]
-        solver_pb2_grpc.add_SolverServiceServicer_to_server(servicer, server)
-        port = server.add_insecure_port("127.0.0.1:0")
-        await server.start()
-        print(f"127.0.0.1:{port}", flush=True)
-        await server.wait_for_termination()
-
-    asyncio.run(serve(pb.SuggestResponse.FromString(sys.stdin.buffer.read())))
-
-
-# --- questions -------------------------------------------------------------------------------------------------
-
-
-def forced_view(spec: tuple[str, str, int] = GAME) -> View:
-    """Its observer has one move, and everybody sees that."""
-    game, draw = new_game(*spec), random.Random(1)
-    for seed in range(200):
-        position = game.deal(seed)
-        while not position.is_over:
-            seat = position.to_act
-            if seat is not None and seat >= 0:
-                view = position.view(seat)
-                if view.forced_action is not None:
-                    return view
-            position = position.play(draw.choice(position.legal_actions()))
-    raise AssertionError("no forced move in 200 games")
-
-
-def table(seed: int) -> View:
-    """What the player to act sees at the start of some game's second round: hardly two seeds have the same."""
-    position, draw = new_game(*GAME).deal(seed), random.Random(seed)
-    while position.table.round == 1:
-        position = position.play(draw.choice(position.legal_actions()))
-    assert position.to_act is not None
-    return position.view(position.to_act)
-
-
-def question(seed: int, budget: pb.Budget) -> pb.SuggestRequest:
-    return pb.SuggestRequest(view=views.write_view(table(seed)), budget=budget)
-
-
-def timed(milliseconds: int) -> pb.Budget:
-    budget = pb.Budget()
-    budget.time.FromMilliseconds(milliseconds)
-    return budget
-
-
 def percentile(values: Sequence[float], percent: float) -> float:
     return sorted(values)[min(int(len(values) * percent / 100), len(values) - 1)]
 
 
-# --- beside an echo --------------------------------------------------------------------------------------------
+# --- beside a search in this process, and an echo ---------------------------------------------------------------
+
+ITERATIONS = 1000
+LINES = 8  # as many as the server writes by default
+CLIENTS = 8
+QUESTIONS_KEPT = 20
 
 
-def measure_against_echo(scale: Scale) -> dict[str, Measured]:
-    request, castle = (pb.SuggestRequest(view=views.write_view(forced_view(spec))) for spec in (GAME, CASTLE))
-    with serving() as server:
-        with echo_of(server, request, pb.STOP_REASON_FORCED) as other:
-            found = {"p50_vs_echo": one_client(server, other, request, scale)}
-            for callers in (8, 64):
-                found[f"rps{callers}_vs_echo"] = many_clients(server, other, request, callers, scale)
-        with echo_of(server, castle, pb.STOP_REASON_FORCED) as other:
-            found["castle_p50_vs_echo"] = one_client(server, other, castle, scale)
-    request = question(1, pb.Budget(iterations=1000))
-    with serving("--cache-mb", "1") as server, echo_of(server, request, pb.STOP_REASON_ITERATIONS) as other:
-        found["cached_p50_vs_echo"] = one_client(server, other, request, scale)
-    return found
+def measure_overhead(scale: Scale) -> dict[str, Measured]:
+    asked = mixed_views(scale.calls)
+    rounds = []
+    for _ in range(scale.rounds):
+        with sides_of(asked) as (ours, echo):
+            rounds.append(times_of(ours, echo, asked))
+    return {"overhead_ms": overhead(rounds)}
+
+
+def times_of(server: Server, other: Server, asked: Sequence[View]) -> Times:
+    requests = requests_of(asked)
+    with calling(server) as call, calling(other) as call_echo:
+        ours, in_process, echo = medians(
+            len(asked),
+            lambda number: call(requests[number]),
+            lambda number: search(asked[number], number),
+            lambda number: call_echo(requests[number]),
+        )
+    return Times(ours, in_process, echo)
+
+
+class Times(NamedTuple):
+    """Median milliseconds of one call, in a round."""
+
+    ours: float
+    in_process: float
+    echo: float
+
+
+def overhead(rounds: Sequence[Times]) -> Measured:
+    told = {name: [round(getattr(each, name), 3) for each in rounds] for name in Times._fields}
+    return figure([each.ours - each.in_process for each in rounds]), told
+
+
+def measure_cached(scale: Scale) -> dict[str, Measured]:
+    asked = mixed_views(QUESTIONS_KEPT)
+    rounds = []
+    for _ in range(scale.rounds):
+        with sides_of(asked, "--cache-mb", "64") as (ours, echo):
+            rounds.append(times_again(ours, echo, requests_of(asked), 5 * scale.calls))
+    return {"cached_ms": beside_echo(rounds)}
+
+
+def times_again(server: Server, other: Server, requests: Sequence[bytes], calls: int) -> tuple[float, float]:
+    """Send requests that were answered before; return our median milliseconds and the echo's."""
+    with calling(server) as call, calling(other) as call_echo:
+        ours, echo = medians(
+            calls,
+            lambda number: call(requests[number % len(requests)]),
+            lambda number: call_echo(requests[number % len(requests)]),
+        )
+    return ours, echo
+
+
+def beside_echo(rounds: Sequence[tuple[float, float]]) -> Measured:
+    """Compare our median milliseconds with the echo's, round by round."""
+    told = {"ours": [round(ours, 3) for ours, _ in rounds], "echo": [round(echo, 3) for _, echo in rounds]}
+    return figure([ours - echo for ours, echo in rounds]), told
+
+
+def measure_throughput(scale: Scale) -> dict[str, Measured]:
+    asked = mixed_views(scale.calls)
+    rounds = []
+    for number in range(scale.rounds):
+        with sides_of(asked) as (ours, echo):
+            rounds.append(rates_of(ours, echo, asked, scale.load_seconds, number))
+    return {"throughput": throughput(rounds)}
+
+
+def rates_of(server: Server, other: Server, asked: Sequence[View], seconds: float, number: int) -> Rates:
+    """Measure one side after the other, in another order in each round."""
+    sides: dict[str, Callable[[], float]] = {
+        "ours": lambda: answers_per_second(server, asked, seconds),
+        "in_process": lambda: searches_per_second(asked, seconds),
+        "echo": lambda: answers_per_second(other, asked, seconds),
+    }
+    return Rates(**{name: sides[name]() for name in rotated(sides, number)})
+
+
+class Rates(NamedTuple):
+    """Answers per second, in a round."""
+
+    ours: float
+    in_process: float
+    echo: float
+
+    @property
+    def ceiling(self) -> float:
+        """The rate of a server that adds to a search only what an echo takes."""
+        return 1 / (1 / self.in_process + 1 / self.echo)
+
+
+def throughput(rounds: Sequence[Rates]) -> Measured:
+    told: dict[str, Any] = {name: [round(getattr(each, name)) for each in rounds] for name in Rates._fields}
+    told["vs_in_process"] = round(median(each.ours / each.in_process for each in rounds), 3)
+    return figure([each.ours / each.ceiling for each in rounds]), told
 
 
 @contextmanager
-def echo_of(server: Server, request: pb.SuggestRequest, reason: Any) -> Iterator[Server]:
-    """An echo with the server's answer, which has to end for this reason."""
+def sides_of(asked: Sequence[View], *flags: str) -> Iterator[tuple[Server, Server]]:
+    """Start a server, ask it everything once, and start an echo with its answers."""
+    with ExitStack() as stack:
+        server = stack.enter_context(serving(*flags))
+        with calling(server) as call:
+            answers = [call(request) for request in requests_of(asked)]
+        reasons = {pb.SuggestResponse.FromString(answer).suggestion.stop_reason for answer in answers}
+        assert reasons == {pb.STOP_REASON_ITERATIONS}
+        yield server, stack.enter_context(echoing(answers))
+
+
+@contextmanager
+def calling(server: Server) -> Iterator[Callable[[bytes], bytes]]:
+    """Call Suggest with the bytes of messages: a client's own reading and writing is not the server's."""
     with server.channel() as channel:
-        stub: Any = solver_pb2_grpc.SolverServiceStub(channel)
-        answer = stub.Suggest(request, timeout=10)
-    assert answer.suggestion.stop_reason == reason
-    with echoing(answer) as other:
-        yield other
+        call: Any = channel.unary_unary(SUGGEST)
+        yield call
 
 
-def one_client(server: Server, other: Server, request: pb.SuggestRequest, scale: Scale) -> Measured:
-    raw = request.SerializeToString()
-    with server.channel() as ours, other.channel() as theirs:
-        calls: list[Any] = [channel.unary_unary(METHOD) for channel in (ours, theirs)]
-        for call in calls:
-            for _ in range(200):
-                answer = call(raw)
-        medians = []
-        for _ in range(scale.rounds):
-            times: tuple[list[float], list[float]] = ([], [])
-            for _ in range(scale.calls):
-                for call, taken in zip(calls, times, strict=True):
-                    begun = time.perf_counter()
-                    call(raw)
-                    taken.append(time.perf_counter() - begun)
-            medians.append((median(times[0]) * 1e3, median(times[1]) * 1e3))
-    found, told = beside_echo(medians)
-    return found, told | {"request_bytes": len(raw), "answer_bytes": len(answer)}
+def requests_of(asked: Sequence[View]) -> list[bytes]:
+    """Write requests; a question's number is its seed, too."""
+    budget = pb.Budget(iterations=ITERATIONS)
+    return [
+        pb.SuggestRequest(view=write_view(view), budget=budget, options=pb.Options(seed=seed)).SerializeToString()
+        for seed, view in enumerate(asked)
+    ]
 
 
-def beside_echo(rounds: list[tuple[float, float]]) -> Measured:
-    """Ours and the echo's, in one round after the other."""
-    told = {"ours": median(mine for mine, _ in rounds), "echo": median(echo for _, echo in rounds)}
-    return figure([mine / echo for mine, echo in rounds]), told
+def search(view: View, seed: int) -> None:
+    solve(view, Budget(iterations=ITERATIONS), seed=seed, lines=LINES)
 
 
-def many_clients(server: Server, other: Server, request: pb.SuggestRequest, callers: int, scale: Scale) -> Measured:
-    raw = request.SerializeToString()
-    rates = []
-    for number in range(scale.rounds):
-        # Neither always comes first.
-        order = (server, other) if number % 2 else (other, server)
-        found = {side: calls_per_second(side, raw, callers, scale) for side in order}
-        rates.append((found[server], found[other]))
-    return beside_echo(rates)
+def medians(calls: int, *sides: Callable[[int], object]) -> list[float]:
+    """Return the median milliseconds of each side; they take turns, and each comes first as often as the others."""
+    taken: list[list[float]] = [[] for _ in sides]
+    for number in range(calls):
+        for index in rotated(range(len(sides)), number):
+            begun = time.perf_counter()
+            sides[index](number)
+            taken[index].append((time.perf_counter() - begun) * 1e3)
+    return [median(each) for each in taken]
 
 
-def calls_per_second(server: Server, raw: bytes, callers: int, scale: Scale) -> float:
-    async def loop() -> float:
-        channels = [
-            grpc.aio.insecure_channel(server.address, [("grpc.use_local_subchannel_pool", 1)])
-            for _ in range(min(callers, 8))
-        ]
-        done, until = 0, time.perf_counter() + scale.load_seconds
+def rotated(values: Collection[T], by: int) -> list[T]:
+    order = list(values)
+    by %= len(order)
+    return order[by:] + order[:by]
 
-        async def caller(number: int) -> None:
-            nonlocal done
-            call: Any = channels[number % len(channels)].unary_unary(METHOD)
+
+def searches_per_second(asked: Sequence[View], seconds: float) -> float:
+    """Search on as many threads as there are cores; return the searches per second of all."""
+    numbers = itertools.cycle(range(len(asked)))
+    threads = len(os.sched_getaffinity(0))
+    begun = time.perf_counter()
+
+    def work(_: int) -> int:
+        done = 0
+        while time.perf_counter() < begun + seconds:
+            number = next(numbers)
+            search(asked[number], number)
+            done += 1
+        return done
+
+    with ThreadPoolExecutor(threads) as pool:
+        done = sum(pool.map(work, range(threads)))
+    return done / (time.perf_counter() - begun)
+
+
+def answers_per_second(server: Server, asked: Sequence[View], seconds: float) -> float:
+    """Ask from several clients, each on a connection of its own; return the answers per second of all."""
+    requests = itertools.cycle(requests_of(asked))
+
+    async def client(until: float) -> int:
+        done = 0
+        async with grpc.aio.insecure_channel(server.address, OWN_CONNECTION) as channel:
+            call: Any = channel.unary_unary(SUGGEST)
             while time.perf_counter() < until:
-                await call(raw)
+                await call(next(requests))
                 done += 1
+        return done
 
+    async def ask() -> float:
         begun = time.perf_counter()
-        await asyncio.gather(*map(caller, range(callers)))
-        seconds = time.perf_counter() - begun
-        for channel in channels:
-            await channel.close()
-        return done / seconds
+        done = await asyncio.gather(*(client(begun + seconds) for _ in range(CLIENTS)))
+        return sum(done) / (time.perf_counter() - begun)
 
-    return asyncio.run(loop())
+    return asyncio.run(ask())
 
 
 # --- time ------------------------------------------------------------------------------------------------------
@@ -366,7 +366,7 @@ def measure_iterations(scale: Scale) -> dict[str, Measured]:
         for seed in range(scale.seconds_searched):
             request = question(seed, timed(1000))
             served = stub.Suggest(request, timeout=30).suggestion.iterations
-            searched.append((served, solve(table(seed), Budget(time_ms=1000), seed=seed).iterations))
+            searched.append((served, solve(second_round(seed), Budget(time_ms=1000), seed=seed).iterations))
     return {"iterations_vs_in_process": as_many_iterations(searched)}
 
 
@@ -405,6 +405,7 @@ def cancelled(taken: list[float], alone: list[float]) -> Measured:
 
 
 class Answer(NamedTuple):
+    question: int
     seconds: float
     iterations: int
     code: str
@@ -412,85 +413,116 @@ class Answer(NamedTuple):
 
 OVERLOAD_MS = 50
 GRACE_MS = 50
-# Of the iterations of an answer at capacity, so many are full effort: the queue may take a quarter of the time.
+# Of the iterations that the same question has at capacity, this part is full effort: the queue may take a fifth of the
+# time.
 EFFORT = 0.7
+# Few enough that each is asked several times while capacity is measured.
+OVERLOAD_QUESTIONS = 25
 
 
 class Load(NamedTuple):
-    """What came of calls that were offered for so long."""
+    """What became of the calls of some seconds."""
 
     seconds: float
-    answers: list[Answer]
+    answers: Sequence[Answer]
     health: Sequence[float] = ()  # milliseconds of health checks meanwhile
-    cpu_seconds: float = 0.0  # of who made the calls
+    cpu_seconds: float = 0.0  # of the process that made the calls
 
 
 def measure_overload(scale: Scale) -> dict[str, Measured]:
+    """Alternate between capacity and overload: what other programs take of the cores changes both alike."""
+    asked = [question(seed, timed(OVERLOAD_MS)).SerializeToString() for seed in range(OVERLOAD_QUESTIONS)]
+    seconds = scale.overload_seconds / scale.rounds
+    rounds = []
     with serving("--threads", "2") as server:
-        capacity = asyncio.run(closed_loop(server, 2, scale.overload_seconds / 4))
-        per_second = len(capacity.answers) / capacity.seconds
-        offered = asyncio.run(open_loop(server, per_second * scale.overload_factor, scale.overload_seconds))
-    return overloaded(capacity, offered)
+        before = asyncio.run(closed_loop(server, asked, 2, seconds / 2))
+        for _ in range(scale.rounds):
+            per_second = len(before.answers) / before.seconds * scale.overload_factor
+            offered = asyncio.run(open_loop(server, asked, per_second, seconds))
+            after = asyncio.run(closed_loop(server, asked, 2, seconds / 2))
+            rounds.append((both(before, after), offered))
+            before = after
+    return overloaded(rounds)
 
 
-def overloaded(capacity: Load, offered: Load) -> dict[str, Measured]:
-    """What is left of the capacity when more is offered, and how long refusals and health checks take."""
-    per_second = len(capacity.answers) / capacity.seconds
-    effort = EFFORT * median(answer.iterations for answer in capacity.answers)
-    served = [answer for answer in offered.answers if answer.code == "OK"]
-    good = [
-        answer for answer in served if answer.seconds * 1e3 <= OVERLOAD_MS + GRACE_MS and answer.iterations >= effort
-    ]
-    shed = [answer.seconds * 1e3 for answer in offered.answers if answer.code == "RESOURCE_EXHAUSTED"]
+def both(one: Load, other: Load) -> Load:
+    return Load(one.seconds + other.seconds, [*one.answers, *other.answers])
+
+
+class Served(NamedTuple):
+    """How many answers of an overloaded server were good, and why others were not."""
+
+    good: int
+    late: int
+    weak: int
+    goodput: float  # good answers against those at capacity, by the second
+
+
+def overloaded(rounds: Sequence[tuple[Load, Load]]) -> dict[str, Measured]:
+    """Summarise rounds of capacity and overload: what is left of capacity, and how long refusals and checks take."""
+    served = [judge(capacity, offered) for capacity, offered in rounds]
+    answers = [answer for _, offered in rounds for answer in offered.answers]
+    shed = [answer.seconds * 1e3 for answer in answers if answer.code == "RESOURCE_EXHAUSTED"]
+    health = [check for _, offered in rounds for check in offered.health]
     told = {
-        "capacity_per_s": per_second,
-        "offered": len(offered.answers),
-        "good": len(good),
-        "late": sum(answer.seconds * 1e3 > OVERLOAD_MS + GRACE_MS for answer in served),
-        "weak": sum(answer.iterations < effort for answer in served),
+        "goodput": [round(each.goodput, 3) for each in served],
+        "capacity_per_s": round(median(len(capacity.answers) / capacity.seconds for capacity, _ in rounds), 1),
+        "offered": len(answers),
+        **{name: sum(getattr(each, name) for each in served) for name in ("good", "late", "weak")},
         "shed": len(shed),
-        "other": len(offered.answers) - len(served) - len(shed),
-        "generator_cpu_share": offered.cpu_seconds / offered.seconds,
+        "other": sum(answer.code not in ("OK", "RESOURCE_EXHAUSTED") for answer in answers),
+        "generator_cpu_share": round(median(offered.cpu_seconds / offered.seconds for _, offered in rounds), 3),
     }
     return {
-        "overload_goodput": (Figure(len(good) / offered.seconds / per_second, 0.0), told),
+        "overload_goodput": (figure([each.goodput for each in served]), told),
         "shed_p99_ms": (Figure(percentile(shed, 99) if shed else 0.0, 0.0), {}),
-        "health_p99_ms": (Figure(percentile(offered.health, 99), 0.0), {"checks": len(offered.health)}),
+        "health_p99_ms": (Figure(percentile(health, 99), 0.0), {"checks": len(health)}),
     }
 
 
-def distinct(first: int, calls: float) -> Iterator[bytes]:
-    """So many questions, each about another view; made before they are needed, that the clock counts only calls."""
-    found: dict[bytes, None] = {}
-    while len(found) < calls:
-        found[question(first, timed(OVERLOAD_MS)).SerializeToString()] = None
-        first += 1
-    return iter(found)
+def judge(capacity: Load, offered: Load) -> Served:
+    """Count the good answers: in time, and with the effort that the same question gets at capacity."""
+    usual = usual_iterations(capacity.answers)
+    served = [answer for answer in offered.answers if answer.code == "OK"]
+    is_late = [answer.seconds * 1e3 > OVERLOAD_MS + GRACE_MS for answer in served]
+    is_weak = [answer.iterations < EFFORT * usual[answer.question] for answer in served]
+    good = sum(not late and not weak for late, weak in zip(is_late, is_weak, strict=True))
+    return Served(good, sum(is_late), sum(is_weak), good / offered.seconds / (len(capacity.answers) / capacity.seconds))
 
 
-async def closed_loop(server: Server, callers: int, seconds: float) -> Load:
-    """Callers who wait for their answers before they ask again."""
+def usual_iterations(answers: Sequence[Answer]) -> dict[int, float]:
+    """Return the median iterations of each question; of one that was not asked, those of all."""
+    of_question: dict[int, list[int]] = {number: [] for number in range(OVERLOAD_QUESTIONS)}
+    for answer in answers:
+        of_question[answer.question].append(answer.iterations)
+    of_all = [answer.iterations for answer in answers]
+    return {number: median(found or of_all) for number, found in of_question.items()}
+
+
+async def closed_loop(server: Server, asked: Sequence[bytes], clients: int, seconds: float) -> Load:
+    """Ask from clients that wait for an answer before they ask again."""
     answers: list[Answer] = []
-    requests = distinct(0, callers * seconds * 2e3 / OVERLOAD_MS)
+    numbers = itertools.cycle(range(len(asked)))
     until = time.perf_counter() + seconds
     async with grpc.aio.insecure_channel(server.address) as channel:
 
-        async def caller() -> None:
+        async def client() -> None:
             while time.perf_counter() < until:
-                answers.append(await ask(channel, next(requests)))
+                number = next(numbers)
+                answers.append(await ask(channel, number, asked[number]))
 
-        await asyncio.gather(*(caller() for _ in range(callers)))
+        await asyncio.gather(*(client() for _ in range(clients)))
     return Load(seconds, answers)
 
 
-async def open_loop(server: Server, per_second: float, seconds: float) -> Load:
-    """Calls that come whether or not others are answered; and health checks meanwhile."""
+async def open_loop(server: Server, asked: Sequence[bytes], per_second: float, seconds: float) -> Load:
+    """Ask at random moments, whether or not earlier calls are answered; check health meanwhile."""
     draw = random.Random(7)
     health: list[float] = []
-    requests = distinct(10**9, per_second * seconds * 1.2 + 100)
+    numbers = itertools.cycle(range(len(asked)))
     async with (
         grpc.aio.insecure_channel(server.address) as channel,
-        grpc.aio.insecure_channel(server.address, [("grpc.use_local_subchannel_pool", 1)]) as other,
+        grpc.aio.insecure_channel(server.address, OWN_CONNECTION) as other,
     ):
 
         async def check() -> None:
@@ -507,20 +539,21 @@ async def open_loop(server: Server, per_second: float, seconds: float) -> Load:
         while at < seconds:
             at += draw.expovariate(per_second)
             await asyncio.sleep(max(begun + at - time.perf_counter(), 0))
-            calls.append(asyncio.ensure_future(ask(channel, next(requests))))
+            number = next(numbers)
+            calls.append(asyncio.ensure_future(ask(channel, number, asked[number])))
         answers = list(await asyncio.gather(*calls))
         checking.cancel()
     return Load(seconds, answers, health, time.process_time() - cpu)
 
 
-async def ask(channel: grpc.aio.Channel, request: bytes) -> Answer:
-    call: Any = channel.unary_unary(METHOD, response_deserializer=pb.SuggestResponse.FromString)
+async def ask(channel: grpc.aio.Channel, number: int, request: bytes) -> Answer:
+    call: Any = channel.unary_unary(SUGGEST, response_deserializer=pb.SuggestResponse.FromString)
     begun = time.perf_counter()
     try:
         found = (await call(request, timeout=10)).suggestion
-        return Answer(time.perf_counter() - begun, found.iterations, "OK")
+        return Answer(number, time.perf_counter() - begun, found.iterations, "OK")
     except grpc.aio.AioRpcError as error:
-        return Answer(time.perf_counter() - begun, 0, error.code().name)
+        return Answer(number, time.perf_counter() - begun, 0, error.code().name)
 
 
 class Drain(NamedTuple):
@@ -600,12 +633,17 @@ def lag_counts(port: int) -> dict[float, float]:
     return {float(bound): float(count) for bound, count in found}
 
 
-MEASURES: list[Callable[[Scale], dict[str, Measured]]] = [
-    measure_against_echo,
-    measure_overshoot,
-    measure_iterations,
-    measure_cancel,
-    measure_overload,
-    measure_drains,
-    measure_loop_lag,
-]
+# By the figures that they measure.
+MEASURES: dict[tuple[str, ...], Callable[[Scale], dict[str, Measured]]] = {
+    ("overhead_ms",): measure_overhead,
+    ("throughput",): measure_throughput,
+    ("cached_ms",): measure_cached,
+    ("stall_ms",): lambda scale: measure_stall(scale.rounds),
+    ("rss_mib",): lambda scale: measure_memory(scale.memory_rounds),
+    ("overshoot_idle_ms", "overshoot_busy_ms"): measure_overshoot,
+    ("iterations_vs_in_process",): measure_iterations,
+    ("cancel_p99_ms",): measure_cancel,
+    ("overload_goodput", "shed_p99_ms", "health_p99_ms"): measure_overload,
+    ("drain_lost",): measure_drains,
+    ("loop_lag_p99_ms",): measure_loop_lag,
+}

@@ -154,6 +154,9 @@ class Position(Table):
     def seen(self, action: Action | str, player: int | str) -> str:
         """The text of `action`, about to be played here, as `player` will see it; for `View.play` and records."""
 
+    def seen_action(self, action: Action | str, player: int | str) -> Action:
+        """Return `action`, about to be played here, as `player` sees it, without the cards that it shows."""
+
     def view(self, player: int | str) -> View:
         """What `player` sees."""
 

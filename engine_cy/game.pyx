@@ -462,6 +462,12 @@ cdef class Position(Table):
         steps, names = self.game.seen_steps(bytes(self), taken.code, read_seat(player, self.game.n_players))
         return self.game.write_steps(steps) + (f" = {','.join(names)}" if names else "")
 
+    def seen_action(self, action, player):
+        """Return `action`, about to be played here, as `player` sees it, without the cards that it shows."""
+        cdef Action taken = self.read(action)
+        steps, _ = self.game.seen_steps(bytes(self), taken.code, read_seat(player, self.game.n_players))
+        return self.game.action_from_steps(steps)
+
     def view(self, player):
         """What `player` sees."""
         cdef View view = View.__new__(View, self.game)

@@ -1,8 +1,11 @@
+"""The log of a game, for beliefs."""
 from engine_cy.game cimport Game
 from engine_cy.game_api cimport Account
 
 
 cdef class History:
     cdef readonly Game game
-    cdef readonly int n_actions
+    cdef public object start      # the tables before the first and after the last action, where they are known
+    cdef public object end
+    cdef list texts
     cdef Account account

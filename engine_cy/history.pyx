@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""What was done in a game, as everybody saw it: what beliefs about hidden cards can rest on."""
+"""The log of a game: the actions as they were seen, and what beliefs derive from them."""
 from libc.stdint cimport uint64_t
 from libc.string cimport memcpy, memset
 
@@ -10,14 +10,34 @@ from engine_cy.errors import EngineError
 
 
 cdef class History:
-    """The account of one game. It holds nothing that a spectator did not see, so it serves every seat."""
+    """The log of one game.
+
+    `actions` are the texts that were added. Beliefs use the account alone, which holds nothing that a spectator did not
+    see; it follows from the actions.
+    """
 
     def __init__(self, Game game):
         self.game = game
+        self.texts = []
+        self.start = self.end = None
         memset(&self.account, 0, sizeof(Account))
 
+    @property
+    def record(self):
+        """The same as a record; only where the start is known."""
+        from engine_cy.record import Record
+
+        if self.start is None:
+            raise EngineError("history: its start is not known, so it is no record")
+        return Record(self.start, self.actions)
+
+    @property
+    def actions(self):
+        """The actions in the order in which they were added, as text."""
+        return tuple(self.texts)
+
     def add(self, Table table, action):
-        """`action` is about to be taken at `table`, a position or anybody's view of it."""
+        """Add `action`, which is about to be taken at `table`, a position or a view of it."""
         cdef uint64_t view[STATE_WORDS]
         cdef Action taken
         cdef int i, player
@@ -27,11 +47,13 @@ cdef class History:
         player = self.game.api.to_act(self.game.rules, table.state)
         if player == NOBODY:
             raise EngineError("table: the game is over, so nothing is done")
-        self.n_actions += 1
+        written = str(action)
+        self.texts.append(written)
+        self.end = None
         if player == CHANCE or self.game.knowledge == NULL or self.game.knowledge.tell == NULL:
             return
         # Text of a seat's record may name cards that the action showed.
-        text, _, _ = str(action).partition("=")
+        text, _, _ = written.partition("=")
         taken = self.game.action(text.strip())
         self.game.api.observe(self.game.rules, table.state, SPECTATOR, view)
         for i in range(taken.n_steps):
@@ -40,41 +62,47 @@ cdef class History:
                 self.game.api.apply(self.game.rules, view, taken.steps[i])
 
     def copy(self):
-        """Another history with the same account."""
-        cdef History other = History(self.game)
-
-        other.n_actions = self.n_actions
-        memcpy(&other.account, &self.account, sizeof(Account))
-        return other
+        """Return another history with the same actions."""
+        return restore(self.game, self.texts, bytes(self), self.start, self.end)
 
     def __bytes__(self):
-        """All that it knows: equal for histories that say the same."""
+        """The account: equal for histories from which the same beliefs follow."""
         return (<char*>&self.account)[:sizeof(Account)]
 
     def __eq__(self, other):
-        return isinstance(other, History) and self.game == other.game and bytes(self) == bytes(other)
+        return isinstance(other, History) and self.game == other.game and self.texts == (<History>other).texts \
+            and bytes(self) == bytes(other)
 
     def __hash__(self):
         return hash(bytes(self))
 
     def __reduce__(self):
-        return restore, (self.game, self.n_actions, bytes(self))
+        return restore, (self.game, self.texts, bytes(self), self.start, self.end)
 
     @staticmethod
     def of(record):
-        """The history that a record tells, a seat's or one with nothing hidden."""
-        history = History(record.game)
-        for table, action in zip(record.tables(), record.actions):
+        """Replay a record once; `end` is then the table after its last action."""
+        cdef History history = History(record.game)
+
+        tables = record.tables()
+        history.start = table = next(tables)
+        for action in record.actions:
             history.add(table, action)
+            table = next(tables)
+        # The record checks its result after the last table.
+        next(tables, None)
+        history.end = table
         return history
 
 
-def restore(Game game, int n_actions, bytes account):
-    """A history from what it was pickled as."""
+def restore(Game game, actions, bytes account, start=None, end=None):
+    """Return a history from its parts, without a replay."""
     cdef History history = History(game)
 
     if len(account) != sizeof(Account):
         raise EngineError(f"bytes: {len(account)} bytes are no history, which has {sizeof(Account)}")
-    history.n_actions = n_actions
+    history.texts = list(actions)
+    history.start = start
+    history.end = end
     memcpy(&history.account, <const char*>account, sizeof(Account))
     return history

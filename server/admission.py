@@ -1,6 +1,7 @@
-"""Who may search now, who waits, and who is told to come back.
+"""Which searches run now, which wait, and which are refused.
 
-Every search takes as many of the threads as it has shares, up to all of its kind. Single calls ("interactive") may use
+Every search takes as many of the threads as it has parts, up to all of its kind, and all the memory that its budget
+allows. Single calls ("interactive") may use
 all threads and go first; positions of batches and reviews ("bulk") leave some threads to them. Both queues are bounded,
 and a call is refused at once where it would wait too long for its answer to be what was asked for.
 """
@@ -17,13 +18,15 @@ from dataclasses import dataclass
 from typing import Literal, TypeVar
 
 from server.refusals import Refusal
+from solver.control import NEVER_NS
 
 T = TypeVar("T")
 Kind = Literal["interactive", "bulk"]
-# Who cannot begin before so much of its time is gone is refused.
+# Refuse a call that would wait for more than this part of its time.
 PATIENCE = 0.2
-# How much a search's length counts for what the next ones are expected to take.
+# How much the length of a search counts for the expected length of the next ones.
 LEARNING = 0.1
+RETRY_LEAST_SECONDS = 0.05
 
 
 @dataclass(eq=False, slots=True)
@@ -32,21 +35,23 @@ class Ticket:
 
     kind: Kind
     weight: int
-    seconds: float  # that it is expected to take
+    memory: int  # bytes
+    expected_ns: int  # how long it may take
     admitted: asyncio.Future[None]
-    begun: float = 0.0
+    begun_ns: int = 0
 
 
 class Admission:
     """Belongs to the event loop's thread."""
 
-    def __init__(self, threads: int, reserved: int, queues: dict[Kind, int]) -> None:
+    def __init__(self, threads: int, reserved: int, queues: dict[Kind, int], memory_max: int | None = None) -> None:
         self._reserved = reserved
+        self._memory_max = memory_max  # of all searches that run; None: no limit
         self._limits = self._limits_of(threads)
         self._queues_max = queues
         self._waiting: dict[Kind, deque[Ticket]] = {"interactive": deque(), "bulk": deque()}
         self._running: set[Ticket] = set()
-        self._usual = 0.1  # seconds that searches without a limit of time took of late
+        self._usual_ns = 100_000_000.0  # what searches without a limit of time took of late
         self._closed = False
 
     def resize(self, threads: int) -> None:
@@ -71,27 +76,31 @@ class Admission:
     def threads_for(self, kind: Kind, shares: int) -> int:
         return min(shares, self._limits[kind])
 
-    async def enter(self, kind: Kind, shares: int, seconds: float | None, latest: float | None = None) -> Ticket:
-        """Wait for threads. `seconds` is the search's limit of time, and its patience; `latest`, a moment on the
-        monotonic clock, is when an answer would come too late."""
+    async def enter(
+        self, kind: Kind, shares: int, time_ns: int | None, begin_by_ns: int = NEVER_NS, memory: int = 0
+    ) -> Ticket:
+        """Wait for threads and memory. `time_ns` is the search's limit of time, and its patience; at `begin_by_ns`, on
+        the monotonic clock, it is too late to begin."""
         ticket = Ticket(
             kind,
             self.threads_for(kind, shares),
-            self._usual if seconds is None else seconds,
+            memory,
+            int(self._usual_ns) if time_ns is None else time_ns,
             asyncio.get_running_loop().create_future(),
         )
         queue = self._waiting[kind]
         if not queue and self._fits(ticket):
             self._begin(ticket)
             return ticket
-        wait = self._expected_wait(ticket)
+        wait_ns = self._expected_wait_ns(ticket)
         if len(queue) >= self._queues_max[kind]:
-            raise overloaded(wait, f"{len(queue)} searches are waiting, and no more may")
-        if kind == "interactive" and seconds is not None and wait > seconds * PATIENCE:
-            raise overloaded(wait, "the search could not begin before much of its time is gone")
+            raise overloaded(wait_ns, f"{len(queue)} searches are waiting, and no more may")
+        if kind == "interactive" and time_ns is not None and wait_ns > time_ns * PATIENCE:
+            raise overloaded(wait_ns, "the search could not begin before much of its time is gone")
         queue.append(ticket)
         try:
-            async with asyncio.timeout(None if latest is None else max(latest - time.monotonic(), 0)):
+            left_ns = max(begin_by_ns - time.monotonic_ns(), 0)
+            async with asyncio.timeout(None if begin_by_ns == NEVER_NS else left_ns / 1e9):
                 await ticket.admitted
         except TimeoutError:
             self._give_up(ticket)
@@ -105,7 +114,7 @@ class Admission:
         """The search is over, and its threads are free."""
         if ticket in self._running:
             self._running.remove(ticket)
-            self._usual += LEARNING * (time.monotonic() - ticket.begun - self._usual)
+            self._usual_ns += LEARNING * (time.monotonic_ns() - ticket.begun_ns - self._usual_ns)
         self._admit_waiting()
 
     def admit_all(self) -> None:
@@ -122,7 +131,7 @@ class Admission:
                     self._begin(ticket)
 
     def _begin(self, ticket: Ticket) -> None:
-        ticket.begun = time.monotonic()
+        ticket.begun_ns = time.monotonic_ns()
         self._running.add(ticket)
         if not ticket.admitted.done():
             ticket.admitted.set_result(None)
@@ -136,20 +145,22 @@ class Admission:
 
     def _fits(self, ticket: Ticket) -> bool:
         used = sum(running.weight for running in self._running)
+        memory = sum(running.memory for running in self._running) + ticket.memory
         of_kind = sum(running.weight for running in self._running if running.kind == ticket.kind)
         return (
             used + ticket.weight <= self._limits["interactive"]
             and of_kind + ticket.weight <= self._limits[ticket.kind]
+            and (self._memory_max is None or memory <= self._memory_max)
             # Bulk work does not take the place of somebody who waits.
             and not (ticket.kind == "bulk" and self._waiting["interactive"])
         )
 
-    def _expected_wait(self, ticket: Ticket) -> float:
-        """Seconds until this one would begin, if every search takes as long as is expected of it."""
-        now = time.monotonic()
+    def _expected_wait_ns(self, ticket: Ticket) -> int:
+        """How long until this one would begin, if every search takes as long as is expected of it."""
+        now = time.monotonic_ns()
         order = itertools.count()
         ends = [
-            (max(running.begun + running.seconds, now), next(order), running.weight)
+            (max(running.begun_ns + running.expected_ns, now), next(order), running.weight)
             for running in self._running
             if ticket.kind == "interactive" or running.kind == "bulk"
         ]
@@ -161,16 +172,16 @@ class Admission:
                 begins, _, weight = heapq.heappop(ends)
                 free += weight
             free -= ahead.weight
-            heapq.heappush(ends, (begins + ahead.seconds, next(order), ahead.weight))
-        return max(begins - now, 0.0)
+            heapq.heappush(ends, (begins + ahead.expected_ns, next(order), ahead.weight))
+        return max(begins - now, 0)
 
 
-def overloaded(wait: float, why: str) -> Refusal:
-    return Refusal("OVERLOADED", "", why, retry_after=max(wait, 0.05))
+def overloaded(wait_ns: int, why: str) -> Refusal:
+    return Refusal("OVERLOADED", "", why, retry_after=max(wait_ns / 1e9, RETRY_LEAST_SECONDS))
 
 
 async def patiently(work: Callable[[], Awaitable[T]]) -> T:
-    """Work that is nobody's who waits for a single answer: where the server is full, try again."""
+    """Run background work; when the server is full, wait and retry."""
     while True:
         try:
             return await work()

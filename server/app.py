@@ -15,15 +15,16 @@ from grpc_health.v1.health import aio as health
 from grpc_reflection.v1alpha import reflection, reflection_pb2_grpc
 from prometheus_client import start_http_server
 
-from server import referee_service, rules_service, solver_service
+from server import referee_service, rules_service
 from server.calls import add_foreign_service, add_service
 from server.clients import Doorman, read_clients
 from server.referee_service import RefereeService
 from server.rules_service import RulesService
+from server.services import solver as solver_service
+from server.services.solver import SolverService
 from server.settings import Settings, SettingsError
-from server.solver_service import SolverService
 from server.telemetry import Telemetry
-from solver.backends.cluster import Health
+from solver.pool.ray_pool import Health
 from solver.signature import signature
 from solver.version import SIGNATURE
 
@@ -131,7 +132,7 @@ class App:
     async def _open(self) -> None:
         """Serve, if fixed games and searches end as they should."""
         if self._settings.self_test:
-            found = await asyncio.get_running_loop().run_in_executor(self._solver.pool, signature)
+            found = await asyncio.get_running_loop().run_in_executor(None, signature)
             if found != SIGNATURE:
                 _log.error("self-test: the signature is %s, not %s: this engine is not served", found, SIGNATURE)
                 self._code = WRONG_SIGNATURE

@@ -17,8 +17,8 @@ from grpc_status import rpc_status
 
 from engine_cy import EngineError
 from server.refusals import Refusal, split
-from solver import InvalidBudgetError
-from solver.backends.cluster import SearchLostError
+from solver import InvalidQuestionError
+from solver.pool.ray_pool import SearchLostError
 
 DOMAIN = "eminence.v1"
 # A status travels in the headers of the answer, where there is room for 8 KiB.
@@ -44,7 +44,7 @@ def refusal_of(error: Exception) -> Refusal:
     """What a client is told of any error."""
     if isinstance(error, Refusal):
         return error
-    elif isinstance(error, EngineError | InvalidBudgetError):
+    elif isinstance(error, EngineError | InvalidQuestionError):
         path, why = split(error)
         return Refusal(getattr(error, "reason", "OUT_OF_RANGE"), path, why)
     elif isinstance(error, SearchLostError):

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, get_type_hints
 
-from solver.backends.cluster import RayUnavailableError, read_address
+from solver.pool.ray_pool import RayUnavailableError, read_address
 
 PREFIX = "EMINENCE_"
 PORT_MAX = 65_535
@@ -41,6 +41,7 @@ class Settings:
     time_max_ms: int = _setting(60_000, "cap of a budget's time", 1, 24 * 3600 * 1000)
     iterations_max: int = _setting(10**12, "cap of a budget's iterations", 1, 10**12)
     memory_max_mb: int = _setting(256, "cap of a budget's memory", 1, 65_536)
+    memory_total_mb: int = _setting(0, "memory of all searches at a time; 0: memory_max_mb for each thread", 0, 10**8)
     cache_mb: int = _setting(64, "room for answers that are kept; 0: keep none", 0, 65_536)
     cache_file: str = _setting("", "SQLite file in which they outlive the server; empty: none")
     drain_ms: int = _setting(500, "when told to stop: how long searches may go on", 0, 600_000)
@@ -60,6 +61,10 @@ class Settings:
     @property
     def search_threads(self) -> int:
         return self.threads or len(os.sched_getaffinity(0))
+
+    @property
+    def memory_total_bytes(self) -> int:
+        return (self.memory_total_mb or self.search_threads * self.memory_max_mb) * 2**20
 
     @property
     def is_loopback(self) -> bool:
@@ -161,6 +166,11 @@ def _consistent(settings: Settings) -> Settings:
         raise SettingsError("tls_cert, tls_key: one does not go without the other")
     if settings.client_ca and not settings.tls_cert:
         raise SettingsError("client_ca: clients' certificates need TLS: give tls_cert and tls_key")
+    if 0 < settings.memory_total_mb < settings.memory_max_mb:
+        raise SettingsError(
+            f"memory_total_mb: {settings.memory_total_mb} is less than memory_max_mb ({settings.memory_max_mb}), which "
+            "is for one search"
+        )
     if settings.cache_file and not settings.cache_mb:
         raise SettingsError("cache_file: with cache_mb 0 no answer is kept")
     if not settings.tls_cert and not settings.is_loopback and not settings.insecure:

@@ -8,29 +8,35 @@ print(solve(view))
 ```
 """
 
-from solver.analysis import Analysis, Beliefs, Estimate, Move, Outlook
-from solver.compare import Comparison, compare
-from solver.config import CONFIGS, LEVELS, Budget, Config, InvalidBudgetError
-from solver.information import Information, information
+from solver.answer import Answer, Beliefs, Estimate, Move
+from solver.compare import ComparedMove, Comparison
+from solver.config import CONFIGS, LEVELS, Budget, Config, InvalidQuestionError
+from solver.control import Control
+from solver.question import ComparisonQuestion, InformationQuestion, Question, SearchQuestion
+from solver.secrecy import Information
 from solver.session import Session
-from solver.solve import outlook, solve
+from solver.solve import compare, information, solve
 
 __all__ = [
     "CONFIGS",
     "LEVELS",
-    "Analysis",
+    "Answer",
     "Beliefs",
     "Budget",
+    "ComparedMove",
     "Comparison",
+    "ComparisonQuestion",
     "Config",
+    "Control",
     "Estimate",
     "Information",
-    "InvalidBudgetError",
+    "InformationQuestion",
+    "InvalidQuestionError",
     "Move",
-    "Outlook",
+    "Question",
+    "SearchQuestion",
     "Session",
     "compare",
     "information",
-    "outlook",
     "solve",
 ]

@@ -3,6 +3,7 @@ from libc.stdint cimport uint32_t
 
 from engine_cy.game cimport View
 from engine_cy.game_api cimport MAX_KINDS, Suspicion
+from engine_cy.history cimport History
 from engine_cy.rng cimport rng_t
 from solver.chances cimport Chances, Weights
 
@@ -15,22 +16,28 @@ cdef struct Secrets:
     bint are_weighed                          # else they are too many, or none
     Weights weights
     double* ways                              # by what is left: of all ways to fill the other spots and the hand
-    double* hands                             # ... and the cards in hand still to be taken; NULL until one draws
+    double* hands                             # ... and the cards in hand still to be taken
 
 
-cdef class Belief:
+cdef class WorldSampler:
     cdef readonly View view
-    cdef readonly double trust
-    cdef int n_players
-    cdef Secrets* secrets                     # one for each of them
     cdef bint pretends                        # the world that was drawn last does not fit the view, on purpose
 
-    cdef int get_ready(self) except -1
+    cpdef int get_ready(self) except -1
     cdef void draw(self, void* world, rng_t* rng) noexcept nogil
+
+
+cdef class Belief(WorldSampler):
+    cdef readonly double trust
+    cdef History history
+    cdef int n_players
+    cdef Secrets* secrets                     # one for each of them
+
     cdef bint chances_of(self, int player, Chances* chances) except -1
 
 
-cdef class Veiled(Belief):
+cdef class SecretCard(WorldSampler):
+    cdef Belief belief
     cdef Suspicion seen                       # the observer's secrets, as everybody else sees them
     cdef int number                           # of the card that the others do not know, among the spots
     cdef int true                             # the number of its kind

@@ -3,20 +3,27 @@ from typing import Literal, overload
 from engine_cy import Position, Rng, View
 from engine_cy.history import History
 
-class Belief:
+class WorldSampler:
+    """A source of worlds for a search. Searches on several threads may share it once it is ready, unless it says
+    otherwise."""
+
+    @property
+    def view(self) -> View: ...
+    def get_ready(self) -> None:
+        """Build the tables for sampling. Marginals do not need them."""
+
+    def sample_world(self, seed: int | Rng = 0) -> Position:
+        """Sample one of the positions, as likely as it seems; `seed` is a number or an Rng."""
+
+class Belief(WorldSampler):
     """How likely the worlds are that fit a view: from what the table shows, and a history if there is one.
 
     `trust` is the power that all weights are raised to: 1 takes them as they were learned, 0 makes all worlds alike.
     """
 
-    def __init__(self, view: View, history: History | None = None, trust: float = 1.0, veil: float = 0.0) -> None: ...
-    @property
-    def view(self) -> View: ...
+    def __init__(self, view: View, history: History | None = None, trust: float = 1.0) -> None: ...
     @property
     def trust(self) -> float: ...
-    def sample_world(self, seed: int | Rng = 0) -> Position:
-        """One of the positions that fit the view, as likely as it seems; `seed` is a number or an Rng."""
-
     @overload
     def chances(
         self, player: int, named: Literal[False] = ...
@@ -33,22 +40,15 @@ class Belief:
     def effective_worlds(self) -> float:
         """How many worlds, all as likely, would leave as much open: 1 / the sum of the squares of their chances."""
 
-class Veiled(Belief):
-    """Worlds in which one of the observer's own cards is of the kinds that the others may take it for, as often as they
-    do: so that those who search for them cannot know it.
+class SecretCard(WorldSampler):
+    """Worlds in which the other players do not know one of the observer's face-down cards: it is of the kinds that they
+    may take it for, as often as they do.
 
     A card of another kind changes places with the true one, wherever the observer has that. All other worlds come in
-    the order in which a Belief alone draws them.
+    the order in which the belief alone draws them. One search at a time may use it.
     """
 
-    def __init__(
-        self,
-        view: View,
-        history: History | None = None,
-        trust: float = 1.0,
-        spot: int = 0,
-        seed: int = 0,
-    ) -> None: ...
+    def __init__(self, belief: Belief, spot: int, seed: int = 0) -> None: ...
     @property
     def guessed(self) -> float:
         """How likely the card is of its true kind, to who does not see it."""

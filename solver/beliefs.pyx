@@ -28,7 +28,7 @@ cdef enum:
     HANDS_MAX = PICKS_MAX + 1
     SIDE_STREAM = 1 << 20   # of random numbers: no share of a search has as high a number
 
-# The truth about a card comes up at least so often when it is what others take the card for, see Veiled.
+# The truth about a card comes up at least so often when it is what others take the card for, see SecretCard.
 cdef double LEAST_TRUE = 0.1
 
 
@@ -55,10 +55,10 @@ cdef inline int number_of(const Secrets* secrets, uint32_t left, int kind) noexc
     return n
 
 
-cdef double ways_to_hold(Secrets* secrets, uint32_t left, int n, int first) noexcept nogil:
-    """How much all hands of `n` cards weigh out of what is left, all of it of the kinds from `first` on."""
+cdef double ways_to_hold(const Secrets* secrets, uint32_t left, int n, int first) noexcept nogil:
+    """How much all hands of `n` cards weigh out of what is left, all of it of the kinds from `first` on. `get_ready`
+    asks for all that drawing may ask for, so drawing only reads: threads may share a belief."""
     cdef double* known
-    cdef double unkept = 0
     cdef double total
     cdef double product = 1
     cdef int copies, taken, _i
@@ -69,10 +69,7 @@ cdef double ways_to_hold(Secrets* secrets, uint32_t left, int n, int first) noex
         return 0
     while first < secrets.suspicion.n_kinds and not left & once(first):
         first += 1
-    if secrets.hands == NULL:
-        # Only drawing asks again and again.
-        secrets.hands = <double*>calloc((<size_t>secrets.all + 1) * (secrets.suspicion.n_hand + 1), sizeof(double))
-    known = &unkept if secrets.hands == NULL else &secrets.hands[left * (secrets.suspicion.n_hand + 1) + n]
+    known = &secrets.hands[left * (secrets.suspicion.n_hand + 1) + n]
     if known[0] == 0:
         copies = number_of(secrets, left, first)
         for _i in range(copies):
@@ -119,6 +116,7 @@ cdef double ways_to_fill(Secrets* secrets, uint32_t left, int spot) noexcept nog
     if known[0] == 0:
         if spot == secrets.suspicion.n_spots:
             total = ways_to_end(secrets, left)
+            ways_to_hold(secrets, left, secrets.suspicion.n_hand, 0)
         else:
             for kind in range(secrets.suspicion.n_kinds):
                 if left & once(kind):
@@ -222,19 +220,41 @@ cdef dict as_dict(list kinds, const double* numbers):
     return {kind: numbers[<int>i] for kind, i in kinds}
 
 
-cdef class Belief:
+cdef class WorldSampler:
+    """A source of worlds for a search. Searches on several threads may share it once it is ready, unless it says
+    otherwise."""
+
+    cpdef int get_ready(self) except -1:
+        """Build the tables for sampling. Marginals do not need them."""
+        raise NotImplementedError
+
+    cdef void draw(self, void* world, rng_t* rng) noexcept nogil:
+        """Sample a world; `get_ready` comes first."""
+
+    def sample_world(self, seed=0):
+        """Sample one of the positions, as likely as it seems; `seed` is a number or an Rng."""
+        cdef Position world = new_position(self.view.game)
+        cdef Rng rng = seed if isinstance(seed, Rng) else Rng(seed)
+
+        self.get_ready()
+        self.draw(world.state, &rng.raw)
+        return world
+
+
+cdef class Belief(WorldSampler):
     """How likely the worlds are that fit a view: from what the table shows, and a history if there is one.
 
     `trust` is the power that all weights are raised to: 1 takes them as they were learned, 0 makes all worlds alike.
     """
 
-    def __cinit__(self, View view, History history=None, double trust=1.0, *_more, **_named):
+    def __cinit__(self, View view, History history=None, double trust=1.0):
         cdef const Account* account = NULL if history is None else &history.account
         cdef const Knowledge* knowledge = view.game.knowledge
         cdef Secrets* secrets
         cdef int player
 
         self.view = view
+        self.history = history
         self.trust = trust
         # Not calloc: most of it is never touched.
         self.secrets = <Secrets*>malloc(view.game.n_players * sizeof(Secrets))
@@ -259,8 +279,7 @@ cdef class Belief:
             free(self.secrets[player].hands)
         free(self.secrets)
 
-    cdef int get_ready(self) except -1:
-        """To draw. Who only asks how likely what is need not wait for it."""
+    cpdef int get_ready(self) except -1:
         cdef Secrets* secrets
         cdef int player
 
@@ -269,14 +288,14 @@ cdef class Belief:
             if not secrets.are_weighed or secrets.ways != NULL:
                 continue
             # Most of it is never touched: what can be left is far less than what could be written down.
+            secrets.hands = <double*>calloc((<size_t>secrets.all + 1) * (secrets.suspicion.n_hand + 1), sizeof(double))
             secrets.ways = <double*>calloc(<size_t>secrets.all + 1, sizeof(double))
-            if secrets.ways == NULL:
+            if secrets.ways == NULL or secrets.hands == NULL:
                 raise MemoryError
             ways_to_fill(secrets, secrets.all, 0)
         return 0
 
     cdef void draw(self, void* world, rng_t* rng) noexcept nogil:
-        """A world, once one is ready."""
         cdef uint8_t picks[PICKS_MAX]
         cdef const Knowledge* knowledge = self.view.game.knowledge
         cdef const GameApi* api = self.view.game.api
@@ -297,15 +316,6 @@ cdef class Belief:
             elif player != self.view.observer:
                 # That he hides nothing has to be written, too.
                 knowledge.lay(self.view.game.rules, world, player, &secrets.suspicion, picks)
-
-    def sample_world(self, seed=0):
-        """One of the positions that fit the view, as likely as it seems; `seed` is a number or an Rng."""
-        cdef Position world = new_position(self.view.game)
-        cdef Rng rng = seed if isinstance(seed, Rng) else Rng(seed)
-
-        self.get_ready()
-        self.draw(world.state, &rng.raw)
-        return world
 
     cdef bint chances_of(self, int player, Chances* chances) except -1:
         """Fill in what `player` hides; False: it is too much to be weighed."""
@@ -358,16 +368,17 @@ cdef class Belief:
         return total
 
 
-cdef class Veiled(Belief):
-    """Worlds in which one of the observer's own cards is of the kinds that the others may take it for, as often as they
-    do: so that those who search for them cannot know it.
+cdef class SecretCard(WorldSampler):
+    """Worlds in which the other players do not know one of the observer's face-down cards: it is of the kinds that they
+    may take it for, as often as they do.
 
     A card of another kind changes places with the true one, wherever the observer has that. All other worlds come in
-    the order in which a Belief alone draws them.
+    the order in which the belief alone draws them. One search at a time may use it.
     """
 
-    def __cinit__(self, View view, History history=None, double trust=1.0, int spot=0, uint64_t seed=0):
-        cdef const Account* account = NULL if history is None else &history.account
+    def __cinit__(self, Belief belief, int spot, uint64_t seed=0):
+        cdef View view = belief.view
+        cdef const Account* account = NULL if belief.history is None else &belief.history.account
         cdef const Knowledge* knowledge = view.game.knowledge
         cdef uint64_t public[STATE_WORDS]
         cdef uint8_t picks[PICKS_MAX]
@@ -376,6 +387,8 @@ cdef class Veiled(Belief):
         cdef double least
         cdef int i, true
 
+        self.view = view
+        self.belief = belief
         seed_rng(&self.side, seed, SIDE_STREAM)
         memset(&secrets, 0, sizeof(secrets))
         view.game.api.observe(view.game.rules, view.state, SPECTATOR, public)
@@ -388,7 +401,7 @@ cdef class Veiled(Belief):
         knowledge.read(view.game.rules, view.state, view.observer, &self.seen, picks)
         self.true = true = picks[self.number]
         if can_be_weighed(&secrets):
-            weigh(&secrets.suspicion, trust, &secrets.weights)
+            weigh(&secrets.suspicion, belief.trust, &secrets.weights)
             if expect(&secrets.suspicion, &secrets.weights, &chances) < 0:
                 raise MemoryError
         else:
@@ -405,6 +418,9 @@ cdef class Veiled(Belief):
             elif self.guessed < LEAST_TRUE:
                 self.chances[i] *= (1 - least) / (1 - self.guessed)
 
+    cpdef int get_ready(self) except -1:
+        return self.belief.get_ready()
+
     cdef void draw(self, void* world, rng_t* rng) noexcept nogil:
         cdef uint8_t picks[PICKS_MAX]
         cdef int true = self.true
@@ -417,7 +433,7 @@ cdef class Veiled(Belief):
             if draw < 0:
                 kind = i
                 break
-        Belief.draw(self, world, &self.side if kind != true else rng)
+        self.belief.draw(world, &self.side if kind != true else rng)
         self.pretends = kind != true
         if not self.pretends:
             return

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
-from engine_cy import Game, View
-from engine_cy.game import read_seat
+from engine_cy import Game
 
 Nodes = Literal["public", "own", "world"]
 # How another seat is thought to play: as well as I, so but for one random decision in four, by the game's rule of
@@ -16,8 +14,27 @@ Model = Literal["me", "noisy", "greedy", "random"]
 MODELS: tuple[Model, ...] = ("me", "noisy", "greedy", "random")
 
 
-class InvalidBudgetError(ValueError):
-    """A budget or configuration that cannot be searched with; the message names the field and what was possible."""
+class InvalidQuestionError(ValueError):
+    """A question, budget or configuration that is refused: the field, what is wrong with its value, and what is
+    accepted. `reason` is a word of the contract's `ErrorReason`."""
+
+    def __init__(
+        self, field: str, problem: str, *, reason: str = "OUT_OF_RANGE", value: object = None, accepted: str = ""
+    ) -> None:
+        super().__init__(f"{field}: {problem}")
+        self.field, self.problem, self.reason = field, problem, reason
+        self.value, self.accepted = value, accepted
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _refuse, (self.field, self.problem, self.reason, self.value, self.accepted)
+
+
+def out_of_range(field: str, value: object, least: object, most: object) -> InvalidQuestionError:
+    return InvalidQuestionError(field, f"{value!r} is not in {least}..{most}", value=value, accepted=f"{least}..{most}")
+
+
+def _refuse(field: str, problem: str, reason: str, value: object, accepted: str) -> InvalidQuestionError:
+    return InvalidQuestionError(field, problem, reason=reason, value=value, accepted=accepted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +198,7 @@ class Budget:
 DEFAULT_ITERATIONS = 10_000
 ITERATIONS_MAX = 10**12
 TIME_MAX_MS = 24 * 3600 * 1000.0
-MEMORY_MAX_MB = 65_536.0
+MEMORY_LEAST_MB, MEMORY_MAX_MB = 0.095, 65_536.0
 
 
 def read_config(config: str | Config) -> Config:
@@ -189,7 +206,8 @@ def read_config(config: str | Config) -> Config:
     if isinstance(config, Config):
         return config
     if config not in CONFIGS:
-        raise InvalidBudgetError(f"config: {config!r} is none of {', '.join(CONFIGS)}")
+        names = ", ".join(CONFIGS)
+        raise InvalidQuestionError("config", f"{config!r} is none of {names}", value=config, accepted=names)
     return CONFIGS[config]
 
 
@@ -201,24 +219,11 @@ def fit_config(config: Config, game: Game) -> Config:
     if game.has_knowledge or not config.knows:
         return config
     if config.how == "greedy":
-        raise InvalidBudgetError(f"config: 'greedy' needs knowledge, and {game.id} has none")
+        raise InvalidQuestionError(
+            "config", f"'greedy' needs knowledge, and {game.id} has none", reason="CONTRADICTION"
+        )
     kept = {name: getattr(config, name) for name in ("nodes", "iterations", "temperature", "noise")}
     return replace(CONFIGS["plain"], name=config.name, **kept)
-
-
-def read_models(models: Mapping[int | str, Model], view: View) -> tuple[Model, ...]:
-    """How each seat is thought to play, from what is said of some of them."""
-    found: list[Model] = ["me"] * view.game.n_players
-    for seat, model in models.items():
-        number = read_seat(seat, view.game.n_players, "models")
-        if model not in MODELS:
-            raise InvalidBudgetError(f"models[{seat}]: {model!r} is none of {', '.join(MODELS)}")
-        if number == view.observer:
-            raise InvalidBudgetError(f"models[{seat}]: this is the observer's own seat")
-        if model == "greedy" and not view.game.has_knowledge:
-            raise InvalidBudgetError(f"models[{seat}]: 'greedy' needs knowledge, and {view.game.id} has none")
-        found[number] = model
-    return tuple(found)
 
 
 def check_budget(budget: Budget) -> Budget:
@@ -227,7 +232,7 @@ def check_budget(budget: Budget) -> Budget:
         "iterations": (1, ITERATIONS_MAX),
         "time_ms": (0.001, TIME_MAX_MS),
         "thread_time_ms": (0.001, TIME_MAX_MS),
-        "memory_mb": (0.1, MEMORY_MAX_MB),
+        "memory_mb": (MEMORY_LEAST_MB, MEMORY_MAX_MB),
         "confidence": (0.5, 0.999_999),
     }
     for field, (least, most) in limits.items():
@@ -236,9 +241,13 @@ def check_budget(budget: Budget) -> Budget:
         if value is not None and (
             isinstance(value, bool) or not isinstance(value, kinds) or not least <= value <= most
         ):
-            raise InvalidBudgetError(f"budget.{field}: {value!r} is not in {least}..{most}")
+            accepted = f"{least}..{most}"
+            raise InvalidQuestionError(
+                f"budget.{field}", f"{value!r} is not in {accepted}", value=value, accepted=accepted
+            )
     if budget.time_ms is not None and budget.thread_time_ms is not None:
-        raise InvalidBudgetError("budget.thread_time_ms: one clock is enough; time_ms is given too")
+        problem = "one clock is enough; time_ms is given too"
+        raise InvalidQuestionError("budget.thread_time_ms", problem, reason="CONTRADICTION")
     if budget.iterations is None and budget.reproducible:
         return replace(budget, iterations=DEFAULT_ITERATIONS)
     return budget

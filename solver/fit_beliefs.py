@@ -80,6 +80,7 @@ def play(game: Game, rng: Rng) -> Iterator[tuple[Position, Action]]:
         config, iterations = seats[player]
         budget = Budget(iterations=iterations)
         action = solve(position.view(player), budget, config=config, seed=rng.bits()).best
+        assert action is not None
         yield position, action
         position = position.play(action)
 

@@ -84,7 +84,9 @@ def searched(games: Sequence[Game], n_games: int, iterations: int, seed: int) ->
         if rng.below(ANY_MOVE) == 0:
             return options[rng.below(len(options))]
         view = position.view(position.to_act or 0)
-        return solve(view, Budget(iterations=iterations), seed=rng.bits(), lines=0).best
+        best = solve(view, Budget(iterations=iterations), seed=rng.bits(), lines=0).best
+        assert best is not None
+        return best
 
     for number in range(n_games):
         rng = Rng(seed, number)

@@ -81,8 +81,10 @@ class Share:
     nodes: int
     tree_bytes: int
     stopped_by: str
-    # Lines of play behind some of the decisions, by their numbers.
-    lines: tuple[tuple[int, tuple[str, ...]], ...] = ()
+    # Lines of play behind some of the decisions, by their numbers: each step is a seat and the code of its action.
+    lines: tuple[tuple[int, tuple[tuple[int, tuple[int, ...]], ...]], ...] = ()
+    # Of an arm of a comparison: what each world paid the observer, as bytes of doubles.
+    payoffs: bytes = b""
     # How many of the shares added up here did not come to their end: what was found of them until then counts.
     missing: int = 0
     # What somebody who reads the answer should know of how it came about; empty: nothing unusual.
@@ -102,14 +104,14 @@ def merge(shares: Sequence[Share]) -> Share:
         nodes=sum(share.nodes for share in shares),
         tree_bytes=sum(share.tree_bytes for share in shares),
         lines=shares[0].lines,
-        stopped_by=_why(shares),
+        stopped_by=why_ended(shares),
         missing=sum(share.missing for share in shares),
         note=next((share.note for share in shares if share.note), ""),
     )
 
 
-def _why(shares: Sequence[Share]) -> str:
-    """What most of all made the end come when it did; empty while a share goes on."""
+def why_ended(shares: Sequence[Share]) -> str:
+    """Return the most important reason why a search ended; empty while a share goes on."""
     reasons = {share.stopped_by for share in shares}
     return next(reason for reason in _REASONS if reason in reasons)
 

@@ -43,3 +43,19 @@ def log(n):
 def exp(double x):
     """e to the x."""
     return exact.power(x)
+
+
+def sum_differences(const double[::1] ones, const double[::1] others, Py_ssize_t begin, Py_ssize_t end):
+    """The sum of `ones[i] - others[i]` for i from `begin` to `end`, and the sum of their squares, added in order."""
+    cdef double total = 0
+    cdef double squares = 0
+    cdef double more
+    cdef Py_ssize_t i
+
+    if not 0 <= begin <= end <= min(len(ones), len(others)):
+        raise IndexError(f"begin, end: {begin} and {end} are not in 0..{min(len(ones), len(others))}")
+    for i in range(begin, end):
+        more = ones[i] - others[i]
+        total += more
+        squares += more * more
+    return total, squares

@@ -5,19 +5,21 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Unpack
 
 from engine_cy import Action, Position, View
+from engine_cy.game import read_seat
+from engine_cy.history import History
 from engine_cy.record import Record
-from solver.abreast import Comparing
-from solver.analysis import Estimate, Move
-from solver.backends.base import Backend
-from solver.config import DEFAULT_ITERATIONS, Budget, Config, InvalidBudgetError, Model
-from solver.found import find
-from solver.solve import job_at
-from solver.watch import Watch
+from solver.answer import Answer, Estimate, Move
+from solver.compare import Comparison
+from solver.config import Budget, InvalidQuestionError, check_budget, read_config
+from solver.control import NEVER_NS, Control
+from solver.pool.base import Pool, wait_for
+from solver.question import ComparisonQuestion, SearchQuestion, Thinking, comparison_iterations_max
 
 # By the share of the win that was lost; a loss smaller than so many of its errors is never worse than fine.
 GRADES = (("fine", 0.02), ("inaccuracy", 0.05), ("mistake", 0.10))
@@ -31,7 +33,7 @@ class Decision:
     index: int  # of the action in the record
     seat: int
     view: View
-    history: Record  # what was seen up to here
+    history: History  # what was seen up to here
     played: Action
 
 
@@ -57,23 +59,28 @@ class Verdict:
 
 
 def decisions(record: Record, seat: int | None = None) -> Iterator[Decision]:
-    """Every decision of a seat, or of all; of a record that one seat saw, only that seat's can be told."""
+    """Every decision of a seat, or of all; of a record that one seat saw, only that seat's can be told. The game is
+    replayed once for all seats, and once for what each of them saw."""
     observer = record.observer
     if observer is not None:
         if seat not in (None, observer):
-            raise InvalidBudgetError("seat: this record was seen by another seat, whose decisions alone can be judged")
+            problem = "this record was seen by another seat, whose decisions alone can be judged"
+            raise InvalidQuestionError("seat", problem, reason="CONTRADICTION")
         seat = observer
-    seen = {
-        number: record if observer is not None else record.seen_from(number)
-        for number in (range(record.game.n_players) if seat is None else [seat])
-    }
+    seats = range(record.game.n_players) if seat is None else [seat]
+    seen = {number: record if observer is not None else record.seen_from(number) for number in seats}
+    logs = {number: History(record.game) for number in seen}
+    for number, log in logs.items():
+        log.start = seen[number].start
     for index, (table, action) in enumerate(zip(record.tables(), record.actions, strict=False)):
         acting = table.to_act
-        if acting is None or acting < 0 or acting not in seen:
-            continue
-        view = table.view(acting) if isinstance(table, Position) else table
-        history = replace(seen[acting], actions=seen[acting].actions[:index], result=None)
-        yield Decision(index, acting, view, history, _action(record, action))
+        if acting is not None and acting in seen:
+            view = table.view(acting) if isinstance(table, Position) else table
+            log = logs[acting].copy()
+            log.end = view
+            yield Decision(index, acting, view, log, _action(record, action))
+        for number, log in logs.items():
+            log.add(table, seen[number].actions[index])
 
 
 def _action(record: Record, text: str) -> Action:
@@ -90,83 +97,114 @@ def grade_of(loss: Estimate) -> str:
     return next((grade for grade, bound in GRADES if loss.mean < bound), "blunder")
 
 
-class Judging:
-    """Judges one decision: a search for the best one with half of the budget, then what was played beside it in the
-    same worlds with the other half, by `until_ns` of the monotonic clock. `stop` may be called from any thread."""
+class Judge:
+    """Judges decisions: a search for the best one with half of the budget, then the one that was played beside it in
+    the same worlds with the other half. `budget` is for each decision; `thinking` as for every question."""
 
-    def __init__(
-        self,
-        decision: Decision,
-        budget: Budget,
-        *,
-        config: str | Config = "default",
-        seed: int = 0,
-        shares: int = 1,
-        models: Mapping[int, Model] | None = None,
-        until_ns: int,
-    ) -> None:
-        self._decision = decision
-        own: dict[int | str, Model] = {seat: model for seat, model in (models or {}).items() if seat != decision.seat}
-        total = budget.iterations or DEFAULT_ITERATIONS
-        # Two are compared, so each has a quarter.
-        self._budgets = replace(budget, iterations=max(total // 2, 1)), replace(budget, iterations=max(total // 4, 1))
-        self._options: dict[str, Any] = {"config": config, "seed": seed, "shares": shares, "models": own}
-        self._job = job_at(
-            decision.view,
-            self._budgets[0],
-            config=config,
-            seed=seed,
-            workers=shares,
-            models=own,
-            history=decision.history,
-            lines=1,
-        )
-        self._first, self._second = Watch(until_ns=(time.monotonic_ns() + until_ns) // 2), Watch(until_ns=until_ns)
+    def __init__(self, budget: Budget, **thinking: Unpack[Thinking]) -> None:
+        self.budget = check_budget(budget)
+        self.config = read_config(thinking.get("config", "default"))
+        self._thinking = thinking
 
-    def stop(self) -> None:
-        self._first.stop()
-        self._second.stop()
+    def search(self, decision: Decision) -> SearchQuestion:
+        """The search for the best decision."""
+        return SearchQuestion(decision.view, self._part(2), **self._thinking_of(decision))
 
-    def run(self, backend: Backend) -> Verdict:
-        found = find(self._job, backend, self._first)
-        analysis = found.analysis
-        assert analysis is not None  # it was that seat's turn
-        played, best = analysis.move(self._decision.played), analysis.moves[0]
-        verdict = Verdict(
-            decision=self._decision,
-            played=played,
-            best=best,
-            win_loss=Estimate(0.0, 0.0, 0.0),
-            points_loss=Estimate(0.0, 0.0, 0.0),
-            grade="best",
-            forced=len(analysis.moves) == 1,
-            iterations=found.total.iterations,
-            stopped_by=found.stopped_by,
-            reproducible=found.reproducible,
+    def comparison(self, decision: Decision, answer: Answer) -> ComparisonQuestion | None:
+        """The comparison with the best one; None if that was played."""
+        best = answer.moves[0].action
+        if best == decision.played:
+            return None
+        # Of two moves, each has half.
+        thinking, budget = self._thinking_of(decision), self._part(4)
+        most = comparison_iterations_max(budget.memory_mb, 2, thinking.get("shares", 1))
+        if budget.iterations is not None and budget.iterations > most:
+            budget = replace(budget, iterations=most)
+        return ComparisonQuestion(decision.view, [decision.played, best], budget, **thinking).with_belief_of(
+            answer.question
         )
-        return verdict if played is best else self._compare(verdict)
 
-    def _compare(self, verdict: Verdict) -> Verdict:
-        decision = self._decision
-        comparing = Comparing(
-            decision.view,
-            (verdict.played.action, verdict.best.action),
-            self._budgets[1],
-            history=decision.history,
-            **self._options,
+    def judge(self, decision: Decision, pool: Pool, first: Control, second: Control) -> Verdict:
+        """Have both computed, each with a control of its own, and wait for them."""
+        answer = wait_for(pool.submit(self.search(decision), first), first)
+        question = self.comparison(decision, answer)
+        return verdict_of(
+            decision, answer, None if question is None else wait_for(pool.submit(question, second), second)
         )
-        found = comparing.run(self._second)
-        other = found.actions[1]  # the one held for best, less the one played
-        verdict = replace(
-            verdict,
-            iterations=verdict.iterations + found.iterations,
-            stopped_by=found.stopped_by,
-            reproducible=verdict.reproducible and found.stopped_by in ("iterations", "confidence"),
-        )
-        loss = other.win_difference
-        if loss is None or loss.mean <= 0:  # beside it, it is not better after all
-            return replace(verdict, best=verdict.played)
-        return replace(verdict, win_loss=loss, points_loss=other.points_difference, grade=grade_of(loss))
+
+    def _part(self, parts: int) -> Budget:
+        """A part of the budget's iterations. Of its time, the controls have the parts."""
+        iterations = self.budget.iterations
+        return replace(self.budget, iterations=None if iterations is None else max(iterations // parts, 1))
+
+    def _thinking_of(self, decision: Decision) -> Thinking:
+        """How the seat itself plays is the search's own matter."""
+        players = decision.view.game.n_players
+        models = {
+            seat: model
+            for seat, model in (self._thinking.get("models") or {}).items()
+            if read_seat(seat, players, "models") != decision.seat
+        }
+        return {**self._thinking, "models": models, "history": decision.history}
+
+
+def judge_all(
+    judge: Judge, decisions: Iterable[Decision], pool: Pool, *, at_once: int = 1
+) -> Generator[Verdict, None, None]:
+    """Judge many decisions on a pool, some at once; verdicts come in their order. Closing the generator ends the
+    searches."""
+    controls: list[Control] = []
+    ended = False
+
+    def run(decision: Decision) -> Verdict:
+        now_ns = time.monotonic_ns()
+        time_ms = judge.budget.time_ms
+        time_ns = NEVER_NS - now_ns if time_ms is None else int(time_ms * 1e6)
+        first, second = Control(until_ns=now_ns + time_ns // 2), Control(until_ns=now_ns + time_ns)
+        controls.extend((first, second))
+        if ended:
+            first.stop()
+            second.stop()
+        return judge.judge(decision, pool, first, second)
+
+    with ThreadPoolExecutor(at_once, "judge") as executor:
+        try:
+            yield from executor.map(run, decisions)
+        finally:
+            ended = True
+            for control in list(controls):
+                control.stop()
+            executor.shutdown(cancel_futures=True)
+
+
+def verdict_of(decision: Decision, answer: Answer, comparison: Comparison | None) -> Verdict:
+    """What a search, and a comparison if there was one, say of a decision."""
+    played, best = answer.move(decision.played), answer.moves[0]
+    verdict = Verdict(
+        decision=decision,
+        played=played,
+        best=best,
+        win_loss=Estimate(0.0, 0.0, 0.0),
+        points_loss=Estimate(0.0, 0.0, 0.0),
+        grade="best",
+        forced=len(answer.moves) == 1,
+        iterations=answer.iterations,
+        stopped_by=answer.stopped_by,
+        reproducible=answer.reproducible,
+    )
+    if comparison is None:
+        return verdict
+    verdict = replace(
+        verdict,
+        iterations=verdict.iterations + comparison.iterations,
+        stopped_by=comparison.stopped_by,
+        reproducible=verdict.reproducible and comparison.reproducible,
+    )
+    other = comparison.moves[1]  # the one held for best, less the one played
+    loss = other.win_difference
+    if loss is None or loss.mean <= 0:  # beside it, it is not better after all
+        return replace(verdict, best=played)
+    return replace(verdict, win_loss=loss, points_loss=other.points_difference, grade=grade_of(loss))
 
 
 @dataclass(slots=True)

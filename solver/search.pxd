@@ -5,7 +5,7 @@ from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from engine_cy.game cimport Game, View
 from engine_cy.game_api cimport MAX_ACTIONS, MAX_PLAYERS, STATE_WORDS, GameApi, Knowledge, action_t
 from engine_cy.rng cimport rng_t
-from solver.beliefs cimport Belief
+from solver.beliefs cimport WorldSampler
 from solver.tree cimport Node, Tree
 
 cdef enum:
@@ -79,7 +79,7 @@ cdef class Searcher:
     cdef const Knowledge* knowledge
     cdef const void* rules
     cdef Settings settings
-    cdef Belief belief                    # None: all worlds are alike
+    cdef WorldSampler belief              # None: all worlds are alike
     cdef bint believes
     cdef int root_round
     cdef uint64_t root[STATE_WORDS]
@@ -102,11 +102,17 @@ cdef class Searcher:
     cdef int n_forced
     cdef double last[MAX_PLAYERS]         # what the last playout paid
     cdef readonly uint64_t iterations
+    cdef readonly uint64_t counted        # of the iterations, those whose worlds fit the view
     cdef readonly uint64_t worlds
-    cdef bint pretends                    # the last world is none that the observer thinks possible, see Veiled
+    cdef bint pretends                    # the last world is none that the observer thinks possible, see SecretCard
+    cdef bint records                     # keep what each world paid the observer
+    cdef double* payoffs
+    cdef uint64_t n_payoffs
+    cdef uint64_t payoffs_room
     cdef int stop_flag
 
-    cdef look_at(self, View view, Belief belief, tuple among)
+    cdef int make_room_for_payoffs(self, uint64_t more) except -1
+    cdef look_at(self, View view, WorldSampler belief, tuple among)
     cdef void iterate(self) noexcept nogil
     cdef bint likely_action(self, int player, const action_t* actions, int n, action_t* action) noexcept nogil
     cdef void descend(self) noexcept nogil

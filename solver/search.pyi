@@ -1,11 +1,16 @@
 from typing import Any, Final
 
 from engine_cy.game import Game, View
-from solver.beliefs import Belief
+from solver.beliefs import WorldSampler
 from solver.config import Settings
 
 POLL_EVERY: Final[int]
 CHECKED: Final[bool]  # whether this build makes the checks of checks.pxd
+
+SMALLEST_TREE_BYTES: Final[int]
+
+def bytes_beside_tree(decisions: int) -> int:
+    """Bytes that a searcher takes beside its tree: its own, and those of its tallies."""
 
 class Searcher:
     """One tree, grown from one view by one thread at a time."""
@@ -18,11 +23,12 @@ class Searcher:
         seed: int,
         stream: int,
         only: tuple[int, ...] = (),
-        belief: Belief | None = None,
+        belief: WorldSampler | None = None,
         among: tuple[tuple[int, ...], ...] = (),
+        records: bool = False,
     ) -> None:
         """`among` are the decisions at the root that are considered, by their steps: all legal ones if it is empty.
-        `only` is one that is taken without a choice."""
+        `only` is one that is taken without a choice. `records` keeps the observer's payoff of each world."""
 
     @property
     def game(self) -> Game: ...
@@ -30,6 +36,10 @@ class Searcher:
     def observer(self) -> int: ...
     @property
     def iterations(self) -> int: ...
+    @property
+    def counted(self) -> int:
+        """Of the iterations, those whose worlds fit the view."""
+
     @property
     def worlds(self) -> int: ...
     @property
@@ -52,15 +62,14 @@ class Searcher:
         """Have the search end soon; from any thread."""
 
     def run(self, iterations: int, nanoseconds: int = 0, thread_time: bool = False) -> str:
-        """Search on for so many iterations, or until the time is up (0: no limit) or `stop` is called; return which
-        of them it was. The clock is the monotonic one, or counts what this thread alone computes."""
+        """Search on for so many worlds that fit the view, or until the time is up (0: no limit) or `stop` is called;
+        return which of them it was. The clock is the monotonic one, or counts what this thread alone computes."""
 
-    def run_beside(self, other: Searcher, iterations: int) -> tuple[float, float]:
-        """Search with another one in step, iteration by iteration; return the sum and the sum of squares of what this
-        one's playouts paid the observer more. Both of one seed and stream, they meet the same worlds; those in which
-        one of them only pretends do not count, and have no counterpart."""
+    def recorded_payoffs(self, begin: int = 0) -> bytes:
+        """The observer's payoffs in the worlds that counted, from number `begin` on, as bytes of doubles; only where
+        `records` was asked for."""
 
-    def follow(self, view: View, taken: list[tuple[int, tuple[int, ...]]], belief: Belief | None = None) -> None:
+    def follow(self, view: View, taken: list[tuple[int, tuple[int, ...]]], belief: WorldSampler | None = None) -> None:
         """Go on from `view`, a later one of the same game, with the tree as it is. `taken` is what was done since, each
         the player and the steps as the observer saw them: nodes that still mean the same are found again."""
 

@@ -8,7 +8,7 @@ knows nothing of any game; what it is told of opponents is the view, never the t
 cimport cython
 from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free
+from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcpy
 
 from engine_cy.copying cimport copy_state
@@ -19,12 +19,12 @@ from engine_cy.game_api cimport (
 from engine_cy.hashing cimport hash_bytes, mix
 from engine_cy.rng cimport below, below64, seed_rng
 from posix.time cimport CLOCK_MONOTONIC, CLOCK_THREAD_CPUTIME_ID, clock_gettime, timespec
-from solver.beliefs cimport Belief
+from solver.beliefs cimport WorldSampler
 from solver.checks cimport IS_CHECKED, check_key, check_pretence, check_world
 from solver.flag cimport is_raised, raise_flag
 from solver.policy cimport PUCT_GROWTH, UCB_GROWTH, growth_index, puct_width, ucb_width
 from solver.tree cimport (
-    NO_BLOCK, ROOMS, Edges, Node, Total, add_node, close_tree, edges_at, edges_of, expect_node, find_node,
+    FIRST_PLACES, FIRST_WORDS, NO_BLOCK, ROOMS, Edges, Node, Total, add_node, close_tree, edges_at, edges_of, expect_node, find_node,
     insert_edge, make_room, open_tree, total_of, tree_bytes,
 )
 
@@ -39,6 +39,14 @@ cdef float NEVER = -3e38        # less than any payoff
 
 POLL_EVERY = POLL
 CHECKED = IS_CHECKED != 0
+
+
+SMALLEST_TREE_BYTES = FIRST_PLACES * sizeof(Node) + FIRST_WORDS * sizeof(uint64_t)
+
+
+def bytes_beside_tree(int decisions):
+    """Bytes that a searcher takes beside its tree: its own, and those of its tallies."""
+    return Searcher.__basicsize__ + decisions * sizeof(Tally)
 
 
 cdef int64_t now_ns(int clock) noexcept nogil:
@@ -82,7 +90,7 @@ cdef class Searcher:
     """One tree, grown from one view by one thread at a time."""
 
     def __cinit__(self, View view, settings, uint64_t bytes_max, uint64_t seed, uint64_t stream, tuple only=(),
-                  Belief belief=None, tuple among=()):
+                  WorldSampler belief=None, tuple among=(), bint records=False):
         cdef int i
 
         self.game = view.game
@@ -110,6 +118,7 @@ cdef class Searcher:
         self.settings.world_repeats = settings.world_repeats
         seed_rng(&self.rng, seed, 2 * stream)
         seed_rng(&self.world_rng, seed, 2 * stream + 1)
+        self.records = records
         self.n_forced = len(only)
         for i in range(self.n_forced):
             self.forced[i] = only[i]
@@ -117,7 +126,7 @@ cdef class Searcher:
             raise MemoryError
         self.look_at(view, belief, among)
 
-    cdef look_at(self, View view, Belief belief, tuple among):
+    cdef look_at(self, View view, WorldSampler belief, tuple among):
         """Begin to search from `view`, where only the decisions `among` are considered, if any are named."""
         cdef int i, j
         cdef tuple code
@@ -129,6 +138,7 @@ cdef class Searcher:
         if self.believes:
             belief.get_ready()
         self.iterations = 0
+        self.counted = 0
         self.worlds = 0
         decisions = among or tuple([decision.code for decision in view.legal_actions()])
         self.restricted = bool(among)
@@ -155,7 +165,7 @@ cdef class Searcher:
             sort_actions(self.root_actions, self.n_root)
             self.root_key = self.node_key(self.observer)
 
-    def follow(self, View view, list taken, Belief belief=None):
+    def follow(self, View view, list taken, WorldSampler belief=None):
         """Go on from `view`, a later one of the same game, with the tree as it is. `taken` is what was done since, each
         the player and the steps as the observer saw them: nodes that still mean the same are found again."""
         for player, code in taken:
@@ -166,22 +176,26 @@ cdef class Searcher:
     def __dealloc__(self):
         close_tree(&self.tree)
         free(self.tallies)
+        free(self.payoffs)
 
     def stop(self):
         """Have the search end soon; from any thread."""
         raise_flag(&self.stop_flag)
 
     def run(self, uint64_t iterations, int64_t nanoseconds=0, bint thread_time=False):
-        """Search on for so many iterations, or until the time is up (0: no limit) or `stop` is called; return which
-        of them it was. The clock is the monotonic one, or counts what this thread alone computes."""
+        """Search on for so many worlds that fit the view, or until the time is up (0: no limit) or `stop` is called;
+        return which of them it was. The clock is the monotonic one, or counts what this thread alone computes."""
         cdef int clock = CLOCK_THREAD_CPUTIME_ID if thread_time else CLOCK_MONOTONIC
         cdef int64_t begun = now_ns(clock)
         cdef int64_t deadline = begun + min(nanoseconds, INT64_MAX - begun)
+        cdef uint64_t counted = self.counted
         cdef uint64_t done = 0
         cdef uint64_t pause
 
         while done < iterations:
             pause = min(done + SIGNALS, iterations)
+            if self.records:
+                self.make_room_for_payoffs(pause - done)
             with nogil:
                 while done < pause:
                     if done % POLL == 0:
@@ -190,8 +204,14 @@ cdef class Searcher:
                         if nanoseconds and done and now_ns(clock) >= deadline:
                             break
                     self.iterate()
+                    while self.pretends:        # a world in which others are deceived; it does not count
+                        self.iterate()
+                    if self.records:
+                        self.payoffs[self.n_payoffs] = self.last[self.observer]
+                        self.n_payoffs += 1
                     done += 1
             # So that who waits for it can interrupt it.
+            self.counted = counted + done
             PyErr_CheckSignals()
             if is_raised(&self.stop_flag):
                 return "stopped"
@@ -553,32 +573,26 @@ cdef class Searcher:
                 return &self.tallies[i]
         return NULL
 
-    def run_beside(self, Searcher other, uint64_t iterations):
-        """Search with another one in step, iteration by iteration; return the sum and the sum of squares of what this
-        one's playouts paid the observer more. Both of one seed and stream, they meet the same worlds; those in which
-        one of them only pretends do not count, and have no counterpart."""
-        cdef double total = 0
-        cdef double squares = 0
-        cdef double more
-        cdef uint64_t done = 0
-        cdef uint64_t pause
+    cdef int make_room_for_payoffs(self, uint64_t more) except -1:
+        cdef uint64_t room = self.payoffs_room
+        cdef double* payoffs
 
-        while done < iterations and not is_raised(&self.stop_flag):
-            pause = min(done + SIGNALS, iterations)
-            with nogil:
-                while done < pause and not (done % POLL == 0 and is_raised(&self.stop_flag)):
-                    self.iterate()
-                    while self.pretends:
-                        self.iterate()
-                    other.iterate()
-                    while other.pretends:
-                        other.iterate()
-                    more = self.last[self.observer] - other.last[self.observer]
-                    total += more
-                    squares += more * more
-                    done += 1
-            PyErr_CheckSignals()
-        return total, squares
+        if self.n_payoffs + more <= room:
+            return 0
+        room = max(self.n_payoffs + more, room + room // 2)
+        payoffs = <double*>realloc(self.payoffs, room * sizeof(double))
+        if payoffs == NULL:
+            raise MemoryError
+        self.payoffs = payoffs
+        self.payoffs_room = room
+        return 0
+
+    def recorded_payoffs(self, uint64_t begin=0):
+        """The observer's payoffs in the worlds that counted, from number `begin` on, as bytes of doubles; only where
+        `records` was asked for."""
+        if begin >= self.n_payoffs:
+            return b""
+        return (<char*>(self.payoffs + begin))[:(self.n_payoffs - begin) * sizeof(double)]
 
     cdef bint likely_action(self, int player, const action_t* actions, int n, action_t* action) noexcept nogil:
         """The action that was tried most often here; return whether any was tried often enough."""

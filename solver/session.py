@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from typing import Any
 
 from engine_cy import Action, View
 from engine_cy.history import History
-from solver.analysis import Analysis
-from solver.backends.base import Job, Started, run_share, start_share
-from solver.config import Budget, Config, InvalidBudgetError
-from solver.merge import Share
+from solver.answer import Answer, answer_at_once, answer_of, answer_without_search
+from solver.config import Budget, Config, InvalidQuestionError
+from solver.control import Control
+from solver.pool.base import Pool
+from solver.pool.parts import begin_part, run_parts
+from solver.question import MEGABYTE, SearchQuestion
+from solver.search import Searcher
 from solver.solve import solve
-from solver.watch import Watch
 
 
 class Session:
     """Follows a game with the eyes of one player, and answers what to play.
 
-    Each answer rests on all that was done so far. With `reuse`, it also goes on with the tree of the one before: what
-    was found then about tables that may still come counts again. Such an answer depends on what was asked before, so it
-    is not called reproducible; without `reuse` it is what `solve` gives for the same view and history.
+    Each answer rests on all that was done so far. With `reuse`, the session owns its tree and searches on in it, on the
+    calling thread: what was found about tables that may still come counts again. Such an answer depends on what was
+    asked before, so it is not called reproducible; without `reuse` it is what `solve` gives for the same view and
+    history.
     """
 
     def __init__(
@@ -35,10 +39,10 @@ class Session:
         self.view = view
         self.history = history.copy() if history else History(view.game)
         self._options: dict[str, Any] = {"config": config, "seed": seed}
-        self._tree = _OneTree() if reuse else None
+        self._tree = _Tree() if reuse else None
 
     def play(self, action: Action | str) -> View:
-        """Something was done, as this player saw it (as `View.play` takes it); the view after that."""
+        """Add an action as this player saw it (as `View.play` takes it); return the view after it."""
         after = self.view.play(action)
         if self._tree and self.view.to_act is not None and self.view.to_act >= 0:
             text, _, _ = str(action).partition("=")
@@ -47,40 +51,57 @@ class Session:
         self.view = after
         return after
 
-    def solve(self, budget: Budget | None = None, **options: Any) -> Analysis:
-        """What to play now; see `solver.solve`."""
-        if not self._tree:
-            return solve(self.view, budget, history=self.history, **self._options, **options)
-        if "workers" in options or "backend" in options:
-            raise InvalidBudgetError("workers: a session that keeps its tree has one; open it with reuse=False")
-        found = solve(self.view, budget, history=self.history, backend=self._tree, **self._options, **options)
-        return replace(found, reproducible=found.reproducible and not self._tree.grown)
+    def solve(
+        self,
+        budget: Budget | None = None,
+        *,
+        pool: Pool | None = None,
+        control: Control | None = None,
+        **options: Any,
+    ) -> Answer:
+        """Say what to play now; see `solver.solve`."""
+        question = SearchQuestion(self.view, budget, history=self.history.copy(), **self._options, **options)
+        if self._tree is None:
+            return solve(question, pool=pool, control=control)
+        if "shares" in options or pool is not None:
+            field = "shares" if "shares" in options else "pool"
+            raise InvalidQuestionError(field, "a session that keeps its tree has one; open it with reuse=False")
+        return self._tree.answer(question, control or Control())
 
 
-class _OneTree:
-    """A backend whose tree lives on from one search to the next."""
+class _Tree:
+    """A tree that lives on from one search to the next."""
 
     def __init__(self) -> None:
         self.taken: list[tuple[int, tuple[int, ...]]] = []
-        self.grown = False  # whether the last search went on with a tree from before
-        self._last: Started | None = None
+        self._question: SearchQuestion | None = None
+        self._searcher: Searcher | None = None
 
-    def run(self, job: Job, watch: Watch | None = None) -> list[Share]:
-        if self._last and self._goes_on(self._last, job):
-            self._last.searcher.follow(job.view, self.taken, job.belief)
-            self._last = self._last._replace(job=job)
-            self.grown = True
+    def answer(self, question: SearchQuestion, control: Control) -> Answer:
+        began = time.perf_counter()
+        share = answer_at_once(question)
+        if share is not None:
+            return answer_without_search(question, share, began)
+        question.get_ready()
+        grown = self._goes_on(question)
+        if self._searcher is not None and grown:
+            self._searcher.follow(question.view, self.taken, question.worlds)
         else:
-            self._last = start_share(job, 0)
-            self.grown = False
+            self._searcher = begin_part(question, 0)
         self.taken.clear()
-        return [run_share(self._last, watch)]
+        self._question = question
+        answer = answer_of(question, run_parts(question, [0], control, searcher=self._searcher), began)
+        return replace(answer, continued=grown)
 
-    @staticmethod
-    def _goes_on(last: Started, job: Job) -> bool:
-        """Whether the tree is one for this job too, and has room: what cannot be reached any more is never freed."""
-        asked = (job.config, job.models, job.budget.memory_mb)
+    def _goes_on(self, question: SearchQuestion) -> bool:
+        """Whether the tree is one for this question too, and has room: what cannot be reached any more is never
+        freed."""
+        last, searcher = self._question, self._searcher
+        if last is None or searcher is None or question.among:
+            return False
+        asked = (question.config, question.models, question.budget.memory_mb)
         return (
-            asked == (last.job.config, last.job.models, last.job.budget.memory_mb)
-            and last.searcher.tree_bytes * 2 < job.budget.memory_mb * 2**20
+            asked == (last.config, last.models, last.budget.memory_mb)
+            and not last.among
+            and searcher.tree_bytes * 2 < question.budget.memory_mb * MEGABYTE
         )

@@ -9,7 +9,6 @@ from hashlib import blake2b
 from engine_cy import CHANCE, Game, InvalidRulesetError, Position, Rng, game_ids, new_game
 from engine_cy.castle_village_port.editions import EDITIONS as CASTLE_EDITIONS
 from engine_cy.oriflamme.editions import editions_of
-from solver.backends.serial import Serial
 from solver.config import Budget
 from solver.solve import solve
 
@@ -65,7 +64,7 @@ def searches(game: Game) -> Iterator[bytes]:
         if position.to_act != CHANCE and len(actions) > 1 and rng.below(6) == 0:
             for config, workers in (("default", 1), ("plain", 2), ("flat", 1), ("pimc", 1)):
                 view = position.view(position.to_act or 0)
-                found = solve(view, Budget(iterations=300), config=config, seed=5, workers=workers, backend=Serial())
+                found = solve(view, Budget(iterations=300), config=config, seed=5, shares=workers)
                 yield repr(
                     [(str(move.action), move.visits, move.win, move.points, move.ranks) for move in found.moves]
                 ).encode()

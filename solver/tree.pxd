@@ -13,6 +13,8 @@ cdef extern from *:
 
 cdef enum:
     N_SIZES = 20            # of blocks
+    FIRST_PLACES = 1024     # for nodes, in an empty tree
+    FIRST_WORDS = 4096      # for edges
 
 
 cdef struct Node:

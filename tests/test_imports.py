@@ -17,14 +17,32 @@ FORBIDDEN = {
     "solver": {"server", "ray", *WIRE, *BESIDE},
     "server": {"ray", *BESIDE},
 }
-EXCUSED = {("solver/backends/ray_actors.py", "ray")}
+EXCUSED = {("solver/pool/ray_driver.py", "ray")}
 
 QUOTED = re.compile(r'("""|\'\'\').*?\1', re.DOTALL)
 CYTHON_IMPORT = re.compile(r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+c?import\b|c?import[ \t]+([^#\n]+))", re.M)
 
 
-def imported_roots(path: str, source: str) -> set[str]:
-    """The top-level packages that the source of the file at `path` imports."""
+# What files of a layer, by the beginning of their paths, may not import: the layers above them.
+ABOVE_POOLS = ("solver.solve", "solver.session", "solver.review", "solver.match")
+ABOVE_ANSWERS = ("solver.pool", *ABOVE_POOLS)
+ABOVE_SERVICES = ("server.cli", "server.app")
+ABOVE_MESSAGES = ("server.services", "server.rpc", *ABOVE_SERVICES)
+LAYERS = {
+    "solver/question.py": ("solver.answer", "solver.compare", "solver.secrecy", *ABOVE_ANSWERS),
+    "solver/answer.py": ABOVE_ANSWERS,
+    "solver/compare.py": ABOVE_ANSWERS,
+    "solver/secrecy.py": ABOVE_ANSWERS,
+    "solver/pool/": ABOVE_POOLS,
+    "server/codec/": ("server.messages", *ABOVE_MESSAGES),
+    "server/messages/": ABOVE_MESSAGES,
+    "server/rpc/": ("server.services", *ABOVE_SERVICES),
+    "server/services/": ABOVE_SERVICES,
+}
+
+
+def imported_modules(path: str, source: str) -> set[str]:
+    """The modules that the source of the file at `path` imports, as they are written."""
     modules = set()
     if path.endswith((".pyx", ".pxd")):  # not Python, so ast cannot read them
         for come_from, names in CYTHON_IMPORT.findall(QUOTED.sub("", source)):
@@ -35,7 +53,19 @@ def imported_roots(path: str, source: str) -> set[str]:
                 modules |= {alias.name for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and not node.level:
                 modules.add(node.module or "")
-    return {module.split(".")[0] for module in modules}
+    return modules
+
+
+def imported_roots(path: str, source: str) -> set[str]:
+    """The top-level packages that the source of the file at `path` imports."""
+    return {module.split(".")[0] for module in imported_modules(path, source)}
+
+
+def layer_violations(path: str, source: str) -> set[str]:
+    """The modules of higher layers that the file at `path` imports."""
+    above = [name for layer, names in LAYERS.items() if path.startswith(layer) for name in names]
+    modules = imported_modules(path, source)
+    return {module for module in modules for name in above if module == name or module.startswith(f"{name}.")}
 
 
 def violations(path: str, source: str) -> set[str]:
@@ -53,8 +83,10 @@ def test_imports_point_one_way():
     ]
     assert {path.relative_to(ROOT).parts[0] for path in files} == set(FORBIDDEN)
     names = [path.relative_to(ROOT).as_posix() for path in files]
-    found = {name: violations(name, path.read_text("utf-8")) for name, path in zip(names, files, strict=True)}
-    assert {name: roots for name, roots in found.items() if roots} == {}
+    sources = {name: path.read_text("utf-8") for name, path in zip(names, files, strict=True)}
+    found = {name: violations(name, source) | layer_violations(name, source) for name, source in sources.items()}
+    assert {name: modules for name, modules in found.items() if modules} == {}
+    assert all(any(name.startswith(layer) for name in names) for layer in LAYERS)
 
 
 @pytest.mark.parametrize(
@@ -66,16 +98,31 @@ def test_imports_point_one_way():
         ("engine_cy/rng.pxd", "cimport libc.math, solver.tree as t", {"solver"}),
         ("engine_cy/rng.pyx", "def late():\n    import ray  # why not", {"ray"}),
         ("engine_cy/rng.pyx", '"""\nimport solver\n"""\nfrom engine_cy.game cimport Game', set()),
-        ("solver/match.py", "from eminence.v1 import record_pb2", {"eminence"}),
-        ("solver/match.py", "if True:\n    from google.protobuf import json_format", {"google"}),
+        ("solver/match/play.py", "from eminence.v1 import record_pb2", {"eminence"}),
+        ("solver/match/play.py", "if True:\n    from google.protobuf import json_format", {"google"}),
         ("solver/search.pyx", "from server.limits import cap\ncimport grpc", {"server", "grpc"}),
-        ("solver/match.py", "import engine_cy.game, benchmarks.data", {"benchmarks"}),
-        ("solver/backends/serial.py", "import ray", {"ray"}),
-        ("solver/backends/ray_actors.py", "import ray", set()),
-        ("solver/backends/ray_actors.py", "import ray, grpc", {"grpc"}),
+        ("solver/match/play.py", "import engine_cy.game, benchmarks.data", {"benchmarks"}),
+        ("solver/pool/threads.py", "import ray", {"ray"}),
+        ("solver/pool/ray_driver.py", "import ray", set()),
+        ("solver/pool/ray_driver.py", "import ray, grpc", {"grpc"}),
         ("server/servicer.py", "import grpc\nfrom solver import analysis\nfrom . import limits", set()),
         ("server/servicer.py", "from ray.util import state", {"ray"}),
     ],
 )
 def test_the_check_finds_what_it_is_for(path, source, expected):
     assert violations(path, source) == expected
+
+
+@pytest.mark.parametrize(
+    ("path", "source", "expected"),
+    [
+        ("solver/question.py", "from solver.pool.base import Pool", {"solver.pool.base"}),
+        ("solver/pool/threads.py", "from solver.solve import solve", {"solver.solve"}),
+        ("solver/pool/threads.py", "from solver.answer import Answer", set()),
+        ("server/messages/answers.py", "from server.services.solver import SolverService", {"server.services.solver"}),
+        ("server/services/solver.py", "import server.cli.main", {"server.cli.main"}),
+        ("server/services/solver.py", "from server.clients import Client", set()),
+    ],
+)
+def test_the_check_knows_the_layers(path, source, expected):
+    assert layer_violations(path, source) == expected

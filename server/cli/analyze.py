@@ -34,7 +34,7 @@ from server.cli.reading import UNREADABLE, GameChoice, Piece, Thing, check_input
 from server.cli.remote import Remote, server_options
 from server.cli.results import Key, Results, Row, open_results, written
 from server.cli.rows import Position, row_of
-from server.limits import check_to_act
+from server.messages.requests import check_to_act
 from solver.review import decisions
 
 BAR = TaskID(0)  # the one bar that there is
@@ -91,8 +91,7 @@ def analyze(
     for file in files:
         check_input(file)
     # What makes no sense is refused before anything is begun, not at each line.
-    game = choice.game()
-    thinking.granted(thinking.chosen(game, None, thinking.options(game)))
+    thinking.check(choice.game())
     with ExitStack() as stack:
         answering = stack.enter_context(open_answering(thinking, workers, ray_address, remote))
         results = stack.enter_context(closing(open_results(Path(out))))

@@ -19,16 +19,13 @@ from server.cli.reading import UNREADABLE
 from server.cli.remote import Remote, greet, here_only, rpc_error, server_failure
 from server.cli.results import Key
 from server.cli.rows import STOPPED_BY, Position
-from server.codec.suggestions import write_found
-from server.codec.views import write_view
-from server.limits import MEGABYTE
-from server.searches import LINES_DEFAULT, REASONS
-from solver.backends.base import Job
-from solver.batch import LocalProcesses, LocalThreads, Pool, analyze_many
-from solver.config import Budget, InvalidBudgetError
-from solver.found import found_of
-from solver.merge import Share
-from solver.solve import make_job
+from server.messages.answers import write_suggestion
+from server.messages.requests import Asked
+from solver.config import InvalidQuestionError
+from solver.pool.base import Pool, answer_many
+from solver.pool.processes import Processes
+from solver.pool.threads import Threads
+from solver.question import MEGABYTE, Question
 from solver.version import SIGNATURE
 
 if TYPE_CHECKING:
@@ -37,7 +34,7 @@ if TYPE_CHECKING:
 # Positions that a server has at a time: enough for all of its threads, and few enough to be kept.
 UNDER_WAY_MAX = 256
 # What cannot be asked, whoever answers.
-REFUSED = (*UNREADABLE, InvalidBudgetError)
+REFUSED = (*UNREADABLE, InvalidQuestionError)
 
 Refuse = Callable[[Key, Exception], None]
 
@@ -66,7 +63,7 @@ def open_answering(
             yield Here(cluster, thinking)
     else:
         n = workers or cores()
-        pool = LocalThreads(1) if n == 1 else LocalProcesses(n)
+        pool: Pool = Threads(1) if n == 1 else Processes(n)
         try:
             yield Here(pool, thinking)
         finally:
@@ -84,62 +81,37 @@ def _thinking_of(thinking: Thinking, position: Position) -> Thinking:
 
 @dataclass(frozen=True, slots=True)
 class Here:
-    """A pool, whose shares are put together in this process."""
+    """A pool, whose answers are written in this process."""
 
     pool: Pool
     thinking: Thinking
     engine: str = SIGNATURE
 
     def answers(self, positions: Iterator[Position], refuse: Refuse) -> Iterator[tuple[Position, pb.Suggestion]]:
-        under_way: dict[int, tuple[Position, Job]] = {}
+        under_way: dict[int, tuple[Position, Asked]] = {}
 
-        def jobs() -> Iterator[Job]:
+        def questions() -> Iterator[Question]:
             for position in positions:
                 try:
-                    job = self._job(position)
+                    asked = self._asked(position)
                 except REFUSED as error:
                     refuse(position.key, error)
                     continue
-                under_way[begun()] = position, job
-                yield job
+                under_way[begun()] = position, asked
+                assert asked.question is not None  # somebody is to act
+                yield asked.question
 
         begun = count().__next__
-        for answer in analyze_many(jobs(), self.pool, in_order=False):
-            position, job = under_way.pop(answer.number)
-            if answer.error is not None or answer.found is None:
-                refuse(position.key, answer.error or Failure("there is no answer"))
+        for answered in answer_many(questions(), self.pool, in_order=False):
+            position, asked = under_way.pop(answered.number)
+            if answered.error is not None:
+                refuse(position.key, answered.error)
             else:
-                yield position, _suggestion(job, answer.found)
+                yield position, write_suggestion(answered.answer, asked)
 
-    def _job(self, position: Position) -> Job:
+    def _asked(self, position: Position) -> Asked:
         thinking = _thinking_of(self.thinking, position)
-        question = thinking.question(position.seen, thinking.options(position.seen.game))
-        granted, options = question.budget, question.options
-        return make_job(
-            question.view,
-            Budget(
-                iterations=granted.iterations,
-                time_ms=granted.time_ms if granted.is_timed else None,
-                memory_mb=granted.memory_bytes / MEGABYTE,
-                confidence=granted.confidence,
-            ),
-            config=options.config,
-            seed=question.seed,
-            workers=options.shares,
-            models=dict(options.models),
-            history=question.history,
-            lines=LINES_DEFAULT,
-        )
-
-
-def _suggestion(job: Job, share: Share) -> pb.Suggestion:
-    """What was found, as a server would tell it."""
-    found = found_of(job, [share], time.perf_counter())
-    message = write_found(found, job.view.game, 0)
-    if found.analysis is not None:
-        message.knowledge = found.analysis.knowledge
-    message.seed, message.stop_reason = job.seed, REASONS[found.stopped_by]
-    return message
+        return thinking.search(position.seen, thinking.options(position.seen.game))
 
 
 # --- servers -----------------------------------------------------------------------------------------------------
@@ -253,7 +225,7 @@ class There:
         seen, thinking = position.seen, _thinking_of(self.thinking, position)
         item = pb.BatchItem(
             id=name,
-            view=write_view(seen.view, seen.history),
+            view=seen.message,
             budget=thinking.budget(),
             options=thinking.options(seen.game),
         )

@@ -1,13 +1,12 @@
 """What commands are asked: options that several of them have, and how they become questions.
 
-Options are read as the server reads its requests (`server/limits.py`), so that a question means the same in this
-process and at a server.
+Options are read as the server reads its requests (`server/messages/requests.py`), so that a question means the same in
+this process and at a server.
 """
 
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import wraps
@@ -17,27 +16,29 @@ import click
 
 from eminence.v1 import solver_pb2 as pb
 from engine_cy import Game, Position, View
+from engine_cy.history import History
 from engine_cy.record import Record
 from engine_cy.seats import SEATS
 from server.cli.commands import files
 from server.cli.failing import Failure
 from server.cli.reading import GameChoice, Thing, read_one
 from server.codec.games import GAME_IDS
+from server.codec.views import write_view
 from server.codec.words import write_seat
-from server.limits import (
-    MEGABYTE,
+from server.messages.requests import (
     MEMORY_LEAST,
     MODELS,
+    Asked,
+    AskedReview,
     Caps,
-    Chosen,
-    Granted,
-    canonical,
-    derived_seed,
+    comparison_of,
     read_budget,
     read_options,
+    review_of,
+    search_of,
 )
-from server.searches import Question
-from solver.config import CONFIGS, ITERATIONS_MAX, MEMORY_MAX_MB, TIME_MAX_MS
+from solver.config import CONFIGS, ITERATIONS_MAX, MEMORY_MAX_MB, TIME_MAX_MS, Config
+from solver.question import MEGABYTE
 
 # Nobody else's machine: what is asked is granted.
 CAPS = Caps(TIME_MAX_MS, ITERATIONS_MAX, int(MEMORY_MAX_MB * MEGABYTE))
@@ -91,11 +92,16 @@ class Seen:
     """What one player sees, and what he saw on the way there, if that is told."""
 
     view: View
-    history: Record | None = None
+    history: History | None = None
 
     @property
     def game(self) -> Game:
         return self.view.game
+
+    @property
+    def message(self) -> Any:
+        """The view of the contract, with its history."""
+        return write_view(self.view, None if self.history is None else self.history.record)
 
 
 def seen_by(thing: Thing, seat: str | None = None, at: int | None = None) -> Seen:
@@ -124,10 +130,14 @@ def _seen_in_record(record: Record, seat: int | None, at: int | None) -> Seen:
     end = record.end
     if isinstance(end, View):
         _check_observer(end, seat)
-        return Seen(end, record if record.actions else None)
+        return Seen(end, _log(record))
     seat = _whose(end) if seat is None else seat
-    history = record.seen_from(seat)
-    return Seen(end.view(seat), history if record.actions else None)
+    return Seen(end.view(seat), _log(record.seen_from(seat)))
+
+
+def _log(record: Record) -> History | None:
+    """The log of what a seat saw; None if nothing was done."""
+    return History.of(record) if record.actions else None
 
 
 def _check_observer(view: View, seat: int | None) -> None:
@@ -235,27 +245,38 @@ class Thinking:
             message.belief = pb.BELIEF_UNIFORM
         return message
 
-    def granted(self, options: Chosen) -> Granted:
-        """What is searched with in this process."""
+    def budget_here(self) -> pb.Budget:
+        """The budget of a search in this process."""
         message = self.budget()
         if self.memory_mb is None:
             message.memory_bytes = round(MEMORY_DEFAULT_MB * MEGABYTE)
-        return read_budget(message, options, CAPS)
+        return message
 
-    def chosen(self, game: Game, view: View | None, options: pb.Options) -> Chosen:
-        """Options as they are searched with in this process."""
+    def check(self, game: Game) -> None:
+        """Refuse what makes no sense in this process, before there is a position."""
+        options = read_options(self.options(game), game, None, config=self.chosen_config())
+        read_budget(self.budget_here(), options, CAPS)
+
+    def chosen_config(self) -> Config | None:
+        """The configuration that stands for the default one in this process."""
         if self.config is not None and self.level is not None:
-            raise Failure("level: is a configuration of its own, and --config names another")
-        read = read_options(options, game, view)
-        return replace(read, base=self.config) if self.config else read
+            raise Failure("--level and --config cannot be combined")
+        return CONFIGS[self.config] if self.config else None
 
-    def question(self, seen: Seen, options: pb.Options) -> Question:
-        """What is asked of a search in this process."""
-        begun = time.monotonic_ns()
-        chosen = self.chosen(seen.game, seen.view, options)
-        key = canonical(seen.view, seen.history, chosen)
-        seed = derived_seed(key) if chosen.seed is None else chosen.seed
-        return Question(seen.view, seen.history, chosen, self.granted(chosen), seed, begun, None, key)
+    def search(self, seen: Seen, options: pb.Options) -> Asked:
+        """The question of a search in this process."""
+        request = pb.SuggestRequest(budget=self.budget_here(), options=options)
+        return search_of(seen.view, seen.history, request, CAPS, config=self.chosen_config())
+
+    def comparison(self, seen: Seen, moves: Sequence[str], options: pb.Options) -> Asked:
+        """The question which of some moves is better, in this process."""
+        request = pb.CompareRequest(budget=self.budget_here(), options=options, actions=map(action_message, moves))
+        return comparison_of(seen.view, seen.history, request, CAPS, config=self.chosen_config())
+
+    def review(self, record: Record, seat: int | None, options: pb.Options) -> AskedReview:
+        """The questions of a review in this process."""
+        request = pb.ReviewRequest(budget=self.budget_here(), options=options, seat=write_seat(seat))
+        return review_of(record, request, CAPS, config=self.chosen_config())
 
 
 def _check_range(value: float, least: float, most: float, name: str) -> None:

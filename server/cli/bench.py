@@ -92,7 +92,7 @@ def playouts(game: Game, seconds: float) -> float:
 def iterations(view: View, seconds: float, threads: int) -> float:
     """Iterations of a search per second of wall time, all threads together."""
     begun = time.perf_counter()
-    found = solve(view, Budget(time_ms=seconds * 1000), workers=threads)
+    found = solve(view, Budget(time_ms=seconds * 1000), shares=threads)
     return found.iterations / (time.perf_counter() - begun)
 
 

@@ -6,16 +6,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from server.cli.failing import Failure
-from solver.batch import Pool
+from solver.pool.base import Pool
 
 
 @contextmanager
 def open_cluster(address: str, workers: int | None) -> Iterator[Pool]:
     """The workers of a cluster, so many at most."""
-    from solver.backends.cluster import RayActors, RayUnavailableError
+    from solver.pool.ray_pool import RayPool, RayUnavailableError
 
     try:
-        cluster = RayActors(workers, address=address)
+        cluster = RayPool(workers, address=address)
     except RayUnavailableError as error:
         raise Failure(f"ray-address: {error}") from None
     with cluster:

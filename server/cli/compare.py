@@ -11,13 +11,11 @@ from server.cli.asking import Seen, Thinking, action_message, position_options, 
 from server.cli.commands import command, json_option
 from server.cli.failing import Failure
 from server.cli.remote import Remote, here_only, server_options
-from server.cli.searching import answer_of, until
+from server.cli.searching import comparison_of
 from server.cli.suggest import WHY, title
-from server.codec.views import write_view
-from server.limits import check_to_act, read_actions
-from server.searches import Comparison
+from server.messages.requests import check_to_act
+from solver.question import COMPARED_MAX
 
-COMPARED_MAX = 16
 # A difference of so many errors is hardly one of chance.
 CLEAR_ERRORS = 2.0
 
@@ -41,27 +39,22 @@ def compare(seen: Seen, moves: tuple[str, ...], thinking: Thinking, remote: Remo
     if not 2 <= len(moves) <= COMPARED_MAX:
         raise Failure(f"moves: {len(moves)} of them; 2 to {COMPARED_MAX} can be compared")
     options = thinking.options(seen.game)
-    found = _ask_server(seen, moves, thinking, options, remote) if remote else _ask(seen, moves, thinking, options)
+    if remote:
+        found = _ask_server(seen, moves, thinking, options, remote)
+    else:
+        found = comparison_of(thinking.comparison(seen, moves, options))
     if as_json:
         show.print_json(found)
     else:
         _print(found, seen)
 
 
-def _ask(seen: Seen, moves: tuple[str, ...], thinking: Thinking, options: pb.Options) -> pb.Comparison:
-    question = thinking.question(seen, options)
-    actions = read_actions([action_message(move) for move in moves], seen.view, COMPARED_MAX, "moves")
-    found: pb.Comparison = answer_of(Comparison(question, actions, until(question), by_deadline=False), 1)
-    return found
-
-
 def _ask_server(
     seen: Seen, moves: tuple[str, ...], thinking: Thinking, options: pb.Options, remote: Remote
 ) -> pb.Comparison:
     here_only(config=thinking.config)
-    view = write_view(seen.view, seen.history)
     with remote.client() as client:
-        return client.compare(view, [action_message(move) for move in moves], thinking.budget(), options)
+        return client.compare(seen.message, [action_message(move) for move in moves], thinking.budget(), options)
 
 
 def _print(found: pb.Comparison, seen: Seen) -> None:

@@ -11,8 +11,7 @@ from engine_cy import Action
 from server.cli.asking import Seen
 from server.cli.failing import Failure
 from server.cli.remote import Remote, greet, rpc_error, server_failure
-from server.codec.suggestions import write_candidate
-from server.codec.views import write_view
+from server.messages.answers import write_candidate
 from solver.config import DEFAULT_ITERATIONS, LEVELS, Budget, read_config
 from solver.solve import solve
 
@@ -45,7 +44,9 @@ class Here:
         read_config(name)
 
     def choose(self, name: str, seen: Seen, seed: int) -> Action:
-        return solve(seen.view, config=read_config(name), seed=seed, history=seen.history, lines=0).best
+        best = solve(seen.view, config=read_config(name), seed=seed, history=seen.history, lines=0).best
+        assert best is not None  # it is that seat's turn
+        return best
 
     def hint(self, seen: Seen) -> Sequence[pb.Candidate]:
         found = solve(seen.view, Budget(iterations=HINT_ITERATIONS), history=seen.history, lines=HINTS)
@@ -80,8 +81,7 @@ class There:
         return found.candidates
 
     def _suggest(self, seen: Seen, budget: pb.Budget | None, options: pb.Options) -> pb.Suggestion:
-        view = write_view(seen.view, seen.history)
-        return self._ask(lambda: self._client.suggest(view, budget, options, seconds=SERVER_SECONDS))
+        return self._ask(lambda: self._client.suggest(seen.message, budget, options, seconds=SERVER_SECONDS))
 
     def _ask(self, call: Callable[[], pb.Suggestion]) -> pb.Suggestion:
         try:

@@ -72,9 +72,9 @@ def _explained(error: Exception) -> tuple[str, str | None]:
     """A reason for programs, if there is one, and what people are told; None if it is our mistake."""
     from engine_cy.errors import EngineError
     from server.refusals import Refusal
-    from solver.config import InvalidBudgetError
+    from solver.config import InvalidQuestionError
 
-    if isinstance(error, InvalidBudgetError):
+    if isinstance(error, InvalidQuestionError):
         return "", str(error)
     if isinstance(error, Failure | Refusal | EngineError):
         return error.reason, str(error)

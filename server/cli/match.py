@@ -17,9 +17,9 @@ from server.cli.failing import Failure
 from server.cli.reading import GameChoice
 from server.cli.servers import Server, read_server
 from solver import match as matches
-from solver.batch import WorkerLostError
-from solver.config import CONFIGS, Budget, Config, InvalidBudgetError, check_budget
+from solver.config import CONFIGS, Budget, Config, InvalidQuestionError, check_budget
 from solver.match import Deal, Guest, Match, OtherMatchError, Sprt, as_text, elo_text, read_player, run, score_of
+from solver.pool.base import WorkerLostError
 
 ITERATIONS = 1_000
 
@@ -80,9 +80,9 @@ def match(
         seed=seed,
     )
     if cpu_ms is not None and any(isinstance(who, Server) for who in (asked.a, asked.b)):
-        raise InvalidBudgetError("cpu-ms: a server does not say how long it computed; --time-ms or --iterations")
+        raise InvalidQuestionError("cpu-ms", "a server does not say how long it computed; --time-ms or --iterations")
     if sprt and not sprt[0] < sprt[1]:
-        raise InvalidBudgetError(f"sprt: {sprt[0]:g} and {sprt[1]:g}: the second is to be the stronger")
+        raise InvalidQuestionError("sprt", f"{sprt[0]:g} and {sprt[1]:g}: the second is to be the stronger")
     cluster = nullcontext() if ray_address is None else open_cluster(ray_address, workers)
     with cluster as pool, _Bar(asked.players, deals) as bar:
         try:

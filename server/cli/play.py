@@ -31,8 +31,7 @@ from server.cli.playing import PERSON, Playing, read_game, write_game
 from server.cli.reading import GameChoice
 from server.cli.remote import Remote, ServerFailure, server_options
 from server.codec.views import write_view
-from solver.analysis import Beliefs
-from solver.solve import beliefs_of, read_history
+from solver.answer import Beliefs, beliefs_of
 
 LEVEL = 5
 KINDS_SHOWN = 5
@@ -264,7 +263,7 @@ class Room:
 
         view, history = self._playing.seen.view, self._playing.seen.history
         config = fit_config(CONFIGS["default"], view.game)
-        self._teller.beliefs(beliefs_of(view, read_history(history, view), config))
+        self._teller.beliefs(beliefs_of(view, history, config))
 
     def _undo(self) -> None:
         if self._playing.take_back():

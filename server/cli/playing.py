@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from engine_cy import CHANCE, Action, Position, Rng, View
+from engine_cy.history import History
 from engine_cy.record import Record
 from engine_cy.seats import CHANCE_SEAT, SEATS
 from server.cli import reading
@@ -64,7 +65,8 @@ class Playing:
         return self._seen_by(self.me)
 
     def _seen_by(self, seat: int) -> Seen:
-        return Seen(self.position.view(seat), self.record.seen_from(seat) if self.actions else None)
+        history = History.of(self.record.seen_from(seat)) if self.actions else None
+        return Seen(self.position.view(seat), history)
 
     @property
     def record(self) -> Record:

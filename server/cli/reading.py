@@ -194,7 +194,7 @@ def read_json(text: str) -> Thing:
 def read_message(message: Any) -> Thing:
     if isinstance(message, view_pb2.View):
         view, history = views.read_view_and_history(message)
-        return view if history is None else history
+        return view if history is None else history.record
     if isinstance(message, record_pb2.Record):
         return records.read(message)
     return positions.read(message, "position")

@@ -10,15 +10,13 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from engine_cy import View
 from engine_cy.castle_village_port.cards import LOCATIONS
-from engine_cy.history import History
 from engine_cy.oriflamme.api import Oriflamme
 from engine_cy.seats import CHANCE_SEAT, SEATS
 from server.cli.chart import Chart, chart_of
 from server.cli.reviewing import BAD, SIGNS, Judged, Review
-from server.codec.suggestions import GRADES
+from server.messages.answers import GRADES
 from server.names import CASTLE_VILLAGE_PORT, GAMES, ORIFLAMME
-from solver.analysis import SeatBelief
-from solver.solve import beliefs_of
+from solver.answer import SeatBelief, beliefs_of
 
 # The graph's picture, in the units of its view box.
 WIDTH, HEIGHT = 960, 330
@@ -253,7 +251,7 @@ def _rounds(review: Review) -> list[tuple[int, list[Told]]]:
 
 def _beliefs(judged: Judged, review: Review) -> list[Belief]:
     view = judged.decision.view
-    beliefs = beliefs_of(view, History.of(judged.decision.history), review.config)
+    beliefs = beliefs_of(view, judged.decision.history, review.config)
     return [part for belief in (beliefs.seats if beliefs else ()) for part in _belief(belief, view)]
 
 

@@ -22,7 +22,7 @@ from server.cli.failing import Failure
 from server.cli.reading import read_game
 from server.cli.remote import Remote, server_options
 from server.cli.reviewing import SIGNS, Judging, Review
-from server.codec.suggestions import GRADES
+from server.messages.answers import GRADES
 from server.names import GAMES
 
 GRADE_STYLES = {"best": "green", "fine": "", "inaccuracy": "yellow", "mistake": "bold yellow", "blunder": "bold red"}

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
 
 from eminence.v1 import solver_pb2 as pb
@@ -13,14 +12,12 @@ from engine_cy.seats import SEATS
 from server.cli.asking import Thinking, cores
 from server.cli.remote import Remote, here_only
 from server.codec import records
-from server.codec.suggestions import GRADES
 from server.codec.words import write_seat
-from server.limits import derived_seed
-from server.reviews import Reviewed, ReviewQuestion
-from server.searches import Judgement
-from solver.backends.threads import Threads
+from server.messages import answers
+from server.messages.answers import GRADES
 from solver.config import Config
-from solver.review import Decision, Verdict, decisions
+from solver.pool.threads import Threads
+from solver.review import Decision, judge_all
 
 # The grades, best first, with the signs that players of chess know.
 SIGNS = {"best": "", "fine": "", "inaccuracy": "?!", "mistake": "?", "blunder": "??"}
@@ -94,9 +91,10 @@ class Judging:
     """Judges the decisions of a seat, or of all, in this process or at a server."""
 
     def __init__(self, record: Record, seat: int | None, thinking: Thinking, remote: Remote | None) -> None:
-        self.decisions = list(decisions(record, seat))
         self._record, self._seat, self._thinking, self._remote = record, seat, thinking, remote
         self._options = thinking.options(record.game)
+        self._asked = thinking.review(record, seat, self._options)
+        self.decisions = self._asked.decisions
         self._found: list[Judged] = []
         self._summary = pb.ReviewSummary()
 
@@ -110,18 +108,16 @@ class Judging:
     @property
     def review(self) -> Review:
         """All of it, after the end."""
-        config = self._thinking.chosen(self._record.game, None, self._options).config
-        return Review(self._record, self._found, self._summary, config)
+        return Review(self._record, self._found, self._summary, self._asked.judge.config)
 
     def _here(self) -> Iterator[pb.ReviewedDecision]:
-        record = self._record
-        options = self._thinking.chosen(record.game, None, self._options)
-        seed = derived_seed(str(record).encode()) if options.seed is None else options.seed
-        asked = ReviewQuestion(record, self.decisions, options, self._thinking.granted(options), seed)
-        reviewed = Reviewed(asked)
-        with _Searches(asked) as verdicts:
-            for verdict in verdicts.all():
-                yield reviewed.add(verdict)
+        asked = self._asked
+        reviewed = answers.Reviewed(asked)
+        with Threads(cores()) as pool:
+            at_once = max(pool.width // asked.shares, 1)
+            with closing(judge_all(asked.judge, asked.decisions, pool, at_once=at_once)) as verdicts:
+                for verdict in verdicts:
+                    yield reviewed.add(verdict)
         self._summary = reviewed.summary()
 
     def _at(self, remote: Remote) -> Iterator[pb.ReviewedDecision]:
@@ -140,36 +136,3 @@ class Judging:
                     yield response.decision
                 else:
                     self._summary = response.summary
-
-
-class _Searches:
-    """A search for each decision, as many at a time as there are cores. Each is the same whatever their number."""
-
-    def __init__(self, asked: ReviewQuestion) -> None:
-        self._asked = asked
-        self._pool = ThreadPoolExecutor(max(cores() // asked.options.shares, 1))
-        self._begun: list[Judgement] = []
-        self._is_over = False
-
-    def __enter__(self) -> _Searches:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._is_over = True
-        for judgement in self._begun:
-            judgement.stop(None)
-        self._pool.shutdown(cancel_futures=True)
-
-    def all(self) -> Iterator[Verdict]:
-        return self._pool.map(self._judge, self._asked.decisions)
-
-    def _judge(self, decision: Decision) -> Verdict:
-        asked = self._asked
-        until_ns = time.monotonic_ns() + int(asked.budget.time_ms * 1e6)
-        judgement = Judgement(decision, asked.budget, asked.options, asked.seed, until_ns)
-        self._begun.append(judgement)
-        if self._is_over:
-            judgement.stop(None)
-        shares = asked.options.shares
-        with ThreadPoolExecutor(shares) as pool:
-            return judgement.run(Threads(shares, pool))

@@ -13,10 +13,10 @@ from server.cli import show
 from server.cli.asking import Seen
 from server.cli.results import SCHEMA, Key, Row
 from server.codec.words import CARDS
-from server.searches import REASONS
+from server.messages.answers import REASONS
 
 # Why a search ended that was not cut short, in the words of the column.
-STOPPED_BY = {reason: word for word, reason in REASONS.items()}
+STOPPED_BY = {reason: word for word, reason in REASONS.items() if word}
 # Cards as text notation has them.
 NAMES = {card.id: card.name for card in (*PUBLISHED, *PROTOTYPE)}
 

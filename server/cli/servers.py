@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from engine_cy import Action
 from server.cli.failing import Failure
 from server.cli.remote import NO_ADDRESS, TOKEN, Remote, is_address, refused
-from solver.config import Budget, InvalidBudgetError
+from solver.config import Budget, InvalidQuestionError
 from solver.match import Turn, with_settings
 
 if TYPE_CHECKING:
@@ -53,12 +53,12 @@ def read_server(text: str, settings: str) -> Server:
     """The player that `server:host:port,level=4` names."""
     address, _, rest = settings.partition(",")
     if not is_address(address):
-        raise InvalidBudgetError(f"{text}: {address!r} is {NO_ADDRESS}")
+        raise InvalidQuestionError(text, f"{address!r} is {NO_ADDRESS}")
     server = with_settings(Server(text, address), text, rest)
     if server.address != address:
-        raise InvalidBudgetError(f"{text}: the address is said once, as in server:{address}")
+        raise InvalidQuestionError(text, f"the address is said once, as in server:{address}")
     if server.level not in LEVELS:
-        raise InvalidBudgetError(f"{text}: level {server.level} is not in 0..{LEVELS[-1]}")
+        raise InvalidQuestionError(text, f"level {server.level} is not in 0..{LEVELS[-1]}")
     return server
 
 

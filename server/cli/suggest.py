@@ -19,13 +19,10 @@ from server.cli import show
 from server.cli.asking import Seen, Thinking, position_options, thinking_options
 from server.cli.commands import command, json_option
 from server.cli.remote import Remote, here_only, server_options
-from server.cli.searching import answer_of, until
-from server.codec.views import write_view
+from server.cli.searching import suggestion_of
 from server.codec.words import CARDS
-from server.limits import check_information
 from server.names import ORIFLAMME
 from server.refusals import Refusal
-from server.searches import Search
 
 EVERY_MS = 250.0
 # So many moves and cards are shown, unless more are asked for.
@@ -97,15 +94,11 @@ def ask(
 ) -> pb.Suggestion:
     """The answer of this process, or of a server; `tell` gets those on the way."""
     if remote is None:
-        question = thinking.question(seen, options)
-        check_information(seen.view, question.options, "information")
-        search = Search(question, until(question), by_deadline=False)
-        found: pb.Suggestion = answer_of(search, question.options.shares, EVERY_MS if tell else 0, tell)
-        return found
+        return suggestion_of(thinking.search(seen, options), EVERY_MS, tell)
     here_only(config=thinking.config)
     latest = None
     with remote.client() as client:
-        view = write_view(seen.view, seen.history)
+        view = seen.message
         if tell is None and seen.view.to_act == seen.view.observer:
             return client.suggest(view, thinking.budget(), options)
         try:

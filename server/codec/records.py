@@ -27,7 +27,7 @@ def read(message: pb.Record, field: str = "record") -> Record:
         if kind == "whole":
             record = _read_whole(game, message.whole, f"{field}.whole")
         else:
-            record = read_history(game, message.seen, f"{field}.seen")
+            record = read_history(game, message.seen, f"{field}.seen").record
     if message.result:
         result = tuple(per_seat(message.result, record.game.n_players, f"{field}.result"))
         scores = record.end.scores

@@ -9,6 +9,7 @@ from typing import Any
 from eminence.v1 import view_pb2 as pb
 from engine_cy import Action, Game, Position, View
 from engine_cy.castle_village_port.api import CastleVillagePort
+from engine_cy.history import History
 from engine_cy.oriflamme.api import Oriflamme
 from engine_cy.record import Record
 from engine_cy.seats import CHANCE, SEATS
@@ -40,22 +41,22 @@ def read_view(message: pb.View, field: str = "view") -> View:
     return read_view_and_history(message, field)[0]
 
 
-def read_view_and_history(message: pb.View, field: str = "view") -> tuple[View, Record | None]:
-    """What a player sees, and has seen on the way there if that is told.
+def read_view_and_history(message: pb.View, field: str = "view") -> tuple[View, History | None]:
+    """Read a player's view, and the log of what they saw before it, if the message has one.
 
-    A history is replayed; it has to lead to the table, and tells it if there is none.
+    A history is replayed, once; it has to lead to the table, and stands for it if there is none.
     """
     game = read_required_game(message, field)
-    record = read_history(game, message.history, f"{field}.history") if message.HasField("history") else None
-    if message.WhichOneof("table") is None:
-        if record is None:
+    if not message.HasField("history"):
+        if message.WhichOneof("table") is None:
             raise missing(f"{field}.table", f"one of {members(message, 'table')} is required, or a history")
-        return _end(record), record
-    view = _read_table(game, message, "table", field, None if record is None else _end(record))
-    if record is not None and view != _end(record):
-        why = f"leads to another table: {_end(record)}"
-        raise Refusal("INVALID_RECORD", f"{field}.history", why)
-    return view, record
+        return _read_table(game, message, "table", field, None), None
+    history = read_history(game, message.history, f"{field}.history")
+    end = history.end
+    assert isinstance(end, View)
+    if message.WhichOneof("table") is not None and _read_table(game, message, "table", field, end) != end:
+        raise Refusal("INVALID_RECORD", f"{field}.history", f"leads to another table: {end}")
+    return end, history
 
 
 def write_view(view: View, history: Record | None = None) -> pb.View:
@@ -100,10 +101,13 @@ def other_game(game: Game, path: str) -> Refusal:
 # --- histories -------------------------------------------------------------------------------------------------
 
 
-def read_history(game: Game, message: pb.History, field: str) -> Record:
-    """What one seat saw, replayed once."""
+def read_history(game: Game, message: pb.History, field: str) -> History:
+    """Replay what one seat saw, once."""
+    history = History(game)
     start = _read_table(game, message, "start", field, None)
-    return Record(start, read_actions(start, message.actions, f"{field}.actions")[1])
+    end, _ = read_actions(start, message.actions, f"{field}.actions", history)
+    history.start, history.end = start, end
+    return history
 
 
 def write_history(record: Record) -> pb.History:
@@ -114,8 +118,11 @@ def write_history(record: Record) -> pb.History:
     return message
 
 
-def read_actions(start: Position | View, messages: Any, field: str) -> tuple[Position | View, tuple[str, ...]]:
-    """Where actions lead to, and their texts; the first that is not possible is refused."""
+def read_actions(
+    start: Position | View, messages: Any, field: str, history: History | None = None
+) -> tuple[Position | View, tuple[str, ...]]:
+    """Replay actions: the table that they lead to, and their texts, which `history` gets, too. The first that is not
+    possible is refused."""
     check_length(messages, ACTIONS_MAX, field)
     table = start
     actions: list[str] = []
@@ -125,7 +132,10 @@ def read_actions(start: Position | View, messages: Any, field: str) -> tuple[Pos
             why = f"{SEATS[seat]} is not to act, but {_whose(table.to_act)}"
             raise Refusal("INVALID_RECORD", f"{field}[{i}].seat", why)
         with at(f"{field}[{i}]"):
-            table = table.play(text)
+            after = table.play(text)
+        if history is not None:
+            history.add(table, text)
+        table = after
         actions.append(text)
     return table, tuple(actions)
 
@@ -139,12 +149,6 @@ def write_actions(record: Record) -> list[pb.SeenAction]:
 
 def _whose(seat: int | None) -> str:
     return "nobody: the game is over" if seat is None else "chance" if seat == CHANCE else SEATS[seat]
-
-
-def _end(record: Record) -> View:
-    end = record.end
-    assert isinstance(end, View)
-    return end
 
 
 # --- actions ---------------------------------------------------------------------------------------------------

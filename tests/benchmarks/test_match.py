@@ -11,7 +11,7 @@ from benchmarks.__main__ import main
 from benchmarks.match import as_json, as_text, read_player
 from engine_cy import Position, new_game
 from engine_cy.history import History
-from solver import Budget, InvalidBudgetError, match
+from solver import Budget, InvalidQuestionError, match
 from solver.match import Match, OtherMatchError, Turn
 
 LOADS = {"before": [0.0], "after": [1.0]}
@@ -23,7 +23,7 @@ def a_match(a: str, b: str, iterations: int) -> Match:
 
 
 def turn_at(position: Position) -> Turn:
-    return Turn(position, History(position.game), position, [])
+    return Turn(position, History(position.game), position)
 
 
 def test_a_match_repeats(capsys):
@@ -109,7 +109,7 @@ def test_openspiels_bot_does_not_see_what_is_hidden():
 
 
 def test_settings_that_the_bot_has_not_are_refused():
-    with pytest.raises(InvalidBudgetError, match="'nodes' is none of exploration, rollouts"):
+    with pytest.raises(InvalidQuestionError, match="'nodes' is none of exploration, rollouts"):
         read_player("openspiel:nodes=own")
-    with pytest.raises(InvalidBudgetError, match="rollouts: 'fast' is none of openspiel, engine"):
+    with pytest.raises(InvalidQuestionError, match="rollouts: 'fast' is none of openspiel, engine"):
         read_player("openspiel:rollouts=fast")

@@ -25,6 +25,11 @@ def test_one_interrupted_round_does_not_count_for_the_spread():
     assert figure([10.0, 10.5, 10.0, 10.0, 10.0, 99.0, 9.0]).spread == pytest.approx(0.05)
 
 
+def test_a_difference_may_be_negative_or_nothing():
+    assert figure([-1.0, -1.0, -1.5, -1.0]).spread == pytest.approx(0.5)
+    assert figure([0.0, 0.0, 0.0]) == (0.0, 0.0)
+
+
 @pytest.mark.parametrize(("far", "noisy"), [(11.4, False), (11.6, True)])
 def test_a_spread_above_15_percent_is_noisy(far, noisy):
     assert figure([9.0, 10.0, 10.0, 10.0, 10.0, far, far]).noisy is noisy

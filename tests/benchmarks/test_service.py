@@ -6,17 +6,24 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import grpc
 import pytest
 
-from benchmarks import service
+from benchmarks import questions, service, worst_case
+from benchmarks.__main__ import main
+from benchmarks.measure import Figure
+from benchmarks.questions import mixed_views
 from benchmarks.report import Measured
-from benchmarks.service import FULL, GOALS, MEANINGS, Answer, Drain, Load, Server
-from eminence.v1 import solver_pb2 as pb
+from benchmarks.servers import Server
+from benchmarks.service import GOALS, MEANINGS, Answer, Drain, Load, Rates, Times
+from benchmarks.worst_case import MIB, Growth, Request, Span, checking, longest_check, worst_median
+from server.app import MESSAGE_MAX
+from server.codec.views import read_view
 
-WELL = Answer(0.052, 10_000, "OK")
+WELL = Answer(0, 0.052, 10_000, "OK")
 AT_CAPACITY = Load(10.0, [WELL] * 400)
 
 
@@ -29,18 +36,39 @@ def after(good: Any, bad: Any, summarise: Any) -> tuple[Measured, Measured]:
 
 
 def of_load(name: str, bad: Load) -> tuple[Measured, Measured]:
-    refused = Answer(0.004, 0, "RESOURCE_EXHAUSTED")
-    good = offered(*[refused] * 900)
-    return service.overloaded(AT_CAPACITY, good)[name], service.overloaded(AT_CAPACITY, bad)[name]
+    refused = Answer(0, 0.004, 0, "RESOURCE_EXHAUSTED")
+    rounds = ([(AT_CAPACITY, load)] * 7 for load in (offered(*[refused] * 900), bad))
+    good, missed = (service.overloaded(each)[name] for each in rounds)
+    return good, missed
 
 
+def stalled(longest: dict[str, list[float]]) -> Measured:
+    return worst_median(longest, ["compare", "review"])
+
+
+def beyond_cap(growths: dict[str, list[Growth]]) -> Measured:
+    return worst_case.beyond_cap(growths, {"compare": 1 * MIB, "suggest": 256 * MIB})
+
+
+def growth(peak_mib: int) -> Growth:
+    return Growth(peak_mib * MIB, 0)
+
+
+# Requests that are not counted do not matter.
+HARDLY_STALLED = {"idle": [99.0] * 3, "compare": [2.0, 14.0, 90.0], "review": [3.0] * 3}
+SMALL = {"compare": [growth(30), growth(39), growth(70)], "suggest": [growth(290)] * 3}
 IN_TIME = [3.0] * 985 + [19.0] * 15
 DRAINED = Drain(["OK"] * 10, ["UNAVAILABLE"] * 10, 0.6, 0)
 # What a good server and a bad one would have measured.
 TWINS: dict[str, list[tuple[Measured, Measured]]] = {
-    "p50_vs_echo": [after([(0.36, 0.3)] * 7, [(0.39, 0.3)] * 7, service.beside_echo)],
-    "rps8_vs_echo": [after([(4_100, 5_000)] * 7, [(3_900, 5_000)] * 7, service.beside_echo)],
-    "rps64_vs_echo": [after([(4_100, 5_000)] * 7, [(3_900, 5_000)] * 7, service.beside_echo)],
+    "overhead_ms": [after([Times(3.6, 3.0, 0.5)] * 7, [Times(3.8, 3.0, 0.5)] * 7, service.overhead)],
+    "throughput": [after([Rates(570, 700, 7_000)] * 7, [Rates(550, 700, 7_000)] * 7, service.throughput)],
+    "cached_ms": [after([(0.6, 0.4)] * 7, [(0.7, 0.4)] * 7, service.beside_echo)],
+    "stall_ms": [after(HARDLY_STALLED, HARDLY_STALLED | {"compare": [2.0, 16.0, 90.0]}, stalled)],
+    "rss_mib": [
+        after(SMALL, SMALL | {"suggest": [growth(300)] * 3}, beyond_cap),
+        after(SMALL, SMALL | {"compare": [growth(45)] * 3}, beyond_cap),
+    ],
     "overshoot_idle_ms": [after(IN_TIME, [3.0] * 985 + [21.0] * 15, service.lateness)],
     "overshoot_busy_ms": [after(IN_TIME, [3.0] * 985 + [51.0] * 15, service.lateness)],
     "iterations_vs_in_process": [after([(97, 100)] * 5, [(94, 100)] * 5, service.as_many_iterations)],
@@ -49,11 +77,11 @@ TWINS: dict[str, list[tuple[Measured, Measured]]] = {
     ],
     "overload_goodput": [
         of_load("overload_goodput", offered(good=370)),  # too few
-        of_load("overload_goodput", offered(*[Answer(0.101, 10_000, "OK")] * 900, good=370)),  # ... as many are late
-        of_load("overload_goodput", offered(*[Answer(0.050, 6_900, "OK")] * 900, good=370)),  # ... or cut short
-        of_load("overload_goodput", offered(*[Answer(0.001, 0, "UNKNOWN")] * 900, good=370)),  # ... or fail
+        of_load("overload_goodput", offered(*[Answer(0, 0.101, 10_000, "OK")] * 900, good=370)),  # ... as many are late
+        of_load("overload_goodput", offered(*[Answer(0, 0.050, 6_900, "OK")] * 900, good=370)),  # ... or cut short
+        of_load("overload_goodput", offered(*[Answer(0, 0.001, 0, "UNKNOWN")] * 900, good=370)),  # ... or fail
     ],
-    "shed_p99_ms": [of_load("shed_p99_ms", offered(*[Answer(0.030, 0, "RESOURCE_EXHAUSTED")] * 900))],
+    "shed_p99_ms": [of_load("shed_p99_ms", offered(*[Answer(0, 0.030, 0, "RESOURCE_EXHAUSTED")] * 900))],
     "health_p99_ms": [of_load("health_p99_ms", offered(health=26.0))],
     "drain_lost": [
         after([DRAINED] * 50, [DRAINED] * 49 + [DRAINED._replace(taken=["OK"] * 9 + [code])], service.drained)
@@ -72,7 +100,7 @@ TWINS: dict[str, list[tuple[Measured, Measured]]] = {
 
 def test_all_goals_have_a_meaning_and_a_twin() -> None:
     assert list(GOALS) == list(TWINS)
-    assert list(MEANINGS)[: len(GOALS)] == list(GOALS)
+    assert list(MEANINGS) == list(GOALS)
 
 
 @pytest.mark.parametrize("name", GOALS)
@@ -109,14 +137,97 @@ def answering(seconds: float) -> Iterator[Server]:
 
 
 def test_a_server_that_is_slower_than_the_echo_is_seen_to_be() -> None:
-    scale = FULL._replace(rounds=3, calls=5, load_seconds=0.2)
     with answering(0.02) as slow, answering(0.0) as fast:
-        p50, told = service.one_client(slow, fast, pb.SuggestRequest(), scale)
-        rate, _ = service.many_clients(slow, fast, pb.SuggestRequest(), 2, scale)
-    assert p50.value > 2
-    assert told["ours"] > 20
-    assert rate.value < 0.5
+        ours, echo = service.times_again(slow, fast, [b""], calls=5)
+        rates = [service.answers_per_second(server, mixed_views(2), 0.2) for server in (slow, fast)]
+    assert ours > 20 > echo
+    assert rates[0] < 0.5 * rates[1]
 
 
-def test_all_questions_of_a_load_differ() -> None:
-    assert len(set(service.distinct(5, 200))) == 200
+def test_the_ceiling_adds_an_echo_to_each_search() -> None:
+    assert Rates(0, 500, 2_000).ceiling == pytest.approx(400)
+
+
+def test_sides_take_turns_and_each_comes_first() -> None:
+    calls: list[str] = []
+    service.medians(3, lambda _: calls.append("A"), lambda _: calls.append("B"), lambda _: calls.append("C"))
+    assert "".join(calls) == "ABCBCACAB"
+
+
+def test_only_the_figures_asked_for_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unwanted(scale: service.Scale) -> dict[str, Measured]:
+        raise AssertionError
+
+    def both(scale: service.Scale) -> dict[str, Measured]:
+        return {name: (Figure(1, 0), {}) for name in ("cached_ms", "drain_lost")}
+
+    monkeypatch.setattr(service, "MEASURES", {("rss_mib",): unwanted, ("cached_ms", "drain_lost"): both})
+    assert list(service.run(only=["drain_lost"]).figures) == ["drain_lost"]
+
+
+def test_every_figure_has_one_measurement() -> None:
+    assert [name for names in service.MEASURES for name in names] == list(GOALS)
+
+
+def test_an_unknown_figure_is_refused() -> None:
+    with pytest.raises(SystemExit, match="--only: speed is none of overhead_ms"):
+        main(["service", "--only", "speed"])
+
+
+def test_effort_is_that_of_the_same_question() -> None:
+    easy, hard = Answer(1, 0.05, 10_000, "OK"), Answer(2, 0.05, 5_000, "OK")
+    capacity = Load(1.0, [easy, hard] * 10)
+    found = service.judge(capacity, Load(1.0, [hard] * 10 + [easy._replace(iterations=5_000)] * 4))
+    assert (found.good, found.weak, found.goodput) == (10, 4, 0.5)
+
+
+def test_an_answer_that_is_late_and_weak_is_missing_once() -> None:
+    found = service.judge(AT_CAPACITY, Load(10.0, [WELL] * 399 + [Answer(0, 0.2, 1, "OK")]))
+    assert (found.good, found.late, found.weak) == (399, 1, 1)
+
+
+# --- the heaviest requests -------------------------------------------------------------------------------------
+
+
+def test_a_check_counts_if_a_part_of_it_is_within_the_span() -> None:
+    checks = [Span(0.0, 0.9), Span(0.91, 1.001), Span(1.5, 1.502), Span(1.999, 2.05), Span(2.06, 3.0)]
+    assert longest_check(checks, Span(1.0, 2.0)) == pytest.approx(91)
+
+
+def test_checks_from_another_process_see_how_slow_a_server_is() -> None:
+    with answering(0.05) as server, checking(server) as read_checks:
+        span = worst_case.span_of(lambda: time.sleep(0.2))
+        found = longest_check(read_checks(), span)
+    assert 50 <= found < 1000
+
+
+def test_memory_is_that_of_the_process() -> None:
+    process = Path("/proc/self")
+    before = worst_case.resident(process, "VmRSS")
+    block = b"1" * (32 * MIB)
+    assert 0.9 * len(block) < worst_case.resident(process, "VmRSS") - before < 1.5 * len(block)
+    assert worst_case.resident(process, "VmHWM") >= before + len(block) // 2
+
+
+def test_mixed_views_differ_and_leave_a_choice() -> None:
+    found = mixed_views(100)
+    assert len({bytes(view) for view in found}) == 100
+    assert all(view.to_act == view.observer and view.forced_action is None for view in found)
+    assert {view.table.round for view in found} == {1, 2, 3, 4, 5, 6}
+
+
+def test_the_heaviest_requests_are_valid() -> None:
+    for request in (worst_case.long_requests() | worst_case.large_requests()).values():
+        for message in request.messages:
+            view = getattr(message, "item", message)
+            assert message.ByteSize() < MESSAGE_MAX
+            if request.method != "Review":
+                read_view(view.view)
+    assert len(questions.crowded_view().legal_actions()) == 986
+
+
+@pytest.mark.slow
+def test_a_heavy_request_is_answered_and_measured() -> None:
+    found = worst_case.growth(Request("Suggest", [questions.shared_request(worst_case.SMALL_CAP)]))
+    assert found.peak >= found.left
+    assert found.peak > MIB

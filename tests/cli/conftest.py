@@ -52,7 +52,9 @@ def played(game_id: str, ruleset: str | None, players: int, seed: int = 5) -> Re
             action = options[rng.below(len(options))]
         else:
             view = position.view(position.to_act)
-            action = solve(view, Budget(iterations=20), config="level-3", seed=rng.bits(), lines=0).best
+            best = solve(view, Budget(iterations=20), config="level-3", seed=rng.bits(), lines=0).best
+            assert best is not None
+            action = best
         actions.append(str(action))
         position = position.play(action)
     return Record(start, tuple(actions)).ended()

@@ -10,15 +10,17 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from process import server
 
+from engine_cy import Action
 from server.cli.servers import Server, read_server
 from server.codec.views import read_view_and_history
-from solver.config import CONFIGS, Budget, InvalidBudgetError
-from solver.match import Match, play_game
+from solver.config import Budget, InvalidQuestionError
+from solver.match import Match, Turn, play_game
 
 FEW = ("--iterations", "20", "--deals", "2")
 
@@ -165,18 +167,27 @@ def test_a_server_is_told_what_the_player_sees(monkeypatch, oriflamme):
             raise ZeroDivisionError
 
     monkeypatch.setattr("server.cli.servers._client", lambda *_: Client())
-    match = Match(oriflamme.game.spec, CONFIGS["random"], CONFIGS["random"], Budget(iterations=5), 1)
-    game = play_game(match, 0, 0)
-    turn = next(game).turn
-    for _ in range(9):
-        turn = game.send((turn.position.legal_actions()[0], None)).turn
+    turns: list[Turn] = []
+
+    @dataclass(frozen=True)
+    class Watching:
+        """Plays the first of its options and keeps its turns."""
+
+        name: str = "watching"
+
+        def choose(self, turn: Turn, budget: Budget, seed: int) -> tuple[Action, int]:
+            turns.append(turn)
+            return turn.position.legal_actions()[0], 0
+
+    play_game(Match(oriflamme.game.spec, Watching(), Watching(), Budget(iterations=5), 1), 0, 0)
+    turn = turns[9]
     with pytest.raises(ZeroDivisionError):
         read_server("server:a:1", "a:1").choose(turn, Budget(iterations=5), 7)
     view, history = read_view_and_history(asked[0][0])
     assert view == turn.view
     assert history is not None
-    assert history.observer == turn.position.to_act
-    assert str(history) == str(turn.seen)
+    assert history.record.observer == turn.position.to_act
+    assert str(history.record) == str(turn.seen)
     assert asked[0][1] == 7
 
 
@@ -206,7 +217,7 @@ def test_servers_as_they_are_written():
     ],
 )
 def test_servers_that_cannot_be_are_refused(settings, why):
-    with pytest.raises(InvalidBudgetError, match=why):
+    with pytest.raises(InvalidQuestionError, match=why):
         read_server(f"server:{settings}", settings)
 
 

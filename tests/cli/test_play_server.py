@@ -78,7 +78,7 @@ def test_a_server_is_told_what_the_seat_sees(monkeypatch, game_id):
     for (view, history), seat in zip(asked, [1, acting], strict=True):
         assert view == playing.position.view(seat)
         assert history is not None
-        assert history == playing.record.seen_from(seat)
+        assert history.record == playing.record.seen_from(seat)
 
 
 # --- a server that fails ----------------------------------------------------------------------------------------

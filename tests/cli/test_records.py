@@ -200,7 +200,7 @@ def test_a_search_is_never_handed_what_is_hidden(monkeypatch):
             seen = seen_by(record, seat, at)
             assert seen.view == table.view(seat)  # type: ignore[union-attr]
             assert seen.history is not None
-            assert seen.history.observer == "ABCD".index(seat)
+            assert seen.history.record.observer == "ABCD".index(seat)
             assert seen.history.end == seen.view
     position = tables[3]
     assert isinstance(position, Position)

@@ -76,7 +76,7 @@ def but_for_time(message: Any) -> bytes:
 def test_it_says_what_the_solver_says(adviser: Any) -> None:
     request = pb.SuggestRequest(view=view(), budget=pb.Budget(iterations=2000), options=pb.Options(seed=5, shares=2))
     found = adviser.Suggest(request, timeout=10).suggestion
-    said = solve(new_game("oriflamme", "en-2019", 3).view(REVEAL), Budget(iterations=2000), seed=5, workers=2, lines=8)
+    said = solve(new_game("oriflamme", "en-2019", 3).view(REVEAL), Budget(iterations=2000), seed=5, shares=2, lines=8)
     assert found.best.text == str(said.best)
     assert [candidate.action.text for candidate in found.candidates] == [str(move.action) for move in said.moves]
     for candidate, move in zip(found.candidates, said.moves, strict=True):
@@ -305,6 +305,26 @@ def test_a_finished_game_has_no_best_move(adviser: Any) -> None:
 
 
 # --- time, and clients that leave ------------------------------------------------------------------------------
+
+
+def test_the_least_memory_of_the_contract_is_enough(adviser: Any) -> None:
+    found = adviser.Suggest(suggest(iterations=100, memory_bytes=100_000), timeout=10).suggestion
+    assert (found.iterations, found.budget.memory_bytes) == (100, 100_000)
+    found = adviser.Compare(
+        compare("place Heir front", "place Spy front", iterations=100, memory_bytes=100_000), timeout=10
+    ).comparison
+    assert (found.worlds, found.budget.memory_bytes) == (100, 100_000)
+
+
+def test_shares_that_do_not_fit_are_refused_and_iterations_shortened(adviser: Any) -> None:
+    request = suggest(START, iterations=2000, memory_bytes=100_000)
+    request.options.shares = 256
+    assert refused(adviser.Suggest, request) == ("INVALID_ARGUMENT", "OUT_OF_RANGE", "options.shares")
+    # Each move keeps what each world paid it: as many worlds as fit are granted.
+    many = compare("place Heir front", "place Spy front", iterations=10**9, memory_bytes=100_000)
+    found = adviser.Compare(many, timeout=20).comparison
+    assert found.worlds == found.budget.iterations < 10_000
+    assert found.reproducible
 
 
 def test_budgets_are_cut_to_the_caps_and_the_answer_says_so() -> None:
@@ -604,9 +624,9 @@ def test_items_that_cannot_be_named_end_a_batch(adviser: Any, items: Any, expect
 # --- Compare ---------------------------------------------------------------------------------------------------
 
 
-def compare(*texts: str, iterations: int = 2000) -> pb.CompareRequest:
+def compare(*texts: str, iterations: int = 2000, **budget: Any) -> pb.CompareRequest:
     actions = [view_pb2.Action(text=text) for text in texts]
-    return pb.CompareRequest(view=view(START), actions=actions, budget=pb.Budget(iterations=iterations))
+    return pb.CompareRequest(view=view(START), actions=actions, budget=pb.Budget(iterations=iterations, **budget))
 
 
 def test_moves_are_compared_in_the_same_worlds(adviser: Any) -> None:

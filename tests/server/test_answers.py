@@ -1,9 +1,8 @@
-"""Answers as they are written: what takes a short cut says what the long way says."""
+"""Answers as they are written."""
 
 from __future__ import annotations
 
 import random
-import time
 from typing import Any
 
 import pytest
@@ -13,17 +12,15 @@ from tables import random_game
 from eminence.v1 import solver_pb2 as pb
 from engine_cy import View, new_game
 from engine_cy.oriflamme.cards import PROTOTYPE, PUBLISHED
-from server.clients import ANYBODY
 from server.codec import views
-from server.codec.suggestions import add_beliefs
 from server.codec.words import CARDS
-from server.searches import Overrun, Search, answer_forced
+from server.messages.answers import add_beliefs, write_suggestion
+from server.messages.requests import Caps, read_search
+from server.services.searches import Lateness
 from server.settings import Settings
-from server.solver_service import SolverService
-from server.telemetry import Telemetry
-from solver.analysis import believe
-from solver.backends.serial import Serial
+from solver.answer import believe
 from solver.beliefs import Belief
+from solver.pool.base import compute_here
 
 GAMES = [spec for spec in SPECS if new_game(*spec).has_suspicions]
 CARD_NAMES = {CARDS.write(card.id): card.name for card in PUBLISHED + PROTOTYPE}
@@ -60,22 +57,10 @@ def test_beliefs_are_written_as_they_are_said(spec: Any) -> None:
                 assert spots == {tuple(card.place.values()): card.kinds for card in of_seat.cards}
 
 
-def service() -> SolverService:
-    serving = SolverService(Settings(cache_mb=0), Telemetry())
-    serving.open()
-    return serving
-
-
 def forced_views(spec: Any) -> list[View]:
     found = [view for view in views_of(spec, range(4)) if view.forced_action is not None]
     assert found
     return random.Random(1).sample(found, min(len(found), 20))
-
-
-def without_time(answer: pb.Suggestion) -> pb.Suggestion:
-    assert answer.HasField("elapsed")
-    answer.ClearField("elapsed")
-    return answer
 
 
 THINKING = [
@@ -87,29 +72,31 @@ THINKING = [
 
 
 @pytest.mark.parametrize("spec", SPECS, ids=str)
-def test_a_forced_move_is_answered_as_a_search_answers_it(spec: Any) -> None:
-    serving = service()
+def test_a_forced_move_is_answered_without_a_search(spec: Any) -> None:
     for view in forced_views(spec):
         for thinking in THINKING:
             request = pb.SuggestRequest(view=views.write_view(view))
             request.MergeFrom(thinking)
-            question = serving._read_now(request, "", (), time.monotonic_ns(), None, ANYBODY)
-            answer = without_time(answer_forced(question))
-            assert answer.stop_reason == pb.STOP_REASON_FORCED
-            assert answer == without_time(Search(question, 2**62, by_deadline=False).run(Serial()))
+            asked = read_search(request, Caps.of(Settings()))
+            assert asked.question is not None
+            answer = write_suggestion(compute_here(asked.question), asked)
+            assert (answer.stop_reason, answer.iterations, answer.reproducible) == (pb.STOP_REASON_FORCED, 0, True)
+            assert [move.action for move in answer.candidates] == [answer.best] == [mix.action for mix in answer.mix]
+            assert (answer.seed, answer.shares) == (asked.seed, asked.shares)
+            assert bool(answer.fitting_worlds) == (asked.question.belief is not None)
 
 
 def test_searches_end_earlier_by_what_most_are_late_and_no_more_than_a_part_of_their_time() -> None:
-    overrun, draw = Overrun(), random.Random(2)
-    assert overrun.of(100_000_000) == 0
+    lateness, draw = Lateness(), random.Random(2)
+    assert lateness.of(100_000_000) == 0
     for _ in range(300):
-        overrun.learn(int(draw.uniform(0, 10_000_000)))
-    assert 7_000_000 < overrun.of(100_000_000) < 12_000_000  # nine of ten
-    assert overrun.of(10_000_000) == 2_000_000
+        lateness.learn(int(draw.uniform(0, 10_000_000)))
+    assert 7_000_000 < lateness.of(100_000_000) < 12_000_000  # nine of ten
+    assert lateness.of(10_000_000) == 2_000_000
     for _ in range(300):
-        overrun.learn(500_000_000)
-    assert overrun.of(10**9) == 20_000_000
+        lateness.learn(500_000_000)
+    assert lateness.of(10**9) == 20_000_000
     for _ in range(300):
-        overrun.learn(100_000)
-    assert overrun.of(10**9) < 2_500_000
-    assert overrun.of(-5) == 0
+        lateness.learn(100_000)
+    assert lateness.of(10**9) < 2_500_000
+    assert lateness.of(-5) == 0

@@ -10,7 +10,8 @@ import pytest
 
 from eminence.v1 import solver_pb2 as pb
 from eminence.v1 import view_pb2
-from server.batches import Batch
+from server.rpc.deadline import Deadline
+from server.services.batch import Batch
 
 
 async def forever(*question: Any) -> Any:
@@ -35,7 +36,7 @@ async def settled() -> None:
 @pytest.mark.parametrize("names", [(), ("a",), ("a", "b", "c")])
 def test_a_client_that_leaves_leaves_no_task_behind(names: tuple[str, ...]) -> None:
     async def leave() -> set[asyncio.Task[Any]]:
-        answers = Batch(forever, forever, 2).answers(sent(*map(item, names)), None)
+        answers = Batch(forever, 2).answers(sent(*map(item, names)), Deadline(0))
         listening = asyncio.ensure_future(anext(answers))
         await settled()
         listening.cancel()

@@ -18,6 +18,7 @@ from engine_cy.castle_village_port.editions import EFFECTS as CASTLE_EFFECTS
 from engine_cy.castle_village_port.editions import REWARDS as CASTLE_REWARDS
 from engine_cy.castle_village_port.editions import WHEN as CASTLE_WHEN
 from engine_cy.castle_village_port.table import ASKS
+from engine_cy.history import History
 from engine_cy.oriflamme.cards import PROTOTYPE, PUBLISHED
 from engine_cy.oriflamme.table import PHASES
 from engine_cy.record import Record, write_record
@@ -106,7 +107,9 @@ def test_a_history_leads_to_the_view_and_may_stand_for_it(spec: Any) -> None:
         end = history.end
         assert isinstance(end, View)
         message = sent(views.write_view(end, history))
-        assert views.read_view_and_history(message) == (end, history)
+        view, log = views.read_view_and_history(message)
+        assert log is not None
+        assert (view, log.record, log) == (end, history, History.of(history))
         # Cards need no numbers, nor gold a memory, where the history tells them.
         for slot in message.oriflamme.table.slots if message.HasField("oriflamme") else ():
             for card in slot.cards:

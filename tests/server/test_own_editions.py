@@ -16,11 +16,11 @@ from engine_cy import new_game
 from engine_cy.oriflamme.cards import PUBLISHED, Card
 from engine_cy.oriflamme.editions import EDITIONS
 from engine_cy.oriflamme.vocab import Deed, Reach
-from server import solver_service
 from server.codec import views
 from server.refusals import Refusal
+from server.services import solver as solver_service
+from server.services.solver import SolverService
 from server.settings import Settings
-from server.solver_service import SolverService
 from server.telemetry import Telemetry
 
 KNIGHT = Card("knight", "Knight", Reach.NEIGHBOUR, Deed.ELIMINATE, 2)

@@ -18,10 +18,11 @@ from process import NOT_SERVING, SERVING, Server, milliseconds, server, stub, su
 from ray_processes import are_idle, busiest, children, cpu_ticks, head_below, until, workers_below
 
 from eminence.v1 import solver_pb2 as pb
+from eminence.v1 import view_pb2
 from engine_cy import new_game
 from engine_cy.record import Record
 from server.codec import records
-from solver.backends import cluster
+from solver.pool import ray_search
 
 pytestmark = pytest.mark.slow
 # Seconds by which a busy machine may be late.
@@ -37,7 +38,7 @@ def running() -> Iterator[Server]:
         # It serves before Ray is there, unless other programs held up all but Ray.
         with running.channel() as channel:
             found = stub(channel).Suggest(asked(iterations=100), timeout=10).suggestion
-        assert found.note == cluster.HERE or running.health("ray") == SERVING
+        assert found.note == ray_search.HERE or running.health("ray") == SERVING
         assert (found.iterations, found.reproducible) == (100, True)
         until(lambda: running.health("ray") == SERVING, 30)
         yield running
@@ -126,6 +127,32 @@ def a_start() -> Record:
     return replace(record, actions=tuple(actions))
 
 
+def a_comparison(**budget: Any) -> pb.CompareRequest:
+    request = asked(**budget)
+    moves = [view_pb2.Action(text=text) for text in ("reveal", "keep")]
+    return pb.CompareRequest(view=request.view, actions=moves, budget=request.budget, options=request.options)
+
+
+def test_comparisons_and_information_run_there(running: Server, adviser: Any) -> None:
+    request = asked(iterations=2000)
+    request.options.information = True
+    with server("--threads", "2") as other, other.channel() as channel:
+        for budget in ({"iterations": 1500}, {"iterations": 9000, "confidence": 0.7}):
+            compare = a_comparison(**budget)
+            there, here = adviser.Compare(compare).comparison, stub(channel).Compare(compare).comparison
+            for comparison in (there, here):
+                comparison.ClearField("elapsed")
+            assert there == here
+        secrets = [one.Suggest(request).suggestion.information for one in (adviser, stub(channel))]
+        assert secrets[0]
+        assert list(secrets[0]) == list(secrets[1])
+    before = {pid: cpu_ticks(pid) for pid in [running.process.pid, *workers(running)]}
+    assert adviser.Compare(a_comparison(time_ms=1500)).comparison.worlds > 0
+    spent = {pid: cpu_ticks(pid) - ticks for pid, ticks in before.items()}
+    assert all(spent[running.process.pid] < ticks for pid, ticks in spent.items() if pid != running.process.pid)
+    assert are_idle(workers(running))
+
+
 def test_batches_and_reviews_run_there(running: Server, adviser: Any) -> None:
     items = [
         pb.BatchItem(id=str(i), view=asked().view, budget=asked(iterations=1000 + i).budget, options=asked().options)
@@ -149,7 +176,7 @@ def test_a_worker_is_killed_in_the_middle_of_a_search(running: Server, adviser: 
     time.sleep(0.3)
     os.kill(victim, signal.SIGKILL)
     found = call.result(timeout=5).suggestion
-    assert found.note in (cluster.REPLACED, cluster.MISSING)
+    assert found.note in (ray_search.REPLACED, ray_search.MISSING)
     assert found.iterations > 0
     until(lambda: len(workers(running)) == 2, 10)
 
@@ -159,7 +186,7 @@ def test_what_kills_its_workers_is_refused_from_then_on(running: Server, adviser
     call = adviser.Suggest.future(request, timeout=30)
     killed: set[int] = set()
     while not call.done():
-        if (busy := busiest(workers(running))) and len(killed) < cluster.KILLS_MAX:
+        if (busy := busiest(workers(running))) and len(killed) < ray_search.KILLS_MAX:
             killed.add(busy)
             os.kill(busy, signal.SIGKILL)
     assert told(call.exception())[:2] == ("INTERNAL", "SEARCH_LOST")
@@ -181,7 +208,7 @@ def test_the_head_is_lost_and_comes_back(running: Server, adviser: Any) -> None:
         assert found.iterations > 0
     assert (running.health("ray"), running.health()) == (NOT_SERVING, SERVING)
     without = adviser.Suggest(request).suggestion
-    assert (without.note, without.reproducible) == (cluster.HERE, True)
+    assert (without.note, without.reproducible) == (ray_search.HERE, True)
     without.ClearField("note")
     assert without_clock(without) == without_clock(before)
     until(lambda: running.health("ray") == SERVING, 30)

@@ -1,4 +1,4 @@
-"""Workers come and go: as many searches are let in as there are."""
+"""Admission: workers come and go, and searches wait for memory as for threads."""
 
 from __future__ import annotations
 
@@ -38,5 +38,23 @@ def test_as_many_are_let_in_as_there_are_workers() -> None:
         assert [ticket.weight for ticket in tickets[3:]] == [2]
         admission.leave(tickets[3])
         await asyncio.gather(*tasks)
+
+    asyncio.run(run())
+
+
+def test_searches_wait_for_memory() -> None:
+    async def run() -> None:
+        admission = Admission(4, 1, {"interactive": 10, "bulk": 10}, memory_max=100)
+        first = await admission.enter("interactive", 1, None, memory=60)
+        small = await admission.enter("bulk", 1, None, memory=40)
+        waiting = asyncio.ensure_future(admission.enter("interactive", 1, None, memory=70))
+        await asyncio.sleep(0)
+        assert (admission.running, admission.waiting("interactive")) == (2, 1)
+        admission.leave(small)
+        await asyncio.sleep(0)
+        assert not waiting.done()  # 60 and 70 are too much
+        admission.leave(first)
+        admission.leave(await waiting)
+        assert (admission.running, admission.waiting("interactive")) == (0, 0)
 
     asyncio.run(run())

@@ -27,7 +27,7 @@ def test_every_setting_has_its_flag_variable_and_line(tmp_path: Path) -> None:
         elif setting.type == "bool":
             value = "no" if setting.default else "yes"
         elif setting.type == "int":
-            value = "200"
+            value = "2000" if name == "memory_total_mb" else "200"
         else:
             value = {"log": "debug", "backend": "ray", "ray_address": "10.0.0.1:6379"}.get(name, "x")
         beside = {"tls_cert": "x", "tls_key": "x"} if name in ("tls_cert", "tls_key", "client_ca") else {}
@@ -72,6 +72,7 @@ def test_the_help_says_every_default(capsys: pytest.CaptureFixture[str]) -> None
         (["--address", "[::]:1"], "address: others can reach"),
         (["--traces", "collector"], "traces: 'collector' is not like 127.0.0.1:50051"),
         (["--cache-file", "x", "--cache-mb", "0"], "cache_file: with cache_mb 0 no answer is kept"),
+        (["--memory-total-mb", "100"], "memory_total_mb: 100 is less than memory_max_mb (256)"),
         (["--tls-cert", "x"], "tls_cert, tls_key: one does not go without the other"),
         (["--client-ca", "x"], "client_ca: clients' certificates need TLS"),
         (["--backend", "spark"], "backend: 'spark' is none of threads, ray"),

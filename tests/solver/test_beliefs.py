@@ -17,7 +17,7 @@ from engine_cy import EngineError, Position, Rng, View, new_game
 from engine_cy.history import History
 from engine_cy.oriflamme import suspicion
 from engine_cy.record import Record
-from solver import Budget, InvalidBudgetError, solve
+from solver import Budget, InvalidQuestionError, solve
 from solver.beliefs import Belief
 from solver.chances import weigh_secrets
 
@@ -133,16 +133,20 @@ def test_without_trust_all_worlds_are_alike(spec: tuple[str, Any, int]) -> None:
 
 
 @pytest.mark.parametrize("spec", SPECS, ids=IDS)
-def test_a_history_holds_nothing_that_a_spectator_did_not_see(spec: tuple[str, Any, int]) -> None:
+def test_an_account_holds_nothing_that_a_spectator_did_not_see(spec: tuple[str, Any, int]) -> None:
     game = new_game(*spec)
     start = game.deal(3)
     played = list(random_game(game, 3))
     record = Record(played[0][0], tuple(str(action) for _, action in played if action is not None))
     whole = History.of(record)
-    assert whole.n_actions == len(record.actions)
+    assert whole.actions == record.actions
     assert bytes(whole) != bytes(History(game))
     for seat in range(game.n_players):
-        assert History.of(record.seen_from(seat)) == whole
+        seen = record.seen_from(seat)
+        log = History.of(seen)
+        assert bytes(log) == bytes(whole)
+        assert (log.actions, log.end) == (seen.actions, seen.end)
+        assert (log == whole) == (seen.actions == record.actions)
     assert pickle.loads(pickle.dumps(whole)) == whole
     assert start.game == game
 
@@ -187,6 +191,7 @@ def test_beliefs_know_more_than_nothing_and_histories_more_than_tables(spec: tup
                 bits[name] += found
                 bits["cards"] += n
             action = solve(view, Budget(iterations=150), seed=rng.bits()).best
+            assert action is not None
             history.add(position, action)
             position = position.play(action)
     uniform, table, history_ = (3 * bits[name] / bits["cards"] for name in ("uniform", "table", "history"))
@@ -224,10 +229,10 @@ def test_what_cannot_be_told_is_refused() -> None:
     view: View = start.view(0)
     with pytest.raises(EngineError, match=r"table: this is .*de-2019.*, and the history is one of .*en-2019"):
         History(game).add(other.deal(1), "place Heir front")
-    with pytest.raises(InvalidBudgetError, match="history: it is one of"):
+    with pytest.raises(InvalidQuestionError, match="history: it is one of"):
         solve(view, Budget(iterations=10), history=History(other))
     record = Record(start).play(start.legal_actions()[0])
-    with pytest.raises(InvalidBudgetError, match=r"history: the record ends at '.*', not at '.*'"):
+    with pytest.raises(InvalidQuestionError, match=r"history: the record ends at '.*', not at '.*'"):
         solve(view, Budget(iterations=10), history=record)
     assert solve(view, Budget(iterations=10), history=Record(start.view(0))).iterations == 10
 

@@ -14,11 +14,11 @@ import pyspiel
 import pytest
 
 from engine_cy import CHANCE, EngineError, InvalidRulesetError, NotationError, Position, Rng, View, new_game
-from solver import CONFIGS, Budget, compare, solve
-from solver.backends.serial import Serial
+from solver import CONFIGS, Budget, SearchQuestion, compare, solve
 from solver.bridges import openspiel
 from solver.bridges.from_openspiel import from_openspiel
 from solver.bridges.spiel_game import SpielGame
+from solver.pool.base import compute_here
 
 OWN = replace(CONFIGS["plain"], nodes="own")
 # The difference between the most and the least that can be won, in chips.
@@ -351,7 +351,8 @@ def test_a_seed_gives_one_answer_on_any_number_of_threads(name):
         return what_was_found(solve(fresh, budget, seed=seed, **how))
 
     assert search(1) == search(1) != search(2)
-    assert search(1, workers=3) == search(1, workers=3, backend=Serial())
+    here = compute_here(SearchQuestion(view, budget, seed=1, shares=3))
+    assert search(1, shares=3) == what_was_found(here)
 
 
 def test_the_truth_does_not_change_the_answer():
@@ -365,8 +366,9 @@ def test_the_truth_does_not_change_the_answer():
 
 def test_two_actions_are_compared():
     view = from_openspiel("tic_tac_toe").position("0 4 1 3").view(0)
-    found = compare(view, "2", "5", Budget(iterations=300))
-    assert found.difference.mean > 0.1
+    difference = compare(view, ["5", "2"], Budget(iterations=300)).moves[1].win_difference
+    assert difference is not None
+    assert difference.mean > 0.1
 
 
 def test_nothing_but_the_last_states_is_kept():
@@ -466,8 +468,8 @@ def test_a_game_that_fails_in_a_search_is_named(monkeypatch, resample, says):
         patch.setattr(openspiel.EminenceState, "resample_from_infostate", resample)
         for search in (
             lambda: solve(view, Budget(iterations=50)),
-            lambda: solve(view, Budget(iterations=50), workers=2),
-            lambda: compare(view, "1", "2", Budget(iterations=50)),
+            lambda: solve(view, Budget(iterations=50), shares=2),
+            lambda: compare(view, ["1", "2"], Budget(iterations=50)),
             lambda: view.sample_world(),
             lambda: game.position("0 2").view(0),
         ):

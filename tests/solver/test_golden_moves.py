@@ -58,7 +58,7 @@ def search(case: dict[str, Any]) -> dict[str, Any]:
         BUDGET,
         config="default",
         seed=SEED,
-        workers=case.get("workers", 1),
+        shares=case.get("shares", 1),
         history=read_record("\n".join(case["history"])) if "history" in case else None,
         models=case.get("models"),
         among=case.get("among", ()),
@@ -97,7 +97,7 @@ def other_option(position: Position, number: int) -> dict[str, Any]:
     legal = [str(action) for action in position.legal_actions()]
     rival = position.game.seats[((position.to_act or 0) + 1) % position.game.n_players]
     model = ("noisy", "greedy", "random")[number // 3 % 3]
-    return ({"workers": 2}, {"models": {rival: model}}, {"among": legal[: 1 + len(legal) // 2]})[number % 3]
+    return ({"shares": 2}, {"models": {rival: model}}, {"among": legal[: 1 + len(legal) // 2]})[number % 3]
 
 
 def random_record(game: Game, seed: int) -> Record:

@@ -6,8 +6,8 @@ import pytest
 
 from engine_cy import Position, Rng, new_game
 from engine_cy.record import Record
-from solver import Budget, InvalidBudgetError, information, solve
-from solver.beliefs import Veiled, own_spots
+from solver import Budget, InvalidQuestionError, information, solve
+from solver.beliefs import Belief, SecretCard, own_spots
 
 GAME = new_game("oriflamme", "en-2019", players=3)
 # T5 of the tactical positions: the Soldier has nobody else to hit, so it does not matter who knows the Ambush.
@@ -77,15 +77,15 @@ def test_others_take_the_card_for_what_it_may_be() -> None:
     view = GAME.view(CHOICE)
     spots = own_spots(view)
     assert [GAME.name_of(kind) for _, kind in spots] == ["Ambush", "Lord"]
-    veiled = Veiled(view, None, 1.0, spots[0][0], 3)
+    secret = SecretCard(Belief(view), spots[0][0], 3)
     rng = Rng(1)
-    worlds = [veiled.sample_world(rng) for _ in range(2000)]
+    worlds = [secret.sample_world(rng) for _ in range(2000)]
     cards = [world.table.slots[1][0].card for world in worlds]
     assert all(world.fault is None for world in worlds)
     # The other face-down card is as it is, or is what the Ambush changed places with.
     assert {world.table.slots[3][0].card for world in worlds} == {"lord", "ambush"}
     true = sum(card == "ambush" for card in cards) / len(cards)
-    assert true == pytest.approx(veiled.guessed, abs=0.04)
+    assert true == pytest.approx(secret.guessed, abs=0.04)
     assert len(set(cards)) > 5
     # To everybody else, all of it looks the same.
     assert {str(world.view(1).table.slots) for world in worlds} == {str(worlds[0].view(1).table.slots)}
@@ -93,15 +93,15 @@ def test_others_take_the_card_for_what_it_may_be() -> None:
 
 def test_information_is_asked_for_in_iterations_while_the_game_lasts() -> None:
     view = GAME.view(CHOICE)
-    with pytest.raises(InvalidBudgetError, match=r"budget\.iterations: information is measured in so many worlds"):
+    with pytest.raises(InvalidQuestionError, match=r"budget\.iterations: is required: information"):
         information(view, Budget(time_ms=10))
-    with pytest.raises(InvalidBudgetError, match="config: 'greedy' does not search"):
+    with pytest.raises(InvalidQuestionError, match="config: 'greedy' does not search"):
         information(view, config="greedy")
     over = GAME.deal(1).play_out(1)
-    with pytest.raises(InvalidBudgetError, match="view: the game is over"):
+    with pytest.raises(InvalidQuestionError, match="view: the game is over"):
         information(over.view(2))
     assert information(view.sample_world(1).view(1), Budget(iterations=50)) == ()  # B has nothing face down
-    with pytest.raises(InvalidBudgetError, match="view: kuhn_poker says nothing of what players may think"):
+    with pytest.raises(InvalidQuestionError, match="view: kuhn_poker says nothing of what players may think"):
         information(new_game("kuhn_poker", players=2).deal(1).view(0))
 
 

@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 from engine_cy import Position, Rng, new_game
-from solver import CONFIGS, LEVELS, Budget, Config, InvalidBudgetError, solve
+from solver import CONFIGS, LEVELS, Budget, Config, InvalidQuestionError, solve
 
 GAME = new_game("oriflamme", "en-2019", players=3)
 # T3 of the tactical positions: the Spy must rob B, not C.
@@ -20,7 +20,7 @@ def test_there_are_ten_and_each_has_a_name() -> None:
     for level, config in LEVELS.items():
         assert CONFIGS[f"level-{level}"] is config
         assert config.iterations > 0
-    with pytest.raises(InvalidBudgetError, match="config: 'level-11' is none of"):
+    with pytest.raises(InvalidQuestionError, match="config: 'level-11' is none of"):
         solve(ROB, config="level-11")
 
 
@@ -31,7 +31,7 @@ def test_a_level_sets_the_iterations_and_a_budget_only_caps_them() -> None:
     assert solve(view, Budget(iterations=10**6), config=level).iterations == level.iterations
     assert solve(view, Budget(iterations=7), config=level).iterations == 7
     assert solve(view, Budget(time_ms=10_000), config=level).iterations == level.iterations
-    assert solve(view, Budget(iterations=10**6), config=level).budget.iterations == level.iterations
+    assert solve(view, Budget(iterations=10**6), config=level).question.budget.iterations == level.iterations
 
 
 def played(config: Config, times: int = 200) -> Counter[str]:
@@ -90,7 +90,9 @@ def wins(strong: int, weak: int, deals: int) -> float:
             while not position.is_over:
                 player = position.to_act or 0
                 level = LEVELS[strong if player == seat else weak]
-                position = position.play(solve(position.view(player), config=level, seed=rng.bits()).best)
+                best = solve(position.view(player), config=level, seed=rng.bits()).best
+                assert best is not None
+                position = position.play(best)
             total += position.payoffs[seat]
     return total / (3 * deals)
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
-from concurrent.futures import Future
+import os
+import signal
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from multiprocessing import active_children
 from typing import Any
 
 import pytest
 
-from engine_cy import Action, new_game
-from solver import CONFIGS, Budget, InvalidBudgetError, match, solve
-from solver.batch import Chunk, LocalThreads, WorkerLostError
+from engine_cy import Action, Rng, View, new_game
+from engine_cy.history import History
+from solver import CONFIGS, Budget, Control, InvalidQuestionError, Question, SearchQuestion, match, solve
 from solver.match import (
     Book,
     Deal,
@@ -20,6 +23,7 @@ from solver.match import (
     OtherMatchError,
     Sprt,
     Turn,
+    choose,
     elo_of,
     llr_of,
     read_player,
@@ -27,6 +31,9 @@ from solver.match import (
     share_of,
     with_settings,
 )
+from solver.pool.base import Pool, WorkerLostError
+from solver.pool.processes import Processes
+from solver.pool.threads import Threads
 
 
 def a_match(a: str, b: str, iterations: int = 20, **changes: Any) -> Match:
@@ -34,10 +41,10 @@ def a_match(a: str, b: str, iterations: int = 20, **changes: Any) -> Match:
     return replace(Match(game, read_player(a), read_player(b), Budget(iterations=iterations), seed=1), **changes)
 
 
-def what_came_of_it(report: match.Report) -> dict[str, Any]:
-    """Without what differs from run to run."""
-    found = match.as_json(report)
-    return {name: found[name] for name in found if name not in ("moves_per_s", "workers")}
+def lasting(report: match.Report) -> dict[str, Any]:
+    """The figures of a match that do not differ from run to run."""
+    figures = match.as_json(report)
+    return {name: figures[name] for name in figures if name not in ("moves_per_s", "workers")}
 
 
 # --- arithmetic -----------------------------------------------------------------------------------------------
@@ -93,8 +100,8 @@ def test_the_llr_points_to_the_likelier_strength():
 
 def test_a_variant_is_a_configuration_with_other_settings():
     assert read_player("plain") == CONFIGS["plain"]
-    found = read_player("plain:nodes=own,exploration=0.7,flat=True,worlds=8")
-    assert found == replace(
+    player = read_player("plain:nodes=own,exploration=0.7,flat=True,worlds=8")
+    assert player == replace(
         CONFIGS["plain"],
         name="plain:nodes=own,exploration=0.7,flat=True,worlds=8",
         nodes="own",
@@ -117,7 +124,7 @@ def test_a_variant_is_a_configuration_with_other_settings():
     ],
 )
 def test_a_variant_that_cannot_be_is_refused(text):
-    with pytest.raises(InvalidBudgetError):
+    with pytest.raises(InvalidQuestionError):
         read_player(text)
 
 
@@ -126,13 +133,12 @@ def test_a_variant_that_cannot_be_is_refused(text):
 
 def test_a_sits_in_each_seat_once_a_deal(monkeypatch):
     views = []
-    played = solve
 
-    def watched(view: Any, *args: Any, **kwargs: Any) -> Any:
-        views.append((view.observer, kwargs["config"].name, bytes(view), kwargs["seed"]))
-        return played(view, *args, **kwargs)
+    def watched(question: SearchQuestion) -> Any:
+        views.append((question.view.observer, question.config.name, bytes(question.view), question.seed))
+        return solve(question)
 
-    monkeypatch.setattr(match, "solve", watched)
+    monkeypatch.setattr("solver.match.play.solve", watched)
     deal = match.play_deal(a_match("random", "flat"), 5)
     assert len(deal.shares) == 3
     # All games begin alike, with the same player and the same draws.
@@ -149,7 +155,7 @@ def test_a_sits_in_each_seat_once_a_deal(monkeypatch):
 def test_a_configuration_against_itself_scores_a_fair_share():
     report = match.run(a_match("plain", "plain"), 4)
     assert report.score.mean == pytest.approx(1 / 3)
-    assert what_came_of_it(report)["elo"] == 0.0
+    assert lasting(report)["elo"] == 0.0
 
 
 def test_the_number_of_workers_changes_nothing():
@@ -175,13 +181,13 @@ def test_a_limit_of_time_is_one_for_each_decision():
 
 
 def test_games_without_shares_of_a_win_are_refused():
-    with pytest.raises(InvalidBudgetError, match="leduc_poker pays no shares of a win"):
+    with pytest.raises(InvalidQuestionError, match="leduc_poker pays no shares of a win"):
         match.run(a_match("flat", "flat", 5, game=new_game("leduc_poker", None, 2).spec), 1)
 
 
 @dataclass(frozen=True, slots=True)
 class Last:
-    """A guest who takes the last of what there is, if he is told what was seen."""
+    """A guest that plays the last of its options, and checks that it gets what it saw."""
 
     name: str
     patience: int = 7
@@ -189,7 +195,7 @@ class Last:
     def choose(self, turn: Turn, budget: Budget, seed: int) -> tuple[Action, int]:
         seen = turn.seen
         assert seen.end == turn.view
-        assert len(seen.actions) == turn.history.n_actions
+        assert seen.actions == turn.history.actions
         return turn.view.legal_actions()[-1], self.patience
 
 
@@ -205,8 +211,8 @@ def test_a_guest_is_asked_where_there_is_something_to_choose(tmp_path):
         match.run(replace(game, a=read_player("last", guests)), 1, path=path)
 
 
-def test_who_is_nobody_is_told_who_there_is():
-    with pytest.raises(InvalidBudgetError, match=r"'nobody' is none of random, .*, last"):
+def test_an_unknown_player_is_refused_with_the_known_ones():
+    with pytest.raises(InvalidQuestionError, match=r"'nobody' is none of random, .*, last"):
         read_player("nobody", {"last": lambda text, settings: Last(text)})
 
 
@@ -221,11 +227,11 @@ def test_a_match_resumes_where_it_was(tmp_path):
     with path.open("a") as file:
         file.write('{"deal": 2, "shares": [1.0,')  # killed while it was written
     resumed = match.run(game, 5, path=path)
-    assert what_came_of_it(resumed) == what_came_of_it(whole)
+    assert lasting(resumed) == lasting(whole)
     assert len(path.read_text().splitlines()) == 1 + 5
     # Now everything is there.
     again = match.run(game, 5, path=path)
-    assert what_came_of_it(again) == what_came_of_it(whole)
+    assert lasting(again) == lasting(whole)
     assert again.moves_per_s is None
     # And fewer deals are the first of them.
     assert match.run(game, 3, path=path).deals == whole.deals[:3]
@@ -238,7 +244,7 @@ def test_deals_may_end_in_any_order(tmp_path):
     for number in (2, 0):
         book.add(match.play_deal(game, number))
     assert [deal.number for deal in Book(game, path).first(9)] == [0]
-    assert what_came_of_it(match.run(game, 3, path=path)) == what_came_of_it(match.run(game, 3))
+    assert lasting(match.run(game, 3, path=path)) == lasting(match.run(game, 3))
 
 
 @pytest.mark.parametrize(
@@ -268,9 +274,9 @@ def test_the_file_of_another_match_is_refused(tmp_path, other):
 def test_the_sequential_test_stops_for_a_clear_winner():
     report = match.run(a_match("flat", "random", 50), 60, sprt=Sprt(0, 100))
     assert len(report.deals) < 20
-    found = match.as_json(report)["sprt"]
-    assert found["llr"] >= 2.94
-    assert found["verdict"] == "rather 100 than 0"
+    figures = match.as_json(report)["sprt"]
+    assert figures["llr"] >= 2.94
+    assert figures["verdict"] == "rather 100 than 0"
 
 
 def test_the_sequential_test_stops_where_it_would_whatever_is_known_already(tmp_path):
@@ -295,12 +301,12 @@ def test_the_sequential_test_decides_for_both_sides(shares, sign):
 # --- on the way -----------------------------------------------------------------------------------------------
 
 
-def test_who_watches_is_told_of_every_deal(tmp_path):
+def test_tell_gets_all_deals_at_the_start_and_after_each(tmp_path):
     path = tmp_path / "deals.jsonl"
     match.run(a_match("plain", "flat"), 1, path=path)
-    told: list[int] = []
-    match.run(a_match("plain", "flat"), 3, path=path, tell=lambda deals: told.append(len(deals)))
-    assert told == [1, 2, 3]
+    counts: list[int] = []
+    match.run(a_match("plain", "flat"), 3, path=path, tell=lambda deals: counts.append(len(deals)))
+    assert counts == [1, 2, 3]
 
 
 def test_a_match_that_is_left_leaves_no_workers_behind():
@@ -313,31 +319,116 @@ def test_a_match_that_is_left_leaves_no_workers_behind():
     assert not active_children()
 
 
+def test_a_question_holds_what_its_player_saw_and_no_more(monkeypatch):
+    questions: list[SearchQuestion] = []
+
+    def watched(question: SearchQuestion) -> Any:
+        questions.append(question)
+        return solve(question)
+
+    monkeypatch.setattr("solver.match.play.solve", watched)
+    for spec in (("oriflamme", "en-2019", 3), ("castle_village_port", None, 3)):
+        match.play_deal(a_match("level-1", "random", game=new_game(*spec).spec), 0)
+    assert len({question.view.game for question in questions}) == 2
+    for question in questions:
+        assert question.history is not None
+        view = first_view(question)
+        for action in question.history.actions:
+            view = view.play(action)
+        assert view == question.view
+    seen = [question.history.actions for question in questions if question.history]
+    assert any("place ?" in action for actions in seen for action in actions)
+
+
+def first_view(question: SearchQuestion) -> View:
+    """The deal as the player of a question in deal 0 of seed 1 saw it."""
+    return question.view.game.deal(Rng(1, 0), first=0).view(question.view.observer)
+
+
 # --- on a pool ------------------------------------------------------------------------------------------------
 
 
+class Spreading:
+    """A pool that plays on threads of its own, and searches on others, as a cluster's does."""
+
+    is_reentrant = True
+
+    def __init__(self) -> None:
+        self.width = 2
+        self.questions = 0
+        self._games = ThreadPoolExecutor(4)
+        self._searches = Threads(2)
+
+    def submit(self, question: Question, control: Control | None = None, *, width: int | None = None) -> Future[Any]:
+        self.questions += 1
+        return self._searches.submit(question, control, width=width)
+
+    def map(self, function: Callable[..., Any], items: Iterable[Any], *, in_order: bool = True) -> Iterator[Any]:
+        yield from self._games.map(function, items)
+
+    def close(self) -> None:
+        self._games.shutdown()
+        self._searches.close()
+
+
 @pytest.mark.parametrize("changes", [{}, {"game": new_game("castle_village_port", None, 3).spec}])
-def test_a_pool_plays_the_same_deals(changes):
+@pytest.mark.parametrize("make", [lambda: Threads(3), lambda: Processes(2), Spreading])
+def test_a_pool_plays_the_same_deals(make, changes):
     game = a_match("level-2", "plain", **changes)
     here = match.run(game, 4)
-    pool = LocalThreads(3)
+    pool: Pool = make()
     there = match.run(game, 4, pool=pool)
+    pool.close()
     assert there.deals == here.deals
-    assert there.workers == 3
+    assert there.workers == pool.width
+
+
+def test_a_pool_that_lets_them_has_games_search_on_it():
+    pool = Spreading()
+    report = match.run(a_match("plain", "flat"), 1, pool=pool)
+    pool.close()
+    assert pool.questions >= sum(report.deals[0].decisions)
 
 
 def test_a_lost_worker_ends_the_match_with_its_name():
-    class Lost(LocalThreads):
-        def submit(self, packed: bytes) -> Chunk:
-            future: Future[bytes] = Future()
-            future.set_exception(WorkerLostError("it is gone"))
-            return Chunk(future, lambda: None)
+    class Lost(Spreading):
+        def submit(self, question: Question, *_: Any, **__: Any) -> Future[Any]:
+            future: Future[Any] = Future()
+            future.set_exception(WorkerLostError("3 workers were lost over this"))
+            return future
 
     with pytest.raises(WorkerLostError, match="3 workers were lost"):
-        match.run(a_match("plain", "plain"), 1, pool=Lost(1))
+        match.run(a_match("plain", "plain"), 1, pool=Lost())
 
 
-def test_guests_do_not_play_on_a_pool():
+def test_a_lost_process_ends_the_match_which_can_be_resumed(tmp_path):
+    path = tmp_path / "deals.jsonl"
+    game = a_match("plain", "flat")
+
+    def kill(deals: object) -> None:
+        if deals:
+            for child in active_children():
+                os.kill(child.pid or 0, signal.SIGKILL)
+
+    with pytest.raises(WorkerLostError, match="a worker was lost; deals that were over are in the file to resume"):
+        match.run(game, 30, workers=2, path=path, tell=kill)
+    assert not active_children()
+    kept = len(path.read_text().splitlines()) - 1
+    assert kept >= 1
+    assert match.run(game, 4, path=path).deals == match.run(game, 4).deals
+
+
+def test_guests_play_on_a_pool_too():
     game = replace(a_match("plain", "plain"), b=Last("last"))
-    with pytest.raises(InvalidBudgetError, match="last: only configurations of the search play on a pool"):
-        match.run(game, 1, pool=LocalThreads(1))
+    pool = Spreading()
+    assert match.run(game, 2, pool=pool).deals == match.run(game, 2).deals
+    pool.close()
+
+
+def test_a_forced_decision_takes_no_iterations():
+    position = new_game("oriflamme", "en-2019", 3).deal(1)
+    while len(position.legal_actions()) > 1:
+        position = position.play(position.legal_actions()[0])
+    turn = Turn(position, History(position.game), position)
+    for who in (CONFIGS["plain"], Last("last")):
+        assert choose(who, turn, Budget(iterations=9), 1) == (position.legal_actions()[0], None)

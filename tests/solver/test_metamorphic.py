@@ -12,7 +12,7 @@ from symmetries import by_seat, reseated, reseated_action, rotation
 from tables import random_game
 
 from engine_cy import Game, Position, View, new_game
-from solver import Analysis, Budget, solve
+from solver import Answer, Budget, solve
 
 SEARCHES = ["flat", "pimc", "plain", "default"]
 BUDGET = Budget(iterations=400)
@@ -29,7 +29,7 @@ def view_of(position: Position) -> View:
     return position.view(position.to_act or 0)
 
 
-def summary(found: Analysis) -> list[Any]:
+def summary(found: Answer) -> list[Any]:
     """What was found of each decision, whatever it is called."""
     return [(move.visits, move.win, move.points, move.lead, move.ranks, move.seats) for move in found.moves]
 
@@ -146,6 +146,6 @@ def test_for_more_than_two_other_seats_are_worth_the_same(spec: Any, config: str
     assert abs(fmean(differences)) < 4 * stdev(differences) / math.sqrt(len(differences))
 
 
-def value(found: Analysis) -> float:
+def value(found: Answer) -> float:
     """What the player to act may expect, over all that was searched."""
     return sum(move.visits * move.win.mean for move in found.moves if move.win) / found.iterations

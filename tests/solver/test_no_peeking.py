@@ -21,7 +21,7 @@ from tables import ALL_SPECS, random_game
 from test_views_and_worlds import permuted, permuted_castle
 
 from engine_cy import Game, Position, View, new_game
-from solver import Analysis, Budget, solve
+from solver import Answer, Beliefs, Budget, solve
 from solver.search import CHECKED
 
 PAIRS = 200
@@ -107,10 +107,10 @@ def configs(game: Game) -> list[str]:
     return [*["greedy"] * game.has_knowledge, "flat", "pimc", "plain", "default", "level-3"]
 
 
-def answer(view: View, config: str, lines: int = 1) -> Analysis:
-    """All that a search says but how long it took."""
+def answer(view: View, config: str, lines: int = 1) -> tuple[Answer, Beliefs | None]:
+    """Everything about an answer but the time it took."""
     found = solve(view, Budget(iterations=ITERATIONS), config=config, seed=7, lines=lines)
-    return dataclasses.replace(found, elapsed_ms=0.0)
+    return dataclasses.replace(found, elapsed_ms=0.0), found.beliefs
 
 
 def differences(pair: Pair) -> list[str]:

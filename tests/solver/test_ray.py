@@ -1,4 +1,4 @@
-"""Searches on Ray's workers: what serial finds, in time, and from the rest when workers are lost."""
+"""Questions on Ray's workers: what one thread finds, in time, and from the rest when workers are lost."""
 
 from __future__ import annotations
 
@@ -9,27 +9,37 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from ray_processes import are_idle, busiest, children, cpu_ticks, until, workers_below
 from tables import random_game
 
-from engine_cy import View, new_game
+from engine_cy import Position, View, new_game
 from engine_cy.history import History
-from solver import Budget, InvalidBudgetError, outlook, solve
-from solver.backends import cluster
-from solver.backends.base import Job
-from solver.backends.cluster import RayActors, RayUnavailableError, SearchLostError
-from solver.backends.serial import Serial
-from solver.batch import Answer, analyze_many, answer
-from solver.merge import Share, merge
-from solver.solve import as_analysis, make_job
-from solver.watch import Watch
+from solver import (
+    Answer,
+    Budget,
+    Comparison,
+    ComparisonQuestion,
+    Control,
+    InformationQuestion,
+    InvalidQuestionError,
+    Question,
+    SearchQuestion,
+    solve,
+)
+from solver.beliefs import own_spots
+from solver.pool import ray_search
+from solver.pool.base import Answered, WorkerLostError, answer_many, compute_here
+from solver.pool.job_bytes import JobBytesError
+from solver.pool.ray_pool import RayPool, RayUnavailableError, SearchLostError
 
 ROOT = Path(__file__).parents[2]
 GAMES = [("oriflamme", "en-2019", 4), ("oriflamme_prototype", None, 3), ("castle_village_port", None, 3)]
@@ -38,13 +48,13 @@ ENDLESS = Budget(iterations=10**11)
 
 
 @pytest.fixture(scope="module")
-def pool() -> Iterator[RayActors]:
-    with RayActors(2) as started:
+def pool() -> Iterator[RayPool]:
+    with RayPool(2) as started:
         yield started
 
 
 @pytest.fixture
-def healthy(pool: RayActors) -> Iterator[RayActors]:
+def healthy(pool: RayPool) -> Iterator[RayPool]:
     """The pool, with all of its workers before and after."""
     until(lambda: is_whole(pool), 20)
     yield pool
@@ -60,18 +70,30 @@ def start() -> View:
     return position.view(position.to_act or 0)
 
 
-def driver(pool: RayActors) -> int:
+def driver(pool: RayPool) -> int:
     assert pool._process
     return pool._process.pid
 
 
-def workers(pool: RayActors) -> list[int]:
+def workers(pool: RayPool) -> list[int]:
     return workers_below(driver(pool))
 
 
-def is_whole(pool: RayActors) -> bool:
+def is_whole(pool: RayPool) -> bool:
     """The processes are looked at, too: where other programs have all the cores, a loss is learned of late."""
     return pool.health == ("ready", 2, "") and len(workers(pool)) == 2
+
+
+def timeless(answer: Any) -> Any:
+    """An answer of any shape, without how long it took."""
+    return answer if isinstance(answer, tuple) else replace(answer, elapsed_ms=0.0)
+
+
+def noteless(answer: Any) -> Any:
+    """An answer without how it came about."""
+    if isinstance(answer, Answer):
+        answer = replace(answer, total=replace(answer.total, note=""))
+    return timeless(replace(answer, note="") if isinstance(answer, Comparison) else answer)
 
 
 @contextmanager
@@ -86,7 +108,8 @@ def after(seconds: float, do: Callable[[], object]) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("spec", GAMES, ids=lambda spec: spec[0])
-def test_it_finds_what_serial_finds(pool: RayActors, spec: tuple[str, str | None, int]) -> None:
+def test_it_finds_what_one_thread_finds(pool: RayPool, spec: tuple[str, str | None, int]) -> None:
+    """Spread over workers, and as one of many questions."""
     game = new_game(*spec)
     history = History(game)
     asked = 0
@@ -94,89 +117,153 @@ def test_it_finds_what_serial_finds(pool: RayActors, spec: tuple[str, str | None
         mover = position.to_act
         if number % 6 == 0 and mover is not None and mover >= 0 and len(position.legal_actions()) > 1:
             for shares in (1, 2, 5):
-                job = make_job(
+                question = SearchQuestion(
                     position.view(mover),
                     Budget(iterations=301),
                     seed=number,
-                    workers=shares,
+                    shares=shares,
                     models={(mover + 1) % game.n_players: "noisy"},
                     history=history,
                     lines=2,
                 )
-                assert pool.run(job) == Serial().run(job)
+                assert_equal_everywhere(pool, question)
                 asked += 1
         if action is not None:
             history.add(position, action)
     assert asked >= 6
 
 
-def test_an_answer_on_ray_is_the_answer(pool: RayActors) -> None:
+def assert_equal_everywhere(pool: RayPool, question: Question) -> None:
+    here = timeless(compute_here(question))
+    spread, whole = pool.submit(question, Control()), pool.submit(question)
+    assert timeless(spread.result()) == here
+    assert timeless(whole.result()) == here
+
+
+@pytest.mark.parametrize("shares", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("confidence", [None, 0.9])
+def test_a_comparison_finds_what_one_thread_finds(pool: RayPool, shares: int, confidence: float | None) -> None:
+    budget = Budget(iterations=1100, confidence=confidence)
+    moves = start().legal_actions()[:3]
+    assert_equal_everywhere(pool, ComparisonQuestion(start(), moves, budget, shares=shares, seed=5))
+
+
+@pytest.mark.parametrize("shares", [1, 5])
+def test_information_is_what_one_thread_finds(pool: RayPool, shares: int) -> None:
+    question = InformationQuestion(with_secrets(), Budget(iterations=300), seed=5, shares=shares)
+    assert question.n_parts > 2
+    assert len(compute_here(question)) == question.n_parts // 2
+    assert_equal_everywhere(pool, question)
+
+
+def with_secrets() -> View:
+    """A view whose observer has two cards face down."""
+    for position, _ in random_game(new_game("oriflamme", "en-2019", 3), 4):
+        mover = position.to_act
+        if mover is not None and mover >= 0 and len(own_spots(position.view(mover))) > 1:
+            return position.view(mover)
+    raise AssertionError("no such view")
+
+
+@pytest.mark.parametrize("question", ["forced", "greedy", "nothing hidden"])
+def test_a_question_that_needs_no_search_is_answered_too(pool: RayPool, question: str) -> None:
+    if question == "forced":
+        forced = next(p for p, _ in random_game(new_game("oriflamme", "en-2019", 4), 2) if is_forced(p))
+        assert_equal_everywhere(pool, SearchQuestion(forced.view(forced.to_act or 0), Budget(iterations=100)))
+    elif question == "greedy":
+        assert_equal_everywhere(pool, SearchQuestion(start(), config="greedy"))
+    else:
+        empty = InformationQuestion(start(), Budget(iterations=100))
+        assert empty.n_parts == 0
+        assert_equal_everywhere(pool, empty)
+
+
+def is_forced(position: Position) -> bool:
+    mover = position.to_act
+    return mover is not None and mover >= 0 and position.view(mover).forced_action is not None
+
+
+def test_a_comparison_is_spread_over_both_workers(healthy: RayPool) -> None:
+    before = {pid: cpu_ticks(pid) for pid in workers(healthy)}
+    question = ComparisonQuestion(start(), start().legal_actions()[:4], Budget(time_ms=1500))
+    comparison = healthy.submit(question, Control()).result()
+    assert (comparison.stopped_by, comparison.missing) == ("time", 0)
+    # With other programs on all cores, each has a part of what it would have alone.
+    assert all(cpu_ticks(pid) - ticks > 15 for pid, ticks in before.items())
+    before = {pid: cpu_ticks(pid) for pid in workers(healthy)}
+    healthy.submit(question, Control(), width=1).result()
+    assert sorted(cpu_ticks(pid) - ticks > 15 for pid, ticks in before.items()) == [False, True]
+
+
+def test_an_answer_on_ray_is_the_answer(pool: RayPool) -> None:
     for budget in (Budget(iterations=5000), Budget(iterations=60_000, confidence=0.9)):
-        here = solve(start(), budget, seed=3, workers=2, backend=Serial())
-        there = solve(start(), budget, seed=3, workers=2, backend=pool)
+        here = compute_here(SearchQuestion(start(), budget, seed=3, shares=2))
+        there = solve(start(), budget, seed=3, shares=2, pool=pool)
         assert replace(there, elapsed_ms=0.0) == replace(here, elapsed_ms=0.0)
         assert (there.missing, there.note, there.reproducible) == (0, "", True)
 
 
-def test_who_is_not_to_act_is_answered_too(pool: RayActors) -> None:
+def test_who_is_not_to_act_is_answered_too(pool: RayPool) -> None:
     view = new_game("oriflamme", "en-2019", 4).deal(3).view(2)
     assert view.to_act != view.observer
-    here = outlook(view, Budget(iterations=1000), seed=3, workers=2, backend=Serial())
-    there = outlook(view, Budget(iterations=1000), seed=3, workers=2, backend=pool)
+    here = compute_here(SearchQuestion(view, Budget(iterations=1000), seed=3, shares=2))
+    there = solve(view, Budget(iterations=1000), seed=3, shares=2, pool=pool)
+    assert there.best is None
     assert replace(there, elapsed_ms=0.0) == replace(here, elapsed_ms=0.0)
 
 
-def test_searches_at_the_same_time_do_not_mix(pool: RayActors) -> None:
-    jobs = [make_job(start(), Budget(iterations=2000), seed=seed, workers=2) for seed in range(8)]
-    found: dict[int, list[Share]] = {}
-    threads = [threading.Thread(target=lambda job=job: found.update({job.seed: pool.run(job)})) for job in jobs]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert found == {job.seed: Serial().run(job) for job in jobs}
+def test_searches_at_the_same_time_do_not_mix(pool: RayPool) -> None:
+    questions = [SearchQuestion(start(), Budget(iterations=2000), seed=seed, shares=2) for seed in range(8)]
+    pending = [pool.submit(question, Control()) for question in questions]
+    assert [timeless(one.result()) for one in pending] == [timeless(compute_here(one)) for one in questions]
 
 
-def test_errors_of_a_job_are_raised_here(pool: RayActors) -> None:
-    job = make_job(start(), Budget(iterations=100))
-    with pytest.raises(ValueError, match=r"Config\.nodes"):
-        pool.run(replace(job, config=replace(job.config, nodes="all")))  # type: ignore[arg-type]
-    with pytest.raises(InvalidBudgetError):
-        solve(start(), Budget(iterations=0), backend=pool)
+def test_errors_of_a_question_are_raised_here(pool: RayPool) -> None:
+    question = SearchQuestion(start(), Budget(iterations=100))
+    question.config = replace(question.config, nodes="all")  # type: ignore[arg-type]
+    for control in (Control(), None):
+        with pytest.raises(JobBytesError, match=r"Config\.nodes"):
+            pool.submit(question, control).result()
+    with pytest.raises(InvalidQuestionError):
+        solve(start(), Budget(iterations=0), pool=pool)
+
+
+def test_functions_run_here_and_ask_the_pool(pool: RayPool) -> None:
+    def answered_here(seed: int) -> tuple[int, Any]:
+        return os.getpid(), timeless(pool.submit(SearchQuestion(start(), Budget(iterations=50), seed=seed)).result())
+
+    expected = [timeless(compute_here(SearchQuestion(start(), Budget(iterations=50), seed=i))) for i in range(30)]
+    assert list(pool.map(answered_here, range(30))) == [(os.getpid(), answer) for answer in expected]
+    some = pool.map(answered_here, iter(range(10**9)))
+    assert next(some) == (os.getpid(), expected[0])
 
 
 # --- on the way, and to the end ------------------------------------------------------------------------------------
 
 
-def test_what_was_found_so_far_is_told_at_the_interval(pool: RayActors) -> None:
-    seen: list[Share] = []
-    found = solve(
-        start(),
-        Budget(time_ms=1500),
-        workers=2,
-        backend=pool,
-        watch=Watch(lambda shares: seen.append(merge(shares)), 150),
-    )
-    counts = [share.iterations for share in seen]
+def test_answers_so_far_are_reported_at_the_interval(pool: RayPool) -> None:
+    seen: list[Answer] = []
+    found = solve(start(), Budget(time_ms=1500), shares=2, pool=pool, control=Control(seen.append, 150))
+    counts = [answer.iterations for answer in seen]
     assert 4 <= len(counts) <= 11
     assert counts == sorted(counts)
     assert counts[-1] <= found.iterations
-    for share in seen:
-        assert sum(tally.visits for tally in share.tallies) == share.iterations
+    for answer in seen:
+        assert sum(move.visits for move in answer.moves) == answer.iterations
 
 
-def test_a_stop_frees_all_workers_soon(healthy: RayActors) -> None:
+def test_a_stop_frees_all_workers_soon(healthy: RayPool) -> None:
     delays = []
     for _ in range(10):
-        watch = Watch()
+        control = Control()
         stopped: list[float] = []
 
-        def stop(stopped: list[float] = stopped, watch: Watch = watch) -> None:
+        def stop(stopped: list[float] = stopped, control: Control = control) -> None:
             stopped.append(time.monotonic())
-            watch.stop()
+            control.stop()
 
         with after(0.05, stop):
-            found = solve(start(), ENDLESS, workers=2, backend=healthy, watch=watch)
+            found = solve(start(), ENDLESS, shares=2, pool=healthy, control=control)
             delays.append(time.monotonic() - stopped[0])
         assert (found.stopped_by, found.missing) == ("stopped", 0)
         assert found.iterations > 0
@@ -184,141 +271,163 @@ def test_a_stop_frees_all_workers_soon(healthy: RayActors) -> None:
     assert sorted(delays)[len(delays) // 2] < 0.05
 
 
-def test_a_stop_may_overtake_its_search(healthy: RayActors) -> None:
+def test_a_stop_may_overtake_its_search(healthy: RayPool) -> None:
     took = []
     for delay in (0.0, 0.0002, 0.0005, 0.001, 0.002):
         for _ in range(10):
-            watch = Watch()
+            control = Control()
             began = time.monotonic()
             if delay:
-                with after(delay, watch.stop):
-                    found = solve(start(), ENDLESS, workers=2, backend=healthy, watch=watch)
+                with after(delay, control.stop):
+                    found = solve(start(), ENDLESS, shares=2, pool=healthy, control=control)
             else:
-                watch.stop()
-                found = solve(start(), ENDLESS, workers=2, backend=healthy, watch=watch)
+                control.stop()
+                found = solve(start(), ENDLESS, shares=2, pool=healthy, control=control)
             took.append(time.monotonic() - began)
             assert (found.stopped_by, found.missing) == ("stopped", 0)
     # Every one of them came through.
     assert max(took) < 0.05 + BUSY
     # Nothing is left behind.
-    assert solve(start(), Budget(iterations=100), workers=2, backend=healthy).iterations == 100
+    assert solve(start(), Budget(iterations=100), shares=2, pool=healthy).iterations == 100
     assert idle(healthy)
 
 
-def test_an_interrupt_frees_the_workers(healthy: RayActors) -> None:
-    def interrupt(_: Sequence[Share]) -> None:
+def test_an_interrupt_frees_the_workers(healthy: RayPool) -> None:
+    def interrupt(_: Answer) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        solve(start(), ENDLESS, workers=2, backend=healthy, watch=Watch(interrupt, 20))
+        solve(start(), ENDLESS, shares=2, pool=healthy, control=Control(interrupt, 20))
     assert idle(healthy)
 
 
-def idle(pool: RayActors) -> bool:
+def idle(pool: RayPool) -> bool:
     return are_idle(workers(pool))
 
 
 # --- faults --------------------------------------------------------------------------------------------------------
 
 
-def test_a_worker_is_killed_in_the_middle_of_a_search(healthy: RayActors, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster, "LATE_MS", 1000.0)  # other programs may hold the last of the search up
+def test_a_worker_is_killed_in_the_middle_of_a_search(healthy: RayPool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ray_search, "LATE_MS", 1000.0)  # other programs may hold the last of the search up
     victim = workers(healthy)[0]
     with after(0.2, lambda: os.kill(victim, signal.SIGKILL)):
-        found = solve(start(), Budget(time_ms=1500), workers=2, backend=healthy)
+        found = solve(start(), Budget(time_ms=1500), shares=2, pool=healthy)
     # Its share was begun again on the other worker.
-    assert (found.missing, found.note) == (0, cluster.REPLACED)
+    assert (found.missing, found.note) == (0, ray_search.REPLACED)
     assert sum(move.visits for move in found.moves) == found.iterations > 0
     assert until(lambda: healthy.health.workers == 2 and victim not in workers(healthy), 5) < 5
 
 
-def test_the_answer_is_in_time_although_a_worker_is_killed(healthy: RayActors) -> None:
+def test_the_answer_is_in_time_although_a_worker_is_killed(healthy: RayPool) -> None:
     for delay in (0.1, 0.29):
         victim = workers(healthy)[0]
         with after(delay, partial(os.kill, victim, signal.SIGKILL)):
             began = time.monotonic()
-            found = solve(start(), Budget(time_ms=300), workers=2, backend=healthy)
+            found = solve(start(), Budget(time_ms=300), shares=2, pool=healthy)
             took = time.monotonic() - began
-        assert took < 0.3 + cluster.LATE_MS / 1000 + BUSY
+        assert took < 0.3 + ray_search.LATE_MS / 1000 + BUSY
         assert found.iterations > 0
         until(lambda: is_whole(healthy), 5 + BUSY)
 
 
-def test_an_answer_without_a_limit_of_time_is_the_same_although_a_worker_is_killed(healthy: RayActors) -> None:
-    job = make_job(start(), Budget(iterations=400_000), seed=2, workers=2)
+def test_an_answer_without_a_limit_of_time_is_the_same_although_a_worker_is_killed(healthy: RayPool) -> None:
+    question = SearchQuestion(start(), Budget(iterations=400_000), seed=2, shares=2)
     victim = workers(healthy)[1]
     with after(0.1, lambda: os.kill(victim, signal.SIGKILL)):
-        found = healthy.run(job)
-    assert found[0].note == cluster.REPLACED
-    assert [replace(share, note="") for share in found] == Serial().run(job)
+        found = healthy.submit(question, Control()).result()
+    assert found.note == ray_search.REPLACED
+    assert noteless(found) == timeless(compute_here(question))
 
 
-def test_a_worker_is_stuck_in_the_middle_of_a_search(healthy: RayActors, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster, "LATE_MS", 300.0)  # other programs may hold the other worker up
-    job = make_job(start(), Budget(time_ms=1500), workers=2)
+@pytest.mark.parametrize("confidence", [None, 0.999_999])
+def test_a_comparison_is_the_same_although_a_worker_is_killed(healthy: RayPool, confidence: float | None) -> None:
+    budget = Budget(iterations=300_000, confidence=confidence, memory_mb=400)
+    question = ComparisonQuestion(start(), start().legal_actions()[:4], budget, seed=2, shares=2)
+    pending = healthy.submit(question, Control())
+    busy = busiest(workers(healthy))
+    assert busy
+    os.kill(busy, signal.SIGKILL)
+    comparison = pending.result()
+    assert (comparison.note, comparison.missing) == (ray_search.REPLACED, 0)
+    assert noteless(comparison) == timeless(compute_here(question))
+
+
+def test_a_comparison_has_what_a_stuck_worker_had_found(healthy: RayPool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ray_search, "LATE_MS", 300.0)
+    question = ComparisonQuestion(start(), start().legal_actions()[:4], Budget(time_ms=1500))
+    victim = workers(healthy)[0]
+    with after(0.9, lambda: os.kill(victim, signal.SIGSTOP)):
+        comparison = healthy.submit(question, Control()).result()
+    assert (comparison.missing, comparison.note, comparison.reproducible) == (2, ray_search.MISSING, False)
+    assert comparison.worlds > 0
+    assert all(move.win_difference is not None for move in comparison.moves)
+    until(lambda: victim not in workers(healthy), 8)
+
+
+def test_a_worker_is_stuck_in_the_middle_of_a_search(healthy: RayPool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ray_search, "LATE_MS", 300.0)  # other programs may hold the other worker up
     victim = workers(healthy)[0]
     with after(0.8, lambda: os.kill(victim, signal.SIGSTOP)):
         began = time.monotonic()
-        shares = healthy.run(job)
+        found = solve(start(), Budget(time_ms=1500), shares=2, pool=healthy)
         took = time.monotonic() - began
-    # Nobody can know it in that time; the answer is what the others found, and what this one had told.
-    assert took < 1.5 + cluster.LATE_MS / 1000 + BUSY
-    assert [share.missing for share in shares].count(1) == 1
-    assert all(share.iterations > 0 for share in shares)
-    found = as_analysis(job, merge(shares), time.perf_counter())
-    assert (found.missing, found.note, found.reproducible) == (1, cluster.MISSING, False)
+    # Nobody can know it in that time; the answer is what the others found, and what this one had noted.
+    assert took < 1.5 + ray_search.LATE_MS / 1000 + BUSY
+    assert all(found.share_iterations)
+    assert (found.missing, found.note, found.reproducible) == (1, ray_search.MISSING, False)
     assert sum(move.visits for move in found.moves) == found.iterations
     assert until(lambda: victim not in workers(healthy) and len(workers(healthy)) == 2, 6) < 5
 
 
-def test_all_workers_are_stuck(healthy: RayActors) -> None:
+def test_all_workers_are_stuck(healthy: RayPool) -> None:
     victims = workers(healthy)
     for victim in victims:
         os.kill(victim, signal.SIGSTOP)
     began = time.monotonic()
-    found = solve(start(), Budget(time_ms=200), workers=2, backend=healthy)
+    found = solve(start(), Budget(time_ms=200), shares=2, pool=healthy)
     assert time.monotonic() - began < 0.35 + BUSY
-    assert (found.missing, found.note) == (1, cluster.HERE)
+    assert (found.missing, found.note) == (1, ray_search.HERE)
     assert found.iterations > 0
     until(lambda: not set(victims) & set(workers(healthy)), 8)
 
 
-def test_a_search_that_kills_its_workers_is_given_up(healthy: RayActors) -> None:
+def test_a_search_that_kills_its_workers_is_given_up(healthy: RayPool) -> None:
     ended = threading.Event()
     killed: set[int] = set()
 
     def kill_whoever_searches() -> None:
-        while not ended.is_set() and len(killed) < cluster.KILLS_MAX:
+        while not ended.is_set() and len(killed) < ray_search.KILLS_MAX:
             if busy := busiest(workers(healthy)):
                 killed.add(busy)
                 os.kill(busy, signal.SIGKILL)
 
     killer = threading.Thread(target=kill_whoever_searches)
-    job = make_job(start(), ENDLESS, workers=1)
+    question = SearchQuestion(start(), ENDLESS)
     killer.start()
     try:
         with pytest.raises(SearchLostError, match="2 workers"):
-            healthy.run(job)
+            healthy.submit(question, Control()).result()
     finally:
         ended.set()
         killer.join()
 
 
-def test_the_driver_is_killed_in_the_middle_of_a_search_and_a_batch(healthy: RayActors) -> None:
+def test_the_driver_is_killed_in_the_middle_of_a_search_and_a_batch(healthy: RayPool) -> None:
     """An answer without a limit of time is the same, one with a limit is in time, a batch has all of its answers; and
     the workers end, though nobody is left who could tell them to."""
-    job = make_job(start(), Budget(iterations=400_000), seed=2, workers=2)
+    question = SearchQuestion(start(), Budget(iterations=400_000), seed=2, shares=2)
     killed, orphans = driver(healthy), workers(healthy)
-    stream = analyze_many(jobs(100, 2000), healthy)
+    stream = answer_many(questions(100, 2000), healthy)
     answers = [next(stream) for _ in range(20)]
     with after(0.1, partial(os.kill, killed, signal.SIGKILL)):
-        found = healthy.run(job)
-    assert found[0].note == cluster.HERE
-    assert [replace(share, note="") for share in found] == Serial().run(job)
+        found = healthy.submit(question, Control()).result()
+    assert found.note == ray_search.HERE
+    assert noteless(found) == timeless(compute_here(question))
     began = time.monotonic()
-    assert solve(start(), Budget(time_ms=200), workers=2, backend=healthy).iterations > 0
+    assert solve(start(), Budget(time_ms=200), shares=2, pool=healthy).iterations > 0
     assert time.monotonic() - began < 0.4 + BUSY
-    assert [*answers, *stream] == expected(100, 2000)
+    assert all_of([*answers, *stream]) == expected(100, 2000)
     until(lambda: max(map(cpu_ticks, orphans)) < 0, 10)
     until(lambda: healthy.health.state == "ready", 30)
     assert driver(healthy) != killed
@@ -327,49 +436,96 @@ def test_the_driver_is_killed_in_the_middle_of_a_search_and_a_batch(healthy: Ray
 # --- many positions ------------------------------------------------------------------------------------------------
 
 
-def jobs(n: int, iterations: int = 20) -> Iterator[Job]:
+def questions(n: int, iterations: int = 20) -> Iterator[Question]:
     seen = [new_game("oriflamme", "en-2019", 4).deal(seed) for seed in range(5)]
     views = [position.view(position.to_act or 0) for position in seen]
-    return (make_job(views[i % 5], Budget(iterations=iterations), seed=i, workers=1 + i % 2) for i in range(n))
+    return (SearchQuestion(views[i % 5], Budget(iterations=iterations), seed=i, shares=1 + i % 2) for i in range(n))
 
 
-def expected(n: int, iterations: int = 20) -> list[Answer]:
-    return [Answer(i, answer(job)) for i, job in enumerate(jobs(n, iterations))]
+def expected(n: int, iterations: int = 20) -> list[Answered]:
+    return [Answered(i, timeless(compute_here(one))) for i, one in enumerate(questions(n, iterations))]
 
 
-def test_a_batch_has_the_answers_of_its_jobs(pool: RayActors) -> None:
-    assert list(analyze_many(jobs(200), pool)) == expected(200)
-    found = analyze_many(jobs(200), pool, in_order=False)
-    assert sorted(found, key=lambda one: one.number) == expected(200)
+def all_of(stream: Iterable[Answered]) -> list[Answered]:
+    return [one._replace(answer=timeless(one.answer)) if one.error is None else one for one in stream]
 
 
-def test_a_worker_is_killed_in_the_middle_of_a_batch(healthy: RayActors) -> None:
+def test_a_batch_has_the_answers_of_its_questions(pool: RayPool) -> None:
+    assert all_of(answer_many(questions(200), pool)) == expected(200)
+    found = answer_many(questions(200), pool, in_order=False)
+    assert sorted(all_of(found), key=lambda one: one.number) == expected(200)
+
+
+def test_a_worker_is_killed_in_the_middle_of_a_batch(healthy: RayPool) -> None:
     victim = workers(healthy)[0]
-    stream = analyze_many(jobs(100, 2000), healthy)
+    stream = answer_many(questions(100, 2000), healthy)
     found = [next(stream) for _ in range(20)]
     os.kill(victim, signal.SIGKILL)
     found += stream
-    assert found == expected(100, 2000)
+    assert all_of(found) == expected(100, 2000)
 
 
-def test_closing_a_batch_frees_the_workers(healthy: RayActors) -> None:
-    job = make_job(start(), ENDLESS)
-    stream = analyze_many([next(jobs(1)), *[job] * 20], healthy)
+def test_closing_a_batch_frees_the_workers(healthy: RayPool) -> None:
+    stream = answer_many([next(questions(1)), *[SearchQuestion(start(), ENDLESS)] * 20], healthy)
     next(stream)
     stream.close()
     assert idle(healthy)
 
 
+def test_a_question_without_a_control_can_be_cancelled(healthy: RayPool) -> None:
+    pending = [healthy.submit(SearchQuestion(start(), ENDLESS, seed=i)) for i in range(12)]
+    after_them = healthy.submit(next(questions(1)))
+    time.sleep(0.5)
+    for one in pending:
+        one.cancel()
+    answers = [one.result(10) for one in pending]
+    assert {answer.stopped_by for answer in answers} == {"stopped"}
+    assert any(answer.iterations for answer in answers)  # of those that had begun
+    assert timeless(after_them.result(10)) == timeless(compute_here(next(questions(1))))
+    assert idle(healthy)
+
+
+POISON = 666
+DEADLY = f"""
+import os, signal
+import solver.pool.job_bytes as job_bytes
+decode_job = job_bytes.decode_job
+def deadly(message):
+    question = decode_job(message)
+    if question.seed == {POISON}:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return question
+job_bytes.decode_job = deadly
+"""
+
+
+@pytest.mark.parametrize("n_workers", [1, 2])
+def test_poison_refuses_nothing_innocent(n_workers: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Questions share chunks and workers with one that kills every worker."""
+    (tmp_path / "sitecustomize.py").write_text(DEADLY)
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
+    many = list(questions(80))
+    many[30:30] = many[60:60] = [SearchQuestion(start(), Budget(iterations=20), seed=POISON)]
+    with RayPool(n_workers) as pool:
+        found = all_of(answer_many(many, pool))
+    refused = [one.number for one in found if one.error]
+    assert refused == [i for i, question in enumerate(many) if question.seed == POISON]
+    assert len(refused) == 2
+    assert all(isinstance(found[number].error, WorkerLostError) for number in refused)
+    for one, question in zip(found, many, strict=True):
+        assert one.error or one.answer == timeless(compute_here(question))
+
+
 # --- the process that drives Ray -----------------------------------------------------------------------------------
 
 
-def test_ray_changes_nothing_in_this_process(pool: RayActors) -> None:
+def test_ray_changes_nothing_in_this_process(pool: RayPool) -> None:
     """`ray.init` takes SIGTERM from whoever calls it, and Ray ends a driver that lost its head: not this process."""
     assert (signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)) == HANDLERS
     assert pool.health.state == "ready"
 
 
-def test_what_its_driver_is_told(pool: RayActors) -> None:
+def test_what_its_driver_is_told(pool: RayPool) -> None:
     told = dict(
         entry.split("=", 1) for entry in Path(f"/proc/{driver(pool)}/environ").read_text().split("\0") if "=" in entry
     )
@@ -388,8 +544,8 @@ def test_what_its_driver_is_told(pool: RayActors) -> None:
 def test_nothing_is_left_when_this_process_is_killed() -> None:
     code = (
         "import time\n"
-        "from solver.backends.cluster import RayActors\n"
-        "pool = RayActors(1)\n"
+        "from solver.pool.ray_pool import RayPool\n"
+        "pool = RayPool(1)\n"
         "print('ready', flush=True)\n"
         "time.sleep(60)\n"
     )
@@ -429,7 +585,7 @@ def listening(answer: bytes) -> Iterator[str]:
 def refused(address: str) -> str:
     began = time.monotonic()
     with pytest.raises(RayUnavailableError) as raised:
-        RayActors(2, address=address)
+        RayPool(2, address=address)
     assert time.monotonic() - began < 2
     assert "\n" not in str(raised.value)
     return str(raised.value)
@@ -456,33 +612,65 @@ def test_an_address_of_something_else_fails_at_once() -> None:
 
 
 def test_a_server_need_not_wait_for_ray() -> None:
-    with RayActors(2, address="127.0.0.1:9", wait=False) as pool:
-        found = solve(start(), Budget(iterations=1000), seed=2, workers=2, backend=pool)
+    with RayPool(2, address="127.0.0.1:9", wait=False) as pool:
+        found = solve(start(), Budget(iterations=1000), seed=2, shares=2, pool=pool)
         until(lambda: pool.health.state == "lost", 2)
         assert "127.0.0.1:9" in pool.health.note
-    assert found.note == cluster.HERE
-    assert found.moves == solve(start(), Budget(iterations=1000), seed=2, workers=2).moves
+    assert found.note == ray_search.HERE
+    assert found.moves == solve(start(), Budget(iterations=1000), seed=2, shares=2).moves
     assert pool.health.state == "closed"
 
 
 def test_a_batch_goes_on_without_ray() -> None:
-    with RayActors(2, address="127.0.0.1:9", wait=False) as pool:
-        assert list(analyze_many(jobs(30), pool)) == expected(30)
-        stream = analyze_many([next(jobs(1)), *[make_job(start(), ENDLESS)] * 5], pool)
+    with RayPool(2, address="127.0.0.1:9", wait=False) as pool:
+        assert all_of(answer_many(questions(30), pool)) == expected(30)
+        stream = answer_many([next(questions(1)), *[SearchQuestion(start(), ENDLESS)] * 5], pool)
         next(stream)
         began = time.monotonic()
         stream.close()
     assert time.monotonic() - began < 2
 
 
+def test_comparisons_and_information_go_on_without_ray() -> None:
+    comparison = ComparisonQuestion(start(), start().legal_actions()[:3], Budget(iterations=600), shares=2)
+    worth = InformationQuestion(with_secrets(), Budget(iterations=300))
+    with RayPool(2, address="127.0.0.1:9", wait=False) as pool:
+        found = pool.submit(comparison, Control()).result()
+        assert found.note == ray_search.HERE
+        assert noteless(found) == timeless(compute_here(comparison))
+        assert pool.submit(worth, Control()).result() == compute_here(worth)
+
+
+def test_closing_ends_what_is_under_way() -> None:
+    pool = RayPool(2, address="127.0.0.1:9", wait=False)
+    pending = [pool.submit(SearchQuestion(start(), ENDLESS), control) for control in (Control(), None, None, None)]
+    time.sleep(0.3)
+    began = time.monotonic()
+    pool.close()
+    for one in [*pending, pool.submit(SearchQuestion(start(), ENDLESS)), pool.submit(next(questions(1)), Control())]:
+        with pytest.raises(CancelledError):
+            one.result(5)
+    assert time.monotonic() - began < 5
+
+
+def test_threads_that_search_here_are_initialized() -> None:
+    names: set[str] = set()
+    with RayPool(
+        2, address="127.0.0.1:9", wait=False, initializer=lambda: names.add(threading.current_thread().name)
+    ) as pool:
+        assert solve(start(), Budget(iterations=100), shares=2, pool=pool).note == ray_search.HERE
+    assert names
+    assert threading.current_thread().name not in names
+
+
 def test_ray_is_imported_only_by_its_driver() -> None:
     code = (
-        "import sys, solver, solver.batch, solver.backends.cluster as c\n"
+        "import sys, solver, solver.pool.ray_pool as c\n"
         "assert 'ray' not in sys.modules, 'imported at once'\n"
-        "pool = c.RayActors(1, address='127.0.0.1:9', wait=False)\n"
+        "pool = c.RayPool(1, address='127.0.0.1:9', wait=False)\n"
         "pool.close()\n"
         "assert 'ray' not in sys.modules, 'imported when chosen'\n"
-        "import solver.backends.ray_actors\n"
+        "import solver.pool.ray_driver\n"
         "assert 'ray' in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)

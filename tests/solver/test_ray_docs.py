@@ -19,7 +19,7 @@ from ray_processes import until
 
 from eminence.v1 import solver_pb2 as pb
 from server.settings import read_settings
-from solver.backends import cluster
+from solver.pool import ray_pool
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
@@ -97,7 +97,7 @@ def test_several_machines(tmp_path: Path) -> None:
     flags = here(SERVICE_THERE).split()[3:]
     with server(*flags, environment=there) as served:
         # Nobody is at the address. Of an answer that is kept, how it came about does not count.
-        assert suggested(served, 500).note == cluster.HERE
+        assert suggested(served, 500).note == ray_pool.HERE
         assert suggested(served, 500).note == ""
         assert served.health("ray") == NOT_SERVING
         with running(here(HEAD)):
@@ -116,8 +116,8 @@ def test_several_machines(tmp_path: Path) -> None:
 # Until the second node is there, and its worker.
 WAIT = """
 import time
-from solver.backends.cluster import RayActors
-with RayActors(2) as pool:
+from solver.pool.ray_pool import RayPool
+with RayPool(2) as pool:
     while pool.health.workers < 2:
         time.sleep(0.05)
 """

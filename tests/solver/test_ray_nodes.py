@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +16,9 @@ import pytest
 from ray_processes import until
 
 from engine_cy import new_game
-from solver import Budget, solve
-from solver.backends.base import Job
-from solver.backends.cluster import RayActors, RayUnavailableError
-from solver.backends.serial import Serial
-from solver.batch import Answer, analyze_many, answer
-from solver.solve import make_job
+from solver import Budget, Control, SearchQuestion, solve
+from solver.pool.base import Answered, answer_many, compute_here
+from solver.pool.ray_pool import RayPool, RayUnavailableError
 from solver.version import SIGNATURE
 
 pytestmark = pytest.mark.slow
@@ -66,49 +64,53 @@ def add_node(cluster: Any) -> Any:
     return cluster.add_node(num_cpus=1, object_store_memory=80 * 2**20)
 
 
-def jobs(n: int) -> Iterator[Job]:
+def timeless(answer: Any) -> Any:
+    return replace(answer, elapsed_ms=0.0)
+
+
+def questions(n: int) -> Iterator[SearchQuestion]:
     position = new_game("oriflamme", "en-2019", 4).deal(3)
     view = position.view(position.to_act or 0)
-    return (make_job(view, Budget(iterations=2000), seed=i, workers=1 + i % 2) for i in range(n))
+    return (SearchQuestion(view, Budget(iterations=2000), seed=i, shares=1 + i % 2) for i in range(n))
 
 
 @pytest.fixture(scope="module")
-def pool(cluster: Any) -> Iterator[RayActors]:
-    with RayActors(address=cluster.address) as joined:
+def pool(cluster: Any) -> Iterator[RayPool]:
+    with RayPool(address=cluster.address) as joined:
         yield joined
 
 
-def test_a_node_joins_and_is_used(cluster: Any, pool: RayActors) -> None:
+def test_a_node_joins_and_is_used(cluster: Any, pool: RayPool) -> None:
     until(lambda: pool.health == ("ready", 1, ""), 10)
     node = add_node(cluster)
     until(lambda: pool.health.workers == 2, 20)
-    job = next(jobs(1))
-    assert pool.run(job) == Serial().run(job)
+    question = next(questions(1))
+    assert timeless(pool.submit(question, Control()).result()) == timeless(compute_here(question))
     cluster.remove_node(node, allow_graceful=True)
     until(lambda: pool.health.workers == 1, 20)
-    assert pool.run(job) == Serial().run(job)
+    assert timeless(pool.submit(question, Control()).result()) == timeless(compute_here(question))
 
 
 def test_a_node_with_another_engine_is_not_used(
-    cluster: Any, pool: RayActors, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cluster: Any, pool: RayPool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pretend_engine("0123456789abcdef", tmp_path, monkeypatch)
     node = add_node(cluster)
     until(lambda: "a node has engine 0123456789abcdef" in pool.health.note, 20)
     assert (pool.health.state, pool.health.workers) == ("ready", 1)
-    job = next(jobs(1))
-    assert pool.run(job) == Serial().run(job)
+    question = next(questions(1))
+    assert timeless(pool.submit(question, Control()).result()) == timeless(compute_here(question))
     cluster.remove_node(node, allow_graceful=True)
     until(lambda: pool.health == ("ready", 1, ""), 20)
 
 
 def test_where_all_have_another_engine_ray_cannot_be_had(
-    cluster: Any, pool: RayActors, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cluster: Any, pool: RayPool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pool.close()
     pretend_engine("0123456789abcdef", tmp_path, monkeypatch)  # ours, this time
     with pytest.raises(RayUnavailableError, match=f"engine {SIGNATURE}, and this is 0123456789abcdef: install one"):
-        RayActors(address=cluster.address)
+        RayPool(address=cluster.address)
 
 
 def pretend_engine(signature: str, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,23 +121,24 @@ def pretend_engine(signature: str, path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 def test_no_more_workers_than_the_cap_and_none_lost_with_a_node(cluster: Any) -> None:
     node = add_node(cluster)
-    with RayActors(1, address=cluster.address) as capped:
+    with RayPool(1, address=cluster.address) as capped:
         time.sleep(1.5)
         assert capped.health.workers == 1
-    with RayActors(address=cluster.address) as pool:
+    with RayPool(address=cluster.address) as pool:
         until(lambda: pool.health.workers == 2, 20)
-        stream = analyze_many(jobs(300), pool, in_order=False)
+        stream = answer_many(questions(300), pool, in_order=False)
         found = [next(stream) for _ in range(60)]
         cluster.remove_node(node, allow_graceful=False)
         found += stream
         assert len(found) == 300
-        assert sorted(found, key=lambda one: one.number) == [Answer(i, answer(job)) for i, job in enumerate(jobs(300))]
+        found = sorted([one._replace(answer=timeless(one.answer)) for one in found], key=lambda one: one.number)
+        assert found == [Answered(i, timeless(compute_here(one))) for i, one in enumerate(questions(300))]
         until(lambda: pool.health.workers == 1, 20)
 
 
 def test_a_token_is_wanted(cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # Not to wait for as long as a cluster far away may take.
-    (tmp_path / "sitecustomize.py").write_text("import solver.backends.ray_actors as ours\nours.JOIN_S = 2.0\n")
+    (tmp_path / "sitecustomize.py").write_text("import solver.pool.ray_driver as ours\nours.JOIN_S = 2.0\n")
     monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{os.environ['PYTHONPATH']}")
     for token in (None, secrets.token_hex(32)):
         monkeypatch.delenv("RAY_AUTH_TOKEN")
@@ -145,7 +148,7 @@ def test_a_token_is_wanted(cluster: Any, tmp_path: Path, monkeypatch: pytest.Mon
             monkeypatch.setenv("HOME", str(tmp_path))
         began = time.monotonic()
         with pytest.raises(RayUnavailableError, match="RAY_AUTH_TOKEN"):
-            RayActors(address=cluster.address)
+            RayPool(address=cluster.address)
         assert time.monotonic() - began < 12
         monkeypatch.setenv("RAY_AUTH_TOKEN", "")
 
@@ -156,7 +159,7 @@ def test_another_version_is_told_at_once(cluster: Any, tmp_path: Path, monkeypat
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     began = time.monotonic()
     with pytest.raises(RayUnavailableError, match=r"versions differ from ours: .*2\.1\.0"):
-        RayActors(address=cluster.address)
+        RayPool(address=cluster.address)
     assert time.monotonic() - began < 2
 
 
@@ -173,11 +176,11 @@ def test_the_head_of_a_cluster_is_lost(cluster: Any) -> None:
     """The last test: nobody can use the cluster after it."""
     position = new_game("oriflamme", "en-2019", 4).deal(3)
     view = position.view(position.to_act or 0)
-    with RayActors(address=cluster.address) as pool:
+    with RayPool(address=cluster.address) as pool:
         cluster.head_node.kill_gcs_server()
         until(lambda: pool.health.state == "lost", 20)
-        found = solve(view, Budget(iterations=500), workers=2, seed=3, backend=pool)
-        assert found.moves == solve(view, Budget(iterations=500), workers=2, seed=3).moves
+        found = solve(view, Budget(iterations=500), shares=2, seed=3, pool=pool)
+        assert found.moves == solve(view, Budget(iterations=500), shares=2, seed=3).moves
         assert found.note
         until(lambda: "nobody at" in pool.health.note, 10)
 
@@ -186,10 +189,11 @@ SCRIPT = """
 import sys
 import ray
 from engine_cy import new_game
-from solver import Budget
-from solver.backends import ray_actors
-from solver.backends.wire import answered, decode_share, encode_job, pack, read_answer, unpack
-from solver.solve import make_job
+from solver import Budget, SearchQuestion
+from solver.pool import ray_driver
+from solver.pool.driver_channel import Terms, calls_of, write_groups
+from solver.pool.job_bytes import decode_share, encode_job, read_answer, unpack
+from solver.question import pack
 
 heard = []
 
@@ -197,7 +201,7 @@ def listen(event, what):
     if event == "pickle.find_class":
         heard.append(what)
 
-class Listening(ray_actors.Worker):
+class Listening(ray_driver.Worker):
     def begin(self):
         sys.addaudithook(lambda event, what: event == "pickle.find_class" and self.names.append(str(what)))
         self.names = []
@@ -214,14 +218,18 @@ worker = ray.remote(**options)(Listening).remote()
 ray.get(worker.begin.remote())
 sys.addaudithook(listen)
 position = new_game("oriflamme", "en-2019", 4).deal(3)
-job = encode_job(make_job(position.view(position.to_act), Budget(iterations=100), workers=2))
-head = ray_actors.CALL.pack(7, 1, 5)
-share = decode_share(read_answer(ray.get(worker.search.remote(head + job))))
-assert share.iterations == 50
-for message in (job, b"nonsense", b"cos\\nsystem\\n(S'true'\\ntR."):
-    answers = unpack(ray.get(worker.batch.remote(8, pack([message, message]))))
-    assert len(answers) == 2 and (answers[0][0] == 0) == (message is job), answers
-assert ray.get(worker.search.remote(head + b"nonsense"))[0] == 1
+job = encode_job(SearchQuestion(position.view(position.to_act), Budget(iterations=100), shares=3))
+
+def message(job):
+    return calls_of(write_groups([1, 0], Terms(2, 5, 1e6), job), 7)
+
+for number, iterations in ((7, [33]), (8, [34, 33])):
+    shares = unpack(read_answer(ray.get(worker.search.remote(message(job)[number]))))
+    assert [decode_share(share).iterations for share in shares] == iterations
+for nonsense in (job, b"nonsense", b"cos\\nsystem\\n(S'true'\\ntR."):
+    answers = unpack(ray.get(worker.batch.remote(8, pack([nonsense, nonsense]))))
+    assert len(answers) == 2 and (answers[0][0] == 0) == (nonsense is job), answers
+assert ray.get(worker.search.remote(message(b"nonsense")[7]))[0] == 1
 ray.get([worker.stop.remote(9), worker.peek.remote(9), worker.ready.remote()])
 assert heard == [], heard
 told = ray.get(worker.told.remote())

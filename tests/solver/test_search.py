@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -15,12 +16,11 @@ import pytest
 from tables import ALL_IDS, ALL_SPECS, random_game
 
 from engine_cy import View, new_game
-from solver import CONFIGS, Budget, Config, Estimate, InvalidBudgetError, compare, solve
-from solver.backends.serial import Serial
-from solver.backends.threads import Threads
+from solver import CONFIGS, Budget, Comparison, Config, Estimate, InvalidQuestionError, SearchQuestion, compare, solve
 from solver.merge import Tally
+from solver.pool.base import compute_here
 from solver.search import POLL_EVERY, Searcher
-from solver.sure import is_sure
+from solver.stopping import is_sure
 
 PLAIN = CONFIGS["plain"].settings(None)
 
@@ -45,8 +45,8 @@ def test_the_visits_of_all_decisions_are_the_iterations(spec: tuple[str, Any, in
 @pytest.mark.parametrize("spec", ALL_SPECS, ids=ALL_IDS)
 def test_equal_questions_have_equal_answers(spec: tuple[str, Any, int]) -> None:
     for view in views(spec, seed=2, every=20):
-        one = solve(view, Budget(iterations=301), seed=5, workers=2, backend=Serial())
-        other = solve(view, Budget(iterations=301), seed=5, workers=2, backend=Threads())
+        one = compute_here(SearchQuestion(view, Budget(iterations=301), seed=5, shares=2))
+        other = solve(view, Budget(iterations=301), seed=5, shares=2)
         assert one.moves == other.moves
         assert one.reproducible
         assert (one.best, one.nodes, one.worlds, one.tree_bytes) == (
@@ -194,7 +194,7 @@ def test_a_search_goes_on_where_it_was() -> None:
     ],
 )
 def test_senseless_budgets_are_refused(budget: Budget, says: str) -> None:
-    with pytest.raises(InvalidBudgetError) as refused:
+    with pytest.raises(InvalidQuestionError) as refused:
         solve(views(ALL_SPECS[0], seed=3)[0], budget)
     assert says in str(refused.value)
 
@@ -202,15 +202,13 @@ def test_senseless_budgets_are_refused(budget: Budget, says: str) -> None:
 def test_senseless_questions_are_refused() -> None:
     view = views(ALL_SPECS[0], seed=3)[0]
     with pytest.raises(
-        InvalidBudgetError, match="config: 'clever' is none of random, greedy, flat, pimc, plain, default"
+        InvalidQuestionError, match="config: 'clever' is none of random, greedy, flat, pimc, plain, default"
     ):
         solve(view, config="clever")
-    with pytest.raises(InvalidBudgetError, match="workers: 0 is not in 1"):
-        solve(view, workers=0)
+    with pytest.raises(InvalidQuestionError, match="shares: 0 is not in 1"):
+        solve(view, shares=0)
     game = new_game("oriflamme")
-    with pytest.raises(InvalidBudgetError, match="not the observer's"):
-        solve(game.deal().view("B"))
-    with pytest.raises(InvalidBudgetError, match="it is nobody's turn"):
+    with pytest.raises(InvalidQuestionError, match="view: the game is over"):
         solve(game.deal().play_out().view("A"))
 
 
@@ -247,21 +245,29 @@ def test_variants_of_a_configuration_search_otherwise() -> None:
 def test_two_decisions_are_compared_on_the_same_worlds() -> None:
     text, _ = TACTICS["an Ambush beside a lone Soldier stays hidden"]
     view = new_game("oriflamme", "en-2019", 3).position(text).view("A")
-    found = compare(view, "keep", "reveal", Budget(iterations=2000), seed=1)
-    assert found.difference.mean > 0.1
-    assert found.difference.mean > 4 * found.difference.error
-    assert found.worlds == 2000
-    back = compare(view, "reveal", "keep", Budget(iterations=2000), seed=1)
-    assert back.difference.mean == pytest.approx(-found.difference.mean)
-    assert compare(view, "keep", "keep", Budget(iterations=500)).difference == Estimate(0, 0, 0)
-    assert "keep against reveal: win +" in str(found)
+    comparison = compare(view, ["reveal", "keep"], Budget(iterations=2000), seed=1)
+    difference = gain_of_second(comparison)
+    assert difference.mean > 0.1
+    assert difference.mean > 4 * difference.error
+    assert (comparison.worlds, comparison.iterations) == (2000, 4000)
+    back = gain_of_second(compare(view, ["keep", "reveal"], Budget(iterations=2000), seed=1))
+    assert back.mean == pytest.approx(-difference.mean)
+    assert str(comparison).startswith("reveal  (2000 worlds, ")
+    assert re.search(r"keep +win \+", str(comparison))
+
+
+def gain_of_second(comparison: Comparison) -> Estimate:
+    """What the second of two moves wins more than the first."""
+    difference = comparison.moves[1].win_difference
+    assert difference is not None
+    return difference
 
 
 def test_pairing_worlds_makes_small_differences_visible() -> None:
     """The error of the paired difference is below that of two searches apart."""
     view = new_game("oriflamme", "en-2019", 3).deal(seed=7).view("A")
     one, other = (str(action) for action in view.legal_actions()[:2])
-    paired = compare(view, one, other, Budget(iterations=4000)).difference
+    paired = gain_of_second(compare(view, [one, other], Budget(iterations=4000)))
     apart = solve(view, Budget(iterations=8000), config="flat")
     spreads = [apart.move(action).win.spread for action in (one, other)]  # type: ignore[union-attr]
     assert paired.spread < (spreads[0] ** 2 + spreads[1] ** 2) ** 0.5
@@ -270,12 +276,21 @@ def test_pairing_worlds_makes_small_differences_visible() -> None:
 def test_senseless_comparisons_are_refused() -> None:
     view = views(ALL_SPECS[0], seed=3)[0]
     legal = [str(action) for action in view.legal_actions()]
-    with pytest.raises(InvalidBudgetError, match="action: 'dance' is none of"):
-        compare(view, legal[0], "dance")
-    with pytest.raises(InvalidBudgetError, match="not of a time"):
-        compare(view, legal[0], legal[1], Budget(time_ms=5))
-    with pytest.raises(InvalidBudgetError, match="'random' does not search"):
-        compare(view, legal[0], legal[1], config="random")
+    with pytest.raises(InvalidQuestionError, match=r"actions\[1\]: 'dance' is none of"):
+        compare(view, [legal[0], "dance"])
+    with pytest.raises(InvalidQuestionError, match=r"actions\[2\]: '.*' is named twice"):
+        compare(view, [*legal[:2], legal[0]])
+    for number in (0, 1, 17):
+        with pytest.raises(InvalidQuestionError, match=f"actions: {number} moves; 2 to 16 can be compared"):
+            compare(view, (legal * 17)[:number])
+    with pytest.raises(InvalidQuestionError, match="config: 'random' does not search, so it compares nothing"):
+        compare(view, legal[:2], config="random")
+    with pytest.raises(InvalidQuestionError, match=r"view: it is [BC]'s turn, not the observer's \(A\)"):
+        compare(new_game("oriflamme").deal(first=1).view("A"), legal[:2])
+    with pytest.raises(
+        InvalidQuestionError, match=r"budget\.iterations: \d+ are too many for budget\.memory_mb; \d+ fit"
+    ):
+        compare(view, legal[:2], Budget(iterations=10**6, memory_mb=1))
 
 
 def test_a_search_stops_when_it_is_sure() -> None:
@@ -341,9 +356,9 @@ def test_a_game_that_knows_nothing_of_itself_is_searched_plainly() -> None:
     # Rewards far from the house's: no weights fit this table.
     view = views(("castle_village_port", {"rewards": {"castle": [50]}}, 3), seed=1)[1]
     found = solve(view, Budget(iterations=400), seed=2)
-    assert (found.config, found.knowledge) == ("default", "none")
+    assert (found.question.config.name, found.knowledge) == ("default", "none")
     assert found.moves == solve(view, Budget(iterations=400), seed=2, config="plain").moves
-    with pytest.raises(InvalidBudgetError, match="'greedy' needs knowledge, and castle_village_port has none"):
+    with pytest.raises(InvalidQuestionError, match="'greedy' needs knowledge, and castle_village_port has none"):
         solve(view, config="greedy")
     oriflamme = views(ALL_SPECS[0], seed=2)[1]
     assert solve(oriflamme, Budget(iterations=400)).knowledge == "oriflamme"
@@ -387,11 +402,11 @@ def test_a_kept_ambush_takes_the_time_of_any_other_card() -> None:
         assert found.elapsed_ms >= 30
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-def test_a_long_search_can_be_interrupted(workers: int) -> None:
+@pytest.mark.parametrize("shares", [1, 2])
+def test_a_long_search_can_be_interrupted(shares: int) -> None:
     program = (
         "from engine_cy import new_game; from solver import Budget, solve; print('go', flush=True);"
-        f"solve(new_game('oriflamme').deal().view('A'), Budget(iterations=10**11), workers={workers})"
+        f"solve(new_game('oriflamme').deal().view('A'), Budget(iterations=10**11), shares={shares})"
     )
     process = subprocess.Popen(
         [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from engine_cy import Position, Rng, new_game
+from engine_cy import Action, Position, Rng, new_game
 from engine_cy.history import History
-from solver import Analysis, Budget, InvalidBudgetError, Session, solve
+from solver import Answer, Budget, InvalidQuestionError, Session, solve
+from solver.pool.threads import Threads
 
 SPECS: list[tuple[str, Any, int]] = [
     ("oriflamme", "en-2019", 3),
@@ -19,11 +20,16 @@ SPECS: list[tuple[str, Any, int]] = [
 
 
 def follow(session: Session, position: Position, rng: Rng) -> Position:
-    """A random decision, played at the table and seen by the session's player."""
+    """Play a random action, which the session's player sees; return the table after it."""
+    return position.play(follow_action(session, position, rng))
+
+
+def follow_action(session: Session, position: Position, rng: Rng) -> Action:
+    """Play a random action, which the session's player sees."""
     actions = position.legal_actions()
     action = actions[rng.below(len(actions))]
     session.play(position.seen(action, session.view.observer))
-    return position.play(action)
+    return action
 
 
 @pytest.mark.parametrize("spec", SPECS, ids=[spec[0] for spec in SPECS])
@@ -31,7 +37,8 @@ def test_without_its_tree_a_session_gives_the_answers_of_solve(spec: tuple[str, 
     game = new_game(*spec)
     position, rng = game.deal(4), Rng(4)
     session = Session(position.view(1), reuse=False, seed=9)
-    history = History(game)
+    account = History(game)
+    history = History(game)  # as the session's player saw the actions
     asked = 0
     while not position.is_over:
         assert session.view == position.view(1)
@@ -41,16 +48,15 @@ def test_without_its_tree_a_session_gives_the_answers_of_solve(spec: tuple[str, 
             same = solve(position.view(1), Budget(iterations=120), seed=9, history=history)
             assert (found.moves, found.beliefs, found.best) == (same.moves, same.beliefs, same.best)
             assert found.reproducible
-        before = position
-        position = follow(session, position, rng)
-        history.add(before, before_action(before, position))
-        assert bytes(session.history) == bytes(history)
+            assert found.question == same.question
+        action = follow_action(session, position, rng)
+        history.add(position, position.seen(action, 1))
+        account.add(position, action)
+        position = position.play(action)
+        assert session.history == history
+        # Beliefs follow from what every player saw.
+        assert bytes(session.history) == bytes(account)
     assert asked == 6
-
-
-def before_action(before: Position, after: Position) -> str:
-    """What was done between two tables."""
-    return next(str(action) for action in before.legal_actions() if before.play(action) == after)
 
 
 @pytest.mark.parametrize("spec", SPECS, ids=[spec[0] for spec in SPECS])
@@ -60,7 +66,7 @@ def test_a_tree_lives_on_from_one_decision_to_the_next(spec: tuple[str, Any, int
     seat = position.to_act if position.to_act is not None and position.to_act >= 0 else 0
     session = Session(position.view(seat), config="plain")
     rng = Rng(8)
-    answers: list[Analysis] = []
+    answers: list[Answer] = []
     while not position.is_over and len(answers) < 5:
         if position.to_act == seat and len(position.legal_actions()) > 1:
             found = session.solve(Budget(iterations=500))
@@ -81,6 +87,7 @@ def test_what_was_found_counts_again() -> None:
     position = game.position("A:Spy B:Soldier* >A:Decree* C:Lord* B:Heir* | round 6 | points 5 5 5")
     session = Session(position.view(0), config="plain")
     first = session.solve(Budget(iterations=3000))
+    assert first.best is not None
     position = position.play(first.best)
     session.play(str(first.best))
     while position.to_act != 0 and not position.is_over:
@@ -107,7 +114,9 @@ def test_a_full_tree_is_left_for_a_new_one() -> None:
     assert any(later < earlier for earlier, later in itertools.pairwise(sizes))
 
 
-def test_a_session_with_a_tree_has_one_worker() -> None:
+def test_a_session_with_a_tree_has_one_share_and_no_pool() -> None:
     session = Session(new_game("oriflamme", "en-2019", players=3).deal(6).view(0))
-    with pytest.raises(InvalidBudgetError, match="workers: a session that keeps its tree has one"):
-        session.solve(Budget(iterations=10), workers=2)
+    with pytest.raises(InvalidQuestionError, match="shares: a session that keeps its tree has one"):
+        session.solve(Budget(iterations=10), shares=2)
+    with Threads(1) as pool, pytest.raises(InvalidQuestionError, match="pool: a session that keeps its tree has one"):
+        session.solve(Budget(iterations=10), pool=pool)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import ctypes
 import sys
+from array import array
 from collections.abc import Callable
 from typing import Any
 
 import pytest
-from door import Door
+from door import Door, state_at
 
 from engine_cy import View, new_game
 from solver import CONFIGS, Budget, solve
+from solver.merge import Tally
 from solver.search import POLL_EVERY, Searcher
 
 PLAIN = CONFIGS["plain"].settings(None)
@@ -49,21 +51,62 @@ def test_the_stop_flag_is_looked_at_after_so_many_iterations(worlds: int, bytes_
     assert sum(visits for visits, *_ in searcher.results()) == searcher.iterations
 
 
-def test_two_searches_side_by_side_look_at_the_flag_as_often() -> None:
-    view = start()
-    steps = [action.code for action in view.legal_actions()[:2]]
-    one, other = (Searcher(view, PLAIN, 2**24, 1, 0, only) for only in steps)
-    # Each of them draws a world in every iteration.
-    stopped_at(one, 601, lambda: one.run_beside(other, 10**9))
-    assert one.iterations == other.iterations
-    assert 300 <= one.iterations <= 300 + POLL_EVERY
+def arms_of(view: View, seed: int = 1, number: int = 2) -> list[Searcher]:
+    """Searches behind each of some decisions, which keep what each world paid."""
+    steps = [action.code for action in view.legal_actions()[:number]]
+    return [Searcher(view, PLAIN, 2**24, seed, 0, only, None, (only,), True) for only in steps]
+
+
+def test_an_arm_keeps_one_payoff_for_each_world_that_counted() -> None:
+    for arm in arms_of(start()):
+        arm.run(700)
+        payoffs = array("d", arm.recorded_payoffs())
+        assert len(payoffs) == arm.counted == 700
+        (sums,) = arm.results()
+        tally = Tally(4, sums)
+        assert sum(payoffs) == pytest.approx(tally.payoffs[arm.observer])
+        assert all(0 <= payoff <= 1 for payoff in payoffs)
+        assert array("d", arm.recorded_payoffs(600)) == payoffs[600:]
+        arm.run(100)
+        assert array("d", arm.recorded_payoffs())[:700] == payoffs
+
+
+def worlds_of(searcher: Searcher, worlds: int) -> list[bytes]:
+    """The worlds that a search draws."""
+    door = Door(searcher.game)
+    sampled = door.sample
+    drawn: list[bytes] = []
+
+    def sample(rules: int, view: int, observer: int, world: int, rng: int) -> None:
+        sampled(rules, view, observer, world, rng)
+        drawn.append(state_at(world, door.game))
+
+    with door.replaced(sample=sample):
+        searcher.run(worlds)
+    return drawn
+
+
+def test_arms_of_one_seed_meet_the_same_worlds() -> None:
+    one, other, third = (worlds_of(arm, 300) for arm in arms_of(start(), number=3))
+    assert one == other == third
+    assert len(set(one)) > 100
+    assert worlds_of(arms_of(start(), seed=2)[0], 300) != one
+    # So does an arm that goes on.
+    arm = arms_of(start())[1]
+    assert worlds_of(arm, 100) + worlds_of(arm, 200) == one
+
+
+def test_an_arm_that_is_stopped_has_a_payoff_for_each_world() -> None:
+    (arm, _) = arms_of(start())
+    assert 0 <= stopped_at(arm, 601, lambda: arm.run(10**9)) < POLL_EVERY
+    assert len(arm.recorded_payoffs()) == 8 * arm.counted
 
 
 @pytest.mark.parametrize("config", ["flat", "pimc", "plain", "default"])
 @pytest.mark.parametrize("budget", [Budget(time_ms=10), Budget(iterations=5001), Budget(iterations=900, memory_mb=0.1)])
 def test_the_visits_are_the_iterations_however_it_ended(budget: Budget, config: str) -> None:
-    for workers in (1, 2):
-        found = solve(start(), budget, config=config, workers=workers)
+    for shares in (1, 2):
+        found = solve(start(), budget, config=config, shares=shares)
         assert sum(move.visits for move in found.moves) == found.iterations > 0
 
 

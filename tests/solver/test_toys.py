@@ -104,7 +104,7 @@ def test_against_a_random_opponent_the_queen_bets() -> None:
         ({"B": "clever"}, r"models\[B\]: 'clever' is none of me, noisy, greedy, random"),
         ({"A": "random"}, r"models\[A\]: this is the observer's own seat"),
         ({"C": "random"}, "models: 'C' is not at this table"),
-        ({1: "greedy"}, r"models\[1\]: 'greedy' needs knowledge"),
+        ({1: "greedy"}, r"models\[1\]: 'greedy' needs a rule of thumb, and kuhn_poker has none"),
     ],
 )
 def test_senseless_models_are_refused(models: Any, says: str) -> None:

@@ -1,0 +1,1 @@
+"""Messages of the contract, read into questions and written from answers."""

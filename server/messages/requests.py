@@ -1,0 +1,435 @@
+"""Requests become questions: defaults filled in, the server's caps kept, paths in the contract's names."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from typing import Any, NamedTuple, TypedDict, TypeVar
+
+from google.protobuf.duration_pb2 import Duration
+
+from eminence.v1 import solver_pb2 as pb
+from engine_cy import Action, Game, View
+from engine_cy.errors import listed
+from engine_cy.history import History
+from engine_cy.record import Record
+from engine_cy.seats import SEATS
+from server.codec import records, views
+from server.codec.words import Words, check_length, read_seat, read_seat_if_said, required, under
+from server.refusals import Refusal, at
+from server.settings import Settings
+from solver.config import CONFIGS, ITERATIONS_MAX, LEVELS, Budget, Config, InvalidQuestionError, Model
+from solver.question import (
+    COMPARED_MAX,
+    LINES_MAX,
+    MEGABYTE,
+    SHARES_MAX,
+    ComparisonQuestion,
+    Encoded,
+    Question,
+    SearchQuestion,
+    comparison_iterations_max,
+    encode,
+)
+from solver.review import Decision, Judge, decisions
+
+TIME_DEFAULT_MS = 1_000.0
+MEMORY_LEAST, MEMORY_MOST = 100_000, 2**36
+# Where all moves are answered, so many of them with what is likely to follow.
+LINES_DEFAULT = 8
+CANDIDATES_MAX = 1_000
+AMONG_MAX = 256
+INTERVAL_DEFAULT_MS, INTERVAL_LEAST_MS, INTERVAL_MOST_MS = 500.0, 50.0, 60_000.0
+
+MODELS = Words(pb.Model, {"same": "me"})
+
+# Where a request says what a question calls otherwise.
+PATHS = {
+    "seed": "options.seed",
+    "shares": "options.shares",
+    "config": "options.level",
+    "lines": "options.lines",
+    "among": "options.restrict_to",
+    "models": "options.models",
+    "share_iterations": "budget.share_iterations",
+    "history": "view.history",
+    "budget.memory_mb": "budget.memory_bytes",
+}
+
+Q = TypeVar("Q", bound=Question)
+
+
+class Caps(NamedTuple):
+    """What a server grants at most."""
+
+    time_ms: float
+    iterations: int
+    memory_bytes: int
+
+    @classmethod
+    def of(cls, settings: Settings) -> Caps:
+        return cls(float(settings.time_max_ms), settings.iterations_max, settings.memory_max_mb * MEGABYTE)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request as it is granted: the question, and what the answer's message depends on beside it."""
+
+    view: View
+    question: Question | None  # None: the game is over, and there is nothing to ask
+    budget: Budget
+    share_iterations: tuple[int, ...]
+    seed: int
+    shares: int
+    # Whether the request has a limit of time, rather than the cap being one.
+    is_timed: bool
+    candidates: int = 0  # at most; 0: all
+    information: bool = False
+    encoded: Encoded | None = None
+
+
+class Chosen(TypedDict):
+    """The keywords of a question that options choose."""
+
+    config: Config
+    seed: int
+    shares: int
+    models: dict[int | str, Model]
+
+
+class Options(NamedTuple):
+    """Options after defaults."""
+
+    thinking: Chosen
+    has_seed: bool
+    level: int
+    candidates: int
+    among: Sequence[Action]
+    information: bool
+
+    @property
+    def lines(self) -> int:
+        return min(self.candidates or LINES_DEFAULT, LINES_MAX)
+
+
+# --- whole requests ---------------------------------------------------------------------------------------------
+
+
+def read_search(request: Any, caps: Caps, field: str = "") -> Asked:
+    """Read a Suggest, an Analyze or an item of a batch."""
+    required(request, "view", field)
+    view, history = views.read_view_and_history(request.view, under(field, "view"))
+    return search_of(view, history, request, caps, field)
+
+
+def search_of(
+    view: View,
+    history: History | Record | None,
+    request: Any,
+    caps: Caps,
+    field: str = "",
+    config: Config | None = None,
+) -> Asked:
+    """Ask about a view as the `options` and the `budget` of a request say. `config` stands for the default one."""
+    options = read_options(request.options, view.game, view, under(field, "options"), config=config)
+    check_information(view, options, under(field, "options.information"))
+    limits = read_budget(request.budget, options, caps, under(field, "budget"))
+    if view.is_over:
+        return _nothing_left(view, options, limits)
+    with paths(field):
+        question = SearchQuestion(
+            view,
+            limits.budget,
+            lines=options.lines,
+            among=options.among,
+            share_iterations=limits.share_iterations,
+            history=history,
+            **options.thinking,
+        )
+    asked = _granted(question, options, limits)
+    return replace(asked, candidates=options.candidates, information=options.information)
+
+
+def read_comparison(request: pb.CompareRequest, caps: Caps) -> Asked:
+    """Read a Compare."""
+    required(request, "view", "")
+    view, history = views.read_view_and_history(request.view, "view")
+    return comparison_of(view, history, request, caps)
+
+
+def comparison_of(
+    view: View,
+    history: History | Record | None,
+    request: pb.CompareRequest,
+    caps: Caps,
+    config: Config | None = None,
+) -> Asked:
+    """Compare the moves that a request names; see `search_of`."""
+    options = read_options(
+        request.options, view.game, view, "options", ("restrict_to", "lines", "information"), config=config
+    )
+    check_to_act(view)
+    limits = read_budget(request.budget, options, caps, "budget")
+    if limits.share_iterations:
+        raise Refusal("CONTRADICTION", "budget.share_iterations", "a comparison has `iterations` for each move")
+    actions = read_actions(request.actions, view, COMPARED_MAX, "actions")
+    budget = limits.budget
+    if budget.iterations is not None:
+        fit = comparison_iterations_max(budget.memory_mb, max(len(actions), 1), options.thinking["shares"])
+        limits = limits._replace(budget=replace(budget, iterations=min(budget.iterations, fit)))
+    with paths(""):
+        question = ComparisonQuestion(view, actions, limits.budget, history=history, **options.thinking)
+    return _granted(question, options, limits)
+
+
+@dataclass(frozen=True, slots=True)
+class AskedReview:
+    """A review as it is granted."""
+
+    record: Record
+    decisions: list[Decision]
+    judge: Judge
+    seed: int
+    shares: int
+    is_timed: bool
+
+
+def read_review(request: pb.ReviewRequest, caps: Caps) -> AskedReview:
+    """Read a Review. Each of its decisions becomes questions when it is judged."""
+    required(request, "record", "")
+    return review_of(records.read(request.record), request, caps)
+
+
+def review_of(record: Record, request: pb.ReviewRequest, caps: Caps, config: Config | None = None) -> AskedReview:
+    """Review a game as the `seat`, the `options` and the `budget` of a request say; see `search_of`."""
+    seat = read_seat_if_said(request.seat, record.game.n_players, "seat")
+    if seat is not None and record.observer not in (None, seat):
+        raise Refusal("CONTRADICTION", "seat", "the record was seen by another seat, whose decisions alone it tells")
+    options = read_options(request.options, record.game, None, "options", ("restrict_to", "information"), config=config)
+    limits = read_budget(request.budget, options, caps, "budget")
+    if limits.share_iterations:
+        raise Refusal("CONTRADICTION", "budget.share_iterations", "a review has `iterations` for each decision")
+    thinking = options.thinking
+    if not options.has_seed:
+        thinking = {**thinking, "seed": seed_of(str(record).encode())}
+    with paths(""):
+        judge = Judge(limits.budget, **thinking)
+    chosen = list(decisions(record, seat))
+    return AskedReview(record, chosen, judge, thinking["seed"], thinking["shares"], limits.is_timed)
+
+
+def _granted(question: Question, options: Options, limits: Limits) -> Asked:
+    encoded = encode(question)
+    if not options.has_seed:
+        question = question.with_seed(seed_of(encoded.asked))
+        encoded = encoded._replace(seed=question.seed.to_bytes(8, "little"))
+    return Asked(
+        question.view,
+        question,
+        question.budget,
+        limits.share_iterations,
+        question.seed,
+        question.shares,
+        limits.is_timed,
+        encoded=encoded,
+    )
+
+
+def _nothing_left(view: View, options: Options, limits: Limits) -> Asked:
+    seed = options.thinking["seed"] if options.has_seed else seed_of(bytes(view))
+    shares = options.thinking["shares"]
+    return Asked(view, None, limits.budget, limits.share_iterations, seed, shares, limits.is_timed)
+
+
+def seed_of(asked: bytes) -> int:
+    return int.from_bytes(blake2b(asked, digest_size=8).digest(), "big")
+
+
+@contextmanager
+def paths(field: str) -> Iterator[None]:
+    """Refuse what a question refuses, by the path of the request's field."""
+    try:
+        yield
+    except InvalidQuestionError as error:
+        name, dot, rest = error.field.partition(".")
+        head, bracket, index = name.partition("[")
+        path = PATHS.get(error.field) or PATHS.get(head, head) + bracket + index + dot + rest
+        raise Refusal(error.reason, under(field, path), error.problem) from None
+
+
+# --- their parts ------------------------------------------------------------------------------------------------
+
+
+class Limits(NamedTuple):
+    """A budget after defaults and caps."""
+
+    budget: Budget
+    share_iterations: tuple[int, ...]
+    is_timed: bool
+
+
+def read_budget(message: pb.Budget, options: Options, caps: Caps, field: str = "budget") -> Limits:
+    """Read how much to think, as it is granted."""
+    time_ms = iterations = confidence = None
+    if message.HasField("time"):
+        time_ms = min(_milliseconds(message.time, f"{field}.time"), caps.time_ms)
+    if message.HasField("iterations"):
+        iterations = min(in_range(message.iterations, 1, ITERATIONS_MAX, f"{field}.iterations"), caps.iterations)
+    if message.HasField("confidence"):
+        confidence = in_range(message.confidence, 0.5, 0.999_999, f"{field}.confidence")
+    memory = caps.memory_bytes
+    if message.HasField("memory_bytes"):
+        memory = min(in_range(message.memory_bytes, MEMORY_LEAST, MEMORY_MOST, f"{field}.memory_bytes"), memory)
+    level_iterations = LEVELS[options.level].iterations if options.level else None
+    shares = _share_iterations(message, level_iterations or caps.iterations, field)
+    if level_iterations and not shares:
+        iterations = min(iterations or level_iterations, level_iterations)
+    if shares:
+        iterations = max(sum(shares), 1)
+    if time_ms is None and iterations is None and confidence is None:
+        time_ms = min(TIME_DEFAULT_MS, caps.time_ms)
+    budget = Budget(
+        iterations=iterations,
+        time_ms=caps.time_ms if time_ms is None else time_ms,
+        memory_mb=memory / MEGABYTE,
+        confidence=confidence,
+    )
+    return Limits(budget, shares, time_ms is not None)
+
+
+def _share_iterations(message: pb.Budget, most: int, field: str) -> tuple[int, ...]:
+    said, path = tuple(message.share_iterations), f"{field}.share_iterations"
+    if not said:
+        return ()
+    check_length(said, SHARES_MAX, path)
+    for name in ("time", "iterations", "confidence"):
+        if message.HasField(name):
+            raise Refusal("CONTRADICTION", f"{field}.{name}", "stands beside share_iterations, which say it all")
+    for number, iterations in enumerate(said):
+        in_range(iterations, 0, ITERATIONS_MAX, f"{path}[{number}]")
+    if sum(said) > most:
+        raise Refusal("OUT_OF_RANGE", path, f"{sum(said)} in all; at most {most} are granted")
+    return said
+
+
+def write_budget(budget: Budget, share_iterations: Sequence[int] = ()) -> pb.Budget:
+    """The message of a budget that was granted."""
+    message = pb.Budget(
+        memory_bytes=round(budget.memory_mb * MEGABYTE),
+        share_iterations=share_iterations,
+        confidence=budget.confidence,
+        iterations=None if share_iterations else budget.iterations,
+    )
+    if budget.time_ms is not None:
+        message.time.FromMicroseconds(round(budget.time_ms * 1000))
+    return message
+
+
+def read_options(
+    message: pb.Options,
+    game: Game,
+    view: View | None,
+    field: str = "options",
+    refused: Sequence[str] = (),
+    *,
+    config: Config | None = None,
+) -> Options:
+    """Read how to think; `refused` are options that this call does not know. A whole game has no one view."""
+    for name in refused:
+        if name in (descriptor.name for descriptor, _ in message.ListFields()):
+            raise Refusal("CONTRADICTION", f"{field}.{name}", "does not belong to this call")
+    if message.belief not in pb.Belief.values():
+        raise Refusal("UNKNOWN_VALUE", f"{field}.belief", f"{message.belief} is not a Belief (on, uniform)")
+    level = in_range(message.level, 0, max(LEVELS), f"{field}.level")
+    chosen = LEVELS[level] if level else config or CONFIGS["default"]
+    thinking: Chosen = {
+        "config": replace(chosen, trust=0.0) if message.belief == pb.BELIEF_UNIFORM else chosen,
+        "seed": message.seed,
+        "shares": in_range(message.shares, 0, SHARES_MAX, f"{field}.shares") or 1,
+        "models": _read_models(message, game, view.observer if view else None, f"{field}.models"),
+    }
+    return Options(
+        thinking=thinking,
+        has_seed=message.HasField("seed"),
+        level=level,
+        candidates=in_range(message.lines, 0, CANDIDATES_MAX, f"{field}.lines"),
+        among=read_actions(message.restrict_to, view, AMONG_MAX, f"{field}.restrict_to") if view else (),
+        information=message.information,
+    )
+
+
+def read_actions(messages: Any, view: View, most: int, field: str) -> tuple[Action, ...]:
+    """Legal moves of a view, in the order of the messages, each once."""
+    check_length(messages, most, field)
+    legal = {str(action): number for number, action in enumerate(view.legal_actions())} if messages else {}
+    chosen: dict[str, Action] = {}
+    for i, message in enumerate(messages):
+        action = views.read_action(view.game, message, f"{field}[{i}]")
+        text = str(action)
+        if text not in legal:
+            with at(f"{field}[{i}]"):
+                view.play(action)  # says why not
+            raise Refusal("ILLEGAL_ACTION", f"{field}[{i}]", f"'{text}' is not possible here ({listed(legal)})")
+        if text in chosen:
+            raise Refusal("CONTRADICTION", f"{field}[{i}]", f"'{text}' is named twice")
+        chosen[text] = action
+    return tuple(chosen.values())
+
+
+def _read_models(message: pb.Options, game: Game, observer: int | None, field: str) -> dict[int | str, Model]:
+    check_length(message.models, game.n_players, field)
+    models: dict[int | str, Any] = {}
+    for i, said in enumerate(message.models):
+        seat = read_seat(said.seat, game.n_players, f"{field}[{i}].seat")
+        if seat == observer:
+            raise Refusal("CONTRADICTION", f"{field}[{i}].seat", "is the observer's own, for whom the search plays")
+        if seat in models:
+            raise Refusal("CONTRADICTION", f"{field}[{i}].seat", "has a model already")
+        model = MODELS.read(said.model, f"{field}[{i}].model")
+        if model == "greedy" and not game.has_knowledge:
+            raise Refusal("CONTRADICTION", f"{field}[{i}].model", f"{game.id} has no rule of thumb")
+        models[seat] = model
+    return models
+
+
+def check_to_act(view: View) -> None:
+    if view.is_over:
+        raise Refusal("GAME_OVER", "view", "nothing can be played any more")
+    if view.to_act != view.observer:
+        acting = "chance" if view.to_act is None or view.to_act < 0 else SEATS[view.to_act]
+        why = f"{acting} is to act, not {SEATS[view.observer]}, who sees this view"
+        raise Refusal("NOT_TO_ACT", "view", why)
+
+
+def check_information(view: View, options: Options, field: str) -> None:
+    if options.information and not view.game.has_suspicions:
+        why = f"{view.game.id} does not say with these tables what players may think of hidden cards"
+        raise Refusal("CONTRADICTION", field, why)
+    if options.information and view.to_act != view.observer:
+        raise Refusal("CONTRADICTION", field, "only who is to act can reveal a card")
+
+
+def read_interval(message: Any, field: str = "interval") -> float:
+    """Milliseconds between two messages of a stream."""
+    if not message.HasField("interval"):
+        return INTERVAL_DEFAULT_MS
+    milliseconds = _milliseconds(message.interval, field)
+    return min(max(milliseconds, INTERVAL_LEAST_MS), INTERVAL_MOST_MS)
+
+
+def in_range(value: Any, least: Any, most: Any, field: str) -> Any:
+    # Not `value < least or ...`: that lets NaN pass.
+    if not least <= value <= most:
+        raise Refusal("OUT_OF_RANGE", field, f"{value} is not in {least}..{most}")
+    return value
+
+
+def _milliseconds(duration: Duration, field: str) -> float:
+    seconds = duration.seconds + duration.nanos / 1e9
+    well_formed = 0 <= duration.seconds <= 315_576_000_000 and 0 <= duration.nanos < 10**9
+    if not well_formed or seconds <= 0 or not math.isfinite(seconds):
+        raise Refusal("OUT_OF_RANGE", field, "is not more than 0 s, with nanos in 0..999999999")
+    return seconds * 1000

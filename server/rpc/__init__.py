@@ -1,0 +1,1 @@
+"""How calls come in and end: statuses, deadlines, admission."""

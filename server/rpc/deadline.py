@@ -1,0 +1,56 @@
+"""The deadline of a call, in nanoseconds of the monotonic clock; converted where gRPC tells it, and nowhere else."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, NamedTuple, Self
+
+from server.refusals import Refusal
+from solver.control import NEVER_NS
+
+if TYPE_CHECKING:
+    from server.calls import Context
+
+# An answer leaves this long before the call's deadline, so that it arrives in time; of short ones, in the middle.
+MARGIN_NS = 10_000_000
+# With less than this left, nothing is begun.
+LEAST_NS = 5_000_000
+# How long a search may take that begins when its time is over.
+LAST_NS = 10_000_000
+
+
+class Deadline(NamedTuple):
+    """When a call arrived, and by when it must be answered: `NEVER_NS` if its caller waits for ever."""
+
+    arrival_ns: int
+    latest_ns: int = NEVER_NS
+
+    @classmethod
+    def of(cls, context: Context) -> Self:
+        """The deadline of a call that arrives now."""
+        arrival_ns, remaining = time.monotonic_ns(), context.time_remaining()
+        return cls(arrival_ns, NEVER_NS if remaining is None else arrival_ns + int(remaining * 1e9))
+
+    def check(self) -> None:
+        """Refuse to begin what cannot be answered in time."""
+        if self.latest_ns - time.monotonic_ns() < LEAST_NS:
+            raise Refusal("DEADLINE_TOO_SHORT", "", "too little time is left for a first answer")
+
+    @property
+    def begin_by_ns(self) -> int:
+        """When it is too late to begin."""
+        return NEVER_NS if self.latest_ns == NEVER_NS else self.latest_ns - LEAST_NS
+
+    def end_of(self, time_ns: int, *, since_arrival: bool) -> tuple[int, bool]:
+        """When a search has to end that may take so long, since the call arrived or from now on; and whether that is
+        because of the deadline."""
+        now_ns = time.monotonic_ns()
+        until_ns = max((self.arrival_ns if since_arrival else now_ns) + time_ns, now_ns + LAST_NS)
+        last_ns = self.latest_ns - min(MARGIN_NS, max(self.latest_ns - now_ns, 0) // 2)
+        return min(until_ns, last_ns), last_ns < until_ns
+
+    def answer_by_ns(self, until_ns: int) -> int:
+        """When to answer without late workers: in the middle between the end of the search and that of the call."""
+        if self.latest_ns == NEVER_NS:
+            return NEVER_NS
+        return min(until_ns, self.latest_ns) + max(self.latest_ns - until_ns, 0) // 2

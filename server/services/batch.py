@@ -1,0 +1,172 @@
+"""The positions of one AnalyzeBatch call: in what order they are begun, and what is sent of them."""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import itertools
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+
+from eminence.v1 import solver_pb2 as pb
+from server.errors import refusal_of, status_of
+from server.messages.requests import in_range, read_interval
+from server.refusals import Refusal, missing
+from server.rpc.deadline import Deadline
+from server.services.searches import Slot
+
+ID_MAX = 64
+PRIORITY_MAX = 100
+# Positions of one call that may wait. What comes beyond is answered with OVERLOADED.
+WAITING_MAX = 1_000
+RETRY_SECONDS = 1.0
+
+
+@dataclass(eq=False, slots=True)
+class _Item:
+    message: pb.BatchItem
+    slot: Slot | None = None
+    is_cancelled: bool = False
+
+
+class Batch:
+    """One call. Every item gets exactly one last answer or error; of answers on the way, only the latest is sent."""
+
+    def __init__(
+        self,
+        answer: Callable[..., Awaitable[pb.Suggestion]],
+        at_once: int,
+    ) -> None:
+        self._answer, self._at_once = answer, at_once
+        self._items: dict[str, _Item] = {}  # that have no last answer yet
+        self._waiting: list[tuple[int, int, _Item]] = []
+        self._order = itertools.count()
+        self._has_waiting = asyncio.Semaphore(0)
+        # Those who write wait for those who read, so that a slow client's answers do not pile up.
+        self._finals: asyncio.Queue[pb.AnalyzeBatchResponse] = asyncio.Queue(at_once)
+        self._progress: dict[str, pb.Suggestion] = {}
+        self._changed = asyncio.Event()
+        self._deadline = Deadline(0)
+
+    async def answers(
+        self, requests: AsyncIterator[pb.AnalyzeBatchRequest], deadline: Deadline
+    ) -> AsyncGenerator[pb.AnalyzeBatchResponse, None]:
+        self._deadline = deadline
+        all_done = asyncio.ensure_future(self._work_on(requests))
+        all_done.add_done_callback(lambda _: self._changed.set())
+        try:
+            while not (all_done.done() and self._finals.empty()):
+                self._changed.clear()
+                for response in self._ready():
+                    yield response
+                if not self._progress and self._finals.empty() and not all_done.done():
+                    await self._changed.wait()
+            await all_done
+        finally:
+            all_done.cancel()
+
+    def _ready(self) -> list[pb.AnalyzeBatchResponse]:
+        progress, self._progress = self._progress, {}
+        ready = [pb.AnalyzeBatchResponse(id=name, progress=so_far) for name, so_far in progress.items()]
+        while not self._finals.empty():
+            ready.append(self._finals.get_nowait())
+        return ready
+
+    async def _work_on(self, requests: AsyncIterator[pb.AnalyzeBatchRequest]) -> None:
+        try:
+            await self._work_with_tasks(requests)
+        except ExceptionGroup as group:
+            raise group.exceptions[0] from None
+
+    async def _work_with_tasks(self, requests: AsyncIterator[pb.AnalyzeBatchRequest]) -> None:
+        async with asyncio.TaskGroup() as tasks:
+            workers = [tasks.create_task(self._answer_items()) for _ in range(self._at_once)]
+            async for request in requests:
+                await self._take(request)
+            for _ in workers:  # each ends when nothing is left
+                self._has_waiting.release()
+
+    async def _take(self, request: pb.AnalyzeBatchRequest) -> None:
+        match request.WhichOneof("command"):
+            case "item":
+                await self._add(request.item)
+            case "cancel":
+                self._cancel(request.cancel.id)
+            case "cancel_all":
+                for name in list(self._items):
+                    self._cancel(name)
+            case _:
+                raise missing("command", "one of item, cancel, cancel_all is required")
+
+    async def _add(self, message: pb.BatchItem) -> None:
+        if not 1 <= len(message.id) <= ID_MAX:
+            raise Refusal("OUT_OF_RANGE", "item.id", f"{len(message.id)} characters are not in 1..{ID_MAX}")
+        if message.id in self._items:
+            raise Refusal("CONTRADICTION", "item.id", "is still being worked on")
+        item = _Item(message)
+        self._items[message.id] = item
+        if len(self._waiting) >= WAITING_MAX:
+            why = f"{WAITING_MAX} positions of this call are waiting"
+            await self._refuse(item, Refusal("OVERLOADED", "", why, retry_after=RETRY_SECONDS))
+            return
+        try:
+            priority = in_range(message.priority, -PRIORITY_MAX, PRIORITY_MAX, "item.priority")
+        except Refusal as refusal:
+            await self._refuse(item, refusal)
+            return
+        heapq.heappush(self._waiting, (-priority, next(self._order), item))
+        self._has_waiting.release()
+
+    def _cancel(self, name: str) -> None:
+        item = self._items.get(name)
+        if item is not None:
+            item.is_cancelled = True
+            if item.slot is not None:
+                item.slot.stop(pb.STOP_REASON_CANCELLED)
+
+    async def _answer_items(self) -> None:
+        while True:
+            await self._has_waiting.acquire()
+            if not self._waiting:
+                return
+            _, _, item = heapq.heappop(self._waiting)
+            try:
+                final = pb.AnalyzeBatchResponse(id=item.message.id, suggestion=await self._answer_item(item))
+            except Exception as error:
+                await self._refuse(item, error)
+            else:
+                await self._finish(item, final)
+
+    async def _answer_item(self, item: _Item) -> pb.Suggestion:
+        def begun(slot: Slot) -> None:
+            item.slot = slot
+            if item.is_cancelled:
+                slot.stop(pb.STOP_REASON_CANCELLED)
+
+        every_ms, report = 0.0, None
+        if item.message.HasField("interval"):
+            every_ms, report = read_interval(item.message, "item.interval"), self._reporter(item.message.id)
+        return await self._answer(item.message, self._deadline, every_ms, report, begun, lambda: item.is_cancelled)
+
+    def _reporter(self, name: str) -> Callable[[pb.Suggestion], None]:
+        loop = asyncio.get_running_loop()
+
+        def put(so_far: pb.Suggestion) -> None:
+            if name in self._items:
+                self._progress[name] = so_far
+                self._changed.set()
+
+        def tell(so_far: pb.Suggestion) -> None:
+            loop.call_soon_threadsafe(put, so_far)
+
+        return tell
+
+    async def _refuse(self, item: _Item, error: Exception) -> None:
+        status = status_of(refusal_of(error))
+        await self._finish(item, pb.AnalyzeBatchResponse(id=item.message.id, error=status))
+
+    async def _finish(self, item: _Item, final: pb.AnalyzeBatchResponse) -> None:
+        del self._items[item.message.id]
+        self._progress.pop(item.message.id, None)
+        await self._finals.put(final)
+        self._changed.set()

@@ -1,0 +1,221 @@
+"""Searches as the server runs them: admitted, on threads below the event loop's priority or on Ray, and stoppable."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+import time
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import Future
+from contextlib import asynccontextmanager, suppress
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
+
+from eminence.v1 import solver_pb2 as pb
+from server.admission import Admission, Kind, Ticket
+from server.clients import current_client
+from server.effort import effort
+from server.rpc.deadline import Deadline
+from server.settings import Settings
+from solver.answer import Answer
+from solver.control import Control
+from solver.pool.base import Pool
+from solver.pool.ray_pool import Health, RayPool
+from solver.pool.threads import Threads
+from solver.question import MEGABYTE, Question
+
+T = TypeVar("T")
+
+# Run search threads below the event loop's priority. A larger value makes searches late on a busy machine.
+NICENESS = 2
+# Searches stop early by this percentile of recent overruns, learned in steps; by this much at most, and by this part of
+# their time.
+LATENESS_QUANTILE = 0.9
+LATENESS_STEP_NS = 2_000_000
+LATENESS_MOST_NS = 20_000_000
+LATENESS_PART = 0.2
+
+
+class Lateness:
+    """How late searches end: where other programs use the cores, a thread is often not running when its time is over.
+    Learned by steps towards a quantile, because a mean says little of what is rarely late."""
+
+    def __init__(self) -> None:
+        self._usual_ns = 0.0
+
+    def learn(self, late_ns: int) -> None:
+        """Add a search that ended so long after the moment when it had to."""
+        step = LATENESS_QUANTILE if late_ns > self._usual_ns else LATENESS_QUANTILE - 1
+        self._usual_ns = min(max(self._usual_ns + step * LATENESS_STEP_NS, 0.0), float(LATENESS_MOST_NS))
+
+    def of(self, left_ns: int) -> int:
+        """How much earlier a search should end that has so long."""
+        return int(min(self._usual_ns, max(left_ns, 0) * LATENESS_PART))
+
+
+class Terms(NamedTuple):
+    """What admission has to know of a search, and its time."""
+
+    kind: Kind
+    shares: int
+    memory_mb: float
+    time_ms: float
+    is_timed: bool  # whether somebody asked for a limit of time, rather than the cap being one
+    deadline: Deadline
+
+
+class Searches:
+    """All searches of a server. Belongs to the event loop's thread: nothing is computed on it."""
+
+    def __init__(self, settings: Settings) -> None:
+        threads = settings.search_threads
+        self.admission = Admission(
+            threads,
+            settings.reserved,
+            {"interactive": settings.interactive_queue, "bulk": settings.bulk_queue},
+            None if settings.backend == "ray" else settings.memory_total_bytes,
+        )
+        self._ray: RayPool | None = None
+        if settings.backend == "ray":
+            self._ray = RayPool(
+                settings.ray_workers or None, address=settings.ray_address, wait=False, initializer=_give_way
+            )
+        self._pool: Pool = self._ray or Threads(threads, _give_way)
+        self._lateness = Lateness()
+        self._slots: set[Slot] = set()
+        self._is_hurrying = False
+
+    @property
+    def ray_health(self) -> Health | None:
+        """The health of Ray, if searches run there; as many of them are admitted as it has workers."""
+        if self._ray is None:
+            return None
+        self.admission.resize(self._ray.width)
+        return self._ray.health
+
+    @property
+    def is_hurrying(self) -> bool:
+        return self._is_hurrying
+
+    @asynccontextmanager
+    async def admitted(self, terms: Terms) -> AsyncIterator[Slot]:
+        """Wait for threads and memory, and hold them; they are free when the search has ended, not when its caller has
+        left."""
+        terms.deadline.check()
+        time_ns = int(terms.time_ms * 1e6) if terms.is_timed else None
+        memory, asked_ns = int(terms.memory_mb * MEGABYTE), time.monotonic_ns()
+        with current_client().searching():
+            ticket = await self.admission.enter(terms.kind, terms.shares, time_ns, terms.deadline.begin_by_ns, memory)
+            if (taken := effort.get()) is not None:
+                taken.begin((ticket.begun_ns - asked_ns) / 1e9)
+            slot = Slot(self._pool, self._lateness, ticket, terms)
+            self._slots.add(slot)
+            if self._is_hurrying:
+                slot.stop(pb.STOP_REASON_SHUTDOWN)
+            try:
+                yield slot
+            finally:
+                slot.leave(self._leave)
+
+    def hurry(self) -> None:
+        """Have every search end soon with what was found: those that wait, too."""
+        self._is_hurrying = True
+        for slot in self._slots:
+            slot.stop(pb.STOP_REASON_SHUTDOWN)
+        self.admission.admit_all()
+
+    def end(self) -> None:
+        if isinstance(self._pool, Threads):
+            self._pool.close(wait=False)
+        else:
+            self._pool.close()
+
+    def _leave(self, slot: Slot) -> None:
+        self._slots.discard(slot)
+        self.admission.leave(slot.ticket)
+
+
+class Slot:
+    """The threads of one search, from its admission to its end."""
+
+    def __init__(self, pool: Pool, lateness: Lateness, ticket: Ticket, terms: Terms) -> None:
+        self.ticket = ticket
+        self.stopped_for: Any = pb.STOP_REASON_UNSPECIFIED
+        # Time counts from the arrival; of bulk work, where the client itself makes positions wait, from the beginning.
+        until_ns, self.by_deadline = terms.deadline.end_of(
+            int(terms.time_ms * 1e6), since_arrival=terms.kind == "interactive"
+        )
+        self.until_ns = until_ns - lateness.of(until_ns - time.monotonic_ns())
+        self._pool, self._lateness, self._deadline = pool, lateness, terms.deadline
+        self._control = Control()
+        self._running: Future[Any] | None = None
+
+    def stop(self, reason: Any) -> None:
+        """End what runs soon, and what follows at once; the first reason counts."""
+        self.stopped_for = self.stopped_for or reason
+        self._control.stop()
+
+    async def compute(
+        self,
+        question: Question,
+        write: Callable[[Any], T],
+        *,
+        until_ns: int | None = None,
+        report: Callable[[Answer], None] | None = None,
+        every_ms: float = 0.0,
+    ) -> T:
+        """Have a question computed and its answer written, all of it on other threads."""
+        began_ns, until_ns = time.monotonic_ns(), self.until_ns if until_ns is None else until_ns
+        control = Control(report, every_ms, until_ns=until_ns, answer_by_ns=self._deadline.answer_by_ns(until_ns))
+        self._control = control
+        if self.stopped_for:
+            control.stop()
+        self._running = self._pool.submit(question, control, width=self.ticket.weight)
+        written: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self._running.add_done_callback(partial(_write, write, written))
+        try:
+            answer = await written
+        except asyncio.CancelledError:
+            self.stop(pb.STOP_REASON_CANCELLED)
+            raise
+        ended_ns = time.monotonic_ns()
+        if ended_ns > until_ns:
+            self._lateness.learn(ended_ns - until_ns)
+        if (taken := effort.get()) is not None:
+            taken.end((ended_ns - began_ns) / 1e9, getattr(answer, "iterations", 0))
+        return answer
+
+    def leave(self, left: Callable[[Slot], None]) -> None:
+        """Call `left` when nothing runs any more."""
+        loop = asyncio.get_running_loop()
+        if self._running is None or self._running.done():
+            left(self)
+        else:
+            self._running.add_done_callback(lambda _: loop.call_soon_threadsafe(left, self))
+
+
+def _write(write: Callable[[Any], T], written: asyncio.Future[T], done: Future[Any]) -> None:
+    """Write an answer, on the thread that found it, and hand it to the loop."""
+    if written.cancelled():
+        return  # the caller has left
+    try:
+        outcome, error = write(done.result()), None
+    except BaseException as raised:
+        outcome, error = None, raised
+    with suppress(RuntimeError):  # the loop has ended
+        written.get_loop().call_soon_threadsafe(_hand_over, written, outcome, error)
+
+
+def _hand_over(written: asyncio.Future[Any], outcome: Any, error: BaseException | None) -> None:
+    if written.done():
+        return
+    if error is None:
+        written.set_result(outcome)
+    else:
+        written.set_exception(error)
+
+
+def _give_way() -> None:
+    # Of this thread alone: on Linux, each has a priority of its own.
+    os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)

@@ -1,0 +1,345 @@
+"""SolverService: the adviser. Each handler reads a request, has it computed, and writes the answer."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import aclosing
+from functools import partial
+from typing import Any, TypeVar
+
+from eminence.v1 import solver_pb2 as pb
+from eminence.v1 import solver_pb2_grpc
+from server.admission import Kind, patiently
+from server.cache import Cache, key_of
+from server.cache_file import CacheFile
+from server.calls import Context
+from server.clients import current_client
+from server.errors import refusal_of
+from server.messages import answers
+from server.messages.requests import (
+    Asked,
+    AskedReview,
+    Caps,
+    check_to_act,
+    read_comparison,
+    read_interval,
+    read_review,
+    read_search,
+)
+from server.refusals import Refusal
+from server.rpc.deadline import Deadline
+from server.services.batch import Batch
+from server.services.information import search_until_ns, secrets_of
+from server.services.searches import Searches, Slot, Terms
+from server.settings import Settings
+from server.telemetry import Telemetry
+from solver.answer import Answer
+from solver.control import Control
+from solver.pool.base import compute_here
+from solver.pool.ray_pool import Health, SearchLostError
+from solver.question import SHARES_MAX, SearchQuestion
+from solver.review import Decision, Verdict, verdict_of
+from solver.version import SIGNATURE
+
+T = TypeVar("T")
+M = TypeVar("M", pb.Suggestion, pb.Comparison)
+
+SERVICE = pb.DESCRIPTOR.services_by_name["SolverService"]
+
+# Which servers can use kept answers: the same engine and weights, speaking the same contract, with the same keys, which
+# the last number stands for.
+EDITION = key_of(SIGNATURE, [file.serialized_pb for file in (pb.DESCRIPTOR, *pb.DESCRIPTOR.dependencies)], 3)
+
+# For so long a request is refused over which workers were lost.
+LOST_SECONDS = 600.0
+
+
+class SolverService(solver_pb2_grpc.SolverServiceServicer):
+    """Belongs to the event loop's thread. Long requests are read on a thread of their own, and searches, with all that
+    belongs to them, run on others: nothing whose cost grows with a request is computed on the loop."""
+
+    def __init__(self, settings: Settings, telemetry: Telemetry) -> None:
+        self.searches = Searches(settings)
+        self._caps = Caps.of(settings)
+        file = CacheFile(settings.cache_file, EDITION) if settings.cache_file else None
+        self._cache = Cache(settings.cache_mb * 2**20, file)
+        self._lost: dict[bytes, float] = {}  # questions that cost workers, and until when they are refused
+        self._readers = ThreadPoolExecutor(1, "reader")
+        self._telemetry = telemetry
+        self._state = "starting"
+        telemetry.follow(self.searches.admission)
+
+    # --- coming and going ---
+
+    def load(self) -> None:
+        """Load the answers that were kept in a file. Not on the event loop's thread."""
+        self._cache.load()
+
+    def open(self) -> None:
+        self._state = "serving"
+
+    @property
+    def ray_health(self) -> Health | None:
+        """The health of Ray, if searches run there."""
+        return self.searches.ray_health
+
+    def close(self) -> None:
+        """Take nothing new."""
+        self._state = "stopping"
+
+    def hurry(self) -> None:
+        """Have every call answered soon with what was found: those that wait, too."""
+        self._state = "hurrying"
+        self.searches.hurry()
+
+    def end(self) -> None:
+        self.searches.end()
+        self._readers.shutdown(wait=False, cancel_futures=True)
+        self._cache.close()
+
+    # --- calls ---
+
+    async def Suggest(self, request: pb.SuggestRequest, context: Context) -> pb.SuggestResponse:
+        deadline = self._arrive(context)
+        asked = await self._read(read_search, request, self._caps)
+        check_to_act(asked.view)
+        return pb.SuggestResponse(suggestion=await self._answer(asked, "interactive", deadline))
+
+    async def Analyze(self, request: pb.AnalyzeRequest, context: Context) -> AsyncIterator[pb.AnalyzeResponse]:
+        deadline = self._arrive(context)
+        interval = read_interval(request)
+        asked = await self._read(read_search, request, self._caps)
+        latest: list[pb.Suggestion] = []  # none or one: what was not sent in time is stale
+        changed = asyncio.Event()
+        loop = asyncio.get_running_loop()
+
+        def put(so_far: pb.Suggestion) -> None:
+            latest[:] = [so_far]
+            changed.set()
+
+        def report(so_far: pb.Suggestion) -> None:
+            loop.call_soon_threadsafe(put, so_far)
+
+        answer = asyncio.ensure_future(self._answer(asked, "interactive", deadline, interval, report))
+        answer.add_done_callback(lambda _: changed.set())
+        try:
+            while not answer.done():
+                await changed.wait()
+                changed.clear()
+                if latest and not answer.done():
+                    yield pb.AnalyzeResponse(suggestion=latest.pop())
+            yield pb.AnalyzeResponse(suggestion=await answer, last=True)
+        finally:
+            answer.cancel()
+
+    async def AnalyzeBatch(
+        self, requests: AsyncIterator[pb.AnalyzeBatchRequest], context: Context
+    ) -> AsyncIterator[pb.AnalyzeBatchResponse]:
+        deadline = self._arrive(context)
+        batch = Batch(self._answer_item, self.searches.admission.threads_for("bulk", SHARES_MAX))
+        async with aclosing(batch.answers(requests, deadline)) as responses:
+            async for response in responses:
+                yield response
+
+    async def Review(self, request: pb.ReviewRequest, context: Context) -> AsyncIterator[pb.ReviewResponse]:
+        deadline = self._arrive(context)
+        asked = await self._in_thread(read_review, request, self._caps)
+        reviewed = answers.Reviewed(asked)
+        for decision in asked.decisions:
+            verdict = await patiently(partial(self._judge, asked, decision, deadline))
+            if self._state == "hurrying":
+                raise Refusal("UNAVAILABLE", "", "the server stops, and the game is not reviewed to its end")
+            yield pb.ReviewResponse(decision=reviewed.add(verdict))
+        yield pb.ReviewResponse(summary=await self._in_thread(reviewed.summary))
+
+    async def Compare(self, request: pb.CompareRequest, context: Context) -> pb.CompareResponse:
+        deadline = self._arrive(context)
+        asked = await self._read(read_comparison, request, self._caps)
+        question, key = asked.question, self._key(asked)
+        assert question is not None
+        comparison: Any = self._kept(key, pb.Comparison, asked, deadline)
+        if comparison is None:
+            self._check_lost(key)
+            shares = 1 if question.meets else question.n_parts
+            async with self.searches.admitted(_terms(asked, "interactive", deadline, shares)) as slot:
+                comparison = await slot.compute(
+                    question, lambda found: answers.write_comparison(found, asked, slot.stopped_for, slot.by_deadline)
+                )
+            self._telemetry.searched(comparison)
+            if comparison.reproducible:
+                self._cache.put(key, comparison)
+            answers.set_elapsed(comparison, deadline.arrival_ns)
+        return pb.CompareResponse(comparison=comparison)
+
+    # --- reading ---
+
+    def _arrive(self, context: Context) -> Deadline:
+        if self._state != "serving":
+            raise Refusal("UNAVAILABLE", "", f"the server is {self._state}", retry_after=1.0)
+        return Deadline.of(context)
+
+    async def _read(self, read: Callable[..., T], request: Any, *arguments: Any) -> T:
+        """Read a request; one with a history on another thread. Without one it takes as long whatever it holds."""
+        if request.view.HasField("history"):
+            return await self._in_thread(read, request, *arguments)
+        return read(request, *arguments)
+
+    async def _in_thread(self, call: Callable[..., T], *arguments: Any) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._readers, call, *arguments)
+
+    # --- answering ---
+
+    async def _answer(
+        self,
+        asked: Asked,
+        kind: Kind,
+        deadline: Deadline,
+        every_ms: float = 0.0,
+        report: Callable[[pb.Suggestion], None] | None = None,
+        begun: Callable[[Slot], None] | None = None,
+    ) -> pb.Suggestion:
+        """Answer a search; `report` gets answers on the way, `begun` what can stop it."""
+        question = asked.question
+        if question is None:
+            return _timed(answers.write_game_over(asked), deadline)
+        assert isinstance(question, SearchQuestion)
+        if question.view.forced_action is not None and not asked.information:
+            # There is nothing to search, so no search thread is needed; nor is it kept, as it is found as soon again.
+            return _timed(await self._in_thread(_write_at_once, asked), deadline)
+        key = self._key(asked)
+        kept: pb.Suggestion | None = self._kept(key, pb.Suggestion, asked, deadline)
+        if kept is not None:
+            return kept
+        self._check_lost(key)
+        async with self.searches.admitted(_terms(asked, kind, deadline, question.n_parts)) as slot:
+            if begun:
+                begun(slot)
+            try:
+                suggestion = await self._search(asked, slot, every_ms, report)
+            except SearchLostError:
+                self._lost[key] = time.monotonic() + LOST_SECONDS
+                raise
+        self._telemetry.searched(suggestion)
+        if suggestion.reproducible:
+            note, suggestion.note = suggestion.note, ""  # it is of this time only
+            self._cache.put(key, suggestion)
+            suggestion.note = note
+        return _timed(suggestion, deadline)
+
+    async def _search(
+        self, asked: Asked, slot: Slot, every_ms: float, report: Callable[[pb.Suggestion], None] | None
+    ) -> pb.Suggestion:
+        question, until_ns = asked.question, slot.until_ns
+        assert isinstance(question, SearchQuestion)
+        informs = asked.information and question.decides
+        if informs:
+            until_ns = search_until_ns(until_ns)
+
+        def write(answer: Answer) -> pb.Suggestion:
+            return answers.write_suggestion(answer, asked, slot.stopped_for, slot.by_deadline)
+
+        tell = None if report is None else lambda answer: report(answers.write_suggestion(answer, asked))
+        suggestion = await slot.compute(question, write, until_ns=until_ns, report=tell, every_ms=every_ms)
+        if informs and suggestion.iterations:
+            await self._inform(suggestion, question, slot)
+        return suggestion
+
+    async def _inform(self, suggestion: pb.Suggestion, question: SearchQuestion, slot: Slot) -> None:
+        """Add what own cards are worth as secrets: with so many iterations as follow from those of the search, so that
+        the same iterations have the same answer."""
+        if slot.until_ns <= time.monotonic_ns() or slot.stopped_for:
+            suggestion.reproducible = False
+            return
+        secrets = await self._in_thread(secrets_of, question, suggestion.iterations)
+        if secrets is None:
+            return
+        cards = await slot.compute(secrets, partial(answers.write_information, game=question.view.game))
+        if not cards:
+            suggestion.reproducible = False  # it was stopped halfway: no figures are better than wrong ones
+        else:
+            suggestion.information.extend(cards)
+
+    async def _answer_item(
+        self,
+        item: pb.BatchItem,
+        deadline: Deadline,
+        every_ms: float,
+        report: Callable[[pb.Suggestion], None] | None,
+        begun: Callable[[Slot], None],
+        is_cancelled: Callable[[], bool],
+    ) -> pb.Suggestion:
+        """Answer an item of a batch. The time of an item counts from when it begins."""
+        mine = Deadline(time.monotonic_ns(), deadline.latest_ns)
+        asked = await self._read(read_search, item, self._caps, "item")
+        if is_cancelled() and asked.question is not None:  # nothing was found yet
+            return _timed(await self._in_thread(_write_cancelled, asked), mine)
+        return await patiently(partial(self._answer, asked, "bulk", mine, every_ms, report, begun))
+
+    async def _judge(self, asked: AskedReview, decision: Decision, deadline: Deadline) -> Verdict:
+        """Judge one decision: half of its time for the search, the rest for the comparison."""
+        judge = asked.judge
+        mine = Deadline(time.monotonic_ns(), deadline.latest_ns)
+        question = await self._in_thread(judge.search, decision)
+        budget = question.budget
+        assert budget.time_ms is not None
+        terms = Terms("bulk", asked.shares, budget.memory_mb, budget.time_ms, asked.is_timed, mine)
+        async with self.searches.admitted(terms) as slot:
+            half_ns = (time.monotonic_ns() + slot.until_ns) // 2
+            answer = await slot.compute(question, _as_it_is, until_ns=half_ns)
+            other = await self._in_thread(judge.comparison, decision, answer)
+            comparison = None if other is None else await slot.compute(other, _as_it_is)
+        return verdict_of(decision, answer, comparison)
+
+    # --- kept and refused answers ---
+
+    def _key(self, asked: Asked) -> bytes:
+        """All that an answer depends on, and whose it is."""
+        assert asked.encoded is not None
+        return key_of(current_client().identity, *asked.encoded, SIGNATURE, asked.candidates, asked.information)
+
+    def _kept(self, key: bytes, kind: type[Any], asked: Asked, deadline: Deadline) -> Any:
+        """The answer that was kept, with the budget of this request."""
+        kept: Any = self._cache.get(key, kind)
+        if kept is None:
+            return None
+        self._telemetry.cached()
+        kept.budget.CopyFrom(answers.budget_of(asked))
+        return _timed(kept, deadline)
+
+    def _check_lost(self, key: bytes) -> None:
+        """Refuse what has cost workers before: it would cost others."""
+        now = time.monotonic()
+        self._lost = {lost: until for lost, until in self._lost.items() if until > now}
+        if key in self._lost:
+            raise refusal_of(SearchLostError())
+
+
+def _timed(message: M, deadline: Deadline) -> M:
+    answers.set_elapsed(message, deadline.arrival_ns)
+    return message
+
+
+def _terms(asked: Asked, kind: Kind, deadline: Deadline, parts: int) -> Terms:
+    budget = asked.budget
+    assert budget.time_ms is not None
+    return Terms(kind, parts, budget.memory_mb, budget.time_ms, asked.is_timed, deadline)
+
+
+def _write_at_once(asked: Asked) -> pb.Suggestion:
+    assert asked.question is not None
+    return answers.write_suggestion(compute_here(asked.question), asked)
+
+
+def _write_cancelled(asked: Asked) -> pb.Suggestion:
+    """The answer of a search that was stopped before it began."""
+    assert asked.question is not None
+    control = Control()
+    control.stop()
+    return answers.write_suggestion(compute_here(asked.question, control), asked, pb.STOP_REASON_CANCELLED)
+
+
+def _as_it_is(answer: T) -> T:
+    return answer

@@ -1,0 +1,396 @@
+"""The answer to a search question, made of the sums that its shares found: numbers with their errors."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, reduce
+from typing import NamedTuple
+
+from engine_cy import CHANCE, Action, Game, Rng, View
+from engine_cy.history import History
+from engine_cy.seats import CHANCE_SEAT, SEATS
+from solver.beliefs import Belief
+from solver.config import Config
+from solver.merge import Share, Tally, empty_share, merge
+from solver.numbers import exp, log
+from solver.question import MEGABYTE, Question, SearchQuestion
+from solver.search import Searcher
+from solver.version import SIGNATURE
+
+MILLION = 1_000_000
+DRAWS = 3  # the stream of random numbers, of a search's seed, that moves are drawn by
+
+# A move with less than one visit for so many of the best one's is no near-equal.
+NEAR_VISITS = 4
+# Two moves win alike if all playouts of both paid the same, to this much, and there were so many.
+SAME_WIN = 1e-4
+SAME_AFTER = 100
+# Between moves that win alike, so much more of a lead counts.
+LESS_LEAD = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A mean over playouts, the standard error of it, and the spread of a single one."""
+
+    mean: float
+    error: float
+    spread: float
+
+
+class LineStep(NamedTuple):
+    """A decision of a line of play as the observer would see it: the seat that takes it, or CHANCE."""
+
+    seat: int
+    action: Action
+
+    @classmethod
+    def of(cls, game: Game, seat: int, code: tuple[int, ...]) -> LineStep:
+        return cls(seat, game.action_from_steps(tuple(code)))
+
+    def __str__(self) -> str:
+        return f"{CHANCE_SEAT if self.seat == CHANCE else SEATS[self.seat]} {self.action}"
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """What the search found of one decision. `win` is the expected share of the win (in a toy, of chips), `points` and
+    `lead` (over the best of the others) are those at the end of the game; all for the player to act.
+
+    `ranks` says how likely he comes first, second, ...; `seats` what every seat is expected to be paid. A move without
+    visits has none of these; one that was only ever evaluated, not played to the end, has no points, lead and ranks.
+    """
+
+    action: Action
+    visits: int
+    win: Estimate | None
+    points: Estimate | None
+    lead: float | None
+    ranks: tuple[float, ...]
+    seats: tuple[float, ...]
+    # How play is likely to go on, from this move on: for as many of the most tried moves as lines were asked for, in
+    # games that say what a seat sees of an action.
+    line: tuple[LineStep, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class HiddenCard:
+    """A face-down card of another player: where it lies, in the game's own terms, and how likely it is of each kind."""
+
+    place: dict[str, int | str]
+    kinds: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class SeatBelief:
+    """What a player hides: his face-down cards, and how many of each kind are in his hand in the mean."""
+
+    seat: int
+    cards: tuple[HiddenCard, ...]
+    hand: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Beliefs:
+    """What the observer thinks of what he does not see.
+
+    `worlds` fit his view; `effective_worlds`, all as likely, would leave as much open as they do, weighed by what
+    opponents did. A seat is left out whose secrets are too many to be weighed.
+    """
+
+    seats: tuple[SeatBelief, ...]
+    worlds: int
+    effective_worlds: float
+
+
+class Chance(NamedTuple):
+    """The expected share of the win, and points at the end, of one seat; no points if no playout ended."""
+
+    win: Estimate
+    points: Estimate | None
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The answer to a search question: the moves, best first, what each seat may expect, and how that was found."""
+
+    question: SearchQuestion
+    # The move to play; None if the observer is not to act. A weaker strength level may play another than the best.
+    best: Action | None
+    moves: tuple[Move, ...]
+    # Moves too close to the best to tell, with how often to play each: who always plays the best is easy to read.
+    mix: tuple[tuple[Action, float], ...]
+    # By seat; empty if nothing was searched.
+    seats: tuple[Chance, ...]
+    # All shares added up, and the iterations of each; no share if nothing was searched.
+    total: Share
+    share_iterations: tuple[int, ...]
+    elapsed_ms: float
+    # Of the engine, the search and what they know: equal ones answer alike.
+    signature: str = SIGNATURE
+    # Whether a session searched on in the tree of an earlier answer.
+    continued: bool = False
+
+    @property
+    def view(self) -> View:
+        return self.question.view
+
+    @property
+    def iterations(self) -> int:
+        return self.total.iterations
+
+    @property
+    def worlds(self) -> int:
+        return self.total.worlds
+
+    @property
+    def nodes(self) -> int:
+        return self.total.nodes
+
+    @property
+    def tree_bytes(self) -> int:
+        return self.total.tree_bytes
+
+    @property
+    def stopped_by(self) -> str:
+        """ "iterations", "time", "confidence", "stopped", "forced", or "lost" if workers were lost before any of these;
+        empty while the search goes on."""
+        return self.total.stopped_by
+
+    @property
+    def missing(self) -> int:
+        """Shares that did not end, as their worker was lost or late."""
+        return self.total.missing
+
+    @property
+    def note(self) -> str:
+        """What is unusual about how this answer came about, as a sentence; empty: nothing."""
+        return self.total.note
+
+    @property
+    def reproducible(self) -> bool:
+        """Whether the same question has the same answer again, to the last digit, under the same signature."""
+        return self.stopped_by in REPRODUCIBLE and not self.missing and not self.continued
+
+    @property
+    def knowledge(self) -> str:
+        """Whose knowledge guided the search besides the rules; "none" without any."""
+        return knowledge_of(self.question)
+
+    @cached_property
+    def beliefs(self) -> Beliefs | None:
+        """The observer's beliefs about hidden cards; None if the game has no model of them."""
+        return believe(self.question.belief) if self.question.belief else None
+
+    def move(self, action: Action | str) -> Move:
+        """The figures of one move."""
+        wanted = str(action)
+        for move in self.moves:
+            if str(move.action) == wanted:
+                return move
+        raise KeyError(f"action: {wanted!r} is none of {', '.join(str(move.action) for move in self.moves)}")
+
+    def __str__(self) -> str:
+        head = f"{self.iterations} iterations, {self.worlds} worlds, {self.elapsed_ms:.0f} ms"
+        if self.best is None:
+            seats = zip(self.view.game.seats, self.seats, strict=False)
+            return "\n".join([head, *(f"  {seat} win {_percent(chance.win)}" for seat, chance in seats)])
+        lines = [f"{self.best}  ({head})"]
+        for move in self.moves[:8]:
+            if move.win is not None and move.points is not None:
+                win = f"win {_percent(move.win)}"
+                lines.append(f"  {move.action!s:24} {win}   points {move.points.mean:5.1f}   visits {move.visits}")
+        return "\n".join(lines)
+
+
+# Why a search may end and still find the same again.
+REPRODUCIBLE = ("iterations", "confidence", "forced")
+
+
+def knowledge_of(question: Question) -> str:
+    return question.view.game.id if question.config.knows else "none"
+
+
+def _percent(win: Estimate) -> str:
+    return f"{100 * win.mean:5.1f} % ± {100 * win.error:.1f}"
+
+
+# --- from shares to an answer ---------------------------------------------------------------------------------
+
+
+def answer_at_once(question: SearchQuestion) -> Share | None:
+    """What is found without a search where none is due: a forced move, or a configuration that does not search."""
+    n_players = question.view.game.n_players
+    if question.decides and question.view.forced_action is not None:
+        return empty_share(1, n_players, stopped_by="forced")
+    return None if question.config.how == "search" else empty_share(len(question.decisions), n_players)
+
+
+def answer_without_search(question: SearchQuestion, share: Share, began: float) -> Answer:
+    """The answer that `answer_at_once` found; the question began then, by `time.perf_counter`."""
+    answer = _answer(question, share, (), began)
+    if share.stopped_by == "forced":
+        return answer
+    best = _move_without_search(question)
+    return replace(answer, best=best, mix=((best, 1.0),))
+
+
+def answer_of(question: SearchQuestion, shares: Sequence[Share], began: float) -> Answer:
+    """The answer of a search, so far or in all: all of its shares together."""
+    return _answer(question, merge(shares), tuple(share.iterations for share in shares), began)
+
+
+def _answer(question: SearchQuestion, total: Share, share_iterations: tuple[int, ...], began: float) -> Answer:
+    view, config = question.view, question.config
+    moves = judge(view, question.decisions, total) if question.decides else ()
+    best = moves[0].action if moves else None
+    mix = recommend(moves) if moves else ()
+    if len(moves) > 1 and config.how == "search" and (config.temperature or config.noise):
+        best = _draw_move(question, moves)
+        mix = ((best, 1.0),)
+    return Answer(
+        question=question,
+        best=best,
+        moves=moves,
+        mix=mix,
+        seats=expect(total) if any(tally.visits for tally in total.tallies) else (),
+        total=total,
+        share_iterations=share_iterations,
+        elapsed_ms=(time.perf_counter() - began) * 1000,
+    )
+
+
+def _move_without_search(question: SearchQuestion) -> Action:
+    view, config = question.view, question.config
+    if config.how == "random":
+        return question.decisions[_draws(question).below(len(question.decisions))]
+    searcher = Searcher(view, config.settings(None), MEGABYTE, question.seed, 0)
+    return view.game.action_from_steps(searcher.rule_of_thumb())
+
+
+def _draws(question: SearchQuestion) -> Rng:
+    """The random numbers that moves are drawn by. The view has a part: with one seed for a whole game, each move is
+    drawn anew."""
+    return Rng(question.seed ^ question.view.key, DRAWS)
+
+
+def _draw_move(question: SearchQuestion, moves: tuple[Move, ...]) -> Action:
+    """Pick the move of a weakened level: sample by temperature and noise."""
+    rng, config = _draws(question), question.config
+    if rng.below(MILLION) < config.noise * MILLION:
+        return moves[rng.below(len(moves))].action
+    if not config.temperature:
+        return moves[0].action
+    most = log(max(moves[0].visits, 1))
+    weights = [exp((log(move.visits) - most) / config.temperature) if move.visits else 0.0 for move in moves]
+    draw = rng.below(MILLION) / MILLION * sum(weights)
+    for move, weight in zip(moves, weights, strict=True):
+        draw -= weight
+        if draw < 0:
+            return move.action
+    return moves[0].action
+
+
+def beliefs_of(view: View, history: History | None, config: Config) -> Beliefs | None:
+    """Return the beliefs at a view without a search; None if the game has no model of hidden cards."""
+    return believe(Belief(view, history, config.trust)) if view.game.has_suspicions else None
+
+
+def expect(total: Share) -> tuple[Chance, ...]:
+    """What each seat may expect, over all playouts."""
+    whole = reduce(lambda a, b: a + b, total.tallies)
+    wins = zip(whole.payoffs, whole.squares, strict=True)
+    points = zip(whole.scores, whole.score_squares, strict=True)
+    return tuple(
+        Chance(
+            estimate(whole.visits, paid, squares),
+            estimate(whole.ended, scored, score_squares) if whole.ended else None,
+        )
+        for (paid, squares), (scored, score_squares) in zip(wins, points, strict=True)
+    )
+
+
+def believe(belief: Belief) -> Beliefs:
+    """A belief in the words of its game."""
+    view = belief.view
+    seats = []
+    for seat in range(view.game.n_players):
+        chances = None if seat == view.observer else belief.chances(seat, named=True)
+        if chances is None:
+            continue
+        spots, hand = chances
+        cards = tuple([HiddenCard(view.place_of(spot), kinds) for spot, kinds in spots.items()])
+        seats.append(SeatBelief(seat, cards, hand))
+    return Beliefs(tuple(seats), view.count_worlds(), belief.effective_worlds)
+
+
+def recommend(moves: tuple[Move, ...]) -> tuple[tuple[Action, float], ...]:
+    """The near-equal moves, best first, and how often to play each: as often as the search tried it.
+
+    A move is near-equal if it had a fair share of the visits and the bounds of one standard error overlap, unless it
+    wins alike and leaves less.
+    """
+    best = moves[0]
+    if best.win is None:
+        return ((best.action, 1.0),)
+    low = best.win.mean - best.win.error
+    near = [m for m in moves if m.win and m.visits * NEAR_VISITS >= best.visits and m.win.mean + m.win.error >= low]
+    near = [m for m in near if not (_wins_alike(m, best) and _lead(m) < _lead(best) - LESS_LEAD)]
+    total = sum(move.visits for move in near)
+    return tuple((move.action, move.visits / total) for move in near)
+
+
+def judge(view: View, actions: Sequence[Action], share: Share) -> tuple[Move, ...]:
+    """The moves, best first: by visits, which a search gives to what it trusts; then by win, lead, and as listed.
+
+    Where the game is decided whatever is played, visits say nothing: moves that win as the best one does come by lead.
+    """
+    lines = dict(share.lines)
+    moves = [
+        _move(view.observer, action, tally, tuple([LineStep.of(view.game, *step) for step in lines.get(i, ())]))
+        for i, (action, tally) in enumerate(zip(actions, share.tallies, strict=True))
+    ]
+    moves.sort(key=_worth, reverse=True)
+    best = moves[0]
+    alike = sorted((move for move in moves if _wins_alike(move, best)), key=_lead, reverse=True)
+    return (*alike, *(move for move in moves if not _wins_alike(move, best)))
+
+
+def _worth(move: Move) -> tuple[float, float, float]:
+    return move.visits, move.win.mean if move.win else -math.inf, _lead(move)
+
+
+def _lead(move: Move) -> float:
+    return -math.inf if move.lead is None else move.lead
+
+
+def _wins_alike(move: Move, best: Move) -> bool:
+    """Whether both are known to win equally often: their playouts all paid the same."""
+    if move.win is None or best.win is None or move.visits < max(SAME_AFTER, best.visits // 100):
+        return False
+    return max(move.win.spread, best.win.spread, abs(move.win.mean - best.win.mean)) <= SAME_WIN
+
+
+def _move(player: int, action: Action, tally: Tally, line: tuple[LineStep, ...]) -> Move:
+    n, ended = tally.visits, tally.ended
+    return Move(
+        action=action,
+        visits=n,
+        win=estimate(n, tally.payoffs[player], tally.squares[player]) if n else None,
+        points=estimate(ended, tally.scores[player], tally.score_squares[player]) if ended else None,
+        lead=tally.leads[player] / ended if ended else None,
+        ranks=tuple(count / ended for count in tally.ranks[player]) if ended else (),
+        seats=tuple(payoff / n for payoff in tally.payoffs) if n else (),
+        line=line,
+    )
+
+
+def estimate(n: int, total: float, squares: float) -> Estimate:
+    """The mean of `n` numbers by their sum and sum of squares."""
+    mean = total / n
+    # Of one playout nothing is known of the spread but what the unit allows.
+    variance = max(squares / n - mean * mean, 0.0) * n / (n - 1) if n > 1 else 1.0
+    return Estimate(mean, math.sqrt(variance / n), math.sqrt(variance))

@@ -1,1 +1,0 @@
-"""Where the shares of a search are computed."""

@@ -1,0 +1,78 @@
+"""The file of a match: each deal as soon as it is over, for a match to be resumed."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict
+from itertools import takewhile
+from pathlib import Path
+from typing import Any
+
+from solver.config import Config
+from solver.match.play import Deal, Match
+
+
+class OtherMatchError(ValueError):
+    """The file to resume holds the deals of another match."""
+
+
+class Book:
+    """The deals that are over, by number; with a path, also as JSON lines: first the match, then a deal a line."""
+
+    def __init__(self, match: Match, path: Path | None = None) -> None:
+        self.path = path
+        self.deals: dict[int, Deal] = {}
+        header = header_of(match)
+        if path and path.exists() and path.stat().st_size:
+            lines, size = whole_lines(path)
+            if lines[0] != header:
+                raise OtherMatchError(f"{path} holds another match: {json.dumps(lines[0])}, not {json.dumps(header)}")
+            for line in lines[1:]:
+                deal = Deal(line["deal"], tuple(line["shares"]), tuple(line["decisions"]), tuple(line["iterations"]))
+                self.deals[deal.number] = deal
+            # The rest is part of a deal that was being written when the match was killed.
+            os.truncate(path, size)
+        else:
+            self._write(header)
+
+    def add(self, deal: Deal) -> None:
+        self.deals[deal.number] = deal
+        number, shares, decisions, iterations = deal
+        self._write({"deal": number, "shares": shares, "decisions": decisions, "iterations": iterations})
+
+    def first(self, number: int) -> list[Deal]:
+        """Return the first deals, at most `number`, up to the first that is missing: they do not depend on the order
+        in which deals end."""
+        return [self.deals[i] for i in takewhile(self.deals.__contains__, range(number))]
+
+    def _write(self, line: dict[str, Any]) -> None:
+        if self.path:
+            with self.path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(line) + "\n")
+
+
+def header_of(match: Match) -> dict[str, Any]:
+    """Return the first line of the file: the match. Of a configuration it names the fields that differ from a new
+    one's, so that a file outlives settings that are added later and left as they are."""
+    values = asdict(match)
+    for side in ("a", "b"):
+        player = getattr(match, side)
+        if isinstance(player, Config):
+            usual = asdict(Config(player.name))
+            values[side] = {k: v for k, v in asdict(player).items() if k == "name" or v != usual[k]}
+    header: dict[str, Any] = json.loads(json.dumps({"match": values}))
+    return header
+
+
+def whole_lines(path: Path) -> tuple[list[dict[str, Any]], int]:
+    """Read the lines of a file, at least one, and count their bytes; an unfinished line at the end is left out."""
+    text = path.read_bytes()
+    size = text.rfind(b"\n") + 1
+    try:
+        lines = [json.loads(line) for line in text[:size].splitlines()]
+    except ValueError:
+        lines = []
+    if not lines:
+        raise OtherMatchError(f"{path} is no file of a match")
+    return lines, size

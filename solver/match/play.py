@@ -1,0 +1,113 @@
+"""Plays the games of a match, each decision by a search or a guest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from statistics import fmean
+from typing import NamedTuple
+
+from engine_cy import CHANCE, Action, Rng, new_game
+from engine_cy.history import History
+from solver.answer import Answer
+from solver.config import Budget, Config, InvalidQuestionError
+from solver.match.players import Guest, Turn
+from solver.pool.base import Pool
+from solver.question import SearchQuestion
+from solver.solve import solve
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """Two players at a game: all that the outcome of a deal depends on, but its number."""
+
+    game: tuple[str, str | Mapping[str, bool | int | str] | None, int]
+    a: Config | Guest
+    b: Config | Guest
+    budget: Budget
+    seed: int
+
+    @property
+    def players(self) -> int:
+        return self.game[2]
+
+
+class Deal(NamedTuple):
+    """The outcome of a deal: A's share of the win in each seat, and the work of A and of all B together."""
+
+    number: int
+    shares: tuple[float, ...]
+    decisions: tuple[int, int]  # with two options or more
+    iterations: tuple[int, int]
+
+    @property
+    def mean(self) -> float:
+        return fmean(self.shares)
+
+
+class Outcome(NamedTuple):
+    """The outcome of a game: A's share of the win, and the work of A and of all B together."""
+
+    share: float
+    decisions: tuple[int, int]
+    iterations: tuple[int, int]
+
+
+def play_deal(match: Match, number: int, *, pool: Pool | None = None) -> Deal:
+    """Play the same deal once with A in each seat."""
+    outcomes = [play_game(match, number, seat, pool=pool) for seat in range(match.players)]
+    return Deal(
+        number,
+        tuple(outcome.share for outcome in outcomes),
+        _by_side(outcome.decisions for outcome in outcomes),
+        _by_side(outcome.iterations for outcome in outcomes),
+    )
+
+
+def _by_side(work: Iterable[tuple[int, int]]) -> tuple[int, int]:
+    a, b = zip(*work, strict=True)
+    return sum(a), sum(b)
+
+
+def play_game(match: Match, number: int, seat_of_a: int, *, pool: Pool | None = None) -> Outcome:
+    """Play a game of a deal. Searches run on the pool; without one, on this thread.
+
+    Every seat has a log of its own, so that no question holds what its player did not see. Logs stay empty in games
+    that do not say what a seat sees of an action.
+    """
+    decisions, iterations = [0, 0], [0, 0]
+    chance, seeds = Rng(match.seed, 2 * number), Rng(match.seed, 2 * number + 1)
+    start = position = new_game(*match.game).deal(chance, first=number % match.players)
+    logs = [History(position.game) for _ in range(match.players)]
+    followed = logs if position.game.can_be_followed else []
+    while (player := position.to_act) is not None:
+        if player == CHANCE:
+            options = position.legal_actions()
+            action = options[chance.below(len(options))]
+        else:
+            side = int(player != seat_of_a)
+            turn = Turn(position, logs[player].copy(), start)
+            action, done = choose(match.b if side else match.a, turn, match.budget, seeds.bits(), pool=pool)
+            decisions[side] += done is not None
+            iterations[side] += done or 0
+        for seat, log in enumerate(followed):
+            log.add(position, position.seen(action, seat))
+        position = position.play(action)
+    payoffs = position.payoffs
+    if min(payoffs) < 0 or abs(sum(payoffs) - 1) > 1e-9:
+        raise InvalidQuestionError("game", f"{match.game[0]} pays no shares of a win, so there is no score")
+    return Outcome(payoffs[seat_of_a], (decisions[0], decisions[1]), (iterations[0], iterations[1]))
+
+
+def choose(
+    who: Config | Guest, turn: Turn, budget: Budget, seed: int, *, pool: Pool | None = None
+) -> tuple[Action, int | None]:
+    """Return the decision of a player, and the iterations that it took: None if it was forced."""
+    if isinstance(who, Config):
+        question = SearchQuestion(turn.view, budget, config=who, seed=seed, history=turn.history, lines=0)
+        # Without a control: many games are under way, so the pool need not spread this search.
+        answer: Answer = solve(question) if pool is None else pool.submit(question).result()
+        assert answer.best is not None
+        return answer.best, None if answer.stopped_by == "forced" else answer.iterations
+    options = turn.position.legal_actions()
+    return who.choose(turn, budget, seed) if len(options) > 1 else (options[0], None)

@@ -1,0 +1,77 @@
+"""Plays a whole match, on this thread or on a pool."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+
+from solver.match.book import Book
+from solver.match.elo import Sprt
+from solver.match.play import Deal, Match, play_deal
+from solver.match.report import Report
+from solver.pool.base import Pool, WorkerLostError
+from solver.pool.processes import Processes
+
+
+def run(
+    match: Match,
+    deals: int,
+    *,
+    workers: int = 1,
+    pool: Pool | None = None,
+    path: Path | None = None,
+    sprt: Sprt | None = None,
+    tell: Callable[[Sequence[Deal]], None] | None = None,
+) -> Report:
+    """Play the deals that are not in the file yet; with a sequential test, until it is decided.
+
+    They are played on the pool; without one, on this thread, or with several `workers`, by processes. `tell` gets all
+    deals that are over, at the start and after each.
+    """
+    began = time.perf_counter()
+    book = Book(match, path)
+    moves = checked = 0
+    decided = None
+
+    def is_decided() -> bool:
+        nonlocal checked, decided
+        if tell:
+            tell(list(book.deals.values()))
+        if sprt and decided is None:
+            known = book.first(deals)
+            decided = sprt.decided_after(known, match.players, checked)
+            checked = len(known)
+        return decided is not None
+
+    missing = [number for number in range(deals) if number not in book.deals]
+    if not is_decided():
+        # Closed at once, also by an error here: deals under way may be long.
+        with closing(play_deals(match, missing, workers=workers, pool=pool)) as playing:
+            for deal in playing:
+                book.add(deal)
+                moves += sum(deal.decisions)
+                if is_decided():
+                    break
+    moves_per_s = moves / (time.perf_counter() - began) if moves else None
+    return Report(match, book.first(decided or deals), sprt, pool.width if pool else workers, moves_per_s)
+
+
+def play_deals(
+    match: Match, numbers: Sequence[int], *, workers: int = 1, pool: Pool | None = None
+) -> Generator[Deal, None, None]:
+    """Yield each deal as soon as it is over, in any order. Closing the generator ends those under way."""
+    if pool is not None:
+        # Where the pool lets them, games that it plays have it search, too.
+        play = partial(play_deal, match, pool=pool if pool.is_reentrant else None)
+        yield from pool.map(play, numbers, in_order=False)
+    elif workers == 1:
+        yield from (play_deal(match, number) for number in numbers)
+    else:
+        with Processes(workers) as processes:
+            try:
+                yield from processes.map(partial(play_deal, match), numbers, in_order=False)
+            except WorkerLostError:
+                raise WorkerLostError("a worker was lost; deals that were over are in the file to resume") from None

@@ -1,0 +1,296 @@
+"""Computes the parts of a question, a tree each: what every pool runs, on whatever thread, process or machine."""
+
+from __future__ import annotations
+
+import time
+from array import array
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from threading import Lock
+
+from engine_cy import CHANCE
+from solver.answer import answer_of
+from solver.compare import Differences
+from solver.control import NEVER_NS, Control
+from solver.merge import Share, Tally, empty_share
+from solver.question import BURST, PAYOFF_BYTES, ComparisonQuestion, Question, SearchQuestion
+from solver.search import Searcher
+from solver.stopping import is_sure, next_look
+
+# Where one thread computes several parts in turn, each goes on for this long.
+TURN_NS = 10_000_000
+LINE_LENGTH = 8  # decisions of a line, the first one included
+
+
+def begin_part(question: Question, number: int) -> Searcher:
+    """Make the tree of a part."""
+    part, iterations = question.part(number), question.iterations_of(number)
+    bytes_max = question.bytes_of_part - (PAYOFF_BYTES * iterations if question.keeps_payoffs else 0)
+    settings = question.config.settings(None if question.budget.iterations is None else iterations, question.models)
+    return Searcher(
+        question.view,
+        settings,
+        bytes_max,
+        question.seed,
+        part.stream,
+        part.only,
+        part.worlds,
+        part.among,
+        question.keeps_payoffs,
+    )
+
+
+class Progress:
+    """The shares of a question as far as they are known; any thread may write. `report`, if there is one, gets them
+    every `interval_ms`, once one has found something; one call at a time."""
+
+    def __init__(
+        self, question: Question, report: Callable[[list[Share]], None] | None = None, interval_ms: float = 250.0
+    ) -> None:
+        nothing = empty_share(question.n_tallies, question.view.game.n_players, stopped_by="")
+        self.shares = [nothing] * question.n_parts
+        self.reports = report is not None
+        self.interval_ns = max(int(interval_ms * 1e6), 1_000_000) if report else NEVER_NS
+        self._report = report
+        self._reporting = Lock()
+        self._due_ns = time.monotonic_ns() + self.interval_ns
+
+    @property
+    def is_due(self) -> bool:
+        return time.monotonic_ns() >= self._due_ns
+
+    def put(self, number: int, share: Share) -> None:
+        self.shares[number] = share
+
+    def report_if_due(self) -> None:
+        with self._reporting:
+            if self.is_due:
+                self._report_now()
+
+    def report(self) -> None:
+        with self._reporting:
+            self._report_now()
+
+    def _report_now(self) -> None:
+        self._due_ns = time.monotonic_ns() + self.interval_ns
+        if self._report and any(share.iterations for share in self.shares):
+            self._report(list(self.shares))
+
+
+def progress_to(control: Control, question: Question) -> Progress:
+    """The progress of a search, reported to its control as answers."""
+    tell, began = control.report, time.perf_counter()
+    if tell is None or not isinstance(question, SearchQuestion):
+        return Progress(question)
+    return Progress(question, lambda shares: tell(answer_of(question, shares, began)), control.interval_ms)
+
+
+def run_parts(
+    question: Question,
+    numbers: Sequence[int],
+    control: Control,
+    progress: Progress | None = None,
+    searcher: Searcher | None = None,
+) -> list[Share]:
+    """Compute some parts on this thread, to the ends of their budgets; go on with a searcher, if there is one.
+
+    If a clock may end them, they take turns, so that all are equally far then. Neither turns nor reports change what is
+    found.
+    """
+    progress = progress or progress_to(control, question)
+    until_ns = _end_of(question, control)
+    runs = [PartRun(question, number, until_ns, searcher) for number in numbers]
+    is_timed = until_ns != NEVER_NS or question.budget.thread_time_ms is not None
+    with control.stopping(*[run.stop for run in runs]):
+        if question.meets:
+            _run_to_meetings(question, runs, control, until_ns, progress)
+        else:
+            for together in [runs] if is_timed else [[run] for run in runs]:
+                _run_in_turn(together, progress)
+                for run in together:
+                    progress.put(run.number, run.share())
+    return [run.share() for run in runs]
+
+
+def _end_of(question: Question, control: Control) -> int:
+    if question.budget.time_ms is None:
+        return control.until_ns
+    return min(control.until_ns, time.monotonic_ns() + int(question.budget.time_ms * 1e6))
+
+
+def _run_in_turn(runs: Sequence[PartRun], progress: Progress) -> None:
+    turn_ns = min(TURN_NS if len(runs) > 1 else NEVER_NS, progress.interval_ns)
+    while going := [run for run in runs if not run.ended_by]:
+        for run in going:
+            run.go_on(turn_ns)
+        _note_progress(runs, progress)
+
+
+def _note_progress(runs: Sequence[PartRun], progress: Progress) -> None:
+    if progress.reports and progress.is_due:
+        for run in runs:
+            progress.put(run.number, run.share())
+        progress.report_if_due()
+
+
+def _run_to_meetings(
+    question: Question, runs: Sequence[PartRun], control: Control, until_ns: int, progress: Progress
+) -> None:
+    """Compute a comparison that a confidence may end: after each burst of worlds the arms meet."""
+    assert isinstance(question, ComparisonQuestion)
+    assert question.budget.confidence is not None
+    differences, turn, why = Differences(len(question.actions)), 0, "iterations"
+    n_arms = len(question.actions)
+    left = sum(question.iterations_of(share * n_arms) for share in range(question.shares))
+    while left:
+        if turn and time.monotonic_ns() >= until_ns:
+            why = "time"
+            break
+        arms = [run for run in runs if run.number // n_arms == turn % question.shares]
+        burst = min(BURST, left)
+        payoffs = [array("d", arm.go_on_for(burst)) for arm in arms]
+        if control.stopped:
+            why = "stopped"
+            break
+        differences.add(payoffs, 0, burst)
+        _note_progress(runs, progress)
+        left -= burst
+        turn += 1
+        if differences.are_sure(question.budget.confidence):
+            why = "confidence"
+            break
+    for run in runs:
+        run.end(why)
+
+
+class PartRun:
+    """A part on its way to the end of its budget. Its tree is made when it begins, and freed when it ends."""
+
+    def __init__(self, question: Question, number: int, until_ns: int, searcher: Searcher | None = None) -> None:
+        budget = question.budget
+        self.number = number
+        self.ended_by = ""
+        self._question = question
+        self._searcher = searcher
+        self._stopped = False
+        self._share = empty_share(question.n_tallies, question.view.game.n_players, stopped_by="")
+        done = searcher.iterations if searcher else 0
+        self._goal = done + question.iterations_of(number)
+        # Comparisons look at their confidence where arms meet.
+        self._confidence = budget.confidence if isinstance(question, SearchQuestion) else None
+        self._look_at = self._goal if self._confidence is None else next_look(done)
+        self._until_ns = until_ns
+        # By the clock of this thread, if that is what is limited.
+        self._by_thread = budget.thread_time_ms is not None
+        self._left_ns = int((budget.thread_time_ms or 0) * 1e6)
+        self._began = False
+        if self._goal == done:
+            self.end("iterations")
+
+    def stop(self) -> None:
+        """Have it end soon; from any thread, also before it begins."""
+        self._stopped = True
+        if (searcher := self._searcher) is not None:
+            searcher.stop()
+
+    def go_on(self, nanoseconds: int) -> None:
+        """Search for no longer than this."""
+        if self._stopped and self._searcher is None:
+            self.end("stopped")
+            return
+        began_ns = time.thread_time_ns() if self._by_thread else 0
+        left_ns = self._left_ns if self._by_thread else self._until_ns - time.monotonic_ns()
+        if left_ns <= 0 and (self._began or not self._question.is_owed(self.number)):
+            self.end("time")
+            return
+        self._began = True
+        searcher = self._begun()
+        until = min(self._look_at, self._goal)
+        why = searcher.run(until - searcher.counted, max(min(nanoseconds, left_ns), 1), self._by_thread)
+        if self._by_thread:
+            self._left_ns -= time.thread_time_ns() - began_ns
+        if why == "stopped" or (why == "iterations" and searcher.counted >= self._goal):
+            self.end(why)
+        elif why == "iterations" and self._confidence is not None:
+            if is_sure(tallies_of(searcher), searcher.observer, self._confidence):
+                self.end("confidence")
+            self._look_at = next_look(searcher.counted)
+
+    def go_on_for(self, worlds: int) -> bytes:
+        """Search on in so many worlds; return what each paid."""
+        searcher = self._begun()
+        begin = searcher.counted
+        searcher.run(worlds)
+        return searcher.recorded_payoffs(begin)
+
+    def end(self, why: str) -> None:
+        """Keep what was found, and free the tree."""
+        if not self.ended_by:
+            self.ended_by = why
+            self._share = replace(self.share(), stopped_by=why)
+            self._searcher = None
+
+    def share(self) -> Share:
+        """What was found so far, or in all."""
+        if self._searcher is None:
+            return self._share
+        return sum_up(self._question, self.number, self._searcher, self.ended_by)
+
+    def _begun(self) -> Searcher:
+        if self._searcher is None:
+            self._searcher = begin_part(self._question, self.number)
+            if self._stopped:  # meanwhile
+                self._searcher.stop()
+        return self._searcher
+
+
+def tallies_of(searcher: Searcher) -> tuple[Tally, ...]:
+    players = searcher.game.n_players
+    return tuple(Tally(players, sums) for sums in searcher.results())
+
+
+def sum_up(question: Question, number: int, searcher: Searcher, why: str) -> Share:
+    """What a part has found so far, or in all."""
+    question.view.game.check()
+    tallies = tallies_of(searcher)
+    return Share(
+        tallies=tallies,
+        iterations=searcher.iterations,
+        worlds=searcher.worlds,
+        nodes=searcher.nodes,
+        tree_bytes=searcher.tree_bytes,
+        stopped_by=why,
+        payoffs=searcher.recorded_payoffs(),
+        # The first tree speaks for all of them.
+        lines=lines_of(question, searcher, tallies) if number == 0 and isinstance(question, SearchQuestion) else (),
+    )
+
+
+def lines_of(
+    question: SearchQuestion, searcher: Searcher, tallies: tuple[Tally, ...]
+) -> tuple[tuple[int, tuple[tuple[int, tuple[int, ...]], ...]], ...]:
+    """How play is likely to go on behind the most tried decisions."""
+    if not question.lines or not question.decides or not question.view.game.can_be_followed:
+        return ()
+    most_tried = sorted(range(len(tallies)), key=lambda i: -tallies[i].visits)[: question.lines]
+    found = []
+    for i in most_tried:
+        world, steps = searcher.line(question.decisions[i].code, LINE_LENGTH, question.seed)
+        found.append((i, _as_seen(question, world, steps)))
+    return tuple(found)
+
+
+def _as_seen(
+    question: SearchQuestion, world: bytes, decisions: list[tuple[int, ...]]
+) -> tuple[tuple[int, tuple[int, ...]], ...]:
+    """The seats and actions of a line as the observer would see them. Cards that only this world shows are left out."""
+    game, observer = question.view.game, question.view.observer
+    position = game.position_from_bytes(world)
+    found = []
+    for steps in decisions:
+        action = game.action_from_steps(steps)
+        seat = CHANCE if position.to_act is None else position.to_act
+        found.append((seat, position.seen_action(action, observer).code))
+        if len(found) < len(decisions):
+            position = position.play(action)
+    return tuple(found)

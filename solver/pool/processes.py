@@ -1,0 +1,321 @@
+"""Processes of this machine, one question at a time each; one that ends is replaced.
+
+A process that dies takes exactly one question with it, so a question that kills its workers is known by it and no other
+one is blamed.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import CancelledError, Future
+from contextlib import suppress
+from functools import partial
+from multiprocessing import get_context, resource_tracker
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from queue import SimpleQueue
+from threading import Condition, Lock, Thread
+from typing import Any, NamedTuple, TypeVar
+
+from solver.answer import answer_of
+from solver.control import Control
+from solver.merge import Share
+from solver.pool.base import PendingAnswer, WorkerLostError, answer_from, answer_without_parts, completed
+from solver.pool.job_bytes import (
+    WorkerError,
+    answered,
+    decode_job,
+    decode_share,
+    encode_job,
+    encode_share,
+    read_answer,
+    unpack,
+)
+from solver.pool.parts import Progress, run_parts
+from solver.question import Question, SearchQuestion, pack
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+QUESTION, CALL = "question", "call"
+STOP = b"stop"
+PART, RESULT = b"p", b"r"  # how messages of a worker begin
+TRIES = 3  # workers that may be lost over one question
+SPAWN = get_context("spawn")  # not fork: threads may hold locks that would never be released in the copy
+
+
+class _Task(NamedTuple):
+    """What a worker is asked: a question as bytes, or a pickled call."""
+
+    kind: str  # QUESTION or CALL
+    payload: bytes
+    answer: PendingAnswer
+    finish: Callable[[bytes], Any]
+    control: Control
+    report: Callable[[bytes], None] | None = None
+    tries: int = 0
+
+
+class Processes:
+    """Computes whole questions, one in each process. `submit` spreads nothing: equal questions have equal answers."""
+
+    is_reentrant = False
+
+    def __init__(self, workers: int | None = None) -> None:
+        self.width = workers or len(os.sched_getaffinity(0))
+        self._changed = Condition()
+        self._tasks: deque[_Task] = deque()
+        self._closed = False
+        self._workers = [_Worker(self) for _ in range(self.width)]
+
+    @property
+    def pids(self) -> list[int]:
+        """The processes that there are now."""
+        return [pid for worker in self._workers if (pid := worker.pid) is not None]
+
+    def submit(self, question: Question, control: Control | None = None, *, width: int | None = None) -> Future[Any]:
+        control, began = control or Control(), time.perf_counter()
+        answer = PendingAnswer(control)
+
+        def finish(message: bytes) -> Any:
+            shares = [decode_share(share) for share in unpack(read_answer(message))]
+            found = None if shares else answer_without_parts(question, began)
+            return answer_from(question, shares, began) if found is None else found
+
+        def report(message: bytes) -> None:
+            shares = [decode_share(share) for share in unpack(message)]
+            if control.report and isinstance(question, SearchQuestion):
+                control.report(answer_of(question, shares, began))
+
+        try:
+            job = encode_job(question)
+        except Exception as error:
+            answer.answer(error)
+            return answer
+        self._put(_Task(QUESTION, job, answer, finish, control, report if control.report else None))
+        return answer
+
+    def map(self, function: Callable[[T], R], items: Iterable[T], *, in_order: bool = True) -> Iterator[R]:
+        def begin(item: T) -> Future[R]:
+            control = Control()
+            answer = PendingAnswer(control)
+            self._put(_Task(CALL, pickle.dumps((function, item)), answer, _result_of_call, control))
+            return answer
+
+        for _, future in completed(begin, items, in_order=in_order, ahead=2 * self.width):
+            yield future.result()
+
+    def close(self) -> None:
+        with self._changed:
+            self._closed = True
+            dropped, self._tasks = list(self._tasks), deque()
+            self._changed.notify_all()
+        for task in dropped:
+            task.answer.answer(CancelledError())
+        for worker in self._workers:
+            worker.end()
+
+    def __enter__(self) -> Processes:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # --- for workers ---
+
+    def _put(self, task: _Task, *, first: bool = False) -> None:
+        with self._changed:
+            if not self._closed:
+                if first:
+                    self._tasks.appendleft(task)
+                else:
+                    self._tasks.append(task)
+                self._changed.notify()
+                return
+        task.answer.answer(CancelledError())
+
+    def next_task(self) -> _Task | None:
+        """Wait for a task; None when the pool is closed."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._tasks or self._closed)
+            return self._tasks.popleft() if self._tasks else None
+
+    def lose(self, task: _Task) -> None:
+        """A worker was lost over a task: try again, unless it cost too many."""
+        if self._closed:
+            task.answer.answer(CancelledError())
+        elif task.tries + 1 < TRIES and task.kind == QUESTION:
+            self._put(task._replace(tries=task.tries + 1), first=True)
+        else:
+            workers = f"{task.tries + 1} workers were" if task.tries else "a worker was"
+            task.answer.answer(WorkerLostError(f"{workers} lost over this"))
+
+
+class _Worker:
+    """A thread of this process, and the process that it hands tasks to."""
+
+    def __init__(self, pool: Processes) -> None:
+        self._pool = pool
+        self._process: BaseProcess | None = None
+        self._connection: Connection | None = None
+        self._starting, self._sending = Lock(), Lock()
+        self._ended = False
+        self._task: _Task | None = None  # the last one that was sent
+        self._thread = Thread(target=self._run, name="process", daemon=True)
+        self._thread.start()
+
+    @property
+    def pid(self) -> int | None:
+        process = self._process
+        return process.pid if process is not None and process.is_alive() else None
+
+    def end(self) -> None:
+        with self._starting:
+            self._ended = True
+            if self._process is not None:
+                self._process.kill()
+        self._thread.join(10)
+
+    def _run(self) -> None:
+        while (task := self._pool.next_task()) is not None:
+            if task.kind == CALL and task.control.stopped:
+                task.answer.answer(CancelledError())
+                continue
+            try:
+                connection = self._started()
+                self._serve(connection, task)
+            except (OSError, EOFError):
+                self._discard()
+                self._pool.lose(task)
+        self._discard()
+
+    def _started(self) -> Connection:
+        with self._starting:
+            if self._ended:
+                raise EOFError("the pool is closed")
+            if self._connection is None:
+                self._process, self._connection = self._start()
+            return self._connection
+
+    def _start(self) -> tuple[BaseProcess, Connection]:
+        ours, theirs = SPAWN.Pipe()
+        process = SPAWN.Process(target=serve_parent, args=(theirs,), daemon=True)
+        # To start the tracker of multiprocessing unblocks SIGINT.
+        resource_tracker.ensure_running()
+        # A child inherits the signals that are blocked: Ctrl-C is for this process to deal with.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            process.start()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        theirs.close()
+        return process, ours
+
+    def _serve(self, connection: Connection, task: _Task) -> None:
+        """Hand a task over and wait for its end."""
+        interval_ms = task.control.interval_ms if task.report else 0.0
+        head = pickle.dumps((task.kind, interval_ms, task.control.until_ns, task.control.stopped))
+        with self._sending:
+            self._task = task
+            connection.send_bytes(head)
+            connection.send_bytes(task.payload)
+        with task.control.stopping(lambda: self._stop(connection, task)):
+            while (message := connection.recv_bytes())[:1] == PART:
+                self._report(task, message[1:])
+        try:
+            task.answer.answer(task.finish(message[1:]))
+        except Exception as error:
+            task.answer.answer(error)
+
+    def _report(self, task: _Task, message: bytes) -> None:
+        """Report; an error of the report ends the search."""
+        try:
+            if task.report and not task.answer.done():
+                task.report(message)
+        except Exception as error:
+            task.answer.answer(error)
+            task.control.stop()
+
+    def _stop(self, connection: Connection, task: _Task) -> None:
+        """Stop a task, unless it has ended and the next one was sent."""
+        with suppress(OSError), self._sending:
+            if self._task is task:
+                connection.send_bytes(STOP)
+
+    def _discard(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+        if self._process is not None:
+            self._process.kill()
+            self._process.join(10)
+        self._connection = self._process = None
+
+
+def _result_of_call(message: bytes) -> Any:
+    is_result, outcome = pickle.loads(message)
+    if not is_result:
+        raise outcome
+    return outcome
+
+
+# --- in the worker ------------------------------------------------------------------------------------------------
+
+
+def serve_parent(connection: Connection) -> None:
+    """Compute what the parent asks, one task after the other; end with the parent, even if it was killed."""
+    tasks: SimpleQueue[tuple[str, float, bytes, Control]] = SimpleQueue()
+
+    def listen() -> None:
+        control = Control()
+        try:
+            while True:
+                head = connection.recv_bytes()
+                if head == STOP:
+                    control.stop()
+                    continue
+                kind, interval_ms, until_ns, stopped = pickle.loads(head)
+                control = Control(until_ns=until_ns)
+                if stopped:
+                    control.stop()
+                tasks.put((kind, interval_ms, connection.recv_bytes(), control))
+        except (EOFError, OSError):
+            os._exit(0)
+
+    Thread(target=listen, daemon=True).start()
+    while True:
+        kind, interval_ms, payload, control = tasks.get()
+        if kind == CALL:
+            connection.send_bytes(RESULT + _call(payload))
+        else:
+            connection.send_bytes(RESULT + answered(partial(_compute, payload, control, interval_ms, connection)))
+
+
+def _compute(job: bytes, control: Control, interval_ms: float, connection: Connection) -> bytes:
+    """The shares of a question; none if it is answered without a search."""
+    question = decode_job(job)
+    if answer_without_parts(question, time.perf_counter()) is not None:
+        return b""
+
+    def report(shares: Sequence[Share]) -> None:
+        connection.send_bytes(PART + pack(list(map(encode_share, shares))))
+
+    question.get_ready()
+    progress = Progress(question, report if interval_ms else None, interval_ms)
+    return pack(list(map(encode_share, run_parts(question, range(question.n_parts), control, progress))))
+
+
+def _call(pickled: bytes) -> bytes:
+    """The pickled result of a call, or the exception that it ended with."""
+    try:
+        function, item = pickle.loads(pickled)
+        return pickle.dumps((True, function(item)))
+    except Exception as error:
+        try:
+            return pickle.dumps((False, error))
+        except Exception:
+            return pickle.dumps((False, WorkerError(f"{type(error).__name__}: {error}")))

@@ -1,0 +1,388 @@
+"""Ray's workers, embedded on this machine or in a cluster; whatever becomes of them, questions are answered.
+
+Ray runs in a process of its own (`ray_driver.py`), so nothing here imports it, and nothing that happens to it ends this
+process. While there is no Ray, threads of this process do the work, answers say so, and Ray is tried again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TypeVar
+
+from solver.control import Control
+from solver.pool.base import PendingAnswer, completed
+from solver.pool.driver_channel import Channel, Frame, Kind
+from solver.pool.leftovers import end_session
+from solver.pool.ray_batch import Batches
+from solver.pool.ray_search import HERE, KILLS_MAX, LATE_MS, MISSING, REPLACED, SearchLostError, SpreadSearch
+from solver.pool.threads import Threads
+from solver.question import Question
+
+__all__ = [
+    "HERE",
+    "KILLS_MAX",
+    "LATE_MS",
+    "MISSING",
+    "REPLACED",
+    "WORKERS_MAX",
+    "Health",
+    "RayPool",
+    "RayUnavailableError",
+    "SearchLostError",
+    "read_address",
+]
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+WORKERS_MAX = 256
+SEARCHES_MAX = 256  # under way at a time; a thread waits for each
+CALLERS = 4  # functions of `map` for each worker: they wait for questions most of the time
+CONNECT_S = 1.0  # to find out whether a server is at an address
+START_S = 60.0  # for Ray to begin
+SILENCE_S = 8.0  # without a sign of life from Ray's driver
+PAUSES_S = (0.2, 5.0)  # between two attempts to get Ray back, at first and at last
+
+
+class RayUnavailableError(RuntimeError):
+    """Ray cannot be used; the message says why."""
+
+
+class Health(NamedTuple):
+    """The state of a pool: `workers` can be used now; `note` says what is wrong."""
+
+    state: Literal["starting", "ready", "lost", "closed"]
+    workers: int
+    note: str
+
+
+class RayPool:
+    """Computes questions on Ray's workers, one a core.
+
+    With a control, the parts of a question are spread over workers; without one, whole questions go to workers in
+    chunks.
+
+    Without an address, and without RAY_ADDRESS in the environment or with address="local", Ray runs on this machine,
+    with as many workers as cores, or `workers`. With an address, host:port of a cluster's head, or "auto" for the
+    cluster of this machine, the workers are as many as the CPUs that the cluster has, up to `workers`, and follow them.
+    The constructor returns when workers are there and raises RayUnavailableError if there will be none; with
+    wait=False it returns at once, and `health` tells. While there is no Ray, searches run on threads of this process;
+    `initializer` is called once on each. Call `close` at the end, or use the pool in a `with`.
+    """
+
+    is_reentrant = True
+
+    def __init__(
+        self,
+        workers: int | None = None,
+        *,
+        address: str | None = None,
+        wait: bool = True,
+        initializer: Callable[[], None] | None = None,
+    ) -> None:
+        self._address = read_address(os.environ.get("RAY_ADDRESS", "") if address is None else address)
+        most = WORKERS_MAX if self._address else len(os.sched_getaffinity(0))
+        if workers is not None and not 1 <= workers <= WORKERS_MAX:
+            raise RayUnavailableError(f"workers: {workers} is not in 1..{WORKERS_MAX}")
+        self._workers = workers or most
+        self._changed = threading.Condition()
+        self._health = Health("starting", 0, "Ray is starting")
+        self._channel: Channel | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+        self._calls: dict[int, Callable[[Frame], None]] = {}
+        self._last_call = 0
+        self._closed = threading.Event()
+        # Threads are made when they are needed. None of `here` waits for another one.
+        self.here = Threads(SEARCHES_MAX, initializer)
+        self._executor = ThreadPoolExecutor(SEARCHES_MAX, "search", initializer)
+        self._searches: set[SpreadSearch] = set()
+        self._batches = Batches(self)
+        self._failures = 0
+        self._keeper = threading.Thread(target=self._keep, name="ray", daemon=True)
+        self._keeper.start()
+        if wait:
+            self._wait()
+
+    @property
+    def health(self) -> Health:
+        return self._health
+
+    @property
+    def is_there(self) -> bool:
+        return self._health.state == "ready"
+
+    @property
+    def is_closed(self) -> bool:
+        return self._closed.is_set()
+
+    @property
+    def width(self) -> int:
+        """The number of workers, or of threads here if there are none."""
+        return self._health.workers or len(os.sched_getaffinity(0))
+
+    def submit(self, question: Question, control: Control | None = None, *, width: int | None = None) -> Future[Any]:
+        """Have a question computed, by at most `width` workers; never wait.
+
+        With a control, a group of parts that was lost is begun again on another worker, for the rest of its time. The
+        future ends with a SearchLostError if all of them are lost. Without a control, it ends with a WorkerLostError
+        if several workers were lost over this question and nothing else.
+        """
+        if control is None:
+            return self._batches.submit(question)
+        answer = PendingAnswer(control)
+        try:
+            search = SpreadSearch(self, question, control, width or self.width)
+            self._executor.submit(self._search, search, answer).add_done_callback(
+                lambda task: answer.answer(CancelledError()) if task.cancelled() else None
+            )
+        except RuntimeError:
+            answer.answer(CancelledError())  # closed
+        return answer
+
+    def map(self, function: Callable[[T], R], items: Iterable[T], *, in_order: bool = True) -> Iterator[R]:
+        """Call a function with each item on threads of this process, some for each worker: functions do not go to Ray,
+        where nothing is unpickled. They submit questions to this pool."""
+        callers = CALLERS * self.width
+        executor = ThreadPoolExecutor(callers, "map")
+
+        def begin(item: T) -> Future[R]:
+            return executor.submit(function, item)
+
+        try:
+            for _, future in completed(begin, items, in_order=in_order, ahead=2 * callers):
+                yield future.result()
+        finally:
+            executor.shutdown(wait=False, cancel_futures=True)
+
+    def close(self) -> None:
+        """End what is under way, all workers, and the Ray that was begun here."""
+        self._closed.set()
+        for search in list(self._searches):
+            search.control.stop()
+        channel, process = self._channel, self._process
+        if channel:
+            channel.close()
+        if process:
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+        self._keeper.join(10)
+        self._batches.close()
+        self._executor.shutdown(cancel_futures=True)
+        self.here.close()
+
+    def __enter__(self) -> RayPool:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _search(self, search: SpreadSearch, answer: PendingAnswer) -> None:
+        self._searches.add(search)
+        try:
+            answer.answer(search.run())
+        except BaseException as error:
+            answer.answer(error)
+        finally:
+            self._searches.discard(search)
+
+    # --- calls ---
+
+    def begin(self, kind: Kind, payload: bytes, deliver: Callable[[Frame], None], n: int = 1) -> range:
+        """Begin `n` calls and return their numbers. `deliver` gets the result of each, on another thread, or at once if
+        there is no Ray."""
+        with self._changed:
+            calls = range(self._last_call + 1, self._last_call + 1 + n)
+            self._last_call += n
+            channel = self._channel if self.is_there else None
+            if channel:
+                self._calls.update(dict.fromkeys(calls, deliver))
+        if channel is None or not channel.send(kind, calls[0], payload):
+            for call in calls:
+                if channel is None or self.forget(call):
+                    deliver(Frame(Kind.GONE, call, b""))
+        return calls
+
+    def send(self, kind: Kind, call: int) -> None:
+        """Send something about a call that is under way."""
+        channel = self._channel
+        if channel and call in self._calls:
+            channel.send(kind, call)
+
+    def forget(self, call: int) -> bool:
+        """Forget a call; return whether it was pending."""
+        with self._changed:
+            return self._calls.pop(call, None) is not None
+
+    # --- Ray's driver, from its start to its end, over and over ---
+
+    def _wait(self) -> None:
+        with self._changed:
+            self._changed.wait_for(lambda: self._health.state == "ready" or self._failures, START_S)
+        if self._health.state != "ready":
+            note = self._health.note
+            self.close()
+            raise RayUnavailableError(note)
+
+    def _keep(self) -> None:
+        pause, longest = PAUSES_S
+        while not self._closed.is_set():
+            if self._serve():
+                pause = PAUSES_S[0]
+            with self._changed:
+                self._failures += 1
+                self._changed.notify_all()
+            self._closed.wait(pause)
+            pause = min(2 * pause, longest)
+        self._set(Health("closed", 0, "closed"))
+
+    def _serve(self) -> bool:
+        """Start a driver and listen to it until its end; return whether it had workers."""
+        try:
+            if self._address and self._address != "auto":
+                probe(self._address)
+        except RayUnavailableError as error:
+            self._set(Health("lost", 0, str(error)))
+            return False
+        ours, theirs = socket.socketpair()
+        with theirs:
+            process = self._start(theirs)
+        ours.settimeout(SILENCE_S)
+        channel = Channel(ours)
+        with self._changed:
+            self._channel, self._process = channel, process
+        late = threading.Timer(START_S, process.kill)
+        late.start()
+        if self._closed.is_set():
+            channel.close()
+        try:
+            served, why = self._listen(channel, late)
+        finally:
+            late.cancel()
+        self._give_up(channel, process, f"{self._where}: {why}")
+        return served
+
+    def _listen(self, channel: Channel, late: threading.Timer) -> tuple[bool, str]:
+        served, why = False, "its driver ended"
+        while frame := channel.receive():
+            if frame.kind == Kind.STATE:
+                state = json.loads(frame.payload)
+                # All of an embedded Ray's workers, or the first of a cluster's.
+                if state["workers"] and (served or self._address or state["workers"] >= state["of"]):
+                    late.cancel()
+                    served = True
+                if served:
+                    self._set(Health("ready", state["workers"], state["note"]))
+            elif frame.kind == Kind.FAILED:
+                why = frame.payload.decode()
+            else:
+                deliver = self._calls.get(frame.call) if frame.kind == Kind.PART else self._pop(frame.call)
+                if deliver:
+                    deliver(frame)
+        return served, why
+
+    def _pop(self, call: int) -> Callable[[Frame], None] | None:
+        with self._changed:
+            return self._calls.pop(call, None)
+
+    def _give_up(self, channel: Channel, process: subprocess.Popen[bytes], why: str) -> None:
+        with self._changed:
+            self._channel = None
+            calls, self._calls = self._calls, {}
+        self._set(Health("lost", 0, why))
+        channel.close()
+        if not self._closed.is_set():
+            process.kill()
+        try:
+            process.wait(10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        end_session(process.pid)
+        for call, deliver in calls.items():
+            deliver(Frame(Kind.GONE, call, b""))
+
+    def _set(self, health: Health) -> None:
+        with self._changed:
+            self._health = health
+            self._changed.notify_all()
+
+    @property
+    def _where(self) -> str:
+        return f"Ray at {self._address}" if self._address else "Ray on this machine"
+
+    def _start(self, end: socket.socket) -> subprocess.Popen[bytes]:
+        root = str(Path(__file__).parents[2])
+        known = os.environ.get("PYTHONPATH")
+        environment = {
+            # By default, a token is asked for, and ours is made if there is none.
+            "RAY_AUTH_MODE": "token",
+            # How long a driver whose head is lost stays.
+            "RAY_gcs_rpc_server_reconnect_timeout_s": "5",
+            # Workers give way to this process, but not as far as Ray has them: where other programs keep all cores
+            # busy, they would be late, and be taken for stuck.
+            "RAY_worker_niceness": "5",
+            **os.environ,
+            "PYTHONPATH": f"{root}{os.pathsep}{known}" if known else root,
+            "RAY_USAGE_STATS_ENABLED": "0",
+            # Else the first call after the end of Ray starts another one.
+            "RAY_ENABLE_AUTO_CONNECT": "0",
+            # Else workers that were started by `uv run` build the project anew, each in a copy.
+            "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0",
+        }
+        environment.pop("RAY_ADDRESS", None)  # it goes before the address that we give
+        return subprocess.Popen(
+            [
+                *(sys.executable, "-P", "-c", "from solver.pool.ray_driver import main; main()"),
+                *(str(end.fileno()), self._address, str(self._workers)),
+            ],
+            env=environment,
+            pass_fds=[end.fileno()],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,  # an interrupt from the keyboard is for us
+        )
+
+
+# --- addresses ----------------------------------------------------------------------------------------------------
+
+# How a connection of HTTP/2 begins, on both sides: so does every one of gRPC, and Ray speaks nothing else.
+_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0\0\0\4\0\0\0\0\0"
+_SETTINGS = 4
+
+
+def read_address(address: str) -> str:
+    """Check an address; return it, empty for a Ray of our own."""
+    if address in ("", "local"):
+        return ""
+    host, _, port = address.rpartition(":")
+    if address != "auto" and (not host or "/" in host or not port.isdecimal() or not 1 <= int(port) <= 65535):
+        raise RayUnavailableError(f"address: {address!r} is not host:port of a Ray head, such as 10.0.0.1:6379")
+    return address
+
+
+def probe(address: str) -> None:
+    """Raise RayUnavailableError at once if no Ray head can be at an address: Ray itself takes minutes."""
+    host, _, port = address.rpartition(":")
+    try:
+        with socket.create_connection((host.strip("[]"), int(port)), CONNECT_S) as connection:
+            if os.environ.get("RAY_USE_TLS") == "1":
+                return
+            connection.settimeout(CONNECT_S / 2)
+            connection.sendall(_PREFACE)
+            answer = connection.recv(9)
+    except OSError as error:
+        reason = "it says nothing" if isinstance(error, TimeoutError) else error.strerror or str(error)
+        raise RayUnavailableError(f"address: nobody at {address} answers as a Ray head does: {reason}") from None
+    if len(answer) < 9 or answer[3] != _SETTINGS:
+        raise RayUnavailableError(f"address: what answers at {address} is not a Ray head; its port is 6379 by default")

@@ -1,0 +1,211 @@
+"""A control follows a search without changing what it answers, and ends it, on every pool."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from dataclasses import replace
+from statistics import median
+from typing import Any
+
+import pytest
+
+from engine_cy import View, new_game
+from solver import Answer, Budget, Control, SearchQuestion, solve
+from solver.answer import answer_of
+from solver.merge import empty_share, merge
+from solver.pool.base import Pool, compute_here
+from solver.pool.parts import begin_part
+from solver.pool.processes import Processes
+from solver.pool.threads import Threads
+from solver.question import Question
+
+
+class Here:
+    """Computes on the thread that asks: shares take turns there."""
+
+    is_reentrant = True
+    width = 1
+
+    def submit(self, question: Question, control: Control | None = None, *, width: int | None = None) -> Future[Any]:
+        future: Future[Any] = Future()
+        try:
+            future.set_result(compute_here(question, control))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+    def map(self, function: Callable[..., Any], items: Any, *, in_order: bool = True) -> Iterator[Any]:
+        return map(function, items)
+
+    def close(self) -> None: ...
+
+
+# With one thread or process, shares take turns.
+MAKERS: dict[str, Callable[[], Pool]] = {
+    "here": Here,
+    "threads": lambda: Threads(2),
+    "one thread": lambda: Threads(1),
+    "processes": lambda: Processes(1),
+}
+
+
+@pytest.fixture(scope="module", params=MAKERS)
+def pool(request: pytest.FixtureRequest) -> Iterator[Pool]:
+    made = MAKERS[request.param]()
+    made.submit(SearchQuestion(start(), Budget(iterations=10))).result()  # begins the process
+    yield made
+    made.close()
+
+
+def start() -> View:
+    position = new_game("oriflamme", "en-2019", 4).deal(3)
+    return position.view(position.to_act or 0)
+
+
+@pytest.mark.parametrize(
+    "budget", [Budget(iterations=40_000), Budget(iterations=40_000, confidence=0.99)], ids=["plain", "confidence"]
+)
+def test_reports_change_nothing(pool: Pool, budget: Budget) -> None:
+    reports: list[Answer] = []
+    watched = solve(start(), budget, seed=4, shares=2, pool=pool, control=Control(reports.append, 5))
+    alone = solve(start(), budget, seed=4, shares=2, pool=pool)
+    assert (watched.moves, watched.nodes, watched.stopped_by) == (alone.moves, alone.nodes, alone.stopped_by)
+    assert reports
+    for report in reports:
+        assert sum(move.visits for move in report.moves) == report.iterations <= alone.iterations
+        assert report.best in start().legal_actions()
+        assert len(report.seats) == 4
+    counts = [report.iterations for report in reports]
+    assert counts == sorted(counts)
+
+
+def test_reports_come_at_the_interval(pool: Pool) -> None:
+    times: list[float] = []
+    began = time.monotonic()
+    control = Control(lambda _: times.append(time.monotonic() - began), 50)
+    solve(start(), Budget(time_ms=300), pool=pool, control=control)
+    assert 2 <= len(times) <= 7
+
+
+def test_a_stop_ends_the_search_soon(pool: Pool) -> None:
+    control = Control()
+    stopped: list[float] = []
+
+    def stop() -> None:
+        stopped.append(time.monotonic())
+        control.stop()
+
+    timer = threading.Timer(0.1, stop)
+    timer.start()
+    answer = solve(start(), Budget(iterations=10**9), shares=2, pool=pool, control=control)
+    timer.join()
+    # Of two shares one after the other, the second had not begun.
+    assert time.monotonic() - stopped[0] < 0.25
+    assert answer.stopped_by == "stopped"
+    assert not answer.reproducible
+    assert sum(move.visits for move in answer.moves) == answer.iterations > 0
+
+
+def test_to_cancel_a_future_stops_its_search(pool: Pool) -> None:
+    if isinstance(pool, Here):
+        pytest.skip("it computes before it returns the future")
+    reported = threading.Event()
+    control = Control(lambda _: reported.set(), 1)
+    future = pool.submit(SearchQuestion(start(), Budget(iterations=10**9)), control)
+    assert reported.wait(10)
+    assert not future.cancel()  # there will be an answer: the one so far
+    answer = future.result(10)
+    assert answer.stopped_by == "stopped"
+    assert answer.iterations > 0
+
+
+def test_a_cancelled_search_answers_within_50_ms_on_processes() -> None:
+    """In the median of searches that are under way."""
+    waits = []
+    with Processes(1) as pool:
+        for seed in range(9):
+            reported = threading.Event()
+            control = Control(lambda _, reported=reported: reported.set(), 5)  # type: ignore[misc]
+            future = pool.submit(SearchQuestion(start(), Budget(iterations=10**12), seed=seed), control)
+            assert reported.wait(30)
+            began = time.monotonic()
+            control.stop()
+            answer = future.result(30)
+            waits.append(time.monotonic() - began)
+            assert answer.stopped_by == "stopped"
+            assert sum(move.visits for move in answer.moves) == answer.iterations > 0
+            assert answer.seats
+            assert answer.missing == 0
+    assert median(waits) < 0.05
+
+
+def test_a_stop_may_come_before_its_search(pool: Pool) -> None:
+    control = Control()
+    control.stop()
+    answer = solve(start(), Budget(iterations=10**9), shares=2, pool=pool, control=control)
+    assert (answer.iterations, answer.stopped_by) == (0, "stopped")
+
+
+@pytest.mark.parametrize("shares", [1, 3])
+def test_a_search_ends_at_a_moment(pool: Pool, shares: int) -> None:
+    for budget in (Budget(iterations=10**9), Budget(iterations=10**9, confidence=0.999_999), Budget(time_ms=60_000)):
+        until_ns = time.monotonic_ns() + 60_000_000
+        answer = solve(start(), budget, shares=shares, pool=pool, control=Control(until_ns=until_ns))
+        assert time.monotonic_ns() - until_ns < 1_000_000_000  # where other programs have all the cores
+        assert (answer.stopped_by, answer.reproducible) == ("time", False)
+        assert answer.iterations > 0
+
+
+def test_however_little_time_there_is_there_is_an_answer(pool: Pool) -> None:
+    answer = solve(start(), Budget(time_ms=0.001), shares=2, pool=pool, control=Control(until_ns=0))
+    assert (answer.stopped_by, answer.iterations > 0) == ("time", True)
+
+
+def test_a_report_that_fails_ends_its_search_and_no_other(pool: Pool) -> None:
+    def fail(answer: Answer) -> None:
+        raise ZeroDivisionError("the report is broken")
+
+    control = Control(fail, 5)
+    with pytest.raises(ZeroDivisionError, match="the report is broken"):
+        solve(start(), Budget(iterations=10**9), pool=pool, control=control)
+    for _ in range(3):
+        answer = solve(start(), Budget(iterations=500), seed=2, pool=pool)
+        assert (answer.iterations, answer.stopped_by) == (500, "iterations")
+
+
+def test_a_late_stop_ends_no_later_search(pool: Pool) -> None:
+    first = Control()
+    solve(start(), Budget(iterations=100), pool=pool, control=first)
+    second = Control(lambda _: first.stop(), 1)
+    answer = solve(start(), Budget(iterations=30_000), pool=pool, control=second)
+    assert (answer.iterations, answer.stopped_by) == (30_000, "iterations")
+
+
+def test_lost_shares_add_nothing_and_are_counted() -> None:
+    question = SearchQuestion(start(), Budget(iterations=200), seed=3, shares=2)
+    whole = compute_here(question)
+    shares = [compute_here(replace_shares(question, number)).total for number in range(2)]
+    assert merge(shares).tallies == whole.total.tallies
+    lost = replace(empty_share(len(whole.moves), 4), stopped_by="lost", missing=1, note="a worker was lost")
+    answer = answer_of(question, [lost, *shares, lost], 0.0)
+    assert (answer.total.tallies, answer.iterations) == (whole.total.tallies, whole.iterations)
+    assert (answer.missing, answer.note, answer.stopped_by) == (2, "a worker was lost", "lost")
+    assert (whole.missing, whole.note, whole.stopped_by) == (0, "", "iterations")
+    assert (answer.reproducible, whole.reproducible) == (False, True)
+
+
+def replace_shares(question: SearchQuestion, number: int) -> SearchQuestion:
+    """The question with the iterations of one of its shares alone."""
+    each = [question.iterations_of(share) * (share == number) for share in range(question.shares)]
+    return SearchQuestion(question.view, question.budget, seed=question.seed, shares=2, share_iterations=each)
+
+
+def test_parts_of_one_question_are_independent_searches() -> None:
+    question = SearchQuestion(start(), Budget(iterations=200), seed=3, shares=2)
+    searchers = [begin_part(question, number) for number in range(2)]
+    for number, searcher in enumerate(searchers):
+        searcher.run(question.iterations_of(number))
+    assert searchers[0].results() != searchers[1].results()

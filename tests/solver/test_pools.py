@@ -1,0 +1,525 @@
+"""Pools: every question has one answer, that of `compute_here`; in order or as they come, with little kept between;
+and what becomes of questions when workers are lost or the pool is closed."""
+
+from __future__ import annotations
+
+import gc
+import itertools
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+import tracemalloc
+from collections.abc import Callable, Generator, Iterator
+from concurrent.futures import CancelledError, Future
+from pathlib import Path
+from typing import Any
+
+import pytest
+from questions import ORIFLAMME, essence, questions
+
+from engine_cy import View, new_game
+from solver import Answer, Budget, Control, InvalidQuestionError, Question, SearchQuestion, solve
+from solver.pool import processes
+from solver.pool.base import Answered, Pool, WorkerLostError, answer_many, compute_here
+from solver.pool.job_bytes import JobBytesError, WorkerError
+from solver.pool.processes import Processes
+from solver.pool.threads import Threads
+
+DEADLINE_S = 30.0
+
+
+def view(seed: int = 3) -> View:
+    position = new_game("oriflamme", "en-2019", 4).deal(seed)
+    return position.view(position.to_act or 0)
+
+
+def searches(n: int, iterations: int = 20) -> Iterator[SearchQuestion]:
+    views = [view(seed) for seed in range(5)]
+    return (SearchQuestion(views[i % 5], Budget(iterations=iterations), seed=i, shares=1 + i % 2) for i in range(n))
+
+
+def endless(seed: int = 0) -> SearchQuestion:
+    return SearchQuestion(view(), Budget(iterations=10**12), seed=seed)
+
+
+def essences(answers: Any) -> list[tuple[int, Any, str]]:
+    return [(number, essence(answer), str(error)) for number, answer, error in answers]
+
+
+def expected(asked: Any) -> list[tuple[int, Any, str]]:
+    return essences(Answered(number, compute_here(question)) for number, question in enumerate(asked))
+
+
+class Fake:
+    """A pool that computes at once, on the thread that asks; some questions kill their workers."""
+
+    is_reentrant = False
+    width = 2
+
+    def __init__(self, killers: tuple[Question, ...] = ()) -> None:
+        self.submitted = 0
+        self.cancelled = 0
+        self.killers = killers
+
+    def submit(self, question: Question, control: Control | None = None, *, width: int | None = None) -> Future[Any]:
+        self.submitted += 1
+        future: Future[Any] = Future()
+        try:
+            if question in self.killers:
+                raise WorkerLostError("killed")
+            future.set_result(self.compute(question))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+    def compute(self, question: Question) -> Any:
+        return compute_here(question)
+
+    def map(self, function: Callable[[Any], Any], items: Any, *, in_order: bool = True) -> Iterator[Any]:
+        return map(function, items)
+
+    def close(self) -> None: ...
+
+
+MAKERS: dict[str, Callable[[], Pool]] = {"threads": lambda: Threads(2), "processes": lambda: Processes(2), "fake": Fake}
+
+
+@pytest.fixture(scope="module", params=MAKERS)
+def pool(request: pytest.FixtureRequest) -> Iterator[Pool]:
+    made = MAKERS[request.param]()
+    yield made
+    made.close()
+
+
+# --- one question ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "spec", [ORIFLAMME, ("oriflamme_prototype", "prototype", 2), ("castle_village_port", "house", 3)], ids=str
+)
+def test_every_pool_gives_the_answers_of_compute_here(pool: Pool, spec: Any) -> None:
+    shapes = set()
+    for number, question in enumerate(questions(spec, seed=3, every=5)):
+        here = essence(compute_here(question))
+        shapes.add(question.shape)
+        for width in (None, 1, 2):
+            # With a control, parts are spread.
+            control = Control() if number % 2 else None
+            assert essence(pool.submit(question, control, width=width).result(DEADLINE_S)) == here
+    assert shapes == {"search", "comparison", "information"}
+
+
+def test_configurations_that_do_not_search_and_forced_moves_are_answered_too(pool: Pool) -> None:
+    forced = new_game("oriflamme").position(">A:Soldier* B:Spy C:Heir").view("A")
+    for question in (
+        SearchQuestion(view(), config="greedy", seed=4),
+        SearchQuestion(view(), config="random", seed=4),
+        SearchQuestion(view(), Budget(iterations=200), config="level-2", seed=4, shares=2),
+        SearchQuestion(forced, Budget(iterations=10**9)),
+    ):
+        answer = pool.submit(question).result(DEADLINE_S)
+        assert essence(answer) == essence(compute_here(question))
+        assert answer.best == solve(question).best
+        assert answer.question is question
+
+
+def test_submit_never_waits() -> None:
+    for made in (Threads(1), Processes(1)):
+        control = Control()
+        busy = made.submit(endless(), control)
+        began = time.monotonic()
+        later = [made.submit(question) for question in searches(20)]
+        assert time.monotonic() - began < 5
+        assert not any(future.done() for future in later)
+        control.stop()
+        assert busy.result(DEADLINE_S).stopped_by == "stopped"
+        assert all(future.result(DEADLINE_S).iterations == 20 for future in later)
+        made.close()
+
+
+def test_a_function_is_mapped_in_parallel_in_order_or_as_it_comes(pool: Pool) -> None:
+    items = [0.2, 0.0, 0.1, 0.05]
+    assert list(pool.map(nap, items)) == items
+    assert sorted(pool.map(nap, items, in_order=False)) == sorted(items)
+    with pytest.raises(ZeroDivisionError):
+        list(pool.map(reciprocal, [1, 0]))
+    assert list(pool.map(reciprocal, [2])) == [0.5]
+
+
+def test_calls_that_wait_are_dropped_when_the_results_are_no_longer_read(tmp_path: Path) -> None:
+    waiting = tmp_path / "called"
+    with Processes(2) as made:
+        list(made.map(nap, [0.1] * 4))  # both begin
+        calls: list[float | str] = [0.0, 0.5, 0.5, str(waiting)]
+        results = made.map(nap_or_touch, calls)
+        next(results)
+        assert isinstance(results, Generator)
+        results.close()
+        assert list(made.map(nap, [0.0] * 8)) == [0.0] * 8
+    assert not waiting.exists()
+
+
+def nap_or_touch(item: float | str) -> None:
+    if isinstance(item, str):
+        Path(item).touch()
+    else:
+        time.sleep(item)
+
+
+def nap(seconds: float) -> float:
+    time.sleep(seconds)
+    return seconds
+
+
+def reciprocal(number: float) -> float:
+    return 1 / number
+
+
+# --- many questions -------------------------------------------------------------------------------------------
+
+
+def test_every_question_has_its_answer_in_order(pool: Pool) -> None:
+    assert essences(answer_many(searches(60), pool)) == expected(searches(60))
+
+
+def test_answers_may_come_as_they_are_computed(pool: Pool) -> None:
+    answers = answer_many(searches(60), pool, in_order=False)
+    assert essences(sorted(answers, key=lambda one: one.number)) == expected(searches(60))
+
+
+def test_order_is_restored_however_long_each_takes() -> None:
+    long = [SearchQuestion(view(), Budget(iterations=30_000 if i % 7 == 0 else 5), seed=i) for i in range(28)]
+    with Threads(2) as threads:
+        assert [one.number for one in answer_many(long, threads)] == list(range(28))
+        early = [one.number for one in answer_many(long, threads, in_order=False)]
+    assert sorted(early) == list(range(28))
+    assert early != list(range(28))
+
+
+def test_no_more_is_read_than_is_needed(pool: Pool) -> None:
+    read = 0
+
+    def counted() -> Iterator[Question]:
+        nonlocal read
+        for question in itertools.cycle(searches(5)):
+            read += 1
+            yield question
+
+    for in_order in (True, False):
+        read = 0
+        stream = answer_many(counted(), pool, ahead=10, in_order=in_order)
+        for answered in range(40):
+            next(stream)
+            assert read <= answered + 20  # of those that are read, ten may be answered already
+        stream.close()
+
+
+def test_a_long_batch_takes_no_memory() -> None:
+    question = next(searches(1))
+    answer = compute_here(question)
+
+    class Quick(Fake):
+        def compute(self, question: Question) -> Any:
+            return answer
+
+    stream = answer_many(itertools.repeat(question), Quick(), ahead=200)
+    for _ in range(2000):
+        next(stream)
+    tracemalloc.start()
+    try:
+        for _ in range(200):
+            next(stream)
+        gc.collect()  # what earlier tests left behind is not this one's
+        before = tracemalloc.get_traced_memory()[0]
+        for _ in range(4000):
+            next(stream)
+        gc.collect()
+        assert tracemalloc.get_traced_memory()[0] - before < 200_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_an_interrupted_batch_goes_on_with_the_questions_that_are_left() -> None:
+    whole = essences(answer_many(searches(40), Fake()))
+    stream = answer_many(searches(40), Fake(), in_order=False)
+    first = [next(stream) for _ in range(13)]
+    stream.close()
+    left = [number for number in range(40) if number not in {one.number for one in first}]
+    rest = answer_many((question for i, question in enumerate(searches(40)) if i in left), Fake())
+    again = [one._replace(number=left[one.number]) for one in rest]
+    assert essences(sorted(first + again, key=lambda one: one.number)) == whole
+
+
+def test_a_stream_may_wait_for_its_own_answers(pool: Pool) -> None:
+    """With no more ahead than it can begin."""
+    answered = 0
+
+    def halting() -> Iterator[Question]:
+        for number, question in enumerate(searches(9)):
+            assert answered >= number - 3
+            yield question
+
+    for one in answer_many(halting(), pool, ahead=3):
+        answered += 1
+        assert one.error is None
+    assert answered == 9
+
+
+def test_a_bad_question_is_an_error_and_the_others_go_on(pool: Pool) -> None:
+    good = list(searches(3))
+    bad = next(searches(1))
+    bad.config = next(searches(1)).config.__class__("bad", nodes="all")  # type: ignore[arg-type]
+    answers = list(answer_many([good[0], bad, good[2]], pool))
+    assert [one.error is None for one in answers] == [True, False, True]
+    assert answers[1].answer is None
+    assert "all" in str(answers[1].error)
+
+
+def test_a_question_that_processes_cannot_read_is_an_error() -> None:
+    openspiel = pytest.importorskip("solver.bridges.from_openspiel")
+    game = openspiel.from_openspiel("tic_tac_toe")
+    position = game.deal()
+    foreign = SearchQuestion(position.view(position.to_act), Budget(iterations=10), config="plain")
+    good = list(searches(2))
+    with Processes(1) as made:
+        answers = list(answer_many([good[0], foreign, good[1]], made))
+    assert isinstance(answers[1].error, JobBytesError)
+    assert [one.error for one in answers[::2]] == [None, None]
+
+
+def test_a_question_that_kills_its_workers_is_given_up_and_the_others_are_not() -> None:
+    many = list(searches(50, 1))
+    answers = list(answer_many(many, Fake(killers=(many[20],))))
+    assert [one.number for one in answers] == list(range(50))
+    assert [one.number for one in answers if one.error] == [20]
+    assert isinstance(answers[20].error, WorkerLostError)
+
+
+def test_closing_ends_searches_that_are_under_way() -> None:
+    for made in (Threads(2), Processes(2)):
+        quick = next(searches(1))
+        stream = answer_many(itertools.chain([quick], map(endless, range(10))), made)
+        assert next(stream).answer.iterations == 20
+        began = time.monotonic()
+        stream.close()
+        # The workers are free again at once.
+        assert made.submit(quick).result(DEADLINE_S).iterations == 20
+        assert time.monotonic() - began < 10
+        made.close()
+
+
+# --- lost workers and closed pools ----------------------------------------------------------------------------
+
+
+def test_a_process_is_killed_and_nothing_is_lost() -> None:
+    with Processes(2) as made:
+        stream = answer_many(searches(60, 3000), made)
+        answers = [next(stream)]
+        victim = made.pids[0]
+        os.kill(victim, signal.SIGKILL)
+        answers += stream
+        assert essences(answers) == expected(searches(60, 3000))
+        assert victim not in made.pids
+        assert len(made.pids) == 2
+
+
+def test_a_process_is_killed_over_its_question_which_is_computed_again() -> None:
+    with Processes(1) as made:
+        for tries in (1, 2):
+            reported = threading.Event()
+            question = SearchQuestion(view(), Budget(iterations=300_000), seed=tries)
+            control = Control(lambda _, reported=reported: reported.set(), 5)  # type: ignore[misc]
+            future = made.submit(question, control)
+            for _ in range(tries):
+                assert reported.wait(DEADLINE_S)
+                reported.clear()
+                os.kill(made.pids[0], signal.SIGKILL)
+                wait_until(lambda: bool(made.pids))
+            assert essence(future.result(DEADLINE_S)) == essence(compute_here(question))
+
+
+def test_a_question_that_kills_every_process_is_given_up_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = list(searches(12, 50))
+    killer = endless()
+    stopped = threading.Event()
+
+    with Processes(1) as made:
+
+        def hunt() -> None:
+            """Kill each process that searches for long."""
+            while not stopped.wait(0.4):
+                for pid in made.pids:
+                    os.kill(pid, signal.SIGKILL)
+
+        answers = answer_many([killer, *asked], made)
+        hunter = threading.Thread(target=hunt)
+        hunter.start()
+        first = next(answers)
+        stopped.set()
+        hunter.join()
+        rest = list(answers)
+    assert isinstance(first.error, WorkerLostError)
+    assert str(first.error) == f"{processes.TRIES} workers were lost over this"
+    assert essences([one._replace(number=one.number - 1) for one in rest]) == expected(asked)
+
+
+def test_a_call_over_which_its_process_is_lost_is_not_repeated() -> None:
+    with Processes(1) as made:
+        with pytest.raises(WorkerLostError, match="a worker was lost over this"):
+            list(made.map(os._exit, [3]))
+        assert list(made.map(reciprocal, [4])) == [0.25]
+
+
+def test_an_error_that_cannot_be_pickled_crosses_by_its_name() -> None:
+    with Processes(1) as made, pytest.raises(WorkerError, match="LocalError: why"):
+        list(made.map(fail_strangely, [1]))
+
+
+def fail_strangely(_: int) -> None:
+    class LocalError(Exception):
+        pass
+
+    raise LocalError("why")
+
+
+@pytest.mark.parametrize("make", [lambda: Threads(1), lambda: Processes(1)])
+def test_closing_ends_what_is_under_way_and_cancels_what_waits(make: Callable[[], Any]) -> None:
+    made = make()
+    reported = threading.Event()
+    busy = made.submit(endless(), Control(lambda _: reported.set(), 5))
+    waiting = made.submit(endless())
+    assert reported.wait(DEADLINE_S)
+    began = time.monotonic()
+    made.close()
+    assert time.monotonic() - began < 5
+    for future in (waiting, made.submit(endless())):
+        with pytest.raises(CancelledError):
+            future.result(DEADLINE_S)
+    # A thread ends its search, a process is killed.
+    if isinstance(made, Processes):
+        with pytest.raises(CancelledError):
+            busy.result(DEADLINE_S)
+        assert made.pids == []
+    else:
+        assert busy.result(DEADLINE_S).stopped_by == "stopped"
+
+
+def test_a_pool_is_closed_while_its_processes_begin() -> None:
+    for pause in (0.0, 0.01, 0.05, 0.2):
+        made = Processes(2)
+        futures = [made.submit(endless(seed)) for seed in range(3)]
+        time.sleep(pause)
+        began = time.monotonic()
+        made.close()
+        assert time.monotonic() - began < 5
+        assert made.pids == []
+        for future in futures:
+            with pytest.raises(CancelledError):
+                future.result(0)
+
+
+def test_processes_end_with_their_parent_even_if_it_is_killed(tmp_path: Path) -> None:
+    program = tmp_path / "begins.py"
+    program.write_text(
+        "import time\n"
+        "from solver.pool.processes import Processes\n"
+        "if __name__ == '__main__':\n"
+        "    pool = Processes(2)\n"
+        "    list(pool.map(time.sleep, [0.2] * 4))\n"
+        "    print(*pool.pids, flush=True)\n"
+        "    time.sleep(60)\n"
+    )
+    # While one of them computes.
+    program.with_name("computes.py").write_text(
+        program.read_text().replace("    time.sleep(60)", "    list(pool.map(time.sleep, [60] * 2))")
+    )
+    for name in ("begins.py", "computes.py"):
+        with subprocess.Popen(
+            [sys.executable, str(tmp_path / name)],
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        ) as begins:
+            assert begins.stdout is not None
+            workers = [int(number) for number in begins.stdout.readline().split()]
+            assert len(workers) == 2
+            begins.kill()
+        wait_until(lambda workers=workers: not any(map(is_alive, workers)))  # type: ignore[misc]
+
+
+def is_alive(number: int) -> bool:
+    """Whether there is a process with this number that has not ended."""
+    try:
+        return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def wait_until(is_so: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + DEADLINE_S
+    while not is_so():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_an_answer_that_is_dropped_leaves_no_trace(caplog: pytest.LogCaptureFixture) -> None:
+    made = Processes(1)
+    future = made.submit(next(searches(1)))
+    future.cancel()
+    made.close()
+    assert caplog.text == ""
+
+
+# --- threads share what a question has ------------------------------------------------------------------------
+
+
+def test_a_late_group_of_threads_answers_as_well() -> None:
+    """Of two questions with parts on each thread, neither waits for the other's."""
+    with Threads(2) as threads:
+        pairs = [SearchQuestion(view(), Budget(iterations=2000), seed=seed, shares=4) for seed in range(20)]
+        futures = [threads.submit(question, Control()) for question in pairs]
+        for question, future in zip(pairs, futures, strict=True):
+            assert essence(future.result(DEADLINE_S)) == essence(compute_here(question))
+
+
+def test_threads_share_one_belief() -> None:
+    """Many searches of one question at once, whose parts all sample from it."""
+    draw = random.Random(2)
+    asked: list[SearchQuestion] = []
+    for spec in (ORIFLAMME, ("castle_village_port", "house", 3)):
+        for question in questions(spec, seed=4, every=9):
+            if isinstance(question, SearchQuestion) and question.decides:
+                history = question.history
+                asked += [
+                    SearchQuestion(question.view, Budget(iterations=900), shares=3, seed=seed, history=history)
+                    for seed in range(2)
+                ]
+    answers = {question: essence(compute_here(SearchQuestion(**parts_of(question)))) for question in asked}
+    with Threads(4) as threads:
+        order = [question for question in asked for _ in range(4)]
+        draw.shuffle(order)
+        futures = [(question, threads.submit(question, Control())) for question in order]
+        for question, future in futures:
+            answer: Answer = future.result(DEADLINE_S)
+            assert essence(answer) == answers[question]
+            assert answer.question is question
+
+
+def parts_of(question: SearchQuestion) -> dict[str, Any]:
+    """Arguments of an equal question, which builds a belief of its own."""
+    return {
+        "view": question.view,
+        "budget": question.budget,
+        "shares": question.shares,
+        "seed": question.seed,
+        "history": question.history,
+    }
+
+
+def test_a_question_is_refused_where_it_is_asked() -> None:
+    with pytest.raises(InvalidQuestionError), Threads(1) as threads:
+        solve(view(), shares=0, pool=threads)

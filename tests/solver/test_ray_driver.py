@@ -1,0 +1,174 @@
+"""Which worker a call goes to, and that a call which must be alone is: by workers that do nothing."""
+
+from __future__ import annotations
+
+import json
+import struct
+from concurrent.futures import Future
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from ray.exceptions import RayActorError
+
+from solver.pool import ray_driver
+from solver.pool.driver_channel import Channel, Frame, Kind, Terms, write_groups
+from solver.pool.ray_driver import Workers
+from solver.version import SIGNATURE
+
+
+class Ref:
+    def __init__(self) -> None:
+        self.result: Future[Any] = Future()
+
+    def future(self) -> Future[Any]:
+        return self.result
+
+
+class Method:
+    def __init__(self, calls: dict[int, Ref]) -> None:
+        self._calls = calls
+
+    def remote(self, call: Any = b"", *_: object) -> Ref:
+        ref = Ref()
+        # Messages of searches begin with the number of their call.
+        number = call if isinstance(call, int) else struct.unpack_from("<Q", call)[0]
+        self._calls[number] = ref
+        return ref
+
+
+class Handle:
+    """A worker that is ready at once, and ends no call by itself."""
+
+    def __init__(self) -> None:
+        self.calls: dict[int, Ref] = {}
+        self.search = self.batch = Method(self.calls)
+        self.stop = SimpleNamespace(remote=lambda call: None)
+        self.ready = SimpleNamespace(remote=self._ready)
+
+    def _ready(self) -> Ref:
+        ref = Ref()
+        ref.result.set_result(json.dumps([0, "node", SIGNATURE]).encode())
+        return ref
+
+
+class Driver:
+    """Workers that compute when they are told to."""
+
+    def __init__(self, n: int) -> None:
+        self.sent: list[tuple[Kind, int]] = []
+        self.workers = Workers(cast(Channel, self), n)
+        self.workers._target = n
+        self.workers._grow()
+        self.catch_up()
+        self.sent.clear()
+
+    def send(self, kind: Kind, call: int = 0, payload: bytes = b"") -> bool:
+        if kind != Kind.STATE:
+            self.sent.append((kind, call))
+        return True
+
+    def catch_up(self) -> None:
+        """Do what the thread of `keep` does."""
+        while not self.workers._todo.empty():
+            self.workers._todo.get()()
+
+    def ask(self, kind: Kind, *calls: int) -> None:
+        for call in calls:
+            job = write_groups([0], Terms(1, 0, 0.0), b"") if kind == Kind.SEARCH else b""
+            self.workers.handle(Frame(kind, call, job))
+
+    @property
+    def running(self) -> list[set[int]]:
+        return [set(member.calls) for member in self.workers._members]
+
+    def end(self, call: int) -> None:
+        self._ref(call).result.set_result(b"")
+        self.catch_up()
+
+    def kill_worker_of(self, call: int) -> None:
+        self._ref(call).result.set_exception(RayActorError())
+        self.catch_up()
+
+    def _ref(self, call: int) -> Ref:
+        ref: Ref = next(m.handle.calls.pop(call) for m in self.workers._members if call in m.handle.calls)
+        return ref
+
+
+@pytest.fixture(autouse=True)
+def fake_ray(monkeypatch: pytest.MonkeyPatch) -> None:
+    context = SimpleNamespace(get_node_id=lambda: "here")
+    monkeypatch.setattr(ray_driver, "RemoteWorker", SimpleNamespace(remote=Handle))
+    monkeypatch.setattr(
+        ray_driver, "ray", SimpleNamespace(get_runtime_context=lambda: context, kill=lambda handle: None)
+    )
+
+
+def test_calls_go_to_the_worker_with_the_fewest() -> None:
+    driver = Driver(2)
+    driver.ask(Kind.BATCH, 1, 2, 3, 4)
+    assert sorted(map(len, driver.running)) == [2, 2]
+
+
+def test_a_call_that_must_be_alone_waits_for_the_only_worker_and_shares_it_with_none() -> None:
+    driver = Driver(1)
+    driver.ask(Kind.BATCH, 1, 2)
+    driver.ask(Kind.ALONE, 3)
+    driver.ask(Kind.BATCH, 4)
+    assert driver.running == [{1, 2}]
+    driver.end(1)
+    assert driver.running == [{2}]  # 4 came too late to keep it from being alone
+    driver.end(2)
+    assert driver.running == [{3}]
+    driver.ask(Kind.BATCH, 5)
+    assert driver.running == [{3}]
+    driver.end(3)
+    assert driver.running == [{4, 5}]
+
+
+def test_calls_that_must_be_alone_go_one_after_the_other() -> None:
+    driver = Driver(1)
+    driver.ask(Kind.ALONE, 1, 2)
+    assert driver.running == [{1}]
+    driver.end(1)
+    assert driver.running == [{2}]
+
+
+def test_half_of_the_workers_stay_free_for_others() -> None:
+    driver = Driver(4)
+    driver.ask(Kind.ALONE, 1, 2, 3)
+    driver.ask(Kind.BATCH, 4, 5, 6, 7)
+    assert sorted(map(sorted, driver.running)) == [[1], [2], [4, 6], [5, 7]]
+    driver.end(1)
+    assert {3} in driver.running
+
+
+def test_a_search_does_not_wait_for_a_worker_that_is_kept_free() -> None:
+    driver = Driver(1)
+    driver.ask(Kind.ALONE, 1)
+    driver.ask(Kind.SEARCH, 2)
+    assert driver.sent == [(Kind.GONE, 2)]
+    assert driver.running == [{1}]
+
+
+def test_a_worker_that_was_lost_takes_only_the_call_that_was_alone() -> None:
+    driver = Driver(2)
+    driver.ask(Kind.BATCH, 1)
+    driver.ask(Kind.ALONE, 2)
+    driver.ask(Kind.BATCH, 3, 4)
+    assert {2} in driver.running
+    driver.kill_worker_of(2)
+    assert driver.sent == [(Kind.LOST, 2)]
+    # Another worker begins in its place, and is not kept free.
+    driver.ask(Kind.BATCH, 5)
+    assert sorted(map(sorted, driver.running)) == [[1, 3, 4], [5]]
+
+
+def test_a_call_that_is_stopped_while_it_waits_keeps_no_worker_free() -> None:
+    driver = Driver(1)
+    driver.ask(Kind.BATCH, 1)
+    driver.ask(Kind.ALONE, 2)
+    driver.ask(Kind.STOP, 2)
+    assert driver.sent == [(Kind.GONE, 2)]
+    driver.ask(Kind.BATCH, 3)
+    assert driver.running == [{1, 3}]
