@@ -24,8 +24,8 @@ from solver.checks cimport IS_CHECKED, check_key, check_pretence, check_world
 from solver.flag cimport is_raised, raise_flag
 from solver.policy cimport PUCT_GROWTH, UCB_GROWTH, growth_index, puct_width, ucb_width
 from solver.tree cimport (
-    FIRST_PLACES, FIRST_WORDS, NO_BLOCK, ROOMS, Edges, Node, Total, add_node, close_tree, edges_at, edges_of, expect_node, find_node,
-    insert_edge, make_room, open_tree, total_of, tree_bytes,
+    FIRST_PLACES, FIRST_WORDS, NO_BLOCK, ROOMS, Edges, Node, Total, add_node, close_tree, edges_at, edges_of,
+    expect_node, find_node, insert_edge, make_room, open_tree, total_of, tree_bytes,
 )
 
 cdef enum:

@@ -6,7 +6,8 @@ from libc.string cimport memmove, memset
 
 from engine_cy.game_api cimport action_t
 from solver.tree cimport (
-    FIRST_PLACES, FIRST_WORDS, N_SIZES, NO_BLOCK, ROOMS, TOTAL_WORDS, Edges, Node, Tree, edges_at, edges_of, place_of, total_of,
+    FIRST_PLACES, FIRST_WORDS, N_SIZES, NO_BLOCK, ROOMS, TOTAL_WORDS, Edges, Node, Tree, edges_at, edges_of, place_of,
+    total_of,
 )
 
 cdef void fill_rooms() noexcept:
