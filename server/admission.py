@@ -37,6 +37,7 @@ class Ticket:
     weight: int
     memory: int  # bytes
     expected_ns: int  # how long it may take
+    may_be_next: bool  # whether it may wait in the pool for a thread, ready to begin
     admitted: asyncio.Future[None]
     begun_ns: int = 0
 
@@ -44,8 +45,19 @@ class Ticket:
 class Admission:
     """Belongs to the event loop's thread."""
 
-    def __init__(self, threads: int, reserved: int, queues: dict[Kind, int], memory_max: int | None = None) -> None:
+    def __init__(
+        self,
+        threads: int,
+        reserved: int,
+        queues: dict[Kind, int],
+        memory_max: int | None = None,
+        *,
+        ahead: int = 0,
+    ) -> None:
         self._reserved = reserved
+        # So many searches wait in the pool, so that a thread that is free finds the next one there. A search with a
+        # limit of time does not: its time would run out meanwhile.
+        self._ahead = ahead
         self._memory_max = memory_max  # of all searches that run; None: no limit
         self._limits = self._limits_of(threads)
         self._queues_max = queues
@@ -68,10 +80,15 @@ class Admission:
 
     @property
     def running(self) -> int:
-        return len(self._running)
+        return len(self._running) - self._next
 
     def waiting(self, kind: Kind) -> int:
-        return len(self._waiting[kind])
+        return len(self._waiting[kind]) + (self._next if kind == "interactive" else 0)
+
+    @property
+    def _next(self) -> int:
+        """How many searches wait in the pool."""
+        return max(sum(ticket.weight for ticket in self._running) - self._limits["interactive"], 0)
 
     def threads_for(self, kind: Kind, shares: int) -> int:
         return min(shares, self._limits[kind])
@@ -86,6 +103,7 @@ class Admission:
             self.threads_for(kind, shares),
             memory,
             int(self._usual_ns) if time_ns is None else time_ns,
+            kind == "interactive" and time_ns is None,
             asyncio.get_running_loop().create_future(),
         )
         queue = self._waiting[kind]
@@ -93,8 +111,8 @@ class Admission:
             self._begin(ticket)
             return ticket
         wait_ns = self._expected_wait_ns(ticket)
-        if len(queue) >= self._queues_max[kind]:
-            raise overloaded(wait_ns, f"{len(queue)} searches are waiting, and no more may")
+        if self.waiting(kind) >= self._queues_max[kind]:
+            raise overloaded(wait_ns, f"{self.waiting(kind)} searches are waiting, and no more may")
         if kind == "interactive" and time_ns is not None and wait_ns > time_ns * PATIENCE:
             raise overloaded(wait_ns, "the search could not begin before much of its time is gone")
         queue.append(ticket)
@@ -147,9 +165,10 @@ class Admission:
         used = sum(running.weight for running in self._running)
         memory = sum(running.memory for running in self._running) + ticket.memory
         of_kind = sum(running.weight for running in self._running if running.kind == ticket.kind)
+        ahead = min(self._ahead, self._queues_max["interactive"]) if ticket.may_be_next else 0
         return (
-            used + ticket.weight <= self._limits["interactive"]
-            and of_kind + ticket.weight <= self._limits[ticket.kind]
+            used + ticket.weight <= self._limits["interactive"] + ahead
+            and of_kind + ticket.weight <= self._limits[ticket.kind] + ahead
             and (self._memory_max is None or memory <= self._memory_max)
             # Bulk work does not take the place of somebody who waits.
             and not (ticket.kind == "bulk" and self._waiting["interactive"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import signal
 from pathlib import Path
@@ -139,6 +140,9 @@ class App:
                 self._stopping.set()
                 return
         await asyncio.get_running_loop().run_in_executor(None, self._solver.load)
+        # What was made so far stays: it need not be looked at by each full collection.
+        gc.collect()
+        gc.freeze()
         self._solver.open()
         await self._tell_health(health_pb2.HealthCheckResponse.SERVING)
         _log.info("serving")

@@ -41,7 +41,9 @@ class Settings:
     time_max_ms: int = _setting(60_000, "cap of a budget's time", 1, 24 * 3600 * 1000)
     iterations_max: int = _setting(10**12, "cap of a budget's iterations", 1, 10**12)
     memory_max_mb: int = _setting(256, "cap of a budget's memory", 1, 65_536)
-    memory_total_mb: int = _setting(0, "memory of all searches at a time; 0: memory_max_mb for each thread", 0, 10**8)
+    memory_total_mb: int = _setting(
+        0, "memory of all searches at a time; 0: memory_max_mb for each thread, and for the next search", 0, 10**8
+    )
     cache_mb: int = _setting(64, "room for answers that are kept; 0: keep none", 0, 65_536)
     cache_file: str = _setting("", "SQLite file in which they outlive the server; empty: none")
     drain_ms: int = _setting(500, "when told to stop: how long searches may go on", 0, 600_000)
@@ -64,7 +66,7 @@ class Settings:
 
     @property
     def memory_total_bytes(self) -> int:
-        return (self.memory_total_mb or self.search_threads * self.memory_max_mb) * 2**20
+        return (self.memory_total_mb or (self.search_threads + 1) * self.memory_max_mb) * 2**20
 
     @property
     def is_loopback(self) -> bool:

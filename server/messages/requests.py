@@ -45,6 +45,7 @@ AMONG_MAX = 256
 INTERVAL_DEFAULT_MS, INTERVAL_LEAST_MS, INTERVAL_MOST_MS = 500.0, 50.0, 60_000.0
 
 MODELS = Words(pb.Model, {"same": "me"})
+BELIEFS = frozenset(pb.Belief.values())
 
 # Where a request says what a question calls otherwise.
 PATHS = {
@@ -341,7 +342,7 @@ def read_options(
     for name in refused:
         if name in (descriptor.name for descriptor, _ in message.ListFields()):
             raise Refusal("CONTRADICTION", f"{field}.{name}", "does not belong to this call")
-    if message.belief not in pb.Belief.values():
+    if message.belief not in BELIEFS:
         raise Refusal("UNKNOWN_VALUE", f"{field}.belief", f"{message.belief} is not a Belief (on, uniform)")
     level = in_range(message.level, 0, max(LEVELS), f"{field}.level")
     chosen = LEVELS[level] if level else config or CONFIGS["default"]

@@ -75,6 +75,7 @@ class Searches:
             settings.reserved,
             {"interactive": settings.interactive_queue, "bulk": settings.bulk_queue},
             None if settings.backend == "ray" else settings.memory_total_bytes,
+            ahead=0 if settings.backend == "ray" else 1,
         )
         self._ray: RayPool | None = None
         if settings.backend == "ray":

@@ -58,3 +58,25 @@ def test_searches_wait_for_memory() -> None:
         assert (admission.running, admission.waiting("interactive")) == (0, 0)
 
     asyncio.run(run())
+
+
+def test_one_search_without_a_limit_of_time_waits_in_the_pool() -> None:
+    async def run() -> None:
+        admission = Admission(1, 0, {"interactive": 10, "bulk": 10}, ahead=1)
+        first = await admission.enter("interactive", 1, None)
+        following = await admission.enter("interactive", 1, None)
+        third = asyncio.ensure_future(admission.enter("interactive", 1, None))
+        bulk = asyncio.ensure_future(admission.enter("bulk", 1, None))
+        timed = asyncio.ensure_future(admission.enter("interactive", 1, 10**12))
+        await asyncio.sleep(0)
+        assert (admission.running, admission.waiting("interactive"), admission.waiting("bulk")) == (1, 3, 1)
+        admission.leave(first)
+        admission.leave(await third)
+        await asyncio.sleep(0)
+        assert not timed.done()  # its time would run out while another one has the thread
+        admission.leave(following)
+        admission.leave(await timed)
+        admission.leave(await bulk)
+        assert admission.running == 0
+
+    asyncio.run(run())
