@@ -1,4 +1,4 @@
-"""What the service is asked in its benchmark: views of random games, and the heaviest requests that are valid."""
+"""Requests of the service benchmark: views of random games, and the heaviest requests that are valid."""
 
 from __future__ import annotations
 

@@ -55,8 +55,8 @@ class Admission:
         ahead: int = 0,
     ) -> None:
         self._reserved = reserved
-        # So many searches wait in the pool, so that a thread that is free finds the next one there. A search with a
-        # limit of time does not: its time would run out meanwhile.
+        # Searches that wait in the pool, where a free thread finds the next one. A search with a limit of time does
+        # not wait there: its time would run out.
         self._ahead = ahead
         self._memory_max = memory_max  # of all searches that run; None: no limit
         self._limits = self._limits_of(threads)
@@ -179,19 +179,23 @@ class Admission:
         now = time.monotonic_ns()
         order = itertools.count()
         ends = [
-            (max(running.begun_ns + running.expected_ns, now), next(order), running.weight)
+            (max(running.begun_ns + running.expected_ns, now), next(order), running)
             for running in self._running
             if ticket.kind == "interactive" or running.kind == "bulk"
         ]
         heapq.heapify(ends)
-        free = self._limits[ticket.kind] - sum(weight for *_, weight in ends)
+        free = self._limits[ticket.kind] - sum(running.weight for *_, running in ends)
+        memory = self._memory_max
+        free_memory = None if memory is None else memory - sum(running.memory for *_, running in ends)
         begins = now
         for ahead in (*self._waiting[ticket.kind], ticket):
-            while free < ahead.weight and ends:
-                begins, _, weight = heapq.heappop(ends)
-                free += weight
+            while ends and (free < ahead.weight or (free_memory is not None and free_memory < ahead.memory)):
+                begins, _, ended = heapq.heappop(ends)
+                free += ended.weight
+                free_memory = None if free_memory is None else free_memory + ended.memory
             free -= ahead.weight
-            heapq.heappush(ends, (begins + ahead.expected_ns, next(order), ahead.weight))
+            free_memory = None if free_memory is None else free_memory - ahead.memory
+            heapq.heappush(ends, (begins + ahead.expected_ns, next(order), ahead))
         return max(begins - now, 0)
 
 

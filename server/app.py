@@ -140,7 +140,7 @@ class App:
                 self._stopping.set()
                 return
         await asyncio.get_running_loop().run_in_executor(None, self._solver.load)
-        # What was made so far stays: it need not be looked at by each full collection.
+        # Objects made so far stay: keep them out of full garbage collections.
         gc.collect()
         gc.freeze()
         self._solver.open()

@@ -24,6 +24,10 @@ from server.telemetry import Call, Telemetry
 Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
 
 
+# Longer messages are read on another thread.
+READ_HERE_BYTES = 8_192
+
+
 def add_service(
     server: grpc.aio.Server, service: ServiceDescriptor, servicer: object, telemetry: Telemetry | None = None
 ) -> None:
@@ -107,6 +111,13 @@ def read_message(raw: bytes, kind: type[Message]) -> Message:
     return message
 
 
+async def _read(raw: bytes, kind: type[Message]) -> Message:
+    """Read a message; a long one on another thread."""
+    if len(raw) <= READ_HERE_BYTES:
+        return read_message(raw, kind)
+    return await asyncio.to_thread(read_message, raw, kind)
+
+
 def _unknown(message: Message, path: str) -> tuple[str, int] | None:
     """The path of the first message with an unknown field, and the field's number."""
     for unknown in UnknownFieldSet(message):  # type: ignore[attr-defined]
@@ -129,7 +140,7 @@ def _handler(method: MethodDescriptor, handle: Any, telemetry: Telemetry) -> grp
     async def answer(raw: bytes, context: Context) -> bytes:
         with Call(told) as call:
             try:
-                response: Message = await handle(read_message(raw, kind), context)
+                response: Message = await handle(await _read(raw, kind), context)
                 return response.SerializeToString()
             except BaseException as error:
                 await _end(error, call, context)
@@ -137,7 +148,7 @@ def _handler(method: MethodDescriptor, handle: Any, telemetry: Telemetry) -> grp
     async def stream(raw: bytes, context: Context) -> AsyncIterator[bytes]:
         with Call(told) as call:
             try:
-                responses = handle(read_message(raw, kind), context)
+                responses = handle(await _read(raw, kind), context)
                 # Closed at once when the client leaves, not when the garbage collector comes by.
                 async with aclosing(responses):
                     async for response in responses:
@@ -148,7 +159,7 @@ def _handler(method: MethodDescriptor, handle: Any, telemetry: Telemetry) -> grp
     async def converse(raws: AsyncIterator[bytes], context: Context) -> AsyncIterator[bytes]:
         async def requests() -> AsyncIterator[Message]:
             async for raw in raws:
-                yield read_message(raw, kind)
+                yield await _read(raw, kind)
 
         with Call(told) as call:
             try:

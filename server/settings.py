@@ -65,7 +65,10 @@ class Settings:
         return self.threads or len(os.sched_getaffinity(0))
 
     @property
-    def memory_total_bytes(self) -> int:
+    def memory_total_bytes(self) -> int | None:
+        """None: no limit. On Ray, trees are in other processes."""
+        if self.backend == "ray" and not self.memory_total_mb:
+            return None
         return (self.memory_total_mb or (self.search_threads + 1) * self.memory_max_mb) * 2**20
 
     @property

@@ -8,10 +8,11 @@ print(solve(view))
 ```
 """
 
-from solver.answer import Answer, Beliefs, Estimate, Move
+from solver.answer import Answer, Estimate, Move
 from solver.compare import ComparedMove, Comparison
 from solver.config import CONFIGS, LEVELS, Budget, Config, InvalidQuestionError
 from solver.control import Control
+from solver.named_beliefs import Beliefs
 from solver.question import ComparisonQuestion, InformationQuestion, Question, SearchQuestion
 from solver.secrecy import Information
 from solver.session import Session

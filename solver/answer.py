@@ -6,15 +6,13 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, reduce
+from functools import reduce
 from typing import NamedTuple
 
 from engine_cy import CHANCE, Action, Game, Rng, View
-from engine_cy.history import History
 from engine_cy.seats import CHANCE_SEAT, SEATS
-from solver.beliefs import Belief
-from solver.config import Config
 from solver.merge import Share, Tally, empty_share, merge
+from solver.named_beliefs import Beliefs
 from solver.numbers import exp, log
 from solver.question import MEGABYTE, Question, SearchQuestion
 from solver.search import Searcher
@@ -74,36 +72,6 @@ class Move:
     # How play is likely to go on, from this move on: for as many of the most tried moves as lines were asked for, in
     # games that say what a seat sees of an action.
     line: tuple[LineStep, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class HiddenCard:
-    """A face-down card of another player: where it lies, in the game's own terms, and how likely it is of each kind."""
-
-    place: dict[str, int | str]
-    kinds: dict[str, float]
-
-
-@dataclass(frozen=True, slots=True)
-class SeatBelief:
-    """What a player hides: his face-down cards, and how many of each kind are in his hand in the mean."""
-
-    seat: int
-    cards: tuple[HiddenCard, ...]
-    hand: dict[str, float]
-
-
-@dataclass(frozen=True, slots=True)
-class Beliefs:
-    """What the observer thinks of what he does not see.
-
-    `worlds` fit his view; `effective_worlds`, all as likely, would leave as much open as they do, weighed by what
-    opponents did. A seat is left out whose secrets are too many to be weighed.
-    """
-
-    seats: tuple[SeatBelief, ...]
-    worlds: int
-    effective_worlds: float
 
 
 class Chance(NamedTuple):
@@ -167,7 +135,7 @@ class Answer:
 
     @property
     def note(self) -> str:
-        """What is unusual about how this answer came about, as a sentence; empty: nothing."""
+        """A sentence about anything unusual in how this answer came about; usually empty."""
         return self.total.note
 
     @property
@@ -177,13 +145,13 @@ class Answer:
 
     @property
     def knowledge(self) -> str:
-        """Whose knowledge guided the search besides the rules; "none" without any."""
+        """The game whose knowledge guided the search besides the rules, or "none"."""
         return knowledge_of(self.question)
 
-    @cached_property
+    @property
     def beliefs(self) -> Beliefs | None:
         """The observer's beliefs about hidden cards; None if the game has no model of them."""
-        return believe(self.question.belief) if self.question.belief else None
+        return self.question.beliefs
 
     def move(self, action: Action | str) -> Move:
         """The figures of one move."""
@@ -222,7 +190,7 @@ def _percent(win: Estimate) -> str:
 
 
 def answer_at_once(question: SearchQuestion) -> Share | None:
-    """What is found without a search where none is due: a forced move, or a configuration that does not search."""
+    """Return an empty share where no search is due: for a forced move, or a configuration that does not search."""
     n_players = question.view.game.n_players
     if question.decides and question.view.forced_action is not None:
         return empty_share(1, n_players, stopped_by="forced")
@@ -294,13 +262,8 @@ def _draw_move(question: SearchQuestion, moves: tuple[Move, ...]) -> Action:
     return moves[0].action
 
 
-def beliefs_of(view: View, history: History | None, config: Config) -> Beliefs | None:
-    """Return the beliefs at a view without a search; None if the game has no model of hidden cards."""
-    return believe(Belief(view, history, config.trust)) if view.game.has_suspicions else None
-
-
 def expect(total: Share) -> tuple[Chance, ...]:
-    """What each seat may expect, over all playouts."""
+    """Return the expectation of each seat over all playouts."""
     whole = reduce(lambda a, b: a + b, total.tallies)
     wins = zip(whole.payoffs, whole.squares, strict=True)
     points = zip(whole.scores, whole.score_squares, strict=True)
@@ -311,20 +274,6 @@ def expect(total: Share) -> tuple[Chance, ...]:
         )
         for (paid, squares), (scored, score_squares) in zip(wins, points, strict=True)
     )
-
-
-def believe(belief: Belief) -> Beliefs:
-    """A belief in the words of its game."""
-    view = belief.view
-    seats = []
-    for seat in range(view.game.n_players):
-        chances = None if seat == view.observer else belief.chances(seat, named=True)
-        if chances is None:
-            continue
-        spots, hand = chances
-        cards = tuple([HiddenCard(view.place_of(spot), kinds) for spot, kinds in spots.items()])
-        seats.append(SeatBelief(seat, cards, hand))
-    return Beliefs(tuple(seats), view.count_worlds(), belief.effective_worlds)
 
 
 def recommend(moves: tuple[Move, ...]) -> tuple[tuple[Action, float], ...]:

@@ -1,4 +1,4 @@
-"""What is asked of the search: three shapes of a question over one base, checked here and nowhere else.
+"""Questions to the search: three shapes over one base. Their constructors check them.
 
 A question holds one player's view and never a true state. Every pool computes it in *parts*, one tree each, and equal
 questions have equal answers wherever their parts are computed.
@@ -11,7 +11,7 @@ import json
 import struct
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple, Self, TypedDict, Unpack
 
@@ -33,6 +33,7 @@ from solver.config import (
     fit_config,
     read_config,
 )
+from solver.named_beliefs import Beliefs, believe
 from solver.search import SMALLEST_TREE_BYTES, bytes_beside_tree
 
 SHARES_MAX = 256
@@ -42,7 +43,8 @@ MEGABYTE = 2**20
 # Worlds that all arms of a comparison go through before any goes further, where they meet; shares take turns with them.
 BURST = 256
 PAYOFF_BYTES = 8
-# What searchers may take beside their trees before it counts as part of the memory budget.
+PAYOFFS_BYTES_MAX = 2**27  # of all parts of a question
+# The memory that searchers may take beside their trees before it counts as part of the memory budget.
 SLACK_BYTES = 16 * MEGABYTE
 
 
@@ -125,7 +127,7 @@ class Question(ABC):
     @property
     def payoffs_max(self) -> int:
         """How many payoffs fit into half of a part's memory."""
-        return payoffs_that_fit(self.bytes_of_part)
+        return payoffs_that_fit(self.bytes_of_part, self.n_trees)
 
     @property
     def n_tallies(self) -> int:
@@ -158,6 +160,11 @@ class Question(ABC):
             return None
         return Belief(self.view, self.history, self.config.trust)
 
+    @cached_property
+    def beliefs(self) -> Beliefs | None:
+        """The belief by the names of cards and places; None if the game has no model of hidden cards."""
+        return believe(self.belief) if self.belief else None
+
     @property
     def worlds(self) -> WorldSampler | None:
         """The worlds of the search; None: all that fit the view are equally likely."""
@@ -172,18 +179,14 @@ class Question(ABC):
     def limits(self) -> dict[str, Any]:
         """The limits that the answer depends on: all but clocks."""
         budget = self.budget
-        return {"iterations": budget.iterations, "memory_mb": budget.memory_mb, "confidence": budget.confidence}
-
-    def with_budget(self, **changes: Any) -> Self:
-        """Return the same question with other limits; what was built for this one is shared."""
-        other = copy.copy(self)
-        other.budget = check_budget(Budget(**(asdict(self.budget) | changes)))
-        return other
+        return {"iterations": budget.iterations, "memory_mb": float(budget.memory_mb), "confidence": budget.confidence}
 
     def with_belief_of(self, other: Question) -> Self:
-        """Share the belief that was built for another question about the same view, history and configuration."""
-        self.belief = other.belief
-        return self
+        """Return the same question with the belief that was built for another one about the same view, history and
+        configuration."""
+        mine = copy.copy(self)
+        mine.belief = other.belief
+        return mine
 
     def with_seed(self, seed: int) -> Self:
         """Return the same question with another seed."""
@@ -205,7 +208,7 @@ class Question(ABC):
 
 
 class SearchQuestion(Question):
-    """What should the observer play? What may every seat expect?
+    """Ask what the observer should play, and what every seat may expect.
 
     For the `lines` most tried moves the answer says how play is likely to go on. With `among`, only these moves are
     considered. `share_iterations` are the iterations of each share, if not split evenly: they reproduce a search that a
@@ -272,7 +275,7 @@ class SearchQuestion(Question):
 
 
 class ComparisonQuestion(Question):
-    """Which of these moves is better?
+    """Ask which of several moves is better.
 
     Each move is an arm, searched on in the same worlds as the others. The budget's iterations are for each move.
     """
@@ -334,7 +337,7 @@ class ComparisonQuestion(Question):
 
 
 class InformationQuestion(Question):
-    """What are the observer's face-down cards worth as secrets? The budget's iterations are for each card.
+    """Ask what the observer's face-down cards are worth as secrets. The budget's iterations are for each card.
 
     Each card has two arms in the same worlds: one in which the other players may take the card for another, as often as
     they do, and one in which they know it. The first half of the iterations is for both to learn, the second half is
@@ -405,7 +408,12 @@ def encode(question: Question) -> Encoded:
 @lru_cache(256)
 def _common_head(game: Game, config: Config) -> bytes:
     """The part that most questions have in common."""
-    return _ENCODER.encode({"game": game.spec, "config": asdict(config)}).encode()
+    return _ENCODER.encode({"game": game.spec, "config": {**asdict(config), **_fractions(config)}}).encode()
+
+
+def _fractions(config: Config) -> dict[str, float]:
+    """The knobs that are no whole numbers, written alike however they were given."""
+    return {field.name: float(getattr(config, field.name)) for field in fields(config) if field.type == "float"}
 
 
 def pack(blobs: Sequence[bytes]) -> bytes:
@@ -457,11 +465,17 @@ def check_room(question: Question) -> None:
         raise InvalidQuestionError("shares", problem, value=question.shares, accepted=f"1..{fit}")
 
 
+def information_iterations_max(question: SearchQuestion, cards: int) -> int:
+    """Return the most iterations for each card that fit into the memory of the search."""
+    trees = 2 * cards
+    return payoffs_that_fit(bytes_of_each(question.budget.memory_mb, trees, max(len(question.decisions), 1)), trees)
+
+
 def check_payoffs(question: Question, shares: int) -> None:
     """Refuse more iterations than have room for their payoffs."""
     most = question.payoffs_max * shares
     if question.budget.iterations is not None and question.budget.iterations > most:
-        problem = f"{question.budget.iterations} are too many for budget.memory_mb; {most} fit"
+        problem = f"{question.budget.iterations} are too many for the memory budget; {most} fit"
         raise InvalidQuestionError(
             "budget.iterations", problem, value=question.budget.iterations, accepted=f"1..{most}"
         )
@@ -469,21 +483,24 @@ def check_payoffs(question: Question, shares: int) -> None:
 
 def comparison_iterations_max(memory_mb: float, moves: int, shares: int) -> int:
     """The most iterations of a comparison that fit into its memory."""
-    return payoffs_that_fit(bytes_of_each(memory_mb, moves * shares, 1)) * shares
+    trees = moves * shares
+    return payoffs_that_fit(bytes_of_each(memory_mb, trees, 1), trees) * shares
 
 
 def bytes_of_each(memory_mb: float, trees: int, tallies: int) -> int:
-    """The bytes that each of some trees may have, if searchers have so many tallies beside them."""
+    """Return the bytes that each tree may have, given the tallies of a searcher."""
     beside = trees * bytes_beside_tree(tallies)
     return int((memory_mb * MEGABYTE - max(beside - SLACK_BYTES, 0)) / max(trees, 1))
 
 
-def payoffs_that_fit(bytes_of_part: int) -> int:
-    return max(bytes_of_part // (2 * PAYOFF_BYTES), BURST)
+def payoffs_that_fit(bytes_of_part: int, trees: int) -> int:
+    """How many payoffs each of some trees may keep: in half of its memory, and all together no more than a message
+    between processes holds."""
+    return max(min(bytes_of_part // 2, PAYOFFS_BYTES_MAX // max(trees, 1)) // PAYOFF_BYTES, BURST)
 
 
 def read_models(models: Mapping[int | str, Model], view: View) -> tuple[Model, ...]:
-    """How each seat plays, given what is said of some of them."""
+    """Return the model of every seat; seats that are not named play as well as the search."""
     found: list[Model] = ["me"] * view.game.n_players
     for seat, model in models.items():
         number, field = read_seat(seat, view.game.n_players, "models"), f"models[{seat}]"
@@ -512,7 +529,7 @@ def read_history(history: History | Record | None, view: View) -> History | None
     if history is not None and history.game != view.game:
         problem = f"it is one of {history.game!r}, and the view one of {view.game!r}"
         raise InvalidQuestionError("history", problem, reason="CONTRADICTION")
-    return history
+    return None if history is None else history.copy()  # questions never change
 
 
 def read_among(among: Sequence[Action | str], view: View) -> tuple[Action, ...]:

@@ -17,7 +17,7 @@ from engine_cy.record import Record
 from solver.answer import Answer, Estimate, Move
 from solver.compare import Comparison
 from solver.config import Budget, InvalidQuestionError, check_budget, read_config
-from solver.control import NEVER_NS, Control
+from solver.control import Control
 from solver.pool.base import Pool, wait_for
 from solver.question import ComparisonQuestion, SearchQuestion, Thinking, comparison_iterations_max
 
@@ -157,10 +157,12 @@ def judge_all(
     ended = False
 
     def run(decision: Decision) -> Verdict:
-        now_ns = time.monotonic_ns()
-        time_ms = judge.budget.time_ms
-        time_ns = NEVER_NS - now_ns if time_ms is None else int(time_ms * 1e6)
-        first, second = Control(until_ns=now_ns + time_ns // 2), Control(until_ns=now_ns + time_ns)
+        time_ms, now_ns = judge.budget.time_ms, time.monotonic_ns()
+        if time_ms is None:
+            first, second = Control(), Control()
+        else:
+            time_ns = int(time_ms * 1e6)
+            first, second = Control(until_ns=now_ns + time_ns // 2), Control(until_ns=now_ns + time_ns)
         controls.extend((first, second))
         if ended:
             first.stop()
@@ -178,7 +180,7 @@ def judge_all(
 
 
 def verdict_of(decision: Decision, answer: Answer, comparison: Comparison | None) -> Verdict:
-    """What a search, and a comparison if there was one, say of a decision."""
+    """Return the verdict of a search, and of a comparison if there was one, on a decision."""
     played, best = answer.move(decision.played), answer.moves[0]
     verdict = Verdict(
         decision=decision,

@@ -21,7 +21,7 @@ from engine_cy.rng cimport below, below64, seed_rng
 from posix.time cimport CLOCK_MONOTONIC, CLOCK_THREAD_CPUTIME_ID, clock_gettime, timespec
 from solver.beliefs cimport WorldSampler
 from solver.checks cimport IS_CHECKED, check_key, check_pretence, check_world
-from solver.flag cimport is_raised, raise_flag
+from solver.flag cimport is_raised, lower_flag, raise_flag
 from solver.policy cimport PUCT_GROWTH, UCB_GROWTH, growth_index, puct_width, ucb_width
 from solver.tree cimport (
     FIRST_PLACES, FIRST_WORDS, NO_BLOCK, ROOMS, Edges, Node, Total, add_node, close_tree, edges_at, edges_of,
@@ -171,6 +171,7 @@ cdef class Searcher:
         for player, code in taken:
             for step in code:
                 self.own_before[player] = mix(self.own_before[player], step)
+        lower_flag(&self.stop_flag)     # of the search before
         self.look_at(view, belief, ())
 
     def __dealloc__(self):

@@ -1,4 +1,4 @@
-"""What it is worth that the others do not know a card, and how likely they are to guess it."""
+"""The worth of a card that the other players do not know, and how likely they are to guess it."""
 
 from __future__ import annotations
 

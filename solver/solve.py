@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Unpack
 
 from engine_cy import Action, View
-from engine_cy.history import History
-from engine_cy.record import Record
 from solver.answer import Answer
 from solver.compare import Comparison
-from solver.config import Budget, Config, Model
+from solver.config import Budget, InvalidQuestionError
 from solver.control import Control
 from solver.pool.base import Pool, compute_here, wait_for
 from solver.pool.threads import Threads
 from solver.question import ComparisonQuestion, InformationQuestion, Question, SearchQuestion, Thinking
 from solver.secrecy import Information
+
+
+class SearchOptions(Thinking, total=False):
+    """The keywords of a search."""
+
+    lines: int
+    among: Sequence[Action | str]
 
 
 def solve(
@@ -24,13 +29,7 @@ def solve(
     *,
     pool: Pool | None = None,
     control: Control | None = None,
-    config: str | Config = "default",
-    seed: int = 0,
-    shares: int = 1,
-    models: Mapping[int | str, Model] | None = None,
-    history: History | Record | None = None,
-    lines: int = 1,
-    among: Sequence[Action | str] = (),
+    **options: Unpack[SearchOptions],
 ) -> Answer:
     """Say what the observer of a view should play, and what every seat may expect.
 
@@ -40,17 +39,10 @@ def solve(
     the search and can end it.
     """
     if isinstance(asked, View):
-        asked = SearchQuestion(
-            asked,
-            budget,
-            config=config,
-            seed=seed,
-            shares=shares,
-            models=models,
-            history=history,
-            lines=lines,
-            among=among,
-        )
+        asked = SearchQuestion(asked, budget, **options)
+    elif budget is not None or options:
+        named = "budget" if budget is not None else next(iter(options))
+        raise InvalidQuestionError(named, "cannot stand beside a question, which has its own", reason="CONTRADICTION")
     answer: Answer = compute(asked, pool, control)
     return answer
 

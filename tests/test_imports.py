@@ -100,7 +100,7 @@ def test_imports_point_one_way():
         ("engine_cy/rng.pyx", '"""\nimport solver\n"""\nfrom engine_cy.game cimport Game', set()),
         ("solver/match/play.py", "from eminence.v1 import record_pb2", {"eminence"}),
         ("solver/match/play.py", "if True:\n    from google.protobuf import json_format", {"google"}),
-        ("solver/search.pyx", "from server.limits import cap\ncimport grpc", {"server", "grpc"}),
+        ("solver/search.pyx", "from server.settings import Settings\ncimport grpc", {"server", "grpc"}),
         ("solver/match/play.py", "import engine_cy.game, benchmarks.data", {"benchmarks"}),
         ("solver/pool/threads.py", "import ray", {"ray"}),
         ("solver/pool/ray_driver.py", "import ray", set()),

@@ -98,7 +98,7 @@ class Here:
                     refuse(position.key, error)
                     continue
                 under_way[begun()] = position, asked
-                assert asked.question is not None  # somebody is to act
+                assert asked.question is not None  # the game is not over
                 yield asked.question
 
         begun = count().__next__

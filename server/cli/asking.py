@@ -127,17 +127,17 @@ def _seen_in_record(record: Record, seat: int | None, at: int | None) -> Seen:
         if not 0 <= at <= n:
             raise Failure(f"at: {at} is not in 0..{n}, the actions of this record")
         record = replace(record, actions=record.actions[:at], result=None)
-    end = record.end
-    if isinstance(end, View):
-        _check_observer(end, seat)
-        return Seen(end, _log(record))
-    seat = _whose(end) if seat is None else seat
-    return Seen(end.view(seat), _log(record.seen_from(seat)))
-
-
-def _log(record: Record) -> History | None:
-    """The log of what a seat saw; None if nothing was done."""
-    return History.of(record) if record.actions else None
+    if record.observer is None:
+        if seat is None:
+            end = record.end
+            assert isinstance(end, Position)
+            seat = _whose(end)
+        record = record.seen_from(seat)
+    history = History.of(record)
+    view = history.end
+    assert isinstance(view, View)
+    _check_observer(view, seat)
+    return Seen(view, history if record.actions else None)
 
 
 def _check_observer(view: View, seat: int | None) -> None:

@@ -31,7 +31,7 @@ from server.cli.playing import PERSON, Playing, read_game, write_game
 from server.cli.reading import GameChoice
 from server.cli.remote import Remote, ServerFailure, server_options
 from server.codec.views import write_view
-from solver.answer import Beliefs, beliefs_of
+from solver.named_beliefs import Beliefs, beliefs_of
 
 LEVEL = 5
 KINDS_SHOWN = 5

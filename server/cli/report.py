@@ -16,7 +16,7 @@ from server.cli.chart import Chart, chart_of
 from server.cli.reviewing import BAD, SIGNS, Judged, Review
 from server.messages.answers import GRADES
 from server.names import CASTLE_VILLAGE_PORT, GAMES, ORIFLAMME
-from solver.answer import SeatBelief, beliefs_of
+from solver.named_beliefs import SeatBelief, beliefs_of
 
 # The graph's picture, in the units of its view box.
 WIDTH, HEIGHT = 960, 330

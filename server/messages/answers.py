@@ -1,6 +1,6 @@
 """Answers as messages. Writing cannot fail.
 
-What is part of an answer is written in its place: a message that is copied into another takes twice as long.
+Parts of an answer are written in place: a message that is copied into another takes twice as long.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from server.codec import oriflamme
 from server.codec.views import ACTIONS_KEPT, write_action
 from server.codec.words import CARDS, Words, write_seat
 from server.messages.requests import Asked, AskedReview, write_budget
-from solver.answer import Answer, Beliefs, Chance, Estimate, LineStep, Move
+from solver.answer import Answer, Chance, Estimate, LineStep, Move
 from solver.compare import Comparison
+from solver.named_beliefs import Beliefs
 from solver.review import Score, SeatScore, Verdict
 from solver.secrecy import Information
 from solver.version import SIGNATURE

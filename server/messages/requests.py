@@ -36,9 +36,9 @@ from solver.question import (
 )
 from solver.review import Decision, Judge, decisions
 
-TIME_DEFAULT_MS = 1_000.0
+TIME_DEFAULT_MS, TIME_LEAST_MS = 1_000.0, 0.001
 MEMORY_LEAST, MEMORY_MOST = 100_000, 2**36
-# Where all moves are answered, so many of them with what is likely to follow.
+# Lines of play in an answer with all moves.
 LINES_DEFAULT = 8
 CANDIDATES_MAX = 1_000
 AMONG_MAX = 256
@@ -58,13 +58,14 @@ PATHS = {
     "share_iterations": "budget.share_iterations",
     "history": "view.history",
     "budget.memory_mb": "budget.memory_bytes",
+    "budget.time_ms": "budget.time",
 }
 
 Q = TypeVar("Q", bound=Question)
 
 
 class Caps(NamedTuple):
-    """What a server grants at most."""
+    """The caps of a server on budgets."""
 
     time_ms: float
     iterations: int
@@ -276,7 +277,7 @@ def read_budget(message: pb.Budget, options: Options, caps: Caps, field: str = "
     """Read how much to think, as it is granted."""
     time_ms = iterations = confidence = None
     if message.HasField("time"):
-        time_ms = min(_milliseconds(message.time, f"{field}.time"), caps.time_ms)
+        time_ms = min(max(_milliseconds(message.time, f"{field}.time"), TIME_LEAST_MS), caps.time_ms)
     if message.HasField("iterations"):
         iterations = min(in_range(message.iterations, 1, ITERATIONS_MAX, f"{field}.iterations"), caps.iterations)
     if message.HasField("confidence"):

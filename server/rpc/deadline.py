@@ -42,8 +42,8 @@ class Deadline(NamedTuple):
         return NEVER_NS if self.latest_ns == NEVER_NS else self.latest_ns - LEAST_NS
 
     def end_of(self, time_ns: int, *, since_arrival: bool) -> tuple[int, bool]:
-        """When a search has to end that may take so long, since the call arrived or from now on; and whether that is
-        because of the deadline."""
+        """Return when a search of this length has to end, counted from the arrival of the call or from now, and whether
+        the deadline decides that."""
         now_ns = time.monotonic_ns()
         until_ns = max((self.arrival_ns if since_arrival else now_ns) + time_ns, now_ns + LAST_NS)
         last_ns = self.latest_ns - min(MARGIN_NS, max(self.latest_ns - now_ns, 0) // 2)

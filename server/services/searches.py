@@ -45,23 +45,23 @@ class Lateness:
         self._usual_ns = 0.0
 
     def learn(self, late_ns: int) -> None:
-        """Add a search that ended so long after the moment when it had to."""
+        """Learn from a search that ended late by this much."""
         step = LATENESS_QUANTILE if late_ns > self._usual_ns else LATENESS_QUANTILE - 1
         self._usual_ns = min(max(self._usual_ns + step * LATENESS_STEP_NS, 0.0), float(LATENESS_MOST_NS))
 
     def of(self, left_ns: int) -> int:
-        """How much earlier a search should end that has so long."""
+        """Return how much earlier a search with this much time should end."""
         return int(min(self._usual_ns, max(left_ns, 0) * LATENESS_PART))
 
 
 class Terms(NamedTuple):
-    """What admission has to know of a search, and its time."""
+    """Everything that admission considers, and the time of a search."""
 
     kind: Kind
     shares: int
     memory_mb: float
     time_ms: float
-    is_timed: bool  # whether somebody asked for a limit of time, rather than the cap being one
+    is_timed: bool  # whether the request has a limit of time, rather than the cap being one
     deadline: Deadline
 
 
@@ -74,7 +74,7 @@ class Searches:
             threads,
             settings.reserved,
             {"interactive": settings.interactive_queue, "bulk": settings.bulk_queue},
-            None if settings.backend == "ray" else settings.memory_total_bytes,
+            settings.memory_total_bytes,
             ahead=0 if settings.backend == "ray" else 1,
         )
         self._ray: RayPool | None = None

@@ -53,7 +53,7 @@ SERVICE = pb.DESCRIPTOR.services_by_name["SolverService"]
 # the last number stands for.
 EDITION = key_of(SIGNATURE, [file.serialized_pb for file in (pb.DESCRIPTOR, *pb.DESCRIPTOR.dependencies)], 3)
 
-# For so long a request is refused over which workers were lost.
+# How long a request is refused after workers were lost over it.
 LOST_SECONDS = 600.0
 
 

@@ -1,4 +1,4 @@
-"""What every pool offers, and how the parts of a question become its answer."""
+"""The interface of every pool, and how the parts of a question become its answer."""
 
 from __future__ import annotations
 

@@ -246,7 +246,7 @@ class WorkerError(RuntimeError):
 
 
 def answered(compute: Callable[[], bytes]) -> bytes:
-    """What a call came to; errors are told by their names."""
+    """Return the result of a call as bytes, or the error that it ended with, by its name."""
     try:
         return b"\0" + compute()
     except Exception as error:

@@ -1,4 +1,4 @@
-"""Computes the parts of a question, a tree each: what every pool runs, on whatever thread, process or machine."""
+"""Computes the parts of a question, one tree each. Every pool runs this on its threads, processes or machines."""
 
 from __future__ import annotations
 
@@ -136,21 +136,24 @@ def _note_progress(runs: Sequence[PartRun], progress: Progress) -> None:
 def _run_to_meetings(
     question: Question, runs: Sequence[PartRun], control: Control, until_ns: int, progress: Progress
 ) -> None:
-    """Compute a comparison that a confidence may end: after each burst of worlds the arms meet."""
+    """Compute a comparison that a confidence may end: after each burst of worlds the arms meet. The first burst has the
+    time that it takes, as there would be no answer without it."""
     assert isinstance(question, ComparisonQuestion)
     assert question.budget.confidence is not None
     differences, turn, why = Differences(len(question.actions)), 0, "iterations"
+    thread_ms = question.budget.thread_time_ms
+    thread_until_ns = NEVER_NS if thread_ms is None else time.thread_time_ns() + int(thread_ms * 1e6)
     n_arms = len(question.actions)
     left = sum(question.iterations_of(share * n_arms) for share in range(question.shares))
     while left:
-        if turn and time.monotonic_ns() >= until_ns:
+        if turn and (time.monotonic_ns() >= until_ns or time.thread_time_ns() >= thread_until_ns):
             why = "time"
             break
         arms = [run for run in runs if run.number // n_arms == turn % question.shares]
         burst = min(BURST, left)
-        payoffs = [array("d", arm.go_on_for(burst)) for arm in arms]
-        if control.stopped:
-            why = "stopped"
+        payoffs = [array("d", arm.go_on_for(burst, until_ns if turn else NEVER_NS)) for arm in arms]
+        if min(map(len, payoffs)) < burst:
+            why = "stopped" if control.stopped else "time"
             break
         differences.add(payoffs, 0, burst)
         _note_progress(runs, progress)
@@ -216,11 +219,11 @@ class PartRun:
                 self.end("confidence")
             self._look_at = next_look(searcher.counted)
 
-    def go_on_for(self, worlds: int) -> bytes:
-        """Search on in so many worlds; return what each paid."""
+    def go_on_for(self, worlds: int, until_ns: int) -> bytes:
+        """Search on in so many worlds, as far as there is time; return what each paid."""
         searcher = self._begun()
         begin = searcher.counted
-        searcher.run(worlds)
+        searcher.run(worlds, max(until_ns - time.monotonic_ns(), 1))
         return searcher.recorded_payoffs(begin)
 
     def end(self, why: str) -> None:
@@ -231,7 +234,7 @@ class PartRun:
             self._searcher = None
 
     def share(self) -> Share:
-        """What was found so far, or in all."""
+        """Return the share so far, or in all."""
         if self._searcher is None:
             return self._share
         return sum_up(self._question, self.number, self._searcher, self.ended_by)
@@ -250,7 +253,7 @@ def tallies_of(searcher: Searcher) -> tuple[Tally, ...]:
 
 
 def sum_up(question: Question, number: int, searcher: Searcher, why: str) -> Share:
-    """What a part has found so far, or in all."""
+    """Return the share of a part so far, or in all."""
     question.view.game.check()
     tallies = tallies_of(searcher)
     return Share(

@@ -50,7 +50,7 @@ SPAWN = get_context("spawn")  # not fork: threads may hold locks that would neve
 
 
 class _Task(NamedTuple):
-    """What a worker is asked: a question as bytes, or a pickled call."""
+    """The work of a process: a question as bytes, or a pickled call."""
 
     kind: str  # QUESTION or CALL
     payload: bytes

@@ -25,6 +25,7 @@ LATE_MS = 45.0  # how much longer than its budget a group may take before it is 
 WAY_MS = 10.0  # the time of a message on its way, where an answer must not be late
 STOPPING_MS = 100.0  # how long groups may take to stop
 PEEKS, PEEKS_FROM_MS = 4, 100.0  # how often workers note what they have found, in searches of at least this long
+PEEKS_MOST_MS = 60_000.0  # between two of these
 LEAST_MS = 5.0  # a group is not begun again for less
 KILLS_MAX = 2  # workers that one group may cost
 
@@ -98,7 +99,7 @@ class SpreadSearch:
         if self._progress.reports:
             return max(self.control.interval_ms, 1.0)
         time_ms = (self._ends - time.monotonic()) * 1000
-        return time_ms / PEEKS if PEEKS_FROM_MS <= time_ms < float("inf") else 0.0
+        return min(time_ms / PEEKS, PEEKS_MOST_MS) if PEEKS_FROM_MS <= time_ms < float("inf") else 0.0
 
     def _begin(self, groups: Sequence[int]) -> None:
         terms = Terms(self._n_groups, int(self._interval), max((self._ends - time.monotonic()) * 1000, 0.0))

@@ -55,8 +55,10 @@ class Threads:
         return self._executor.submit(function, *arguments)
 
     def close(self, *, wait: bool = True) -> None:
+        # Before groups that wait are dropped, which ends their answers.
+        pending = list(self._pending)
         self._executor.shutdown(wait=False, cancel_futures=True)
-        for answer in list(self._pending):
+        for answer in pending:
             answer.cancel()
         self._executor.shutdown(wait=wait)
 

@@ -316,6 +316,15 @@ def test_the_least_memory_of_the_contract_is_enough(adviser: Any) -> None:
     assert (found.worlds, found.budget.memory_bytes) == (100, 100_000)
 
 
+def test_very_little_time_and_information_in_little_memory_are_answered(adviser: Any) -> None:
+    request = suggest()
+    request.budget.time.nanos = 1
+    assert adviser.Suggest(request, timeout=10).suggestion.iterations > 0
+    request = suggest(iterations=3 * 10**6, memory_bytes=100_000)
+    request.options.information = True
+    assert len(adviser.Suggest(request, timeout=60).suggestion.information) == 1
+
+
 def test_shares_that_do_not_fit_are_refused_and_iterations_shortened(adviser: Any) -> None:
     request = suggest(START, iterations=2000, memory_bytes=100_000)
     request.options.shares = 256

@@ -18,8 +18,8 @@ from server.messages.answers import add_beliefs, write_suggestion
 from server.messages.requests import Caps, read_search
 from server.services.searches import Lateness
 from server.settings import Settings
-from solver.answer import believe
 from solver.beliefs import Belief
+from solver.named_beliefs import believe
 from solver.pool.base import compute_here
 
 GAMES = [spec for spec in SPECS if new_game(*spec).has_suspicions]

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from server.admission import Admission, Ticket
+from server.refusals import Refusal
 
 
 def test_as_many_are_let_in_as_there_are_workers() -> None:
@@ -47,6 +50,9 @@ def test_searches_wait_for_memory() -> None:
         admission = Admission(4, 1, {"interactive": 10, "bulk": 10}, memory_max=100)
         first = await admission.enter("interactive", 1, None, memory=60)
         small = await admission.enter("bulk", 1, None, memory=40)
+        with pytest.raises(Refusal) as refused:  # it would wait for memory for too much of its time
+            await admission.enter("interactive", 1, 1_000_000, memory=70)
+        assert refused.value.reason == "OVERLOADED"
         waiting = asyncio.ensure_future(admission.enter("interactive", 1, None, memory=70))
         await asyncio.sleep(0)
         assert (admission.running, admission.waiting("interactive")) == (2, 1)

@@ -292,3 +292,14 @@ def test_equal_comparisons_are_equal() -> None:
     assert replace(one, elapsed_ms=0.0) == replace(two, elapsed_ms=0.0)
     assert one.knowledge == "oriflamme"
     assert one.signature == solve(view, Budget(iterations=10)).signature
+
+
+@pytest.mark.parametrize(
+    "budget", [Budget(thread_time_ms=5, confidence=0.999_999), Budget(time_ms=5, confidence=0.999_999)]
+)
+def test_a_comparison_with_a_confidence_keeps_to_its_time(budget: Budget) -> None:
+    view = new_game("oriflamme", "en-2019", 4).deal(3).view(0)
+    question = ComparisonQuestion(view, view.legal_actions()[:3], budget)
+    comparison = compute_here(question)
+    assert comparison.stopped_by == "time"
+    assert 256 <= comparison.worlds < 10**6

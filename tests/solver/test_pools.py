@@ -523,3 +523,15 @@ def parts_of(question: SearchQuestion) -> dict[str, Any]:
 def test_a_question_is_refused_where_it_is_asked() -> None:
     with pytest.raises(InvalidQuestionError), Threads(1) as threads:
         solve(view(), shares=0, pool=threads)
+
+
+def test_threads_that_are_closed_end_a_question_that_waits_for_another_thread() -> None:
+    position = new_game("oriflamme", "en-2019", 4).deal(3)
+    view = position.view(position.to_act or 0)
+    threads = Threads(2)
+    first = threads.submit(SearchQuestion(view, Budget(iterations=10**12)), Control())
+    second = threads.submit(SearchQuestion(view, Budget(iterations=10**12), shares=2), Control())
+    time.sleep(0.1)  # one group of the second question runs, the other one waits
+    threads.close()
+    assert first.done()
+    assert second.done()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from engine_cy import Position, View, new_game
 from engine_cy.history import History
 from engine_cy.record import Record
 from solver import (
+    CONFIGS,
     Budget,
     ComparisonQuestion,
     Config,
@@ -21,6 +23,7 @@ from solver import (
     InvalidQuestionError,
     Question,
     SearchQuestion,
+    solve,
 )
 from solver.beliefs import Belief, own_spots
 from solver.config import Model
@@ -164,16 +167,42 @@ def test_nothing_derived_is_written() -> None:
         assert account.rstrip(b"\0") not in b"".join(before)
 
 
-def test_the_same_question_with_another_budget_shares_what_was_built() -> None:
+def test_the_same_question_with_another_seed_or_belief_is_another_object() -> None:
     position, history = a_turn()
     question = SearchQuestion(view_of(position), Budget(iterations=60), history=history)
     belief = question.belief
-    longer = question.with_budget(iterations=120, time_ms=5)
-    assert longer.belief is belief
-    assert (longer.budget, question.budget) == (Budget(iterations=120, time_ms=5), Budget(iterations=60))
-    assert longer == SearchQuestion(view_of(position), Budget(iterations=120, time_ms=5), history=history)
-    with pytest.raises(InvalidQuestionError, match=r"budget\.iterations: 0 is not in"):
-        question.with_budget(iterations=0)
+    assert question.with_seed(7).seed == 7
+    assert question.seed == 0
+    assert question.with_seed(7).belief is belief
+    fresh = SearchQuestion(view_of(position), Budget(iterations=60), history=history)
+    assert fresh.with_belief_of(question).belief is belief
+    assert fresh.belief is not belief
+
+
+def test_a_question_keeps_its_history_whatever_becomes_of_the_one_it_was_given() -> None:
+    position, history = a_turn()
+    question = SearchQuestion(view_of(position), Budget(iterations=60), history=history)
+    before = encode(question)
+    history.add(position, position.legal_actions()[0])
+    assert encode(question) == before
+
+
+def test_numbers_that_are_equal_are_written_alike() -> None:
+    view = view_of(a_turn()[0])
+    whole, fraction = (
+        SearchQuestion(view, Budget(iterations=60, memory_mb=memory), config=replace(CONFIGS["plain"], exploration=one))
+        for memory, one in ((256, 1), (256.0, 1.0))
+    )
+    assert whole == fraction
+    assert encode(whole) == encode(fraction)
+
+
+def test_nothing_stands_beside_a_question_that_has_it() -> None:
+    question = SearchQuestion(view_of(a_turn()[0]), Budget(iterations=60))
+    assert solve(question).iterations == 60
+    for options in ({"seed": 9}, {"budget": Budget(iterations=5)}):
+        with pytest.raises(InvalidQuestionError, match="cannot stand beside a question"):
+            solve(question, **options)
 
 
 # --- once -----------------------------------------------------------------------------------------------------

@@ -152,8 +152,7 @@ def test_to_close_a_review_ends_its_searches_at_once():
         """Judges the first decision at once, and the others forever."""
 
         def search(self, decision: Decision) -> SearchQuestion:
-            question = super().search(decision)
-            return question.with_budget(iterations=10**12 if decision.index else 10)
+            return SearchQuestion(decision.view, Budget(iterations=10**12 if decision.index else 10))
 
     with Threads(3) as pool:
         verdicts = judge_all(Endless(FEW), decisions(a_record()), pool, at_once=3)

@@ -9,7 +9,7 @@ import pytest
 
 from engine_cy import Action, Position, Rng, new_game
 from engine_cy.history import History
-from solver import Answer, Budget, InvalidQuestionError, Session, solve
+from solver import Answer, Budget, Control, InvalidQuestionError, Session, solve
 from solver.pool.threads import Threads
 
 SPECS: list[tuple[str, Any, int]] = [
@@ -120,3 +120,13 @@ def test_a_session_with_a_tree_has_one_share_and_no_pool() -> None:
         session.solve(Budget(iterations=10), shares=2)
     with Threads(1) as pool, pytest.raises(InvalidQuestionError, match="pool: a session that keeps its tree has one"):
         session.solve(Budget(iterations=10), pool=pool)
+
+
+def test_a_stopped_search_does_not_stop_the_next_one() -> None:
+    session = Session(new_game("oriflamme", "en-2019", players=3).deal(6).view(0))
+    control = Control()
+    control.stop()
+    assert session.solve(Budget(iterations=10), control=control).stopped_by == "stopped"
+    control = Control(lambda _: control.stop(), 1)
+    assert session.solve(Budget(iterations=10**9), control=control).stopped_by == "stopped"
+    assert session.solve(Budget(iterations=100)).iterations == 100
