@@ -151,7 +151,7 @@ class App:
         """Tell how Ray is, if searches run there; for as long as the server runs. Without it they run on threads here,
         so that the server as a whole is well."""
         told: Health | None = None
-        while (ray := self._solver.ray_health) is not None:
+        while (ray := self._solver.searches.follow_ray()) is not None:
             self._telemetry.ray_workers(ray.workers)
             if told is None or (ray.state, ray.note) != (told.state, told.note):
                 there = ray.state == "ready"

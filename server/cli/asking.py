@@ -31,11 +31,11 @@ from server.messages.requests import (
     Asked,
     AskedReview,
     Caps,
-    comparison_of,
+    ask_comparison,
+    ask_review,
+    ask_search,
     read_budget,
     read_options,
-    review_of,
-    search_of,
 )
 from solver.config import CONFIGS, ITERATIONS_MAX, MEMORY_MAX_MB, TIME_MAX_MS, Config
 from solver.question import MEGABYTE
@@ -266,17 +266,17 @@ class Thinking:
     def search(self, seen: Seen, options: pb.Options) -> Asked:
         """The question of a search in this process."""
         request = pb.SuggestRequest(budget=self.budget_here(), options=options)
-        return search_of(seen.view, seen.history, request, CAPS, config=self.chosen_config())
+        return ask_search(seen.view, seen.history, request, CAPS, config=self.chosen_config())
 
     def comparison(self, seen: Seen, moves: Sequence[str], options: pb.Options) -> Asked:
         """The question which of some moves is better, in this process."""
         request = pb.CompareRequest(budget=self.budget_here(), options=options, actions=map(action_message, moves))
-        return comparison_of(seen.view, seen.history, request, CAPS, config=self.chosen_config())
+        return ask_comparison(seen.view, seen.history, request, CAPS, config=self.chosen_config())
 
     def review(self, record: Record, seat: int | None, options: pb.Options) -> AskedReview:
         """The questions of a review in this process."""
         request = pb.ReviewRequest(budget=self.budget_here(), options=options, seat=write_seat(seat))
-        return review_of(record, request, CAPS, config=self.chosen_config())
+        return ask_review(record, request, CAPS, config=self.chosen_config())
 
 
 def _check_range(value: float, least: float, most: float, name: str) -> None:

@@ -11,7 +11,7 @@ from server.cli.asking import Seen, Thinking, action_message, position_options, 
 from server.cli.commands import command, json_option
 from server.cli.failing import Failure
 from server.cli.remote import Remote, here_only, server_options
-from server.cli.searching import comparison_of
+from server.cli.searching import compare_here
 from server.cli.suggest import WHY, title
 from server.messages.requests import check_to_act
 from solver.question import COMPARED_MAX
@@ -42,7 +42,7 @@ def compare(seen: Seen, moves: tuple[str, ...], thinking: Thinking, remote: Remo
     if remote:
         found = _ask_server(seen, moves, thinking, options, remote)
     else:
-        found = comparison_of(thinking.comparison(seen, moves, options))
+        found = compare_here(thinking.comparison(seen, moves, options))
     if as_json:
         show.print_json(found)
     else:

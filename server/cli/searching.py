@@ -18,7 +18,7 @@ from solver.pool.threads import Threads
 from solver.question import Question, SearchQuestion
 
 
-def suggestion_of(
+def suggest_here(
     asked: Asked, every_ms: float = 0.0, report: Callable[[pb.Suggestion], None] | None = None
 ) -> pb.Suggestion:
     """The answer to a search; `report` gets those on the way, on another thread."""
@@ -38,7 +38,7 @@ def suggestion_of(
     return suggestion
 
 
-def comparison_of(asked: Asked) -> pb.Comparison:
+def compare_here(asked: Asked) -> pb.Comparison:
     """The answer to a comparison."""
     arrival_ns = time.monotonic_ns()
     assert asked.question is not None

@@ -19,7 +19,7 @@ from server.cli import show
 from server.cli.asking import Seen, Thinking, position_options, thinking_options
 from server.cli.commands import command, json_option
 from server.cli.remote import Remote, here_only, server_options
-from server.cli.searching import suggestion_of
+from server.cli.searching import suggest_here
 from server.codec.words import CARDS
 from server.names import ORIFLAMME
 from server.refusals import Refusal
@@ -94,7 +94,7 @@ def ask(
 ) -> pb.Suggestion:
     """The answer of this process, or of a server; `tell` gets those on the way."""
     if remote is None:
-        return suggestion_of(thinking.search(seen, options), EVERY_MS, tell)
+        return suggest_here(thinking.search(seen, options), EVERY_MS, tell)
     here_only(config=thinking.config)
     latest = None
     with remote.client() as client:

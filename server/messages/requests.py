@@ -124,10 +124,10 @@ def read_search(request: Any, caps: Caps, field: str = "") -> Asked:
     """Read a Suggest, an Analyze or an item of a batch."""
     required(request, "view", field)
     view, history = views.read_view_and_history(request.view, under(field, "view"))
-    return search_of(view, history, request, caps, field)
+    return ask_search(view, history, request, caps, field)
 
 
-def search_of(
+def ask_search(
     view: View,
     history: History | Record | None,
     request: Any,
@@ -159,17 +159,17 @@ def read_comparison(request: pb.CompareRequest, caps: Caps) -> Asked:
     """Read a Compare."""
     required(request, "view", "")
     view, history = views.read_view_and_history(request.view, "view")
-    return comparison_of(view, history, request, caps)
+    return ask_comparison(view, history, request, caps)
 
 
-def comparison_of(
+def ask_comparison(
     view: View,
     history: History | Record | None,
     request: pb.CompareRequest,
     caps: Caps,
     config: Config | None = None,
 ) -> Asked:
-    """Compare the moves that a request names; see `search_of`."""
+    """Compare the moves that a request names; see `ask_search`."""
     options = read_options(
         request.options, view.game, view, "options", ("restrict_to", "lines", "information"), config=config
     )
@@ -202,11 +202,11 @@ class AskedReview:
 def read_review(request: pb.ReviewRequest, caps: Caps) -> AskedReview:
     """Read a Review. Each of its decisions becomes questions when it is judged."""
     required(request, "record", "")
-    return review_of(records.read(request.record), request, caps)
+    return ask_review(records.read(request.record), request, caps)
 
 
-def review_of(record: Record, request: pb.ReviewRequest, caps: Caps, config: Config | None = None) -> AskedReview:
-    """Review a game as the `seat`, the `options` and the `budget` of a request say; see `search_of`."""
+def ask_review(record: Record, request: pb.ReviewRequest, caps: Caps, config: Config | None = None) -> AskedReview:
+    """Review a game as the `seat`, the `options` and the `budget` of a request say; see `ask_search`."""
     seat = read_seat_if_said(request.seat, record.game.n_players, "seat")
     if seat is not None and record.observer not in (None, seat):
         raise Refusal("CONTRADICTION", "seat", "the record was seen by another seat, whose decisions alone it tells")

@@ -54,7 +54,7 @@ class Lateness:
         return int(min(self._usual_ns, max(left_ns, 0) * LATENESS_PART))
 
 
-class Terms(NamedTuple):
+class SearchTerms(NamedTuple):
     """Everything that admission considers, and the time of a search."""
 
     kind: Kind
@@ -87,9 +87,8 @@ class Searches:
         self._slots: set[Slot] = set()
         self._is_hurrying = False
 
-    @property
-    def ray_health(self) -> Health | None:
-        """The health of Ray, if searches run there; as many of them are admitted as it has workers."""
+    def follow_ray(self) -> Health | None:
+        """Admit as many searches as Ray has workers; return its health, or None if searches run on threads."""
         if self._ray is None:
             return None
         self.admission.resize(self._ray.width)
@@ -100,7 +99,7 @@ class Searches:
         return self._is_hurrying
 
     @asynccontextmanager
-    async def admitted(self, terms: Terms) -> AsyncIterator[Slot]:
+    async def admitted(self, terms: SearchTerms) -> AsyncIterator[Slot]:
         """Wait for threads and memory, and hold them; they are free when the search has ended, not when its caller has
         left."""
         terms.deadline.check()
@@ -140,7 +139,7 @@ class Searches:
 class Slot:
     """The threads of one search, from its admission to its end."""
 
-    def __init__(self, pool: Pool, lateness: Lateness, ticket: Ticket, terms: Terms) -> None:
+    def __init__(self, pool: Pool, lateness: Lateness, ticket: Ticket, terms: SearchTerms) -> None:
         self.ticket = ticket
         self.stopped_for: Any = pb.STOP_REASON_UNSPECIFIED
         # Time counts from the arrival; of bulk work, where the client itself makes positions wait, from the beginning.

@@ -33,13 +33,13 @@ from server.refusals import Refusal
 from server.rpc.deadline import Deadline
 from server.services.batch import Batch
 from server.services.information import search_until_ns, secrets_of
-from server.services.searches import Searches, Slot, Terms
+from server.services.searches import Searches, SearchTerms, Slot
 from server.settings import Settings
 from server.telemetry import Telemetry
 from solver.answer import Answer
 from solver.control import Control
 from solver.pool.base import compute_here
-from solver.pool.ray_pool import Health, SearchLostError
+from solver.pool.ray_pool import SearchLostError
 from solver.question import SHARES_MAX, SearchQuestion
 from solver.review import Decision, Verdict, verdict_of
 from solver.version import SIGNATURE
@@ -80,11 +80,6 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
 
     def open(self) -> None:
         self._state = "serving"
-
-    @property
-    def ray_health(self) -> Health | None:
-        """The health of Ray, if searches run there."""
-        return self.searches.ray_health
 
     def close(self) -> None:
         """Take nothing new."""
@@ -285,7 +280,7 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
         question = await self._in_thread(judge.search, decision)
         budget = question.budget
         assert budget.time_ms is not None
-        terms = Terms("bulk", asked.shares, budget.memory_mb, budget.time_ms, asked.is_timed, mine)
+        terms = SearchTerms("bulk", asked.shares, budget.memory_mb, budget.time_ms, asked.is_timed, mine)
         async with self.searches.admitted(terms) as slot:
             half_ns = (time.monotonic_ns() + slot.until_ns) // 2
             answer = await slot.compute(question, _as_it_is, until_ns=half_ns)
@@ -322,10 +317,10 @@ def _timed(message: M, deadline: Deadline) -> M:
     return message
 
 
-def _terms(asked: Asked, kind: Kind, deadline: Deadline, parts: int) -> Terms:
+def _terms(asked: Asked, kind: Kind, deadline: Deadline, parts: int) -> SearchTerms:
     budget = asked.budget
     assert budget.time_ms is not None
-    return Terms(kind, parts, budget.memory_mb, budget.time_ms, asked.is_timed, deadline)
+    return SearchTerms(kind, parts, budget.memory_mb, budget.time_ms, asked.is_timed, deadline)
 
 
 def _write_at_once(asked: Asked) -> pb.Suggestion:

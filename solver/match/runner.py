@@ -62,7 +62,8 @@ def run(
 def play_deals(
     match: Match, numbers: Sequence[int], *, workers: int = 1, pool: Pool | None = None
 ) -> Generator[Deal, None, None]:
-    """Yield each deal as soon as it is over, in any order. Closing the generator ends those under way."""
+    """Yield each deal as soon as it is over, in any order. Closing the generator ends the deals under way in its own
+    processes; those of a pool go on until the pool is closed."""
     if pool is not None:
         # Where the pool lets them, games that it plays have it search, too.
         play = partial(play_deal, match, pool=pool if pool.is_reentrant else None)
