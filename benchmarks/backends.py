@@ -163,7 +163,7 @@ def measure_dispatch(pool: RayPool, round_trip: Callable[[], None], scale: Scale
         mine, other = [], []
         # In turns that are too short for other programs to be there in one's turn only.
         for _ in range(max(scale.calls // TURN, 1)):
-            mine += _microseconds(lambda: pool.submit(question, Control()).result(), min(TURN, scale.calls))
+            mine += _microseconds(lambda: pool.compute(question, Control()), min(TURN, scale.calls))
             other += _microseconds(round_trip, min(TURN, scale.calls))
         ratios.append(median(mine) / median(other))
         best.append(min(mine) / min(other))

@@ -412,8 +412,9 @@ def _common_head(game: Game, config: Config) -> bytes:
 
 
 def _fractions(config: Config) -> dict[str, float]:
-    """The knobs that are no whole numbers, written alike however they were given."""
-    return {field.name: float(getattr(config, field.name)) for field in fields(config) if field.type == "float"}
+    """The knobs that are no whole numbers, written alike if they were given as such."""
+    values = {field.name: getattr(config, field.name) for field in fields(config) if field.type == "float"}
+    return {name: float(value) for name, value in values.items() if type(value) is int}
 
 
 def pack(blobs: Sequence[bytes]) -> bytes:

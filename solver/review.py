@@ -18,7 +18,7 @@ from solver.answer import Answer, Estimate, Move
 from solver.compare import Comparison
 from solver.config import Budget, InvalidQuestionError, check_budget, read_config
 from solver.control import Control
-from solver.pool.base import Pool, wait_for
+from solver.pool.base import Pool
 from solver.question import ComparisonQuestion, SearchQuestion, Thinking, comparison_iterations_max
 
 # By the share of the win that was lost; a loss smaller than so many of its errors is never worse than fine.
@@ -126,11 +126,9 @@ class Judge:
 
     def judge(self, decision: Decision, pool: Pool, first: Control, second: Control) -> Verdict:
         """Have both computed, each with a control of its own, and wait for them."""
-        answer = wait_for(pool.submit(self.search(decision), first), first)
+        answer = pool.compute(self.search(decision), first)
         question = self.comparison(decision, answer)
-        return verdict_of(
-            decision, answer, None if question is None else wait_for(pool.submit(question, second), second)
-        )
+        return verdict_of(decision, answer, None if question is None else pool.compute(question, second))
 
     def _part(self, parts: int) -> Budget:
         """A part of the budget's iterations. Of its time, the controls have the parts."""

@@ -10,7 +10,7 @@ from solver.answer import Answer
 from solver.compare import Comparison
 from solver.config import Budget, InvalidQuestionError
 from solver.control import Control
-from solver.pool.base import Pool, compute_here, wait_for
+from solver.pool.base import Pool, compute_here
 from solver.pool.threads import Threads
 from solver.question import ComparisonQuestion, InformationQuestion, Question, SearchQuestion, Thinking
 from solver.secrecy import Information
@@ -79,8 +79,8 @@ def compute(question: Question, pool: Pool | None = None, control: Control | Non
     """Return the answer to a question of any shape."""
     control = control or Control()
     if pool is not None:
-        return wait_for(pool.submit(question, control), control)
+        return pool.compute(question, control)
     if question.shares == 1:
         return compute_here(question, control)
     with Threads(question.shares) as threads:
-        return wait_for(threads.submit(question, control), control)
+        return threads.compute(question, control)

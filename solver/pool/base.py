@@ -67,6 +67,10 @@ class Pool(Protocol):
         the question's shape. Never waits. With a control, the parts of the question are spread over workers; without
         one, the pool chooses what answers many questions soonest."""
 
+    def compute(self, question: Question, control: Control) -> Any:
+        """Return the answer to a question, whose parts are spread over workers; the calling thread waits. An interrupt
+        meanwhile stops the search."""
+
     def map(self, function: Callable[[T], R], items: Iterable[T], *, in_order: bool = True) -> Iterator[R]:
         """Call a function with each item, in parallel; the results in the order of the items, or as they come."""
 

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple, TypeVar
 from solver.answer import answer_of
 from solver.control import Control
 from solver.merge import Share
-from solver.pool.base import PendingAnswer, WorkerLostError, answer_from, answer_without_parts, completed
+from solver.pool.base import PendingAnswer, WorkerLostError, answer_from, answer_without_parts, completed, wait_for
 from solver.pool.job_bytes import (
     WorkerError,
     answered,
@@ -99,6 +99,9 @@ class Processes:
             return answer
         self._put(_Task(QUESTION, job, answer, finish, control, report if control.report else None))
         return answer
+
+    def compute(self, question: Question, control: Control) -> Any:
+        return wait_for(self.submit(question, control), control)
 
     def map(self, function: Callable[[T], R], items: Iterable[T], *, in_order: bool = True) -> Iterator[R]:
         def begin(item: T) -> Future[R]:

@@ -147,6 +147,15 @@ class RayPool:
             answer.answer(CancelledError())  # closed
         return answer
 
+    def compute(self, question: Question, control: Control) -> Any:
+        """Return the answer to a question; the calling thread coordinates the workers, so no other one has to begin."""
+        search = SpreadSearch(self, question, control, self.width)
+        self._searches.add(search)
+        try:
+            return search.run()
+        finally:
+            self._searches.discard(search)
+
     def map(self, function: Callable[[T], R], items: Iterable[T], *, in_order: bool = True) -> Iterator[R]:
         """Call a function with each item on threads of this process, some for each worker: functions do not go to Ray,
         where nothing is unpickled. They submit questions to this pool."""

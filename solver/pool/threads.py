@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from solver.control import Control
 from solver.merge import Share
-from solver.pool.base import PendingAnswer, answer_from, answer_without_parts, completed
+from solver.pool.base import PendingAnswer, answer_from, answer_without_parts, completed, wait_for
 from solver.pool.parts import Progress, progress_to, run_parts
 from solver.question import Question
 
@@ -42,6 +42,9 @@ class Threads:
         except RuntimeError:  # the pool is closed
             run.answer.answer(CancelledError())
         return run.answer
+
+    def compute(self, question: Question, control: Control) -> Any:
+        return wait_for(self.submit(question, control), control)
 
     def map(self, function: Callable[[T], R], items: Iterable[T], *, in_order: bool = True) -> Iterator[R]:
         def begin(item: T) -> Future[R]:

@@ -29,6 +29,9 @@ class Here:
     is_reentrant = True
     width = 1
 
+    def compute(self, question: Question, control: Control) -> Any:
+        return self.submit(question, control).result()
+
     def submit(self, question: Question, control: Control | None = None, *, width: int | None = None) -> Future[Any]:
         future: Future[Any] = Future()
         try:

@@ -359,6 +359,9 @@ class Spreading:
         self._games = ThreadPoolExecutor(4)
         self._searches = Threads(2)
 
+    def compute(self, question: Question, control: Control) -> Any:
+        return self.submit(question, control).result()
+
     def submit(self, question: Question, control: Control | None = None, *, width: int | None = None) -> Future[Any]:
         self.questions += 1
         return self._searches.submit(question, control, width=width)

@@ -65,18 +65,21 @@ class Fake:
         self.cancelled = 0
         self.killers = killers
 
+    def compute(self, question: Question, control: Control) -> Any:
+        return self.submit(question, control).result()
+
     def submit(self, question: Question, control: Control | None = None, *, width: int | None = None) -> Future[Any]:
         self.submitted += 1
         future: Future[Any] = Future()
         try:
             if question in self.killers:
                 raise WorkerLostError("killed")
-            future.set_result(self.compute(question))
+            future.set_result(self.compute_whole(question))
         except Exception as error:
             future.set_exception(error)
         return future
 
-    def compute(self, question: Question) -> Any:
+    def compute_whole(self, question: Question) -> Any:
         return compute_here(question)
 
     def map(self, function: Callable[[Any], Any], items: Any, *, in_order: bool = True) -> Iterator[Any]:
@@ -223,7 +226,7 @@ def test_a_long_batch_takes_no_memory() -> None:
     answer = compute_here(question)
 
     class Quick(Fake):
-        def compute(self, question: Question) -> Any:
+        def compute_whole(self, question: Question) -> Any:
             return answer
 
     stream = answer_many(itertools.repeat(question), Quick(), ahead=200)

@@ -288,7 +288,7 @@ def test_senseless_comparisons_are_refused() -> None:
     with pytest.raises(InvalidQuestionError, match=r"view: it is [BC]'s turn, not the observer's \(A\)"):
         compare(new_game("oriflamme").deal(first=1).view("A"), legal[:2])
     with pytest.raises(
-        InvalidQuestionError, match=r"budget\.iterations: \d+ are too many for budget\.memory_mb; \d+ fit"
+        InvalidQuestionError, match=r"budget\.iterations: \d+ are too many for the memory budget; \d+ fit"
     ):
         compare(view, legal[:2], Budget(iterations=10**6, memory_mb=1))
 
