@@ -37,7 +37,7 @@ def wait_until(is_so: Callable[[], bool]) -> None:
     [
         # Of three that take as long, two are done: one worker has the third, the other nothing to do.
         (("analyze", "positions.txt", "--time-ms", "2000", "--out", "out.jsonl"), 2),
-        (("match", "plain", "plain", "--iterations", "3000", "--deals", "3", "--resume", "out.jsonl"), 1 + 2),
+        (("match", "plain", "plain", "--iterations", "10000", "--deals", "3", "--resume", "out.jsonl"), 1 + 2),
     ],
 )
 def test_workers_leave_it_to_the_command_even_those_that_wait(tmp_path, args, lines):
