@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from hashlib import blake2b
-from typing import Any, NamedTuple, TypedDict, TypeVar
+from typing import Any, NamedTuple, TypedDict
 
 from google.protobuf.duration_pb2 import Duration
 
@@ -60,8 +60,6 @@ PATHS = {
     "budget.memory_mb": "budget.memory_bytes",
     "budget.time_ms": "budget.time",
 }
-
-Q = TypeVar("Q", bound=Question)
 
 
 class Caps(NamedTuple):

@@ -94,10 +94,6 @@ class Searches:
         self.admission.resize(self._ray.width)
         return self._ray.health
 
-    @property
-    def is_hurrying(self) -> bool:
-        return self._is_hurrying
-
     @asynccontextmanager
     async def admitted(self, terms: SearchTerms) -> AsyncIterator[Slot]:
         """Wait for threads and memory, and hold them; they are free when the search has ended, not when its caller has

@@ -166,7 +166,7 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
             self._telemetry.searched(comparison)
             if comparison.reproducible:
                 self._cache.put(key, comparison)
-            answers.set_elapsed(comparison, deadline.arrival_ns)
+            _timed(comparison, deadline)
         return pb.CompareResponse(comparison=comparison)
 
     # --- reading ---
