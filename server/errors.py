@@ -18,11 +18,13 @@ from grpc_status import rpc_status
 from engine_cy import EngineError
 from server.refusals import Refusal, split
 from solver import InvalidQuestionError
-from solver.pool.ray_pool import SearchLostError
+from solver.pool.ray_pool import SearchLostError, WorkersLostError
 
 DOMAIN = "eminence.v1"
 # A status travels in the headers of the answer, where there is room for 8 KiB.
 TEXT_MAX = 500
+# When to try again after workers were lost: about as long as others take to begin.
+RETRY_SECONDS = 1.0
 
 _CODES = {
     "NO_WORLD_FITS": grpc.StatusCode.FAILED_PRECONDITION,
@@ -48,7 +50,9 @@ def refusal_of(error: Exception) -> Refusal:
         path, why = split(error)
         return Refusal(getattr(error, "reason", "OUT_OF_RANGE"), path, why)
     elif isinstance(error, SearchLostError):
-        return Refusal("SEARCH_LOST", "", "every worker that was given this search was lost over it")
+        return Refusal("SEARCH_LOST", "", "this search killed two workers")
+    elif isinstance(error, WorkersLostError):
+        return Refusal("UNAVAILABLE", "", "workers were lost before they found anything", retry_after=RETRY_SECONDS)
     incident = uuid.uuid4().hex[:12]
     # Where, and of what kind, but not the exception's text.
     places = "".join(traceback.format_tb(error.__traceback__))

@@ -21,6 +21,7 @@ class Kind(IntEnum):
     STOP = 3  # end a call soon
     PEEK = 4  # send what a search has found so far
     ALONE = 5  # like BATCH, on a worker that computes nothing else meanwhile
+    AGAIN = 6  # like SEARCH, but only on a worker that is ready now
     # From the driver.
     FOUND = 10  # the result of a call; nothing follows
     PART = 11  # what a search has found so far; empty: nothing yet

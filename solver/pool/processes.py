@@ -58,6 +58,8 @@ class _Task(NamedTuple):
     finish: Callable[[bytes], Any]
     control: Control
     report: Callable[[bytes], None] | None = None
+    numbers: Sequence[int] | None = None  # of the parts of a question to compute; None: all
+    tries_max: int = TRIES
     tries: int = 0
 
 
@@ -98,6 +100,13 @@ class Processes:
             answer.answer(error)
             return answer
         self._put(_Task(QUESTION, job, answer, finish, control, report if control.report else None))
+        return answer
+
+    def submit_parts(self, job: bytes, numbers: Sequence[int], control: Control) -> Future[bytes]:
+        """Have one process compute some parts of a job; return their shares as `answered` writes them. The future ends
+        with a WorkerLostError if that process ends: nothing is tried again."""
+        answer = PendingAnswer(control)
+        self._put(_Task(QUESTION, job, answer, bytes, control, numbers=numbers, tries_max=1))
         return answer
 
     def compute(self, question: Question, control: Control) -> Any:
@@ -152,7 +161,7 @@ class Processes:
         """A worker was lost over a task: try again, unless it cost too many."""
         if self._closed:
             task.answer.answer(CancelledError())
-        elif task.tries + 1 < TRIES and task.kind == QUESTION:
+        elif task.tries + 1 < task.tries_max and task.kind == QUESTION:
             self._put(task._replace(tries=task.tries + 1), first=True)
         else:
             workers = f"{task.tries + 1} workers were" if task.tries else "a worker was"
@@ -222,7 +231,7 @@ class _Worker:
     def _serve(self, connection: Connection, task: _Task) -> None:
         """Hand a task over and wait for its end."""
         interval_ms = task.control.interval_ms if task.report else 0.0
-        head = pickle.dumps((task.kind, interval_ms, task.control.until_ns, task.control.stopped))
+        head = pickle.dumps((task.kind, interval_ms, task.control.until_ns, task.control.stopped, task.numbers))
         with self._sending:
             self._task = task
             connection.send_bytes(head)
@@ -271,7 +280,7 @@ def _result_of_call(message: bytes) -> Any:
 
 def serve_parent(connection: Connection) -> None:
     """Compute what the parent asks, one task after the other; end with the parent, even if it was killed."""
-    tasks: SimpleQueue[tuple[str, float, bytes, Control]] = SimpleQueue()
+    tasks: SimpleQueue[tuple[str, float, bytes, Control, Sequence[int] | None]] = SimpleQueue()
 
     def listen() -> None:
         control = Control()
@@ -281,24 +290,27 @@ def serve_parent(connection: Connection) -> None:
                 if head == STOP:
                     control.stop()
                     continue
-                kind, interval_ms, until_ns, stopped = pickle.loads(head)
+                kind, interval_ms, until_ns, stopped, numbers = pickle.loads(head)
                 control = Control(until_ns=until_ns)
                 if stopped:
                     control.stop()
-                tasks.put((kind, interval_ms, connection.recv_bytes(), control))
+                tasks.put((kind, interval_ms, connection.recv_bytes(), control, numbers))
         except (EOFError, OSError):
             os._exit(0)
 
     Thread(target=listen, daemon=True).start()
     while True:
-        kind, interval_ms, payload, control = tasks.get()
+        kind, interval_ms, payload, control, numbers = tasks.get()
         if kind == CALL:
             connection.send_bytes(RESULT + _call(payload))
         else:
-            connection.send_bytes(RESULT + answered(partial(_compute, payload, control, interval_ms, connection)))
+            compute = partial(_compute, payload, numbers, control, interval_ms, connection)
+            connection.send_bytes(RESULT + answered(compute))
 
 
-def _compute(job: bytes, control: Control, interval_ms: float, connection: Connection) -> bytes:
+def _compute(
+    job: bytes, numbers: Sequence[int] | None, control: Control, interval_ms: float, connection: Connection
+) -> bytes:
     """The shares of a question; none if it is answered without a search."""
     question = decode_job(job)
     if answer_without_parts(question, time.perf_counter()) is not None:
@@ -309,7 +321,8 @@ def _compute(job: bytes, control: Control, interval_ms: float, connection: Conne
 
     question.get_ready()
     progress = Progress(question, report if interval_ms else None, interval_ms)
-    return pack(list(map(encode_share, run_parts(question, range(question.n_parts), control, progress))))
+    numbers = range(question.n_parts) if numbers is None else numbers
+    return pack(list(map(encode_share, run_parts(question, numbers, control, progress))))
 
 
 def _call(pickled: bytes) -> bytes:

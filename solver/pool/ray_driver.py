@@ -186,8 +186,8 @@ class Workers:
             self._stop(frame.call)
         elif frame.kind == Kind.PEEK:
             self._peek(frame.call)
-        elif frame.kind == Kind.SEARCH:
-            self._place([Frame(Kind.SEARCH, *call) for call in calls_of(frame.payload, frame.call).items()])
+        elif frame.kind in (Kind.SEARCH, Kind.AGAIN):
+            self._place([Frame(frame.kind, *call) for call in calls_of(frame.payload, frame.call).items()])
         else:
             self._place([frame])
 
@@ -223,7 +223,7 @@ class Workers:
                     member.is_alone = frame.kind == Kind.ALONE
                     self._of[frame.call] = member
                     begun.append((member, frame))
-                elif ready and frame.kind == Kind.SEARCH:
+                elif frame.kind == Kind.AGAIN or (ready and frame.kind == Kind.SEARCH):
                     gone.append(frame)  # searches do not wait for a worker that is reserved
                 else:
                     still.append((since, frame))
@@ -244,7 +244,7 @@ class Workers:
             member.reserved = i < min(wanted, room)
 
     def _begin(self, member: Member, frame: Frame) -> None:
-        if frame.kind == Kind.SEARCH:
+        if frame.kind in (Kind.SEARCH, Kind.AGAIN):
             ref = member.handle.search.remote(frame.payload)
         else:
             ref = member.handle.batch.remote(frame.call, frame.payload)

@@ -21,8 +21,18 @@ from solver.control import Control
 from solver.pool.base import PendingAnswer, completed
 from solver.pool.driver_channel import Channel, Frame, Kind
 from solver.pool.leftovers import end_session
+from solver.pool.processes import Processes
 from solver.pool.ray_batch import Batches
-from solver.pool.ray_search import HERE, KILLS_MAX, LATE_MS, MISSING, REPLACED, SearchLostError, SpreadSearch
+from solver.pool.ray_search import (
+    HERE,
+    KILLS_MAX,
+    LATE_MS,
+    MISSING,
+    REPLACED,
+    SearchLostError,
+    SpreadSearch,
+    WorkersLostError,
+)
 from solver.pool.threads import Threads
 from solver.question import Question
 
@@ -37,6 +47,7 @@ __all__ = [
     "RayPool",
     "RayUnavailableError",
     "SearchLostError",
+    "WorkersLostError",
     "read_address",
 ]
 
@@ -102,6 +113,8 @@ class RayPool:
         self._closed = threading.Event()
         # Threads are made when they are needed. None of `here` waits for another one.
         self.here = Threads(SEARCHES_MAX, initializer)
+        # For searches that may have killed a worker; a process begins when it is needed.
+        self.apart = Processes()
         self._executor = ThreadPoolExecutor(SEARCHES_MAX, "search", initializer)
         self._searches: set[SpreadSearch] = set()
         self._batches = Batches(self)
@@ -131,9 +144,10 @@ class RayPool:
     def submit(self, question: Question, control: Control | None = None, *, width: int | None = None) -> Future[Any]:
         """Have a question computed, by at most `width` workers; never wait.
 
-        With a control, a group of parts that was lost is begun again on another worker, for the rest of its time. The
-        future ends with a SearchLostError if all of them are lost. Without a control, it ends with a WorkerLostError
-        if several workers were lost over this question and nothing else.
+        With a control, a group of parts whose worker was lost is begun again for the rest of its time, on another
+        worker or in a process apart. The future ends with a WorkersLostError if nothing was found, or with a
+        SearchLostError if the search killed its workers. Without a control, it ends with a WorkerLostError if several
+        workers were lost over this question and nothing else.
         """
         if control is None:
             return self._batches.submit(question)
@@ -188,6 +202,7 @@ class RayPool:
         self._batches.close()
         self._executor.shutdown(cancel_futures=True)
         self.here.close()
+        self.apart.close()
 
     def __enter__(self) -> RayPool:
         return self

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
-from concurrent.futures import CancelledError, wait
+from concurrent.futures import CancelledError, Future, wait
 from dataclasses import replace
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from solver.control import NEVER_NS, Control
 from solver.merge import Share
-from solver.pool.base import answer_from, answer_without_parts
+from solver.pool.base import WorkerLostError, answer_from, answer_without_parts
 from solver.pool.driver_channel import Frame, Kind, Terms, write_groups
 from solver.pool.job_bytes import decode_share, encode_job, read_answer, unpack
 from solver.pool.parts import progress_to, run_parts
@@ -27,7 +27,8 @@ STOPPING_MS = 100.0  # how long groups may take to stop
 PEEKS, PEEKS_FROM_MS = 4, 100.0  # how often workers note what they have found, in searches of at least this long
 PEEKS_MOST_MS = 60_000.0  # between two of these
 LEAST_MS = 5.0  # a group is not begun again for less
-KILLS_MAX = 2  # workers that one group may cost
+KILLS_MAX = 2  # workers that one group may cost: one may have been killed by anything
+APART_MS = 2_000.0  # how much later a search may end whose only result comes from a process that has to begin
 
 REPLACED = "a worker was lost; its share was begun again on another"
 HERE = "Ray is not there; this was searched on threads here"
@@ -35,7 +36,11 @@ MISSING = "a worker was lost or late"
 
 
 class SearchLostError(RuntimeError):
-    """A search found nothing: every worker that it was given to was lost."""
+    """A search found nothing, and killed every worker that it was given to."""
+
+
+class WorkersLostError(RuntimeError):
+    """A search found nothing before its time was over, as workers were lost; nothing says that it killed them."""
 
 
 class SpreadSearch:
@@ -54,6 +59,7 @@ class SpreadSearch:
         self._progress = progress_to(control, question)
         self._kills = [0] * self._n_groups
         self._here: list[int] = []  # groups that no worker computes
+        self._apart: dict[int, Control] = {}  # calls of processes apart, numbered below 0
         self._note = ""
         now, budget = time.monotonic(), question.budget
         self._ends = min(now + budget.time_ms / 1000 if budget.time_ms else float("inf"), _seconds(control.until_ns))
@@ -68,8 +74,8 @@ class SpreadSearch:
     def run(self) -> Any:
         """Wait for all groups and return the answer. Where a part is missing, it holds what was last known of it.
 
-        A group that was lost is begun again on another worker, for the rest of its time. If all of them are lost,
-        SearchLostError is raised.
+        A group whose worker was lost is begun again for the rest of its time: on another worker, or else in a process
+        apart. If nothing is found, WorkersLostError is raised, or SearchLostError if that is the search's own fault.
         """
         answer = answer_without_parts(self._question, self._began)
         if answer is not None:
@@ -77,13 +83,14 @@ class SpreadSearch:
         self._job = encode_job(self._question)
         with self.control.stopping(lambda: self._inbox.put(None)):
             try:
-                self._begin(range(self._n_groups))
+                self._begin(Kind.SEARCH, range(self._n_groups))
                 while self._under_way and self._step():
                     pass
+                self._search_apart()
             finally:
                 # Late ones, and all of them after an interrupt or an error, so that their workers are free.
                 for call in self._under_way:
-                    self._pool.send(Kind.STOP, call)
+                    self._stop_call(call)
                     self._pool.forget(call)
             self._search_here()
         if self._pool.is_closed:
@@ -101,11 +108,20 @@ class SpreadSearch:
         time_ms = (self._ends - time.monotonic()) * 1000
         return min(time_ms / PEEKS, PEEKS_MOST_MS) if PEEKS_FROM_MS <= time_ms < float("inf") else 0.0
 
-    def _begin(self, groups: Sequence[int]) -> None:
+    def _begin(self, kind: Kind, groups: Sequence[int]) -> None:
         terms = Terms(self._n_groups, int(self._interval), max((self._ends - time.monotonic()) * 1000, 0.0))
         message = write_groups(groups, terms, self._job)
-        calls = self._pool.begin(Kind.SEARCH, message, self._inbox.put, len(groups))
+        calls = self._pool.begin(kind, message, self._inbox.put, len(groups))
         self._under_way.update(zip(calls, groups, strict=True))
+
+    def _begin_apart(self, group: int) -> None:
+        """Have a process of this machine compute a group that may have killed its worker, for want of another one."""
+        call = -1 - len(self._apart)
+        control = self._apart[call] = Control(until_ns=_nanoseconds(self._ends))
+        self._under_way[call] = group
+        self._pool.apart.submit_parts(self._job, self._numbers(group), control).add_done_callback(
+            lambda done: self._inbox.put(_frame_of(call, done))
+        )
 
     def _step(self) -> bool:
         """Wait for the next event; return whether there is anything left to wait for."""
@@ -138,9 +154,13 @@ class SpreadSearch:
             self._found.update(self._put(group, read_answer(frame.payload)))
         elif frame.kind == Kind.LOST:
             self._kills[group] += 1
-            self._begin_again(group)
+            if self._may_begin_again(group):
+                self._note = REPLACED
+                self._begin(Kind.AGAIN, [group])
         elif not self._kills[group]:
             self._here.append(group)
+        elif frame.call > 0 and self._may_begin_again(group):
+            self._begin_apart(group)
 
     def _put(self, group: int, packed: bytes) -> dict[int, Share]:
         """Note the shares of a group, if there are any yet."""
@@ -149,18 +169,22 @@ class SpreadSearch:
             self._progress.put(number, share)
         return shares
 
-    def _begin_again(self, group: int) -> None:
-        if self._is_time_left and self._kills[group] < KILLS_MAX:
-            self._note = REPLACED
-            self._begin([group])
+    def _may_begin_again(self, group: int) -> bool:
+        return self._is_time_left and self._kills[group] < KILLS_MAX
 
     @property
     def _is_time_left(self) -> bool:
         return not self.control.stopped and self._ends - time.monotonic() >= LEAST_MS / 1000
 
+    def _stop_call(self, call: int) -> None:
+        if call in self._apart:
+            self._apart[call].stop()
+        else:
+            self._pool.send(Kind.STOP, call)
+
     def _stop(self) -> None:
         for call in self._under_way:
-            self._pool.send(Kind.STOP, call)
+            self._stop_call(call)
         self._last = min(self._last, time.monotonic() + STOPPING_MS / 1000)
 
     def _peek(self) -> None:
@@ -176,11 +200,27 @@ class SpreadSearch:
             return
         if self._is_time_left:
             self._compute_here(self._parts_of(self._here), self._ends)
-        elif not any(share.iterations for share in self._progress.shares):
+        elif self._is_empty:
             # There has to be an answer, however late all workers were. One tree of a search makes one.
             numbers = self._parts_of([group for group, kills in enumerate(self._kills) if not kills])
             most = 1 if isinstance(self._question, SearchQuestion) else len(numbers)
             self._compute_here(numbers[:most], time.monotonic() + LEAST_MS / 1000)
+
+    def _search_apart(self) -> None:
+        """Compute the least that makes an answer where every group has lost a worker and found nothing in its time."""
+        groups = [group for group, kills in enumerate(self._kills) if 0 < kills < KILLS_MAX]
+        if self.control.stopped or self._pool.is_closed or len(groups) < self._n_groups or not self._is_empty:
+            return
+        self._last = min(time.monotonic() + APART_MS / 1000, _seconds(self.control.answer_by_ns))
+        for group in groups[:1] if isinstance(self._question, SearchQuestion) else groups:
+            if group not in self._under_way.values():
+                self._begin_apart(group)
+        while self._under_way.keys() & self._apart.keys() and self._step():
+            pass
+
+    @property
+    def _is_empty(self) -> bool:
+        return not any(share.iterations for share in self._progress.shares)
 
     def _parts_of(self, groups: Sequence[int]) -> list[int]:
         return sorted(number for group in groups for number in self._numbers(group))
@@ -190,7 +230,7 @@ class SpreadSearch:
             return
         self._note, question = HERE, self._question
         question.get_ready()
-        control = Control(until_ns=NEVER_NS if ends == float("inf") else int(ends * 1e9))
+        control = Control(until_ns=_nanoseconds(ends))
         n = 1 if question.meets else min(len(os.sched_getaffinity(0)), len(numbers))
         groups = [numbers[i::n] for i in range(n)]
         with self.control.stopping(control.stop):
@@ -211,16 +251,15 @@ class SpreadSearch:
         shares = [
             self._found.get(number) or self._missing(number, number in late) for number in range(self._question.n_parts)
         ]
-        if not self.control.stopped and all(share.missing and not share.iterations for share in shares):
-            self._raise_lost(f"all {len(shares)} shares of a search were lost")
-        if max(self._kills) >= KILLS_MAX and isinstance(self._question, InformationQuestion):
-            self._raise_lost("shares of a search were lost")  # the others answer nothing
+        is_lost = all(share.missing and not share.iterations for share in shares)
+        if isinstance(self._question, InformationQuestion):
+            is_lost = is_lost or max(self._kills) >= KILLS_MAX  # the other shares answer nothing
+        if is_lost and not self.control.stopped:
+            kind = SearchLostError if max(self._kills) >= KILLS_MAX else WorkersLostError
+            raise kind(f"shares of a search were lost, and {sum(self._kills)} workers")
         if self._note:
             shares[0] = replace(shares[0], note=self._note)
         return shares
-
-    def _raise_lost(self, problem: str) -> None:
-        raise SearchLostError(f"{problem}, and {sum(self._kills)} workers")
 
     def _missing(self, number: int, is_late: bool) -> Share:
         """Return what stands for a part that did not end."""
@@ -233,3 +272,17 @@ class SpreadSearch:
 
 def _seconds(moment_ns: int) -> float:
     return float("inf") if moment_ns == NEVER_NS else moment_ns / 1e9
+
+
+def _nanoseconds(moment: float) -> int:
+    return NEVER_NS if moment == float("inf") else int(moment * 1e9)
+
+
+def _frame_of(call: int, done: Future[bytes]) -> Frame:
+    """Tell how a call of a process apart ended, as Ray's driver would."""
+    match done.exception():
+        case None:
+            return Frame(Kind.FOUND, call, done.result())
+        case WorkerLostError():
+            return Frame(Kind.LOST, call, b"")
+    return Frame(Kind.GONE, call, b"")

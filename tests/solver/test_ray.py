@@ -395,6 +395,52 @@ def test_all_workers_are_stuck(healthy: RayPool) -> None:
     until(lambda: not set(victims) & set(workers(healthy)), 8)
 
 
+@pytest.mark.parametrize("shares", [1, 2])
+def test_a_lost_worker_loses_no_answer_where_there_is_no_other(shares: int) -> None:
+    """What killed the worker may have been anything, so the search goes on in a process apart."""
+    with RayPool(1) as pool:
+        for delay in (0.06, 0.3, 0.595):
+            until(lambda: pool.health.workers == 1 and len(workers(pool)) == 1, 20)
+            victim = workers(pool)[0]
+            with after(delay, partial(os.kill, victim, signal.SIGKILL)):
+                found = pool.submit(SearchQuestion(start(), Budget(time_ms=600), shares=shares), Control()).result()
+            assert found.iterations > 0
+        question = SearchQuestion(start(), Budget(iterations=200_000), seed=2, shares=shares)
+        until(lambda: pool.health.workers == 1 and len(workers(pool)) == 1, 20)
+        pending = pool.submit(question, Control())
+        victim = busiest(workers(pool))
+        assert victim
+        os.kill(victim, signal.SIGKILL)
+        assert noteless(pending.result()) == timeless(compute_here(question))
+
+
+def test_a_lost_worker_ends_a_comparison_and_information_no_more_than_a_search() -> None:
+    moves = start().legal_actions()[:4]
+    with RayPool(1) as pool:
+        for question in (
+            ComparisonQuestion(start(), moves, Budget(iterations=50_000), shares=2),
+            InformationQuestion(with_secrets(), Budget(iterations=20_000)),
+        ):
+            until(lambda: pool.health.workers == 1 and len(workers(pool)) == 1, 20)
+            pending = pool.submit(question, Control())
+            victim = busiest(workers(pool))
+            assert victim
+            os.kill(victim, signal.SIGKILL)
+            assert noteless(pending.result()) == timeless(compute_here(question))
+
+
+def test_poison_is_known_where_there_is_one_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "sitecustomize.py").write_text(DEADLY)
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
+    with RayPool(1) as pool:
+        for budget in (Budget(iterations=20), Budget(time_ms=100), Budget(time_ms=1000)):
+            until(lambda: pool.health.workers == 1 and len(workers(pool)) == 1, 20)
+            poison = pool.submit(SearchQuestion(start(), budget, seed=POISON), Control())
+            with pytest.raises(SearchLostError, match="2 workers"):
+                poison.result()
+        assert pool.submit(SearchQuestion(start(), Budget(iterations=20), seed=1), Control()).result().iterations == 20
+
+
 def test_a_search_that_kills_its_workers_is_given_up(healthy: RayPool) -> None:
     ended = threading.Event()
     killed: set[int] = set()
