@@ -98,11 +98,14 @@ class Admission:
     ) -> Ticket:
         """Wait for threads and memory. `time_ns` is the search's limit of time, and its patience; at `begin_by_ns`, on
         the monotonic clock, it is too late to begin."""
+        left_ns = NEVER_NS if begin_by_ns == NEVER_NS else max(begin_by_ns - time.monotonic_ns(), 0)
+        if time_ns is not None:
+            time_ns = min(time_ns, left_ns)
         ticket = Ticket(
             kind,
             self.threads_for(kind, shares),
             memory,
-            int(self._usual_ns) if time_ns is None else time_ns,
+            min(int(self._usual_ns) if time_ns is None else time_ns, left_ns),
             kind == "interactive" and time_ns is None,
             asyncio.get_running_loop().create_future(),
         )
@@ -117,8 +120,7 @@ class Admission:
             raise overloaded(wait_ns, "the search could not begin before much of its time is gone")
         queue.append(ticket)
         try:
-            left_ns = max(begin_by_ns - time.monotonic_ns(), 0)
-            async with asyncio.timeout(None if begin_by_ns == NEVER_NS else left_ns / 1e9):
+            async with asyncio.timeout(None if left_ns == NEVER_NS else left_ns / 1e9):
                 await ticket.admitted
         except TimeoutError:
             self._give_up(ticket)

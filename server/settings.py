@@ -38,6 +38,9 @@ class Settings:
     ray_workers: int = _setting(0, "workers on Ray at most; 0: one for each CPU", 0, 256)
     interactive_queue: int = _setting(32, "single calls that may wait for a thread", 0, 100_000)
     bulk_queue: int = _setting(64, "positions of batches and reviews that may wait for a thread", 1, 100_000)
+    network_ms: int = _setting(
+        50, "what a message may take to a client: answers leave so much before the call's deadline", 0, 60_000
+    )
     time_max_ms: int = _setting(60_000, "cap of a budget's time", 1, 24 * 3600 * 1000)
     iterations_max: int = _setting(10**12, "cap of a budget's iterations", 1, 10**12)
     memory_max_mb: int = _setting(256, "cap of a budget's memory", 1, 65_536)

@@ -175,9 +175,10 @@ cdef class Searcher:
         self.look_at(view, belief, ())
 
     def __dealloc__(self):
-        close_tree(&self.tree)
-        free(self.tallies)
-        free(self.payoffs)
+        with nogil:  # to free a large tree takes milliseconds
+            close_tree(&self.tree)
+            free(self.tallies)
+            free(self.payoffs)
 
     def stop(self):
         """Have the search end soon; from any thread."""

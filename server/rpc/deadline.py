@@ -11,8 +11,6 @@ from solver.control import NEVER_NS
 if TYPE_CHECKING:
     from server.calls import Context
 
-# An answer leaves this long before the call's deadline, so that it arrives in time; of short ones, in the middle.
-MARGIN_NS = 10_000_000
 # With less than this left, nothing is begun.
 LEAST_NS = 5_000_000
 # How long a search may take that begins when its time is over.
@@ -20,16 +18,25 @@ LAST_NS = 10_000_000
 
 
 class Deadline(NamedTuple):
-    """When a call arrived, and by when it must be answered: `NEVER_NS` if its caller waits for ever."""
+    """When a call arrived, and by when it must be answered: `NEVER_NS` if its caller waits for ever. An answer leaves
+    earlier by the margin, or by half of the time that is left, so that it arrives in time."""
 
     arrival_ns: int
     latest_ns: int = NEVER_NS
+    margin_ns: int = 0
 
     @classmethod
-    def of(cls, context: Context) -> Self:
-        """The deadline of a call that arrives now."""
+    def of(cls, context: Context, network_ms: float) -> Self:
+        """The deadline of a call that arrives now over a network where a message takes up to `network_ms`."""
         arrival_ns, remaining = time.monotonic_ns(), context.time_remaining()
-        return cls(arrival_ns, NEVER_NS if remaining is None else arrival_ns + int(remaining * 1e9))
+        if remaining is None:
+            return cls(arrival_ns)
+        remaining_ns = int(remaining * 1e9)
+        return cls(arrival_ns, arrival_ns + remaining_ns, rounding_ns(remaining_ns) + int(network_ms * 1e6))
+
+    def restarted(self) -> Self:
+        """The same deadline, for work whose time counts from now."""
+        return self._replace(arrival_ns=time.monotonic_ns())
 
     def check(self) -> None:
         """Refuse to begin what cannot be answered in time."""
@@ -46,7 +53,7 @@ class Deadline(NamedTuple):
         the deadline decides that."""
         now_ns = time.monotonic_ns()
         until_ns = max((self.arrival_ns if since_arrival else now_ns) + time_ns, now_ns + LAST_NS)
-        last_ns = self.latest_ns - min(MARGIN_NS, max(self.latest_ns - now_ns, 0) // 2)
+        last_ns = self.latest_ns - min(self.margin_ns, max(self.latest_ns - now_ns, 0) // 2)
         return min(until_ns, last_ns), last_ns < until_ns
 
     def answer_by_ns(self, until_ns: int) -> int:
@@ -54,3 +61,12 @@ class Deadline(NamedTuple):
         if self.latest_ns == NEVER_NS:
             return NEVER_NS
         return min(until_ns, self.latest_ns) + max(self.latest_ns - until_ns, 0) // 2
+
+
+def rounding_ns(timeout_ns: int) -> int:
+    """Return by how much a client may have rounded this timeout up: gRPC's C core, and with it Python, C++, Ruby and
+    PHP, sends steps of 1 ms below 1 s, and steps ten times as long with each further digit."""
+    step_ns, until_ns = 1_000_000, 1_000_000_000
+    while timeout_ns >= until_ns:
+        step_ns, until_ns = 10 * step_ns, 10 * until_ns
+    return step_ns

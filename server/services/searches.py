@@ -174,13 +174,20 @@ class Slot:
             answer = await written
         except asyncio.CancelledError:
             self.stop(pb.STOP_REASON_CANCELLED)
+            if time.monotonic_ns() >= self._deadline.latest_ns:  # the answer came too late
+                self._learn(until_ns)
             raise
-        ended_ns = time.monotonic_ns()
-        if ended_ns > until_ns:
-            self._lateness.learn(ended_ns - until_ns)
+        ended_ns = self._learn(until_ns)
         if (taken := effort.get()) is not None:
             taken.end((ended_ns - began_ns) / 1e9, getattr(answer, "iterations", 0))
         return answer
+
+    def _learn(self, until_ns: int) -> int:
+        """Learn how late the search ended, if it did; return the time."""
+        ended_ns = time.monotonic_ns()
+        if ended_ns > until_ns:
+            self._lateness.learn(ended_ns - until_ns)
+        return ended_ns
 
     def leave(self, left: Callable[[Slot], None]) -> None:
         """Call `left` when nothing runs any more."""

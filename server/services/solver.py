@@ -64,6 +64,7 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
     def __init__(self, settings: Settings, telemetry: Telemetry) -> None:
         self.searches = Searches(settings)
         self._caps = Caps.of(settings)
+        self._network_ms = float(settings.network_ms)
         file = CacheFile(settings.cache_file, EDITION) if settings.cache_file else None
         self._cache = Cache(settings.cache_mb * 2**20, file)
         self._lost: dict[bytes, float] = {}  # questions that cost workers, and until when they are refused
@@ -174,7 +175,7 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
     def _arrive(self, context: Context) -> Deadline:
         if self._state != "serving":
             raise Refusal("UNAVAILABLE", "", f"the server is {self._state}", retry_after=1.0)
-        return Deadline.of(context)
+        return Deadline.of(context, self._network_ms)
 
     async def _read(self, read: Callable[..., T], request: Any, *arguments: Any) -> T:
         """Read a request; one with a history on another thread. Without one it takes as long whatever it holds."""
@@ -267,7 +268,7 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
         is_cancelled: Callable[[], bool],
     ) -> pb.Suggestion:
         """Answer an item of a batch. The time of an item counts from when it begins."""
-        mine = Deadline(time.monotonic_ns(), deadline.latest_ns)
+        mine = deadline.restarted()
         asked = await self._read(read_search, item, self._caps, "item")
         if is_cancelled() and asked.question is not None:  # nothing was found yet
             return _timed(await self._in_thread(_write_cancelled, asked), mine)
@@ -276,7 +277,7 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
     async def _judge(self, asked: AskedReview, decision: Decision, deadline: Deadline) -> Verdict:
         """Judge one decision: half of its time for the search, the rest for the comparison."""
         judge = asked.judge
-        mine = Deadline(time.monotonic_ns(), deadline.latest_ns)
+        mine = deadline.restarted()
         question = await self._in_thread(judge.search, decision)
         budget = question.budget
         assert budget.time_ms is not None

@@ -92,10 +92,21 @@ def run_parts(
     progress: Progress | None = None,
     searcher: Searcher | None = None,
 ) -> list[Share]:
+    """Compute some parts on this thread, to the ends of their budgets, and return their shares."""
+    return [run.share() for run in search_parts(question, numbers, control, progress, searcher)]
+
+
+def search_parts(
+    question: Question,
+    numbers: Sequence[int],
+    control: Control,
+    progress: Progress | None = None,
+    searcher: Searcher | None = None,
+) -> list[PartRun]:
     """Compute some parts on this thread, to the ends of their budgets; go on with a searcher, if there is one.
 
-    If a clock may end them, they take turns, so that all are equally far then. Neither turns nor reports change what is
-    found.
+    If a clock may end them, they take turns, so that all are equally far then, and their trees are freed with what is
+    returned: a caller can answer first. Neither turns nor reports change what is found.
     """
     progress = progress or progress_to(control, question)
     until_ns = _end_of(question, control)
@@ -109,7 +120,7 @@ def run_parts(
                 _run_in_turn(together, progress)
                 for run in together:
                     progress.put(run.number, run.share())
-    return [run.share() for run in runs]
+    return runs
 
 
 def _end_of(question: Question, control: Control) -> int:
@@ -167,7 +178,8 @@ def _run_to_meetings(
 
 
 class PartRun:
-    """A part on its way to the end of its budget. Its tree is made when it begins, and freed when it ends."""
+    """A part on its way to the end of its budget. Its tree is made when it begins, and freed when it ends, or later if
+    a clock may end it: to free a large tree takes milliseconds."""
 
     def __init__(self, question: Question, number: int, until_ns: int, searcher: Searcher | None = None) -> None:
         budget = question.budget
@@ -186,6 +198,7 @@ class PartRun:
         # By the clock of this thread, if that is what is limited.
         self._by_thread = budget.thread_time_ms is not None
         self._left_ns = int((budget.thread_time_ms or 0) * 1e6)
+        self._is_timed = until_ns != NEVER_NS or self._by_thread
         self._began = False
         if self._goal == done:
             self.end("iterations")
@@ -227,17 +240,18 @@ class PartRun:
         return searcher.recorded_payoffs(begin)
 
     def end(self, why: str) -> None:
-        """Keep what was found, and free the tree."""
+        """Keep what was found."""
         if not self.ended_by:
-            self.ended_by = why
             self._share = replace(self.share(), stopped_by=why)
-            self._searcher = None
+            self.ended_by = why
+            if not self._is_timed:
+                self._searcher = None
 
     def share(self) -> Share:
         """Return the share so far, or in all."""
-        if self._searcher is None:
+        if self.ended_by or self._searcher is None:
             return self._share
-        return sum_up(self._question, self.number, self._searcher, self.ended_by)
+        return sum_up(self._question, self.number, self._searcher, "")
 
     def _begun(self) -> Searcher:
         if self._searcher is None:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from solver.control import Control
 from solver.merge import Share
 from solver.pool.base import PendingAnswer, answer_from, answer_without_parts, completed, wait_for
-from solver.pool.parts import Progress, progress_to, run_parts
+from solver.pool.parts import Progress, progress_to, search_parts
 from solver.question import Question
 
 T = TypeVar("T")
@@ -92,9 +92,9 @@ class _Run:
             if progress is None:
                 return
             numbers = range(group, self._question.n_parts, self.n_groups)
-            shares = run_parts(self._question, numbers, self._control, progress)
+            runs = search_parts(self._question, numbers, self._control, progress)  # their trees outlive the answer
             with self._ending:
-                self._shares.update(zip(numbers, shares, strict=True))
+                self._shares.update({run.number: run.share() for run in runs})
                 self._left -= 1
                 is_last = self._left == 0
             if is_last:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 
 import pytest
 
@@ -62,6 +63,29 @@ def test_searches_wait_for_memory() -> None:
         admission.leave(first)
         admission.leave(await waiting)
         assert (admission.running, admission.waiting("interactive")) == (0, 0)
+
+    asyncio.run(run())
+
+
+def test_a_search_is_expected_to_end_by_its_deadline() -> None:
+    """Calls with a minute of time, but less than a second until their deadlines, make nobody wait for a minute."""
+
+    async def run() -> None:
+        admission = Admission(2, 0, {"interactive": 10, "bulk": 10})
+        minute, soon = 60 * 10**9, time.monotonic_ns() + 600 * 10**6
+        first = await admission.enter("interactive", 1, minute, soon)
+        await admission.enter("interactive", 1, minute, soon)
+        third = asyncio.ensure_future(admission.enter("interactive", 1, minute))
+        await asyncio.sleep(0)
+        assert not third.done()  # it waits for half a second, where it could search for a minute
+        admission.leave(first)
+        admission.leave(await third)
+        fourth = await admission.enter("interactive", 1, minute)
+        with pytest.raises(Refusal) as refused:
+            await admission.enter("interactive", 1, minute, soon)  # its own minute ends at its deadline, too
+        assert refused.value.retry_after is not None
+        assert refused.value.retry_after <= 0.6
+        admission.leave(fourth)
 
     asyncio.run(run())
 

@@ -23,7 +23,7 @@ from questions import ORIFLAMME, essence, questions
 
 from engine_cy import View, new_game
 from solver import Answer, Budget, Control, InvalidQuestionError, Question, SearchQuestion, solve
-from solver.pool import processes
+from solver.pool import parts, processes
 from solver.pool.base import Answered, Pool, WorkerLostError, answer_many, compute_here
 from solver.pool.job_bytes import JobBytesError, WorkerError
 from solver.pool.processes import Processes
@@ -538,3 +538,32 @@ def test_threads_that_are_closed_end_a_question_that_waits_for_another_thread() 
     threads.close()
     assert first.done()
     assert second.done()
+
+
+# --- trees -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("is_timed", [True, False])
+def test_an_answer_does_not_wait_until_a_large_tree_is_freed(is_timed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a clock ends a search: to free a tree takes milliseconds. Others are freed as soon as they are not needed,
+    so that few of many parts take memory at a time."""
+    events: list[str] = []
+    begin = parts.begin_part
+
+    class Watched:
+        def __init__(self, question: Question, number: int) -> None:
+            self._searcher = begin(question, number)
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self._searcher, name)
+
+        def __del__(self) -> None:
+            events.append("freed")
+
+    monkeypatch.setattr(parts, "begin_part", Watched)
+    budget = Budget(iterations=100, time_ms=60_000 if is_timed else None)
+    with Threads(1) as pool:
+        answer = pool.submit(SearchQuestion(view(), budget, shares=2), Control())
+        answer.add_done_callback(lambda _: events.append("answered"))
+        answer.result()
+    assert events == (["answered", "freed", "freed"] if is_timed else ["freed", "freed", "answered"])
