@@ -420,6 +420,15 @@ cdef class Position(Table):
         """Everything the player to act may do, whole decisions, each once; empty when the game is over."""
         return self.list_actions()
 
+    cdef refuse(self, Action action):
+        """Refuse an action, and show only what the player to act sees: the text may reach that player."""
+        cdef int seat = self.game.api.to_act(self.game.rules, self.state)
+
+        if seat >= 0:
+            (<View>self.view(seat)).refuse(action)
+        why = "chance is to act, and draws nothing of the kind" if seat != NOBODY else "the game is over"
+        raise IllegalActionError(f"action: '{action}': {why}")
+
     def play(self, action):
         """The position after `action` (an Action or its text); an illegal one is refused with what was legal."""
         cdef action_t actions[MAX_ACTIONS]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import pytest
+from tables import random_game
 
 from engine_cy import (
+    CHANCE,
     EngineError,
     HiddenCardError,
     IllegalActionError,
@@ -15,6 +18,7 @@ from engine_cy import (
     InvalidViewError,
     NotationError,
     NoWorldError,
+    Position,
     new_game,
 )
 
@@ -325,7 +329,53 @@ def test_illegal_actions_are_refused_with_what_was_legal(name: str) -> None:
         position.play(action)
     assert says in str(refused.value)
     assert f"'{action}'" in str(refused.value)
-    assert str(position) in str(refused.value)
+    if not position.is_over:
+        assert str(position.view(position.to_act or 0)) in str(refused.value)
+
+
+@pytest.mark.parametrize("spec", [EN, PROTOTYPE, CASTLE], ids=lambda spec: spec[0])
+def test_a_refusal_shows_only_what_the_player_to_act_sees(spec: tuple[str, str, int]) -> None:
+    """Refused moves may be shown to the player who chose them."""
+    refused = differ = 0
+    for position, _ in random_game(new_game(*spec), 5):
+        seat = position.to_act
+        for action in ("keep", "target 1", "rob A", "select 3", "place castle 0"):
+            with suppress(NotationError):
+                texts = [refusal_of(twin, action) for twin in twins(position, seat)]
+                refused += texts[0] != ""
+                assert len(set(texts)) == 1
+        if seat is not None and seat >= 0:
+            differ += len({str(twin) for twin in twins(position, seat)}) > 1
+    assert refused > 20
+    assert differ > 5  # the positions, whose text a refusal would show
+
+
+def twins(position: Position, seat: int | None) -> list[Position]:
+    """Positions that look the same to the player to act, or to everybody."""
+    if seat is None or seat < 0:
+        return [position]
+    return [position, *(position.view(seat).sample_world(seed) for seed in range(4))]
+
+
+def refusal_of(position: Position, action: str) -> str:
+    try:
+        position.play(action)
+    except IllegalActionError as error:
+        return str(error)
+    return ""
+
+
+@pytest.mark.parametrize(("spec", "text"), [(CASTLE, None), (("leduc_poker", None, 2), "Ka -")])
+def test_a_refusal_where_chance_is_to_act_shows_nothing(spec: tuple[str, str | None, int], text: str | None) -> None:
+    game = new_game(*spec)
+    if text is None:
+        position = next(at for at, _ in random_game(game, 1) if at.to_act == CHANCE)
+    else:
+        position = game.position(text)
+    illegal = next(action for at, action in random_game(game, 1) if at.to_act != CHANCE and action is not None)
+    with pytest.raises(IllegalActionError) as refused:
+        position.play(illegal)
+    assert str(refused.value) == f"action: '{illegal}': chance is to act, and draws nothing of the kind"
 
 
 @pytest.mark.parametrize("name", TEXTS)

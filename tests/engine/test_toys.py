@@ -454,12 +454,12 @@ def test_numbers_that_are_no_action_are_never_played(steps: tuple[int, ...]) -> 
 @pytest.mark.parametrize(
     ("text", "action", "why"),
     [
-        ("- -", "call", "a card is dealt first (legal: deal Ja, "),
-        ("Ka -", "deal Ka", "this card is already dealt (legal: deal Ja, "),
+        ("- -", "call", "chance is to act, and draws nothing of the kind"),
+        ("Ka -", "deal Ka", "chance is to act, and draws nothing of the kind"),
         ("Ka Qb", "deal Ja", "it is A's turn, no card is due (legal: call, raise)"),
         ("Ka Qb", "fold", "there is nothing to call (legal: call, raise)"),
         ("Ka Qb | raise raise", "raise", "a round has 2 raises at most (legal: fold, call)"),
-        ("Ka Qb | raise fold", "call", "the game is over, in 'Ka Qb | raise fold'"),
+        ("Ka Qb | raise fold", "call", "the game is over"),
     ],
 )
 def test_an_illegal_action_is_refused_with_the_reason(text: str, action: str, why: str) -> None:
