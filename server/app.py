@@ -29,7 +29,7 @@ from solver.pool.ray_pool import Health
 from solver.signature import signature
 from solver.version import SIGNATURE
 
-MESSAGE_MAX = 2**18
+MESSAGE_MAX = 2**17
 METADATA_MAX = 8192
 # What is left of a call after its search has been stopped: to write and send the answer.
 LAST_SECONDS = 3.0

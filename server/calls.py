@@ -7,7 +7,7 @@ bytes, and the reading happens here.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import aclosing
 from typing import Any, NoReturn, TypeAlias
 
@@ -17,6 +17,7 @@ from google.protobuf.message import DecodeError, Message
 from google.protobuf.message_factory import GetMessageClass
 from google.protobuf.unknown_fields import UnknownFieldSet
 
+from server.codec.words import under
 from server.errors import abort, code_of, refusal_of
 from server.refusals import Refusal
 from server.telemetry import Call, Telemetry
@@ -26,6 +27,8 @@ Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
 
 # Longer messages are read on another thread.
 READ_HERE_BYTES = 8_192
+# An unknown field is named if it is found in so many parts of the message, among so many bytes of such fields.
+SEARCHED_MAX, UNKNOWN_BYTES_MAX = 1_000, 4_096
 
 
 def add_service(
@@ -105,10 +108,22 @@ def read_message(raw: bytes, kind: type[Message]) -> Message:
         raise Refusal("MALFORMED_MESSAGE", "", f"these bytes are no {kind.DESCRIPTOR.full_name}") from None
     message.DiscardUnknownFields()
     # Most are written as we would write them.
-    if message.SerializeToString() != raw and (found := _unknown(kind.FromString(raw), "")):
-        path, number = found
-        raise Refusal("UNKNOWN_FIELD", path, f"field {number} is not known to this server")
+    if message.SerializeToString() != raw:
+        _check_fields(kind.FromString(raw), message)
     return message
+
+
+def _check_fields(whole: Message, known: Message) -> None:
+    """Refuse a message with fields that we do not know; `known` is the same one without them. A field without a name
+    is called by its number."""
+    unknown_bytes = whole.ByteSize() - known.ByteSize()
+    if not unknown_bytes:
+        return
+    found = next(_unknown(whole, "", iter(range(SEARCHED_MAX))), None) if unknown_bytes <= UNKNOWN_BYTES_MAX else None
+    if found is None:
+        raise Refusal("UNKNOWN_FIELD", "", "somewhere in it is a field that is not known to this server")
+    path, number = found
+    raise Refusal("UNKNOWN_FIELD", under(path, str(number)), f"field {number} is not known to this server")
 
 
 async def _read(raw: bytes, kind: type[Message]) -> Message:
@@ -118,20 +133,19 @@ async def _read(raw: bytes, kind: type[Message]) -> Message:
     return await asyncio.to_thread(read_message, raw, kind)
 
 
-def _unknown(message: Message, path: str) -> tuple[str, int] | None:
-    """The path of the first message with an unknown field, and the field's number."""
+def _unknown(message: Message, path: str, left: Iterator[int]) -> Iterator[tuple[str, int]]:
+    """Yield unknown fields: the path of the message, and the field's number. Search no more messages than `left`."""
     for unknown in UnknownFieldSet(message):  # type: ignore[attr-defined]
-        return path, unknown.field_number
+        yield path, unknown.field_number
     for field, value in message.ListFields():
         if field.message_type is None:
             continue
-        name = f"{path}.{field.name}" if path else field.name
-        parts = [(name, value)] if not field.is_repeated else [(f"{name}[{i}]", part) for i, part in enumerate(value)]
+        name = under(path, field.name)
+        parts = ((f"{name}[{i}]", part) for i, part in enumerate(value)) if field.is_repeated else [(name, value)]
         for part_path, part in parts:
-            found = _unknown(part, part_path)
-            if found:
-                return found
-    return None
+            if next(left, None) is None:
+                return
+            yield from _unknown(part, part_path, left)
 
 
 def _handler(method: MethodDescriptor, handle: Any, telemetry: Telemetry) -> grpc.RpcMethodHandler[Any, Any]:

@@ -21,8 +21,9 @@ from solver import InvalidQuestionError
 from solver.pool.ray_pool import SearchLostError, WorkersLostError
 
 DOMAIN = "eminence.v1"
-# A status travels in the headers of the answer, where there is room for 8 KiB.
-TEXT_MAX = 500
+# A status travels in the headers of the answer, where clients have room for 8 KiB, and holds its texts twice: percent-
+# encoded, and in Base64. So texts are cut by their bytes in a header.
+TEXT_MAX = 1_000
 # When to try again after workers were lost: about as long as others take to begin.
 RETRY_SECONDS = 1.0
 
@@ -100,4 +101,14 @@ def _milliseconds(seconds: float) -> int:
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= TEXT_MAX else text[: TEXT_MAX - 1] + "…"
+    """Cut a text that takes too many bytes when it is percent-encoded."""
+    if len(text) <= TEXT_MAX // 12:  # which no text of this length does
+        return text
+    end, room = 0, TEXT_MAX - len("...")
+    while end < len(text) and room >= (cost := _encoded_bytes(text[end])):
+        end, room = end + 1, room - cost
+    return text if end == len(text) else text[:end] + "..."
+
+
+def _encoded_bytes(character: str) -> int:
+    return 1 if " " <= character <= "~" and character != "%" else 3 * len(character.encode(errors="replace"))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import random
+from base64 import b64encode
 from typing import Any
 
 import grpc
 import pytest
+from google.protobuf.unknown_fields import UnknownFieldSet
 from google.rpc import error_details_pb2
 from grpc_status import rpc_status
 from messages import damaged
@@ -25,8 +27,11 @@ from engine_cy import new_game
 from engine_cy.castle_village_port.editions import read_ruleset
 from engine_cy.oriflamme.cards import PUBLISHED
 from engine_cy.record import read_record
+from server import calls
 from server.codec.games import write_game, write_ruleset
 from server.codec.words import CARDS, write_seat
+from server.errors import _encoded_bytes, status_of
+from server.refusals import Refusal
 
 EN = view_pb2.GameSpec(game_id="oriflamme", players=3, ruleset=view_pb2.Ruleset(edition="en-2019"))
 CASTLE = view_pb2.GameSpec(game_id="castle_village_port", players=3)
@@ -276,7 +281,46 @@ def test_unknown_fields_are_refused_where_they_stand(channel: grpc.Channel) -> N
     view = view_pb2.View(game=EN, text=TEXT)
     view.game.ruleset.oriflamme.MergeFromString(b"\xb8\x06\x01")
     request = rules_pb2.ValidateViewRequest(view=view).SerializeToString()
-    assert refusal(call, request) == ("INVALID_ARGUMENT", "UNKNOWN_FIELD", "view.game.ruleset.oriflamme")
+    assert refusal(call, request) == ("INVALID_ARGUMENT", "UNKNOWN_FIELD", "view.game.ruleset.oriflamme.103")
+    assert refusal(call, request + b"\xb8\x06\x01") == ("INVALID_ARGUMENT", "UNKNOWN_FIELD", "103")
+
+
+def test_the_search_for_an_unknown_field_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A quarter of a megabyte holds a hundred thousand messages, and each step is one of Python's."""
+    searched: list[Any] = []
+
+    def counted(message: Any) -> Any:
+        searched.append(message)
+        return UnknownFieldSet(message)
+
+    monkeypatch.setattr(calls, "UnknownFieldSet", counted)
+    history = view_pb2.History(actions=[view_pb2.SeenAction()] * 100_000)
+    many = rules_pb2.ValidateViewRequest(view=view_pb2.View(game=EN, history=history))
+    with pytest.raises(Refusal) as refused:
+        calls.read_message(many.SerializeToString() + b"\x0a\x03\xb8\x06\x01", rules_pb2.ValidateViewRequest)
+    assert (refused.value.reason, refused.value.field) == ("UNKNOWN_FIELD", "view.103")
+    request = many.SerializeToString()
+    many.view.history.actions[-1].MergeFromString(b"\xb8\x06\x01")
+    assert len(many.SerializeToString()) > len(request)
+    with pytest.raises(Refusal) as refused:
+        calls.read_message(many.SerializeToString(), rules_pb2.ValidateViewRequest)
+    assert (refused.value.reason, refused.value.field) == ("UNKNOWN_FIELD", "")
+    assert calls.SEARCHED_MAX <= len(searched) <= calls.SEARCHED_MAX + 10
+    searched.clear()
+    with pytest.raises(Refusal) as refused:
+        calls.read_message(b"\xb8\x06\x01" * 50_000, rules_pb2.ValidateViewRequest)
+    assert (refused.value.reason, refused.value.field, searched) == ("UNKNOWN_FIELD", "", [])
+
+
+@pytest.mark.parametrize("text", ["\N{GRINNING FACE}" * 3_999, "%" * 3_999, "\u00e9" * 3_999, "x" * 3_999])
+def test_a_refusal_fits_into_the_headers_whatever_it_quotes(channel: grpc.Channel, text: str) -> None:
+    """Clients read 8 KiB of headers, and lose a longer status."""
+    request = rules_pb2.ValidateViewRequest(view=view_pb2.View(game=EN, text=text)).SerializeToString()
+    for _ in range(5):
+        assert refusal(raw(channel, "RulesService/ValidateView"), request)[0] == "INVALID_ARGUMENT"
+    shown = status_of(Refusal("INVALID_NOTATION", text, text))
+    in_headers = sum(map(_encoded_bytes, shown.message)) + len(b64encode(shown.SerializeToString()))
+    assert in_headers < 7_000
 
 
 def test_a_position_sent_as_a_view_is_refused(channel: grpc.Channel, referee: Any) -> None:
