@@ -27,6 +27,8 @@ class _Item:
     message: pb.BatchItem
     slot: Slot | None = None
     is_cancelled: bool = False
+    is_waiting: bool = True
+    answering: asyncio.Task[pb.Suggestion] | None = None
 
 
 class Batch:
@@ -39,9 +41,11 @@ class Batch:
     ) -> None:
         self._answer, self._at_once = answer, at_once
         self._items: dict[str, _Item] = {}  # that have no last answer yet
-        self._waiting: list[tuple[int, int, _Item]] = []
+        self._waiting: list[tuple[int, int, _Item]] = []  # those that were cancelled, too, until they are popped
+        self._n_waiting = 0
         self._order = itertools.count()
         self._has_waiting = asyncio.Semaphore(0)
+        self._cancelled: asyncio.Queue[_Item | None] = asyncio.Queue()  # that did not begin; None at the end
         # Those who write wait for those who read, so that a slow client's answers do not pile up.
         self._finals: asyncio.Queue[pb.AnalyzeBatchResponse] = asyncio.Queue(at_once)
         self._progress: dict[str, pb.Suggestion] = {}
@@ -81,10 +85,12 @@ class Batch:
     async def _work_with_tasks(self, requests: AsyncIterator[pb.AnalyzeBatchRequest]) -> None:
         async with asyncio.TaskGroup() as tasks:
             workers = [tasks.create_task(self._answer_items()) for _ in range(self._at_once)]
+            tasks.create_task(self._answer_cancelled())
             async for request in requests:
                 await self._take(request)
             for _ in workers:  # each ends when nothing is left
                 self._has_waiting.release()
+            self._cancelled.put_nowait(None)
 
     async def _take(self, request: pb.AnalyzeBatchRequest) -> None:
         match request.WhichOneof("command"):
@@ -105,7 +111,7 @@ class Batch:
             raise Refusal("CONTRADICTION", "item.id", "is still being worked on")
         item = _Item(message)
         self._items[message.id] = item
-        if len(self._waiting) >= WAITING_MAX:
+        if self._n_waiting >= WAITING_MAX:
             why = f"{WAITING_MAX} positions of this call are waiting"
             await self._refuse(item, Refusal("OVERLOADED", "", why, retry_after=RETRY_SECONDS))
             return
@@ -115,14 +121,25 @@ class Batch:
             await self._refuse(item, refusal)
             return
         heapq.heappush(self._waiting, (-priority, next(self._order), item))
+        self._n_waiting += 1
         self._has_waiting.release()
 
     def _cancel(self, name: str) -> None:
         item = self._items.get(name)
-        if item is not None:
-            item.is_cancelled = True
-            if item.slot is not None:
-                item.slot.stop(pb.STOP_REASON_CANCELLED)
+        if item is None or item.is_cancelled:
+            return
+        item.is_cancelled = True
+        if item.slot is not None:
+            item.slot.stop(pb.STOP_REASON_CANCELLED)
+        elif item.is_waiting:
+            self._leave_queue(item)
+            self._cancelled.put_nowait(item)
+        elif item.answering is not None:
+            item.answering.cancel()  # it waits for a thread
+
+    def _leave_queue(self, item: _Item) -> None:
+        item.is_waiting = False
+        self._n_waiting -= 1
 
     async def _answer_items(self) -> None:
         while True:
@@ -130,12 +147,30 @@ class Batch:
             if not self._waiting:
                 return
             _, _, item = heapq.heappop(self._waiting)
-            try:
-                final = pb.AnalyzeBatchResponse(id=item.message.id, suggestion=await self._answer_item(item))
-            except Exception as error:
-                await self._refuse(item, error)
-            else:
-                await self._finish(item, final)
+            if item.is_waiting:
+                self._leave_queue(item)
+                await self._answer_one(item)
+
+    async def _answer_cancelled(self) -> None:
+        while (item := await self._cancelled.get()) is not None:
+            await self._answer_one(item)
+
+    async def _answer_one(self, item: _Item) -> None:
+        try:
+            final = pb.AnalyzeBatchResponse(id=item.message.id, suggestion=await self._suggestion(item))
+        except Exception as error:
+            await self._refuse(item, error)
+        else:
+            await self._finish(item, final)
+
+    async def _suggestion(self, item: _Item) -> pb.Suggestion:
+        item.answering = asyncio.ensure_future(self._answer_item(item))
+        try:
+            return await item.answering
+        except asyncio.CancelledError:
+            if not item.is_cancelled or not item.answering.cancelled():
+                raise
+        return await self._answer_item(item)  # at once, as nothing is searched any more
 
     async def _answer_item(self, item: _Item) -> pb.Suggestion:
         def begun(slot: Slot) -> None:

@@ -11,6 +11,7 @@ import pytest
 from eminence.v1 import solver_pb2 as pb
 from eminence.v1 import view_pb2
 from server.rpc.deadline import Deadline
+from server.services import batch
 from server.services.batch import Batch
 
 
@@ -45,3 +46,51 @@ def test_a_client_that_leaves_leaves_no_task_behind(names: tuple[str, ...]) -> N
         return asyncio.all_tasks()
 
     assert len(asyncio.run(leave())) == 1  # who looks
+
+
+def cancel(name: str) -> pb.AnalyzeBatchRequest:
+    return pb.AnalyzeBatchRequest(cancel=pb.CancelItem(id=name))
+
+
+@pytest.mark.parametrize("is_begun", [True, False])
+def test_a_cancelled_item_is_answered_before_a_thread_is_free(is_begun: bool) -> None:
+    """Whether a worker waits for a thread on its behalf already, or not."""
+
+    async def answer(message: pb.BatchItem, *rest: Any) -> pb.Suggestion:
+        is_cancelled = rest[-1]
+        if not is_cancelled():
+            await forever()
+        return pb.Suggestion(seed=5)
+
+    async def cancelled() -> list[Any]:
+        names = ["first", "second", "third"]
+        answers = Batch(answer, 1).answers(sent(*map(item, names), cancel(names[0 if is_begun else 2])), Deadline(0))
+        answered = await asyncio.wait_for(anext(answers), 60)
+        await answers.aclose()
+        await settled()
+        return [answered.id, answered.suggestion.seed, len(asyncio.all_tasks())]
+
+    assert asyncio.run(cancelled()) == ["first" if is_begun else "third", 5, 1]
+
+
+def test_a_cancelled_item_leaves_its_place_to_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batch, "WAITING_MAX", 2)
+
+    async def refused(*requests: pb.AnalyzeBatchRequest) -> list[str]:
+        answers = Batch(forever, 1).answers(sent(*requests), Deadline(0))
+        ids: list[str] = []
+
+        async def read() -> None:
+            async for response in answers:
+                if response.HasField("error"):
+                    ids.append(response.id)
+
+        reading = asyncio.ensure_future(read())
+        await settled()
+        reading.cancel()
+        await settled()
+        return ids
+
+    many = [item(name) for name in "abcd"]
+    assert asyncio.run(refused(*many)) == ["c", "d"]
+    assert asyncio.run(refused(*many[:2], cancel("a"), *many[2:])) == ["d"]
