@@ -33,6 +33,8 @@ MESSAGE_MAX = 2**17
 METADATA_MAX = 8192
 # What is left of a call after its search has been stopped: to write and send the answer.
 LAST_SECONDS = 3.0
+# How long new calls are refused as UNAVAILABLE before connections are closed.
+REFUSING_SECONDS = 0.2
 WRONG_SIGNATURE = 3
 # The name by which health tells of Ray, and how often it is looked at.
 RAY = "ray"
@@ -177,6 +179,8 @@ class App:
         """Answer every call that was taken, and take no more."""
         self._solver.close()
         await self._health.enter_graceful_shutdown()
+        # gRPC cancels calls that come while it shuts down: clients should know by then that there is no use in more.
+        await asyncio.sleep(REFUSING_SECONDS)
         stopped = asyncio.ensure_future(server.stop(self._settings.drain_ms / 1000 + LAST_SECONDS))
         await asyncio.wait([stopped], timeout=self._settings.drain_ms / 1000)
         self._solver.hurry()

@@ -31,6 +31,7 @@ from process import (
 
 from eminence.v1 import solver_pb2 as pb
 from server.client import Client, text_view
+from server.client.requests import OPTIONS
 
 NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
 
@@ -123,6 +124,31 @@ def test_told_to_stop_it_answers_every_call_that_it_took() -> None:
         assert late.error.code() == grpc.StatusCode.UNAVAILABLE
         assert running.process.wait(10) == 0
         assert time.monotonic() - begun < 5
+
+
+def test_calls_that_come_while_it_stops_are_unavailable_and_not_cancelled() -> None:
+    """For clients that wait before they try again as long as they are told. gRPC itself cancels what comes while it
+    shuts down."""
+    statuses: list[str] = []
+
+    def call(running: Server) -> None:
+        with grpc.insecure_channel(running.address, OPTIONS) as channel:
+            while "UNAVAILABLE" not in statuses:
+                try:
+                    stub(channel).Suggest(suggest(iterations=300), timeout=60)
+                except grpc.RpcError as error:
+                    statuses.append(error.code().name)
+                    return
+
+    with server() as running:
+        threads = [threading.Thread(target=call, args=(running,)) for _ in range(6)]
+        for thread in threads:
+            thread.start()
+        time.sleep(0.5)
+        assert running.stop() == 0
+        for thread in threads:
+            thread.join(60)
+    assert set(statuses) == {"UNAVAILABLE"}
 
 
 def test_told_twice_it_hurries() -> None:
