@@ -214,7 +214,9 @@ def ask_review(record: Record, request: pb.ReviewRequest, caps: Caps, config: Co
         raise Refusal("CONTRADICTION", "budget.share_iterations", "a review has `iterations` for each decision")
     thinking = options.thinking
     if not options.has_seed:
-        thinking = {**thinking, "seed": seed_of(str(record).encode())}
+        # The answer tells the seed, which must not depend on what the seat did not see.
+        seen = record if seat is None or record.observer is not None else record.seen_from(seat)
+        thinking = {**thinking, "seed": seed_of(str(seen).encode())}
     with paths(""):
         judge = Judge(limits.budget, **thinking)
     chosen = list(decisions(record, seat))
