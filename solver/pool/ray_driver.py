@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import socket
 import sys
@@ -405,8 +406,8 @@ class Workers:
 # --- the process --------------------------------------------------------------------------------------------------
 
 
-def join(address: str, workers: int) -> None:
-    """Join the cluster at `address`; empty: start a Ray of our own on this machine."""
+def join(address: str, workers: int, folder: str) -> None:
+    """Join the cluster at `address`; empty: start a Ray of our own on this machine, whose files are in `folder`."""
     quiet: dict[str, Any] = {"logging_level": 50, "log_to_driver": False}
     if address:
         ray.init(address=address, **quiet)
@@ -417,6 +418,7 @@ def join(address: str, workers: int) -> None:
             num_gpus=0,
             include_dashboard=False,
             object_store_memory=80 * 2**20,
+            _temp_dir=f"{folder}/ray",  # Ray lets everybody into this one
             **quiet,
         )
 
@@ -447,8 +449,9 @@ def live(channel: Channel, begun: threading.Event) -> None:
 
 
 def main() -> None:
-    """argv: the number of the socket's file, the address (empty: none), the greatest number of workers."""
-    file, address, workers = int(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+    """argv: the number of the socket's file, the address (empty: none), the greatest number of workers, and the folder
+    of a Ray of our own."""
+    file, address, workers, folder = int(sys.argv[1]), sys.argv[2], int(sys.argv[3]), sys.argv[4]
     channel = Channel(socket.socket(fileno=file))
     begun = threading.Event()
     if address:
@@ -456,7 +459,7 @@ def main() -> None:
         late.start()
     threading.Thread(target=live, args=(channel, begun), daemon=True).start()
     try:
-        join(address, workers)
+        join(address, workers, folder)
         members = Workers(channel, workers)
     except BaseException as error:
         give_up(channel, explain(error))
@@ -472,4 +475,5 @@ def main() -> None:
         ray.shutdown()
     elif os.getsid(0) == os.getpid():
         end_session(os.getpid())  # at once, and all of it: there is nothing to be kept
+        shutil.rmtree(folder, ignore_errors=True)
     os._exit(0)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -15,6 +16,8 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from pathlib import Path
+from secrets import token_hex
+from tempfile import mkdtemp
 from typing import Any, Literal, NamedTuple, TypeVar
 
 from solver.control import Control
@@ -57,6 +60,7 @@ R = TypeVar("R")
 WORKERS_MAX = 256
 SEARCHES_MAX = 256  # under way at a time; a thread waits for each
 CALLERS = 4  # functions of `map` for each worker: they wait for questions most of the time
+FOLDERS = "/tmp"  # where Ray's files are; names of sockets have at most 107 characters
 CONNECT_S = 1.0  # to find out whether a server is at an address
 START_S = 60.0  # for Ray to begin
 SILENCE_S = 8.0  # without a sign of life from Ray's driver
@@ -278,8 +282,9 @@ class RayPool:
             self._set(Health("lost", 0, str(error)))
             return False
         ours, theirs = socket.socketpair()
+        folder = mkdtemp(prefix="eminence-ray-", dir=FOLDERS)  # that nobody else can read
         with theirs:
-            process = self._start(theirs)
+            process = self._start(theirs, folder)
         ours.settimeout(SILENCE_S)
         channel = Channel(ours)
         with self._changed:
@@ -293,6 +298,7 @@ class RayPool:
         finally:
             late.cancel()
         self._give_up(channel, process, f"{self._where}: {why}")
+        shutil.rmtree(folder, ignore_errors=True)
         return served
 
     def _listen(self, channel: Channel, late: threading.Timer) -> tuple[bool, str]:
@@ -344,12 +350,14 @@ class RayPool:
     def _where(self) -> str:
         return f"Ray at {self._address}" if self._address else "Ray on this machine"
 
-    def _start(self, end: socket.socket) -> subprocess.Popen[bytes]:
+    def _start(self, end: socket.socket, folder: str) -> subprocess.Popen[bytes]:
         root = str(Path(__file__).parents[2])
         known = os.environ.get("PYTHONPATH")
         environment = {
-            # By default, a token is asked for, and ours is made if there is none.
+            # By default, a token is asked for. A Ray of our own has its own one: Ray keeps one that it makes in a file
+            # that all users can read.
             "RAY_AUTH_MODE": "token",
+            **({} if self._address or "RAY_AUTH_TOKEN_PATH" in os.environ else {"RAY_AUTH_TOKEN": token_hex(32)}),
             # How long a driver whose head is lost stays.
             "RAY_gcs_rpc_server_reconnect_timeout_s": "5",
             # Workers give way to this process, but not as far as Ray has them: where other programs keep all cores
@@ -367,7 +375,7 @@ class RayPool:
         return subprocess.Popen(
             [
                 *(sys.executable, "-P", "-c", "from solver.pool.ray_driver import main; main()"),
-                *(str(end.fileno()), self._address, str(self._workers)),
+                *(str(end.fileno()), self._address, str(self._workers), folder),
             ],
             env=environment,
             pass_fds=[end.fileno()],

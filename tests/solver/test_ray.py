@@ -583,6 +583,12 @@ def test_what_its_driver_is_told(pool: RayPool) -> None:
     assert told["RAY_ENABLE_AUTO_CONNECT"] == "0"
     assert told["RAY_ENABLE_UV_RUN_RUNTIME_ENV"] == "0"
     assert "RAY_ADDRESS" not in told
+    # Nobody else on this machine can read the token or Ray's files.
+    assert len(told["RAY_AUTH_TOKEN"]) == 64
+    assert told["RAY_AUTH_TOKEN"] != os.environ.get("RAY_AUTH_TOKEN")
+    folder = ray_folder(driver(pool))
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert list(folder.glob("ray/session_*/sockets/*"))
     # A store of the size of /dev/shm would not fit into a container.
     raylet = next(name for name in children(driver(pool)).values() if "/raylet" in name.split()[0])
     assert f"--object_store_memory={80 * 2**20}" in raylet.split()
@@ -603,9 +609,28 @@ def test_nothing_is_left_when_this_process_is_killed() -> None:
     process.stdout.readline()
     below = children(process.pid)
     assert len(below) > 4
+    folder = next(ray_folder(pid) for pid, command in below.items() if "ray_driver" in command)
+    assert folder.is_dir()
     process.kill()
     process.communicate()
     until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in below), 15)
+    until(lambda: not folder.exists(), 15)
+
+
+def test_ray_s_files_are_gone_when_its_driver_is() -> None:
+    with RayPool(1) as pool:
+        folder = ray_folder(driver(pool))
+        os.kill(driver(pool), signal.SIGKILL)
+        until(lambda: not folder.exists(), 15)
+        until(lambda: pool.health.state == "ready", 30)
+        another = ray_folder(driver(pool))
+        assert another.is_dir()
+    assert not another.exists()
+
+
+def ray_folder(pid: int) -> Path:
+    """The folder that a driver was given."""
+    return Path(Path(f"/proc/{pid}/cmdline").read_text().rstrip("\0").split("\0")[-1])
 
 
 # --- addresses, and what is imported -------------------------------------------------------------------------------
