@@ -1,9 +1,12 @@
 """Which searches run now, which wait, and which are refused.
 
 Every search takes as many of the threads as it has parts, up to all of its kind, and all the memory that its budget
-allows. Single calls ("interactive") may use
-all threads and go first; positions of batches and reviews ("bulk") leave some threads to them. Both queues are bounded,
-and a call is refused at once where it would wait too long for its answer to be what was asked for.
+allows. Single calls ("interactive") may use all threads and go first; positions of batches and reviews ("bulk") leave
+some threads to them. Both queues are bounded, and a call is refused at once if it would wait too long for its answer to
+be what was asked for.
+
+Callers share the threads: each next search is one of the caller who has the fewest, a full queue drops the last search
+of the caller who has the most, and while several callers are active, each leaves some threads to the others.
 """
 
 from __future__ import annotations
@@ -12,8 +15,8 @@ import asyncio
 import heapq
 import itertools
 import time
-from collections import deque
-from collections.abc import Awaitable, Callable
+from collections import Counter
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
@@ -27,6 +30,10 @@ PATIENCE = 0.2
 # How much the length of a search counts for the expected length of the next ones.
 LEARNING = 0.1
 RETRY_LEAST_SECONDS = 0.05
+# How long after its last call a caller counts as active.
+ACTIVE_SECONDS = 2.0
+# Callers whose last turn is remembered, at most.
+TURNS_MAX = 1_000
 
 
 @dataclass(eq=False, slots=True)
@@ -39,6 +46,7 @@ class Ticket:
     expected_ns: int  # how long it may take
     may_be_next: bool  # whether it may wait in the pool for a thread, ready to begin
     admitted: asyncio.Future[None]
+    caller: Hashable = None
     begun_ns: int = 0
 
 
@@ -53,21 +61,26 @@ class Admission:
         memory_max: int | None = None,
         *,
         ahead: int = 0,
+        for_others: int = 1,
     ) -> None:
         self._reserved = reserved
+        self._for_others = for_others  # threads that each caller leaves to others while others are active
         # Searches that wait in the pool, where a free thread finds the next one. A search with a limit of time does
         # not wait there: its time would run out.
         self._ahead = ahead
         self._memory_max = memory_max  # of all searches that run; None: no limit
         self._limits = self._limits_of(threads)
         self._queues_max = queues
-        self._waiting: dict[Kind, deque[Ticket]] = {"interactive": deque(), "bulk": deque()}
+        self._waiting: dict[Kind, list[Ticket]] = {"interactive": [], "bulk": []}
         self._running: set[Ticket] = set()
+        self._latest_calls: dict[Hashable, int] = {}  # of the last two callers
+        self._turns: dict[Hashable, int] = {}  # of each caller: the number of its last search that began
+        self._n_begun = itertools.count(1).__next__
         self._usual_ns = 100_000_000.0  # what searches without a limit of time took of late
         self._closed = False
 
     def resize(self, threads: int) -> None:
-        """There are so many threads now. Nobody is sent away for it."""
+        """Set the number of threads. Searches that wait stay in their queues."""
         if threads != self._limits["interactive"]:
             self._limits = self._limits_of(threads)
             for kind, queue in self._waiting.items():
@@ -88,13 +101,19 @@ class Admission:
     @property
     def _next(self) -> int:
         """How many searches wait in the pool."""
-        return max(sum(ticket.weight for ticket in self._running) - self._limits["interactive"], 0)
+        return max(_weight(self._running) - self._limits["interactive"], 0)
 
     def threads_for(self, kind: Kind, shares: int) -> int:
         return min(shares, self._limits[kind])
 
     async def enter(
-        self, kind: Kind, shares: int, time_ns: int | None, begin_by_ns: int = NEVER_NS, memory: int = 0
+        self,
+        kind: Kind,
+        shares: int,
+        time_ns: int | None,
+        begin_by_ns: int = NEVER_NS,
+        memory: int = 0,
+        caller: Hashable = None,
     ) -> Ticket:
         """Wait for threads and memory. `time_ns` is the search's limit of time, and its patience; at `begin_by_ns`, on
         the monotonic clock, it is too late to begin."""
@@ -108,17 +127,18 @@ class Admission:
             min(int(self._usual_ns) if time_ns is None else time_ns, left_ns),
             kind == "interactive" and time_ns is None,
             asyncio.get_running_loop().create_future(),
+            caller,
         )
-        queue = self._waiting[kind]
-        if not queue and self._fits(ticket):
+        self._note_call(caller)
+        if self._may_begin(ticket):
             self._begin(ticket)
             return ticket
         wait_ns = self._expected_wait_ns(ticket)
-        if self.waiting(kind) >= self._queues_max[kind]:
-            raise overloaded(wait_ns, f"{self.waiting(kind)} searches are waiting, and no more may")
         if kind == "interactive" and time_ns is not None and wait_ns > time_ns * PATIENCE:
             raise overloaded(wait_ns, "the search could not begin before much of its time is gone")
-        queue.append(ticket)
+        if self.waiting(kind) >= self._queues_max[kind] and not self._displace(ticket, wait_ns):
+            raise self._full(kind, wait_ns)
+        self._waiting[kind].append(ticket)
         try:
             async with asyncio.timeout(None if left_ns == NEVER_NS else left_ns / 1e9):
                 await ticket.admitted
@@ -131,28 +151,41 @@ class Admission:
         return ticket
 
     def leave(self, ticket: Ticket) -> None:
-        """The search is over, and its threads are free."""
+        """Free the threads of a search that has ended."""
         if ticket in self._running:
             self._running.remove(ticket)
             self._usual_ns += LEARNING * (time.monotonic_ns() - ticket.begun_ns - self._usual_ns)
         self._admit_waiting()
 
     def admit_all(self) -> None:
-        """Let everybody in who waits: the server is about to stop, and nobody searches for long any more."""
+        """Admit everything that waits: the server stops soon, and no search takes long any more."""
         self._closed = True
         self._admit_waiting()
 
+    # --- queues ---
+
     def _admit_waiting(self) -> None:
-        for kind in ("interactive", "bulk"):
-            queue = self._waiting[kind]
-            while queue and (self._closed or self._fits(queue[0])):
-                ticket = queue.popleft()
-                if not ticket.admitted.done():
-                    self._begin(ticket)
+        for queue in self._waiting.values():
+            for ticket in self._in_turn(queue):
+                if self._closed or self._fits(ticket):
+                    queue.remove(ticket)
+                    if not ticket.admitted.done():
+                        self._begin(ticket)
+                elif not self._has_its_share(ticket):
+                    break  # else a wide search would wait until no narrow one comes
+
+    def _may_begin(self, ticket: Ticket) -> bool:
+        """Whether a new search may begin before those that wait."""
+        return self._fits(ticket) and all(map(self._has_its_share, self._waiting[ticket.kind]))
 
     def _begin(self, ticket: Ticket) -> None:
+        if ticket.weight > self._share and self._is_shared(ticket.caller):
+            ticket.weight = min(ticket.weight, self._share)
         ticket.begun_ns = time.monotonic_ns()
         self._running.add(ticket)
+        self._turns[ticket.caller] = self._n_begun()
+        if len(self._turns) > TURNS_MAX:
+            self._turns = {other.caller: self._turns.get(other.caller, 0) for other in self._all()}
         if not ticket.admitted.done():
             ticket.admitted.set_result(None)
 
@@ -163,42 +196,114 @@ class Admission:
             self._waiting[ticket.kind].remove(ticket)
             self._admit_waiting()
 
+    def _in_turn(self, tickets: Iterable[Ticket]) -> list[Ticket]:
+        """Sort tickets by how many threads their caller has before them, then by their caller's last turn."""
+        threads: Counter[Hashable] = Counter()
+        for running in self._running:
+            threads[running.caller] += running.weight
+        places = []
+        for ticket in tickets:
+            places.append((threads[ticket.caller], self._turns.get(ticket.caller, 0), ticket))
+            threads[ticket.caller] += ticket.weight
+        return [ticket for *_, ticket in sorted(places, key=lambda place: place[:2])]
+
+    def _displace(self, ticket: Ticket, wait_ns: int) -> bool:
+        """Refuse the last search that waits of the caller who has most in a full queue, if it has more than the caller
+        of `ticket` would have; return whether there was one."""
+        queue = self._waiting[ticket.kind]
+        places = Counter(waiting.caller for waiting in queue)
+        if not places:
+            return False
+        most, n = places.most_common(1)[0]
+        if n <= places[ticket.caller] + 1:
+            return False
+        last = next(waiting for waiting in reversed(queue) if waiting.caller == most)
+        queue.remove(last)
+        if not last.admitted.done():
+            last.admitted.set_exception(self._full(ticket.kind, wait_ns))
+        return True
+
+    def _full(self, kind: Kind, wait_ns: int) -> Refusal:
+        return overloaded(wait_ns, f"{self._queues_max[kind]} searches wait ({kind}_queue), and no more may")
+
+    # --- room ---
+
     def _fits(self, ticket: Ticket) -> bool:
-        used = sum(running.weight for running in self._running)
         memory = sum(running.memory for running in self._running) + ticket.memory
-        of_kind = sum(running.weight for running in self._running if running.kind == ticket.kind)
+        of_kind = (running for running in self._running if running.kind == ticket.kind)
         ahead = min(self._ahead, self._queues_max["interactive"]) if ticket.may_be_next else 0
         return (
-            used + ticket.weight <= self._limits["interactive"] + ahead
-            and of_kind + ticket.weight <= self._limits[ticket.kind] + ahead
+            not self._has_its_share(ticket)
+            and _weight(self._running) + ticket.weight <= self._limits["interactive"] + ahead
+            and _weight(of_kind) + ticket.weight <= self._limits[ticket.kind] + ahead
             and (self._memory_max is None or memory <= self._memory_max)
-            # Bulk work does not take the place of somebody who waits.
-            and not (ticket.kind == "bulk" and self._waiting["interactive"])
+            # Bulk work does not go before a single call that waits for threads.
+            and (ticket.kind == "interactive" or all(map(self._has_its_share, self._waiting["interactive"])))
         )
 
+    def _has_its_share(self, ticket: Ticket) -> bool:
+        """Whether the caller has so many threads that one more search would take those kept for others."""
+        threads = _weight(running for running in self._running if running.caller == ticket.caller)
+        wanted = threads + min(ticket.weight, self._share)
+        return threads > 0 and wanted > self._share and self._is_shared(ticket.caller)
+
+    @property
+    def _share(self) -> int:
+        """The threads that one caller may have while others are active."""
+        return max(self._limits["interactive"] - self._for_others, 1)
+
+    def _is_shared(self, caller: Hashable) -> bool:
+        """Whether a caller other than this one is active."""
+        since = time.monotonic_ns() - int(ACTIVE_SECONDS * 1e9)
+        return any(other != caller and at > since for other, at in self._latest_calls.items()) or any(
+            ticket.caller != caller for ticket in self._all()
+        )
+
+    def _all(self) -> Iterator[Ticket]:
+        return itertools.chain(self._running, *self._waiting.values())
+
+    def _note_call(self, caller: Hashable) -> None:
+        self._latest_calls.pop(caller, None)
+        self._latest_calls[caller] = time.monotonic_ns()
+        if len(self._latest_calls) > 2:
+            del self._latest_calls[next(iter(self._latest_calls))]
+
     def _expected_wait_ns(self, ticket: Ticket) -> int:
-        """How long until this one would begin, if every search takes as long as is expected of it."""
+        """Return how long until this search would begin, if every search takes as long as is expected of it."""
+        running = [other for other in self._running if ticket.kind == "interactive" or other.kind == "bulk"]
+        waiting = self._in_turn([*self._waiting[ticket.kind], ticket])
+        waiting = waiting[: waiting.index(ticket) + 1]
+        wait_ns = self._wait_ns(running, waiting, self._limits[ticket.kind])
+        if self._is_shared(ticket.caller):
+            own = [other for other in self._running if other.caller == ticket.caller]
+            own_waiting = [other for other in waiting if other.caller == ticket.caller]
+            wait_ns = max(wait_ns, self._wait_ns(own, own_waiting, self._share))
+        return wait_ns
+
+    def _wait_ns(self, running: list[Ticket], waiting: list[Ticket], threads: int) -> int:
+        """Return how long until the last of `waiting` begins, if they have so many threads."""
         now = time.monotonic_ns()
         order = itertools.count()
-        ends = [
-            (max(running.begun_ns + running.expected_ns, now), next(order), running)
-            for running in self._running
-            if ticket.kind == "interactive" or running.kind == "bulk"
-        ]
+        ends = [(max(other.begun_ns + other.expected_ns, now), next(order), other) for other in running]
         heapq.heapify(ends)
-        free = self._limits[ticket.kind] - sum(running.weight for *_, running in ends)
+        free = threads - _weight(running)
         memory = self._memory_max
-        free_memory = None if memory is None else memory - sum(running.memory for *_, running in ends)
+        free_memory = None if memory is None else memory - sum(other.memory for other in running)
         begins = now
-        for ahead in (*self._waiting[ticket.kind], ticket):
-            while ends and (free < ahead.weight or (free_memory is not None and free_memory < ahead.memory)):
+        for ahead in waiting:
+            weight = min(ahead.weight, threads)
+            while ends and (free < weight or (free_memory is not None and free_memory < ahead.memory)):
                 begins, _, ended = heapq.heappop(ends)
-                free += ended.weight
+                free += min(ended.weight, threads)
                 free_memory = None if free_memory is None else free_memory + ended.memory
-            free -= ahead.weight
+            free -= weight
             free_memory = None if free_memory is None else free_memory - ahead.memory
             heapq.heappush(ends, (begins + ahead.expected_ns, next(order), ahead))
         return max(begins - now, 0)
+
+
+def _weight(tickets: Iterable[Ticket]) -> int:
+    return sum(ticket.weight for ticket in tickets)
 
 
 def overloaded(wait_ns: int, why: str) -> Refusal:

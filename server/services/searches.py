@@ -102,7 +102,9 @@ class Searches:
         time_ns = int(terms.time_ms * 1e6) if terms.is_timed else None
         memory, asked_ns = int(terms.memory_mb * MEGABYTE), time.monotonic_ns()
         with current_client().searching():
-            ticket = await self.admission.enter(terms.kind, terms.shares, time_ns, terms.deadline.begin_by_ns, memory)
+            ticket = await self.admission.enter(
+                terms.kind, terms.shares, time_ns, terms.deadline.begin_by_ns, memory, current_client()
+            )
             if (taken := effort.get()) is not None:
                 taken.begin((ticket.begun_ns - asked_ns) / 1e9)
             slot = Slot(self._pool, self._lateness, ticket, terms)

@@ -1,4 +1,4 @@
-"""Admission: workers come and go, and searches wait for memory as for threads."""
+"""Admission: threads and memory, queues, and callers who share them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from server.admission import Admission, Ticket
+from server.admission import Admission, Kind, Ticket
 from server.refusals import Refusal
 
 
@@ -108,5 +108,110 @@ def test_one_search_without_a_limit_of_time_waits_in_the_pool() -> None:
         admission.leave(await timed)
         admission.leave(await bulk)
         assert admission.running == 0
+
+    asyncio.run(run())
+
+
+# --- callers share threads and queues ------------------------------------------------------------------------------
+
+
+def entering(admission: Admission, caller: str, kind: Kind = "interactive", shares: int = 1) -> asyncio.Task[Ticket]:
+    return asyncio.ensure_future(admission.enter(kind, shares, None, caller=caller))
+
+
+async def settle() -> None:
+    for _ in range(5):
+        await asyncio.sleep(0)
+
+
+def test_a_caller_alone_has_all_threads() -> None:
+    async def run() -> None:
+        admission = Admission(4, 1, {"interactive": 10, "bulk": 10})
+        wide = await entering(admission, "A", shares=4)
+        assert wide.weight == 4
+        admission.leave(wide)
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("kind", ["interactive", "bulk"])
+def test_a_caller_leaves_a_thread_to_others_while_they_are_active(kind: Kind) -> None:
+    async def run() -> None:
+        admission = Admission(3, 0, {"interactive": 100, "bulk": 100})
+        admission.leave(await entering(admission, "B", kind))
+        flood = [entering(admission, "A", kind) for _ in range(20)]
+        wide = entering(admission, "A", kind, shares=3)
+        await settle()
+        assert admission.running == 2
+        for _ in range(5):  # B finds a free thread each time, and A goes on with two
+            quick = entering(admission, "B", kind)
+            await settle()
+            assert quick.done()
+            admission.leave(quick.result())
+            first = next(task for task in flood if task.done())
+            flood.remove(first)
+            admission.leave(first.result())
+            await settle()
+            assert admission.running == 2
+        for task in flood:
+            admission.leave(await task)
+            await settle()
+        assert (await wide).weight == 2
+
+    asyncio.run(run())
+
+
+def test_a_caller_has_all_threads_again_when_others_have_been_silent(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def run() -> None:
+        admission = Admission(2, 0, {"interactive": 10, "bulk": 10})
+        admission.leave(await entering(admission, "B"))
+        monkeypatch.setattr("server.admission.ACTIVE_SECONDS", 0.0)
+        tasks = [entering(admission, "A") for _ in range(2)]
+        await settle()
+        assert all(task.done() for task in tasks)
+
+    asyncio.run(run())
+
+
+def test_callers_take_turns_in_a_queue() -> None:
+    async def run() -> list[str]:
+        admission = Admission(1, 0, {"interactive": 10, "bulk": 10})
+        running = await entering(admission, "A")
+        waiting = {name: entering(admission, name[0]) for name in ("A1", "A2", "B1", "A3", "B2")}
+        await settle()
+        waiting["C1"] = entering(admission, "C")
+        order: list[str] = []
+        for _ in range(len(waiting)):
+            await settle()
+            admission.leave(running)
+            await settle()
+            name = next(name for name, task in waiting.items() if task.done() and name not in order)
+            order.append(name)
+            running = waiting[name].result()
+        return order
+
+    assert asyncio.run(run()) == ["B1", "C1", "A1", "B2", "A2", "A3"]
+
+
+def test_a_full_queue_drops_the_last_search_of_the_caller_who_has_the_most() -> None:
+    async def run() -> None:
+        admission = Admission(1, 0, {"interactive": 3, "bulk": 3})
+        running = await entering(admission, "A")
+        flood = [entering(admission, "A") for _ in range(3)]
+        await settle()
+        with pytest.raises(Refusal, match="interactive_queue"):
+            await entering(admission, "A")
+        other = entering(admission, "B")
+        await settle()
+        assert [task.done() for task in flood] == [False, False, True]
+        assert isinstance(flood[2].exception(), Refusal)
+        admission.leave(running)
+        await settle()
+        assert other.done()
+        again = [entering(admission, "B") for _ in range(2)]
+        await settle()
+        assert admission.waiting("interactive") == 3
+        assert again[1].done()  # now both have as many, and nobody has to leave
+        assert isinstance(again[1].exception(), Refusal)
 
     asyncio.run(run())
