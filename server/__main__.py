@@ -1,37 +1,17 @@
-"""python -m server: the adviser over gRPC, until SIGTERM or SIGINT."""
+"""python -m server: the command `eminence serve`."""
 
 from __future__ import annotations
 
-import asyncio
-import os
 import sys
 from collections.abc import Sequence
+from typing import NoReturn
 
-from server.settings import SettingsError, read_settings
-
-
-def main(argv: Sequence[str], program: str = "python -m server") -> None:
-    # Here no process is forked, and gRPC need not prepare for it. It has to know before it is imported.
-    os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
-    from server.app import App
-    from server.telemetry import log_as_json
-
-    try:
-        settings = read_settings(argv, os.environ, program)
-        end_log = log_as_json(settings.log)
-        code = asyncio.run(_run(App, settings))
-    except (SettingsError, OSError, RuntimeError) as error:
-        raise SystemExit(f"server: {error}") from None
-    end_log()
-    # Not `sys.exit`: a search that does not end must not hold the process.
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(code)
+from server.cli.failing import guarded
+from server.cli.serve import serve
 
 
-async def _run(app: type, settings: object) -> int:
-    code: int = await app(settings).run()
-    return code
+def main(arguments: Sequence[str]) -> NoReturn:
+    sys.exit(guarded(lambda: serve.main(list(arguments), prog_name="python -m server", standalone_mode=False)))
 
 
 if __name__ == "__main__":

@@ -37,7 +37,8 @@ class Command(click.Command):
 
 def command(*examples: str, **options: Any) -> Callable[[Callable[..., Any]], Command]:
     """Make a function a command. It returns its exit code, or None if all is done."""
-    return click.command(cls=Command, context_settings=HELP, examples=examples, **options)
+    context = HELP | options.pop("context_settings", {})
+    return click.command(cls=Command, context_settings=context, examples=examples, **options)
 
 
 def files(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:

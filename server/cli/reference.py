@@ -57,8 +57,8 @@ def page() -> str:
     parts = [HEAD, _help("eminence", eminence)]
     for name in COMMANDS:
         said = eminence.get_command(click.Context(eminence), name)
-        if isinstance(said, Command):
-            parts.append(f"## eminence {name}\n\n{_help(f'eminence {name}', said)}{_json(name)}")
+        assert isinstance(said, Command)
+        parts.append(f"## eminence {name}\n\n{_help(f'eminence {name}', said)}{_json(name)}")
     return "\n".join(parts)
 
 

@@ -47,31 +47,45 @@ def test_every_command_says_what_it_does_in_one_line_and_teaches_by_example():
         said = eminence.get_command(None, name)  # type: ignore[arg-type]
         assert said is not None
         assert said.name == name
-        assert name == "serve" or (isinstance(said, Command) and said.examples), name
+        assert isinstance(said, Command)
+        assert said.examples, name
     out = run("--help").out
     assert all(f"  {name} " in out for name in COMMANDS)
 
 
-def examples() -> list[str]:
-    found = []
-    for name in COMMANDS:
-        said = eminence.get_command(None, name)  # type: ignore[arg-type]
-        found += list(said.examples) if isinstance(said, Command) else []
-    return found
+def examples(*names: str) -> list[str]:
+    commands = [eminence.get_command(None, name) for name in names]  # type: ignore[arg-type]
+    return [example for said in commands if isinstance(said, Command) for example in said.examples]
 
 
-@pytest.mark.parametrize("example", examples())
-def test_every_example_in_help_runs(example, tmp_path):
-    write_files(tmp_path)
-    programs = tmp_path / "bin"
+def path_with_program(folder: Path) -> str:
+    """Return a PATH on which `eminence` is this program."""
+    programs = folder / "bin"
     programs.mkdir()
     (programs / "eminence").write_text(f'#!/bin/sh\nexec {sys.executable} -m server.cli "$@"\n')
     (programs / "eminence").chmod(0o755)
-    path = os.pathsep.join([str(programs), os.environ["PATH"]])
+    return os.pathsep.join([str(programs), os.environ["PATH"]])
+
+
+@pytest.mark.parametrize("example", examples("serve"))
+def test_every_example_of_a_server_serves(example, tmp_path):
+    variables = environment(PATH=path_with_program(tmp_path), EMINENCE_ADDRESS="127.0.0.1:0")
+    with subprocess.Popen(
+        ["bash", "-c", f"exec env {example}"], cwd=tmp_path, env=variables, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline().startswith("listening on 127.0.0.1:")
+        process.terminate()
+        assert process.wait(30) == 0
+
+
+@pytest.mark.parametrize("example", examples(*(name for name in COMMANDS if name != "serve")))
+def test_every_example_in_help_runs(example, tmp_path):
+    write_files(tmp_path)
     done = subprocess.run(
         ["bash", "-eo", "pipefail", "-c", example],
         cwd=tmp_path,
-        env=environment(PATH=path),
+        env=environment(PATH=path_with_program(tmp_path)),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

@@ -5,14 +5,19 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
+from unittest import mock
 
 from click.testing import CliRunner
 
 from engine_cy import Rng, new_game
 from engine_cy.record import Record
 from server.cli.main import eminence
+from server.cli.serve import serve
+from server.settings import Settings
+from server.settings import read_settings as read_settings_of
 
 ROOT = Path(__file__).parents[2]
 VIEW = "A:? >B:Heir C:? | round 2 | points 1 2 3 | seen by B"
@@ -38,6 +43,12 @@ def run(*args: object, said: str = "", **env: str) -> Said:
     )
     assert "Traceback" not in found.stderr
     return Said(found.exit_code, found.stdout, found.stderr)
+
+
+def read_settings(flags: Sequence[str], variables: Mapping[str, str]) -> Settings:
+    """Return the settings of a server that is started like this."""
+    with mock.patch.dict(os.environ, variables, clear=True):
+        return read_settings_of(serve.make_context("serve", list(flags)))
 
 
 def command(*args: object) -> list[str]:

@@ -14,8 +14,9 @@ from typing import Any
 
 import pytest
 from process import server
+from program import read_settings
 
-from server.settings import PREFIX, Settings, read_settings
+from server.settings import PREFIX, Settings
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
@@ -34,7 +35,7 @@ def compose() -> Any:
 
 def variables_of_the_image() -> dict[str, str]:
     text = (DEPLOY / "Dockerfile").read_text("utf-8")
-    return dict(re.findall(rf"^(?:ENV)?\s+({PREFIX}\w+)=(\S+)", text, re.M))
+    return dict(re.findall(rf"^(?:ENV)?\s+({PREFIX}_\w+)=(\S+)", text, re.M))
 
 
 def test_the_unit_gives_settings_that_exist(tmp_path: Path) -> None:
@@ -52,7 +53,7 @@ def test_the_unit_gives_settings_that_exist(tmp_path: Path) -> None:
 
 def test_the_image_and_its_service_give_settings_that_exist() -> None:
     image, service = variables_of_the_image(), compose()
-    known = {PREFIX + setting.name.upper() for setting in fields(Settings)}
+    known = {f"{PREFIX}_{setting.name.upper()}" for setting in fields(Settings)}
     assert set(image) == {"EMINENCE_ADDRESS", "EMINENCE_CACHE_FILE"} <= known
     assert set(service["environment"]) <= known
     found = read_settings([], image | service["environment"])

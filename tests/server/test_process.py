@@ -181,9 +181,9 @@ def test_a_port_that_is_taken_is_an_error() -> None:
 @pytest.mark.parametrize(
     ("flags", "said"),
     [
-        (("--metrics", "TAKEN"), "server: metrics: TAKEN: Address already in use\n"),
-        (("--metrics", "nowhere.invalid:1"), "server: metrics: nowhere.invalid:1: "),
-        (("--tls-cert", "/nowhere", "--tls-key", "/nowhere"), "server: tls_key: /nowhere cannot be read: "),
+        (("--metrics", "TAKEN"), "eminence: metrics: TAKEN: Address already in use\n"),
+        (("--metrics", "nowhere.invalid:1"), "eminence: metrics: nowhere.invalid:1: "),
+        (("--tls-cert", "/nowhere", "--tls-key", "/nowhere"), "eminence: tls_key: /nowhere cannot be read: "),
     ],
 )
 def test_what_a_setting_names_and_cannot_be_had_is_an_error_in_one_line(flags: tuple[str, ...], said: str) -> None:

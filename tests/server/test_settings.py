@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import fields
 from pathlib import Path
 
+import click
 import pytest
+from program import command, environment, read_settings
 
-from server.settings import PREFIX, Settings, SettingsError, read_settings
+from server.settings import PREFIX, Settings, SettingsError
 
 
 def test_a_flag_goes_before_the_environment_and_that_before_the_file(tmp_path: Path) -> None:
     file = tmp_path / "server.toml"
     file.write_text('threads = 3\ncache_mb = 7\ntime_max_ms = 50\nlog = "error"\n', "utf-8")
-    environment = {PREFIX + "CACHE_MB": "8", PREFIX + "TIME_MAX_MS": "60", PREFIX + "CONFIG": str(file)}
+    environment = {"EMINENCE_CACHE_MB": "8", "EMINENCE_TIME_MAX_MS": "60", "EMINENCE_CONFIG": str(file)}
     found = read_settings(["--time-max-ms", "70"], environment)
     assert (found.threads, found.cache_mb, found.time_max_ms, found.log) == (3, 8, 70, "error")
     assert found.bulk_queue == Settings().bulk_queue
@@ -31,8 +35,8 @@ def test_every_setting_has_its_flag_variable_and_line(tmp_path: Path) -> None:
         else:
             value = {"log": "debug", "backend": "ray", "ray_address": "10.0.0.1:6379"}.get(name, "x")
         beside = {"tls_cert": "x", "tls_key": "x"} if name in ("tls_cert", "tls_key", "client_ca") else {}
-        environment = {PREFIX + key.upper(): text for key, text in beside.items()}
-        by_variable = read_settings([], environment | {PREFIX + name.upper(): value})
+        environment = {f"{PREFIX}_{key.upper()}": text for key, text in beside.items()}
+        by_variable = read_settings([], environment | {f"{PREFIX}_{name.upper()}": value})
         flag = "--" + name.replace("_", "-")
         given = [flag, value] if setting.type != "bool" else ["--no-" + flag[2:] if value == "no" else flag]
         assert read_settings(given, environment) == by_variable
@@ -43,49 +47,62 @@ def test_every_setting_has_its_flag_variable_and_line(tmp_path: Path) -> None:
         assert found != setting.default
 
 
-def test_the_help_says_every_default(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        read_settings(["--help"], {})
-    flags = " ".join(capsys.readouterr().out.split()).partition("options: ")[2].split(" --")
-    said = {flag.partition(" ")[0].rstrip(","): flag.partition("(default: ")[2].partition(")")[0] for flag in flags}
-    assert said["threads"] == said["ray-workers"] == "0"
-    assert said["address"] == "127.0.0.1:50051"
-    assert said["cache-file"] == said["tokens"] == "none"
-    assert (said["no-self-test"], said["no-insecure"]) == ("yes", "no")
-
-
 @pytest.mark.parametrize(
     ("flags", "why"),
     [
-        (["--threads", "many"], "--threads: 'many' is no whole number"),
-        (["--threads", "-1"], "--threads: -1 is not in 0..1024"),
-        (["--log", "loud"], "log: 'loud' is none of debug, info, warning, error"),
-        (["--address", "localhost"], "address: 'localhost' is not like 127.0.0.1:50051"),
-        (["--address", "127.0.0.1:99999"], "address: '127.0.0.1:99999': port 99999 is not in 0..65535"),
-        (["--address", "[::1]:65536"], "address: '[::1]:65536': port 65536 is not in 0..65535"),
-        (["--metrics", "127.0.0.1:65536"], "metrics: '127.0.0.1:65536': port 65536 is not in 0..65535"),
-        (["--traces", "127.0.0.1:70000"], "traces: '127.0.0.1:70000': port 70000 is not in 1..65535"),
-        (["--traces", "127.0.0.1:0"], "traces: '127.0.0.1:0': port 0 is not in 1..65535"),
-        (["--metrics", "unix:/tmp/x"], "metrics: 'unix:/tmp/x' is not like 127.0.0.1:50051"),
-        (["--address", "127.0.0.1:٣"], "address: '127.0.0.1:٣' is not like 127.0.0.1:50051"),
+        (["--threads", "many"], "Invalid value for --threads: 'many' is no integer in 0..1024"),
+        (["--threads", "-1"], "Invalid value for --threads: '-1' is no integer in 0..1024"),
+        (["--log", "loud"], "Invalid value for --log: 'loud' is not one of 'debug', 'info', 'warning', 'error'"),
+        (["--address", "localhost"], "Invalid value for --address: 'localhost' is not like 127.0.0.1:50051"),
+        (
+            ["--address", "127.0.0.1:99999"],
+            "Invalid value for --address: '127.0.0.1:99999': port 99999 is not in 0..65535",
+        ),
+        (["--address", "[::1]:65536"], "Invalid value for --address: '[::1]:65536': port 65536 is not in 0..65535"),
+        (
+            ["--metrics", "127.0.0.1:65536"],
+            "Invalid value for --metrics: '127.0.0.1:65536': port 65536 is not in 0..65535",
+        ),
+        (
+            ["--traces", "127.0.0.1:70000"],
+            "Invalid value for --traces: '127.0.0.1:70000': port 70000 is not in 1..65535",
+        ),
+        (["--traces", "127.0.0.1:0"], "Invalid value for --traces: '127.0.0.1:0': port 0 is not in 1..65535"),
+        (["--metrics", "unix:/tmp/x"], "Invalid value for --metrics: 'unix:/tmp/x' is not like 127.0.0.1:50051"),
+        (["--address", "127.0.0.1:٣"], "Invalid value for --address: '127.0.0.1:٣' is not like 127.0.0.1:50051"),
         (["--address", "0.0.0.0:1"], "address: others can reach 0.0.0.0:1"),
         (["--address", "[::]:1"], "address: others can reach"),
-        (["--traces", "collector"], "traces: 'collector' is not like 127.0.0.1:50051"),
+        (["--traces", "collector"], "Invalid value for --traces: 'collector' is not like 127.0.0.1:50051"),
         (["--cache-file", "x", "--cache-mb", "0"], "cache_file: with cache_mb 0 no answer is kept"),
         (["--memory-total-mb", "100"], "memory_total_mb: 100 is less than memory_max_mb (256)"),
         (["--tls-cert", "x"], "tls_cert, tls_key: one does not go without the other"),
         (["--client-ca", "x"], "client_ca: clients' certificates need TLS"),
-        (["--backend", "spark"], "backend: 'spark' is none of threads, ray"),
+        (["--backend", "spark"], "Invalid value for --backend: 'spark' is not one of 'threads', 'ray'"),
         (["--ray-address", "10.0.0.1"], "ray_address: '10.0.0.1' is not host:port of a Ray head"),
-        (["--backend", "threads", "--ray-address", "a:1"], "ray_address: a:1 is of no use to the backend threads"),
-        (["--ray-workers", "257"], "--ray-workers: 257 is not in 0..256"),
-        (["--config", "/nowhere"], "config: /nowhere cannot be read"),
+        (["--backend", "threads", "--ray-address", "a:1"], "ray_address: a:1 needs backend ray, not threads"),
+        (["--ray-workers", "257"], "Invalid value for --ray-workers: '257' is no integer in 0..256"),
+        (["--config", "/nowhere"], "Invalid value for --config: /nowhere cannot be read"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(flags: list[str], why: str) -> None:
-    with pytest.raises(SettingsError) as refused:
-        read_settings(flags, {})
-    assert str(refused.value).startswith(why)
+    assert refusal(flags).startswith(why)
+
+
+def refusal(flags: list[str], **variables: str) -> str:
+    """Return the error of settings that are refused."""
+    with pytest.raises((SettingsError, click.UsageError)) as refused:
+        read_settings(flags, variables)
+    error = refused.value
+    return error.format_message() if isinstance(error, click.UsageError) else str(error)
+
+
+def test_errors_name_the_variable_or_the_line_of_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "server.toml"
+    file.write_text("threads = 2.5\n", "utf-8")
+    assert refusal([], EMINENCE_THREADS="x") == "Invalid value for EMINENCE_THREADS: 'x' is no integer in 0..1024"
+    assert refusal(["--config", str(file)]) == "Invalid value for threads: '2.5' is no integer in 0..1024"
+    assert refusal([], EMINENCE_CONFIG="/nowhere").startswith("Invalid value for EMINENCE_CONFIG: /nowhere cannot")
+    assert "EMINENCE_INSECURE" in refusal([], EMINENCE_INSECURE="perhaps")
 
 
 def test_ports_that_there_are_are_taken() -> None:
@@ -117,9 +134,27 @@ def test_others_may_reach_it_if_that_is_said_or_encrypted() -> None:
         assert read_settings(["--address", address], {}).is_loopback
 
 
-def test_lines_that_are_no_settings_are_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("treads = 1", "treads is no setting (address, threads, "),
+        ("threads = '1'x", "cannot be read"),
+        ("threads = true", "threads: 'True' is no integer in 0..1024"),
+        ("log = 1", "log: '1' is not one of"),
+        ("insecure = 'perhaps'", "insecure: 'perhaps'"),
+    ],
+)
+def test_lines_that_are_no_settings_are_refused(tmp_path: Path, text: str, why: str) -> None:
     file = tmp_path / "server.toml"
-    for text, why in (("treads = 1", "treads: is no setting"), ("threads = '1'x", "config:"), ("log = 1", "log: 1 is")):
-        file.write_text(text, "utf-8")
-        with pytest.raises(SettingsError, match=why):
-            read_settings(["--config", str(file)], {})
+    file.write_text(text, "utf-8")
+    assert why in refusal(["--config", str(file)])
+
+
+def test_both_ways_to_start_take_the_same_options() -> None:
+    def help_of(*command: str) -> str:
+        return subprocess.check_output([*command, "--help"], text=True, env=environment())
+
+    usage, _, options = help_of(*command("serve")).partition("\n")
+    assert usage == "Usage: eminence serve [OPTIONS]"
+    assert options == help_of(sys.executable, "-m", "server").partition("\n")[2]
+    assert all(f"  --{setting.name.replace('_', '-')} " in options for setting in fields(Settings))

@@ -181,7 +181,7 @@ def test_without_its_packages_only_who_asks_for_traces_is_refused(flags: list[st
     if flags:
         assert done.returncode == 1
         assert done.stderr.startswith(
-            "server: traces: the packages for it are not installed: pip install 'eminence[tel"
+            "eminence: traces: the packages for it are not installed: pip install 'eminence[tel"
         )
         assert "Traceback" not in done.stderr
     else:

@@ -15,10 +15,10 @@ from pathlib import Path
 
 import pytest
 from process import NOT_SERVING, SERVING, Server, server, stub, suggest
+from program import read_settings
 from ray_processes import until
 
 from eminence.v1 import solver_pb2 as pb
-from server.settings import read_settings
 from solver.pool import ray_pool
 
 pytestmark = pytest.mark.slow
