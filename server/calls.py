@@ -149,10 +149,10 @@ def _unknown(message: Message, path: str, left: Iterator[int]) -> Iterator[tuple
 
 
 def _handler(method: MethodDescriptor, handle: Any, telemetry: Telemetry) -> grpc.RpcMethodHandler[Any, Any]:
-    kind, told = GetMessageClass(method.input_type), telemetry.method(method.name)
+    kind, metrics = GetMessageClass(method.input_type), telemetry.method(method.name)
 
     async def answer(raw: bytes, context: Context) -> bytes:
-        with Call(told) as call:
+        with metrics.call() as call:
             try:
                 response: Message = await handle(await _read(raw, kind), context)
                 return response.SerializeToString()
@@ -160,7 +160,7 @@ def _handler(method: MethodDescriptor, handle: Any, telemetry: Telemetry) -> grp
                 await _end(error, call, context)
 
     async def stream(raw: bytes, context: Context) -> AsyncIterator[bytes]:
-        with Call(told) as call:
+        with metrics.call() as call:
             try:
                 responses = handle(await _read(raw, kind), context)
                 # Closed at once when the client leaves, not when the garbage collector comes by.
@@ -175,7 +175,7 @@ def _handler(method: MethodDescriptor, handle: Any, telemetry: Telemetry) -> grp
             async for raw in raws:
                 yield await _read(raw, kind)
 
-        with Call(told) as call:
+        with metrics.call() as call:
             try:
                 async with aclosing(handle(requests(), context)) as responses:
                     async for response in responses:

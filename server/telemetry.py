@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import logging
 import logging.handlers
@@ -11,14 +10,12 @@ import queue
 import sys
 import threading
 import time
-from bisect import bisect_left
 from collections.abc import Callable, Iterator
-from itertools import accumulate
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
-from prometheus_client.registry import Collector
 
 from eminence.v1 import solver_pb2 as pb
 from server.admission import Admission
@@ -33,64 +30,35 @@ LAST_LINES_SECONDS = 1.0
 _log = logging.getLogger("server.calls")
 
 
-class Method:
-    """What is told of the calls of one method. Counted by the event loop's thread alone, and without locks: calls are
-    many and short."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.under_way = 0
-        self.ended: dict[tuple[str, str], int] = {}  # by code and reason
-        self.seconds = 0.0
-        self.within = [0] * (len(SECONDS) + 1)  # of SECONDS, and of more
-
-    def end(self, code: str, reason: str, seconds: float) -> None:
-        self.under_way -= 1
-        self.ended[code, reason] = self.ended.get((code, reason), 0) + 1
-        self.seconds += seconds
-        self.within[bisect_left(SECONDS, seconds)] += 1
-
-
-class _Methods(Collector):
-    """The calls of all methods, for Prometheus."""
-
-    def __init__(self) -> None:
-        self.methods: list[Method] = []
-
-    def collect(self) -> Iterator[Metric]:
-        calls = CounterMetricFamily("eminence_calls", "Calls answered.", labels=["method", "code", "reason"])
-        seconds = HistogramMetricFamily("eminence_call_seconds", "Time from request to answer.", labels=["method"])
-        under_way = GaugeMetricFamily("eminence_calls_under_way", "Calls not answered yet.", labels=["method"])
-        for method in self.methods:
-            for (code, reason), count in list(method.ended.items()):
-                calls.add_metric([method.name, code, reason], count)
-            bounds = [*map(str, SECONDS), "+Inf"]
-            buckets = list(zip(bounds, accumulate(method.within), strict=True))
-            seconds.add_metric([method.name], buckets, method.seconds)
-            under_way.add_metric([method.name], method.under_way)
-        yield from (calls, seconds, under_way)
-
-
+@dataclass(slots=True)
 class Call:
-    """Around each call: how it ends, and how long it took, is told."""
+    """How a call ended."""
 
-    __slots__ = ("_begun", "_method", "code", "reason")
+    code: str = "OK"
+    reason: str = ""
 
-    def __init__(self, method: Method) -> None:
-        self._method = method
-        self.code, self.reason = "OK", ""
 
-    def __enter__(self) -> Call:
-        self._begun = time.perf_counter()
-        self._method.under_way += 1
-        return self
+class Method:
+    """Counts, times and logs the calls of one method."""
 
-    def __exit__(self, *_error: object) -> None:
-        method, seconds = self._method, time.perf_counter() - self._begun
-        method.end(self.code, self.reason, seconds)
-        if _log.isEnabledFor(logging.INFO):
-            told = {"method": method.name, "code": self.code, "reason": self.reason, "ms": round(seconds * 1000, 3)}
-            _log.info("call", extra={"told": told})
+    def __init__(self, name: str, calls: Counter, seconds: Histogram, under_way: Gauge) -> None:
+        self._name, self._calls = name, calls
+        self._seconds, self._under_way = seconds.labels(name), under_way.labels(name)
+
+    @contextmanager
+    def call(self) -> Iterator[Call]:
+        call, begun = Call(), time.perf_counter()
+        self._under_way.inc()
+        try:
+            yield call
+        finally:
+            seconds = time.perf_counter() - begun
+            self._under_way.dec()
+            self._seconds.observe(seconds)
+            self._calls.labels(self._name, call.code, call.reason).inc()
+            if _log.isEnabledFor(logging.INFO):
+                told = {"method": self._name, "code": call.code, "reason": call.reason, "ms": round(seconds * 1000, 3)}
+                _log.info("call", extra={"told": told})
 
 
 class Telemetry:
@@ -99,8 +67,11 @@ class Telemetry:
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
         told: Any = {"registry": self.registry}
-        self._methods = _Methods()
-        self.registry.register(self._methods)
+        self._calls = Counter("eminence_calls", "Calls answered.", ["method", "code", "reason"], **told)
+        self._seconds = Histogram(
+            "eminence_call_seconds", "Time from request to answer.", ["method"], buckets=SECONDS, **told
+        )
+        self._under_way = Gauge("eminence_calls_under_way", "Calls not answered yet.", ["method"], **told)
         self._searches = Counter("eminence_searches", "Searches that ended, by why.", ["stop_reason"], **told)
         self._iterations = Counter("eminence_iterations", "Iterations of all searches.", **told)
         self._cached = Counter("eminence_answers_from_cache", "Answers that were kept from before.", **told)
@@ -135,9 +106,7 @@ class Telemetry:
         self._cached.inc()
 
     def method(self, name: str) -> Method:
-        method = Method(name)
-        self._methods.methods.append(method)
-        return method
+        return Method(name, self._calls, self._seconds, self._under_way)
 
 
 class _Json(logging.Formatter):
@@ -162,7 +131,7 @@ class _Aside(logging.handlers.QueueHandler):
     which there is no room are dropped."""
 
     def enqueue(self, record: logging.LogRecord) -> None:
-        with contextlib.suppress(queue.Full):
+        with suppress(queue.Full):
             self.queue.put_nowait(record)
 
 

@@ -261,6 +261,10 @@ def test_metrics_and_logs_tell_how_it_goes_and_no_card(tokens: str) -> None:
         log = running.process.stderr.read()
     assert 'eminence_calls_total{code="OK",method="Suggest",reason=""} 2.0' in metrics
     assert 'eminence_calls_total{code="INVALID_ARGUMENT",method="Suggest",reason="HIDDEN_CARD"} 1.0' in metrics
+    assert 'eminence_call_seconds_count{method="Suggest"} 5.0' in metrics
+    assert 'eminence_call_seconds_bucket{le="+Inf",method="Suggest"} 5.0' in metrics
+    assert 'eminence_calls_under_way{method="Suggest"} 0.0' in metrics
+    assert 'eminence_call_seconds_count{method="Review"} 0.0' in metrics  # shown before its first call
     assert 'eminence_searches_total{stop_reason="iterations"} 1.0' in metrics
     assert "eminence_answers_from_cache_total 1.0" in metrics
     assert "eminence_iterations_total 500.0" in metrics
