@@ -17,6 +17,7 @@ from grpc_status import rpc_status
 
 from engine_cy import EngineError
 from server.refusals import Refusal, split
+from server.spans import current_span
 from solver import InvalidQuestionError
 from solver.pool.ray_pool import SearchLostError, WorkersLostError
 
@@ -88,6 +89,8 @@ def status_of(refusal: Refusal) -> status_pb2.Status:
 async def abort(context: grpc.aio.ServicerContext[Any, Any], error: Exception) -> NoReturn:
     """End a call with the status of `error`."""
     refusal = refusal_of(error)
+    if (span := current_span()) is not None:
+        span.set_attribute("eminence.reason", refusal.reason)
     status = rpc_status.to_status(status_of(refusal))
     metadata = tuple(status.trailing_metadata or ())
     if refusal.retry_after is not None:

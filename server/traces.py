@@ -14,18 +14,17 @@ from contextlib import aclosing, contextmanager
 from typing import Any
 
 import grpc
-from google.rpc import error_details_pb2, status_pb2
 from opentelemetry.context import Context as Parent
+from opentelemetry.context import attach
 from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
-from opentelemetry.trace import Span, SpanKind, Status, StatusCode
+from opentelemetry.trace import SpanKind, Status, StatusCode, set_span_in_context
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from server.calls import Context
 from server.clients import OPEN_TO_ALL
-from server.effort import Effort, effort
 
 # How long spans wait for others that go with them; and how long the last ones may take.
 EXPORT_EVERY_MS = 1_000
@@ -91,45 +90,16 @@ class Traces(grpc.aio.ServerInterceptor):
         service, _, name = method.removeprefix("/").partition("/")
         attributes = {"rpc.system": "grpc", "rpc.service": service, "rpc.method": name}
         span = self._tracer.start_span(f"{service}/{name}", parent, SpanKind.SERVER, attributes)
-        taken = Effort()
-        effort.set(taken)
-        cancelled = False
+        attach(set_span_in_context(span, parent))  # for this call's task alone, so that nothing has to be detached
+        code = None
         try:
             yield
         except (asyncio.CancelledError, GeneratorExit):
-            cancelled = True
+            code = grpc.StatusCode.CANCELLED
             raise
         finally:
-            code = grpc.StatusCode.CANCELLED if cancelled else context.code() or grpc.StatusCode.OK
-            _tell_end(span, code, "" if cancelled else _reason(context))
-            _tell_effort(span, taken)
+            code = code or context.code() or grpc.StatusCode.OK
+            span.set_attribute("rpc.grpc.status_code", code.value[0])
+            if code.name in SERVER_ERRORS:
+                span.set_status(Status(StatusCode.ERROR))
             span.end()
-
-
-def _tell_end(span: Span, code: grpc.StatusCode, reason: str) -> None:
-    span.set_attribute("rpc.grpc.status_code", code.value[0])
-    if reason:
-        span.set_attribute("eminence.reason", reason)
-    if code.name in SERVER_ERRORS:
-        span.set_status(Status(StatusCode.ERROR))
-
-
-def _tell_effort(span: Span, taken: Effort) -> None:
-    if taken.searches:
-        span.set_attribute("eminence.searches", taken.searches)
-        span.set_attribute("eminence.queue_ms", taken.queue_seconds * 1000)
-    if taken.search_seconds:
-        span.set_attribute("eminence.search_ms", taken.search_seconds * 1000)
-    if taken.iterations:
-        span.set_attribute("eminence.iterations", taken.iterations)
-
-
-def _reason(context: Context) -> str:
-    """Why the call was refused, as the contract's `ErrorReason`; empty if it was not."""
-    for key, value in context.trailing_metadata() or ():
-        if key == "grpc-status-details-bin":
-            info = error_details_pb2.ErrorInfo()
-            for detail in status_pb2.Status.FromString(value).details:
-                if detail.Unpack(info):
-                    return str(info.reason)
-    return ""

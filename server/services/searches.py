@@ -15,9 +15,9 @@ from typing import Any, NamedTuple, TypeVar
 from eminence.v1 import solver_pb2 as pb
 from server.admission import Admission, Kind, Ticket
 from server.clients import current_client
-from server.effort import effort
 from server.rpc.deadline import Deadline
 from server.settings import Settings
+from server.spans import add_to_span
 from solver.answer import Answer
 from solver.control import Control
 from solver.pool.base import Pool
@@ -105,8 +105,7 @@ class Searches:
             ticket = await self.admission.enter(
                 terms.kind, terms.shares, time_ns, terms.deadline.begin_by_ns, memory, current_client()
             )
-            if (taken := effort.get()) is not None:
-                taken.begin((ticket.begun_ns - asked_ns) / 1e9)
+            add_to_span(searches=1, queue_ms=(ticket.begun_ns - asked_ns) / 1e6)
             slot = Slot(self._pool, self._lateness, ticket, terms)
             self._slots.add(slot)
             if self._is_hurrying:
@@ -180,8 +179,7 @@ class Slot:
                 self._learn(until_ns)
             raise
         ended_ns = self._learn(until_ns)
-        if (taken := effort.get()) is not None:
-            taken.end((ended_ns - began_ns) / 1e9, getattr(answer, "iterations", 0))
+        add_to_span(search_ms=(ended_ns - began_ns) / 1e6, iterations=getattr(answer, "iterations", 0))
         return answer
 
     def _learn(self, until_ns: int) -> int:

@@ -1,0 +1,21 @@
+"""The span of the call that a task answers, if calls are traced (`traces.py`)."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+
+def current_span() -> Any:
+    """Return the span, or None if nothing is recorded. Calls that are not traced never import OpenTelemetry."""
+    trace = sys.modules.get("opentelemetry.trace")
+    span = trace.get_current_span() if trace else None
+    return span if span is not None and span.is_recording() else None
+
+
+def add_to_span(**amounts: float) -> None:
+    """Add to attributes of the span: a call may search more than once."""
+    if (span := current_span()) is not None:
+        for name, amount in amounts.items():
+            key = f"eminence.{name}"
+            span.set_attribute(key, span.attributes.get(key, 0) + amount)
