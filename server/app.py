@@ -14,12 +14,13 @@ from grpc_health.v1 import health as health_names
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_health.v1.health import aio as health
 from grpc_reflection.v1alpha import reflection, reflection_pb2_grpc
-from prometheus_client import start_http_server
 
 from server import referee_service, rules_service
 from server.calls import add_foreign_service, add_service
-from server.clients import Doorman, read_clients
+from server.metrics_page import serve_metrics
 from server.referee_service import RefereeService
+from server.rpc.auth import TokenAuth, read_clients
+from server.rpc.callers import Bounds, Callers
 from server.rules_service import RulesService
 from server.services import solver as solver_service
 from server.services.solver import SolverService
@@ -49,6 +50,10 @@ class App:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._telemetry = Telemetry()
+        self._callers = Callers(
+            Bounds(settings.caller_calls, settings.caller_bytes, settings.caller_positions, self._telemetry.refused)
+        )
+        self._telemetry.follow_callers(self._callers)
         self._solver = SolverService(settings, self._telemetry)
         self._health = health.HealthServicer()
         self._traces = _open_traces(settings.traces) if settings.traces else None
@@ -83,18 +88,18 @@ class App:
     def _serve_metrics(self, where: str) -> None:
         host, _, port = where.rpartition(":")
         try:
-            start_http_server(int(port), host.strip("[]") or "127.0.0.1", registry=self._telemetry.registry)
+            serve_metrics(host.strip("[]"), int(port), self._telemetry.registry)
         except OSError as error:
             raise SettingsError(f"metrics: {where}: {error.strerror}") from None
 
     def _server(self) -> grpc.aio.Server:
         settings = self._settings
         longest_ms = settings.time_max_ms + 10_000
+        interceptors: list[grpc.aio.ServerInterceptor] = [self._traces] if self._traces else []
+        if settings.tokens:
+            interceptors.append(TokenAuth(read_clients(settings.tokens, self._callers.bounds), self._telemetry))
         server = grpc.aio.server(
-            interceptors=[
-                *([self._traces] if self._traces else []),
-                *([Doorman(read_clients(settings.tokens))] if settings.tokens else []),
-            ],
+            interceptors=interceptors,
             options=[
                 ("grpc.so_reuseport", 0),  # so that a port that is taken is an error
                 ("grpc.max_receive_message_length", MESSAGE_MAX),
@@ -111,14 +116,16 @@ class App:
                 ("grpc.server_handshake_timeout_ms", 5_000),
             ],
         )
-        add_service(server, solver_service.SERVICE, self._solver, self._telemetry)
-        add_service(server, rules_service.SERVICE, RulesService(), self._telemetry)
-        add_service(server, referee_service.SERVICE, RefereeService(), self._telemetry)
-        add_foreign_service(server, health_pb2_grpc.add_HealthServicer_to_server, self._health)
+        add_service(server, solver_service.SERVICE, self._solver, self._telemetry, self._callers)
+        add_service(server, rules_service.SERVICE, RulesService(), self._telemetry, self._callers)
+        add_service(server, referee_service.SERVICE, RefereeService(), self._telemetry, self._callers)
+        add_foreign_service(server, health_pb2_grpc.add_HealthServicer_to_server, self._health, self._callers)
         if settings.reflection:
             names = [*self._names, health_names.SERVICE_NAME, reflection.SERVICE_NAME]
-            servicer = reflection.aio.ReflectionServicer(names)
-            add_foreign_service(server, reflection_pb2_grpc.add_ServerReflectionServicer_to_server, servicer)
+            reflected = reflection.aio.ReflectionServicer(names)
+            add_foreign_service(
+                server, reflection_pb2_grpc.add_ServerReflectionServicer_to_server, reflected, self._callers
+            )
         return server
 
     def _listen(self, server: grpc.aio.Server) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import aclosing
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, NoReturn
 
 import grpc
 from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
@@ -20,10 +20,8 @@ from google.protobuf.unknown_fields import UnknownFieldSet
 from server.codec.words import under
 from server.errors import abort, code_of, refusal_of
 from server.refusals import Refusal
+from server.rpc.callers import Callers, Context, current_caller
 from server.telemetry import Call, Telemetry
-
-Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
-
 
 # Longer messages are read on another thread.
 READ_HERE_BYTES = 8_192
@@ -32,20 +30,28 @@ SEARCHED_MAX, UNKNOWN_BYTES_MAX = 1_000, 4_096
 
 
 def add_service(
-    server: grpc.aio.Server, service: ServiceDescriptor, servicer: object, telemetry: Telemetry | None = None
+    server: grpc.aio.Server,
+    service: ServiceDescriptor,
+    servicer: object,
+    telemetry: Telemetry | None = None,
+    callers: Callers | None = None,
 ) -> None:
     """Serve `service`, whose methods `servicer` has."""
-    telling = telemetry or Telemetry()
-    handlers = {method.name: _handler(method, getattr(servicer, method.name), telling) for method in service.methods}
+    metrics, callers = telemetry or Telemetry(), callers or Callers()
+    handlers = {
+        method.name: _handler(method, getattr(servicer, method.name), metrics, callers) for method in service.methods
+    }
     _add_handlers(server, service.full_name, handlers)
 
 
-def add_foreign_service(server: grpc.aio.Server, add: Callable[[Any, Any], None], servicer: object) -> None:
+def add_foreign_service(
+    server: grpc.aio.Server, add: Callable[[Any, Any], None], servicer: object, callers: Callers
+) -> None:
     """Serve a service whose code is not ours: `add` is what was generated to do so. Its requests are read here, too."""
     taking = _Taking()
     add(servicer, taking)
     for service, handlers in taking.found.items():
-        _add_handlers(server, service, {name: _guarded(handler) for name, handler in handlers.items()})
+        _add_handlers(server, service, {name: _guarded(handler, callers) for name, handler in handlers.items()})
 
 
 class _Taking:
@@ -66,8 +72,8 @@ def _add_handlers(server: grpc.aio.Server, service: str, handlers: dict[str, Any
     server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(service, handlers),))
 
 
-def _guarded(handler: Any) -> Any:
-    """A handler that refuses malformed bytes as all others do."""
+def _guarded(handler: Any, callers: Callers) -> Any:
+    """A handler that refuses malformed bytes and too many calls as all others do."""
 
     def read(raw: bytes) -> Any:
         try:
@@ -78,7 +84,8 @@ def _guarded(handler: Any) -> Any:
     async def answer(raw: bytes, context: Context) -> Any:
         """Of one request. What streams its answers hands them to the context."""
         try:
-            return await (handler.unary_unary or handler.unary_stream)(read(raw), context)
+            with callers.calling(context):
+                return await (handler.unary_unary or handler.unary_stream)(read(raw), context)
         except Refusal as refusal:
             await abort(context, refusal)
 
@@ -88,8 +95,9 @@ def _guarded(handler: Any) -> Any:
                 yield read(raw)
 
         try:
-            async for response in handler.stream_stream(requests(), context):
-                yield response
+            with callers.calling(context):
+                async for response in handler.stream_stream(requests(), context):
+                    yield response
         except Refusal as refusal:
             await abort(context, refusal)
 
@@ -130,7 +138,8 @@ async def _read(raw: bytes, kind: type[Message]) -> Message:
     """Read a message; a long one on another thread."""
     if len(raw) <= READ_HERE_BYTES:
         return read_message(raw, kind)
-    return await asyncio.to_thread(read_message, raw, kind)
+    async with current_caller().reading:
+        return await asyncio.to_thread(read_message, raw, kind)
 
 
 def _unknown(message: Message, path: str, left: Iterator[int]) -> Iterator[tuple[str, int]]:
@@ -148,25 +157,30 @@ def _unknown(message: Message, path: str, left: Iterator[int]) -> Iterator[tuple
             yield from _unknown(part, part_path, left)
 
 
-def _handler(method: MethodDescriptor, handle: Any, telemetry: Telemetry) -> grpc.RpcMethodHandler[Any, Any]:
-    kind, metrics = GetMessageClass(method.input_type), telemetry.method(method.name)
+def _handler(
+    method: MethodDescriptor, handle: Any, telemetry: Telemetry, callers: Callers
+) -> grpc.RpcMethodHandler[Any, Any]:
+    kind = GetMessageClass(method.input_type)
+    metrics = telemetry.method(f"/{method.containing_service.full_name}/{method.name}")
 
     async def answer(raw: bytes, context: Context) -> bytes:
         with metrics.call() as call:
             try:
-                response: Message = await handle(await _read(raw, kind), context)
-                return response.SerializeToString()
+                with callers.calling(context) as caller, caller.holding("bytes", len(raw)):
+                    response: Message = await handle(await _read(raw, kind), context)
+                    return response.SerializeToString()
             except BaseException as error:
                 await _end(error, call, context)
 
     async def stream(raw: bytes, context: Context) -> AsyncIterator[bytes]:
         with metrics.call() as call:
             try:
-                responses = handle(await _read(raw, kind), context)
-                # Closed at once when the client leaves, not when the garbage collector comes by.
-                async with aclosing(responses):
-                    async for response in responses:
-                        yield response.SerializeToString()
+                with callers.calling(context) as caller, caller.holding("bytes", len(raw)):
+                    responses = handle(await _read(raw, kind), context)
+                    # Closed at once when the client leaves, not when the garbage collector comes by.
+                    async with aclosing(responses):
+                        async for response in responses:
+                            yield response.SerializeToString()
             except BaseException as error:
                 await _end(error, call, context)
 
@@ -177,9 +191,10 @@ def _handler(method: MethodDescriptor, handle: Any, telemetry: Telemetry) -> grp
 
         with metrics.call() as call:
             try:
-                async with aclosing(handle(requests(), context)) as responses:
-                    async for response in responses:
-                        yield response.SerializeToString()
+                with callers.calling(context):
+                    async with aclosing(handle(requests(), context)) as responses:
+                        async for response in responses:
+                            yield response.SerializeToString()
             except BaseException as error:
                 await _end(error, call, context)
 

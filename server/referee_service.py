@@ -12,11 +12,11 @@ from eminence.v1 import referee_pb2 as pb
 from eminence.v1 import referee_pb2_grpc
 from engine_cy import CHANCE, Action, Position, Rng
 from engine_cy.record import Record
-from server.calls import Context
 from server.codec import positions, records, views
 from server.codec.games import read_required_game
 from server.codec.words import check_length, read_seat, read_seat_if_said, required, write_seat
 from server.refusals import Refusal, at, missing
+from server.rpc.callers import Context
 
 SERVICE = pb.DESCRIPTOR.services_by_name["RefereeService"]
 

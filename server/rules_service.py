@@ -11,10 +11,10 @@ from engine_cy.castle_village_port.api import CastleVillagePort
 from engine_cy.oriflamme import editions
 from engine_cy.oriflamme.api import Oriflamme
 from server import names
-from server.calls import Context
 from server.codec import records, views
 from server.codec.games import GAME_IDS, check_game_id, read_required_game, write_ruleset
 from server.codec.words import CARDS, required, which, write_seat
+from server.rpc.callers import Context
 
 _MEANINGS = {
     "hand_size": "everybody draws up to so many cards",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tomllib
 from dataclasses import dataclass, field, fields
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +75,12 @@ class Settings:
     ray_workers: int = _setting(0, "Most workers on Ray; 0: one for each CPU.", Whole(0, 256))
     interactive_queue: int = _setting(32, "Most single calls that wait for a thread.", Whole(0, 100_000))
     bulk_queue: int = _setting(64, "Most positions of batches and reviews that wait for a thread.", Whole(1, 100_000))
+    threads_for_others: int = _setting(
+        1, "Threads that a caller leaves to others while several are active.", Whole(0, 1024)
+    )
+    caller_calls: int = _setting(256, "Most calls of one caller at a time, streams included.", Whole(1, 10**6))
+    caller_bytes: int = _setting(2**21, "Most bytes of one caller's requests that have no answer yet.", Whole(1, 2**40))
+    caller_positions: int = _setting(1000, "Most positions of one caller's batches that wait.", Whole(1, 10**6))
     network_ms: int = _setting(
         50, "Time a message takes to a client: answers leave this long before a deadline.", Whole(0, 60_000)
     )
@@ -118,8 +125,18 @@ class Settings:
 
     @property
     def is_loopback(self) -> bool:
-        host = self.address.rpartition(":")[0].strip("[]")
-        return host in ("localhost", "::1") or host.startswith(("127.", "unix"))
+        return is_loopback(self.address)
+
+
+def is_loopback(place: str) -> bool:
+    """Return whether only this machine can reach an address. A name that is not known may be anywhere."""
+    if place.startswith("unix:"):
+        return True
+    host = place.rpartition(":")[0].strip("[]")
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 class _Option(click.Option):
@@ -198,6 +215,11 @@ def _check_together(settings: Settings) -> None:
         raise SettingsError(
             f"address: others can reach {settings.address}, and nothing would be encrypted: give tls_cert and tls_key, "
             "listen on 127.0.0.1, or say --insecure"
+        )
+    if settings.metrics and not settings.insecure and not is_loopback(settings.metrics):
+        raise SettingsError(
+            f"metrics: others can reach {settings.metrics}, and metrics have neither TLS nor tokens: give an address "
+            "such as 127.0.0.1:9464, or say --insecure"
         )
     if settings.ray_address and settings.backend != "ray":
         raise SettingsError(f"ray_address: {settings.ray_address} needs backend ray, not {settings.backend}")

@@ -13,12 +13,14 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from eminence.v1 import solver_pb2 as pb
 from server.admission import Admission
+from server.rpc.callers import BOUNDS, Bound, Callers
 
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 LAG_SECONDS = (0.0005, 0.001, 0.002, 0.003, 0.004, 0.005, 0.007, 0.01, 0.015, 0.025, 0.05, 0.1, 0.25, 1)
@@ -82,6 +84,20 @@ class Telemetry:
         )
         self._waiting = Gauge("eminence_searches_waiting", "Searches that wait for threads.", ["queue"], **told)
 
+        self._bound_refusals = Counter(
+            "eminence_bound_refusals", "Refusals because one caller held too much.", ["bound"], **told
+        )
+        self._most_held = Gauge("eminence_caller_most", "The most that any caller holds now.", ["bound"], **told)
+        self._methods: dict[str, Method] = {}
+
+    def refused(self, bound: Bound) -> None:
+        """Count a refusal because of a bound on callers."""
+        self._bound_refusals.labels(f"caller_{bound}").inc()
+
+    def follow_callers(self, callers: Callers) -> None:
+        for bound in BOUNDS:
+            self._most_held.labels(f"caller_{bound}").set_function(partial(callers.most, bound))
+
     def follow(self, admission: Admission) -> None:
         """Tell how full it is."""
         self._running.set_function(lambda: admission.running)
@@ -105,8 +121,14 @@ class Telemetry:
     def cached(self) -> None:
         self._cached.inc()
 
-    def method(self, name: str) -> Method:
-        return Method(name, self._calls, self._seconds, self._under_way)
+    def method(self, path: str) -> Method:
+        """Return the metrics of the method at a path such as /eminence.v1.SolverService/Suggest."""
+        method = Method(path.rpartition("/")[2], self._calls, self._seconds, self._under_way)
+        return self._methods.setdefault(path, method)
+
+    def method_at(self, path: str) -> Method:
+        """Return the metrics of the method that a client named; unknown methods share one."""
+        return self._methods.get(path) or self.method("other")
 
 
 class _Json(logging.Formatter):

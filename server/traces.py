@@ -23,9 +23,9 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.trace import SpanKind, Status, StatusCode, set_span_in_context
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-from server.calls import Context
-from server.clients import OPEN_TO_ALL
+from server.rpc.callers import Context
 
+HEALTH = "/grpc.health.v1.Health/"
 # How long spans wait for others that go with them; and how long the last ones may take.
 EXPORT_EVERY_MS = 1_000
 LAST_SPANS_SECONDS = 1.0
@@ -56,7 +56,7 @@ class Traces(grpc.aio.ServerInterceptor):
         self, continuation: Callable[[Any], Awaitable[Any]], details: grpc.HandlerCallDetails
     ) -> Any:
         handler = await continuation(details)
-        if handler is None or details.method.startswith(OPEN_TO_ALL):
+        if handler is None or details.method.startswith(HEALTH):
             return handler
         said = {key: value for key, value in details.invocation_metadata or () if key in PARENT_KEYS}
         return self._traced(handler, details.method, self._propagator.extract(said))

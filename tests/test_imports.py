@@ -121,7 +121,7 @@ def test_the_check_finds_what_it_is_for(path, source, expected):
         ("solver/pool/threads.py", "from solver.answer import Answer", set()),
         ("server/messages/answers.py", "from server.services.solver import SolverService", {"server.services.solver"}),
         ("server/services/solver.py", "import server.cli.main", {"server.cli.main"}),
-        ("server/services/solver.py", "from server.clients import Client", set()),
+        ("server/services/solver.py", "from server.rpc.auth import TokenAuth", set()),
     ],
 )
 def test_the_check_knows_the_layers(path, source, expected):

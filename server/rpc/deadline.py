@@ -9,7 +9,7 @@ from server.refusals import Refusal
 from solver.control import NEVER_NS
 
 if TYPE_CHECKING:
-    from server.calls import Context
+    from server.rpc.callers import Context
 
 # With less than this left, nothing is begun.
 LEAST_NS = 5_000_000

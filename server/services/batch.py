@@ -12,22 +12,21 @@ from eminence.v1 import solver_pb2 as pb
 from server.errors import refusal_of, status_of
 from server.messages.requests import in_range, read_interval
 from server.refusals import Refusal, missing
+from server.rpc.callers import current_caller
 from server.rpc.deadline import Deadline
 from server.services.searches import Slot
 
 ID_MAX = 64
 PRIORITY_MAX = 100
-# Positions of one call that may wait. What comes beyond is answered with OVERLOADED.
-WAITING_MAX = 1_000
-RETRY_SECONDS = 1.0
 
 
 @dataclass(eq=False, slots=True)
 class _Item:
     message: pb.BatchItem
+    size: int = 0  # bytes that its caller holds for it
     slot: Slot | None = None
     is_cancelled: bool = False
-    is_waiting: bool = True
+    is_waiting: bool = False
     answering: asyncio.Task[pb.Suggestion] | None = None
 
 
@@ -42,7 +41,7 @@ class Batch:
         self._answer, self._at_once = answer, at_once
         self._items: dict[str, _Item] = {}  # that have no last answer yet
         self._waiting: list[tuple[int, int, _Item]] = []  # those that were cancelled, too, until they are popped
-        self._n_waiting = 0
+        self._caller = current_caller()
         self._order = itertools.count()
         self._has_waiting = asyncio.Semaphore(0)
         self._cancelled: asyncio.Queue[_Item | None] = asyncio.Queue()  # that did not begin; None at the end
@@ -68,6 +67,8 @@ class Batch:
             await all_done
         finally:
             all_done.cancel()
+            for item in self._items.values():
+                self._let_go(item)
 
     def _ready(self) -> list[pb.AnalyzeBatchResponse]:
         progress, self._progress = self._progress, {}
@@ -111,18 +112,27 @@ class Batch:
             raise Refusal("CONTRADICTION", "item.id", "is still being worked on")
         item = _Item(message)
         self._items[message.id] = item
-        if self._n_waiting >= WAITING_MAX:
-            why = f"{WAITING_MAX} positions of this call are waiting"
-            await self._refuse(item, Refusal("OVERLOADED", "", why, retry_after=RETRY_SECONDS))
-            return
         try:
             priority = in_range(message.priority, -PRIORITY_MAX, PRIORITY_MAX, "item.priority")
+            self._hold(item)
         except Refusal as refusal:
             await self._refuse(item, refusal)
             return
         heapq.heappush(self._waiting, (-priority, next(self._order), item))
-        self._n_waiting += 1
         self._has_waiting.release()
+
+    def _hold(self, item: _Item) -> None:
+        """Count what an item holds for as long as it has no answer, and while it waits."""
+        size = item.message.ByteSize()
+        self._caller.take("bytes", size)
+        item.size = size
+        self._caller.take("positions")
+        item.is_waiting = True
+
+    def _let_go(self, item: _Item) -> None:
+        if item.is_waiting:
+            self._leave_queue(item)
+        self._caller.release("bytes", item.size)
 
     def _cancel(self, name: str) -> None:
         item = self._items.get(name)
@@ -139,7 +149,7 @@ class Batch:
 
     def _leave_queue(self, item: _Item) -> None:
         item.is_waiting = False
-        self._n_waiting -= 1
+        self._caller.release("positions")
 
     async def _answer_items(self) -> None:
         while True:
@@ -202,6 +212,7 @@ class Batch:
 
     async def _finish(self, item: _Item, final: pb.AnalyzeBatchResponse) -> None:
         del self._items[item.message.id]
+        self._let_go(item)
         self._progress.pop(item.message.id, None)
         await self._finals.put(final)
         self._changed.set()

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from eminence.v1 import solver_pb2 as pb
 from server.admission import Admission, Kind, Ticket
-from server.clients import current_client
+from server.rpc.callers import current_caller
 from server.rpc.deadline import Deadline
 from server.settings import Settings
 from server.spans import add_to_span
@@ -76,6 +76,7 @@ class Searches:
             {"interactive": settings.interactive_queue, "bulk": settings.bulk_queue},
             settings.memory_total_bytes,
             ahead=0 if settings.backend == "ray" else 1,
+            for_others=settings.threads_for_others,
         )
         self._ray: RayPool | None = None
         if settings.backend == "ray":
@@ -101,9 +102,9 @@ class Searches:
         terms.deadline.check()
         time_ns = int(terms.time_ms * 1e6) if terms.is_timed else None
         memory, asked_ns = int(terms.memory_mb * MEGABYTE), time.monotonic_ns()
-        with current_client().searching():
+        with current_caller().searching():
             ticket = await self.admission.enter(
-                terms.kind, terms.shares, time_ns, terms.deadline.begin_by_ns, memory, current_client()
+                terms.kind, terms.shares, time_ns, terms.deadline.begin_by_ns, memory, current_caller()
             )
             add_to_span(searches=1, queue_ms=(ticket.begun_ns - asked_ns) / 1e6)
             slot = Slot(self._pool, self._lateness, ticket, terms)

@@ -15,8 +15,6 @@ from eminence.v1 import solver_pb2_grpc
 from server.admission import Kind, patiently
 from server.cache import Cache, key_of
 from server.cache_file import CacheFile
-from server.calls import Context
-from server.clients import current_client
 from server.errors import refusal_of
 from server.messages import answers
 from server.messages.requests import (
@@ -30,6 +28,7 @@ from server.messages.requests import (
     read_search,
 )
 from server.refusals import Refusal
+from server.rpc.callers import Context, current_caller
 from server.rpc.deadline import Deadline
 from server.services.batch import Batch
 from server.services.information import search_until_ns, secrets_of
@@ -142,7 +141,8 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
 
     async def Review(self, request: pb.ReviewRequest, context: Context) -> AsyncIterator[pb.ReviewResponse]:
         deadline = self._arrive(context)
-        asked = await self._in_thread(read_review, request, self._caps)
+        async with current_caller().reading:
+            asked = await self._in_thread(read_review, request, self._caps)
         reviewed = answers.Reviewed(asked)
         for decision in asked.decisions:
             verdict = await patiently(partial(self._judge, asked, decision, deadline))
@@ -180,7 +180,8 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
     async def _read(self, read: Callable[..., T], request: Any, *arguments: Any) -> T:
         """Read a request; one with a history on another thread. Without one it takes as long whatever it holds."""
         if request.view.HasField("history"):
-            return await self._in_thread(read, request, *arguments)
+            async with current_caller().reading:
+                return await self._in_thread(read, request, *arguments)
         return read(request, *arguments)
 
     async def _in_thread(self, call: Callable[..., T], *arguments: Any) -> T:
@@ -268,6 +269,8 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
         is_cancelled: Callable[[], bool],
     ) -> pb.Suggestion:
         """Answer an item of a batch. The time of an item counts from when it begins."""
+        if not is_cancelled():
+            await patiently(current_caller().count_position)
         mine = deadline.restarted()
         asked = await self._read(read_search, item, self._caps, "item")
         if is_cancelled() and asked.question is not None:  # nothing was found yet
@@ -276,6 +279,7 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
 
     async def _judge(self, asked: AskedReview, decision: Decision, deadline: Deadline) -> Verdict:
         """Judge one decision: half of its time for the search, the rest for the comparison."""
+        current_caller().count_call()
         judge = asked.judge
         mine = deadline.restarted()
         question = await self._in_thread(judge.search, decision)
@@ -294,7 +298,7 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
     def _key(self, asked: Asked) -> bytes:
         """All that an answer depends on, and whose it is."""
         assert asked.encoded is not None
-        return key_of(current_client().identity, *asked.encoded, SIGNATURE, asked.candidates, asked.information)
+        return key_of(current_caller().identity, *asked.encoded, SIGNATURE, asked.candidates, asked.information)
 
     def _kept(self, key: bytes, kind: type[Any], asked: Asked, deadline: Deadline) -> Any:
         """The answer that was kept, with the budget of this request."""

@@ -23,7 +23,7 @@ from program import ROOT, environment
 
 from engine_cy import new_game
 from engine_cy.record import Record
-from server.clients import read_clients
+from server.rpc.auth import read_clients
 
 DOCS = ROOT / "docs"
 PAGES = ("tutorial.md", "explanation.md", "how_to/analyse.md", "how_to/extend.md")

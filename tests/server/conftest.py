@@ -10,8 +10,8 @@ from sockets import serving
 
 from eminence.v1 import rules_pb2
 from server import referee_service, rules_service
-from server.calls import Context
 from server.referee_service import RefereeService
+from server.rpc.callers import Context
 from server.rules_service import RulesService
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from eminence.v1 import solver_pb2 as pb
 from eminence.v1 import view_pb2
+from server.rpc.callers import Bounds, Caller, set_caller
 from server.rpc.deadline import Deadline
-from server.services import batch
 from server.services.batch import Batch
 
 
@@ -73,10 +73,9 @@ def test_a_cancelled_item_is_answered_before_a_thread_is_free(is_begun: bool) ->
     assert asyncio.run(cancelled()) == ["first" if is_begun else "third", 5, 1]
 
 
-def test_a_cancelled_item_leaves_its_place_to_another(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batch, "WAITING_MAX", 2)
-
+def test_a_cancelled_item_leaves_its_place_to_another() -> None:
     async def refused(*requests: pb.AnalyzeBatchRequest) -> list[str]:
+        set_caller(Caller(Bounds(positions=2)))
         answers = Batch(forever, 1).answers(sent(*requests), Deadline(0))
         ids: list[str] = []
 
@@ -94,3 +93,22 @@ def test_a_cancelled_item_leaves_its_place_to_another(monkeypatch: pytest.Monkey
     many = [item(name) for name in "abcd"]
     assert asyncio.run(refused(*many)) == ["c", "d"]
     assert asyncio.run(refused(*many[:2], cancel("a"), *many[2:])) == ["d"]
+
+
+def test_a_batch_holds_what_has_no_answer_yet() -> None:
+    """Positions that wait, and the bytes of all that have no answer: nothing is left when the call ends."""
+    size = item("a").item.ByteSize()
+
+    async def held() -> None:
+        caller = Caller(Bounds(bytes=3 * size))
+        set_caller(caller)
+        answers = Batch(forever, 1).answers(sent(*map(item, "abcd")), Deadline(0))
+        refused = await anext(answers)
+        assert refused.id == "d"
+        assert "caller_bytes" in refused.error.message
+        assert dict(caller.holds) == {"bytes": 3 * size, "positions": 2}
+        await answers.aclose()
+        await settled()
+        assert dict(caller.holds) == {"bytes": 0, "positions": 0}
+
+    asyncio.run(held())

@@ -15,8 +15,8 @@ from sockets import serving
 
 from eminence.v1 import solver_pb2 as pb
 from eminence.v1 import solver_pb2_grpc
-from server.calls import Context
 from server.refusals import Refusal
+from server.rpc.callers import Context
 
 SOLVER = pb.DESCRIPTOR.services_by_name["SolverService"]
 

@@ -182,7 +182,7 @@ def test_a_port_that_is_taken_is_an_error() -> None:
     ("flags", "said"),
     [
         (("--metrics", "TAKEN"), "eminence: metrics: TAKEN: Address already in use\n"),
-        (("--metrics", "nowhere.invalid:1"), "eminence: metrics: nowhere.invalid:1: "),
+        (("--metrics", "nowhere.invalid:1", "--insecure"), "eminence: metrics: nowhere.invalid:1: "),
         (("--tls-cert", "/nowhere", "--tls-key", "/nowhere"), "eminence: tls_key: /nowhere cannot be read: "),
     ],
 )

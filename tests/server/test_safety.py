@@ -18,7 +18,7 @@ from process import PLACE, SERVING, Server, free_port, health_stub, server, stub
 
 from eminence.v1 import rules_pb2, rules_pb2_grpc
 from server.client import Client
-from server.clients import read_clients
+from server.rpc.auth import read_clients
 from server.settings import SettingsError
 
 START = PLACE + "| seen by A"

@@ -134,6 +134,13 @@ def test_others_may_reach_it_if_that_is_said_or_encrypted() -> None:
         assert read_settings(["--address", address], {}).is_loopback
 
 
+@pytest.mark.parametrize("host", ["0.0.0.0", "127.evil.com", "unixish", "127.1", "", "[::]", "192.0.2.1"])
+@pytest.mark.parametrize("setting", ["address", "metrics"])
+def test_what_may_be_another_machines_address_is_not_loopback(setting: str, host: str) -> None:
+    assert refusal([f"--{setting}", f"{host}:50998"]).startswith(f"{setting}: others can reach {host}:50998")
+    assert getattr(read_settings([f"--{setting}", f"{host}:50998", "--insecure"], {}), setting)
+
+
 @pytest.mark.parametrize(
     ("text", "why"),
     [

@@ -1,0 +1,101 @@
+"""Tokens: which calls are let in, and what each client may ask for."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import tomllib
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import grpc
+
+from server.errors import abort, code_of
+from server.refusals import Refusal
+from server.rpc.callers import Bounds, Caller, Context, set_caller
+from server.settings import SettingsError
+from server.telemetry import Telemetry
+
+# Needs no token: a load balancer has none.
+HEALTH_CHECK = "/grpc.health.v1.Health/Check"
+
+
+class TokenAuth(grpc.aio.ServerInterceptor):
+    """Refuses calls without a known token, before anything of a request is read."""
+
+    def __init__(self, clients: dict[bytes, Caller], telemetry: Telemetry) -> None:
+        self._clients, self._telemetry = clients, telemetry
+
+    async def intercept_service(
+        self, continuation: Callable[[Any], Awaitable[Any]], details: grpc.HandlerCallDetails
+    ) -> Any:
+        if details.method == HEALTH_CHECK:
+            return await continuation(details)
+        header = dict(details.invocation_metadata or ()).get("authorization", "")
+        client = self._client(header if isinstance(header, str) else "")
+        if client is None:
+            refusal = Refusal("UNAUTHENTICATED", "", "authorization: Bearer <token> is required")
+            return self._refusing(refusal, details.method)
+        try:
+            client.count_call()
+        except Refusal as refusal:
+            return self._refusing(refusal, details.method)
+        set_caller(client)
+        return await continuation(details)
+
+    def _client(self, header: str) -> Caller | None:
+        kind, _, token = header.partition(" ")
+        digest = hashlib.sha256(token.encode()).digest()
+        found = None
+        # All are looked at, so that the time it takes says nothing.
+        for known, client in self._clients.items():
+            if hmac.compare_digest(known, digest):
+                found = client
+        return found if kind.lower() == "bearer" else None
+
+    def _refusing(self, refusal: Refusal, path: str) -> grpc.RpcMethodHandler[Any, Any]:
+        method = self._telemetry.method_at(path)
+
+        async def refuse(requests: Any, context: Context) -> None:
+            with method.call() as call:
+                call.code, call.reason = code_of(refusal).name, refusal.reason
+                await abort(context, refusal)
+
+        # Whatever kind of call it is: nothing of it is read.
+        return grpc.stream_stream_rpc_method_handler(refuse)
+
+
+def read_clients(path: str, bounds: Bounds | None = None) -> dict[bytes, Caller]:
+    """The clients in a file, by the digests of their tokens: the file holds no token.
+
+    A table a client: `[alice]`, `token_sha256 = "..."`, and perhaps `searches_at_once = 2`, `calls_per_minute = 600`.
+    """
+    try:
+        tables = tomllib.loads(Path(path).read_text("utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise SettingsError(f"tokens: {path} cannot be read: {error}") from None
+    clients: dict[bytes, Caller] = {}
+    for name, table in tables.items():
+        where = f"tokens: {name}"
+        if not isinstance(table, dict):
+            raise SettingsError(f"{where}: is not a table such as [{name}]")
+        quotas = {"searches_at_once": 0, "calls_per_minute": 0}
+        for key in table:
+            if key != "token_sha256" and key not in quotas:
+                raise SettingsError(f"{where}.{key}: is none of token_sha256, {', '.join(quotas)}")
+        for key in quotas:
+            quota = table.get(key, 0)
+            if type(quota) is not int or not 0 <= quota <= 10**9:
+                raise SettingsError(f"{where}.{key}: {quota!r} is not in 0..1000000000")
+            quotas[key] = quota
+        try:
+            digest = bytes.fromhex(table["token_sha256"])
+        except (KeyError, TypeError, ValueError):
+            digest = b""
+        if len(digest) != 32 or digest in clients:
+            raise SettingsError(f"{where}.token_sha256: 64 hexadecimal digits, no client's twice, are required")
+        clients[digest] = Caller(bounds, digest, quotas["searches_at_once"], quotas["calls_per_minute"])
+    if not clients:
+        raise SettingsError(f"tokens: {path} names no client")
+    return clients

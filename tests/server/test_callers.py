@@ -1,0 +1,203 @@
+"""What one caller can hold and cost: each bound has a refusal that names its setting, and metrics."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import time
+import urllib.request
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import grpc
+import pytest
+from grpc_health.v1 import health_pb2
+from process import PLACE, SERVING, free_port, health_stub, server, stub, suggest, told
+from test_safety import as_client, tokens
+
+from eminence.v1 import solver_pb2 as pb
+from server.refusals import Refusal
+from server.rpc.callers import BOUNDS, Bound, Bounds, Caller, Callers, address_of, current_caller
+
+__all__ = ["tokens"]  # a fixture
+
+START = PLACE + "| seen by A"
+
+
+# --- callers ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("peer", "address"),
+    [
+        ("ipv4:192.0.2.7:5000", "192.0.2.7"),
+        ("ipv6:%5B2001:db8:1:2:3:4:5:6%5D:5000", "2001:db8:1:2::"),
+        ("ipv6:[::1]:5000", "::"),
+        ("ipv6:%5Bfe80::1%25eth0%5D:1", "fe80::"),
+        ("unix:", "unix"),
+        ("unix:/tmp/client.sock", "unix"),
+    ],
+)
+def test_connections_of_one_address_are_one_caller(peer: str, address: str) -> None:
+    assert address_of(peer) == address
+
+
+def called_from(address: str) -> Any:
+    return SimpleNamespace(peer=lambda: f"ipv4:{address}:1")
+
+
+def test_callers_are_forgotten_when_their_last_call_ends() -> None:
+    async def call(callers: Callers, address: str, end: asyncio.Event) -> Caller:
+        with callers.calling(called_from(address)) as caller:
+            assert current_caller() is caller
+            await end.wait()
+        return caller
+
+    async def run() -> None:
+        refused: list[Bound] = []
+        callers = Callers(Bounds(calls=2, on_refusal=refused.append))
+        end = asyncio.Event()
+        calls = [asyncio.ensure_future(call(callers, address, end)) for address in ("10.0.0.1", "10.0.0.1", "10.0.0.2")]
+        await asyncio.sleep(0)
+        assert callers.most("calls") == 2
+        with pytest.raises(Refusal, match="caller_calls: one caller may hold 2") as error:
+            await call(callers, "10.0.0.1", end)
+        assert error.value.reason == "QUOTA_EXHAUSTED"
+        assert error.value.retry_after
+        assert refused == ["calls"]
+        end.set()
+        first, second, other = await asyncio.gather(*calls)
+        assert first is second
+        assert other is not first
+        assert callers.most("calls") == 0
+        assert await call(callers, "10.0.0.1", end) is not first
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("bound", BOUNDS)
+def test_each_bound_names_its_setting(bound: Bound) -> None:
+    caller = Caller(replace(Bounds(), **{bound: 10}))  # type: ignore[arg-type]
+    why = f"caller_{bound}: one caller may hold 10, and this one holds 10"
+    with caller.holding(bound, 10), pytest.raises(Refusal, match=why):
+        caller.take(bound)
+    caller.take(bound)
+
+
+# --- a server --------------------------------------------------------------------------------------------------
+
+
+def metrics_of(port: int) -> dict[str, float]:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=30) as page:
+        lines = page.read().decode().splitlines()
+    return {line.rpartition(" ")[0]: float(line.rpartition(" ")[2]) for line in lines if not line.startswith("#")}
+
+
+def test_health_watches_count_as_calls_of_their_caller() -> None:
+    port = free_port()
+    with server("--caller-calls", "3", "--metrics", f"127.0.0.1:{port}") as running, running.channel() as channel:
+        watches = [health_stub(channel).Watch(health_pb2.HealthCheckRequest()) for _ in range(3)]
+        assert [next(watch).status for watch in watches] == [SERVING] * 3
+        fourth = health_stub(channel).Watch(health_pb2.HealthCheckRequest())
+        with pytest.raises(grpc.RpcError) as refused:
+            next(fourth)
+        assert told(refused.value)[:2] == ("RESOURCE_EXHAUSTED", "QUOTA_EXHAUSTED")
+        with pytest.raises(grpc.RpcError, match="caller_calls"):
+            stub(channel).Suggest(suggest(iterations=1))
+        metrics = metrics_of(port)
+        assert metrics['eminence_caller_most{bound="caller_calls"}'] == 3
+        assert metrics['eminence_bound_refusals_total{bound="caller_calls"}'] == 2
+        watches[0].cancel()
+        wait_until(lambda: metrics_of(port)['eminence_caller_most{bound="caller_calls"}'] == 2)
+        assert stub(channel).Suggest(suggest(iterations=1)).suggestion.iterations == 1
+
+
+def wait_until(condition: Any) -> None:
+    end = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def test_a_request_of_more_bytes_than_a_caller_may_hold_is_refused() -> None:
+    with server("--caller-bytes", "50") as running, running.channel() as channel:
+        with pytest.raises(grpc.RpcError, match="caller_bytes: one caller may hold 50") as refused:
+            stub(channel).Suggest(suggest(iterations=1))
+        assert told(refused.value)[:2] == ("RESOURCE_EXHAUSTED", "QUOTA_EXHAUSTED")
+
+
+def test_watching_health_needs_a_token_and_checking_it_does_not(tokens: str) -> None:
+    with server("--tokens", tokens) as running, running.channel() as channel:
+        health = health_stub(channel)
+        assert health.Check(health_pb2.HealthCheckRequest(), timeout=30).status == SERVING
+        with pytest.raises(grpc.RpcError) as refused:
+            next(health.Watch(health_pb2.HealthCheckRequest(), timeout=30))
+        assert told(refused.value)[1] == "UNAUTHENTICATED"
+        assert next(health.Watch(health_pb2.HealthCheckRequest(), **as_client("a-secret"))).status == SERVING
+
+
+def test_refusals_at_the_door_are_counted_and_logged(tokens: str) -> None:
+    port = free_port()
+    with server("--tokens", tokens, "--metrics", f"127.0.0.1:{port}") as running, running.channel() as channel:
+        for path in ("/eminence.v1.SolverService/Suggest", "/eminence.v1.Nothing/Nothing"):
+            method: Any = channel.unary_unary(path)
+            with pytest.raises(grpc.RpcError):
+                method(b"", timeout=30)
+        metrics = metrics_of(port)
+        assert running.stop() == 0
+        assert running.process.stderr is not None
+        log = running.process.stderr.read()
+    for name in ("Suggest", "other"):
+        labels = f'{{code="UNAUTHENTICATED",method="{name}",reason="UNAUTHENTICATED"}}'
+        assert metrics[f"eminence_calls_total{labels}"] == 1
+        assert log.count(f'"method": "{name}", "code": "UNAUTHENTICATED"') == 1
+
+
+def test_the_quota_counts_the_positions_of_a_batch(tokens: str) -> None:
+    """Of three calls a minute, a batch with two positions is all."""
+    with server("--tokens", tokens) as running, running.channel() as channel:
+        items = [
+            pb.AnalyzeBatchRequest(item=pb.BatchItem(id=str(i), view=suggest().view, budget=pb.Budget(iterations=1)))
+            for i in range(2)
+        ]
+        answers = list(stub(channel).AnalyzeBatch(iter(items), **as_client("b-secret")))
+        assert [answer.suggestion.iterations for answer in answers] == [1, 1]
+        with pytest.raises(grpc.RpcError, match="calls_per_minute: more than 3 calls and positions"):
+            stub(channel).Suggest(suggest(iterations=1), **as_client("b-secret"))
+
+
+# --- the page of metrics ----------------------------------------------------------------------------------------
+
+
+def n_threads(pid: int) -> int:
+    return len(list(Path(f"/proc/{pid}/task").iterdir()))
+
+
+def test_half_requests_for_metrics_cost_few_threads_and_end() -> None:
+    port = free_port()
+    with server("--metrics", f"127.0.0.1:{port}") as running:
+        before = n_threads(running.process.pid)
+        half = [socket.create_connection(("127.0.0.1", port)) for _ in range(100)]
+        for connection in half:
+            try:
+                connection.sendall(b"GET /metrics HTTP/1.1\r\n")
+            except OSError:
+                continue  # refused already
+        assert n_threads(running.process.pid) <= before + 10
+        for connection in half:  # all are closed by the server
+            connection.settimeout(60)
+            try:
+                while connection.recv(1000):
+                    pass
+            except ConnectionError:
+                pass
+        wait_until(lambda: _answers(port))
+
+
+def _answers(port: int) -> bool:
+    try:
+        return bool(metrics_of(port))
+    except OSError:
+        return False
