@@ -111,9 +111,6 @@ cdef struct Knowledge:
     action_t (*choose)(const void* rules, const void* state, rng_t* rng) noexcept nogil
     # What each seat may expect to be paid from here, in the unit of `payoffs`.
     void (*evaluate)(const void* rules, const void* state, double* per_seat) noexcept nogil
-    # How likely the player to act was to choose `action` if the secrets are as in `state`, as seen by another:
-    # actions that look the same to `observer` count together.
-    double (*likelihood)(const void* rules, const void* state, action_t action, int observer) noexcept nogil
 
     # --- what players may hide: NULL in all of these where nothing speaks for anything ---------------------
     # What `observer` may think of `player`'s secrets, from his view and, unless it is NULL, an account of the game.

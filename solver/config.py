@@ -58,8 +58,6 @@ class Config:
     playouts: Literal["random", "known"] = "random"
     # Evaluate instead of playing on when so many rounds have ended, counted from the present one; 0: play to the end.
     horizon: int = 0
-    # No tree beyond as many rounds; 0: no limit.
-    tree_horizon: int = 0
     # Iterations by which every second playout goes to the end all the same: an evaluation's errors do not average
     # out, so long thinking must not rest on it. 0: none does.
     full_half: int = 0
@@ -90,7 +88,6 @@ class Config:
             first_play=self.first_play,
             known_playouts=self.playouts == "known",
             horizon=self.horizon,
-            tree_horizon=self.tree_horizon,
             full_half=self.full_half,
             world_repeats=repeats,
             models=models,
@@ -107,7 +104,6 @@ class Settings(NamedTuple):
     first_play: float
     known_playouts: bool
     horizon: int
-    tree_horizon: int
     full_half: int
     world_repeats: int
     models: tuple[Model, ...] = ()

@@ -34,7 +34,6 @@ cdef struct Settings:
     uint8_t puct                  # choose by PUCT with the game's prior, else by UCB1
     uint8_t known_playouts        # play out as the game's knowledge would, else at random
     uint8_t horizon               # evaluate when so many rounds have ended, counted from the root's; 0: play to the end
-    uint8_t tree_horizon          # no tree beyond as many rounds; 0: no limit
     float exploration
     double first_play             # PUCT: an action never tried counts as much less than its node's mean
     uint64_t full_half            # iterations by which half of the playouts go to the end all the same; 0: none do

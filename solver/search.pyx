@@ -106,7 +106,6 @@ cdef class Searcher:
             self.settings.puct = settings.puct
             self.settings.known_playouts = settings.known_playouts
             self.settings.horizon = settings.horizon
-            self.settings.tree_horizon = settings.tree_horizon
         for i, model in enumerate(settings.models):
             if i != self.observer and i < self.game.n_players:
                 self.settings.models[i] = {
@@ -298,9 +297,6 @@ cdef class Searcher:
             player = self.api.to_act(self.rules, self.state)
             if player == NOBODY:
                 return
-            if self.settings.tree_horizon and self.trail.n and (
-                    self.api.round(self.rules, self.state) >= self.root_round + self.settings.tree_horizon):
-                known = False
             # Off the tree, only a decision that was begun is brought to its end.
             if not known and not self.api.part(self.rules, self.state) & BEGUN:
                 return

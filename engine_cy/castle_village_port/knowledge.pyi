@@ -15,12 +15,6 @@ def choose_action(position: Position, seed: int = 0) -> Action:
 def prior_of(position: Position) -> dict[Action, float]:
     """How likely a good player is to take each action; adds up to 1. Empty when no player is asked."""
 
-def likelihood_of(position: Position, action: Action, observer: int) -> float:
-    """How likely the player to act, with the cards he has here, is to do what `observer` sees as `action`.
-
-    A selected card that the action names is meant; `?` sums over the hand. 0 only for what is impossible.
-    """
-
 def evaluate_position(position: Position) -> tuple[float, ...]:
     """What each seat may expect of the win; adds up to 1."""
 

@@ -26,7 +26,7 @@ from engine_cy.castle_village_port.state cimport NO_CARD, State, bit, owner_of, 
 from engine_cy.castle_village_port.turn cimport apply, legal_actions, payoffs
 from engine_cy.castle_village_port.vocab cimport (
     ASK_COPY, ASK_DISCARD, ASK_MOVE, ASK_NOTHING, ASK_ORDER, ASK_PLACE, ASK_REPLACE, ASK_ROB, ASK_SELECT, LOCATIONS,
-    MAX_ROW, MAX_VALUE, NOWHERE, UNKNOWN, Deed, Reward, When,
+    MAX_ROW, MAX_VALUE, NOWHERE, Deed, Reward, When,
 )
 from engine_cy.game cimport Action, Game, Position
 from engine_cy.game_api cimport MAX_ACTIONS, MAX_PLAYERS, action_t
@@ -659,26 +659,6 @@ cdef void prior(const Rules* rules, const State* state, const action_t* actions,
     soften(preferences, n, shares)
 
 
-cdef double likelihood(const Rules* rules, const State* state, action_t action, int observer) noexcept nogil:
-    """With which share the player to act, with the cards he has in `state`, does what `observer` saw.
-
-    A selection names the card that was selected; one of an unknown card is any in the hand. One in twenty does
-    anything. 0 only for what he cannot do with these cards.
-    """
-    cdef action_t actions[MAX_ACTIONS]
-    cdef float shares[MAX_ACTIONS]
-    cdef int n = legal_actions(rules, state, actions)
-    cdef int i
-
-    if state.ask == ASK_SELECT and (action >> 16 & 0xFF) == UNKNOWN:
-        return 1 if n else 0
-    prior(rules, state, actions, n, shares)
-    for i in range(n):
-        if actions[i] == action:
-            return 0.95 * shares[i] + 0.05 / n
-    return 0
-
-
 # --- who stands how well --------------------------------------------------------------------------------------
 
 # What becomes of the features: their weights are added up, or, for the fitting, they themselves.
@@ -787,7 +767,6 @@ cdef void evaluate(const Rules* rules, const State* state, double* per_seat) noe
 KNOWLEDGE.prior = <void (*)(const void*, const void*, const action_t*, int, float*) noexcept nogil>prior
 KNOWLEDGE.choose = <action_t (*)(const void*, const void*, rng_t*) noexcept nogil>choose
 KNOWLEDGE.evaluate = <void (*)(const void*, const void*, double*) noexcept nogil>evaluate
-KNOWLEDGE.likelihood = <double (*)(const void*, const void*, action_t, int) noexcept nogil>likelihood
 
 
 # --- the weights ----------------------------------------------------------------------------------------------
@@ -872,11 +851,6 @@ def prior_of(Position position):
     n = legal_actions(rules, state, actions)
     prior(rules, state, actions, n, shares)
     return {position.game.action_of(&actions[i], 1): shares[i] for i in range(n)}
-
-
-def likelihood_of(Position position, Action action, int observer):
-    """How likely the player to act is to do what `observer` sees as `action`."""
-    return likelihood(rules_of(position.game), <const State*>position.state, action.steps[0], observer)
 
 
 def evaluate_position(Position position):

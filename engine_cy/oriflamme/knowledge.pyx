@@ -28,7 +28,7 @@ from engine_cy.oriflamme.state cimport FACE_UP, KIND, State, card_at, family, he
 from engine_cy.oriflamme.turn cimport apply, payoffs
 from engine_cy.oriflamme.vocab cimport (
     AMBUSHER, ARCHER, ASK_COPY, ASK_DROP, ASK_LIFT, ASK_NOTHING, ASK_PAIR_FIRST, ASK_PAIR_SECOND, ASK_PLACE,
-    ASK_REVEAL, ASK_ROB, ASK_TARGET, BACK, HEIR, N_KINDS, N_ROLES, NO_CARD, ON, UNKNOWN_KIND, UNSEEN, VERB_KEEP,
+    ASK_REVEAL, ASK_ROB, ASK_TARGET, BACK, HEIR, N_KINDS, N_ROLES, NO_CARD, ON, UNSEEN, VERB_KEEP,
 )
 from engine_cy.preferences cimport best_shaken, share_out, soften
 from engine_cy.rng cimport below, next_bits, rng_t, seed_rng
@@ -343,27 +343,6 @@ cdef void prior(const Rules* rules, const State* state, const action_t* actions,
     soften(preferences, n, shares)
 
 
-cdef double likelihood(const Rules* rules, const State* state, action_t action, int observer) noexcept nogil:
-    """With which share the player to act, with the cards he has in `state`, does what `observer` saw.
-
-    A placement names the card that was placed; one of an unknown card sums over the hand. One in twenty does
-    anything. 0 only for what he cannot do with these cards.
-    """
-    cdef action_t actions[OPTIONS_MAX]
-    cdef float shares[OPTIONS_MAX]
-    cdef int n = legal_actions(rules, state, actions)
-    cdef bint any_kind = state.ask == ASK_PLACE and (action >> 8 & 0xFF) == UNKNOWN_KIND
-    cdef action_t ignored = 0xFF00 if any_kind else 0
-    cdef double total = 0
-    cdef int i
-
-    prior(rules, state, actions, n, shares)
-    for i in range(n):
-        if actions[i] | ignored == action | ignored:
-            total += 0.95 * shares[i] + 0.05 / n
-    return total
-
-
 # --- who stands how well --------------------------------------------------------------------------------------
 
 # What becomes of the features: their weights are added up, or, for the fitting, they themselves.
@@ -468,7 +447,6 @@ cdef void evaluate(const Rules* rules, const State* state, double* per_seat) noe
 KNOWLEDGE.prior = <void (*)(const void*, const void*, const action_t*, int, float*) noexcept nogil>prior
 KNOWLEDGE.choose = <action_t (*)(const void*, const void*, rng_t*) noexcept nogil>choose
 KNOWLEDGE.evaluate = <void (*)(const void*, const void*, double*) noexcept nogil>evaluate
-KNOWLEDGE.likelihood = <double (*)(const void*, const void*, action_t, int) noexcept nogil>likelihood
 
 
 # --- the weights ----------------------------------------------------------------------------------------------
@@ -568,21 +546,6 @@ cdef add_shares(Game game, const Rules* rules, const State* state, double before
             add_shares(game, rules, &after, before * shares[i], so_far, found)
         else:
             found[game.action_from_steps(so_far)] = before * shares[i]
-
-
-def likelihood_of(Position position, Action action, int observer):
-    """How likely the player to act is to do what `observer` sees as `action`."""
-    cdef const Rules* rules = rules_of(position.game)
-    cdef State state
-    cdef double product = 1
-    cdef int i
-
-    memcpy(&state, position.state, sizeof(State))
-    for i in range(action.n_steps):
-        product *= likelihood(rules, &state, action.steps[i], observer)
-        if i < action.n_steps - 1:
-            apply(rules, &state, action.steps[i])
-    return product
 
 
 def evaluate_position(Position position):

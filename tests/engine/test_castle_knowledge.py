@@ -1,5 +1,4 @@
-"""What the engine knows about Castle, Village, Port: playouts' policy, priors, likelihoods, evaluation, and for which
-tables."""
+"""What the engine knows about Castle, Village, Port: playouts' policy, priors, evaluation, and for which tables."""
 
 from __future__ import annotations
 
@@ -22,7 +21,6 @@ from engine_cy.castle_village_port.knowledge import (
     contest,
     evaluate_position,
     features_of,
-    likelihood_of,
     load_weights,
     prior_of,
     set_name,
@@ -167,36 +165,6 @@ def test_what_a_player_does_depends_only_on_what_he_sees(table: Position, world:
     other = table.view(player).sample_world(world)
     assert choose_action(other, seed) == choose_action(table, seed)
     assert prior_of(other) == prior_of(table)
-
-
-@given(tables(known_games()))
-@QUICK
-def test_whatever_is_possible_has_a_likelihood(table: Position) -> None:
-    observer = ((asked(table).to_act or 0) + 1) % table.game.n_players
-    shares = {action: likelihood_of(table, action, observer) for action in table.legal_actions()}
-    assert all(share > 0 for share in shares.values())
-    assert math.fsum(shares.values()) == pytest.approx(1, abs=1e-5)
-
-
-@given(tables(known_games()))
-@QUICK
-def test_a_card_selected_unseen_may_be_any_in_the_hand(table: Position) -> None:
-    assume(asked(table).table.ask == "select")
-    observer = ((table.to_act or 0) + 1) % table.game.n_players
-    legal = table.legal_actions()
-    unseen = table.game.action(table.seen(legal[0], observer))
-    assert unseen not in legal
-    assert likelihood_of(table, unseen, observer) == 1
-
-
-def test_a_card_that_is_not_in_the_hand_cannot_be_selected() -> None:
-    table = GAMES[0].deal(1)
-    player = table.to_act or 0
-    held = table.table.hands[player]
-    other = (player + 1) % 3
-    for value in range(1, 16):
-        likelihood = likelihood_of(table, table.game.action(f"select {value}"), other)
-        assert (likelihood > 0) == (value in held)
 
 
 @MANY

@@ -1,4 +1,4 @@
-"""What the engine knows about Oriflamme: playouts' policy, priors, likelihoods, evaluation."""
+"""What the engine knows about Oriflamme: playouts' policy, priors, evaluation."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ from engine_cy.oriflamme.knowledge import (
     contest,
     evaluate_position,
     features_of,
-    likelihood_of,
     load_weights,
     prior_of,
     set_name,
@@ -83,35 +82,6 @@ def test_what_a_player_does_depends_only_on_what_he_sees(table: Position, draw: 
 def test_equal_seeds_choose_equally(table: Position, seed: int) -> None:
     if not table.is_over:
         assert choose_action(table, seed) == choose_action(table, seed)
-
-
-@given(tables(queue_games()))
-@QUICK
-def test_whatever_is_possible_has_a_likelihood(table: Position) -> None:
-    if table.is_over:
-        return
-    observer = ((table.to_act or 0) + 1) % table.game.n_players
-    shares = {action: likelihood_of(table, action, observer) for action in table.legal_actions()}
-    assert all(share > 0 for share in shares.values())
-    assert math.fsum(shares.values()) == pytest.approx(1, abs=1e-5)
-
-
-@given(tables(queue_games()))
-@QUICK
-def test_a_card_placed_unseen_may_be_any_in_the_hand(table: Position) -> None:
-    placements = [] if table.is_over else [a for a in table.legal_actions() if a.type == "place"]
-    observer = ((table.to_act or 0) + 1) % table.game.n_players
-    for place in {str(action.fields["at"]) for action in placements}:
-        there = [action for action in placements if str(action.fields["at"]) == place]
-        unseen = table.game.action(table.seen(there[0], observer))
-        each = [likelihood_of(table, action, observer) for action in there]
-        assert likelihood_of(table, unseen, observer) == pytest.approx(math.fsum(each), abs=1e-6)
-
-
-def test_a_card_that_is_not_in_the_hand_cannot_be_placed() -> None:
-    table = new_game("oriflamme", "en-2019", 3).start([["Spy", "Heir", "Lord"]] * 3)
-    assert likelihood_of(table, table.game.action("place Spy front"), 1) == 0
-    assert likelihood_of(table, table.game.action("place Archer front"), 1) > 0
 
 
 @MANY
