@@ -28,7 +28,7 @@ from engine_cy.castle_village_port.vocab cimport (
     ASK_COPY, ASK_DISCARD, ASK_MOVE, ASK_NOTHING, ASK_ORDER, ASK_PLACE, ASK_REPLACE, ASK_ROB, ASK_SELECT, LOCATIONS,
     MAX_ROW, MAX_VALUE, NOWHERE, Deed, Reward, When,
 )
-from engine_cy.game cimport Action, Game, Position
+from engine_cy.game cimport Game, Position
 from engine_cy.game_api cimport MAX_ACTIONS, MAX_PLAYERS, action_t
 from engine_cy.preferences cimport best_shaken, share_out, soften
 from engine_cy.rng cimport below, next_bits, rng_t, seed_rng

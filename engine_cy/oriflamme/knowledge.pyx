@@ -17,7 +17,7 @@ from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memset
 
-from engine_cy.game cimport Action, Game, Position
+from engine_cy.game cimport Game, Position
 from engine_cy.game_api cimport MAX_PLAYERS, action_t
 from engine_cy.oriflamme.glance cimport (
     BESIDE, PHASES, SITUATIONS, Glance, beside, danger, look, look_at_all, relation, role_of, role_seen, situation,
