@@ -4,7 +4,6 @@ from engine_cy.game import Game, View
 from solver.beliefs import WorldSampler
 from solver.config import Settings
 
-POLL_EVERY: Final[int]
 CHECKED: Final[bool]  # whether this build makes the checks of checks.pxd
 
 SMALLEST_TREE_BYTES: Final[int]
@@ -53,10 +52,6 @@ class Searcher:
     @property
     def used_bytes(self) -> int:
         """Bytes of the nodes and edges that are there, without the room for more."""
-
-    @property
-    def is_full(self) -> bool:
-        """Whether the tree has all the memory that it may take, and takes nothing new."""
 
     def stop(self) -> None:
         """Have the search end soon; from any thread."""

@@ -37,7 +37,6 @@ cdef enum:
 
 cdef float NEVER = -3e38        # less than any payoff
 
-POLL_EVERY = POLL
 CHECKED = IS_CHECKED != 0
 
 
@@ -709,8 +708,3 @@ cdef class Searcher:
     def used_bytes(self):
         """Bytes of the nodes and edges that are there, without the room for more."""
         return self.tree.n_nodes * sizeof(Node) + self.tree.used_pool * sizeof(uint64_t)
-
-    @property
-    def is_full(self):
-        """Whether the tree has all the memory that it may take, and takes nothing new."""
-        return bool(self.tree.full)

@@ -3,23 +3,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from engine_cy.game import Action, Game, Position
+from engine_cy.game import Game
 
 VERSION: Final[int]
 SIZES: Final[dict[str, int]]
 WEIGHTS: Final[Path]
-
-def choose_action(position: Position, seed: int = 0) -> Action:
-    """What a playout does in `position`."""
-
-def prior_of(position: Position) -> dict[Action, float]:
-    """How likely a good player is to take each action; adds up to 1. Empty when no player is asked."""
-
-def evaluate_position(position: Position) -> tuple[float, ...]:
-    """What each seat may expect of the win; adds up to 1."""
-
-def features_of(position: Position) -> tuple[int, tuple[tuple[float, ...], ...]]:
-    """The row of weights that is used for `position`, and the features of each seat."""
 
 def set_name(game: Game) -> str:
     """The set of weights that is used in `game`, such as `castle_village_port-3`."""

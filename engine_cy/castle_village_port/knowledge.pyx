@@ -28,7 +28,7 @@ from engine_cy.castle_village_port.vocab cimport (
     ASK_COPY, ASK_DISCARD, ASK_MOVE, ASK_NOTHING, ASK_ORDER, ASK_PLACE, ASK_REPLACE, ASK_ROB, ASK_SELECT, LOCATIONS,
     MAX_ROW, MAX_VALUE, NOWHERE, Deed, Reward, When,
 )
-from engine_cy.game cimport Game, Position
+from engine_cy.game cimport Game
 from engine_cy.game_api cimport MAX_ACTIONS, MAX_PLAYERS, action_t
 from engine_cy.preferences cimport best_shaken, share_out, soften
 from engine_cy.rng cimport below, next_bits, rng_t, seed_rng
@@ -821,59 +821,6 @@ cdef const Rules* rules_of(Game game) except NULL:
 def set_name(Game game):
     """The set of weights that is used in `game`."""
     return SET_NAMES[set_of(rules_of(game))]
-
-
-def choose_action(Position position, uint64_t seed=0):
-    """What a playout does in `position`."""
-    cdef const Rules* rules = rules_of(position.game)
-    cdef State state
-    cdef action_t action
-    cdef rng_t rng
-
-    memcpy(&state, position.state, sizeof(State))
-    if state.ask == ASK_NOTHING or state.ask == ASK_REPLACE:
-        raise ValueError("position: no player is asked anything")
-    seed_rng(&rng, seed, 0)
-    action = choose(rules, &state, &rng)
-    return position.game.action_of(&action, 1)
-
-
-def prior_of(Position position):
-    """The share of each action."""
-    cdef const Rules* rules = rules_of(position.game)
-    cdef const State* state = <const State*>position.state
-    cdef action_t actions[MAX_ACTIONS]
-    cdef float shares[MAX_ACTIONS]
-    cdef int i, n
-
-    if state.ask == ASK_NOTHING or state.ask == ASK_REPLACE:
-        return {}
-    n = legal_actions(rules, state, actions)
-    prior(rules, state, actions, n, shares)
-    return {position.game.action_of(&actions[i], 1): shares[i] for i in range(n)}
-
-
-def evaluate_position(Position position):
-    """What each seat may expect of the win."""
-    cdef double per_seat[MAX_PLAYERS]
-
-    evaluate(rules_of(position.game), <const State*>position.state, per_seat)
-    return tuple([per_seat[i] for i in range(position.game.n_players)])
-
-
-def features_of(Position position):
-    """The row of weights for `position`, and the features of each seat."""
-    cdef const Rules* rules = rules_of(position.game)
-    cdef float features[MAX_PLAYERS * N_FEATURES]
-    cdef Tally tally
-
-    memset(features, 0, sizeof(features))
-    tally.features = features
-    tally_table(rules, <const State*>position.state, &tally)
-    return row_of(rules, <const State*>position.state), tuple([
-        tuple([features[player * N_FEATURES + i] for i in range(N_FEATURES)])
-        for player in range(position.game.n_players)
-    ])
 
 
 # --- for the fitting ------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ Equal inputs give equal bits on every machine: no libm, and every sum has its fi
 """
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
-from libc.string cimport memcpy, memset
+from libc.string cimport memset
 
 from engine_cy.game cimport Game, Position
 from engine_cy.game_api cimport MAX_PLAYERS, action_t
@@ -27,7 +27,7 @@ from engine_cy.oriflamme.rules cimport Rules
 from engine_cy.oriflamme.state cimport FACE_UP, KIND, State, card_at, family, held
 from engine_cy.oriflamme.turn cimport apply, payoffs
 from engine_cy.oriflamme.vocab cimport (
-    AMBUSHER, ARCHER, ASK_COPY, ASK_DROP, ASK_LIFT, ASK_NOTHING, ASK_PAIR_FIRST, ASK_PAIR_SECOND, ASK_PLACE,
+    AMBUSHER, ARCHER, ASK_COPY, ASK_DROP, ASK_LIFT, ASK_NOTHING, ASK_PAIR_SECOND, ASK_PLACE,
     ASK_REVEAL, ASK_ROB, ASK_TARGET, BACK, HEIR, N_KINDS, N_ROLES, NO_CARD, ON, UNSEEN, VERB_KEEP,
 )
 from engine_cy.preferences cimport best_shaken, share_out, soften
@@ -499,61 +499,6 @@ cdef const Rules* rules_of(Game game) except NULL:
 def set_name(Game game):
     """The set of weights that is used in `game`."""
     return SET_NAMES[set_of(rules_of(game))]
-
-
-def choose_action(Position position, uint64_t seed=0):
-    """What a playout does in `position`: a whole decision."""
-    cdef const Rules* rules = rules_of(position.game)
-    cdef State state
-    cdef action_t steps[2]
-    cdef int n = 0
-    cdef rng_t rng
-
-    if position.is_over:
-        raise ValueError("position: the game is over")
-    seed_rng(&rng, seed, 0)
-    memcpy(&state, position.state, sizeof(State))
-    while True:
-        steps[n] = choose(rules, &state, &rng)
-        n += 1
-        if state.ask != ASK_LIFT and state.ask != ASK_PAIR_FIRST:
-            return position.game.action_of(steps, n)
-        apply(rules, &state, steps[n - 1])
-
-
-def prior_of(Position position):
-    """The share of each whole decision."""
-    cdef const Rules* rules = rules_of(position.game)
-    found = {}
-    if not position.is_over:
-        add_shares(position.game, rules, <const State*>position.state, 1.0, (), found)
-    return found
-
-
-cdef add_shares(Game game, const Rules* rules, const State* state, double before, tuple steps, dict found):
-    cdef action_t actions[OPTIONS_MAX]
-    cdef float shares[OPTIONS_MAX]
-    cdef State after
-    cdef int i
-    cdef int n = legal_actions(rules, state, actions)
-
-    prior(rules, state, actions, n, shares)
-    for i in range(n):
-        so_far = (*steps, actions[i])
-        if state.ask == ASK_LIFT or state.ask == ASK_PAIR_FIRST:
-            memcpy(&after, state, sizeof(State))
-            apply(rules, &after, actions[i])
-            add_shares(game, rules, &after, before * shares[i], so_far, found)
-        else:
-            found[game.action_from_steps(so_far)] = before * shares[i]
-
-
-def evaluate_position(Position position):
-    """What each seat may expect of the win."""
-    cdef double per_seat[MAX_PLAYERS]
-
-    evaluate(rules_of(position.game), <const State*>position.state, per_seat)
-    return tuple([per_seat[i] for i in range(position.game.n_players)])
 
 
 def features_of(Position position):

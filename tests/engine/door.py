@@ -1,4 +1,4 @@
-"""A game's door from outside: its table of C functions (engine_cy/game_api.pxd), to call and to damage."""
+"""A game's door from outside: its tables of C functions (engine_cy/game_api.pxd), to call and to damage."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import engine_cy
-from engine_cy import Game, Position
+from engine_cy import CHANCE, Action, Game, Position, Rng
 
-SPECTATOR = 7
+# Of engine_cy/game_api.pxd.
+MAX_PLAYERS, MAX_ACTIONS, MORE, SPECTATOR = 5, 512, 2, 7
 
 _POINTER, _INT, _WORD = ctypes.c_void_p, ctypes.c_int, ctypes.c_uint64
 _FUNCTIONS = {
@@ -28,30 +29,42 @@ _FUNCTIONS = {
     "observe": ctypes.CFUNCTYPE(None, _POINTER, _POINTER, _INT, _POINTER),
     "key": ctypes.CFUNCTYPE(_WORD, _POINTER, _POINTER, _INT),
     "sample": ctypes.CFUNCTYPE(None, _POINTER, _POINTER, _INT, _POINTER, _POINTER),
+    "count_secrets": ctypes.CFUNCTYPE(_WORD, _POINTER, _POINTER, _INT, _INT),
+    "write_secret": ctypes.CFUNCTYPE(None, _POINTER, _POINTER, _INT, _INT, _WORD),
+    # of the knowledge
+    "prior": ctypes.CFUNCTYPE(None, _POINTER, _POINTER, _POINTER, _INT, _POINTER),
+    "choose": ctypes.CFUNCTYPE(ctypes.c_uint32, _POINTER, _POINTER, _POINTER),
+    "evaluate": ctypes.CFUNCTYPE(None, _POINTER, _POINTER, _POINTER),
 }
-_TABLE = re.search(
-    r"^cdef struct GameApi:\n(.*?)^\S",
-    Path(engine_cy.__path__[0], "game_api.pxd").read_text(),
-    re.DOTALL | re.MULTILINE,
-)
-assert _TABLE is not None
-# All functions in the order of the table, behind the size of a state.
-_ORDER = re.findall(r"^    \S+ \(\*(\w+)\)", _TABLE[1], re.MULTILINE)
+_PXD = Path(engine_cy.__path__[0], "game_api.pxd").read_text()
+
+
+def _functions_of(struct: str) -> list[str]:
+    """Return the names of the functions of a struct, in its order."""
+    fields = re.search(rf"^cdef struct {struct}:\n(.*?)^(?=\S)", f"{_PXD}\nend", re.DOTALL | re.MULTILINE)
+    assert fields is not None
+    return re.findall(r"^    \S+ \(\*(\w+)\)", fields[1], re.MULTILINE)
+
+
+def _slots_at(address: int, names: list[str]) -> dict[str, Any]:
+    return {name: _POINTER.from_address(address + 8 * i) for i, name in enumerate(names)}
 
 
 class Door:
-    """The functions of a game by name, as they are at the moment."""
+    """The functions of a game, and of its knowledge if it has any, by name, as they are at the moment."""
 
     def __init__(self, game: Game) -> None:
         # A Game begins with what every Python object has, Cython's table of methods, and the pointers that game.pxd
         # lists: the door, the knowledge, the rules.
         at = id(game) + object.__basicsize__ + ctypes.sizeof(_POINTER)
-        api, _, self.rules = (_POINTER * 3).from_address(at)
+        api, knowledge, self.rules = (_POINTER * 3).from_address(at)
         assert api is not None
         assert ctypes.c_size_t.from_address(api).value == game.state_size
         self.game = game
-        first = api + 8
-        self._slots = {name: _POINTER.from_address(first + 8 * i) for i, name in enumerate(_ORDER)}
+        # The functions of a game stand behind the size of a state.
+        self._slots = _slots_at(api + 8, _functions_of("GameApi"))
+        if knowledge is not None:
+            self._slots |= _slots_at(knowledge, _functions_of("Knowledge"))
 
     def __getattr__(self, name: str) -> Any:
         address = self._slots[name].value
@@ -74,6 +87,72 @@ class Door:
         finally:
             for name, address in before.items():
                 self._slots[name].value = address
+
+
+# --- what a game knows of itself ------------------------------------------------------------------------------
+
+
+class _Step:
+    """A state inside a decision, and the actions that are legal there."""
+
+    def __init__(self, door: Door, state: bytes) -> None:
+        self._door = door
+        self._state = ctypes.create_string_buffer(state, len(state))
+        self._actions = (ctypes.c_uint32 * MAX_ACTIONS)()
+        self.has_more = bool(door.part(door.rules, self._state) & MORE)
+
+    def priors(self) -> list[tuple[int, float]]:
+        n = self._door.legal(self._door.rules, self._state, self._actions)
+        shares = (ctypes.c_float * n)()
+        self._door.prior(self._door.rules, self._state, self._actions, n, shares)
+        return list(zip(self._actions[:n], shares, strict=True))
+
+    def choose(self, rng: ctypes.Array[ctypes.c_uint64]) -> int:
+        return int(self._door.choose(self._door.rules, self._state, rng))
+
+    def after(self, action: int) -> _Step:
+        state = ctypes.create_string_buffer(self._state.raw, len(self._state))
+        self._door.apply(self._door.rules, state, action)
+        return _Step(self._door, state.raw)
+
+
+def prior_of(position: Position) -> dict[Action, float]:
+    """Return the prior of each whole decision; empty unless a player is to act."""
+
+    def extend(step: _Step, steps: tuple[int, ...], share: float) -> None:
+        for action, prior in step.priors():
+            if step.has_more:
+                extend(step.after(action), (*steps, action), share * prior)
+            else:
+                priors[position.game.action_from_steps((*steps, action))] = share * prior
+
+    priors: dict[Action, float] = {}
+    if position.to_act not in (None, CHANCE):
+        extend(_Step(Door(position.game), bytes(position)), (), 1.0)
+    return priors
+
+
+def choose_action(position: Position, seed: int = 0) -> Action:
+    """Return the whole decision that a playout takes."""
+    draws = Rng(seed)
+    rng = (ctypes.c_uint64 * 4)(*[draws.bits() for _ in range(4)])
+    step = _Step(Door(position.game), bytes(position))
+    steps = [step.choose(rng)]
+    while step.has_more:
+        step = step.after(steps[-1])
+        steps.append(step.choose(rng))
+    return position.game.action_from_steps(tuple(steps))
+
+
+def evaluate_position(position: Position) -> tuple[float, ...]:
+    """Return the payoff that each seat may expect."""
+    door = Door(position.game)
+    payoffs = (ctypes.c_double * MAX_PLAYERS)()
+    door.evaluate(door.rules, bytes(position), payoffs)
+    return tuple(payoffs[: position.game.n_players])
+
+
+# --- states in memory -----------------------------------------------------------------------------------------
 
 
 def state_at(address: int, game: Game) -> bytes:

@@ -9,20 +9,16 @@ from typing import Any
 
 import pytest
 from castle_strategies import rulesets
+from door import choose_action, evaluate_position, prior_of
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tables import CASTLE_SPECS, tables
 
 from engine_cy import CHANCE, Game, Position, new_game
 from engine_cy.castle_village_port.knowledge import (
-    SIZES,
     WEIGHTS,
-    choose_action,
     contest,
-    evaluate_position,
-    features_of,
     load_weights,
-    prior_of,
     set_name,
 )
 
@@ -90,9 +86,6 @@ def test_tables_like_the_house_s_have_weights(game: Game) -> None:
     table = game.deal(1)
     shares = {round(share, 6) for share in prior_of(table).values()}
     assert len(shares) > 3
-    row, seats = features_of(table)
-    assert 0 <= row < SIZES["rows"]
-    assert {len(seat) for seat in seats} == {SIZES["features"]}
 
 
 def one_card(**changed: Any) -> dict[str, Any]:
@@ -125,7 +118,7 @@ def test_tables_that_no_weights_fit_are_known_nothing_of(sent: dict[str, Any]) -
     game = new_game("castle_village_port", sent, 3)
     assert not game.has_knowledge
     with pytest.raises(ValueError, match="do not fit this table"):
-        evaluate_position(game.deal(1))
+        set_name(game)
 
 
 @given(rulesets(), st.sampled_from((3, 4, 5)), st.integers(0, 2**32))

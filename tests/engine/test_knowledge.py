@@ -9,6 +9,7 @@ import random
 from typing import Any
 
 import pytest
+from door import choose_action, evaluate_position, prior_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from symmetries import reseated, rotation
@@ -19,12 +20,9 @@ from engine_cy import Game, Position, new_game
 from engine_cy.oriflamme.knowledge import (
     SIZES,
     WEIGHTS,
-    choose_action,
     contest,
-    evaluate_position,
     features_of,
     load_weights,
-    prior_of,
     set_name,
 )
 

@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from door import choose_action, prior_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from symmetries import by_seat, reseated, reseated_action, rotation
 from tables import SPEC_IDS, SPECS, queue_games, random_game, tables
 
 from engine_cy import Game, Position, new_game
-from engine_cy.oriflamme.knowledge import choose_action, prior_of
 
 QUICK = settings(max_examples=80, deadline=None)
 

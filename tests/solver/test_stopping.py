@@ -14,9 +14,10 @@ from door import Door, state_at
 from engine_cy import View, new_game
 from solver import CONFIGS, Budget, solve
 from solver.merge import Tally
-from solver.search import POLL_EVERY, Searcher
+from solver.search import Searcher
 
 PLAIN = CONFIGS["plain"].settings(None)
+POLL = 128  # iterations between two looks at the stop flag, as in solver/search.pyx
 
 
 def start(spec: Any = ("oriflamme", "en-2019", 4)) -> View:
@@ -42,12 +43,12 @@ def stopped_at(searcher: Searcher, worlds: int, run: Callable[[], object]) -> in
     return searcher.iterations - worlds
 
 
-@pytest.mark.parametrize("worlds", [1, 2, POLL_EVERY - 1, POLL_EVERY, POLL_EVERY + 1, 1000, 20_000])
+@pytest.mark.parametrize("worlds", [1, 2, POLL - 1, POLL, POLL + 1, 1000, 20_000])
 @pytest.mark.parametrize("bytes_max", [2**24, 2**16])
 def test_the_stop_flag_is_looked_at_after_so_many_iterations(worlds: int, bytes_max: int) -> None:
     """Whether the tree still grows or not."""
     searcher = Searcher(start(), PLAIN, bytes_max, 1, 0)
-    assert 0 <= stopped_at(searcher, worlds, lambda: searcher.run(10**9)) < POLL_EVERY
+    assert 0 <= stopped_at(searcher, worlds, lambda: searcher.run(10**9)) < POLL
     assert sum(visits for visits, *_ in searcher.results()) == searcher.iterations
 
 
@@ -98,7 +99,7 @@ def test_arms_of_one_seed_meet_the_same_worlds() -> None:
 
 def test_an_arm_that_is_stopped_has_a_payoff_for_each_world() -> None:
     (arm, _) = arms_of(start())
-    assert 0 <= stopped_at(arm, 601, lambda: arm.run(10**9)) < POLL_EVERY
+    assert 0 <= stopped_at(arm, 601, lambda: arm.run(10**9)) < POLL
     assert len(arm.recorded_payoffs()) == 8 * arm.counted
 
 
