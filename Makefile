@@ -38,7 +38,7 @@ mypy: build
 	@.venv/bin/mypy --strict
 
 cython-lint: build
-	@$(with_venv) cython-lint engine_cy solver benchmarks
+	@$(with_venv) cython-lint engine_cy solver benchmarks tests
 
 contract: build  ## Check the style of proto/, and that the clients of the last release are still understood
 	@.ci/contract
@@ -61,5 +61,5 @@ lock:  ## Write the lock files after pyproject.toml changed
 clean:  ## Remove .venv and everything built
 	@rm -rf .venv build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	@rm -rf examples/*/build examples/typescript/node_modules examples/typescript/generated
-	@find engine_cy solver benchmarks -name '*.so' -delete
+	@find engine_cy solver benchmarks tests -name '*.so' -delete
 	@find proto \( -name '*_pb2*.py' -o -name '*_pb2*.pyi' \) -delete

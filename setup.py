@@ -25,9 +25,9 @@ from setuptools.command.build import build
 from setuptools.command.build_ext import build_ext
 
 SHIPPED = ["engine_cy", "solver", "server"]
-# The wheel has no benchmarks. Only these two commands, which no wheel is made with, build them.
+# The wheel has neither benchmarks nor tests. Only these two commands, which no wheel is made with, build theirs.
 FOR_DEVELOPER = not {"build", "build_ext"}.isdisjoint(sys.argv)
-PACKAGES = [*SHIPPED, "benchmarks"] if FOR_DEVELOPER else SHIPPED
+PACKAGES = [*SHIPPED, "benchmarks", "tests"] if FOR_DEVELOPER else SHIPPED
 
 PROTO = Path("proto")
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

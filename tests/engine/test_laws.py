@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from laws import play_watched
 from tables import ALL_IDS, ALL_SPECS, castle_games, games, queue_games, random_game, tables
 
 from engine_cy import Game, IllegalActionError, Position, new_game
-from engine_cy.playout import play_watched
 
 QUICK = settings(max_examples=60, deadline=None)
 

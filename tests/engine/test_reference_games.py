@@ -10,7 +10,7 @@ import pytest
 from reference import GAMES, move_text, reference_games, start_of, table_json
 
 from engine_cy import Position
-from engine_cy.playout import perft, perft_split
+from engine_cy.perft import perft, perft_split
 
 FILES = sorted(GAMES.glob("*.jsonl.gz"))
 PERFT = [entry for file in sorted((GAMES.parent / "perft").glob("*.json")) for entry in json.loads(file.read_text())]

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import pyspiel
 import pytest
+from laws import play_watched
 
 from engine_cy import (
     EngineError,
@@ -26,7 +27,7 @@ from engine_cy import (
     game_ids,
     new_game,
 )
-from engine_cy.playout import perft, play_watched
+from engine_cy.perft import perft
 from engine_cy.record import Record, read_record
 from engine_cy.toys.poker import Poker
 from engine_cy.toys.table import Table

@@ -1,52 +1,11 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""What can be done with any game through the door alone: count move sequences, play random games under watch."""
+"""Check the laws of the engine at every state of random games."""
 from libc.stdint cimport uint64_t
 from libc.string cimport memcmp, memcpy
 
-from engine_cy.game cimport Game, Position
-from engine_cy.game_api cimport MAX_ACTIONS, MAX_PLAYERS, MORE, NOBODY, SPECTATOR, STATE_WORDS, GameApi, action_t
+from engine_cy.game cimport Game
+from engine_cy.game_api cimport MAX_ACTIONS, MAX_PLAYERS, NOBODY, SPECTATOR, STATE_WORDS, GameApi, action_t
 from engine_cy.rng cimport below, below64, rng_t, seed_rng
-
-
-cdef uint64_t count_leaves(const GameApi* api, const void* rules, const void* state, int depth) noexcept nogil:
-    """Sequences of `depth` whole decisions from `state`; within a decision, of the rest of it and `depth` - 1 more."""
-    cdef action_t actions[MAX_ACTIONS]
-    cdef uint64_t child[STATE_WORDS]
-    cdef uint64_t leaves = 0
-    cdef int n = api.legal(rules, state, actions)
-    cdef int i
-
-    if not api.part(rules, state) & MORE:
-        depth -= 1
-        if depth == 0:
-            return n
-    for i in range(n):
-        memcpy(child, state, api.state_size)
-        api.apply(rules, child, actions[i])
-        leaves += count_leaves(api, rules, child, depth)
-    return leaves
-
-
-def perft(Position position, int depth):
-    """The number of sequences of `depth` whole decisions (and chance outcomes) from `position`, forced ones included.
-
-    A game that ends earlier counts nothing.
-    """
-    cdef uint64_t leaves
-    cdef Game game = position.game
-
-    if depth < 1:
-        raise ValueError(f"depth: {depth} is not from 1 on")
-    with nogil:
-        leaves = count_leaves(game.api, game.rules, position.state, depth)
-    return leaves
-
-
-def perft_split(Position position, int depth):
-    """The sequences of `depth` decisions behind each first action."""
-    return {
-        action: 1 if depth == 1 else perft(position.play(action), depth - 1) for action in position.legal_actions()
-    }
 
 
 class Fault(Exception):

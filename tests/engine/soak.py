@@ -1,4 +1,4 @@
-"""Plays random games of everything there is, every law checked after every action: `python -m engine_cy.soak`.
+"""Plays random games of everything there is, every law checked after every action: `python tests/engine/soak.py`.
 
 Meant for builds under sanitizers; exits with 1 at the first law that is broken.
 """
@@ -11,11 +11,12 @@ import sys
 import time
 from collections.abc import Iterator
 
+from laws import Fault, play_watched
+
 from engine_cy import Game, new_game
 from engine_cy.castle_village_port.cards import LOCATIONS
 from engine_cy.castle_village_port.editions import EFFECTS, WHEN
 from engine_cy.oriflamme.editions import EDITIONS, SWITCHES
-from engine_cy.playout import Fault, play_watched
 
 
 def games() -> Iterator[Game]:
@@ -62,7 +63,7 @@ def random_table(draw: random.Random) -> dict[str, object]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m engine_cy.soak", description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--games", type=int, default=20_000, help="games in all (default 20000)")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
