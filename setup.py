@@ -25,7 +25,8 @@ from setuptools.command.build import build
 from setuptools.command.build_ext import build_ext
 
 SHIPPED = ["engine_cy", "solver", "server"]
-# The wheel has neither benchmarks nor tests. Only these two commands, which no wheel is made with, build theirs.
+# The wheel has no benchmarks, no tests, and no `solver.training`. Only these two commands, which no wheel is made with,
+# build what the first two compile.
 FOR_DEVELOPER = not {"build", "build_ext"}.isdisjoint(sys.argv)
 PACKAGES = [*SHIPPED, "benchmarks", "tests"] if FOR_DEVELOPER else SHIPPED
 
@@ -131,7 +132,10 @@ class Build(build):
 
 
 setup(
-    packages=[*find_packages(include=[*PACKAGES, *(f"{name}.*" for name in PACKAGES)]), "eminence.v1"],
+    packages=[
+        *find_packages(include=[*PACKAGES, *(f"{name}.*" for name in PACKAGES)], exclude=["solver.training"]),
+        "eminence.v1",
+    ],
     package_dir={"eminence.v1": "proto/eminence/v1"},
     ext_modules=extensions(),
     cmdclass={"build": Build, "build_ext": BuildExt, "build_stubs": BuildStubs},

@@ -4,7 +4,7 @@ how well.
 
 Most of it is reckoned, not learned: what each location would pay if the round ended now (`settle`), and what an action
 changes of that, the best use of an immediate effect included. The rest are sums of weights out of tables, fitted by
-solver/fit_castle.py and read from weights.json at import:
+solver/training/castle_village_port.py and read from weights.json at import:
 
 - an action's *preference* adds up what its *marks* weigh, times an amount: "gold that I gain, late in the round", "a
   Warrior beside a rival's card". Shares are the softmax of preferences; a playout takes the best one after a little

@@ -16,7 +16,7 @@ from engine_cy.castle_village_port.worlds cimport Hidden, hidden_of
 from engine_cy.game cimport Position, View
 from engine_cy.game_api cimport MAX_ACTIONS, MAX_KINDS, Account, Knowledge, Suspicion, action_t
 
-# How far the preferences tell what others have selected: fitted by solver/fit_beliefs.py to players of all kinds.
+# How far the preferences tell what others have selected: fitted by solver/training/beliefs.py to players of all kinds.
 cdef float OF_PREFERENCE = 0.45
 
 # The only spot.

@@ -1,7 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 """What is worth knowing about Oriflamme beyond its rules: which actions are usually good, and who stands how well.
 
-Both are sums of weights out of tables, fitted by solver/fit_oriflamme.py and read from weights.json at import:
+Both are sums of weights out of tables, fitted by solver/training/oriflamme.py and read from weights.json at import:
 
 - an action's *preference* adds up what its *marks* weigh, marks being things like "a Spy, two rounds to go, at the
   front". Shares are the softmax of preferences; a playout takes the best one after a little noise is added.

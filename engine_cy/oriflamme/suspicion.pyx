@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""What the others may hide in Oriflamme: sums of weights out of tables, fitted by solver/fit_beliefs.py.
+"""What the others may hide in Oriflamme: sums of weights out of tables, fitted by solver/training/beliefs.py.
 
 What speaks for a face-down card being of a kind is first of all on the table: when it was placed and how long it lay
 there, its tokens, what covers it and what it covers, what it would find. A view shows all that, so a belief needs no

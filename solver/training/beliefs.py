@@ -1,6 +1,6 @@
-"""Fits engine_cy/oriflamme/beliefs.json: python -m solver.fit_beliefs [--help]
+"""Fits engine_cy/oriflamme/beliefs.json: python -m solver.training.beliefs [--help]
 
-and prints OF_PREFERENCE of engine_cy/castle_village_port/suspicion.pyx: python -m solver.fit_beliefs castle
+and prints OF_PREFERENCE of engine_cy/castle_village_port/suspicion.pyx: python -m solver.training.beliefs castle
 
 Players of all kinds, good and bad, play games against each other. Of positions of these games, what everybody saw of a
 player and what he hid are kept; the weights make what was hidden likely, given what was seen. They are those of a
@@ -31,8 +31,8 @@ from engine_cy.oriflamme import suspicion
 from engine_cy.weights import thousandths
 from solver.chances import weigh_secrets
 from solver.config import Budget
-from solver.fit_oriflamme import EDITIONS
 from solver.solve import solve
+from solver.training.oriflamme import EDITIONS
 
 Floats = NDArray[np.float64]
 

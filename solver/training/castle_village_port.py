@@ -1,6 +1,6 @@
-"""Fits engine_cy/castle_village_port/weights.json: python -m solver.fit_castle [--help]
+"""Fits engine_cy/castle_village_port/weights.json: python -m solver.training.castle_village_port [--help]
 
-How, says solver/fitting.py; for all sets it takes about five minutes on one core.
+How, says solver/training/fitting.py; for all sets it takes about five minutes on one core.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import numpy as np
 
 from engine_cy import new_game
 from engine_cy.castle_village_port import knowledge
-from solver.fitting import Subject, fit_sets, parser_for
+from solver.training.fitting import Subject, fit_sets, parser_for
 
 SUBJECT = Subject(
     knowledge,

@@ -1,12 +1,12 @@
-"""Fits engine_cy/oriflamme/weights.json: python -m solver.fit_oriflamme [--help]
+"""Fits engine_cy/oriflamme/weights.json: python -m solver.training.oriflamme [--help]
 
-How, says solver/fitting.py; for all sets it takes about five minutes on one core. What that learns of who stands how
-well comes from quick play; the weights in use were then drawn towards games of the search itself, better and better
-ones:
+How, says solver/training/fitting.py; for all sets it takes about five minutes on one core. What that learns of who
+stands how well comes from quick play; the weights in use were then drawn towards games of the search itself, better and
+better ones:
 
-    python -m solver.fit_oriflamme --by-search 8000 --iterations 150
-    python -m solver.fit_oriflamme --by-search 12000 --iterations 400 --seed 2 oriflamme-3
-    python -m solver.fit_oriflamme --by-search 9000 --iterations 400 --seed 2 oriflamme-4
+    python -m solver.training.oriflamme --by-search 8000 --iterations 150
+    python -m solver.training.oriflamme --by-search 12000 --iterations 400 --seed 2 oriflamme-3
+    python -m solver.training.oriflamme --by-search 9000 --iterations 400 --seed 2 oriflamme-4
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from engine_cy.oriflamme import knowledge
 from engine_cy.record import read_record
 from engine_cy.weights import read_weights, write_weights
 from solver.config import Budget
-from solver.fitting import Samples, Subject, fit, fit_sets, gather, log_loss, parser_for
 from solver.solve import solve
+from solver.training.fitting import Samples, Subject, fit, fit_sets, gather, log_loss, parser_for
 
 # What is learned together. fr-2019 plays like en-2019.
 EDITIONS = ("en-2019", "de-2019", "en-2019", "revised")
