@@ -13,6 +13,7 @@ from typing import Any
 
 from engine_cy.errors import EngineError, InvalidRecordError
 from engine_cy.game import Action, Game, Position, View
+from engine_cy.notation import read_letter
 from engine_cy.registry import new_game
 from engine_cy.seats import CHANCE_SEAT, SEATS
 
@@ -174,8 +175,9 @@ def _read_header(lines: list[tuple[int, str]]) -> Record:
     try:
         game = new_game(fields["game"], read_ruleset(fields.get("ruleset", "")), int(fields["players"]))
         if "position" not in fields:
-            observer = _seat(fields["seen"].removeprefix("by "), "seen by", game) if "seen" in fields else None
-            first = _seat(fields.get("first", "A"), "first", game)
+            seen = fields.get("seen")
+            observer = read_letter(seen and seen.removeprefix("by "), "seen by", game.seats)
+            first = read_letter(fields.get("first", "A"), "first", game.seats)
             return Record(game.read_deal(deal, first, observer))
         if deal or "first" in fields or "seen" in fields:
             raise InvalidRecordError("position: says everything; a deal, 'first' or 'seen' cannot stand beside it")
@@ -188,12 +190,6 @@ def _read_header(lines: list[tuple[int, str]]) -> Record:
 def _check_result(result: tuple[int, ...] | None, table: Position | View) -> None:
     if result is not None and result != table.scores:
         raise InvalidRecordError(f"result: {_numbers(result)}, but these actions end at {_numbers(table.scores)}")
-
-
-def _seat(letter: str, field: str, game: Game) -> int:
-    if len(letter) != 1 or letter not in game.seats:
-        raise InvalidRecordError(f"{field}: {letter!r} is not at this table ({', '.join(game.seats)})")
-    return game.seats.index(letter)
 
 
 def write_ruleset(game: Game) -> str:

@@ -21,6 +21,7 @@ from engine_cy.castle_village_port.table import (
 )
 from engine_cy.castle_village_port.vocab import Deed
 from engine_cy.errors import NotationError, listed
+from engine_cy.notation import read_fields, read_letter, read_number, read_observer
 from engine_cy.seats import CHANCE, CHANCE_SEAT, SEATS
 
 INDEX_MAX = 74
@@ -48,21 +49,14 @@ _FIELDS = (
 
 def read_table(text: str, frame: Frame) -> Draft:
     """What `text` says of a table."""
-    fields: dict[str, str] = {}
-    for part in text.split("|"):
-        name, _, value = part.strip().partition(" ")
-        if name not in _FIELDS:
-            raise NotationError(f"field: {name!r} is none of {listed(_FIELDS)}, in {text!r}")
-        if name in fields:
-            raise NotationError(f"field: {name!r} is given twice, in {text!r}")
-        fields[name] = value.strip()
+    fields = read_fields(text.split("|"), _FIELDS, text)
     asked = _read_ask(fields.get("ask"), "walk" in fields, frame)
     walked = _read_walk(fields.get("walk"), frame)
     return Draft(
         rows=tuple(_row(fields.get(location, "-"), location, frame) for location in LOCATIONS),
-        round=_number(fields.get("round"), "round"),
-        turn=_number(fields.get("turn"), "turn"),
-        first=_seat(fields.get("first"), "first", frame),
+        round=read_number(fields.get("round"), "round"),
+        turn=read_number(fields.get("turn"), "turn"),
+        first=read_letter(fields.get("first"), "first", frame.families),
         phase=asked.phase,
         ask=asked.ask,
         to_act=asked.to_act,
@@ -79,7 +73,7 @@ def read_table(text: str, frame: Frame) -> Draft:
         due=walked.due,
         ranked=walked.ranked,
         from_right=walked.from_right,
-        observer=_observer(fields.get("seen"), frame),
+        observer=read_observer(fields.get("seen"), frame.families),
         remembered_gold=_remembered(fields.get("remembered_gold")),
     )
 
@@ -135,13 +129,13 @@ def _read_ask(text: str | None, walking: bool, frame: Frame) -> _Asked:
             return asked
         case [letter, "select" | "place" as ask]:
             asked.phase = "select" if ask == "select" else "reveal"
-            asked.ask, asked.to_act = ask, _seat(letter, "ask", frame)
+            asked.ask, asked.to_act = ask, read_letter(letter, "ask", frame.families)
             return asked
         case ["*", "replace", letter, "by", card, *copied]:
             asked.ask, asked.to_act = "replace", CHANCE
-            asked.victim = _seat(letter, "ask", frame)
+            asked.victim = read_letter(letter, "ask", frame.families)
         case [letter, ask, "by", card, *copied] if ask in EFFECT_ASKS and ask != "replace":
-            asked.ask, asked.to_act = ask, _seat(letter, "ask", frame)
+            asked.ask, asked.to_act = ask, read_letter(letter, "ask", frame.families)
         case _:
             raise _no_ask(text)
     asked.phase = "round_end" if walking else "reveal"
@@ -150,7 +144,7 @@ def _read_ask(text: str | None, walking: bool, frame: Frame) -> _Asked:
         case []:
             pass
         case ["as", value]:
-            asked.effect = _number(value, "ask")
+            asked.effect = read_number(value, "ask")
         case _:
             raise _no_ask(text)
     return asked
@@ -224,9 +218,7 @@ def _row_card(text: str, field: str, frame: Frame) -> RowCard:
     if match is None:
         raise NotationError(f"{field}: {text!r} is no card in a row, such as 12B")
     value, letter = match.groups()
-    if letter not in frame.families:
-        raise NotationError(f"{field}.owner: {letter!r} is not at this table ({listed(frame.families)})")
-    return RowCard(int(value), frame.families.index(letter))
+    return RowCard(int(value), read_letter(letter, f"{field}.owner", frame.families))
 
 
 def _location(text: str, field: str) -> str:
@@ -235,39 +227,21 @@ def _location(text: str, field: str) -> str:
     return text
 
 
-def _seat(text: str | None, field: str, frame: Frame) -> int | None:
-    if text is None:
-        return None
-    if len(text) != 1 or text not in frame.families:
-        raise NotationError(f"{field}: {text!r} is not at this table ({listed(frame.families)})")
-    return frame.families.index(text)
-
-
-def _whole(text: str, field: str) -> int:
-    if not re.fullmatch(r"-?[0-9]{1,6}", text):
-        raise NotationError(f"{field}: {text!r} is no number")
-    return int(text)
-
-
-def _number(text: str | None, field: str) -> int | None:
-    return None if text is None else _whole(text, field)
-
-
 def _gold(text: str | None) -> tuple[int | None, ...] | None:
     if text is None:
         return None
-    return tuple(None if word == "?" else _whole(word, "gold") for word in text.split())
+    return tuple(None if word == "?" else read_number(word, "gold") for word in text.split())
 
 
 def _remembered(text: str | None) -> tuple[int, ...] | None:
-    return None if text is None else tuple(_whole(word, "remembered_gold") for word in text.split())
+    return None if text is None else tuple(read_number(word, "remembered_gold") for word in text.split())
 
 
 def _selected(text: str | None) -> tuple[int | None, ...] | None:
     if text is None:
         return None
     unseen = {"-": 0, "?": None}
-    return tuple(unseen[word] if word in unseen else _whole(word, "selected") for word in text.split())
+    return tuple(unseen[word] if word in unseen else read_number(word, "selected") for word in text.split())
 
 
 def _orders(text: str | None) -> tuple[str | None, ...] | None:
@@ -275,7 +249,7 @@ def _orders(text: str | None) -> tuple[str | None, ...] | None:
 
 
 def _values(text: str, field: str) -> Values:
-    return () if text == "-" else tuple(_whole(word, field) for word in text.split(","))
+    return () if text == "-" else tuple(read_number(word, field) for word in text.split(","))
 
 
 def _lists(text: str | None, field: str) -> tuple[Values | None, ...] | None:
@@ -288,15 +262,6 @@ def _piles(text: str | None) -> tuple[Values, ...] | None:
 
 def _write_values(values: Values | None) -> str:
     return "?" if values is None else ",".join(map(str, values)) or "-"
-
-
-def _observer(text: str | None, frame: Frame) -> int | None:
-    if text is None:
-        return None
-    by, _, letter = text.partition(" ")
-    if by != "by":
-        raise NotationError(f"seen: {text!r} is not like 'by A'")
-    return _seat(letter.strip(), "seen by", frame)
 
 
 # --- deals -----------------------------------------------------------------------------------------------------

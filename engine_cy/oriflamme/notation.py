@@ -6,6 +6,7 @@ import re
 from collections import Counter
 
 from engine_cy.errors import NotationError, listed
+from engine_cy.notation import read_fields, read_letter, read_number, read_observer
 from engine_cy.oriflamme.cards import Card
 from engine_cy.oriflamme.table import PHASES, Draft, Frame, Kinds, PlayedCard, Table, complete, dealt
 from engine_cy.seats import SEATS
@@ -32,29 +33,22 @@ def write_card(card_id: str, cards: tuple[Card, ...]) -> str:
 
 def read_table(text: str, frame: Frame) -> Draft:
     """What `text` says of a table."""
-    queue, *rest = [part.strip() for part in text.split("|")]
-    fields: dict[str, str] = {}
-    for part in rest:
-        name, _, value = part.partition(" ")
-        if name not in _FIELDS:
-            raise NotationError(f"field: {name!r} is none of {listed(_FIELDS)}, in {text!r}")
-        if name in fields:
-            raise NotationError(f"field: {name!r} is given twice, in {text!r}")
-        fields[name] = value.strip()
-    slots, cursor = _read_queue(queue, frame)
+    queue, *parts = text.split("|")
+    fields = read_fields(parts, _FIELDS, text)
+    slots, cursor = _read_queue(queue.strip(), frame)
     phase, to_act, acting = _read_ask(fields.get("ask"), frame)
     return Draft(
         slots=slots,
         cursor=cursor,
-        round=_number(fields.get("round"), "round"),
-        first=_seat(fields.get("first"), "first", frame),
+        round=read_number(fields.get("round"), "round"),
+        first=read_letter(fields.get("first"), "first", frame.families),
         phase=phase,
         to_act=to_act,
         acting=acting,
         points=_points(fields.get("points")),
         hands=_hands(fields.get("hands"), frame),
         piles=_piles(fields.get("piles"), frame),
-        observer=_observer(fields.get("seen"), frame),
+        observer=read_observer(fields.get("seen"), frame.families),
     )
 
 
@@ -100,7 +94,7 @@ def _read_played(text: str, field: str, frame: Frame) -> PlayedCard:
     if nth and not int(nth):
         raise NotationError(f"{field}.nth: {nth!r} in {text!r} is not from 1 on")
     return PlayedCard(
-        family=_family(letter, frame, field),
+        family=read_letter(letter, f"{field}.family", frame.families),
         card=None if name == "?" else read_card(name, frame.cards),
         face_up=bool(star),
         tokens=int(tokens or 0),
@@ -115,28 +109,6 @@ def _write_slot(slot: tuple[PlayedCard, ...], frame: Frame) -> str:
         tokens = f"({card.tokens})" if card.tokens else ""
         words.append(f"{SEATS[card.family]}{card.nth or ''}:{name}{'*' * card.face_up}{tokens}")
     return "/".join(words)
-
-
-def _family(letter: str, frame: Frame, field: str) -> int:
-    if letter not in frame.families:
-        raise NotationError(f"{field}.family: {letter!r} is not at this table ({listed(frame.families)})")
-    return frame.families.index(letter)
-
-
-def _seat(text: str | None, field: str, frame: Frame) -> int | None:
-    if text is None:
-        return None
-    if len(text) != 1 or text not in frame.families:
-        raise NotationError(f"{field}: {text!r} is not at this table ({listed(frame.families)})")
-    return frame.families.index(text)
-
-
-def _number(text: str | None, field: str) -> int | None:
-    if text is None:
-        return None
-    if not re.fullmatch(r"-?[0-9]{1,6}", text):
-        raise NotationError(f"{field}: {text!r} is no number")
-    return int(text)
 
 
 def _read_ask(text: str | None, frame: Frame) -> tuple[str | None, int | None, str | None]:
@@ -156,14 +128,11 @@ def _read_ask(text: str | None, frame: Frame) -> tuple[str | None, int | None, s
             f"ask: {text!r} is neither 'over' nor like 'A reveal' or 'B target as Soldier' ({listed(PHASES)})"
         )
     acting = read_card(words[3], frame.cards) if len(words) == 4 else None
-    return words[1], _seat(words[0], "ask", frame), acting
+    return words[1], read_letter(words[0], "ask", frame.families), acting
 
 
 def _points(text: str | None) -> tuple[int, ...] | None:
-    if text is None:
-        return None
-    numbers = [_number(word, "points") for word in text.split()]
-    return tuple(number for number in numbers if number is not None)
+    return None if text is None else tuple(read_number(word, "points") for word in text.split())
 
 
 def _kinds(text: str, frame: Frame) -> Kinds:
@@ -180,15 +149,6 @@ def _hands(text: str | None, frame: Frame) -> tuple[Kinds | None, ...] | None:
 
 def _piles(text: str | None, frame: Frame) -> tuple[Kinds, ...] | None:
     return None if text is None else tuple(_kinds(word, frame) for word in text.split())
-
-
-def _observer(text: str | None, frame: Frame) -> int | None:
-    if text is None:
-        return None
-    by, _, letter = text.partition(" ")
-    if by != "by":
-        raise NotationError(f"seen: {text!r} is not like 'by A'")
-    return _seat(letter, "seen by", frame)
 
 
 # --- deals -----------------------------------------------------------------------------------------------------
