@@ -55,3 +55,8 @@ CASTLE_VILLAGE_PORT = {
     "Sailor": Names("Sailor", "Matelot", "Matrose"),
     "Hunter": Names("Hunter", "Chasseur", "Jäger"),
 }
+
+
+def castle_name(name: str) -> str:
+    """Return the English name of a card of Castle, Village, Port; of a caller's own card, the name that they gave."""
+    return CASTLE_VILLAGE_PORT[name].en if name in CASTLE_VILLAGE_PORT else name

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from eminence.v1 import solver_pb2 as pb
 from engine_cy.seats import SEATS
-from server.cli.asking import Thinking, cores
+from server.cli.asking import Thinking
 from server.cli.cluster import open_cluster
 from server.cli.failing import Failure
 from server.cli.reading import UNREADABLE
@@ -22,6 +22,7 @@ from server.cli.rows import STOPPED_BY, Position
 from server.messages.answers import write_suggestion
 from server.messages.requests import Asked
 from solver.config import InvalidQuestionError
+from solver.pool import cores
 from solver.pool.base import Pool, answer_many
 from solver.pool.processes import Processes
 from solver.pool.threads import Threads

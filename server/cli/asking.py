@@ -6,7 +6,6 @@ this process and at a server.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import wraps
@@ -327,8 +326,3 @@ def action_message(text: str) -> Any:
     from eminence.v1 import view_pb2
 
     return view_pb2.Action(text=text)
-
-
-def cores() -> int:
-    """How many threads this process may run at a time."""
-    return len(os.sched_getaffinity(0))

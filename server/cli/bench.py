@@ -14,11 +14,12 @@ from rich.text import Text
 
 from engine_cy import Game, Rng, View
 from server.cli import show
-from server.cli.asking import cores, game_options
+from server.cli.asking import game_options
 from server.cli.commands import command, json_option
 from server.cli.reading import GameChoice
 from server.cli.version import version
 from solver import Budget, solve
+from solver.pool import cores
 from solver.version import SIGNATURE
 
 ROUNDS = 3

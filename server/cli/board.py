@@ -12,7 +12,7 @@ from engine_cy import Game, Position, View
 from engine_cy.oriflamme.api import Oriflamme
 from engine_cy.seats import SEATS
 from server.cli.chart import TERMINAL_COLORS
-from server.names import CASTLE_VILLAGE_PORT
+from server.names import castle_name
 
 WIDTH = 80
 SLOT = 16  # columns of a slot, five of which stand side by side
@@ -106,7 +106,7 @@ def _names(game: Game) -> dict[str, str]:
 
 def _rows(view: View | Position) -> Text:
     table = view.table
-    names = {card.value: _card_name(card.name) for card in view.game.ruleset.cards}
+    names = {card.value: castle_name(card.name) for card in view.game.ruleset.cards}
     text = Text()
     for location, row in zip(("castle", "village", "port"), table.rows, strict=True):
         text.append(f"{location:<8}", style="dim")
@@ -130,7 +130,3 @@ def _rows(view: View | Position) -> Text:
             cards = ", ".join(f"{value} {names[value]}".strip() for value in hand)
             text.append(f"{_whose(seat, view)}: {cards or 'empty'}\n")
     return text
-
-
-def _card_name(name: str) -> str:
-    return CASTLE_VILLAGE_PORT[name].en if name in CASTLE_VILLAGE_PORT else name

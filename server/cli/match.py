@@ -10,7 +10,7 @@ import click
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from server.cli import show
-from server.cli.asking import cores, game_options
+from server.cli.asking import game_options
 from server.cli.cluster import open_cluster
 from server.cli.commands import command, json_option
 from server.cli.failing import Failure
@@ -19,6 +19,7 @@ from server.cli.servers import Server, read_server
 from solver import match as matches
 from solver.config import CONFIGS, Budget, Config, InvalidQuestionError, check_budget
 from solver.match import Deal, Guest, Match, OtherMatchError, Sprt, as_text, elo_text, read_player, run, score_of
+from solver.pool import cores
 from solver.pool.base import WorkerLostError
 
 ITERATIONS = 1_000

@@ -329,8 +329,12 @@ class TextTeller:
         for belief in found.seats if found else ():
             for card in belief.cards:
                 slot = card.place.get("slot")
-                table.add_row(SEATS[belief.seat], "selected" if slot is None else f"slot {slot}", _chances(card.kinds))
-            table.add_row(SEATS[belief.seat], "hand", _chances(belief.hand))
+                table.add_row(
+                    SEATS[belief.seat],
+                    "selected" if slot is None else f"slot {slot}",
+                    show.likeliest(card.kinds.items(), KINDS_SHOWN),
+                )
+            table.add_row(SEATS[belief.seat], "hand", show.likeliest(belief.hand.items(), KINDS_SHOWN))
         self._console.print(table)
 
     def over(self, playing: Playing, path: Path | None) -> None:
@@ -355,12 +359,6 @@ class TextTeller:
         except (EOFError, KeyboardInterrupt):
             self._console.print()  # the prompt's line is over
             raise
-
-
-def _chances(kinds: dict[str, float]) -> str:
-    likely = sorted(kinds.items(), key=lambda kind: -kind[1])
-    told = ", ".join(f"{name} {show.percent(chance)}" for name, chance in likely[:KINDS_SHOWN])
-    return told + (f", {len(likely) - KINDS_SHOWN} others" if len(likely) > KINDS_SHOWN else "")
 
 
 class JsonTeller:

@@ -15,7 +15,7 @@ from engine_cy.seats import CHANCE_SEAT, SEATS
 from server.cli.chart import Chart, chart_of
 from server.cli.reviewing import BAD, SIGNS, Judged, Review
 from server.messages.answers import GRADES
-from server.names import CASTLE_VILLAGE_PORT, GAMES, ORIFLAMME
+from server.names import GAMES, ORIFLAMME, castle_name
 from solver.named_beliefs import SeatBelief, beliefs_of
 
 # The graph's picture, in the units of its view box.
@@ -323,7 +323,7 @@ def _owned(numbers: Sequence[int]) -> list[tuple[str, int]]:
 
 def _value_names(view: View) -> dict[int, str]:
     cards = view.game.ruleset.cards
-    return {card.value: _named(card.name) for card in cards}
+    return {card.value: castle_name(card.name) for card in cards}
 
 
 def _kind_names(view: View) -> dict[str, str]:
@@ -331,7 +331,3 @@ def _kind_names(view: View) -> dict[str, str]:
     if isinstance(view.game, Oriflamme):
         return {card.name: ORIFLAMME[card.id].en for card in view.game.cards}
     return {str(value): f"{value} {name}".strip() for value, name in _value_names(view).items()}
-
-
-def _named(name: str) -> str:
-    return CASTLE_VILLAGE_PORT[name].en if name in CASTLE_VILLAGE_PORT else name

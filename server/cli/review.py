@@ -15,8 +15,9 @@ from rich.text import Text
 from engine_cy.record import Record
 from engine_cy.seats import SEATS
 from server.cli import show
-from server.cli.asking import Thinking, thinking_options
-from server.cli.chart import TERMINAL_COLORS, as_text, chart_of, plot
+from server.cli.asking import Thinking, seat_number, thinking_options
+from server.cli.board import letter
+from server.cli.chart import as_text, chart_of, plot
 from server.cli.commands import check_place, command, files, json_option
 from server.cli.failing import Failure
 from server.cli.reading import read_game
@@ -83,12 +84,9 @@ def review(
 
 
 def _seat(letter: str | None, record: Record) -> int | None:
-    seats = record.game.seats
     if letter is None:
         return record.observer
-    if len(letter) != 1 or letter.upper() not in seats:
-        raise Failure(f"seat: {letter!r} is not at this table ({', '.join(seats)})")
-    number = seats.index(letter.upper())
+    number = seat_number(letter, record.game)
     if record.observer not in (None, number):
         raise Failure(f"seat: this record was seen by {SEATS[record.observer or 0]}, whose decisions alone it tells")
     return number
@@ -159,7 +157,3 @@ def _seats(found: Review) -> Table:
             f"{100 * seat.luck:+.1f}" if seat.HasField("luck") else "",
         )
     return table
-
-
-def letter(seat: int) -> Text:
-    return Text(SEATS[seat], style=f"bold {TERMINAL_COLORS[seat]}")

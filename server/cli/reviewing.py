@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from eminence.v1 import solver_pb2 as pb
 from engine_cy.record import Record
 from engine_cy.seats import SEATS
-from server.cli.asking import Thinking, cores
+from server.cli.asking import Thinking
 from server.cli.remote import Remote, here_only
 from server.codec import records
 from server.codec.words import write_seat
 from server.messages import answers
 from server.messages.answers import GRADES
 from solver.config import Config
+from solver.pool import cores
 from solver.pool.threads import Threads
 from solver.review import Decision, judge_all
 

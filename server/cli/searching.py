@@ -8,12 +8,12 @@ from concurrent.futures import Future
 from typing import Any
 
 from eminence.v1 import solver_pb2 as pb
-from server.cli.asking import cores
 from server.messages import answers
 from server.messages.requests import Asked
 from server.services.information import search_until_ns, secrets_of
 from solver.answer import Answer
 from solver.control import Control
+from solver.pool import cores
 from solver.pool.threads import Threads
 from solver.question import Question, SearchQuestion
 

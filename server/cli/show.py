@@ -74,6 +74,13 @@ def difference(estimate: Any, unit: float = 1) -> str:
     return _with_error(estimate, unit, "+")
 
 
+def likeliest(chances: Iterable[tuple[str, float]], most: int) -> str:
+    """The likeliest of some cards, `most` at the most, and how many others there are."""
+    ordered = sorted(chances, key=lambda chance: -chance[1])
+    text = ", ".join(f"{name} {percent(chance)}" for name, chance in ordered[:most])
+    return text + (f", {len(ordered) - most} others" if len(ordered) > most else "")
+
+
 def count(number: float) -> str:
     """A whole number in groups of three digits; large ones by their power of ten."""
     return f"{number:,.0f}".replace(",", "\u00a0") if number < 1e12 else f"{number:.1e}"

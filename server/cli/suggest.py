@@ -202,10 +202,7 @@ def beliefs_table(found: pb.Suggestion, game: Game) -> RenderableType:
 
 
 def _chances(cards: Any, game: Game) -> str:
-    likely = sorted(cards, key=lambda card: -card.probability)
-    told = [f"{_card(card, game)} {show.percent(card.probability)}" for card in likely[:KINDS_SHOWN]]
-    more = len(likely) - KINDS_SHOWN
-    return ", ".join(told) + (f", {more} others" if more > 0 else "")
+    return show.likeliest([(_card(card, game), card.probability) for card in cards], KINDS_SHOWN)
 
 
 def _card(card: pb.CardProbability, game: Game) -> str:

@@ -25,6 +25,7 @@ from typing import Any, NamedTuple, TypeVar
 from solver.answer import answer_of
 from solver.control import Control
 from solver.merge import Share
+from solver.pool import cores
 from solver.pool.base import PendingAnswer, WorkerLostError, answer_from, answer_without_parts, completed, wait_for
 from solver.pool.job_bytes import (
     WorkerError,
@@ -69,7 +70,7 @@ class Processes:
     is_reentrant = False
 
     def __init__(self, workers: int | None = None) -> None:
-        self.width = workers or len(os.sched_getaffinity(0))
+        self.width = workers or cores()
         self._changed = Condition()
         self._tasks: deque[_Task] = deque()
         self._closed = False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from solver.config import Budget
 from solver.control import Control
 from solver.merge import empty_share
+from solver.pool import cores
 from solver.pool.base import PendingAnswer, WorkerLostError, answer_from, answer_without_parts, compute_here
 from solver.pool.driver_channel import Frame, Kind
 from solver.pool.job_bytes import decode_share, encode_job, read_answer, unpack
@@ -48,7 +48,7 @@ class Batches:
         self._numbers = count(1)
         self._starting = Lock()
         self._thread: Thread | None = None
-        self._here = Threads(len(os.sched_getaffinity(0)))
+        self._here = Threads(cores())
         self._entries: dict[int, _Entry] = {}  # that have no answer yet
         self._waiting: deque[int] = deque()
         self._suspects: deque[int] = deque()  # those that wait to be alone

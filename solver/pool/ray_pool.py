@@ -21,6 +21,7 @@ from tempfile import mkdtemp
 from typing import Any, Literal, NamedTuple, TypeVar
 
 from solver.control import Control
+from solver.pool import cores
 from solver.pool.base import PendingAnswer, completed
 from solver.pool.driver_channel import Channel, Frame, Kind
 from solver.pool.leftovers import end_session
@@ -104,7 +105,7 @@ class RayPool:
         initializer: Callable[[], None] | None = None,
     ) -> None:
         self._address = read_address(os.environ.get("RAY_ADDRESS", "") if address is None else address)
-        most = WORKERS_MAX if self._address else len(os.sched_getaffinity(0))
+        most = WORKERS_MAX if self._address else cores()
         if workers is not None and not 1 <= workers <= WORKERS_MAX:
             raise RayUnavailableError(f"workers: {workers} is not in 1..{WORKERS_MAX}")
         self._workers = workers or most
@@ -143,7 +144,7 @@ class RayPool:
     @property
     def width(self) -> int:
         """The number of workers, or of threads here if there are none."""
-        return self._health.workers or len(os.sched_getaffinity(0))
+        return self._health.workers or cores()
 
     def submit(self, question: Question, control: Control | None = None, *, width: int | None = None) -> Future[Any]:
         """Have a question computed, by at most `width` workers; never wait.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Sequence
 from concurrent.futures import CancelledError, Future, wait
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from solver.control import NEVER_NS, Control
 from solver.merge import Share
+from solver.pool import cores
 from solver.pool.base import WorkerLostError, answer_from, answer_without_parts
 from solver.pool.driver_channel import Frame, Kind, Terms, write_groups
 from solver.pool.job_bytes import decode_share, encode_job, read_answer, unpack
@@ -231,7 +231,7 @@ class SpreadSearch:
         self._note, question = HERE, self._question
         question.get_ready()
         control = Control(until_ns=_nanoseconds(ends))
-        n = 1 if question.meets else min(len(os.sched_getaffinity(0)), len(numbers))
+        n = 1 if question.meets else min(cores(), len(numbers))
         groups = [numbers[i::n] for i in range(n)]
         with self.control.stopping(control.stop):
             others = [self._pool.here.call(run_parts, question, group, control, self._progress) for group in groups[1:]]

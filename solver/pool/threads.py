@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
@@ -11,6 +10,7 @@ from typing import Any, TypeVar
 
 from solver.control import Control
 from solver.merge import Share
+from solver.pool import cores
 from solver.pool.base import PendingAnswer, answer_from, answer_without_parts, completed, wait_for
 from solver.pool.parts import Progress, progress_to, search_parts
 from solver.question import Question
@@ -28,7 +28,7 @@ class Threads:
     is_reentrant = False
 
     def __init__(self, threads: int | None = None, initializer: Callable[[], None] | None = None) -> None:
-        self.width = threads or len(os.sched_getaffinity(0))
+        self.width = threads or cores()
         self._executor = ThreadPoolExecutor(self.width, "search", initializer)
         self._pending: set[Future[Any]] = set()
 
