@@ -7,13 +7,12 @@ from engine_cy.game cimport Action, Game, Table
 from engine_cy.game_api cimport BEGUN, MORE, NOBODY, GameApi, action_t
 from engine_cy.oriflamme cimport worlds
 from engine_cy.oriflamme.knowledge cimport KNOWLEDGE
-from engine_cy.oriflamme.legal cimport legal_actions
 from engine_cy.oriflamme.rules cimport Rules, pack
 from engine_cy.oriflamme.state cimport (
     FACE_UP, KIND, UNKNOWN_HAND, State, card_at, family, held, hold, state_fault,
 )
 from engine_cy.oriflamme.suspicion cimport add_suspicion
-from engine_cy.oriflamme.turn cimport apply, clear, payoffs, play_out, resolve
+from engine_cy.oriflamme.turn cimport apply, clear, legal_actions, payoffs, play_out, resolve
 from engine_cy.oriflamme.view cimport key, observe
 from engine_cy.oriflamme.vocab cimport (
     ASK_COPY, ASK_DROP, ASK_LIFT, ASK_NOTHING, ASK_PAIR_FIRST, ASK_PAIR_SECOND, ASK_PLACE, ASK_REVEAL, ASK_ROB,

@@ -22,10 +22,9 @@ from engine_cy.game_api cimport MAX_PLAYERS, action_t
 from engine_cy.oriflamme.glance cimport (
     BESIDE, PHASES, SITUATIONS, Glance, beside, danger, look, look_at_all, relation, role_of, role_seen, situation,
 )
-from engine_cy.oriflamme.legal cimport legal_actions
 from engine_cy.oriflamme.rules cimport Rules
 from engine_cy.oriflamme.state cimport FACE_UP, KIND, State, card_at, family, held
-from engine_cy.oriflamme.turn cimport apply, payoffs
+from engine_cy.oriflamme.turn cimport apply, legal_actions, payoffs
 from engine_cy.oriflamme.vocab cimport (
     AMBUSHER, ARCHER, ASK_COPY, ASK_DROP, ASK_LIFT, ASK_NOTHING, ASK_PAIR_SECOND, ASK_PLACE,
     ASK_REVEAL, ASK_ROB, ASK_TARGET, BACK, HEIR, N_KINDS, N_ROLES, NO_CARD, ON, UNSEEN, VERB_KEEP,

@@ -17,9 +17,9 @@ from engine_cy.oriflamme.glance cimport (
     PHASES, SITUATIONS, Glance, danger, look, look_at_all, role_of, situation,
 )
 from engine_cy.oriflamme.knowledge cimport N_SETS, OPTIONS_MAX, preferences_of, set_of
-from engine_cy.oriflamme.legal cimport legal_actions
 from engine_cy.oriflamme.rules cimport Rules
 from engine_cy.oriflamme.state cimport FACE_UP, KIND, State, card_at, cards_played, family, held
+from engine_cy.oriflamme.turn cimport legal_actions
 from engine_cy.oriflamme.vocab cimport (
     ASK_COPY, ASK_LIFT, ASK_PLACE, ASK_REVEAL, ASK_TARGET, N_KINDS, N_ROLES, NO_CARD, VERB_KEEP,
 )

@@ -5,8 +5,8 @@ from engine_cy.rng cimport rng_t
 
 
 cdef void clear(const Rules* rules, State* state, int first) noexcept nogil
-# All that may be done, but for placements: those are listed in legal.pyx.
-cdef int legal_choices(const Rules* rules, const State* state, action_t* actions) noexcept nogil
+# List what may be done, and return how much it is.
+cdef int legal_actions(const Rules* rules, const State* state, action_t* actions) noexcept nogil
 cdef void apply(const Rules* rules, State* state, action_t action) noexcept nogil
 # The shares of the win, once the game is over.
 cdef void payoffs(const Rules* rules, const State* state, double* per_seat) noexcept nogil

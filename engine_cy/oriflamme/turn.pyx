@@ -6,14 +6,17 @@ from libc.string cimport memset
 from engine_cy.game_api cimport action_t
 from engine_cy.oriflamme.abilities cimport act, carry, copy, hit, hit_pair, opponents_only, reach, rob
 from engine_cy.oriflamme.rules cimport Ability, Rules
-from engine_cy.oriflamme.state cimport FACE_UP, KIND, State, card_at, family, open_slot, owned, without
+from engine_cy.oriflamme.state cimport FACE_UP, KIND, UNKNOWN_HAND, State, card_at, family, open_slot, owned, without
 from engine_cy.oriflamme.vocab cimport (
     ASK_COPY, ASK_DROP, ASK_LIFT, ASK_NOTHING, ASK_PAIR_FIRST, ASK_PAIR_SECOND, ASK_PLACE, ASK_REVEAL, ASK_ROB,
-    ASK_TARGET, BACK, N_KINDS, NO_CARD, NO_KIND, NO_SLOT, ON, UNREVEALABLE, VERB_COPY, VERB_DROP,
+    ASK_TARGET, BACK, N_KINDS, NO_CARD, NO_KIND, NO_SLOT, ON, UNKNOWN_KIND, UNREVEALABLE, VERB_COPY, VERB_DROP,
     VERB_KEEP, VERB_LIFT, VERB_PAIR_FIRST, VERB_PAIR_SECOND, VERB_PLACE, VERB_REVEAL, VERB_ROB, VERB_TARGET,
     Deed,
 )
 from engine_cy.rng cimport below, next_bits, rng_t
+
+cdef extern from *:
+    int lowest_bit "__builtin_ctz" (uint32_t bits) noexcept nogil
 
 cdef enum:
     ALL_KINDS = (1 << N_KINDS) - 1
@@ -199,6 +202,21 @@ cdef inline int legal_drops(const Rules* rules, const State* state, int lifted, 
     return n
 
 
+cdef inline int legal_places(const Rules* rules, const State* state, uint8_t* places) noexcept nogil:
+    """Where the player to act may put a card from hand."""
+    cdef int n = 1
+    cdef int slot
+
+    places[0] = 0
+    if state.n_slots:
+        places[1] = BACK
+        n = 2
+    for slot in range(state.n_slots):
+        places[n] = <uint8_t>(ON | slot)
+        n += owned(rules, state, slot, state.to_act)
+    return n
+
+
 cdef int legal_choices(const Rules* rules, const State* state, action_t* actions) noexcept nogil:
     """All that may be done, once all cards of the round are placed."""
     cdef const Ability* ability
@@ -248,6 +266,30 @@ cdef int legal_choices(const Rules* rules, const State* state, action_t* actions
     for i in range(n_options):      # ASK_PAIR_SECOND: farther than the first
         if options[i] > state.chosen:
             actions[n] = action(VERB_PAIR_SECOND, options[i], 0)
+            n += 1
+    return n
+
+
+cdef int legal_actions(const Rules* rules, const State* state, action_t* actions) noexcept nogil:
+    """Everything that the player to act may do."""
+    cdef uint8_t places[2 * 32]
+    cdef uint32_t kinds
+    cdef action_t placement
+    cdef int n_places, i
+    cdef int n = 0
+
+    if state.ask != ASK_PLACE:
+        return legal_choices(rules, state, actions)
+    n_places = legal_places(rules, state, places)
+    kinds = state.hands[state.to_act] & ((1 << N_KINDS) - 1)
+    if state.hands[state.to_act] == UNKNOWN_HAND:
+        # In a view: what its observer may see another do.
+        kinds = 1 << UNKNOWN_KIND
+    while kinds:
+        placement = VERB_PLACE << 16 | lowest_bit(kinds) << 8
+        kinds &= kinds - 1
+        for i in range(n_places):
+            actions[n] = placement | places[i]
             n += 1
     return n
 
