@@ -25,7 +25,8 @@ def read_card(text: str, cards: tuple[Card, ...]) -> str:
 
 
 def write_card(card_id: str, cards: tuple[Card, ...]) -> str:
-    return next(card.name for card in cards if card.id == card_id)
+    """Return the name of a card; `?` stands for one that is not known."""
+    return "?" if card_id == "?" else next(card.name for card in cards if card.id == card_id)
 
 
 # --- tables ----------------------------------------------------------------------------------------------------
@@ -242,8 +243,7 @@ def write_action(parts: dict[str, object], cards: tuple[Card, ...]) -> str:
     """The text of an action's parts."""
     verb = str(parts["type"])
     if verb == "place":
-        card = "?" if parts["card"] == "?" else write_card(str(parts["card"]), cards)
-        return f"place {card} {_where(parts['at'])}"
+        return f"place {write_card(str(parts['card']), cards)} {_where(parts['at'])}"
     elif verb == "rob":
         return f"rob {SEATS[int(str(parts['player']))]}"
     elif verb == "move":

@@ -197,6 +197,9 @@ VIEWS = {
 ACTIONS = {
     "a reveal during placement": (EN, "-", "reveal", "A is asked to place a card (legal:"),
     "a card that is not in hand": (EN, "-", "place Conspiracy front", "A holds no Conspiracy (legal:"),
+    "a hidden card where the cards are known": (EN, "-", "place ? front", "A holds no ? (legal: place Archer front"),
+    "a hidden card of the prototype": (PROTOTYPE, "-", "place ? front", "A holds no ? (legal:"),
+    "a hidden card of a table in rows": (CASTLE, "castle -", "select ?", "A holds no ? (legal:"),
     "a place between two slots": (
         EN,
         "A:Spy B:Heir C:Lord | round 2",

@@ -277,6 +277,10 @@ def forced() -> pb.SuggestRequest:
             ("INVALID_ARGUMENT", "ILLEGAL_ACTION", "options.restrict_to[0]"),
         ),
         (
+            "r.view.CopyFrom(view(START)), r.options.restrict_to.add(text='place ? front')",
+            ("INVALID_ARGUMENT", "ILLEGAL_ACTION", "options.restrict_to[0]"),
+        ),
+        (
             "[r.options.restrict_to.add(text='keep') for _ in range(2)]",
             ("INVALID_ARGUMENT", "CONTRADICTION", "options.restrict_to[1]"),
         ),
@@ -289,7 +293,7 @@ def forced() -> pb.SuggestRequest:
 )
 def test_what_makes_no_sense_is_refused_by_its_name(adviser: Any, change: str, expected: tuple[str, str, str]) -> None:
     r = suggest(iterations=10)
-    exec(change, {"r": r})
+    exec(change, {"r": r, "view": view, "START": START})
     assert refused(adviser.Suggest, r) == expected
 
 
