@@ -93,7 +93,7 @@ cdef inline void reward(const Rules* rules, State* state, int location, uint8_t 
     cdef int32_t factor = 1
     cdef int other
 
-    if effect.deed == Deed.DOUBLE_REWARD and effect.when == When.END and effect.where == location:
+    if effect.deed == Deed.DOUBLE_REWARD and effect.where == location and state.due[owner] & bit(value_of(card)):
         factor = effect.factor
     if rank.reward == Reward.NUMBER:
         earn(state, owner, factor * rank.amount)

@@ -22,7 +22,7 @@ cdef struct State:
     int32_t gold[5]
     uint16_t hands[5]             # bit v: holds the card of value v
     uint16_t piles[5]             # discarded cards, likewise
-    uint16_t due[5]               # cards whose effect is still to come in this walk, likewise
+    uint16_t due[5]               # cards whose effect is still to come in this walk (a Sailor's: when paid), likewise
     uint16_t ranked[5]            # cards that took a rank at the end of this round, likewise
     uint8_t rows[LOCATIONS][MAX_ROW]      # left to right; then NO_CARD
     uint8_t decks[5][MAX_VALUE]   # bottom to top; then UNKNOWN

@@ -193,7 +193,8 @@ cdef const char* walk_fault(const Rules* rules, const State* state, const uint16
         n_ranked += count(state.ranked[player])
         for value in range(16):
             if state.due[player] & bit(value) and (
-                    locate(state, <uint8_t>(player << 4 | value), &index) != state.walking or index <= at
+                    locate(state, <uint8_t>(player << 4 | value), &index) != state.walking
+                    or (index <= at and rules.effects[value].deed != Deed.DOUBLE_REWARD)
                     or rules.effects[value].when != When.END):
                 return b"due: a card that has nothing to do any more in the row being walked"
     for location in range(LOCATIONS):

@@ -120,7 +120,7 @@ class Table:
 
     `ask` is None when the game is over, or at the end of a round whose walk has yet to begin. The card `acting` in a
     row asks, by the effect of the card whose value is `effect`: its own, or the one that it copied. `due`, the cards
-    that will still act in this walk, and `ranked`, the cards in rows that took a rank this round, are listed as they
+    that will still act in this walk (a Sailor of the row: when it is paid), and `ranked`, the cards in rows that took a rank this round, are listed as they
     lie.
     """
 
@@ -618,8 +618,10 @@ def _check_walk(table: Table, frame: Frame) -> None:
     row = table.rows[at]
     if table.acting not in row:
         raise refusal(table, "acting", str(table.acting), f"is not in the row that is walked, {table.walk}")
+    to_come = row[row.index(table.acting) + 1 :]
     for card in table.due:
-        if card not in row[row.index(table.acting) + 1 :]:
+        # A Sailor counts twice when the row is paid, wherever he stands in it.
+        if card not in to_come and not (card in row and frame.card(card.value).deed == Deed.DOUBLE_REWARD):
             raise refusal(table, "due", str(card), f"is not to the right of {table.acting} in {table.walk}")
         if frame.card(card.value).when != When.END:
             raise refusal(table, "due", str(card), "has no effect at the end of a round")

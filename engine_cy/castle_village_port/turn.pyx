@@ -4,7 +4,7 @@ from libc.stdint cimport uint8_t, uint16_t
 from libc.string cimport memset
 
 from engine_cy.castle_village_port.effects cimport act, copyable, neighbours, reward, steal, unrevealed, victims
-from engine_cy.castle_village_port.rules cimport Rules
+from engine_cy.castle_village_port.rules cimport Effect, Rules
 from engine_cy.castle_village_port.state cimport (
     NO_CARD, NOT_SHOWN, UNKNOWN_HAND, State, bit, discard, drawn_before, draw, locate, owner_of, places, put, take,
     value_of,
@@ -80,7 +80,8 @@ cdef void end_round_from(const Rules* rules, State* state, int location) noexcep
 
 
 cdef void begin_walk(const Rules* rules, State* state, int location) noexcept nogil:
-    """Note the cards that lie in the row now and have an effect at the end of a round."""
+    """Note the cards that lie in the row now and have an effect on it at the end of a round."""
+    cdef const Effect* effect
     cdef int i
     cdef uint8_t card
 
@@ -88,7 +89,9 @@ cdef void begin_walk(const Rules* rules, State* state, int location) noexcept no
     state.from_right = 0
     for i in range(state.n_row[location]):
         card = state.rows[location][i]
-        if rules.effects[value_of(card)].when == When.END and rules.effects[value_of(card)].deed != Deed.NO_DEED:
+        effect = &rules.effects[value_of(card)]
+        if effect.when == When.END and effect.deed != Deed.NO_DEED and (
+                effect.deed != Deed.DOUBLE_REWARD or effect.where == location):
             state.due[owner_of(card)] |= bit(value_of(card))
 
 
@@ -101,7 +104,9 @@ cdef void walk(const Rules* rules, State* state) noexcept nogil:
         i = 0
         while i < state.n_row[state.walking]:
             card = state.rows[state.walking][i]
-            if state.due[owner_of(card)] & bit(value_of(card)):
+            # A Sailor stays noted until the row is paid.
+            if state.due[owner_of(card)] & bit(value_of(card)) and (
+                    rules.effects[value_of(card)].deed != Deed.DOUBLE_REWARD):
                 state.due[owner_of(card)] &= ~bit(value_of(card))
                 if act(rules, state, state.walking, i, value_of(card)):
                     return
@@ -126,6 +131,7 @@ cdef void pay(const Rules* rules, State* state, int location) noexcept nogil:
         card = state.rows[location][n - 1 - rank if state.from_right else rank]
         reward(rules, state, location, card, &rules.ranks[location][rank])
         state.ranked[owner_of(card)] |= bit(value_of(card))
+    memset(state.due, 0, sizeof(state.due))
 
 
 cdef void finish_round(const Rules* rules, State* state) noexcept nogil:

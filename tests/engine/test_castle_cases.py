@@ -209,6 +209,37 @@ def test_a_hunter_discards_the_leftmost_of_the_highest() -> None:
     assert gains(START, alone) == {}
 
 
+# A Bard who fetches at the end of a round, a Sailor above him and one below; only the Port pays.
+SAILORS: Any = {
+    "cards": [
+        {"value": 5, "name": "Sailor", "when": "end", "effect": "double_reward"},
+        {"value": 4, "name": "Bard", "when": "end", "effect": "fetch"},
+        {"value": 2, "name": "Sailor", "when": "end", "effect": "double_reward"},
+    ],
+    "rewards": {"castle": [], "village": [], "port": [1, 1, 1]},
+    "hand_size": 3,
+    "rounds": 1,
+    "turns_per_round": 3,
+}
+
+
+def test_a_sailor_who_enters_the_port_during_its_walk_counts_once() -> None:
+    for sailor, index in (("2B", 1), ("5B", 0)):
+        table = scene(f"village {sailor} | port 4A | turn 3 | ask walk", ruleset=SAILORS)
+        assert table.table.due == ()
+        assert table.play(f"move {sailor} to port {index}").scores == (4, 4, 3)
+
+
+def test_a_sailor_who_is_in_the_port_when_its_walk_begins_counts_twice() -> None:
+    for port, index in (("4A 2B", 2), ("5B 4A", 2)):
+        table = scene(f"village 2C | port {port} | turn 3 | ask walk", ruleset=SAILORS)
+        # On either side of the Bard: what he does is done at payment.
+        assert [card.owner for card in table.table.due] == [1]
+        assert table == scene(str(table), ruleset=SAILORS)
+        assert table.view(0).sample_world(1).fault is None
+        assert table.play(f"move 2C to port {index}").scores == (4, 5, 4)
+
+
 def test_a_tie_goes_to_the_first_player_after_the_last_pass_or_clockwise_from_there() -> None:
     end = scene("ask over | round 3 | turn 4 | first B | gold 9 3 9")
     assert end.payoffs == (0, 0, 1)
