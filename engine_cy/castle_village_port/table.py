@@ -120,8 +120,8 @@ class Table:
 
     `ask` is None when the game is over, or at the end of a round whose walk has yet to begin. The card `acting` in a
     row asks, by the effect of the card whose value is `effect`: its own, or the one that it copied. `due`, the cards
-    that will still act in this walk (a Sailor of the row: when it is paid), and `ranked`, the cards in rows that took a rank this round, are listed as they
-    lie.
+    that will still act in this walk (a Sailor: when the row is paid), and `ranked`, the cards in rows that took a rank
+    this round, are listed as they lie.
     """
 
     rows: tuple[Row, ...]
