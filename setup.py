@@ -111,7 +111,10 @@ class BuildExt(build_ext):
         # Cython compares times only; in a folder per version, a new Cython translates everything again.
         folder = f"build/cython-{version('cython')}"
         try:
-            translated = cythonize(self.extensions, build_dir=folder, nthreads=CORES, quiet=True)
+            # Methods that are bound by CPython check the type of `self`; those of Cython's own read another's memory.
+            translated = cythonize(
+                self.extensions, build_dir=folder, nthreads=CORES, quiet=True, compiler_directives={"binding": False}
+            )
         except CompileError as error:
             raise SystemExit(f"Cython cannot translate {error}") from None  # it has said why
         for extension, ours in zip(self.extensions, translated, strict=True):

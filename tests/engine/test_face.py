@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import copy
+import importlib
 import pickle
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import MethodDescriptorType
 
 import pytest
 from mutations import damaged_bytes
@@ -12,7 +16,7 @@ from tables import SPEC_IDS, SPECS, random_game
 
 import engine_cy
 from eminence.v1 import error_reason_pb2
-from engine_cy import EngineError, Rng, game_ids, new_game
+from engine_cy import EngineError, Game, Rng, game_ids, new_game
 from engine_cy.oriflamme.editions import EDITIONS, SWITCHES
 
 
@@ -55,6 +59,27 @@ def test_games_are_values_too() -> None:
     assert new_game("oriflamme", players=4) != new_game("oriflamme", players=3)
     assert repr(new_game("oriflamme")) == "new_game('oriflamme', 'en-2019', players=3)"
     assert eval(repr(new_game("oriflamme", {"ambush_own_gain": 5}, 4)), {"new_game": new_game}).n_players == 4
+
+
+ROOT = Path(__file__).parents[2]
+
+
+def compiled_classes() -> Iterator[type]:
+    for package in ("engine_cy", "solver"):
+        for source in (ROOT / package).rglob("*.pyx"):
+            name = ".".join(source.relative_to(ROOT).with_suffix("").parts)
+            found = vars(importlib.import_module(name)).values()
+            yield from [kind for kind in found if isinstance(kind, type) and kind.__module__ == name]
+
+
+def test_methods_of_compiled_classes_check_what_they_are_called_on() -> None:
+    """Else `Game.position_from_bytes(None, b"")` reads memory that is no game's."""
+    methods = [method for kind in compiled_classes() for method in vars(kind).values()]
+    assert sum(isinstance(method, MethodDescriptorType) for method in methods) > 100
+    assert [method for method in methods if type(method).__name__ == "cython_function_or_method"] == []
+    for stranger in (None, 42, new_game("oriflamme").deal()):
+        with pytest.raises(TypeError, match="position_from_bytes"):
+            Game.position_from_bytes(stranger, b"")  # type: ignore[arg-type]
 
 
 def test_more_games_than_are_kept_are_no_trouble() -> None:
