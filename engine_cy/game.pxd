@@ -18,6 +18,7 @@ cdef class Game:
 
     cdef void* own(self, size_t size) except NULL
     cdef const char* fault(self, const void* state, int observer) noexcept
+    cdef bint hides_choice(self, const void* view) noexcept
     cpdef int check(self) except -1
     cdef Action action_of(self, const action_t* steps, int n)
     cdef Action intern(self, tuple steps)

@@ -56,6 +56,10 @@ cdef class Game:
         """The first invariant that any `state` breaks, or NULL; `observer` is the one of a view, or -1."""
         return NULL
 
+    cdef bint hides_choice(self, const void* view) noexcept:
+        """Return whether one action that a view lists for the player to act may stand for several, by cards not seen."""
+        return False
+
     cpdef int check(self) except -1:
         """Raise what went wrong on this thread in the functions of the door, which cannot; ours never fail."""
         return 0
@@ -540,7 +544,9 @@ cdef class View(Table):
         other = View.__new__(View, self.game)
         other.observer = (self.observer + 1) % self.game.n_players
         self.game.api.observe(self.game.rules, world, other.observer, other.state)
-        return decisions[0] if len(other.list_actions()) <= 1 else None
+        if len(other.list_actions()) > 1 or self.game.hides_choice(other.state):
+            return None
+        return decisions[0]
 
     def seen_actions(self):
         """What the observer may see happen next, whoever's turn it is; a card he will not see placed is `?`."""

@@ -182,7 +182,7 @@ class Budget:
     # Like `time_ms`, but of what the searching thread computed: for matches on a machine that others use.
     thread_time_ms: float | None = None
     memory_mb: float = 256.0
-    # Stop when the best decision is the best with this probability, as `is_sure` judges.
+    # Stop when the best decision is the best with this probability, as `is_sure` judges; not where there is only one.
     confidence: float | None = None
 
     @property

@@ -252,6 +252,12 @@ class SearchQuestion(Question):
         return self.among or tuple(self.view.legal_actions())
 
     @property
+    def confidence(self) -> float | None:
+        """The confidence that may end the search. None for a single decision: what is forced by hidden cards alone would
+        take less time than what is not, and others would see it."""
+        return None if len(self.decisions) == 1 else self.budget.confidence
+
+    @property
     def n_parts(self) -> int:
         return self.shares
 

@@ -9,7 +9,7 @@ from engine_cy.oriflamme cimport worlds
 from engine_cy.oriflamme.knowledge cimport KNOWLEDGE
 from engine_cy.oriflamme.rules cimport Rules, pack
 from engine_cy.oriflamme.state cimport (
-    FACE_UP, KIND, UNKNOWN_HAND, State, card_at, family, held, hold, state_fault,
+    FACE_UP, KIND, UNKNOWN_HAND, State, card_at, cards_played, family, held, hold, state_fault,
 )
 from engine_cy.oriflamme.suspicion cimport add_suspicion
 from engine_cy.oriflamme.turn cimport apply, clear, legal_actions, payoffs, play_out, resolve
@@ -130,6 +130,13 @@ cdef class Oriflamme(Game):
 
     cdef const char* fault(self, const void* state, int observer) noexcept:
         return state_fault(<const Rules*>self.rules, <const State*>state, observer)
+
+    cdef bint hides_choice(self, const void* view) noexcept:
+        """A hand of two equal cards looks like one of two."""
+        cdef const Rules* rules = <const Rules*>self.rules
+        cdef const State* state = <const State*>view
+
+        return state.ask == ASK_PLACE and rules.hand_size - cards_played(rules, state, state.to_act) > 1
 
     def start(self, deal, first=0):
         """The start of a game in which each player has set aside the cards in `deal`: names or ids, a list a seat."""

@@ -192,7 +192,7 @@ class PartRun:
         done = searcher.iterations if searcher else 0
         self._goal = done + question.iterations_of(number)
         # Comparisons look at their confidence where arms meet.
-        self._confidence = budget.confidence if isinstance(question, SearchQuestion) else None
+        self._confidence = question.confidence if isinstance(question, SearchQuestion) else None
         self._look_at = self._goal if self._confidence is None else next_look(done)
         self._until_ns = until_ns
         # By the clock of this thread, if that is what is limited.

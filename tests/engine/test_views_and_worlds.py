@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
-from tables import SPEC_IDS, SPECS, castle_games, games, queue_games, random_game, tables
+from tables import ALL_IDS, ALL_SPECS, SPEC_IDS, SPECS, castle_games, games, queue_games, random_game, tables
 
 from engine_cy import Game, Position, Rng, View, new_game
 
@@ -36,6 +36,29 @@ def test_a_sampled_world_looks_the_same_to_its_observer(table: Position, seed: i
             assert world.legal_actions() == table.legal_actions() == view.legal_actions() != []
         else:
             assert view.legal_actions() == []
+
+
+@pytest.mark.parametrize("spec", ALL_SPECS, ids=ALL_IDS)
+def test_a_forced_action_is_forced_in_every_world_of_all_others(spec: Any) -> None:
+    forced = 0
+    for seed in range(40):
+        for table, _ in random_game(new_game(*spec), seed):
+            seat = table.to_act
+            if seat is None or seat < 0 or table.view(seat).forced_action is None:
+                continue
+            forced += 1
+            for other in players(table):
+                if other != seat:
+                    worlds = [table.view(other).sample_world(draw) for draw in range(8)]
+                    assert {len(world.legal_actions()) for world in worlds} == {1}
+    assert forced > 10
+
+
+def test_two_equal_cards_are_a_choice_to_all_others() -> None:
+    game = new_game("oriflamme_prototype", {"two_player_rounds": 6, "cards_per_turn": 2}, 2)
+    equal = game.view("- | round 6 | first A | ask A place | hands Spy,Spy ? | seen by A")
+    assert [str(action) for action in equal.legal_actions()] == ["place Spy front"]
+    assert equal.forced_action is None
 
 
 def permuted(table: Position, player: int, draw: random.Random) -> Position:

@@ -307,6 +307,37 @@ def test_a_search_stops_when_it_is_sure() -> None:
     assert solve(twins, Budget(iterations=20_000, confidence=0.95)).stopped_by == "iterations"
 
 
+SIX_BY_TWO: Any = ("oriflamme_prototype", {"two_player_rounds": 6, "cards_per_turn": 2}, 2)
+# What only the observer's own hidden cards force; the others see a choice.
+SECRETLY_FORCED: dict[str, tuple[Any, str, str]] = {
+    "a face-down Ambush, which may only be kept": (
+        ("oriflamme_prototype", "prototype", 3),
+        ">A:Ambush B:? C:? | round 1 | ask A reveal | seen by A",
+        ">A:Spy B:? C:? | round 1 | ask A reveal | seen by A",
+    ),
+    "two equal cards in hand": (
+        SIX_BY_TWO,
+        "- | round 6 | first A | ask A place | hands Spy,Spy ? | seen by A",
+        "- | round 6 | first A | ask A place | hands Spy,Lord ? | seen by A",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SECRETLY_FORCED)
+def test_no_confidence_tells_by_time_what_only_hidden_cards_force(name: str) -> None:
+    spec, forced, free = SECRETLY_FORCED[name]
+    budget = Budget(iterations=6000, confidence=0.999_9)
+    view, twin = (new_game(*spec).view(text) for text in (forced, free))
+    assert [len(one.legal_actions()) for one in (view, twin)] == [1, 2]
+    for shares in (1, 3):
+        answers = [solve(one, budget, seed=1, shares=shares) for one in (view, twin)]
+        assert [(answer.stopped_by, answer.total.iterations) for answer in answers] == [("iterations", 6000)] * 2
+    # Nor if only one move is asked about, which both may do.
+    common = (set(map(str, view.legal_actions())) & set(map(str, twin.legal_actions()))).pop()
+    narrow = [solve(one, budget, among=[common]) for one in (view, twin)]
+    assert [(answer.stopped_by, answer.total.iterations) for answer in narrow] == [("iterations", 6000)] * 2
+
+
 def test_certainty_needs_visits_a_gap_and_more_of_both_for_more_confidence() -> None:
     def tally(visits: int, wins: int) -> Tally:
         return Tally(1, (visits, 0, float(wins), float(wins), 0, 0, 0, 0))
