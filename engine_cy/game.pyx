@@ -57,7 +57,7 @@ cdef class Game:
         return NULL
 
     cdef bint hides_choice(self, const void* view) noexcept:
-        """Return whether one action that a view lists for the player to act may stand for several, by cards not seen."""
+        """Return whether one action that a view lists for the player to act may stand for several hidden ones."""
         return False
 
     cpdef int check(self) except -1:

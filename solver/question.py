@@ -253,7 +253,7 @@ class SearchQuestion(Question):
 
     @property
     def confidence(self) -> float | None:
-        """The confidence that may end the search. None for a single decision: what is forced by hidden cards alone would
+        """The confidence that may end the search. None for a single decision: what hidden cards alone force would
         take less time than what is not, and others would see it."""
         return None if len(self.decisions) == 1 else self.budget.confidence
 
