@@ -9,7 +9,7 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from engine_cy import Game, new_game
+from engine_cy import Game, InvalidRulesetError, new_game
 from engine_cy.castle_village_port import editions as castle
 from engine_cy.castle_village_port import vocab as castle_vocab
 from engine_cy.castle_village_port.api import CastleVillagePort
@@ -122,7 +122,7 @@ def rules(card: str | None, game_id: str | None, ruleset: str, players: int | No
         told: dict[str, Any] = {"games": [_overview(name) for name in GAME_IDS]}
         show.print_json(told) if as_json else _print_overview(told["games"])
         return
-    games = [_game(name, ruleset, players) for name in ([game_id] if game_id else GAME_IDS)]
+    games = [_game(game_id, ruleset, players)] if game_id else _games(ruleset, players)
     if card is None:
         told = tell_game(games[0])
         show.print_json(told) if as_json else _print_game(told)
@@ -132,6 +132,27 @@ def rules(card: str | None, game_id: str | None, ruleset: str, players: int | No
         known = sorted({row["names"]["en"] or str(row["value"]) for game in games for row in tell_cards(game)})
         raise Failure(f"card: {card!r} is none of {listed(known)}, in no language")
     show.print_json({"cards": found}) if as_json else _print_cards(found)
+
+
+def _games(ruleset: str, players: int | None) -> list[Game]:
+    """Return the games that have such a ruleset, for so many players."""
+    games: list[Game] = []
+    refusals: list[InvalidRulesetError] = []
+    given = read_ruleset(ruleset)
+    edition = given if isinstance(given, str) else (given or {}).get("edition")
+    for game_id in GAME_IDS:
+        try:
+            games.append(_game(game_id, ruleset, players))
+        except InvalidRulesetError as error:
+            # The game that the edition is of says best what is wrong.
+            refusals.insert(0 if edition in _editions(game_id) else len(refusals), error)
+    if not games:
+        raise refusals[0]
+    return games
+
+
+def _editions(game_id: str) -> list[str]:
+    return list(castle.EDITIONS) if game_id == "castle_village_port" else editions.editions_of(game_id)
 
 
 def _game(game_id: str, ruleset: str, players: int | None) -> Game:
@@ -149,13 +170,12 @@ def _players(game_id: str) -> tuple[int, ...]:
 
 
 def _overview(game_id: str) -> dict[str, Any]:
-    is_castle = game_id == "castle_village_port"
     return {
         "game": game_id,
         "names": GAMES[game_id]._asdict(),
         "players": list(_players(game_id)),
-        "editions": list(castle.EDITIONS) if is_castle else editions.editions_of(game_id),
-        "switches": [] if is_castle else tell_switches(game_id),
+        "editions": _editions(game_id),
+        "switches": [] if game_id == "castle_village_port" else tell_switches(game_id),
     }
 
 

@@ -6,20 +6,25 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Sequence
+from copy import copy
 from typing import Any
 
 import click
 from google.protobuf import json_format
 from google.protobuf.message import Message
 from rich import box
-from rich.console import Console
-from rich.table import Table
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.measure import Measurement
+from rich.table import Column, Table
 from rich.text import Text
 
 from engine_cy.seats import CHANCE_SEAT, SEATS
 
 # Where nothing says how wide a line may be.
 WIDTH = 80
+# Blanks between the columns of a table, and what a column of text is left in short lines.
+GAP = 3
+TEXT_LEAST = 8
 
 
 class _Console(Console):
@@ -36,9 +41,27 @@ def console(*, stderr: bool = False) -> Console:
     return made
 
 
+class _Table(Table):
+    """A table that leaves out its last columns where a line has no room for them."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        shown = copy(self)
+        widths = [_least_width(console, options, column) for column in self.columns]
+        while len(widths) > 1 and sum(widths) + GAP * (len(widths) - 1) > options.max_width:
+            widths.pop()
+        shown.columns = self.columns[: len(widths)]
+        yield from Table.__rich_console__(shown, console, options)
+
+
+def _least_width(console: Console, options: ConsoleOptions, column: Column) -> int:
+    """Return the room that numbers need on one line, or that the longest word of text does, up to `TEXT_LEAST`."""
+    sizes = [Measurement.get(console, options, cell) for cell in (column.header, *column.cells)]
+    return max(size.maximum if column.no_wrap else min(size.minimum, TEXT_LEAST) for size in sizes)
+
+
 def table(*columns: str, right: Sequence[str] = ()) -> Table:
-    """A table without frames; the columns named in `right` hold numbers."""
-    made = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold", show_edge=False)
+    """A table without frames, the first columns the most important ones; those named in `right` hold numbers."""
+    made = _Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, GAP - 1, 0, 0), header_style="bold", show_edge=False)
     for name in columns:
         if name in right:
             made.add_column(name, justify="right", no_wrap=True)

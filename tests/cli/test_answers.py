@@ -281,6 +281,19 @@ def test_a_server_is_asked_over_tls(here):
         assert half.err == "eminence: tls-cert, tls-key: one does not go without the other\n"
 
 
+@pytest.mark.parametrize("columns", [24, 40, 55, 80])
+def test_narrow_tables_lose_their_last_columns_and_never_the_move(columns):
+    args = ("suggest", VIEW, "--iterations", 300, "--lines", 3)
+    moves = [candidate["action"]["text"] for candidate in run(*args, "--json").json["candidates"]]
+    lines = run(*args, COLUMNS=str(columns)).out.splitlines()
+    assert max(map(len, lines)) <= columns
+    head = next(line for line in lines if line.startswith("move"))
+    assert ("win %" in head, "visits" in head) == (True, columns >= 55)
+    table = " ".join(line[: head.index("win %")] for line in lines[lines.index(head) :]).split()
+    for move in moves:
+        assert set(move.split()) <= set(table)
+
+
 # --- rules -----------------------------------------------------------------------------------------------------
 
 
@@ -300,6 +313,23 @@ def test_every_card_is_found_by_its_name_in_every_language(language):
     for card in told:
         name = card["names"][language] or str(card["value"])
         assert card in run("rules", name.upper(), "--json").json["cards"]
+
+
+def test_a_card_is_told_as_the_ruleset_has_it_in_the_games_that_have_the_ruleset():
+    archer = run("rules", "archer", "--ruleset", "de-2019", "--json").json["cards"]
+    assert [card["game"] for card in archer] == ["oriflamme"]
+    lord = run("rules", "lord", "--ruleset", '{"lord_counts_covered": false}', "--json").json["cards"]
+    assert [(card["game"], card["switches"]) for card in lord] == [("oriflamme", {"lord_counts_covered": False})]
+    queen = run("rules", "queen", "--ruleset", "prototype ambush_gain=5").out
+    assert "Queen (oriflamme_prototype)" in queen
+    assert [card["game"] for card in run("rules", "archer", "--players", 2, "--json").json["cards"]] == [
+        "oriflamme_prototype"
+    ]
+    refused = run("rules", "archer", "--ruleset", "prototype ambush_gain=12")
+    assert "ruleset.ambush_gain: 12 is not one of" in refused.err
+    refused = run("rules", "archer", "--ruleset", "de-1999")
+    assert refused.code == 1
+    assert "ruleset.edition: 'de-1999' is not an edition of oriflamme" in refused.err
 
 
 def test_a_ruleset_is_told_as_it_stands():
