@@ -47,10 +47,10 @@ def chart_of(review: Review) -> Chart:
         mine = [judged for judged in review.decisions if judged.seat == seat]
         path = [(0, 1 / record.game.n_players)]
         for judged in mine:
-            if judged.value is not None:
+            if judged.value is not None and judged.value_after is not None:
                 path.append((judged.decision.index, judged.value))
                 if judged.loss:
-                    path.append((judged.decision.index, judged.value - judged.loss))
+                    path.append((judged.decision.index, judged.value_after))
         if end.is_over:
             path.append((len(record.actions), end.payoffs[seat]))
         found.append(Series(seat, path, mine))
@@ -65,7 +65,7 @@ def as_text(chart: Chart, width: int) -> Text:
         return round(action / max(chart.end, 1) * (columns - 1))
 
     def row(win: float) -> int:
-        return round((1 - min(max(win, 0.0), 1.0)) * (ROWS - 1))
+        return round((1 - win) * (ROWS - 1))
 
     cells = [[(" ", "")] * columns for _ in range(ROWS)]
     for begin in chart.rounds[1:]:
@@ -117,7 +117,7 @@ def plot(chart: Chart, title: str, path: Path) -> None:
         color = PLOT_COLORS[series.seat]
         axes.plot(*zip(*series.path, strict=True), color=color, linewidth=1.8, label=SEATS[series.seat])
         bad = [
-            (judged.decision.index, (judged.value or 0.0) - judged.loss)
+            (judged.decision.index, judged.value_after or 0.0)
             for judged in series.decisions
             if judged.grade in ("mistake", "blunder")
         ]

@@ -157,15 +157,15 @@ def _graph(chart: Chart) -> Graph:
         return round(LEFT + action / max(chart.end, 1) * (WIDTH - LEFT - RIGHT), 1)
 
     def y(share: float) -> float:
-        return round(TOP + (1 - min(max(share, 0.0), 1.0)) * (HEIGHT - TOP - BOTTOM), 1)
+        return round(TOP + (1 - share) * (HEIGHT - TOP - BOTTOM), 1)
 
     labels = _apart([y(series.path[-1][1]) for series in chart.series])
     lines = []
     for series, label in zip(chart.series, labels, strict=True):
         dots = [
-            Dot(x(judged.decision.index), y(judged.value - judged.loss), judged, judged.grade in BAD)
+            Dot(x(judged.decision.index), y(judged.value_after), judged, judged.grade in BAD)
             for judged in series.decisions
-            if judged.value is not None and not judged.told.forced
+            if judged.value_after is not None and not judged.told.forced
         ]
         points = [(x(action), y(share)) for action, share in series.path]
         lines.append(Line(SEATS[series.seat], " ".join(f"{a},{b}" for a, b in points), dots, label))

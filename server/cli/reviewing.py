@@ -69,6 +69,11 @@ class Judged:
         return self.told.win_loss.mean
 
     @property
+    def value_after(self) -> float | None:
+        """The share of the win after the loss; 0 where that, measured in other worlds, is the larger one."""
+        return None if self.value is None else max(self.value - self.loss, 0.0)
+
+    @property
     def luck(self) -> float | None:
         return self.told.luck if self.told.HasField("luck") else None
 

@@ -6,6 +6,7 @@ import json
 import re
 import sys
 import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -13,12 +14,13 @@ from typing import Any
 import pytest
 from process import server
 
+from eminence.v1 import solver_pb2 as pb
 from engine_cy import new_game
 from engine_cy.record import Record, read_record
 from server.cli.asking import Thinking
-from server.cli.chart import LABEL, ROWS, as_text, chart_of
+from server.cli.chart import LABEL, ROWS, as_text, chart_of, plot
 from server.cli.failing import Failure
-from server.cli.report import picture_of, write_report
+from server.cli.report import _graph, picture_of, write_report
 from server.cli.review import judge
 from server.cli.reviewing import SIGNS, Judging, Review
 from solver.review import decisions
@@ -125,6 +127,26 @@ def test_the_graph_holds_each_seat_and_fits(review):
     assert [series.path[-1][0] for series in chart.series] == [len(review.record.actions)] * 3
 
 
+def test_no_graph_shows_less_than_no_chance(review, tmp_path):
+    """A loss is measured in other worlds than the value that it is taken from, and may be larger."""
+    told = []
+    for judged in review.decisions:
+        changed = pb.ReviewedDecision()
+        changed.CopyFrom(judged.told)
+        if judged.value is not None and not judged.told.forced:
+            changed.grade = pb.GRADE_BLUNDER
+            changed.win_loss.mean = judged.value + 0.2
+        told.append(replace(judged, told=changed))
+    chart = chart_of(replace(review, decisions=told))
+    shares = [share for series in chart.series for _, share in series.path]
+    assert min(shares) == 0
+    assert max(shares) <= 1
+    assert len(as_text(chart, 80).plain.splitlines()) == ROWS + 2
+    plot(chart, "", tmp_path / "a.svg")
+    graph = _graph(chart)
+    assert max(dot.y for line in graph.lines for dot in line.dots) == graph.bottom
+
+
 def test_rounds_begin_where_the_record_says(review):
     chart = chart_of(review)
     tables = list(review.record.tables())
@@ -139,8 +161,6 @@ def test_the_graph_is_plotted(run, tmp_path, oriflamme, name, start):
 
 
 def test_without_matplotlib_it_is_said_what_is_missing(review, tmp_path, monkeypatch):
-    from server.cli.chart import plot
-
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(Failure, match=r"plot: matplotlib is not installed: pip install 'eminence\[plots\]'"):
         plot(chart_of(review), "", tmp_path / "a.svg")
