@@ -64,6 +64,8 @@ class Move:
 
     action: Action
     visits: int
+    # Of the visits, the playouts that went to the end: `points`, `lead` and `ranks` come from these alone.
+    ended: int
     win: Estimate | None
     points: Estimate | None
     lead: float | None
@@ -328,6 +330,7 @@ def _move(player: int, action: Action, tally: Tally, line: tuple[LineStep, ...])
     return Move(
         action=action,
         visits=n,
+        ended=ended,
         win=estimate(n, tally.payoffs[player], tally.squares[player]) if n else None,
         points=estimate(ended, tally.scores[player], tally.score_squares[player]) if ended else None,
         lead=tally.leads[player] / ended if ended else None,

@@ -158,11 +158,19 @@ def moves_table(found: pb.Suggestion, most: int) -> RenderableType:
             Text(candidate.action.text, style="bold green" if is_best else ""),
             show.win(candidate.win) if candidate.HasField("win") else "",
             show.points(candidate.points) if candidate.HasField("points") else "",
-            " ".join(f"{100 * chance:.0f}" for chance in candidate.rank_probabilities),
+            _ranks(candidate),
             show.count(candidate.visits),
             show.line(candidate.principal_variation[1:4]),  # what is likely to follow the move itself
         )
     return table
+
+
+def _ranks(candidate: pb.Candidate) -> str:
+    """The chances of the ranks, and how many playouts they come from: often a small part of the visits."""
+    if not candidate.rank_probabilities:
+        return ""
+    chances = " ".join(f"{100 * chance:.0f}" for chance in candidate.rank_probabilities)
+    return f"{chances} of {show.count(candidate.ended)}"
 
 
 def _left_out(found: pb.Suggestion, most: int) -> list[RenderableType]:

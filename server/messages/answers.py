@@ -113,6 +113,7 @@ def set_elapsed(message: Any, arrival_ns: int) -> None:
 def write_candidate(message: pb.Candidate, move: Move) -> None:
     message.action.CopyFrom(write_action(move.action))
     message.visits = move.visits
+    message.ended = move.ended
     message.rank_probabilities.extend(move.ranks)
     if move.win is not None:
         write_estimate(message.win, move.win)

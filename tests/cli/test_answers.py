@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from typing import Any
 
@@ -130,6 +131,15 @@ def test_what_own_cards_are_worth_is_told_within_the_time(shares):
     found = suggestion(VIEW, "--time-ms", 500, "--shares", shares, "--information")
     assert len(found.information) == 1
     assert found.stop_reason == pb.STOP_REASON_TIME
+
+
+def test_ranks_come_with_the_playouts_that_they_rest_on():
+    found = run("suggest", VIEW, *FEW, "--json").json["candidates"][0]
+    first = next(
+        line for line in run("suggest", VIEW, *FEW).out.splitlines() if line.startswith(found["action"]["text"])
+    )
+    assert 0 < int(found["ended"]) <= int(found["visits"])
+    assert re.search(rf" \d+ \d+ \d+ of {found['ended']} ", first)
 
 
 def test_a_table_for_people_fits_into_80_columns_and_says_it_all():
@@ -281,14 +291,14 @@ def test_a_server_is_asked_over_tls(here):
         assert half.err == "eminence: tls-cert, tls-key: one does not go without the other\n"
 
 
-@pytest.mark.parametrize("columns", [24, 40, 55, 80])
+@pytest.mark.parametrize("columns", [24, 40, 60, 80])
 def test_narrow_tables_lose_their_last_columns_and_never_the_move(columns):
     args = ("suggest", VIEW, "--iterations", 300, "--lines", 3)
     moves = [candidate["action"]["text"] for candidate in run(*args, "--json").json["candidates"]]
     lines = run(*args, COLUMNS=str(columns)).out.splitlines()
     assert max(map(len, lines)) <= columns
     head = next(line for line in lines if line.startswith("move"))
-    assert ("win %" in head, "visits" in head) == (True, columns >= 55)
+    assert ("win %" in head, "visits" in head) == (True, columns >= 60)
     table = " ".join(line[: head.index("win %")] for line in lines[lines.index(head) :]).split()
     for move in moves:
         assert set(move.split()) <= set(table)

@@ -81,7 +81,7 @@ def test_it_says_what_the_solver_says(adviser: Any) -> None:
     assert [candidate.action.text for candidate in found.candidates] == [str(move.action) for move in said.moves]
     for candidate, move in zip(found.candidates, said.moves, strict=True):
         assert (candidate.visits, candidate.win.mean) == (move.visits, move.win and move.win.mean)
-        assert tuple(candidate.rank_probabilities) == move.ranks
+        assert (tuple(candidate.rank_probabilities), candidate.ended) == (move.ranks, move.ended)
         assert len(candidate.principal_variation) == len(move.line)
     assert list(found.share_iterations) == [1000, 1000]
     assert (found.iterations, found.seed, found.shares) == (2000, 5, 2)

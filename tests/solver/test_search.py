@@ -228,6 +228,18 @@ def test_estimates_are_those_of_the_playouts() -> None:
         found.move("dance")
 
 
+def test_a_move_says_on_how_many_playouts_its_ranks_rest() -> None:
+    """`default` cuts most playouts by an evaluation, which knows no ranks."""
+    view = new_game("oriflamme").deal(3).view("A")
+    cut, whole = (solve(view, Budget(iterations=600), seed=1, config=config) for config in ("default", "plain"))
+    assert all(move.ended == move.visits for move in whole.moves)
+    assert 0 < sum(move.ended for move in cut.moves) < 300
+    for move in cut.moves:
+        assert move.ended <= move.visits
+        assert bool(move.ranks) == bool(move.ended)
+        assert all(move.ended * share == pytest.approx(round(move.ended * share)) for share in move.ranks)
+
+
 def test_variants_of_a_configuration_search_otherwise() -> None:
     view = views(ALL_SPECS[0], seed=2)[1]
     usual = solve(view, Budget(iterations=500), seed=1)
