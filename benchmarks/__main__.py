@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -51,9 +51,21 @@ def run_backends(print_text: bool) -> dict[str, Any]:
 def run_service(print_text: bool, only: Sequence[str] = ()) -> dict[str, Any]:
     from benchmarks import service
 
-    if unknown := set(only) - set(service.GOALS):
-        raise SystemExit(f"--only: {', '.join(sorted(unknown))} is none of {', '.join(service.GOALS)}")
+    check_only(only, service.GOALS)
     return run_timed(partial(service.run, only=only), service.as_text, print_text)
+
+
+def run_promises(print_text: bool, only: Sequence[str] = (), full: bool = False) -> dict[str, Any]:
+    from benchmarks import promises
+
+    check_only(only, promises.GOALS)
+    scale = promises.FULL if full else promises.SHORT
+    return run_timed(partial(promises.run, scale, only), promises.as_text, print_text)
+
+
+def check_only(only: Sequence[str], figures: Collection[str]) -> None:
+    if unknown := set(only) - set(figures):
+        raise SystemExit(f"--only: {', '.join(sorted(unknown))} is none of {', '.join(figures)}")
 
 
 def run_startup(print_text: bool) -> dict[str, Any]:
@@ -85,6 +97,7 @@ SUITES = {
     "search": run_search,
     "backends": run_backends,
     "service": run_service,
+    "promises": run_promises,
     "startup": run_startup,
     "signature": run_signature,
 }
@@ -109,13 +122,21 @@ def main(argv: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("suite", nargs="?", choices=SUITES, help="all, if none is named")
     parser.add_argument("--json", action="store_true", help="print figures as one JSON object on the last line")
-    parser.add_argument("--only", nargs="+", default=[], metavar="FIGURE", help="of the suite `service`: these figures")
+    parser.add_argument(
+        "--only", nargs="+", default=[], metavar="FIGURE", help="of `service` or `promises`: these figures"
+    )
+    parser.add_argument("--full", action="store_true", help="of `promises`: as often as its goals ask, for an hour")
     arguments = parser.parse_args(given)
-    if arguments.only and arguments.suite != "service":
-        parser.error("--only: only the suite `service` can measure some of its figures")
+    if arguments.only and arguments.suite not in ("service", "promises"):
+        parser.error("--only: only the suites `service` and `promises` can measure some of their figures")
+    if arguments.full and arguments.suite != "promises":
+        parser.error("--full is for the suite `promises`")
 
     wanted = [arguments.suite] if arguments.suite else list(SUITES)
-    suites = SUITES | {"service": partial(run_service, only=arguments.only)}
+    suites = SUITES | {
+        "service": partial(run_service, only=arguments.only),
+        "promises": partial(run_promises, only=arguments.only, full=arguments.full),
+    }
     try:
         found = {name: suites[name](not arguments.json) for name in wanted}
     except Busy as busy:
