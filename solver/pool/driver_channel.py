@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import struct
 from collections.abc import Sequence
 from contextlib import suppress
 from enum import IntEnum
+from multiprocessing.connection import Connection
 from threading import Lock
 from typing import NamedTuple
 
-_HEAD = struct.Struct("<IBQ")
+_HEAD = struct.Struct("<BQ")
 FRAME_MAX = 2**28
 
 
@@ -70,36 +72,37 @@ class Frame(NamedTuple):
 
 
 class Channel:
-    """One end of the connection. Any thread may send, one receives."""
+    """One end of the connection. Any thread may send, one receives. With a timeout, a peer that neither sends nor reads
+    for that long counts as gone."""
 
-    def __init__(self, end: socket.socket) -> None:
-        self._end = end
-        self._file = end.makefile("rb", buffering=2**16)
+    def __init__(self, end: socket.socket, timeout_s: float = 0.0) -> None:
+        limit = struct.pack("ll", int(timeout_s), int(timeout_s % 1 * 1e6))  # a timeval; 0: none
+        end.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, limit)
+        end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, limit)
+        self._end, self._connection = end, Connection(os.dup(end.fileno()))
         self._lock = Lock()
 
     def send(self, kind: Kind, call: int = 0, payload: bytes = b"") -> bool:
         """Send a frame; return whether that was possible."""
         try:
             with self._lock:
-                self._end.sendall(_HEAD.pack(len(payload), kind, call) + payload)
+                self._connection.send_bytes(_HEAD.pack(kind, call) + payload)
         except OSError:
             return False
         return True
 
     def receive(self) -> Frame | None:
-        """Return the next frame; None at the end, or if the other side is silent for too long."""
+        """Return the next frame; None at the end, after a timeout, or if it is none."""
         try:
-            head = self._file.read(_HEAD.size)
-            if len(head) < _HEAD.size:
-                return None
-            length, kind, call = _HEAD.unpack(head)
-            payload = self._file.read(length) if length <= FRAME_MAX else b""
-            return Frame(Kind(kind), call, payload) if len(payload) == length else None
-        except (OSError, ValueError):
+            frame = self._connection.recv_bytes(FRAME_MAX)
+            kind, call = _HEAD.unpack_from(frame)
+            return Frame(Kind(kind), call, frame[_HEAD.size :])
+        except (EOFError, OSError, ValueError, struct.error):
             return None
 
     def close(self) -> None:
-        # The other side, and a thread that waits in `receive`, see the end at once.
+        """End the connection: the peer, and a thread that waits in `receive`, see it at once. That thread uses the
+        connection's file, so it is the garbage collector that closes it."""
         with suppress(OSError):
             self._end.shutdown(socket.SHUT_RDWR)
         self._end.close()

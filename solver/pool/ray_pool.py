@@ -286,8 +286,7 @@ class RayPool:
         folder = mkdtemp(prefix="eminence-ray-", dir=FOLDERS)  # that nobody else can read
         with theirs:
             process = self._start(theirs, folder)
-        ours.settimeout(SILENCE_S)
-        channel = Channel(ours)
+        channel = Channel(ours, SILENCE_S)
         with self._changed:
             self._channel, self._process = channel, process
         late = threading.Timer(START_S, process.kill)
