@@ -19,7 +19,7 @@ class Tally:
     """
 
     players: int
-    sums: tuple[Any, ...]
+    sums: tuple[int | float, ...]
 
     @property
     def visits(self) -> int:
@@ -91,7 +91,7 @@ class Share:
     note: str = ""
 
 
-_REASONS = ("", "stopped", "time", "confidence", "forced", "lost", "iterations")
+REASONS = ("", "stopped", "time", "confidence", "forced", "lost", "iterations")
 
 
 def merge(shares: Sequence[Share]) -> Share:
@@ -113,7 +113,7 @@ def merge(shares: Sequence[Share]) -> Share:
 def why_ended(shares: Sequence[Share]) -> str:
     """Return the most important reason why a search ended; empty while a share goes on."""
     reasons = {share.stopped_by for share in shares}
-    return next(reason for reason in _REASONS if reason in reasons)
+    return next(reason for reason in REASONS if reason in reasons)
 
 
 @cache
