@@ -11,9 +11,9 @@ from typing import Any
 
 import grpc
 from grpc_health.v1 import health as health_names
-from grpc_health.v1 import health_pb2, health_pb2_grpc
+from grpc_health.v1 import health_pb2
 from grpc_health.v1.health import aio as health
-from grpc_reflection.v1alpha import reflection, reflection_pb2_grpc
+from grpc_reflection.v1alpha import reflection, reflection_pb2
 
 from server import referee_service, rules_service
 from server.calls import add_foreign_service, add_service
@@ -30,6 +30,8 @@ from solver.pool.ray_pool import Health
 from solver.signature import signature
 from solver.version import SIGNATURE
 
+HEALTH: Any = health_pb2.DESCRIPTOR.services_by_name["Health"]
+REFLECTION: Any = reflection_pb2.DESCRIPTOR.services_by_name["ServerReflection"]
 MESSAGE_MAX = 2**17
 METADATA_MAX = 8192
 # What is left of a call after its search has been stopped: to write and send the answer.
@@ -119,13 +121,10 @@ class App:
         add_service(server, solver_service.SERVICE, self._solver, self._telemetry, self._callers)
         add_service(server, rules_service.SERVICE, RulesService(), self._telemetry, self._callers)
         add_service(server, referee_service.SERVICE, RefereeService(), self._telemetry, self._callers)
-        add_foreign_service(server, health_pb2_grpc.add_HealthServicer_to_server, self._health, self._callers)
+        add_foreign_service(server, HEALTH, self._health, self._callers)
         if settings.reflection:
             names = [*self._names, health_names.SERVICE_NAME, reflection.SERVICE_NAME]
-            reflected = reflection.aio.ReflectionServicer(names)
-            add_foreign_service(
-                server, reflection_pb2_grpc.add_ServerReflectionServicer_to_server, reflected, self._callers
-            )
+            add_foreign_service(server, REFLECTION, reflection.aio.ReflectionServicer(names), self._callers)
         return server
 
     def _listen(self, server: grpc.aio.Server) -> int:

@@ -7,9 +7,9 @@ bytes, and the reading happens here.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import aclosing
-from typing import Any, NoReturn
+from typing import Any
 
 import grpc
 from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
@@ -45,26 +45,13 @@ def add_service(
 
 
 def add_foreign_service(
-    server: grpc.aio.Server, add: Callable[[Any, Any], None], servicer: object, callers: Callers
+    server: grpc.aio.Server, service: ServiceDescriptor, servicer: object, callers: Callers
 ) -> None:
-    """Serve a service whose code is not ours: `add` is what was generated to do so. Its requests are read here, too."""
-    taking = _Taking()
-    add(servicer, taking)
-    for service, handlers in taking.found.items():
-        _add_handlers(server, service, {name: _guarded(handler, callers) for name, handler in handlers.items()})
-
-
-class _Taking:
-    """Stands in for a server where services are added, and keeps what is added."""
-
-    def __init__(self) -> None:
-        self.found: dict[str, dict[str, Any]] = {}
-
-    def add_generic_rpc_handlers(self, handlers: object) -> None:
-        """The same handlers, behind a function."""
-
-    def add_registered_method_handlers(self, service: str, handlers: dict[str, Any]) -> None:
-        self.found[service] = handlers
+    """Serve a service whose code is not ours. Only the reading of its requests is."""
+    handlers = {
+        method.name: _foreign_handler(method, getattr(servicer, method.name), callers) for method in service.methods
+    }
+    _add_handlers(server, service.full_name, handlers)
 
 
 def _add_handlers(server: grpc.aio.Server, service: str, handlers: dict[str, Any]) -> None:
@@ -72,53 +59,49 @@ def _add_handlers(server: grpc.aio.Server, service: str, handlers: dict[str, Any
     server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(service, handlers),))
 
 
-def _guarded(handler: Any, callers: Callers) -> Any:
-    """A handler that refuses malformed bytes and too many calls as all others do."""
-
-    def read(raw: bytes) -> Any:
-        try:
-            return handler.request_deserializer(raw)
-        except (DecodeError, UnicodeDecodeError):
-            raise Refusal("MALFORMED_MESSAGE", "", "these bytes are no request of this method") from None
+def _foreign_handler(method: MethodDescriptor, handle: Any, callers: Callers) -> grpc.RpcMethodHandler[Any, Any]:
+    kind, write = GetMessageClass(method.input_type), GetMessageClass(method.output_type).SerializeToString
 
     async def answer(raw: bytes, context: Context) -> Any:
-        """Of one request. What streams its answers hands them to the context."""
+        """Answer one request; what streams its responses hands them to the context."""
         try:
             with callers.calling(context):
-                return await (handler.unary_unary or handler.unary_stream)(read(raw), context)
-        except Refusal as refusal:
-            await abort(context, refusal)
+                return await handle(_parse(raw, kind), context)
+        except Refusal as error:
+            refusal = error
+        return await abort(context, _alone(refusal))
 
     async def converse(raws: AsyncIterator[bytes], context: Context) -> AsyncIterator[Any]:
-        async def requests() -> AsyncIterator[Any]:
-            async for raw in raws:
-                yield read(raw)
-
         try:
             with callers.calling(context):
-                async for response in handler.stream_stream(requests(), context):
+                async for response in handle((_parse(raw, kind) async for raw in raws), context):
                     yield response
-        except Refusal as refusal:
-            await abort(context, refusal)
+            return
+        except Refusal as error:
+            refusal = error
+        await abort(context, _alone(refusal))
 
-    if handler.request_streaming:
-        return grpc.stream_stream_rpc_method_handler(converse, response_serializer=handler.response_serializer)
-    make = grpc.unary_stream_rpc_method_handler if handler.response_streaming else grpc.unary_unary_rpc_method_handler
-    return make(answer, response_serializer=handler.response_serializer)
+    if method.client_streaming:
+        return grpc.stream_stream_rpc_method_handler(converse, response_serializer=write)
+    make = grpc.unary_stream_rpc_method_handler if method.server_streaming else grpc.unary_unary_rpc_method_handler
+    return make(answer, response_serializer=write)
 
 
 def read_message(raw: bytes, kind: type[Message]) -> Message:
     """The message that `raw` holds, refused if it is none or has fields that we do not know."""
-    message = kind()
-    try:
-        message.ParseFromString(raw)
-    except (DecodeError, UnicodeDecodeError):
-        raise Refusal("MALFORMED_MESSAGE", "", f"these bytes are no {kind.DESCRIPTOR.full_name}") from None
+    message = _parse(raw, kind)
     message.DiscardUnknownFields()
     # Most are written as we would write them.
     if message.SerializeToString() != raw:
         _check_fields(kind.FromString(raw), message)
     return message
+
+
+def _parse(raw: bytes, kind: type[Message]) -> Message:
+    try:
+        return kind.FromString(raw)
+    except (DecodeError, UnicodeDecodeError):
+        raise Refusal("MALFORMED_MESSAGE", "", f"these bytes are no {kind.DESCRIPTOR.full_name}") from None
 
 
 def _check_fields(whole: Message, known: Message) -> None:
@@ -170,33 +153,36 @@ def _handler(
                     response: Message = await handle(await _read(raw, kind), context)
                     return response.SerializeToString()
             except BaseException as error:
-                await _end(error, call, context)
+                refusal = _refusal_for(error, call)
+            del raw
+            return await abort(context, refusal)
 
     async def stream(raw: bytes, context: Context) -> AsyncIterator[bytes]:
         with metrics.call() as call:
             try:
                 with callers.calling(context) as caller, caller.holding("bytes", len(raw)):
-                    responses = handle(await _read(raw, kind), context)
                     # Closed at once when the client leaves, not when the garbage collector comes by.
-                    async with aclosing(responses):
+                    async with aclosing(handle(await _read(raw, kind), context)) as responses:
                         async for response in responses:
                             yield response.SerializeToString()
+                return
             except BaseException as error:
-                await _end(error, call, context)
+                refusal = _refusal_for(error, call)
+            del raw
+            await abort(context, refusal)
 
     async def converse(raws: AsyncIterator[bytes], context: Context) -> AsyncIterator[bytes]:
-        async def requests() -> AsyncIterator[Message]:
-            async for raw in raws:
-                yield await _read(raw, kind)
-
         with metrics.call() as call:
             try:
                 with callers.calling(context):
-                    async with aclosing(handle(requests(), context)) as responses:
+                    requests = (await _read(raw, kind) async for raw in raws)
+                    async with aclosing(handle(requests, context)) as responses:
                         async for response in responses:
                             yield response.SerializeToString()
+                return
             except BaseException as error:
-                await _end(error, call, context)
+                refusal = _refusal_for(error, call)
+            await abort(context, refusal)
 
     if method.client_streaming:
         return grpc.stream_stream_rpc_method_handler(converse)
@@ -205,8 +191,8 @@ def _handler(
     return grpc.unary_unary_rpc_method_handler(answer)
 
 
-async def _end(error: BaseException, call: Call, context: Context) -> NoReturn:
-    """End a call that went wrong: whatever it was becomes its status, and how it ended is told."""
+def _refusal_for(error: BaseException, call: Call) -> Refusal:
+    """Return the refusal of a call that failed, and note how it ended; raise what is no failure of ours."""
     if isinstance(error, asyncio.CancelledError | GeneratorExit):
         call.code = "CANCELLED"
         raise error
@@ -217,4 +203,11 @@ async def _end(error: BaseException, call: Call, context: Context) -> NoReturn:
         raise error
     refusal = refusal_of(error)
     call.code, call.reason = code_of(refusal).name, refusal.reason
-    await abort(context, refusal)
+    return _alone(refusal)
+
+
+def _alone(refusal: Refusal) -> Refusal:
+    """Cut a refusal off from the frames that it came through. gRPC keeps the error that ends a call in the call, which
+    those frames refer to: the request would stay in memory until the garbage collector comes by."""
+    refusal.__traceback__ = refusal.__context__ = refusal.__cause__ = None
+    return refusal

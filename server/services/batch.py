@@ -89,6 +89,7 @@ class Batch:
             tasks.create_task(self._answer_cancelled())
             async for request in requests:
                 await self._take(request)
+                del request  # it may be large, and the next one may be late
             for _ in workers:  # each ends when nothing is left
                 self._has_waiting.release()
             self._cancelled.put_nowait(None)
@@ -180,6 +181,8 @@ class Batch:
         except asyncio.CancelledError:
             if not item.is_cancelled or not item.answering.cancelled():
                 raise
+        finally:
+            item.answering = None  # a failed task refers to this item
         return await self._answer_item(item)  # at once, as nothing is searched any more
 
     async def _answer_item(self, item: _Item) -> pb.Suggestion:
