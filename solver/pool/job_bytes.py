@@ -47,7 +47,7 @@ Code = tuple[int, ...]  # of an action
 
 class _Common(msgspec.Struct, forbid_unknown_fields=True):
     game: tuple[str, Any, int]
-    config: dict[str, Any]
+    config: Config
 
 
 class _Own(msgspec.Struct, tag_field="shape", forbid_unknown_fields=True):
@@ -143,9 +143,10 @@ def _read_job(body: bytes) -> Question:
 def _read_common(text: bytes) -> tuple[Game, Config]:
     """Read what many jobs share, which takes longer than all the rest."""
     common = _COMMON.decode(text)
-    if common.config.keys() != set(_CONFIG_FIELDS):  # msgspec leaves defaults for missing fields of dataclasses
+    # Of a dataclass, msgspec accepts missing and unknown fields.
+    if msgspec.json.decode(text)["config"].keys() != set(_CONFIG_FIELDS):
         raise JobBytesError(f"config: its fields are {', '.join(_CONFIG_FIELDS)}")
-    return new_game(*common.game), msgspec.convert(common.config, Config)
+    return new_game(*common.game), common.config
 
 
 def _actions(game: Game, codes: Sequence[Code]) -> list[Action]:

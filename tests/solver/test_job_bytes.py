@@ -6,7 +6,7 @@ import json
 import pickle
 import random
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import pytest
@@ -205,7 +205,9 @@ def changed(question: Question, field: str, value: Any) -> bytes:
         ("history", "place Heir front", "array.*history"),
         ("game", ["chess", None, 3], "chess"),
         ("game", "oriflamme", "array.*game"),
-        ("config", {}, "config: its fields are name, how, "),
+        ("config", {}, "name.*config"),
+        ("config", {"name": "plain"}, "config: its fields are name, how, "),
+        ("config", asdict(CONFIGS["plain"]) | {"depth": 1}, "config: its fields are name, how, "),
         ("iterations", -1, "iterations"),
         ("memory_mb", "much", "memory_mb"),
         ("confidence", 2, "confidence"),
@@ -222,7 +224,7 @@ def test_a_field_that_makes_no_sense_is_named(field: str, value: Any, problem: s
     ("field", "value"), [("nodes", "all"), ("worlds", 1.5), ("flat", 1), ("trust", "NaN"), ("horizon", True)]
 )
 def test_a_knob_that_makes_no_sense_is_named(field: str, value: Any) -> None:
-    with pytest.raises(JobBytesError, match=rf"\$\.{field}"):
+    with pytest.raises(JobBytesError, match=rf"\$\.config\.{field}"):
         decode_job(encode_job(with_config(replace(a_question().config, **{field: value}))))
 
 

@@ -225,7 +225,7 @@ def test_errors_of_a_question_are_raised_here(pool: RayPool) -> None:
     question = SearchQuestion(start(), Budget(iterations=100))
     question.config = replace(question.config, nodes="all")  # type: ignore[arg-type]
     for control in (Control(), None):
-        with pytest.raises(JobBytesError, match=r"Config\.nodes"):
+        with pytest.raises(JobBytesError, match=r"config\.nodes"):
             pool.submit(question, control).result()
     with pytest.raises(InvalidQuestionError):
         solve(start(), Budget(iterations=0), pool=pool)
