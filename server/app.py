@@ -107,6 +107,9 @@ class App:
                 ("grpc.max_receive_message_length", MESSAGE_MAX),
                 ("grpc.max_metadata_size", METADATA_MAX),
                 ("grpc.max_concurrent_streams", 100),
+                # Each stream buffers this much, instead of what the connection could carry: megabytes.
+                ("grpc.http2.bdp_probe", 0),
+                ("grpc.http2.lookahead_bytes", 2**16),
                 # A client that is half gone holds its search no longer than this and the next line together.
                 ("grpc.keepalive_time_ms", 4_000),
                 ("grpc.http2.ping_timeout_ms", 3_000),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
 from typing import Any
 
@@ -25,6 +26,7 @@ from server.telemetry import Call, Telemetry
 
 # Longer messages are read on another thread.
 READ_HERE_BYTES = 8_192
+_parser = ThreadPoolExecutor(1, "parser")  # each further thread would keep freed memory of its own
 # An unknown field is named if it is found in so many parts of the message, among so many bytes of such fields.
 SEARCHED_MAX, UNKNOWN_BYTES_MAX = 1_000, 4_096
 
@@ -122,7 +124,7 @@ async def _read(raw: bytes, kind: type[Message]) -> Message:
     if len(raw) <= READ_HERE_BYTES:
         return read_message(raw, kind)
     async with current_caller().reading:
-        return await asyncio.to_thread(read_message, raw, kind)
+        return await asyncio.get_running_loop().run_in_executor(_parser, read_message, raw, kind)
 
 
 def _unknown(message: Message, path: str, left: Iterator[int]) -> Iterator[tuple[str, int]]:

@@ -22,8 +22,9 @@ PRIORITY_MAX = 100
 
 @dataclass(eq=False, slots=True)
 class _Item:
-    message: pb.BatchItem
-    size: int = 0  # bytes that its caller holds for it
+    id: str
+    raw: bytes  # of the message, which takes up to thirty times as much memory
+    every_ms: float = 0.0  # between answers on the way; 0: none
     slot: Slot | None = None
     is_cancelled: bool = False
     is_waiting: bool = False
@@ -88,16 +89,19 @@ class Batch:
             workers = [tasks.create_task(self._answer_items()) for _ in range(self._at_once)]
             tasks.create_task(self._answer_cancelled())
             async for request in requests:
-                await self._take(request)
-                del request  # it may be large, and the next one may be late
+                refused = self._take(request)
+                del request  # it may be large, and the client may be slow to read and to send
+                if refused is not None:
+                    await self._send(refused)
             for _ in workers:  # each ends when nothing is left
                 self._has_waiting.release()
             self._cancelled.put_nowait(None)
 
-    async def _take(self, request: pb.AnalyzeBatchRequest) -> None:
+    def _take(self, request: pb.AnalyzeBatchRequest) -> pb.AnalyzeBatchResponse | None:
+        """Do what a request asks for; return the last answer to an item that is refused."""
         match request.WhichOneof("command"):
             case "item":
-                await self._add(request.item)
+                return self._add(request.item)
             case "cancel":
                 self._cancel(request.cancel.id)
             case "cancel_all":
@@ -105,35 +109,40 @@ class Batch:
                     self._cancel(name)
             case _:
                 raise missing("command", "one of item, cancel, cancel_all is required")
+        return None
 
-    async def _add(self, message: pb.BatchItem) -> None:
+    def _add(self, message: pb.BatchItem) -> pb.AnalyzeBatchResponse | None:
         if not 1 <= len(message.id) <= ID_MAX:
             raise Refusal("OUT_OF_RANGE", "item.id", f"{len(message.id)} characters are not in 1..{ID_MAX}")
         if message.id in self._items:
             raise Refusal("CONTRADICTION", "item.id", "is still being worked on")
-        item = _Item(message)
-        self._items[message.id] = item
+        item = _Item(message.id, message.SerializeToString())
         try:
             priority = in_range(message.priority, -PRIORITY_MAX, PRIORITY_MAX, "item.priority")
+            if message.HasField("interval"):
+                item.every_ms = read_interval(message, "item.interval")
             self._hold(item)
         except Refusal as refusal:
-            await self._refuse(item, refusal)
-            return
+            return _refusing(item, refusal)
+        self._items[item.id] = item
         heapq.heappush(self._waiting, (-priority, next(self._order), item))
         self._has_waiting.release()
+        return None
 
     def _hold(self, item: _Item) -> None:
         """Count what an item holds for as long as it has no answer, and while it waits."""
-        size = item.message.ByteSize()
-        self._caller.take("bytes", size)
-        item.size = size
-        self._caller.take("positions")
+        self._caller.take("bytes", len(item.raw))
+        try:
+            self._caller.take("positions")
+        except Refusal:
+            self._caller.release("bytes", len(item.raw))
+            raise
         item.is_waiting = True
 
     def _let_go(self, item: _Item) -> None:
         if item.is_waiting:
             self._leave_queue(item)
-        self._caller.release("bytes", item.size)
+        self._caller.release("bytes", len(item.raw))
 
     def _cancel(self, name: str) -> None:
         item = self._items.get(name)
@@ -168,11 +177,13 @@ class Batch:
 
     async def _answer_one(self, item: _Item) -> None:
         try:
-            final = pb.AnalyzeBatchResponse(id=item.message.id, suggestion=await self._suggestion(item))
+            final = pb.AnalyzeBatchResponse(id=item.id, suggestion=await self._suggestion(item))
         except Exception as error:
-            await self._refuse(item, error)
-        else:
-            await self._finish(item, final)
+            final = _refusing(item, error)
+        del self._items[item.id]
+        self._progress.pop(item.id, None)
+        self._let_go(item)
+        await self._send(final)
 
     async def _suggestion(self, item: _Item) -> pb.Suggestion:
         item.answering = asyncio.ensure_future(self._answer_item(item))
@@ -191,10 +202,8 @@ class Batch:
             if item.is_cancelled:
                 slot.stop(pb.STOP_REASON_CANCELLED)
 
-        every_ms, report = 0.0, None
-        if item.message.HasField("interval"):
-            every_ms, report = read_interval(item.message, "item.interval"), self._reporter(item.message.id)
-        return await self._answer(item.message, self._deadline, every_ms, report, begun, lambda: item.is_cancelled)
+        report = self._reporter(item.id) if item.every_ms else None
+        return await self._answer(item.raw, self._deadline, item.every_ms, report, begun, lambda: item.is_cancelled)
 
     def _reporter(self, name: str) -> Callable[[pb.Suggestion], None]:
         loop = asyncio.get_running_loop()
@@ -209,13 +218,10 @@ class Batch:
 
         return tell
 
-    async def _refuse(self, item: _Item, error: Exception) -> None:
-        status = status_of(refusal_of(error))
-        await self._finish(item, pb.AnalyzeBatchResponse(id=item.message.id, error=status))
-
-    async def _finish(self, item: _Item, final: pb.AnalyzeBatchResponse) -> None:
-        del self._items[item.message.id]
-        self._let_go(item)
-        self._progress.pop(item.message.id, None)
+    async def _send(self, final: pb.AnalyzeBatchResponse) -> None:
         await self._finals.put(final)
         self._changed.set()
+
+
+def _refusing(item: _Item, error: Exception) -> pb.AnalyzeBatchResponse:
+    return pb.AnalyzeBatchResponse(id=item.id, error=status_of(refusal_of(error)))

@@ -54,6 +54,8 @@ EDITION = key_of(SIGNATURE, [file.serialized_pb for file in (pb.DESCRIPTOR, *pb.
 
 # How long a request is refused after workers were lost over it.
 LOST_SECONDS = 600.0
+# Longer items of a batch are read on another thread.
+READ_HERE_BYTES = 1_000
 
 
 class SolverService(solver_pb2_grpc.SolverServiceServicer):
@@ -184,6 +186,13 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
                 return await self._in_thread(read, request, *arguments)
         return read(request, *arguments)
 
+    async def _read_item(self, item: bytes) -> Asked:
+        """Read an item of a batch. The messages of long ones are large, so one of a caller is in memory at a time."""
+        if len(item) <= READ_HERE_BYTES:
+            return _read_item(item, self._caps)
+        async with current_caller().reading:
+            return await self._in_thread(_read_item, item, self._caps)
+
     async def _in_thread(self, call: Callable[..., T], *arguments: Any) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._readers, call, *arguments)
 
@@ -261,7 +270,7 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
 
     async def _answer_item(
         self,
-        item: pb.BatchItem,
+        item: bytes,
         deadline: Deadline,
         every_ms: float,
         report: Callable[[pb.Suggestion], None] | None,
@@ -272,7 +281,7 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
         if not is_cancelled():
             await patiently(current_caller().count_position)
         mine = deadline.restarted()
-        asked = await self._read(read_search, item, self._caps, "item")
+        asked = await self._read_item(item)
         if is_cancelled() and asked.question is not None:  # nothing was found yet
             return _timed(await self._in_thread(_write_cancelled, asked), mine)
         return await patiently(partial(self._answer, asked, "bulk", mine, every_ms, report, begun))
@@ -315,6 +324,10 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
         self._lost = {lost: until for lost, until in self._lost.items() if until > now}
         if key in self._lost:
             raise refusal_of(SearchLostError())
+
+
+def _read_item(item: bytes, caps: Caps) -> Asked:
+    return read_search(pb.BatchItem.FromString(item), caps, "item")
 
 
 def _timed(message: M, deadline: Deadline) -> M:

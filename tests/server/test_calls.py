@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
-from collections.abc import AsyncIterator, Iterator
+import time
+import weakref
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
 import grpc
@@ -21,16 +24,25 @@ from server.rpc.callers import Context
 SOLVER = pb.DESCRIPTOR.services_by_name["SolverService"]
 
 
+class Work:
+    """What a handler has in memory."""
+
+
 class Adviser:
     """Answers without thinking: what it is asked for decides how it ends."""
 
     def __init__(self) -> None:
         self.left = threading.Event()
+        self.kept: list[weakref.ref[Work]] = []  # of calls that failed
 
     async def Suggest(self, request: pb.SuggestRequest, context: Context) -> pb.SuggestResponse:
+        work = Work()
+        self.kept.append(weakref.ref(work))
         raise Refusal("OVERLOADED", "", "come back later")
 
     async def Analyze(self, request: pb.AnalyzeRequest, context: Context) -> AsyncIterator[pb.AnalyzeResponse]:
+        work = Work()
+        self.kept.append(weakref.ref(work))
         yield pb.AnalyzeResponse()
         match request.budget.iterations:
             case 1:
@@ -129,3 +141,25 @@ def test_bytes_that_are_no_message_end_a_stream(channel: grpc.Channel) -> None:
     with pytest.raises(grpc.RpcError) as failed:
         next(one(b"\xff"))
     assert ended(failed.value) == ("INVALID_ARGUMENT", "MALFORMED_MESSAGE")
+
+
+def test_a_call_that_failed_leaves_nothing_to_the_garbage_collector(stub: Any, adviser: Adviser) -> None:
+    """A request may take megabytes, and the collector comes by after hundreds of calls."""
+    adviser.kept.clear()
+    gc.collect()
+    gc.disable()
+    try:
+        for call in (stub.Suggest, lambda request: list(stub.Analyze(request))):
+            with pytest.raises(grpc.RpcError):
+                call(pb.SuggestRequest() if call is stub.Suggest else pb.AnalyzeRequest(budget=pb.Budget(iterations=2)))
+        until(lambda: all(work() is None for work in adviser.kept))
+        assert len(adviser.kept) == 2
+    finally:
+        gc.enable()
+
+
+def until(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)
