@@ -53,6 +53,9 @@ class Place(click.ParamType[str]):
         return value
 
 
+FILE = click.Path(readable=False)  # shells complete it; opening it says what is wrong
+
+
 def _setting(default: Any, meaning: str, kind: click.ParamType[Any] = click.STRING) -> Any:
     return field(default=default, metadata={"meaning": meaning, "kind": kind})
 
@@ -93,15 +96,15 @@ class Settings:
         Whole(0, 10**8),
     )
     cache_mb: int = _setting(64, "Memory for answers that are kept; 0: keep none.", Whole(0, 65_536))
-    cache_file: str = _setting("", "SQLite file in which kept answers outlive the server; empty: none.")
+    cache_file: str = _setting("", "SQLite file in which kept answers outlive the server; empty: none.", FILE)
     drain_ms: int = _setting(500, "Time that searches may go on after SIGTERM.", Whole(0, 600_000))
     self_test: bool = _setting(True, "Play fixed games before serving, and compare their signature.")
     reflection: bool = _setting(False, "Serve gRPC reflection: list services and messages.")
     insecure: bool = _setting(False, "Serve without TLS on an address that others can reach.")
-    tls_cert: str = _setting("", "File of the server's certificate chain, PEM.")
-    tls_key: str = _setting("", "File of its key, PEM.")
-    client_ca: str = _setting("", "File of authorities, PEM: clients need a certificate of one of them.")
-    tokens: str = _setting("", "TOML file of clients, their tokens' digests and quotas: calls need a token.")
+    tls_cert: str = _setting("", "File of the server's certificate chain, PEM.", FILE)
+    tls_key: str = _setting("", "File of its key, PEM.", FILE)
+    client_ca: str = _setting("", "File of authorities, PEM: clients need a certificate of one of them.", FILE)
+    tokens: str = _setting("", "TOML file of clients, their tokens' digests and quotas: calls need a token.", FILE)
     metrics: str = _setting(
         "", "Address to serve Prometheus metrics on, such as 127.0.0.1:9464; empty: none.", Place(may_be_unix=False)
     )
@@ -166,7 +169,7 @@ def _read_file(ctx: click.Context, _option: click.Parameter, path: str | None) -
 
 def options() -> list[click.Parameter]:
     """Return the options of the command that serves."""
-    config = _Option(["--config"], metavar="FILE", is_eager=True, expose_value=False, callback=_read_file)
+    config = _Option(["--config"], type=FILE, is_eager=True, expose_value=False, callback=_read_file)
     config.help = "TOML file of settings, such as time_max_ms = 5000."
     made: list[click.Parameter] = [config]
     for setting in fields(Settings):

@@ -243,7 +243,8 @@ def test_completion_knows_commands_options_and_editions():
     ("words", "at"),
     [("suggest po", 2), ("review ga", 2), ("convert po", 2), ("analyze a.txt po", 3)]
     + [(f"{flag} po", 3) for flag in ("suggest --history", "suggest --tls-ca", "analyze --out", "convert --out")]
-    + [(f"{flag} po", 3) for flag in ("play --load", "play --save", "match --resume", "review --html")],
+    + [(f"{flag} po", 3) for flag in ("play --load", "play --save", "match --resume", "review --html")]
+    + [(f"{flag} po", 3) for flag in ("serve --config", "serve --tokens", "serve --tls-cert")],
 )
 def test_completion_leaves_files_to_the_shell(words, at):
     env = {"_EMINENCE_COMPLETE": "bash_complete", "COMP_WORDS": f"eminence {words}", "COMP_CWORD": str(at)}
