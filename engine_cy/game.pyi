@@ -1,5 +1,5 @@
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, final
 
 from engine_cy.rng import Rng
 
@@ -89,6 +89,7 @@ class Game:
 
     def __hash__(self) -> int: ...
 
+@final
 class Action:
     """One whole decision, such as `place Spy front` or `move 2 to 5`."""
 
@@ -129,13 +130,10 @@ class Table:
     def table(self) -> Any:
         """All there is to see in words, as a value of the game's own type."""
 
-    @property
-    def fault(self) -> str | None:
-        """The first invariant that this table breaks; None as long as the engine is right."""
-
     def __bytes__(self) -> bytes: ...
     def __hash__(self) -> int: ...
 
+@final
 class Position(Table):
     """A table with nothing hidden."""
 
@@ -160,11 +158,20 @@ class Position(Table):
     def view(self, player: int | str) -> View:
         """What `player` sees."""
 
+    @property
+    def fault(self) -> str | None:
+        """The first invariant that this table breaks; None as long as the engine is right."""
+
+@final
 class View(Table):
     """What one player, the observer, sees of a table; the rest is blotted out."""
 
     @property
     def observer(self) -> int: ...
+    @property
+    def fault(self) -> str | None:
+        """The first invariant that this table breaks; None as long as the engine is right."""
+
     @property
     def key(self) -> int:
         """A 64-bit number, equal for views that look the same to their observer."""

@@ -1,4 +1,4 @@
-from typing import Literal, overload
+from typing import Literal, Self, overload
 
 from engine_cy import Position, Rng, View
 from engine_cy.history import History
@@ -21,7 +21,7 @@ class Belief(WorldSampler):
     `trust` is the power that all weights are raised to: 1 takes them as they were learned, 0 makes all worlds alike.
     """
 
-    def __init__(self, view: View, history: History | None = None, trust: float = 1.0) -> None: ...
+    def __new__(cls, view: View, history: History | None = None, trust: float = 1.0) -> Self: ...
     @property
     def trust(self) -> float: ...
     @overload
@@ -48,7 +48,7 @@ class SecretCard(WorldSampler):
     the order in which the belief alone draws them. One search at a time may use it.
     """
 
-    def __init__(self, belief: Belief, spot: int, seed: int = 0) -> None: ...
+    def __new__(cls, belief: Belief, spot: int, seed: int = 0) -> Self: ...
     @property
     def guessed(self) -> float:
         """How likely the card is of its true kind, to who does not see it."""

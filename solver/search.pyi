@@ -1,4 +1,4 @@
-from typing import Any, Final
+from typing import Any, Final, Self, final
 
 from engine_cy.game import Game, View
 from solver.beliefs import WorldSampler
@@ -11,11 +11,12 @@ SMALLEST_TREE_BYTES: Final[int]
 def bytes_beside_tree(decisions: int) -> int:
     """Bytes that a searcher takes beside its tree: its own, and those of its tallies."""
 
+@final
 class Searcher:
     """One tree, grown from one view by one thread at a time."""
 
-    def __init__(
-        self,
+    def __new__(
+        cls,
         view: View,
         settings: Settings,
         bytes_max: int,
@@ -25,7 +26,7 @@ class Searcher:
         belief: WorldSampler | None = None,
         among: tuple[tuple[int, ...], ...] = (),
         records: bool = False,
-    ) -> None:
+    ) -> Self:
         """`among` are the decisions at the root that are considered, by their steps: all legal ones if it is empty.
         `only` is one that is taken without a choice. `records` keeps the observer's payoff of each world."""
 

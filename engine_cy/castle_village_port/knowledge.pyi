@@ -1,7 +1,7 @@
 from array import array
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
 from engine_cy.game import Game
 
@@ -29,7 +29,7 @@ def contest(game: Game, games: int, seed: int, seats: int, rivals: array[float] 
 class Practice:
     """Games of the playouts' policy against itself, to learn from; strangers play at random now and then."""
 
-    def __init__(self, game: Game, seed: int, strangers: float) -> None: ...
+    def __new__(cls, game: Game, seed: int, strangers: float) -> Self: ...
     def gradient(self, games: int, trust: float, heat: float) -> array[float]:
         """How the weights of the marks should change, summed over `games`, as doubles.
 
