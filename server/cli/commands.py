@@ -18,7 +18,7 @@ HELP = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 class Command(click.Command):
     """A command whose help ends with examples. Each is a line to paste, and every one of them is run by a test
-    (`tests/cli/test_examples.py`), in a directory with the files that it names."""
+    (`tests/cli/test_program.py`), in a directory with the files that it names."""
 
     def __init__(self, *args: Any, examples: Sequence[str] = (), **options: Any) -> None:
         super().__init__(*args, **options)
