@@ -29,10 +29,6 @@ class InvalidQuestionError(ValueError):
         return _refuse, (self.field, self.problem, self.reason, self.value, self.accepted)
 
 
-def out_of_range(field: str, value: object, least: object, most: object) -> InvalidQuestionError:
-    return InvalidQuestionError(field, f"{value!r} is not in {least}..{most}", value=value, accepted=f"{least}..{most}")
-
-
 def _refuse(field: str, problem: str, reason: str, value: object, accepted: str) -> InvalidQuestionError:
     return InvalidQuestionError(field, problem, reason=reason, value=value, accepted=accepted)
 

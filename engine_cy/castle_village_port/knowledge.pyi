@@ -20,11 +20,8 @@ def set_weights(
 ) -> None:
     """Replace weights of a set. Not while anybody else uses them."""
 
-def contest(game: Game, games: int, seed: int, seats: int, rivals: array[float] | None = None) -> float:
-    """What share of the wins goes to `seats` (bit p: player p), who play as playouts do.
-
-    The others play at random, or by the weights `rivals` of the marks, an array of floats.
-    """
+def contest(game: Game, games: int, seed: int, seats: int) -> float:
+    """What share of the wins goes to `seats` (bit p: player p), who play as playouts do; the others play at random."""
 
 class Practice:
     """Games of the playouts' policy against itself, to learn from; strangers play at random now and then."""

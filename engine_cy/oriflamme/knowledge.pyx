@@ -309,8 +309,7 @@ cdef inline void prefer(const Rules* rules, const State* state, const float* wei
 
 # --- what a search asks ---------------------------------------------------------------------------------------
 
-cdef inline action_t choose_by(const Rules* rules, const State* state, const float* weights,
-                               rng_t* rng) noexcept nogil:
+cdef action_t choose(const Rules* rules, const State* state, rng_t* rng) noexcept nogil:
     """The best action by preference, now and then another."""
     cdef action_t actions[OPTIONS_MAX]
     cdef float preferences[OPTIONS_MAX]
@@ -319,7 +318,7 @@ cdef inline action_t choose_by(const Rules* rules, const State* state, const flo
 
     if n == 1:
         return actions[0]
-    prefer(rules, state, weights, actions, n, &options, preferences)
+    prefer(rules, state, MARKS[set_of(rules)], actions, n, &options, preferences)
     return actions[best_shaken(preferences, n, SHAKE, rng)]
 
 
@@ -328,10 +327,6 @@ cdef void preferences_of(const Rules* rules, const State* state, const action_t*
     cdef Options options
 
     prefer(rules, state, MARKS[set_of(rules)], actions, n, &options, preferences)
-
-
-cdef action_t choose(const Rules* rules, const State* state, rng_t* rng) noexcept nogil:
-    return choose_by(rules, state, MARKS[set_of(rules)], rng)
 
 
 cdef void prior(const Rules* rules, const State* state, const action_t* actions, int n,
@@ -522,13 +517,9 @@ cdef inline action_t choose_any(const Rules* rules, const State* state, rng_t* r
     return actions[below(rng, legal_actions(rules, state, actions))]
 
 
-def contest(Game game, int games, uint64_t seed, int seats, rivals=None):
-    """What share of the wins goes to `seats` (bit p: player p), who play as playouts do.
-
-    The others play at random, or by the weights `rivals` of the marks, an array of floats.
-    """
+def contest(Game game, int games, uint64_t seed, int seats):
+    """What share of the wins goes to `seats` (bit p: player p), who play as playouts do; the others play at random."""
     cdef const Rules* rules = rules_of(game)
-    cdef const float[::1] view = rivals
     cdef State state
     cdef rng_t rng
     cdef double per_seat[MAX_PLAYERS]
@@ -536,18 +527,14 @@ def contest(Game game, int games, uint64_t seed, int seats, rivals=None):
     cdef action_t action
     cdef int g, player
 
-    if rivals is not None and len(rivals) != N_MARKS:
-        raise ValueError(f"rivals: {len(rivals)} weights, not {N_MARKS}")
     seed_rng(&rng, seed, 0)
     for g in range(games):
         game.api.deal(rules, &state, g % rules.n_players, &rng)
         while state.ask != ASK_NOTHING:
             if seats >> state.to_act & 1:
                 action = choose(rules, &state, &rng)
-            elif rivals is None:
-                action = choose_any(rules, &state, &rng)
             else:
-                action = choose_by(rules, &state, &view[0], &rng)
+                action = choose_any(rules, &state, &rng)
             apply(rules, &state, action)
         payoffs(rules, &state, per_seat)
         for player in range(rules.n_players):
