@@ -11,7 +11,7 @@ from libc.string cimport memcmp, memcpy, memset
 
 from engine_cy.game_api cimport BEGUN, MAX_ACTIONS, MAX_DECISION, MAX_PLAYERS, MORE, NOBODY, STATE_WORDS, action_t
 from engine_cy.hashing cimport hash_bytes
-from engine_cy.rng cimport Rng, rng_t, seed_rng
+from engine_cy.rng cimport WORLD_STREAM, Rng, rng_t, seed_rng
 
 from engine_cy.errors import (
     EngineError, IllegalActionError, InvalidPositionError, InvalidViewError, NotationError, listed,
@@ -28,8 +28,8 @@ def read_seat(seat, n_players, field="player"):
     raise EngineError(f"{field}: {seat!r} is not at this table ({listed(SEATS[:n_players])}, or 0 to {n_players - 1})")
 
 
-cdef Rng as_rng(object seed):
-    return seed if isinstance(seed, Rng) else Rng(seed)
+cdef Rng as_rng(object seed, stream=0):
+    return seed if isinstance(seed, Rng) else Rng(seed, stream)
 
 
 cdef class Game:
@@ -615,7 +615,7 @@ cdef class View(Table):
     def sample_world(self, seed=0):
         """One of the positions that fit this view, each as likely as any other; `seed` is a number or an Rng."""
         cdef Position world = new_position(self.game)
-        cdef Rng rng = as_rng(seed)
+        cdef Rng rng = as_rng(seed, WORLD_STREAM)
         self.game.api.sample(self.game.rules, self.state, self.observer, world.state, &rng.raw)
         self.game.check()
         return world

@@ -10,6 +10,14 @@ cdef struct rng_t:
     uint64_t s[4]
 
 
+# Streams of one seed: a number that a caller uses twice, for a deal and a world, gives unrelated draws. A deal has stream
+# 0, and the shares of a search have two each from there on, all below these.
+cdef enum:
+    SECRET_STREAM = 1 << 20     # worlds in which a card is pretended to be another
+    LINE_STREAM = 1 << 21       # the world of a line of play
+    WORLD_STREAM = 1 << 22      # worlds for callers
+
+
 cdef inline uint64_t splitmix(uint64_t* x) noexcept nogil:
     """Step `x` and return well mixed bits of it; turns any seed, also 0, into good generator state."""
     x[0] += <uint64_t>0x9E3779B97F4A7C15

@@ -16,7 +16,7 @@ from engine_cy.game_api cimport (
     MAX_KINDS, SPECTATOR, STATE_WORDS, Account, GameApi, Knowledge, Suspicion,
 )
 from engine_cy.history cimport History
-from engine_cy.rng cimport Rng, below, below64, next_bits, rng_t, seed_rng
+from engine_cy.rng cimport SECRET_STREAM, WORLD_STREAM, Rng, below, below64, next_bits, rng_t, seed_rng
 from solver.chances cimport Chances, effective_secrets, expect, weigh
 
 cdef extern from *:
@@ -26,7 +26,6 @@ cdef enum:
     BITS_MAX = 15           # more kinds, counting those held twice double, and the numbers of ways take too much room
     PICKS_MAX = 2 * MAX_KINDS
     HANDS_MAX = PICKS_MAX + 1
-    SIDE_STREAM = 1 << 20   # of random numbers: no share of a search has as high a number
 
 # The truth about a card comes up at least so often when it is what others take the card for, see SecretCard.
 cdef double LEAST_TRUE = 0.1
@@ -234,7 +233,7 @@ cdef class WorldSampler:
     def sample_world(self, seed=0):
         """Sample one of the positions, as likely as it seems; `seed` is a number or an Rng."""
         cdef Position world = new_position(self.view.game)
-        cdef Rng rng = seed if isinstance(seed, Rng) else Rng(seed)
+        cdef Rng rng = seed if isinstance(seed, Rng) else Rng(seed, WORLD_STREAM)
 
         self.get_ready()
         self.draw(world.state, &rng.raw)
@@ -389,7 +388,7 @@ cdef class SecretCard(WorldSampler):
 
         self.view = view
         self.belief = belief
-        seed_rng(&self.side, seed, SIDE_STREAM)
+        seed_rng(&self.side, seed, SECRET_STREAM)
         memset(&secrets, 0, sizeof(secrets))
         view.game.api.observe(view.game.rules, view.state, SPECTATOR, public)
         knowledge.suspect(view.game.rules, public, SPECTATOR, view.observer, account, &secrets.suspicion)

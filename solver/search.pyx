@@ -17,7 +17,7 @@ from engine_cy.game_api cimport (
     BEGUN, CHANCE, MAX_ACTIONS, MAX_PLAYERS, MORE, NOBODY, SPECTATOR, action_t,
 )
 from engine_cy.hashing cimport hash_bytes, mix
-from engine_cy.rng cimport below, below64, seed_rng
+from engine_cy.rng cimport LINE_STREAM, below, below64, seed_rng
 from posix.time cimport CLOCK_MONOTONIC, CLOCK_THREAD_CPUTIME_ID, clock_gettime, timespec
 from solver.beliefs cimport WorldSampler
 from solver.checks cimport IS_CHECKED, check_key, check_pretence, check_world
@@ -30,7 +30,6 @@ from solver.tree cimport (
 
 cdef enum:
     POLL = 128          # the stop flag and the clock are looked at after so many iterations
-    LINE_STREAM = 1 << 21           # of random numbers: no share of a search has as high a number
     SIGNALS = 16384     # ... and signals such as an interrupt after so many
     FULL_LEAST = 16     # one playout in so many goes to the end in any case, where `full_half` is used
     LINE_VISITS = 8     # a line goes on where an action was tried so often

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import random
+import statistics
 from collections import Counter
 from typing import Any
 
@@ -59,6 +60,17 @@ def test_two_equal_cards_are_a_choice_to_all_others() -> None:
     equal = game.view("- | round 6 | first A | ask A place | hands Spy,Spy ? | seen by A")
     assert [str(action) for action in equal.legal_actions()] == ["place Spy front"]
     assert equal.forced_action is None
+
+
+def test_one_number_for_a_deal_and_a_world_gives_unrelated_cards() -> None:
+    """A hand of 6 of 15 cards shares 2.4 with another one in the mean."""
+    game, n = new_game("castle_village_port", "house", 3), 60_000
+    common = []
+    for seed in range(n):
+        dealt = game.deal(seed)
+        mine, thought = (table.table.hands[1] for table in (dealt, dealt.view(0).sample_world(seed)))
+        common.append(len(set(mine) & set(thought)))
+    assert abs(statistics.fmean(common) - 2.4) < 3 * statistics.stdev(common) / n**0.5
 
 
 def permuted(table: Position, player: int, draw: random.Random) -> Position:
