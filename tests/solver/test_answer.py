@@ -13,6 +13,7 @@ from solver import Answer, Budget, Control, InvalidQuestionError, SearchQuestion
 from solver.answer import Chance, LineStep
 from solver.pool.base import compute_here
 from solver.pool.threads import Threads
+from solver.question import Question
 
 GAME = new_game("oriflamme", "en-2019", 3)
 # B robs or not: A's turn is over, C's is not yet.
@@ -82,6 +83,19 @@ def test_a_search_that_a_clock_ended_is_reproduced_by_its_iterations(shares: int
     assert again.share_iterations == first.share_iterations
     assert again.moves == first.moves
     assert (again.stopped_by, again.reproducible) == ("iterations", True)
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_of_many_shares_only_one_searches_when_time_is_over(n_threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Shares that each searched after the end, or built a belief each, made it late by the number of shares."""
+    built = []
+    monkeypatch.setattr(Question, "get_ready", lambda self: built.append(self))
+    with Threads(n_threads) as pool:
+        question = SearchQuestion(start(), Budget(iterations=10**9), shares=256)
+        late = solve(question, pool=pool, control=Control(until_ns=time.monotonic_ns()))
+    assert late.best is not None
+    assert sum(iterations > 0 for iterations in late.share_iterations) == 1
+    assert len(built) <= 1
 
 
 def test_only_an_end_by_iterations_confidence_or_force_is_reproducible() -> None:
