@@ -366,19 +366,19 @@ def read_options(
 def read_actions(messages: Any, view: View, most: int, field: str) -> tuple[Action, ...]:
     """Legal moves of a view, in the order of the messages, each once."""
     check_length(messages, most, field)
-    legal = {str(action): number for number, action in enumerate(view.legal_actions())} if messages else {}
-    chosen: dict[str, Action] = {}
+    legal = set(view.legal_actions()) if messages else set()
+    chosen: dict[Action, None] = {}
     for i, message in enumerate(messages):
         action = views.read_action(view.game, message, f"{field}[{i}]")
-        text = str(action)
-        if text not in legal:
+        if action not in legal:
             with at(f"{field}[{i}]"):
                 view.play(action)  # says why not
-            raise Refusal("ILLEGAL_ACTION", f"{field}[{i}]", f"'{text}' is not possible here ({listed(legal)})")
-        if text in chosen:
-            raise Refusal("CONTRADICTION", f"{field}[{i}]", f"'{text}' is named twice")
-        chosen[text] = action
-    return tuple(chosen.values())
+            problem = f"'{action}' is not possible here ({listed(view.legal_actions())})"
+            raise Refusal("ILLEGAL_ACTION", f"{field}[{i}]", problem)
+        if action in chosen:
+            raise Refusal("CONTRADICTION", f"{field}[{i}]", f"'{action}' is named twice")
+        chosen[action] = None
+    return tuple(chosen)
 
 
 def _read_models(message: pb.Options, game: Game, observer: int | None, field: str) -> dict[int | str, Model]:
