@@ -136,8 +136,9 @@ class Admission:
         wait_ns = self._expected_wait_ns(ticket)
         if kind == "interactive" and time_ns is not None and wait_ns > time_ns * PATIENCE:
             raise overloaded(wait_ns, "the search could not begin before much of its time is gone")
-        if self.waiting(kind) >= self._queues_max[kind] and not self._displace(ticket, wait_ns):
-            raise self._full(kind, wait_ns)
+        self.check_room(kind, caller, wait_ns)
+        if self._is_full(kind):
+            self._displace(kind, wait_ns)
         self._waiting[kind].append(ticket)
         try:
             async with asyncio.timeout(None if left_ns == NEVER_NS else left_ns / 1e9):
@@ -149,6 +150,13 @@ class Admission:
             self._give_up(ticket)
             raise
         return ticket
+
+    def check_room(self, kind: Kind, caller: Hashable, wait_ns: int | None = None) -> None:
+        """Refuse a search for which a full queue has no place, so that a long request need not be read."""
+        queue = self._waiting[kind]
+        own = sum(waiting.caller == caller for waiting in queue)
+        if self._is_full(kind) and _most_common(queue)[1] <= own + 1:
+            raise self._full(kind, int(self._usual_ns) if wait_ns is None else wait_ns)
 
     def leave(self, ticket: Ticket) -> None:
         """Free the threads of a search that has ended."""
@@ -207,21 +215,17 @@ class Admission:
             threads[ticket.caller] += ticket.weight
         return [ticket for *_, ticket in sorted(places, key=lambda place: place[:2])]
 
-    def _displace(self, ticket: Ticket, wait_ns: int) -> bool:
-        """Refuse the last search that waits of the caller who has most in a full queue, if it has more than the caller
-        of `ticket` would have; return whether there was one."""
-        queue = self._waiting[ticket.kind]
-        places = Counter(waiting.caller for waiting in queue)
-        if not places:
-            return False
-        most, n = places.most_common(1)[0]
-        if n <= places[ticket.caller] + 1:
-            return False
-        last = next(waiting for waiting in reversed(queue) if waiting.caller == most)
+    def _is_full(self, kind: Kind) -> bool:
+        return self.waiting(kind) >= self._queues_max[kind]
+
+    def _displace(self, kind: Kind, wait_ns: int) -> None:
+        """Refuse the last search that waits of the caller who has most in a queue."""
+        queue = self._waiting[kind]
+        greediest, _ = _most_common(queue)
+        last = next(waiting for waiting in reversed(queue) if waiting.caller == greediest)
         queue.remove(last)
         if not last.admitted.done():
-            last.admitted.set_exception(self._full(ticket.kind, wait_ns))
-        return True
+            last.admitted.set_exception(self._full(kind, wait_ns))
 
     def _full(self, kind: Kind, wait_ns: int) -> Refusal:
         return overloaded(wait_ns, f"{self._queues_max[kind]} searches wait ({kind}_queue), and no more may")
@@ -300,6 +304,12 @@ class Admission:
             free_memory = None if free_memory is None else free_memory - ahead.memory
             heapq.heappush(ends, (begins + ahead.expected_ns, next(order), ahead))
         return max(begins - now, 0)
+
+
+def _most_common(tickets: Iterable[Ticket]) -> tuple[Hashable, int]:
+    """Return the caller who has most tickets, and how many."""
+    callers = Counter(ticket.caller for ticket in tickets).most_common(1)
+    return callers[0] if callers else (None, 0)
 
 
 def _weight(tickets: Iterable[Ticket]) -> int:

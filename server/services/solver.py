@@ -180,11 +180,12 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
         return Deadline.of(context, self._network_ms)
 
     async def _read(self, read: Callable[..., T], request: Any, *arguments: Any) -> T:
-        """Read a request; one with a history on another thread. Without one it takes as long whatever it holds."""
-        if request.view.HasField("history"):
-            async with current_caller().reading:
-                return await self._in_thread(read, request, *arguments)
-        return read(request, *arguments)
+        """Read a request; one that may take long on another thread, if there is room for its search."""
+        if not (request.view.HasField("history") or getattr(request, "actions", ()) or request.options.restrict_to):
+            return read(request, *arguments)
+        async with current_caller().reading:
+            self.searches.admission.check_room("interactive", current_caller())
+            return await self._in_thread(read, request, *arguments)
 
     async def _read_item(self, item: bytes) -> Asked:
         """Read an item of a batch. The messages of long ones are large, so one of a caller is in memory at a time."""
