@@ -6,6 +6,7 @@ import asyncio
 import gc
 import logging
 import signal
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,8 @@ MESSAGE_MAX = 2**17
 METADATA_MAX = 8192
 # What is left of a call after its search has been stopped: to write and send the answer.
 LAST_SECONDS = 3.0
+# How long a thread keeps the interpreter from the event loop, and from other threads.
+SWITCH_SECONDS = 0.0003
 # How long new calls are refused as UNAVAILABLE before connections are closed.
 REFUSING_SECONDS = 0.2
 WRONG_SIGNATURE = 3
@@ -67,6 +70,7 @@ class App:
 
     async def run(self) -> int:
         """Serve until told to stop; return the process's exit code."""
+        sys.setswitchinterval(SWITCH_SECONDS)
         if self._settings.metrics:  # before there is a server that would have to be stopped
             self._serve_metrics(self._settings.metrics)
         server = self._server()
