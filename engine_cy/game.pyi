@@ -203,4 +203,4 @@ class View(Table):
         """All positions that fit this view, one after the other. See `count_worlds` before asking for many."""
 
     def sample_world(self, seed: int | Rng = 0) -> Position:
-        """One of the positions that fit this view, each as likely as any other; `seed` is a number or an Rng."""
+        """Sample a position that fits this view, as often as deals lead to it; `seed` is a number or an Rng."""

@@ -613,7 +613,7 @@ cdef class View(Table):
             yield from self._worlds(other, seat + 1)
 
     def sample_world(self, seed=0):
-        """One of the positions that fit this view, each as likely as any other; `seed` is a number or an Rng."""
+        """Sample a position that fits this view, as often as deals lead to it; `seed` is a number or an Rng."""
         cdef Position world = new_position(self.game)
         cdef Rng rng = as_rng(seed, WORLD_STREAM)
         self.game.api.sample(self.game.rules, self.state, self.observer, world.state, &rng.raw)

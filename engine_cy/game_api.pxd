@@ -65,7 +65,7 @@ cdef struct GameApi:
     uint64_t (*key)(const void* rules, const void* state, int observer) noexcept nogil
 
     # --- what may be true: the players' secrets, none of which depends on another's -----------------------
-    # Draw, uniformly among the states that `observer` could not tell from `view`, one into `world`.
+    # Draw one of the states that `observer` could not tell from `view` into `world`, as often as deals lead to it.
     void (*sample)(const void* rules, const void* view, int observer, void* world, rng_t* rng) noexcept nogil
     # How many secrets `player` could have, as `observer` sees it, everything else being as in `world` (a state, or a
     # view: what is blotted out there excludes nothing). The observer's own are what is hidden from him too, such as
@@ -86,6 +86,7 @@ cdef struct Suspicion:
     uint8_t spots[MAX_SPOTS]      # what the game calls them
     int n_hand                    # cards in hand; the rest is elsewhere
     bint ordered                  # whether the order of the rest matters, which is any
+    bint two_families             # whether he was dealt two families, each with one card of each kind: families.pxd
     float in_spot[MAX_SPOTS][MAX_KINDS]
     float in_hand[MAX_KINDS]
 

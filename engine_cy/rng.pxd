@@ -10,8 +10,8 @@ cdef struct rng_t:
     uint64_t s[4]
 
 
-# Streams of one seed: a number that a caller uses twice, for a deal and a world, gives unrelated draws. A deal has stream
-# 0, and the shares of a search have two each from there on, all below these.
+# Streams of one seed: a number that a caller uses twice, for a deal and a world, gives unrelated draws. A deal has
+# stream 0, and the shares of a search have two each from there on, all below these.
 cdef enum:
     SECRET_STREAM = 1 << 20     # worlds in which a card is pretended to be another
     LINE_STREAM = 1 << 21       # the world of a line of play
@@ -67,6 +67,11 @@ cdef inline uint64_t below64(rng_t* rng, uint64_t n) noexcept nogil:
     while reject_from and x >= reject_from:
         x = next_bits(rng)
     return x % n
+
+
+cdef inline double uniform(rng_t* rng) noexcept nogil:
+    """A number from 0 to 1, without 1."""
+    return <double>(next_bits(rng) >> 11) / 9007199254740992.0
 
 
 cdef class Rng:

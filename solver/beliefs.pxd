@@ -1,6 +1,7 @@
 """What an observer thinks of the others' secrets, as plain data."""
 from libc.stdint cimport uint32_t
 
+from engine_cy.families cimport Deal
 from engine_cy.game cimport View
 from engine_cy.game_api cimport MAX_KINDS, Suspicion
 from engine_cy.history cimport History
@@ -8,13 +9,14 @@ from engine_cy.rng cimport rng_t
 from solver.chances cimport Chances, Weights
 
 
-# One player's secrets and how much they weigh. Cards that are `left` are a set of bits: one for each kind, and above
+# One player's secrets and how much they weigh in one of the sums over deals. Cards that are `left` are a set of bits: one for each kind, and above
 # these one more for each kind that he may have twice.
 cdef struct Secrets:
     Suspicion suspicion
     uint32_t all                              # the cards that may be anywhere
     bint are_weighed                          # else they are too many, or none
     Weights weights
+    Deal deal
     double* ways                              # by what is left: of all ways to fill the other spots and the hand
     double* hands                             # ... and the cards in hand still to be taken
 
@@ -31,8 +33,10 @@ cdef class Belief(WorldSampler):
     cdef readonly double trust
     cdef History history
     cdef int n_players
-    cdef Secrets* secrets                     # one for each of them
+    cdef Secrets* secrets                     # DEALS_MAX for each of them; with one family the first alone is used
+    cdef bint is_sampled                      # whether some are too many to be weighed
 
+    cdef Secrets* secrets_of(self, int player) noexcept nogil
     cdef bint chances_of(self, int player, Chances* chances) except -1
 
 

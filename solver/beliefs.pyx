@@ -11,12 +11,13 @@ from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
 from engine_cy.copying cimport copy_state
+from engine_cy.families cimport DEALS_MAX, Deal, list_deals, share_of_kind
 from engine_cy.game cimport Position, View, new_position
 from engine_cy.game_api cimport (
     MAX_KINDS, SPECTATOR, STATE_WORDS, Account, GameApi, Knowledge, Suspicion,
 )
 from engine_cy.history cimport History
-from engine_cy.rng cimport SECRET_STREAM, WORLD_STREAM, Rng, below, below64, next_bits, rng_t, seed_rng
+from engine_cy.rng cimport SECRET_STREAM, WORLD_STREAM, Rng, below, rng_t, seed_rng, uniform
 from solver.chances cimport Chances, effective_secrets, expect, weigh
 
 cdef extern from *:
@@ -54,6 +55,11 @@ cdef inline int number_of(const Secrets* secrets, uint32_t left, int kind) noexc
     return n
 
 
+cdef inline double share_of(const Secrets* secrets, int left, int taken) noexcept nogil:
+    """What a kind weighs, by how it was dealt, of which so many were left for the hand and so many are in it."""
+    return share_of_kind(&secrets.deal, 2 - left, taken)
+
+
 cdef double ways_to_hold(const Secrets* secrets, uint32_t left, int n, int first) noexcept nogil:
     """How much all hands of `n` cards weigh out of what is left, all of it of the kinds from `first` on. `get_ready`
     asks for all that drawing may ask for, so drawing only reads: threads may share a belief."""
@@ -62,10 +68,12 @@ cdef double ways_to_hold(const Secrets* secrets, uint32_t left, int n, int first
     cdef double product = 1
     cdef int copies, taken, _i
 
-    if n == 0:
-        return 1
     if n > count_bits(left):
         return 0
+    if n == 0 and secrets.deal.once == 1:
+        return 1
+    if left == 0:
+        return 1
     while first < secrets.suspicion.n_kinds and not left & once(first):
         first += 1
     known = &secrets.hands[left * (secrets.suspicion.n_hand + 1) + n]
@@ -75,7 +83,8 @@ cdef double ways_to_hold(const Secrets* secrets, uint32_t left, int n, int first
             left = without(secrets, left, first)
         total = 0
         for taken in range(min(copies, n) + 1):
-            total += product * ways_to_hold(secrets, left, n - taken, first + 1)
+            total += (product * share_of(secrets, copies, taken)
+                      * ways_to_hold(secrets, left, n - taken, first + 1))
             product *= secrets.weights.hand[first]
         known[0] = total
     return known[0]
@@ -85,7 +94,7 @@ cdef double ways_to_end(const Secrets* secrets, uint32_t left) noexcept nogil:
     """The same for all hands out of what the spots left: where each is asked for once, a table of everything that could
     be left would take longer to clear than to fill."""
     cdef double hands[HANDS_MAX]            # by the number of cards
-    cdef double weight
+    cdef double weight, none, one, two
     cdef int n = secrets.suspicion.n_hand
     cdef int kind = secrets.suspicion.n_kinds
     cdef int copies, j
@@ -98,12 +107,21 @@ cdef double ways_to_end(const Secrets* secrets, uint32_t left) noexcept nogil:
         if not copies:
             continue
         weight = secrets.weights.hand[kind]
+        none = share_of(secrets, copies, 0)
+        one = weight * share_of(secrets, copies, 1)
+        two = weight * weight * share_of(secrets, copies, 2) if copies == 2 else 0
         # Downwards, so that what is added to was not added to before.
         for j in range(n, 0, -1):
-            hands[j] += weight * hands[j - 1]
-            if copies == 2 and j > 1:
-                hands[j] += weight * weight * hands[j - 2]
+            hands[j] = none * hands[j] + one * hands[j - 1] + (two * hands[j - 2] if j > 1 else 0)
+        hands[0] *= none
     return hands[n]
+
+
+cdef inline double weight_in_spot(const Secrets* secrets, uint32_t left, int spot, int kind) noexcept nogil:
+    """What a kind weighs in a spot; the last card of it settles how it was dealt."""
+    if number_of(secrets, left, kind) == 1:
+        return secrets.weights.spots[spot][kind] * share_of(secrets, 0, 0)
+    return secrets.weights.spots[spot][kind]
 
 
 cdef double ways_to_fill(Secrets* secrets, uint32_t left, int spot) noexcept nogil:
@@ -119,7 +137,7 @@ cdef double ways_to_fill(Secrets* secrets, uint32_t left, int spot) noexcept nog
         else:
             for kind in range(secrets.suspicion.n_kinds):
                 if left & once(kind):
-                    total += (secrets.weights.spots[spot][kind]
+                    total += (weight_in_spot(secrets, left, spot, kind)
                               * ways_to_fill(secrets, without(secrets, left, kind), spot + 1))
         known[0] = total
     return known[0]
@@ -150,9 +168,19 @@ cdef inline int n_cards(const Suspicion* suspicion) noexcept nogil:
 
 # --- drawing --------------------------------------------------------------------------------------------------
 
-cdef inline double uniform(rng_t* rng) noexcept nogil:
-    """A number from 0 to 1, without 1."""
-    return <double>(next_bits(rng) >> 11) / 9007199254740992.0
+cdef Secrets* pick_deal(Secrets* secrets, rng_t* rng) noexcept nogil:
+    """Draw one of the sums over deals of two families."""
+    cdef double draw = 0
+    cdef int n
+
+    for n in range(DEALS_MAX):
+        draw += secrets[n].ways[secrets.all]
+    draw *= uniform(rng)
+    for n in range(DEALS_MAX - 1):
+        draw -= secrets[n].ways[secrets.all]
+        if draw < 0:
+            return &secrets[n]
+    return &secrets[DEALS_MAX - 1]
 
 
 cdef void pick(Secrets* secrets, rng_t* rng, uint8_t* picks) noexcept nogil:
@@ -169,7 +197,7 @@ cdef void pick(Secrets* secrets, rng_t* rng, uint8_t* picks) noexcept nogil:
         for kind in range(secrets.suspicion.n_kinds):
             if left & once(kind):
                 last = kind
-                draw -= secrets.weights.spots[spot][kind] * secrets.ways[without(secrets, left, kind)]
+                draw -= weight_in_spot(secrets, left, spot, kind) * secrets.ways[without(secrets, left, kind)]
                 if draw < 0:
                     break
         picks[n] = <uint8_t>last
@@ -190,7 +218,7 @@ cdef void pick(Secrets* secrets, rng_t* rng, uint8_t* picks) noexcept nogil:
         weight = 1
         i = 0
         while True:
-            draw -= weight * ways_to_hold(secrets, left, to_take, kind + 1)
+            draw -= weight * share_of(secrets, copies, i) * ways_to_hold(secrets, left, to_take, kind + 1)
             if draw < 0 or i == copies or to_take == 0:
                 break
             picks[n] = <uint8_t>kind
@@ -250,40 +278,53 @@ cdef class Belief(WorldSampler):
         cdef const Account* account = NULL if history is None else &history.account
         cdef const Knowledge* knowledge = view.game.knowledge
         cdef Secrets* secrets
-        cdef int player
+        cdef Deal deals[DEALS_MAX]
+        cdef int player, n
 
         self.view = view
         self.history = history
         self.trust = trust
         # Not calloc: most of it is never touched.
-        self.secrets = <Secrets*>malloc(view.game.n_players * sizeof(Secrets))
+        self.secrets = <Secrets*>malloc(view.game.n_players * DEALS_MAX * sizeof(Secrets))
         if self.secrets == NULL:
             raise MemoryError
         self.n_players = view.game.n_players
         for player in range(self.n_players):
-            secrets = &self.secrets[player]
-            secrets.ways = NULL
-            secrets.hands = NULL
+            secrets = self.secrets_of(player)
+            for n in range(DEALS_MAX):
+                secrets[n].are_weighed = False
+                secrets[n].ways = NULL
+                secrets[n].hands = NULL
             knowledge.suspect(view.game.rules, view.state, view.observer, player, account, &secrets.suspicion)
+            if not secrets.suspicion.n_kinds:
+                continue
             secrets.are_weighed = can_be_weighed(secrets)
-            if secrets.are_weighed:
-                weigh(&secrets.suspicion, trust, &secrets.weights)
+            self.is_sampled |= not secrets.are_weighed
+            # Those that are too many are as likely as the deals alone make them.
+            weigh(&secrets.suspicion, trust if secrets.are_weighed else 0, &secrets.weights)
+            for n in range(list_deals(secrets.suspicion.two_families, deals)):
+                if n:
+                    secrets[n] = secrets[0]
+                secrets[n].deal = deals[n]
 
     def __dealloc__(self):
-        cdef int player
+        cdef int n
 
         # Not those of the view: the garbage collector may have taken it already.
-        for player in range(self.n_players):
-            free(self.secrets[player].ways)
-            free(self.secrets[player].hands)
+        for n in range(self.n_players * DEALS_MAX):
+            free(self.secrets[n].ways)
+            free(self.secrets[n].hands)
         free(self.secrets)
+
+    cdef Secrets* secrets_of(self, int player) noexcept nogil:
+        return &self.secrets[player * DEALS_MAX]
 
     cpdef int get_ready(self) except -1:
         cdef Secrets* secrets
-        cdef int player
+        cdef int n
 
-        for player in range(self.view.game.n_players):
-            secrets = &self.secrets[player]
+        for n in range(self.n_players * DEALS_MAX):
+            secrets = &self.secrets[n]
             if not secrets.are_weighed or secrets.ways != NULL:
                 continue
             # Most of it is never touched: what can be left is far less than what could be written down.
@@ -299,26 +340,26 @@ cdef class Belief(WorldSampler):
         cdef const Knowledge* knowledge = self.view.game.knowledge
         cdef const GameApi* api = self.view.game.api
         cdef Secrets* secrets
-        cdef uint64_t n
         cdef int player
 
-        copy_state(world, self.view.state, self.view.game.api.state_size)
-        for player in range(self.view.game.n_players):
-            secrets = &self.secrets[player]
+        if self.is_sampled:
+            api.sample(self.view.game.rules, self.view.state, self.view.observer, world, rng)
+        else:
+            copy_state(world, self.view.state, self.view.game.api.state_size)
+        for player in range(self.n_players):
+            secrets = self.secrets_of(player)
             if secrets.ways != NULL:
+                if secrets.suspicion.two_families:
+                    secrets = pick_deal(secrets, rng)
                 pick(secrets, rng, picks)
                 knowledge.lay(self.view.game.rules, world, player, &secrets.suspicion, picks)
-            elif secrets.suspicion.n_kinds:
-                # Too many to be weighed: each is as likely as another.
-                n = api.count_secrets(self.view.game.rules, self.view.state, self.view.observer, player)
-                api.write_secret(self.view.game.rules, world, self.view.observer, player, below64(rng, n))
-            elif player != self.view.observer:
+            elif not secrets.suspicion.n_kinds and player != self.view.observer:
                 # That he hides nothing has to be written, too.
                 knowledge.lay(self.view.game.rules, world, player, &secrets.suspicion, picks)
 
     cdef bint chances_of(self, int player, Chances* chances) except -1:
         """Fill in what `player` hides; False: it is too much to be weighed."""
-        cdef Secrets* secrets = &self.secrets[player]
+        cdef Secrets* secrets = self.secrets_of(player)
 
         if not secrets.are_weighed:
             return False
@@ -330,7 +371,7 @@ cdef class Belief(WorldSampler):
         """What `player` hides: for each spot, by the game's number for it, how likely each kind is; and how many of
         each kind are in his hand in the mean. Kinds are numbers of the game, or named, in the order of their numbers.
         None: it is too much to be weighed."""
-        cdef Suspicion* suspicion = &self.secrets[player].suspicion
+        cdef Suspicion* suspicion = &self.secrets_of(player).suspicion
         cdef Chances chances
         cdef int i
 
@@ -349,16 +390,14 @@ cdef class Belief(WorldSampler):
     @property
     def effective_worlds(self):
         """How many worlds, all as likely, would leave as much open: 1 / the sum of the squares of their chances."""
-        cdef const GameApi* api = self.view.game.api
         cdef Secrets* secrets
         cdef double total = 1
         cdef double found
         cdef int player
 
-        for player in range(self.view.game.n_players):
-            secrets = &self.secrets[player]
-            if not secrets.are_weighed:
-                total *= api.count_secrets(self.view.game.rules, self.view.state, self.view.observer, player)
+        for player in range(self.n_players):
+            secrets = self.secrets_of(player)
+            if not secrets.suspicion.n_kinds:
                 continue
             found = effective_secrets(&secrets.suspicion, &secrets.weights)
             if found < 0:

@@ -31,6 +31,7 @@ cdef void list_secrets(const Rules* rules, const State* view, int observer, int 
     cdef int k
 
     suspicion.ordered = True
+    suspicion.two_families = False
     suspicion.n_kinds = hidden.n_cards
     suspicion.n_spots = hidden.with_selected
     suspicion.spots[0] = SELECTED

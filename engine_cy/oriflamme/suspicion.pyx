@@ -120,6 +120,7 @@ cdef void list_secrets(const Rules* rules, const State* view, int player, Suspic
     find_hidden(rules, view, player, &hidden)
     suspicion.n_kinds = 0
     suspicion.ordered = False
+    suspicion.two_families = rules.copies == 2
     for copies in range(2, 0, -1):
         for kind in range(N_KINDS):
             if held(hidden.pool, kind) == copies:

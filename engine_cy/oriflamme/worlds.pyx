@@ -3,15 +3,17 @@
 
 Opponents have cards of their own, so what one may hold does not depend on another. A *secret* of an opponent is a
 kind for each of his face-down cards in the queue, in the order of their ids, and a hand; the cards set aside are what
-is left. Secrets are numbered, so that a number stands for one and uniform numbers for uniform secrets.
+is left. Secrets are numbered, so that a number stands for one and, where no kind is held twice, uniform numbers for
+uniform secrets. Of two families, secrets are as likely as the deals and placements that lead to them (families.pxd).
 """
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from engine_cy.copying cimport copy_state
+from engine_cy.families cimport DEALS_MAX, Deal, list_deals, share_of_kind
 from engine_cy.oriflamme.rules cimport Rules
 from engine_cy.oriflamme.state cimport FACE_UP, KIND, State, cards_played, held, hold, without
 from engine_cy.oriflamme.vocab cimport N_KINDS, NO_CARD
-from engine_cy.rng cimport below, below64, rng_t
+from engine_cy.rng cimport below, rng_t, uniform
 
 
 cdef void find_hidden(const Rules* rules, const State* world, int opponent, Hidden* hidden) noexcept nogil:
@@ -77,7 +79,41 @@ cdef void fill_ways() noexcept:
                     if s:
                         WAYS[f][h][d][s] += s * WAYS[f - 1][h][d][s - 1]
 
+# The same, but what these secrets weigh in each of the sums over deals of two families.
+cdef double WEIGHTS[DEALS_MAX][LIMIT][LIMIT][N_KINDS + 1][N_KINDS + 1]
+cdef Deal DEALS[DEALS_MAX]
+
+
+cdef void fill_weights() noexcept:
+    cdef int f, h, d, s, n, in_hand
+
+    list_deals(True, DEALS)
+    for n in range(DEALS_MAX):
+        for d in range(N_KINDS + 1):
+            for s in range(N_KINDS + 1 - d):
+                for h in range(LIMIT):
+                    if d:
+                        for in_hand in range(min(h, 2) + 1):
+                            WEIGHTS[n][0][h][d][s] += (share_of_kind(&DEALS[n], 0, in_hand)
+                                                       * WEIGHTS[n][0][h - in_hand][d - 1][s])
+                    elif s:
+                        for in_hand in range(min(h, 1) + 1):
+                            WEIGHTS[n][0][h][d][s] += (share_of_kind(&DEALS[n], 1, in_hand)
+                                                       * WEIGHTS[n][0][h - in_hand][d][s - 1])
+                    elif h == 0:
+                        WEIGHTS[n][0][h][d][s] = 1
+        for f in range(1, LIMIT):
+            for h in range(LIMIT):
+                for d in range(N_KINDS + 1):
+                    for s in range(N_KINDS + 1 - d):
+                        if d:
+                            WEIGHTS[n][f][h][d][s] += d * WEIGHTS[n][f - 1][h][d - 1][s + 1]
+                        if s:
+                            WEIGHTS[n][f][h][d][s] += (s * share_of_kind(&DEALS[n], 2, 0)
+                                                       * WEIGHTS[n][f - 1][h][d][s - 1])
+
 fill_ways()
+fill_weights()
 
 
 cdef uint64_t ways(int n_ids, int n_hand, uint32_t pool) noexcept nogil:
@@ -181,6 +217,76 @@ cdef void deal_secret(State* world, int opponent, const Hidden* hidden, rng_t* r
     world.hands[opponent] = drawn if hidden.n_hand <= n_aside else left & ~drawn
 
 
+cdef inline double weight_of(const Deal* deal, int n_ids, int n_hand, uint32_t pool) noexcept nogil:
+    """What all secrets weigh that are left with a pool."""
+    cdef int doubles = 0
+    cdef int singles = 0
+    cdef int kind
+
+    if n_ids < 0 or n_hand < 0:
+        return 0
+    for kind in range(N_KINDS):
+        doubles += held(pool, kind) == 2
+        singles += held(pool, kind) == 1
+    return WEIGHTS[deal - DEALS][n_ids][n_hand][doubles][singles]
+
+
+cdef const Deal* draw_deal(const Hidden* hidden, rng_t* rng) noexcept nogil:
+    cdef double draw = 0
+    cdef int n
+
+    for n in range(DEALS_MAX):
+        draw += weight_of(&DEALS[n], hidden.n_ids, hidden.n_hand, hidden.pool)
+    draw *= uniform(rng)
+    for n in range(DEALS_MAX - 1):
+        draw -= weight_of(&DEALS[n], hidden.n_ids, hidden.n_hand, hidden.pool)
+        if draw < 0:
+            return &DEALS[n]
+    return &DEALS[DEALS_MAX - 1]
+
+
+cdef void deal_pairs(State* world, int opponent, Hidden* hidden, rng_t* rng) noexcept nogil:
+    """A secret of two families: a kind for each face-down card, then how many of each kind are in hand."""
+    cdef const Deal* deal = draw_deal(hidden, rng)
+    cdef uint32_t pool = hidden.pool
+    cdef uint32_t hand = 0
+    cdef int left = hidden.n_hand
+    cdef double draw, weight
+    cdef int i, kind, last, copies, taken
+
+    for i in range(hidden.n_ids):
+        draw = uniform(rng) * weight_of(deal, hidden.n_ids - i, left, pool)
+        last = 0
+        for kind in range(N_KINDS):
+            copies = held(pool, kind)
+            if copies:
+                last = kind
+                weight = weight_of(deal, hidden.n_ids - i - 1, left, without(pool, kind))
+                draw -= weight if copies == 2 else weight * share_of_kind(deal, 2, 0)
+                if draw < 0:
+                    break
+        pool = without(pool, last)
+        set_kind(world, hidden.ids[i], last)
+    for kind in range(N_KINDS):
+        copies = held(pool, kind)
+        if not copies:
+            continue
+        draw = uniform(rng) * weight_of(deal, 0, left, pool)
+        pool &= ~(<uint32_t>((1 << N_KINDS) + 1) << kind)
+        last = 0
+        for taken in range(copies + 1):
+            weight = weight_of(deal, 0, left - taken, pool)
+            if weight:
+                last = taken
+                draw -= weight * share_of_kind(deal, 2 - copies, taken)
+                if draw < 0:
+                    break
+        for _i in range(last):
+            hand = hold(hand, kind)
+        left -= last
+    world.hands[opponent] = hand
+
+
 cdef void sample(const Rules* rules, const State* view, int observer, State* world, rng_t* rng) noexcept nogil:
     cdef Hidden hidden
     cdef int opponent
@@ -192,5 +298,4 @@ cdef void sample(const Rules* rules, const State* view, int observer, State* wor
             if rules.copies == 1:
                 deal_secret(world, opponent, &hidden, rng)
             else:
-                write_secret(rules, world, observer, opponent,
-                             below64(rng, ways(hidden.n_ids, hidden.n_hand, hidden.pool)))
+                deal_pairs(world, opponent, &hidden, rng)

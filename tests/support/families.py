@@ -1,0 +1,27 @@
+"""How likely deals make the cards of a player: a count of the ways, by what each kind of card was dealt and placed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from engine_cy import Position
+
+
+def ways_of(dealt_and_placed: Iterable[tuple[int, int]]) -> int:
+    """With two families, of each kind one or two cards were dealt, and so many of these were placed."""
+    kinds = list(dealt_and_placed)
+    once = sum(dealt == 1 for dealt, _ in kinds)
+    return math.comb(once, once // 2) * 2 ** sum(dealt == 2 and placed > 0 for dealt, placed in kinds)
+
+
+def ways_to(world: Position) -> int:
+    """In how many ways each player was dealt what they have, and placed what they did; 1 with one family each."""
+    if not (world.game.id == "oriflamme_prototype" and world.game.n_players == 2):
+        return 1
+    table, ways = world.table, 1
+    for player in range(2):
+        played = [card.card for slot in table.slots for card in slot if card.family == player] + [*table.piles[player]]
+        dealt = [*played, *table.hands[player]]
+        ways *= ways_of((dealt.count(kind), played.count(kind)) for kind in set(dealt))
+    return ways
