@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from engine_cy.oriflamme.cards import Card
+
 
 class Names(NamedTuple):
     en: str
@@ -37,6 +39,12 @@ ORIFLAMME = {
     "mercenaries": Names("Mercenaries", "Mercenaires", "Söldner"),
     "queen": Names("Queen", "Reine", "Königin"),
 }
+
+
+def names_of(card: Card) -> Names:
+    """The names of a card of Oriflamme; of an edition's own card, the one that it has."""
+    return ORIFLAMME.get(card.id, Names(card.name, card.name, card.name))
+
 
 # By the names of the house's cards in engine_cy/castle_village_port/cards.py. The card of value 3 has no name.
 CASTLE_VILLAGE_PORT = {

@@ -63,8 +63,8 @@ class RulesService(rules_pb2_grpc.RulesServiceServicer):
         if isinstance(game, Oriflamme):
             for card in game.cards:
                 response.cards.add(
-                    oriflamme=CARDS.write(card.id),
-                    names=_names(names.ORIFLAMME[card.id]),
+                    oriflamme=CARDS.write_if_known(card.id),
+                    names=_names(names.names_of(card)),
                     notation=card.name,
                     copies=game.frame.copies,
                 )

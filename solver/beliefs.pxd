@@ -9,8 +9,8 @@ from engine_cy.rng cimport rng_t
 from solver.chances cimport Chances, Weights
 
 
-# One player's secrets and how much they weigh in one of the sums over deals. Cards that are `left` are a set of bits: one for each kind, and above
-# these one more for each kind that he may have twice.
+# One player's secrets and how much they weigh in one of the sums over deals. Cards that are `left` are a set of bits:
+# one for each kind, and above these one more for each kind that the player may have twice.
 cdef struct Secrets:
     Suspicion suspicion
     uint32_t all                              # the cards that may be anywhere

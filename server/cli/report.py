@@ -15,7 +15,7 @@ from engine_cy.seats import CHANCE_SEAT, SEATS
 from server.cli.chart import Chart, chart_of
 from server.cli.reviewing import BAD, SIGNS, Judged, Review
 from server.messages.answers import GRADES
-from server.names import GAMES, ORIFLAMME, castle_name
+from server.names import GAMES, castle_name, names_of
 from solver.named_beliefs import SeatBelief, beliefs_of
 
 # The graph's picture, in the units of its view box.
@@ -286,16 +286,18 @@ def picture_of(view: View) -> Picture:
 
 def _queue(view: View) -> Picture:
     table = view.table
+    assert isinstance(view.game, Oriflamme)
+    names = {card.id: names_of(card).en for card in view.game.cards}
     slots = []
     for number, slot in enumerate(table.slots):
         cards = []
         for depth, card in enumerate(slot):
             face = "up" if card.face_up else "back" if card.card is None else "known"
-            name = "" if card.card is None else ORIFLAMME[card.card].en
+            name = "" if card.card is None else names[card.card]
             acting = table.cursor == number and depth == 0
             cards.append(Card(SEATS[card.family], name, face, 0, card.tokens, acting))
         slots.append(cards)
-    hand = [ORIFLAMME[card].en for card in table.hands[view.observer] or ()]
+    hand = [names[card] for card in table.hands[view.observer] or ()]
     return Picture(slots, [], hand, _owned(table.points), "points", [])
 
 
@@ -329,5 +331,5 @@ def _value_names(view: View) -> dict[int, str]:
 def _kind_names(view: View) -> dict[str, str]:
     """How cards are called that the solver names in its beliefs."""
     if isinstance(view.game, Oriflamme):
-        return {card.name: ORIFLAMME[card.id].en for card in view.game.cards}
+        return {card.name: names_of(card).en for card in view.game.cards}
     return {str(value): f"{value} {name}".strip() for value, name in _value_names(view).items()}

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from eminence.v1 import solver_pb2 as pb
-from engine_cy.oriflamme.cards import PROTOTYPE, PUBLISHED
+from engine_cy import Game
+from engine_cy.oriflamme.api import Oriflamme
 from engine_cy.record import write_ruleset
 from engine_cy.seats import SEATS
 from server.cli import show
@@ -17,8 +18,6 @@ from server.messages.answers import REASONS
 
 # Why a search ended that was not cut short, in the words of the column.
 STOPPED_BY = {reason: word for word, reason in REASONS.items() if word}
-# Cards as text notation has them.
-NAMES = {card.id: card.name for card in (*PUBLISHED, *PROTOTYPE)}
 
 
 class Position(NamedTuple):
@@ -50,7 +49,7 @@ def row_of(position: Position, settings: str, found: pb.Suggestion) -> Row:
         **_figures(best),
         "seats": [seat.win.mean for seat in found.seats],
         "moves": [_move(move) for move in found.candidates],
-        "beliefs": list(_beliefs(found)),
+        "beliefs": list(_beliefs(found, view.game)),
         "worlds_fitting": found.fitting_worlds or None,
         "worlds_effective": found.effective_sample_size or None,
         "iterations": found.iterations,
@@ -86,7 +85,9 @@ def _move(move: pb.Candidate) -> Row:
     }
 
 
-def _beliefs(found: pb.Suggestion) -> Iterator[Row]:
+def _beliefs(found: pb.Suggestion, game: Game) -> Iterator[Row]:
+    # Cards as text notation has them.
+    names = {card.id: card.name for card in game.cards} if isinstance(game, Oriflamme) else {}
     for belief in found.beliefs:
         seat = SEATS[belief.seat - 1]
         places: list[tuple[str, Iterable[Any]]] = [
@@ -94,5 +95,5 @@ def _beliefs(found: pb.Suggestion) -> Iterator[Row]:
         ]
         for place, cards in [*places, ("at selected", belief.selected), ("hand", belief.hand)]:
             for card in cards:
-                name = NAMES[CARDS.read(card.oriflamme, "card")] if card.oriflamme else str(card.value)
+                name = names[CARDS.read(card.oriflamme, "card")] if card.oriflamme else card.name or str(card.value)
                 yield {"seat": seat, "place": place, "card": name, "chance": card.probability}

@@ -25,7 +25,7 @@ from server.cli import show
 from server.cli.commands import command, json_option
 from server.cli.failing import Failure
 from server.codec.games import GAME_IDS, check_game_id
-from server.names import CASTLE_VILLAGE_PORT, GAMES, ORIFLAMME, Names
+from server.names import CASTLE_VILLAGE_PORT, GAMES, ORIFLAMME, Names, names_of
 
 # --- the words of the tables, as sentences ---------------------------------------------------------------------
 
@@ -244,7 +244,7 @@ def _oriflamme_row(game: Oriflamme, card: Card) -> dict[str, Any]:
         "game": game.id,
         "card": card.id,
         "text_name": card.name,
-        "names": ORIFLAMME[card.id]._asdict(),
+        "names": names_of(card)._asdict(),
         "points_at": reach,
         "then": deed,
         "amount": card.amount,

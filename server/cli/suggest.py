@@ -217,12 +217,12 @@ def _card(card: pb.CardProbability, game: Game) -> str:
     if isinstance(game, CastleVillagePort):
         name = next((row.name for row in game.ruleset.cards if row.value == card.value), "")
         return f"{card.value} {name}".rstrip()
-    return card_name(card.oriflamme)
+    return _card_name(card.oriflamme, card.name)
 
 
-def card_name(number: int) -> str:
-    """A card of Oriflamme by its English name."""
-    return ORIFLAMME[CARDS.read(number, "card")].en
+def _card_name(number: int, name: str) -> str:
+    """A card of Oriflamme by its English name; `name` is that of an edition's own card."""
+    return name or ORIFLAMME[CARDS.read(number, "card")].en
 
 
 def _information_table(found: pb.Suggestion) -> RenderableType:
@@ -232,7 +232,7 @@ def _information_table(found: pb.Suggestion) -> RenderableType:
         under = f", under {card.depth}" if card.depth else ""
         where = "selected" if card.value else f"slot {card.slot}{under}"
         table.add_row(
-            str(card.value) if card.value else card_name(card.card),
+            str(card.value) if card.value else _card_name(card.card, card.name),
             where,
             show.difference(card.win_if_shown, 100),
             guesses,

@@ -174,6 +174,11 @@ def _field_of(path: str, field: str, observer: int | None, table: pb.OriflammeTa
     return f"{field}.table.{_NAMES.get(path, path)}"
 
 
+def has_words(game: Oriflamme) -> bool:
+    """Return whether the contract has a value for every card of the edition; text stands for what it cannot say."""
+    return all(CARDS.write_if_known(card.id) for card in game.cards)
+
+
 # --- tables: writing -------------------------------------------------------------------------------------------
 
 
@@ -291,9 +296,12 @@ def _slot(said: Any, name: str, path: str) -> int:
     return slot
 
 
-def write_action_message(action: Action) -> pb.OriflammeAction:
+def write_action_message(action: Action) -> pb.OriflammeAction | None:
+    """The parts of an action; None if it places a card that the contract has no value for."""
     parts = action.fields
     kind = parts["type"]
+    if kind == "place" and parts["card"] != "?" and not CARDS.write_if_known(parts["card"]):
+        return None
     message = pb.OriflammeAction()
     said = getattr(message, kind)
     said.SetInParent()
@@ -329,4 +337,10 @@ def read_shown(game: Oriflamme, cards: Sequence[int], field: str) -> list[str]:
 
 
 def write_shown(game: Oriflamme, names: Sequence[str]) -> list[Any]:
-    return [CARDS.write(read_card(name, game.cards)) for name in names]
+    """The values of named cards, UNSPECIFIED where the contract has none."""
+    return [CARDS.write_if_known(read_card(name, game.cards)) for name in names]
+
+
+def tidy_shown(game: Oriflamme, names: Sequence[str]) -> list[str]:
+    """The names of shown cards as the engine writes them."""
+    return [write_card(read_card(name, game.cards), game.cards) for name in names]

@@ -54,7 +54,10 @@ def write(position: Position) -> pb.Position:
     game, table = position.game, position.table
     message = pb.Position(game=write_game(game))
     seats = range(game.n_players)
-    if isinstance(game, Oriflamme):
+    if isinstance(game, Oriflamme) and not oriflamme.has_words(game):
+        message.text = str(position)
+        return message
+    elif isinstance(game, Oriflamme):
         message.oriflamme.table.CopyFrom(oriflamme.write_table(table, game.frame))
         message.oriflamme.secrets.extend(oriflamme.write_secrets(table, seat) for seat in seats)
         return message

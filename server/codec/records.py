@@ -51,8 +51,10 @@ def write(record: Record) -> pb.Record:
     message = pb.Record(game=write_game(record.game), result=record.result or ())
     if not isinstance(record.start, Position):
         message.seen.CopyFrom(write_history(record))
-    elif record.game.write_deal(record.start) is None:
-        # It begins in the middle of a game: only text says so.
+    elif record.game.write_deal(record.start) is None or (
+        isinstance(record.game, Oriflamme) and not oriflamme.has_words(record.game)
+    ):
+        # Only text says that it begins in the middle of a game, or which cards of its own an edition has.
         message.text = str(record)
     else:
         if isinstance(record.game, Oriflamme):

@@ -88,7 +88,9 @@ def _read_table(game: Game, message: Any, oneof: str, field: str, known: View | 
 
 
 def _write_table(view: View, message: Any) -> None:
-    if isinstance(view.game, Oriflamme):
+    if isinstance(view.game, Oriflamme) and not oriflamme.has_words(view.game):
+        message.text = str(view)
+    elif isinstance(view.game, Oriflamme):
         message.oriflamme.CopyFrom(oriflamme.write_view(view))
     else:
         message.castle_village_port.CopyFrom(castle.write_view(view))
@@ -190,7 +192,9 @@ def write_action(action: Action) -> pb.Action:
 def _write_action(game: Game, action: Action) -> pb.Action:
     message = pb.Action(text=str(action))
     if isinstance(game, Oriflamme):
-        message.oriflamme.CopyFrom(oriflamme.write_action_message(action))
+        parts = oriflamme.write_action_message(action)
+        if parts is not None:
+            message.oriflamme.CopyFrom(parts)
     else:
         message.castle_village_port.CopyFrom(castle.write_action_message(action))
     return message
@@ -232,7 +236,7 @@ def _named(game: Game, names: list[str], field: str) -> list[str]:
     """The shown cards that a text names, as the engine writes them."""
     if isinstance(game, Oriflamme):
         with at(field):
-            return oriflamme.read_shown(game, oriflamme.write_shown(game, names), field)
+            return oriflamme.tidy_shown(game, names)
     assert isinstance(game, CastleVillagePort)
     for name in names:
         if not re.fullmatch(r"[0-9]{1,2}", name):
@@ -246,7 +250,11 @@ def write_seen(game: Game, seat: int | None, text: str) -> pb.SeenAction:
     names = [name.strip() for name in shown.split(",")] if equals else []
     message = pb.SeenAction(seat=write_seat(seat), action=write_action(game.action(what.strip())))
     if isinstance(game, Oriflamme):
-        message.shown_cards.extend(oriflamme.write_shown(game, names))
+        cards = oriflamme.write_shown(game, names)
+        if all(cards):
+            message.shown_cards.extend(cards)
+        else:
+            message.action.text = text
     else:
         message.shown_values.extend(castle.write_shown(names))
     return message

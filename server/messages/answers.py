@@ -166,13 +166,15 @@ def _add_cards(written: Any, kinds: Mapping[str, float], field: str, numbers: Ma
     for name, probability in kinds.items():
         card = written.add()
         setattr(card, field, numbers[name])
+        if not numbers[name]:
+            card.name = name
         card.probability = probability
 
 
 @lru_cache
 def _numbers(game: Game) -> tuple[str, dict[str, Any]]:
     """The field that says a card, and its number there by the card's name. A card that the contract has no number for
-    is UNSPECIFIED: without it, the others would not add up to 1."""
+    is UNSPECIFIED, and named."""
     if isinstance(game, Oriflamme):
         return "oriflamme", {card.name: CARDS.write_if_known(card.id) for card in game.cards}
     assert isinstance(game, CastleVillagePort)
@@ -189,6 +191,7 @@ def write_information(found: Sequence[Information], game: Game) -> list[pb.CardI
         write_estimate(message.win_if_shown, shown)
         if isinstance(game, Oriflamme):
             message.card = oriflamme.write_shown(game, [card.card])[0]
+            message.name = "" if message.card else card.card
             message.slot, message.depth = int(card.place["slot"]), int(card.place["under"])
         else:
             message.value = int(card.card)

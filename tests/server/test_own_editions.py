@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import random
+from pathlib import Path
 from typing import Any
 
 import grpc
 import pytest
+from google.protobuf import json_format
 from process import stub, told
+from program import run
 from sockets import serving
 
 from eminence.v1 import solver_pb2 as pb
 from eminence.v1 import view_pb2
 from eminence.v1.oriflamme_pb2 import ORIFLAMME_CARD_SOLDIER, ORIFLAMME_CARD_UNSPECIFIED
-from engine_cy import new_game
+from engine_cy import Position, View, new_game
 from engine_cy.oriflamme.cards import PUBLISHED, Card
 from engine_cy.oriflamme.editions import EDITIONS
 from engine_cy.oriflamme.vocab import Deed, Reach
-from server.codec import views
+from engine_cy.record import Record
+from server.cli import rules
+from server.cli.rows import _beliefs
+from server.codec import positions, records, views
 from server.refusals import Refusal
 from server.services import solver as solver_service
 from server.services.solver import SolverService
@@ -90,3 +97,71 @@ def test_beliefs_do_not_name_the_card_that_was_replaced(adviser: Any) -> None:
         assert numbers.count(ORIFLAMME_CARD_UNSPECIFIED) == 1
         assert len(numbers) == len(PUBLISHED)
     assert sum(card.probability for card in of_b.face_down[0].cards) == pytest.approx(1)
+    (knight,) = [card for card in of_b.hand if not card.oriflamme]
+    assert knight.name == "Knight"
+
+
+def knight_record() -> Record:
+    """A game in which Knights are placed, turned up and seen."""
+    rng = random.Random(4)
+    start = position = new_game("oriflamme", "knights", 3).deal(4)
+    actions = []
+    while not position.is_over:
+        legal = position.legal_actions()
+        action = next((one for one in legal if "Knight" in str(one) or str(one) == "reveal"), rng.choice(legal))
+        actions.append(str(action))
+        position = position.play(action)
+    return Record(start, tuple(actions)).ended()
+
+
+def test_every_message_of_a_game_with_knights_is_read_back() -> None:
+    record = knight_record()
+    assert sum("Knight" in action for action in record.actions) > 1
+    assert records.read(records.write(record)) == record
+    shown = 0
+    for seat in range(3):
+        seen = record.seen_from(seat)
+        shown += sum("= Knight" in action for action in seen.actions)
+        assert records.read(records.write(seen)) == seen
+        for table in seen.tables():
+            assert isinstance(table, View)
+            assert views.read_view(views.write_view(table)) == table
+    assert shown
+    for position in record.tables():
+        assert isinstance(position, Position)
+        assert positions.read(positions.write(position), "position") == position
+        for action in position.legal_actions():
+            assert views.read_action(record.game, views.write_action(action), "action") == action
+            assert views.write_action(action).HasField("oriflamme") == ("Knight" not in str(action))
+
+
+def test_a_knight_is_suggested_and_listed_by_his_name(adviser: Any) -> None:
+    text = "- | hands Archer,Knight,Heir,Lord,Decree,Conspiracy,Ambush ? ? | seen by A"
+    message = view_pb2.View(game=among_knights("").game, text=text)
+    options = pb.Options(restrict_to=[view_pb2.Action(text="place Knight front")])
+    answer = adviser.Suggest(pb.SuggestRequest(view=message, options=options)).suggestion
+    assert answer.best.text == "place Knight front"
+    game = new_game("oriflamme", "knights", 3)
+    (row,) = [row for row in rules.tell_cards(game) if row["card"] == "knight"]
+    assert row["names"] == {"en": "Knight", "fr": "Knight", "de": "Knight"}
+
+
+def test_the_program_names_a_knight_a_knight(tmp_path: Path) -> None:
+    view = ">A:Knight B:? C:? | round 2 | ask A reveal | seen by A"
+    args = ("--ruleset", "knights", "--iterations", 100)
+    answer = run("suggest", view, *args, "--information")
+    assert (answer.code, "Soldier" in answer.out) == (0, False)
+    assert "Knight" in answer.out.partition("What the others may hide")[2]
+    assert "Knight   slot 0" in answer.out
+    refused = run("suggest", view.replace("Knight", "Soldier"), *args)
+    assert "'Soldier' is no card of this edition" in refused.err
+    found = json_format.Parse(run("suggest", view, *args, "--json").out, pb.Suggestion())
+    beliefs = {row["card"] for row in _beliefs(found, new_game("oriflamme", "knights", 3))}
+    assert "Knight" in beliefs
+    assert not beliefs & {"Soldier", "0"}
+    (tmp_path / "game.txt").write_text(str(knight_record()))
+    report = tmp_path / "report.html"
+    reviewed = run("review", tmp_path / "game.txt", "--iterations", 20, "--html", report)
+    assert reviewed.code == 0, reviewed.err
+    assert "Knight" in report.read_text()
+    assert "Soldier" not in report.read_text()
