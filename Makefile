@@ -4,7 +4,7 @@ python := .venv/bin/python
 # cython-lint starts pycodestyle, which it looks for on the PATH.
 with_venv := PATH="$(CURDIR)/.venv/bin:$$PATH"
 
-.PHONY: help build test serve bench client examples lint ruff mypy cython-lint contract sanitize threads gates signature lock clean
+.PHONY: help build test test-timing serve bench client examples lint ruff mypy cython-lint contract sanitize threads gates signature lock clean
 
 help:  ## Say what can be made
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -13,8 +13,11 @@ build:  ## Make or refresh .venv, the extensions and the protobuf stubs
 	@.ci/venv
 	@$(python) setup.py --quiet build_stubs build_ext --inplace
 
-test: build  ## Build, then run the tests
+test: build  ## Build, then run the tests; the machine may be busy
 	@$(python) -m pytest
+
+test-timing: build  ## Build, then run the tests of figures of time, which need a quiet machine
+	@$(python) -m pytest -m timing
 
 serve: build  ## Build, then serve on 127.0.0.1:50051; flags: make serve FLAGS="--threads 4"
 	@exec $(python) -m server $(FLAGS)

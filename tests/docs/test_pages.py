@@ -98,7 +98,6 @@ def alike(text: str) -> str:
     return " ".join(TIMES.sub("", " ".join(text.split())).split())
 
 
-@pytest.mark.timeout(180)
 @pytest.mark.parametrize("name", PAGES)
 def test_what_a_page_shows_is_what_happens(name: str, folder: Path) -> None:
     path = DOCS / name

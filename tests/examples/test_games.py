@@ -20,8 +20,6 @@ from eminence.v1 import view_pb2
 from engine_cy import new_game
 from engine_cy.record import read_record
 
-# A game takes seconds, compiling the example up to half a minute.
-pytestmark = pytest.mark.timeout(300)
 ITERATIONS = 60
 # What the examples ask the adviser.
 ASKED = "Suggest|Analyze"
@@ -36,7 +34,7 @@ class Watched:
 
     def calls(self, method: str, code: str) -> float:
         """How many calls of a method ended so."""
-        with urllib.request.urlopen(f"http://127.0.0.1:{self._port}/metrics", timeout=5) as page:
+        with urllib.request.urlopen(f"http://127.0.0.1:{self._port}/metrics", timeout=60) as page:
             metrics = page.read().decode()
         found = re.findall(
             rf'eminence_calls_total{{code="{code}",method="(?:{method})",reason="\w*"}} ([\d.]+)', metrics
@@ -120,7 +118,7 @@ def test_where_the_server_is_full_it_is_asked_again(example: list[str], tmp_path
         def occupy() -> None:
             with here.running.channel() as channel:
                 while not done.is_set() and here.calls(ASKED, "RESOURCE_EXHAUSTED") < 2:
-                    refused = stub(channel).Compare.future(comparison, timeout=10).exception()
+                    refused = stub(channel).Compare.future(comparison, timeout=60).exception()
                     # Room for the example's next search, or a moment until its last one has ended.
                     time.sleep(0.02 if refused else 0.25)
 

@@ -8,8 +8,10 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from operator import itemgetter
 from typing import Any
 
 import grpc
@@ -17,6 +19,7 @@ from google.protobuf.duration_pb2 import Duration
 from google.rpc import error_details_pb2
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_status import rpc_status
+from waiting import HANG_S, wait_until
 
 from eminence.v1 import solver_pb2 as pb
 from eminence.v1 import solver_pb2_grpc, view_pb2
@@ -31,10 +34,11 @@ OTHERS_TURN = "A:? >B:? C:Heir(1) | round 2 | points 1 2 3 | seen by C"
 class Server:
     """A running server."""
 
-    def __init__(self, process: subprocess.Popen[str], address: str, begun: float) -> None:
+    def __init__(self, process: subprocess.Popen[str], address: str, begun: float, metrics_page: str) -> None:
         self.process = process
         self.address = address
         self.seconds_to_listen = time.monotonic() - begun
+        self.metrics_page = metrics_page
 
     def channel(self) -> grpc.Channel:
         return grpc.insecure_channel(self.address, [("grpc.use_local_subchannel_pool", 1)])
@@ -42,25 +46,37 @@ class Server:
     def health(self, service: str = "") -> Any:
         with self.channel() as channel:
             request = health_pb2.HealthCheckRequest(service=service)
-            return health_stub(channel).Check(request, timeout=5).status
+            return health_stub(channel).Check(request, timeout=HANG_S).status
 
     def wait_until_serving(self) -> None:
-        deadline = time.monotonic() + 30
-        while self.health() != SERVING:
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
+        wait_until(lambda: self.health() == SERVING)
+
+    def metrics(self) -> dict[str, float]:
+        """Return the figures of the metrics page by name and labels, as they are written there."""
+        with urllib.request.urlopen(f"http://{self.metrics_page}/metrics", timeout=HANG_S) as response:
+            lines = [line.rpartition(" ") for line in response.read().decode().splitlines() if not line.startswith("#")]
+        return {name: float(figure) for name, _, figure in lines}
+
+    def wait_for_searches(self, running: int, waiting: int = 0) -> None:
+        """Wait until this many searches have threads, and this many single calls wait for some."""
+        names = ("eminence_searches_running", 'eminence_searches_waiting{queue="interactive"}')
+        wait_until(lambda: itemgetter(*names)(self.metrics()) == (running, waiting))
 
     def stop(self) -> int:
         """Tell it to stop; its exit code."""
         self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(30)
+        return self.process.wait(HANG_S)
 
 
 @contextmanager
-def server(*flags: str, wait: bool = True, environment: Mapping[str, str] | None = None) -> Iterator[Server]:
-    """A server with these flags, on a free port."""
+def server(
+    *flags: str, wait: bool = True, metrics: bool = False, environment: Mapping[str, str] | None = None
+) -> Iterator[Server]:
+    """Run a server with these flags, on a free port, and with `metrics` a page of metrics on another one."""
+    page = f"127.0.0.1:{free_port()}"
     begun = time.monotonic()
     command = [sys.executable, "-m", "server", "--address", "127.0.0.1:0", *flags]
+    command += ["--metrics", page] * metrics
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **(environment or {})}
     )
@@ -68,7 +84,7 @@ def server(*flags: str, wait: bool = True, environment: Mapping[str, str] | None
     try:
         line = process.stdout.readline()
         assert line.startswith("listening on "), process.stderr.read() if process.stderr else ""
-        running = Server(process, line.split()[-1], begun)
+        running = Server(process, line.split()[-1], begun, page)
         if wait:
             running.wait_until_serving()
         yield running

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 
 import grpc
 from google.protobuf.descriptor import ServiceDescriptor
+from waiting import HANG_S
 
 from server.calls import add_service
 
@@ -33,11 +34,11 @@ def serving(services: Services) -> Iterator[grpc.Channel]:
     stop = asyncio.Event()
     thread = threading.Thread(target=loop.run_until_complete, args=[_serve(services, ready, stop, port)])
     thread.start()
-    assert ready.wait(10)
+    assert ready.wait(HANG_S)
     try:
         with grpc.insecure_channel(f"127.0.0.1:{port[0]}") as channel:
             yield channel
     finally:
         loop.call_soon_threadsafe(stop.set)
-        thread.join(10)
+        thread.join(HANG_S)
         loop.close()

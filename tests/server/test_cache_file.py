@@ -35,7 +35,7 @@ def told(running: Server) -> list[dict[str, Any]]:
 
 def searched(running: Server, *iterations: int, **call: Any) -> list[pb.SuggestResponse]:
     with running.channel() as channel:
-        return [stub(channel).Suggest(suggest(START, iterations=n), **{"timeout": 10, **call}) for n in iterations]
+        return [stub(channel).Suggest(suggest(START, iterations=n), **{"timeout": 60, **call}) for n in iterations]
 
 
 def keys(file: Path) -> int:
@@ -54,7 +54,7 @@ def test_answers_outlive_the_server(tmp_path: Path, end: signal.Signals) -> None
     comparison = pb.CompareRequest(view=view(START), actions=actions, budget=pb.Budget(iterations=20_000))
     with server("--cache-file", str(file)) as running, running.channel() as channel:
         [first] = searched(running, 60_000)
-        compared = stub(channel).Compare(comparison, timeout=30)
+        compared = stub(channel).Compare(comparison, timeout=60)
         if end == signal.SIGKILL:
             time.sleep(2)  # it is written by and by
         running.process.send_signal(end)
@@ -62,7 +62,7 @@ def test_answers_outlive_the_server(tmp_path: Path, end: signal.Signals) -> None
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     with server("--cache-file", str(file)) as running, running.channel() as channel:
         [again] = searched(running, 60_000)
-        compared_again = stub(channel).Compare(comparison, timeout=30)
+        compared_again = stub(channel).Compare(comparison, timeout=60)
         searches = [line for line in told(running) if line["level"] in ("warning", "error")]
     assert searches == []
     assert elapsed(again) < elapsed(first) / 5
@@ -75,9 +75,9 @@ def test_answers_outlive_the_server(tmp_path: Path, end: signal.Signals) -> None
 def test_only_what_would_come_out_the_same_is_written(tmp_path: Path) -> None:
     file = tmp_path / "answers"
     with server("--cache-file", str(file)) as running, running.channel() as channel:
-        stub(channel).Suggest(suggest(START, time_ms=50), timeout=10)
+        stub(channel).Suggest(suggest(START, time_ms=50), timeout=60)
         forced = "A:? >B:Heir C:?(1) | round 2 | points 1 2 3 | seen by B"
-        stub(channel).Suggest(suggest(forced, iterations=10), timeout=10)
+        stub(channel).Suggest(suggest(forced, iterations=10), timeout=60)
         searched(running, 40, 40, 41)
         assert running.stop() == 0
     assert keys(file) == 3  # the second of them, too, has a choice

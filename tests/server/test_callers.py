@@ -90,7 +90,7 @@ def test_each_bound_names_its_setting(bound: Bound) -> None:
 
 
 def metrics_of(port: int) -> dict[str, float]:
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=30) as page:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=60) as page:
         lines = page.read().decode().splitlines()
     return {line.rpartition(" ")[0]: float(line.rpartition(" ")[2]) for line in lines if not line.startswith("#")}
 
@@ -131,9 +131,9 @@ def test_a_request_of_more_bytes_than_a_caller_may_hold_is_refused() -> None:
 def test_watching_health_needs_a_token_and_checking_it_does_not(tokens: str) -> None:
     with server("--tokens", tokens) as running, running.channel() as channel:
         health = health_stub(channel)
-        assert health.Check(health_pb2.HealthCheckRequest(), timeout=30).status == SERVING
+        assert health.Check(health_pb2.HealthCheckRequest(), timeout=60).status == SERVING
         with pytest.raises(grpc.RpcError) as refused:
-            next(health.Watch(health_pb2.HealthCheckRequest(), timeout=30))
+            next(health.Watch(health_pb2.HealthCheckRequest(), timeout=60))
         assert told(refused.value)[1] == "UNAUTHENTICATED"
         assert next(health.Watch(health_pb2.HealthCheckRequest(), **as_client("a-secret"))).status == SERVING
 
@@ -144,7 +144,7 @@ def test_refusals_at_the_door_are_counted_and_logged(tokens: str) -> None:
         for path in ("/eminence.v1.SolverService/Suggest", "/eminence.v1.Nothing/Nothing"):
             method: Any = channel.unary_unary(path)
             with pytest.raises(grpc.RpcError):
-                method(b"", timeout=30)
+                method(b"", timeout=60)
         metrics = metrics_of(port)
         assert running.stop() == 0
         assert running.process.stderr is not None

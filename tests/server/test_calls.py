@@ -15,6 +15,7 @@ import pytest
 from google.rpc import error_details_pb2
 from grpc_status import rpc_status
 from sockets import serving
+from waiting import HANG_S
 
 from eminence.v1 import solver_pb2 as pb
 from eminence.v1 import solver_pb2_grpc
@@ -51,7 +52,7 @@ class Adviser:
                 raise KeyError("B holds the Ambush")
             case 3:
                 try:
-                    await asyncio.sleep(60)
+                    await asyncio.Event().wait()
                 finally:
                     self.left.set()
         yield pb.AnalyzeResponse(last=True)
@@ -120,7 +121,7 @@ def test_a_client_that_leaves_ends_the_work(stub: Any, adviser: Adviser) -> None
     next(responses)
     assert not adviser.left.is_set()
     responses.cancel()
-    assert adviser.left.wait(1)
+    assert adviser.left.wait(HANG_S)
 
 
 def test_the_server_s_state_has_its_own_code(stub: Any) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from concurrent.futures import Future
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -38,8 +39,9 @@ def rounded_up(seconds: float) -> float:
 
 @pytest.mark.parametrize("seconds", [0.1, 0.3, 1, 1.001, 2.001, 4, 9.991, 10.01, 12, 12.05, 100.5])
 @pytest.mark.parametrize("is_rounded", [True, False])
-def test_an_answer_leaves_early_enough(seconds: float, is_rounded: bool) -> None:
+def test_an_answer_leaves_early_enough(seconds: float, is_rounded: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where each way takes 20 ms."""
+    monkeypatch.setattr("server.rpc.deadline.time", SimpleNamespace(monotonic_ns=lambda: MINUTE_NS))
     sent = rounded_up(seconds) if is_rounded else seconds
     deadline = Deadline.of(Call(sent - WAY_S), NETWORK_MS)  # type: ignore[arg-type]
     until_ns, by_deadline = deadline.end_of(10**6 * MINUTE_NS, since_arrival=True)

@@ -77,7 +77,7 @@ def test_the_health_check_of_the_service_sees_whether_it_serves() -> None:
 
     def check(address: str) -> int:
         code = [part.replace("127.0.0.1:50051", address) for part in command]
-        return subprocess.run([sys.executable, *code], capture_output=True, timeout=30).returncode
+        return subprocess.run([sys.executable, *code], capture_output=True, timeout=60).returncode
 
     with server(wait=False) as running:
         assert check(running.address) in (0, 1)

@@ -40,7 +40,7 @@ def tokens(tmp_path: Path) -> str:
 
 
 def as_client(token: str) -> Any:
-    return {"metadata": (("authorization", f"Bearer {token}"),), "timeout": 10}
+    return {"metadata": (("authorization", f"Bearer {token}"),), "timeout": 60}
 
 
 def failure(call: Any) -> tuple[str, str, str]:
@@ -53,14 +53,14 @@ def test_without_a_token_nothing_is_read(tokens: str) -> None:
         running.wait_until_serving()  # which needs no token
         expected = ("UNAUTHENTICATED", "UNAUTHENTICATED", "")
         bad: Any = channel.unary_unary("/eminence.v1.SolverService/Suggest")
-        assert failure(bad.future(b"\xff\xff", timeout=10)) == expected
+        assert failure(bad.future(b"\xff\xff", timeout=60)) == expected
         unknown: Any = channel.unary_unary("/eminence.v1.SolverService/Nothing")
-        assert failure(unknown.future(b"", timeout=10)) == expected
+        assert failure(unknown.future(b"", timeout=60)) == expected
         adviser = stub(channel)
         assert failure(adviser.Suggest.future(suggest(iterations=5), **as_client("c-secret"))) == expected
         rules: Any = rules_pb2_grpc.RulesServiceStub(channel)
-        assert failure(rules.ListGames.future(rules_pb2.ListGamesRequest(), timeout=10)) == expected
-        basic = {"metadata": (("authorization", "Basic a-secret"),), "timeout": 10}
+        assert failure(rules.ListGames.future(rules_pb2.ListGamesRequest(), timeout=60)) == expected
+        basic = {"metadata": (("authorization", "Basic a-secret"),), "timeout": 60}
         assert failure(adviser.Suggest.future(suggest(iterations=5), **basic)) == expected
         assert adviser.Suggest(suggest(iterations=5), **as_client("a-secret")).suggestion.iterations == 5
         with Client(running.address, token="a-secret") as client:
@@ -127,7 +127,7 @@ def test_answers_that_would_come_out_the_same_are_kept_for_each_client_alone(tok
 def test_the_cache_can_be_switched_off() -> None:
     with server("--cache-mb", "0") as running, running.channel() as channel:
         request = suggest(START, iterations=60_000)
-        first, again = (stub(channel).Suggest(request, timeout=10) for _ in range(2))
+        first, again = (stub(channel).Suggest(request, timeout=60) for _ in range(2))
         assert elapsed(again) > elapsed(first) / 3
 
 
@@ -173,7 +173,7 @@ def is_let_in(address: str, credentials: grpc.ChannelCredentials | None) -> bool
         else grpc.insecure_channel(address, [("grpc.use_local_subchannel_pool", 1)])
     )
     with channel:
-        call = health_stub(channel).Check.future(health_pb2.HealthCheckRequest(), timeout=5)
+        call = health_stub(channel).Check.future(health_pb2.HealthCheckRequest(), timeout=60)
         return call.exception() is None
 
 
@@ -197,7 +197,7 @@ def services(running: Server) -> Any:
     with running.channel() as channel:
         reflect: Any = reflection_pb2_grpc.ServerReflectionStub(channel)
         asked = reflection_pb2.ServerReflectionRequest(list_services="")
-        answers = reflect.ServerReflectionInfo(iter([asked]), timeout=5)
+        answers = reflect.ServerReflectionInfo(iter([asked]), timeout=60)
         return sorted(service.name for service in next(answers).list_services_response.service)
 
 
@@ -222,13 +222,13 @@ def test_malformed_bytes_never_end_in_unknown_whichever_service_they_are_for() -
     with server("--reflection") as running, running.channel() as channel:
         way: Any = channel
         calls: dict[str, Any] = {
-            "Check": lambda: way.unary_unary(f"{health}/Check")(garbage, timeout=5),
-            "List": lambda: way.unary_unary(f"{health}/List")(garbage, timeout=5),
-            "Watch": lambda: list(way.unary_stream(f"{health}/Watch")(garbage, timeout=5)),
+            "Check": lambda: way.unary_unary(f"{health}/Check")(garbage, timeout=60),
+            "List": lambda: way.unary_unary(f"{health}/List")(garbage, timeout=60),
+            "Watch": lambda: list(way.unary_stream(f"{health}/Watch")(garbage, timeout=60)),
             "reflection": lambda: list(
-                way.stream_stream(f"{reflect}/ServerReflectionInfo")(iter([garbage]), timeout=5)
+                way.stream_stream(f"{reflect}/ServerReflectionInfo")(iter([garbage]), timeout=60)
             ),
-            "Suggest": lambda: way.unary_unary("/eminence.v1.SolverService/Suggest")(garbage, timeout=5),
+            "Suggest": lambda: way.unary_unary("/eminence.v1.SolverService/Suggest")(garbage, timeout=60),
         }
         for name, call in calls.items():
             with pytest.raises(grpc.RpcError) as failed:
@@ -240,7 +240,7 @@ def test_malformed_bytes_never_end_in_unknown_whichever_service_they_are_for() -
         error: Any = failed.value
         assert error.code() == grpc.StatusCode.NOT_FOUND
         stub: Any = health_pb2_grpc.HealthStub(channel)
-        watch = stub.Watch(health_pb2.HealthCheckRequest(), timeout=5)
+        watch = stub.Watch(health_pb2.HealthCheckRequest(), timeout=60)
         assert next(watch).status == SERVING
         watch.cancel()
 
@@ -254,7 +254,7 @@ def test_metrics_and_logs_tell_how_it_goes_and_no_card(tokens: str) -> None:
         adviser.Suggest(suggest(START, iterations=500), **as_client("a-secret"))
         for text in ("A:Lord >B:Heir C:? | seen by B", "A:Ambush!!", START.replace("Spy", "Bishop")):
             adviser.Suggest.future(suggest(text, iterations=5), **as_client("a-secret")).exception()
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5) as page:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=60) as page:
             metrics = page.read().decode()
         assert running.stop() == 0
         assert running.process.stderr is not None

@@ -51,7 +51,7 @@ def referee(channel: grpc.Channel) -> Any:
 def refusal(call: Any, request: Any) -> tuple[str, str, str]:
     """Status code, reason and field of a call that is refused."""
     with pytest.raises(grpc.RpcError) as refused:
-        call(request, timeout=10)
+        call(request, timeout=60)
     return told(refused.value)
 
 
@@ -369,7 +369,7 @@ def test_damaged_requests_never_end_in_unknown_or_internal(channel: grpc.Channel
                 body[draw.randrange(len(body))] = draw.randrange(256)
             call = raw(channel, method).with_call
             try:
-                call(bytes(body), timeout=10)
+                call(bytes(body), timeout=60)
                 codes.add("OK")
             except grpc.RpcError as error:
                 code, reason, _ = told(error)

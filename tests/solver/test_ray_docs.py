@@ -91,7 +91,7 @@ def test_several_machines(tmp_path: Path) -> None:
 
     def suggested(served: Server, iterations: int) -> pb.Suggestion:
         with served.channel() as channel:
-            found: pb.Suggestion = stub(channel).Suggest(suggest(iterations=iterations), timeout=10).suggestion
+            found: pb.Suggestion = stub(channel).Suggest(suggest(iterations=iterations), timeout=60).suggestion
         return found
 
     flags = here(SERVICE_THERE).split()[3:]
