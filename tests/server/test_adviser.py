@@ -28,6 +28,7 @@ from process import (
     told,
     view,
 )
+from waiting import HANG_S
 
 from eminence.v1 import oriflamme_pb2, record_pb2, view_pb2
 from eminence.v1 import solver_pb2 as pb
@@ -44,7 +45,7 @@ OVER = "A:Heir | round 6 | first A | over | points 9 2 3 | seen by B"
 
 @pytest.fixture(scope="module")
 def running() -> Iterator[Server]:
-    with server("--threads", "2") as running:
+    with server("--threads", "2", metrics=True) as running:
         yield running
 
 
@@ -125,9 +126,8 @@ def test_what_time_ended_is_had_again_by_its_iterations(adviser: Any) -> None:
 
 
 def test_with_no_limit_it_thinks_for_a_second(adviser: Any) -> None:
-    begun = time.monotonic()
     found = adviser.Suggest(pb.SuggestRequest(view=view()), timeout=60).suggestion
-    assert 0.9 < time.monotonic() - begun < 1.5
+    assert found.elapsed.ToMilliseconds() > 900
     assert found.budget.time.ToMilliseconds() == 1000
     assert found.stop_reason == pb.STOP_REASON_TIME
 
@@ -184,13 +184,9 @@ def test_information_says_what_cards_are_worth_as_secrets(adviser: Any) -> None:
         assert -1 < card.win_if_shown.mean < 1
     again = adviser.Suggest(request, timeout=60).suggestion
     assert but_for_time(again) == but_for_time(found)
-    # It takes part of the time, not more than that.
     request.budget.Clear()
     request.budget.time.CopyFrom(milliseconds(200))
-    begun = time.monotonic()
-    timed = adviser.Suggest(request, timeout=60).suggestion
-    assert time.monotonic() - begun < 0.35
-    assert timed.stop_reason == pb.STOP_REASON_TIME
+    assert adviser.Suggest(request, timeout=60).suggestion.stop_reason == pb.STOP_REASON_TIME
 
 
 def test_information_says_what_a_selected_card_is_worth_as_a_secret(adviser: Any) -> None:
@@ -216,9 +212,7 @@ def test_information_says_what_a_selected_card_is_worth_as_a_secret(adviser: Any
 
 def test_a_forced_move_is_answered_at_once(adviser: Any) -> None:
     request = forced()
-    begun = time.monotonic()
     found = adviser.Suggest(request, timeout=60).suggestion
-    assert time.monotonic() - begun < 0.3
     assert (found.stop_reason, found.iterations) == (pb.STOP_REASON_FORCED, 0)
     assert found.reproducible
     assert len(found.candidates) == 1
@@ -308,6 +302,26 @@ def test_a_finished_game_has_no_best_move(adviser: Any) -> None:
     assert [value.points.mean for value in only.suggestion.seats] == list(end.scores)
 
 
+@pytest.mark.timing
+def test_limits_of_time_are_kept(adviser: Any) -> None:
+    plain, secrets = suggest(START), suggest("A:? B:Ambush >B:Heir C:?(1) | round 3 | points 1 2 3 | seen by B")
+    secrets.options.information = True  # takes part of the time, not more than that
+    comparison = compare("place Heir front", "place Spy front")
+    calls = (adviser.Suggest, plain), (adviser.Suggest, secrets), (adviser.Compare, comparison)
+    for call, request in calls:
+        request.budget.Clear()
+        request.budget.time.CopyFrom(milliseconds(200))
+        begun = time.monotonic()
+        call(request, timeout=60)
+        assert time.monotonic() - begun < 0.35
+    begun = time.monotonic()
+    adviser.Suggest(forced(), timeout=60)
+    assert time.monotonic() - begun < 0.1
+    begun = time.monotonic()
+    assert adviser.Suggest(suggest(START, time_ms=5000), timeout=0.3).suggestion.iterations > 0
+    assert time.monotonic() - begun < 0.3
+
+
 # --- time, and clients that leave ------------------------------------------------------------------------------
 
 
@@ -350,13 +364,13 @@ def test_budgets_are_cut_to_the_caps_and_the_answer_says_so() -> None:
         assert found.iterations == 700
         found = stub(channel).Suggest(suggest(START, confidence=0.999999), timeout=60).suggestion
         assert found.stop_reason in (pb.STOP_REASON_TIME, pb.STOP_REASON_CONFIDENCE)
-        assert found.elapsed.ToMilliseconds() < 200
+        assert found.budget.time.ToMilliseconds() == 60
 
 
-def test_a_deadline_that_is_near_is_answered_with_the_best_so_far(adviser: Any) -> None:
-    begun = time.monotonic()
-    found = adviser.Suggest(suggest(START, time_ms=5000), timeout=0.3).suggestion
-    assert time.monotonic() - begun < 0.3
+def test_a_deadline_that_is_near_is_answered_with_the_best_so_far() -> None:
+    """The network's time is for a busy machine."""
+    with server("--network-ms", "60000") as running, running.channel() as channel:
+        found = stub(channel).Suggest(suggest(START, time_ms=50_000), timeout=6).suggestion
     assert found.stop_reason == pb.STOP_REASON_DEADLINE
     assert found.iterations > 0
     assert not found.reproducible
@@ -371,31 +385,30 @@ def test_a_deadline_that_is_too_near_is_refused(adviser: Any) -> None:
 
 
 def test_a_client_that_leaves_frees_its_thread() -> None:
-    with server("--threads", "1", "--reserved", "0") as running, running.channel() as channel:
-        adviser = stub(channel)
+    with server("--threads", "1", "--reserved", "0", metrics=True) as running:
         for leave in ("cancel", "close"):
             with running.channel() as other:
-                call = stub(other).Suggest.future(suggest(START, time_ms=30_000))
-                time.sleep(0.2)
+                call = stub(other).Suggest.future(suggest(START, iterations=10**11))
+                running.wait_for_searches(1)
                 if leave == "cancel":
                     call.cancel()
-            # The only thread is free again, or this would be refused.
-            waited = seconds_until_free(adviser)
-            assert waited < 0.2, leave
+                    running.wait_for_searches(0)
+            running.wait_for_searches(0)
 
 
 def test_analyses_that_clients_leave_are_ended_whole() -> None:
     """What is forgotten halfway is found by the garbage collector, on whatever thread, and asyncio complains."""
-    with server("--threads", "1", environment={"PYTHONASYNCIODEBUG": "1"}) as running, running.channel() as channel:
-        request = pb.AnalyzeRequest(view=view(START), budget=pb.Budget(time=milliseconds(30_000)))
+    debug = {"PYTHONASYNCIODEBUG": "1"}
+    with server("--threads", "1", metrics=True, environment=debug) as running, running.channel() as channel:
+        request = pb.AnalyzeRequest(view=view(START), budget=pb.Budget(iterations=10**11))
         request.interval.CopyFrom(milliseconds(50))
         for reads in (0, 1, 2):
             call = stub(channel).Analyze(request, timeout=60)
             for _ in range(reads):
                 next(call)
-            time.sleep(0.1)
+            running.wait_for_searches(1)
             call.cancel()
-            assert seconds_until_free(stub(channel)) < 1
+            running.wait_for_searches(0)
         for iterations in range(1, 40):  # enough that garbage is collected
             stub(channel).Suggest(suggest(START, iterations=iterations), timeout=60)
         assert running.stop() == 0
@@ -404,78 +417,79 @@ def test_analyses_that_clients_leave_are_ended_whole() -> None:
 
 
 def test_a_client_that_dies_frees_its_thread() -> None:
-    with server("--threads", "1", "--reserved", "0") as running, running.channel() as channel:
+    with server("--threads", "1", "--reserved", "0", metrics=True) as running, running.channel() as channel:
         code = (
             "import sys; sys.path.insert(0, 'tests/server'); import grpc, process;"
             f"channel = grpc.insecure_channel({running.address!r});"
-            f"call = process.stub(channel).Suggest.future(process.suggest({START!r}, time_ms=30_000));"
+            f"call = process.stub(channel).Suggest.future(process.suggest({START!r}, time_ms=60_000));"
             "print('asked', flush=True); call.result()"
         )
         client = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
         assert client.stdout is not None
         assert client.stdout.readline() == "asked\n"
-        time.sleep(0.4)
+        running.wait_for_searches(1)
         busy = stub(channel).Suggest.future(suggest(START, time_ms=10), timeout=60)
         assert told(busy.exception())[1] == "OVERLOADED"
         client.kill()
         client.wait()
-        assert seconds_until_free(stub(channel)) < 0.5
+        running.wait_for_searches(0)
 
 
-def seconds_until_free(adviser: Any) -> float:
-    begun = time.monotonic()
-    while time.monotonic() - begun < 5:
-        call = adviser.Suggest.future(suggest(START, time_ms=10), timeout=60)
-        if call.exception() is None:
-            break
-        assert told(call.exception())[1] == "OVERLOADED"
-    return time.monotonic() - begun
+@pytest.mark.timing
+def test_a_thread_is_free_200_ms_after_its_client_has_left() -> None:
+    with server("--threads", "1", "--reserved", "0", metrics=True) as running, running.channel() as channel:
+        call = stub(channel).Suggest.future(suggest(START, iterations=10**11))
+        running.wait_for_searches(1)
+        begun = time.monotonic()
+        call.cancel()
+        running.wait_for_searches(0)
+        assert time.monotonic() - begun < 0.2
 
 
 # --- overload --------------------------------------------------------------------------------------------------
 
 
 def test_who_could_not_begin_in_time_is_told_to_come_back() -> None:
-    with server("--threads", "1", "--reserved", "0") as running, running.channel() as channel:
+    with server("--threads", "1", "--reserved", "0", metrics=True) as running, running.channel() as channel:
         adviser = stub(channel)
-        first = adviser.Suggest.future(suggest(START, time_ms=1500))
-        time.sleep(0.2)
-        begun = time.monotonic()
+        first = adviser.Suggest.future(suggest(START, time_ms=60_000))
+        running.wait_for_searches(1)
         with pytest.raises(grpc.RpcError) as failed:
             adviser.Suggest(suggest(START, time_ms=100), timeout=60)
-        assert time.monotonic() - begun < 0.2
         assert told(failed.value)[:2] == ("RESOURCE_EXHAUSTED", "OVERLOADED")
-        assert 0.5 < retry_after(failed.value) < 1.6
+        assert 30 < retry_after(failed.value) <= 60
         error: Any = failed.value
         assert ("grpc-retry-pushback-ms", str(round(retry_after(failed.value) * 1000))) in error.trailing_metadata()
         # Work that no clock limits can wait.
-        assert adviser.Suggest(suggest(START, iterations=100), timeout=60).suggestion.iterations == 100
-        assert first.result().suggestion.stop_reason == pb.STOP_REASON_TIME
+        patient = adviser.Suggest.future(suggest(START, iterations=100), timeout=60)
+        running.wait_for_searches(1, waiting=1)
+        assert not first.done()
+        first.cancel()
+        assert patient.result().suggestion.iterations == 100
 
 
 def test_the_queue_is_bounded() -> None:
     flags = ("--threads", "1", "--reserved", "0", "--interactive-queue", "2", "--drain-ms", "0")
-    with server(*flags) as running, running.channel() as channel:
+    with server(*flags, metrics=True) as running, running.channel() as channel:
         adviser = stub(channel)
         calls = [adviser.Suggest.future(suggest(START, iterations=10**11)) for _ in range(3)]
-        time.sleep(0.3)
+        running.wait_for_searches(1, waiting=2)
         with pytest.raises(grpc.RpcError) as failed:
             adviser.Suggest(suggest(START, iterations=10), timeout=60)
         assert told(failed.value)[:2] == ("RESOURCE_EXHAUSTED", "OVERLOADED")
         for call in calls:
             call.cancel()
-        time.sleep(0.2)
+        running.wait_for_searches(0)
         assert adviser.Suggest(suggest(START, iterations=10), timeout=60).suggestion.iterations == 10
 
 
-def test_bulk_work_leaves_a_thread_to_single_calls(adviser: Any) -> None:
-    items = [batch_item(str(i), time_ms=1500) for i in range(4)]
-    responses = adviser.AnalyzeBatch(iter(items), timeout=60)
-    time.sleep(0.3)
-    begun = time.monotonic()
+def test_bulk_work_leaves_a_thread_to_single_calls(running: Server, adviser: Any) -> None:
+    items = [batch_item(str(i), iterations=10**11) for i in range(4)]
+    responses = adviser.AnalyzeBatch(iter(items), timeout=600)
+    running.wait_for_searches(1)
     assert adviser.Suggest(suggest(START, time_ms=50), timeout=60).suggestion.iterations > 0
-    assert time.monotonic() - begun < 0.3
     responses.cancel()
+    running.wait_for_searches(0)
 
 
 def test_requests_that_are_too_long_are_refused_and_the_next_is_answered(adviser: Any) -> None:
@@ -514,14 +528,11 @@ def test_damaged_requests_never_end_in_unknown_or_internal() -> None:
 
 
 def test_an_analysis_grows_and_ends_once(adviser: Any) -> None:
-    request = pb.AnalyzeRequest(view=view(START), budget=pb.Budget(time=milliseconds(600)), interval=milliseconds(1))
-    steps, times = [], []
-    for step in adviser.Analyze(request, timeout=60):
-        steps.append(step)
-        times.append(time.monotonic())
+    request = pb.AnalyzeRequest(view=view(START), budget=pb.Budget(time=milliseconds(1000)), interval=milliseconds(1))
+    steps = list(adviser.Analyze(request, timeout=60))
     assert [step.last for step in steps] == [False] * (len(steps) - 1) + [True]
     # The interval has a floor of 50 ms.
-    assert 4 <= len(steps) <= 13
+    assert 2 <= len(steps) <= steps[-1].suggestion.elapsed.ToMilliseconds() / 50 + 2
     counts = [step.suggestion.iterations for step in steps]
     assert counts == sorted(counts)
     assert not any(step.suggestion.stop_reason for step in steps[:-1])
@@ -543,7 +554,7 @@ def test_a_slow_reader_gets_the_latest(running: Server) -> None:
     with running.channel() as channel:
         responses = stub(channel).Analyze(request, timeout=60)
         next(responses)
-        time.sleep(1.5)
+        running.wait_for_searches(0)
         rest = list(responses)
     # What was read on: those that the network held, one that waited, and the last.
     assert rest[-1].last
@@ -577,21 +588,30 @@ def test_every_item_of_a_batch_is_answered_once(adviser: Any) -> None:
 
 
 def test_high_priorities_are_begun_first_and_items_can_be_stopped(running: Server) -> None:
-    asked: list[pb.AnalyzeBatchRequest] = [batch_item("long", time_ms=20_000, priority=100)]
+    long = batch_item("long", iterations=10**11, priority=100)
+    long.item.interval.CopyFrom(milliseconds(50))
+    asked = [long]
     asked += [batch_item(f"low {i}", iterations=50, priority=-i) for i in range(3)]
-    asked += [batch_item("high", iterations=50, priority=7), batch_item("never begun", time_ms=20_000, priority=-100)]
+    asked += [
+        batch_item("high", iterations=50, priority=7),
+        batch_item("never begun", iterations=10**11, priority=-100),
+    ]
     go_on = threading.Event()
 
     def requests() -> Iterator[pb.AnalyzeBatchRequest]:
         yield from asked
-        go_on.wait(10)
+        go_on.wait(HANG_S)
         yield pb.AnalyzeBatchRequest(cancel=pb.CancelItem(id="never begun"))
         yield pb.AnalyzeBatchRequest(cancel=pb.CancelItem(id="unknown"))
         yield pb.AnalyzeBatchRequest(cancel=pb.CancelItem(id="long"))
 
     with running.channel() as channel:
-        threading.Timer(0.5, go_on.set).start()
-        answers = finals(stub(channel).AnalyzeBatch(requests(), timeout=60))
+        answers = []
+        for response in stub(channel).AnalyzeBatch(requests(), timeout=60):
+            if response.WhichOneof("outcome") == "progress":
+                go_on.set()
+            else:
+                answers.append(response)
     assert [final.id for final in answers] == ["never begun", "long", "high", "low 0", "low 1", "low 2"]
     for stopped in answers[:2]:
         assert stopped.suggestion.stop_reason == pb.STOP_REASON_CANCELLED
@@ -599,22 +619,25 @@ def test_high_priorities_are_begun_first_and_items_can_be_stopped(running: Serve
 
 
 def test_all_items_can_be_stopped_and_progress_is_told(running: Server) -> None:
-    first = batch_item("a", time_ms=20_000)
+    first = batch_item("a", iterations=10**11)
     first.item.interval.CopyFrom(milliseconds(50))
     go_on = threading.Event()
 
     def requests() -> Iterator[pb.AnalyzeBatchRequest]:
         yield first
-        yield batch_item("b", time_ms=20_000)
-        go_on.wait(10)
+        yield batch_item("b", iterations=10**11)
+        go_on.wait(HANG_S)
         yield pb.AnalyzeBatchRequest(cancel_all=pb.CancelAll())
 
     with running.channel() as channel:
-        threading.Timer(0.5, go_on.set).start()
-        responses = list(stub(channel).AnalyzeBatch(requests(), timeout=60))
+        responses = []
+        for response in stub(channel).AnalyzeBatch(requests(), timeout=60):
+            responses.append(response)
+            if len(responses) == 3:
+                go_on.set()
     kinds = [response.WhichOneof("outcome") for response in responses if response.id == "a"]
     assert kinds[:-1] == ["progress"] * (len(kinds) - 1)
-    assert len(kinds) > 3
+    assert len(kinds) >= 3
     assert sorted(final.id for final in finals(responses)) == ["a", "b"]
 
 
@@ -663,11 +686,9 @@ def test_a_comparison_keeps_to_its_time(adviser: Any) -> None:
     request = compare("place Heir front", "place Spy front")
     request.budget.Clear()
     request.budget.time.CopyFrom(milliseconds(100))
-    begun = time.monotonic()
     found = adviser.Compare(request, timeout=60).comparison
-    assert time.monotonic() - begun < 0.25
     assert found.stop_reason == pb.STOP_REASON_TIME
-    assert found.worlds > 100
+    assert found.worlds > 0
 
 
 @pytest.mark.parametrize(

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import sqlite3
 import stat
-import time
+import threading
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 from process import PLACE, Server, server, stub, suggest, view
-from test_safety import as_client, digest, elapsed
+from test_safety import as_client, digest, from_cache
+from waiting import HANG_S, wait_until
 
 from eminence.v1 import solver_pb2 as pb
 from eminence.v1 import view_pb2
@@ -38,10 +40,29 @@ def searched(running: Server, *iterations: int, **call: Any) -> list[pb.SuggestR
         return [stub(channel).Suggest(suggest(START, iterations=n), **{"timeout": 60, **call}) for n in iterations]
 
 
+@pytest.fixture(autouse=True)
+def _disks_may_be_slow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache_file, "LAST_SECONDS", HANG_S)
+
+
 def keys(file: Path) -> int:
     with closing(sqlite3.connect(file)) as database:
         [number] = database.execute("SELECT count(*) FROM answers").fetchone()
         return int(number)
+
+
+def keys_in_use(file: Path) -> int:
+    """Return how many answers a file has while a server holds it: a kill would leave these."""
+    copy = file.parent / "copy"
+    copy.mkdir(exist_ok=True)
+    for path in file.parent.glob(f"{file.name}*"):
+        shutil.copy(path, copy)
+    try:
+        return keys(copy / file.name)
+    except sqlite3.Error:
+        return 0
+    finally:
+        shutil.rmtree(copy)
 
 
 # --- servers one after the other -------------------------------------------------------------------------------
@@ -51,22 +72,21 @@ def keys(file: Path) -> int:
 def test_answers_outlive_the_server(tmp_path: Path, end: signal.Signals) -> None:
     file = tmp_path / "answers"
     actions = [view_pb2.Action(text=text) for text in ("place Heir front", "place Lord front")]
-    comparison = pb.CompareRequest(view=view(START), actions=actions, budget=pb.Budget(iterations=20_000))
+    comparison = pb.CompareRequest(view=view(START), actions=actions, budget=pb.Budget(iterations=200))
     with server("--cache-file", str(file)) as running, running.channel() as channel:
-        [first] = searched(running, 60_000)
+        [first] = searched(running, 600)
         compared = stub(channel).Compare(comparison, timeout=60)
         if end == signal.SIGKILL:
-            time.sleep(2)  # it is written by and by
+            wait_until(lambda: keys_in_use(file) == 2)  # it is written by and by
         running.process.send_signal(end)
-        running.process.wait(10)
+        running.process.wait(HANG_S)
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    with server("--cache-file", str(file)) as running, running.channel() as channel:
-        [again] = searched(running, 60_000)
+    with server("--cache-file", str(file), metrics=True) as running, running.channel() as channel:
+        [again] = searched(running, 600)
         compared_again = stub(channel).Compare(comparison, timeout=60)
+        assert from_cache(running) == 2
         searches = [line for line in told(running) if line["level"] in ("warning", "error")]
     assert searches == []
-    assert elapsed(again) < elapsed(first) / 5
-    assert compared_again.comparison.elapsed.ToMicroseconds() < compared.comparison.elapsed.ToMicroseconds() / 5
     for answer in (first.suggestion, again.suggestion, compared.comparison, compared_again.comparison):
         answer.ClearField("elapsed")
     assert (first, compared) == (again, compared_again)
@@ -86,15 +106,14 @@ def test_only_what_would_come_out_the_same_is_written(tmp_path: Path) -> None:
 def test_a_name_that_has_another_token_now_has_other_answers(tmp_path: Path) -> None:
     file, tokens = tmp_path / "answers", tmp_path / "tokens.toml"
     flags = ("--cache-file", str(file), "--tokens", str(tokens), "--log", "info")
-    found = []
+    kept = []
     for token in ("a-secret", "b-secret", "a-secret"):
         tokens.write_text(f'[alice]\ntoken_sha256 = "{digest(token)}"\n', "utf-8")
-        with server(*flags) as running:
-            [answer] = searched(running, 60_000, **as_client(token))
-            found.append(elapsed(answer))
+        with server(*flags, metrics=True) as running:
+            searched(running, 600, **as_client(token))
+            kept.append(from_cache(running))
             assert running.stop() == 0
-    assert found[1] > found[0] / 3
-    assert found[2] < found[0] / 5
+    assert kept == [0, 0, 1]
     assert b"secret" not in file.read_bytes()
 
 
@@ -146,10 +165,10 @@ def filled(path: Path, number: int) -> bytes:
 def test_with_a_file_that_cannot_be_used_it_serves_without(tmp_path: Path, kind: str) -> None:
     path = ruined(tmp_path / "answers", kind)
     before = path.read_bytes() if path.is_file() else b""
-    with server("--cache-file", str(path)) as running:
-        first, again = searched(running, 60_000, 60_000)
+    with server("--cache-file", str(path), metrics=True) as running:
+        searched(running, 600, 600)
+        assert from_cache(running) == 1  # in memory, answers are kept
         errors = [line["text"] for line in told(running) if line["level"] == "error"]
-    assert elapsed(again) < elapsed(first) / 5  # in memory, answers are kept
     assert len(errors) == 1
     assert f"{path} is not used, and answers are kept in memory only: " in errors[0]
     if kind in ("no database", "of something else"):
@@ -190,29 +209,36 @@ def test_what_there_is_no_room_for_is_the_oldest(tmp_path: Path) -> None:
 
 def test_the_file_is_as_bounded_as_the_cache(tmp_path: Path) -> None:
     path, answer = tmp_path / "answers", pb.Suggestion(knowledge="x" * 700)
-    cache = Cache(20 * (answer.ByteSize() + OVERHEAD), CacheFile(str(path), EDITION))
+    file = CacheFile(str(path), EDITION)
+    cache = Cache(20 * (answer.ByteSize() + OVERHEAD), file)
     cache.load()
     for n in range(3000):
         cache.put(n.to_bytes(16, "big"), answer)
         if n % 500 == 0:
-            time.sleep(cache_file.TOGETHER_SECONDS * 2)
+            wait_until(lambda: not file._changes)
     cache.close()
     assert [int.from_bytes(key, "big") for key in opened(path)] == list(range(2980, 3000))
     assert path.stat().st_size < 2**20
 
 
 def test_nobody_waits_for_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cache_file, "_write", lambda *_: time.sleep(3))
+    is_writing, may_end = threading.Event(), threading.Event()
+
+    def write(*_: Any) -> None:
+        is_writing.set()
+        assert may_end.wait(HANG_S)
+
+    monkeypatch.setattr(cache_file, "_write", write)
+    monkeypatch.setattr(cache_file, "LAST_SECONDS", 0.1)
     cache = Cache(10**6, CacheFile(str(tmp_path / "answers"), EDITION))
     cache.load()
     cache.put(b"first", pb.Suggestion(seed=1))
-    time.sleep(0.5)  # now it is being written
-    begun = time.monotonic()
+    assert is_writing.wait(HANG_S)
     for n in range(100):
         cache.put(n.to_bytes(16, "big"), pb.Suggestion(seed=n))
-    assert time.monotonic() - begun < 0.3
+    assert len(cache) == 101
     cache.close()
-    assert time.monotonic() - begun < 2.5
+    may_end.set()
 
 
 def test_a_disk_that_is_full_is_told_once(
@@ -224,9 +250,10 @@ def test_a_disk_that_is_full_is_told_once(
     monkeypatch.setattr(cache_file, "_write", fail)
     cache = Cache(10**6, CacheFile(str(tmp_path / "answers"), EDITION))
     cache.load()
-    for n in range(4):
+    cache.put(bytes([0]), pb.Suggestion(seed=0))
+    wait_until(lambda: caplog.records)
+    for n in range(1, 4):
         cache.put(bytes([n]), pb.Suggestion(seed=n))
-        time.sleep(cache_file.TOGETHER_SECONDS * 2)
     cache.close()
     assert len(cache) == 4
     assert caplog.text.count("database or disk is full") == 1

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import socket
-import time
-import urllib.request
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,8 +12,9 @@ from typing import Any
 import grpc
 import pytest
 from grpc_health.v1 import health_pb2
-from process import PLACE, SERVING, free_port, health_stub, server, stub, suggest, told
+from process import PLACE, SERVING, Server, health_stub, server, stub, suggest, told
 from test_safety import as_client, tokens
+from waiting import wait_until
 
 from eminence.v1 import solver_pb2 as pb
 from server.refusals import Refusal
@@ -89,15 +88,8 @@ def test_each_bound_names_its_setting(bound: Bound) -> None:
 # --- a server --------------------------------------------------------------------------------------------------
 
 
-def metrics_of(port: int) -> dict[str, float]:
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=60) as page:
-        lines = page.read().decode().splitlines()
-    return {line.rpartition(" ")[0]: float(line.rpartition(" ")[2]) for line in lines if not line.startswith("#")}
-
-
 def test_health_watches_count_as_calls_of_their_caller() -> None:
-    port = free_port()
-    with server("--caller-calls", "3", "--metrics", f"127.0.0.1:{port}") as running, running.channel() as channel:
+    with server("--caller-calls", "3", metrics=True) as running, running.channel() as channel:
         watches = [health_stub(channel).Watch(health_pb2.HealthCheckRequest()) for _ in range(3)]
         assert [next(watch).status for watch in watches] == [SERVING] * 3
         fourth = health_stub(channel).Watch(health_pb2.HealthCheckRequest())
@@ -106,19 +98,12 @@ def test_health_watches_count_as_calls_of_their_caller() -> None:
         assert told(refused.value)[:2] == ("RESOURCE_EXHAUSTED", "QUOTA_EXHAUSTED")
         with pytest.raises(grpc.RpcError, match="caller_calls"):
             stub(channel).Suggest(suggest(iterations=1))
-        metrics = metrics_of(port)
+        metrics = running.metrics()
         assert metrics['eminence_caller_most{bound="caller_calls"}'] == 3
         assert metrics['eminence_bound_refusals_total{bound="caller_calls"}'] == 2
         watches[0].cancel()
-        wait_until(lambda: metrics_of(port)['eminence_caller_most{bound="caller_calls"}'] == 2)
+        wait_until(lambda: running.metrics()['eminence_caller_most{bound="caller_calls"}'] == 2)
         assert stub(channel).Suggest(suggest(iterations=1)).suggestion.iterations == 1
-
-
-def wait_until(condition: Any) -> None:
-    end = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.02)
 
 
 def test_a_request_of_more_bytes_than_a_caller_may_hold_is_refused() -> None:
@@ -139,13 +124,12 @@ def test_watching_health_needs_a_token_and_checking_it_does_not(tokens: str) -> 
 
 
 def test_refusals_at_the_door_are_counted_and_logged(tokens: str) -> None:
-    port = free_port()
-    with server("--tokens", tokens, "--metrics", f"127.0.0.1:{port}") as running, running.channel() as channel:
+    with server("--tokens", tokens, metrics=True) as running, running.channel() as channel:
         for path in ("/eminence.v1.SolverService/Suggest", "/eminence.v1.Nothing/Nothing"):
             method: Any = channel.unary_unary(path)
             with pytest.raises(grpc.RpcError):
                 method(b"", timeout=60)
-        metrics = metrics_of(port)
+        metrics = running.metrics()
         assert running.stop() == 0
         assert running.process.stderr is not None
         log = running.process.stderr.read()
@@ -176,10 +160,10 @@ def n_threads(pid: int) -> int:
 
 
 def test_half_requests_for_metrics_cost_few_threads_and_end() -> None:
-    port = free_port()
-    with server("--metrics", f"127.0.0.1:{port}") as running:
+    with server(metrics=True) as running:
         before = n_threads(running.process.pid)
-        half = [socket.create_connection(("127.0.0.1", port)) for _ in range(100)]
+        host, _, port = running.metrics_page.rpartition(":")
+        half = [socket.create_connection((host, int(port))) for _ in range(100)]
         for connection in half:
             try:
                 connection.sendall(b"GET /metrics HTTP/1.1\r\n")
@@ -193,11 +177,11 @@ def test_half_requests_for_metrics_cost_few_threads_and_end() -> None:
                     pass
             except ConnectionError:
                 pass
-        wait_until(lambda: _answers(port))
+        wait_until(lambda: _has_metrics(running))
 
 
-def _answers(port: int) -> bool:
+def _has_metrics(running: Server) -> bool:
     try:
-        return bool(metrics_of(port))
+        return bool(running.metrics())
     except OSError:
         return False

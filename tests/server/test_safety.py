@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import subprocess
-import time
 import urllib.request
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ import grpc
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
-from process import PLACE, SERVING, Server, free_port, health_stub, server, stub, suggest, told
+from process import PLACE, SERVING, Server, health_stub, server, stub, suggest, told
 
 from eminence.v1 import rules_pb2, rules_pb2_grpc
 from server.client import Client
@@ -68,10 +67,10 @@ def test_without_a_token_nothing_is_read(tokens: str) -> None:
 
 
 def test_quotas_are_each_clients_own(tokens: str) -> None:
-    with server("--tokens", tokens, "--threads", "2") as running, running.channel() as channel:
+    with server("--tokens", tokens, "--threads", "2", metrics=True) as running, running.channel() as channel:
         adviser = stub(channel)
-        long = adviser.Suggest.future(suggest(START, time_ms=5000), **as_client("a-secret"))
-        time.sleep(0.2)
+        long = adviser.Suggest.future(suggest(START, iterations=10**11), **as_client("a-secret"))
+        running.wait_for_searches(1)
         second = adviser.Suggest.future(suggest(START, time_ms=50), **as_client("a-secret"))
         assert failure(second)[:2] == ("RESOURCE_EXHAUSTED", "QUOTA_EXHAUSTED")
         for _ in range(3):
@@ -79,7 +78,7 @@ def test_quotas_are_each_clients_own(tokens: str) -> None:
         fourth = adviser.Suggest.future(suggest(iterations=5), **as_client("b-secret"))
         assert failure(fourth)[:2] == ("RESOURCE_EXHAUSTED", "QUOTA_EXHAUSTED")
         long.cancel()
-        time.sleep(0.2)
+        running.wait_for_searches(0)
         assert adviser.Suggest(suggest(START, iterations=50), **as_client("a-secret")).suggestion.iterations == 50
 
 
@@ -102,33 +101,34 @@ def test_a_file_of_tokens_that_makes_no_sense_is_refused(tmp_path: Path, text: s
 # --- the cache -------------------------------------------------------------------------------------------------
 
 
-def elapsed(answer: Any) -> float:
-    milliseconds: float = answer.suggestion.elapsed.ToMicroseconds() / 1000
-    return milliseconds
+def from_cache(running: Server) -> float:
+    """Return how many answers came from the cache so far."""
+    return running.metrics()["eminence_answers_from_cache_total"]
 
 
 def test_answers_that_would_come_out_the_same_are_kept_for_each_client_alone(tokens: str) -> None:
-    with server("--tokens", tokens) as running, running.channel() as channel:
+    with server("--tokens", tokens, metrics=True) as running, running.channel() as channel:
         adviser = stub(channel)
-        request = suggest(START, iterations=60_000)
+        request = suggest(START, iterations=600)
         first = adviser.Suggest(request, **as_client("a-secret"))
         again = adviser.Suggest(request, **as_client("a-secret"))
+        assert from_cache(running) == 1
         other = adviser.Suggest(request, **as_client("b-secret"))
-        assert elapsed(again) < elapsed(first) / 10
-        assert elapsed(other) > elapsed(first) / 3
         for answer in (first, again, other):
             answer.suggestion.ClearField("elapsed")
         assert first == again == other
         # What a clock ended is not kept.
-        timed = [adviser.Suggest(suggest(START, time_ms=60), **as_client("a-secret")) for _ in range(2)]
-        assert min(map(elapsed, timed)) > 50
+        for _ in range(2):
+            adviser.Suggest(suggest(START, time_ms=60), **as_client("a-secret"))
+        assert from_cache(running) == 1
 
 
 def test_the_cache_can_be_switched_off() -> None:
-    with server("--cache-mb", "0") as running, running.channel() as channel:
-        request = suggest(START, iterations=60_000)
-        first, again = (stub(channel).Suggest(request, timeout=60) for _ in range(2))
-        assert elapsed(again) > elapsed(first) / 3
+    with server("--cache-mb", "0", metrics=True) as running, running.channel() as channel:
+        for _ in range(2):
+            stub(channel).Suggest(suggest(START, iterations=600), timeout=60)
+        assert from_cache(running) == 0
+        assert running.metrics()["eminence_iterations_total"] == 1200
 
 
 # --- TLS -------------------------------------------------------------------------------------------------------
@@ -246,15 +246,13 @@ def test_malformed_bytes_never_end_in_unknown_whichever_service_they_are_for() -
 
 
 def test_metrics_and_logs_tell_how_it_goes_and_no_card(tokens: str) -> None:
-    port = free_port()
-    flags = ("--metrics", f"127.0.0.1:{port}", "--tokens", tokens, "--log", "debug")
-    with server(*flags) as running, running.channel() as channel:
+    with server("--tokens", tokens, "--log", "debug", metrics=True) as running, running.channel() as channel:
         adviser = stub(channel)
         adviser.Suggest(suggest(START, iterations=500), **as_client("a-secret"))
         adviser.Suggest(suggest(START, iterations=500), **as_client("a-secret"))
         for text in ("A:Lord >B:Heir C:? | seen by B", "A:Ambush!!", START.replace("Spy", "Bishop")):
             adviser.Suggest.future(suggest(text, iterations=5), **as_client("a-secret")).exception()
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=60) as page:
+        with urllib.request.urlopen(f"http://{running.metrics_page}/metrics", timeout=60) as page:
             metrics = page.read().decode()
         assert running.stop() == 0
         assert running.process.stderr is not None
