@@ -7,13 +7,13 @@ import subprocess
 import sys
 import threading
 import time
-import urllib.request
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from process import Server, free_port, milliseconds, server, stub, view
+from waiting import wait_until
 
 from eminence.v1 import solver_pb2 as pb
 from eminence.v1 import view_pb2
@@ -29,38 +29,34 @@ TABLES = [sys.executable, str(Path(__file__).parents[2] / "examples" / "python" 
 class Watched:
     """A server whose metrics can be read."""
 
-    def __init__(self, running: Server, port: int) -> None:
-        self.running, self._port = running, port
+    def __init__(self, running: Server) -> None:
+        self.running = running
 
     def calls(self, method: str, code: str) -> float:
         """How many calls of a method ended so."""
-        with urllib.request.urlopen(f"http://127.0.0.1:{self._port}/metrics", timeout=60) as page:
-            metrics = page.read().decode()
-        found = re.findall(
-            rf'eminence_calls_total{{code="{code}",method="(?:{method})",reason="\w*"}} ([\d.]+)', metrics
-        )
-        return sum(map(float, found))
+        label = re.compile(rf'eminence_calls_total{{code="{code}",method="(?:{method})",reason="\w*"}}')
+        return sum(figure for name, figure in self.running.metrics().items() if label.fullmatch(name))
 
     def ended_analyses(self) -> tuple[float, float]:
         """How many analyses were answered to their end and how many cancelled, once there is one: on a busy machine a
         server learns late that a client has left."""
-        until = time.monotonic() + 10
-        while (ended := (self.calls("Analyze", "OK"), self.calls("Analyze", "CANCELLED"))) == (0, 0):
-            assert time.monotonic() < until
-            time.sleep(0.05)
-        return ended
+
+        def ended() -> tuple[float, float]:
+            return self.calls("Analyze", "OK"), self.calls("Analyze", "CANCELLED")
+
+        wait_until(lambda: sum(ended()))
+        return ended()
 
 
 @contextmanager
 def watched(*flags: str) -> Iterator[Watched]:
-    port = free_port()
-    with server("--metrics", f"127.0.0.1:{port}", *flags) as running:
-        yield Watched(running, port)
+    with server(*flags, metrics=True) as running:
+        yield Watched(running)
 
 
 def run(command: Sequence[str], address: str, *flags: str) -> subprocess.CompletedProcess[str]:
     command = [*command, "--address", address, *flags]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+    return subprocess.run(command, capture_output=True, text=True, timeout=300)
 
 
 def check_game(said: str, record: str, game_id: str, players: int, seed: int) -> None:
