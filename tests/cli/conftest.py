@@ -31,7 +31,7 @@ def run(tmp_path: Path) -> Run:
             text=True,
             cwd=tmp_path,
             env={**env, **more},
-            timeout=100,
+            timeout=300,
             check=False,
         )
         assert found.returncode == rc, found.stderr

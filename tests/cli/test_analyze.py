@@ -18,6 +18,7 @@ import duckdb
 import pyarrow.parquet
 import pytest
 from program import ROOT, VIEW, command, environment, random_record, run, views, write_files
+from waiting import HANG_S, wait_until
 
 from engine_cy import new_game
 from server.cli.results import BELIEFS, COLUMNS, MOVES, JsonLines, arrow_schema
@@ -179,7 +180,7 @@ def test_killed_at_any_moment_nothing_is_lost_and_nothing_done_twice(here, endin
         ) as process:
             if kills < 6:
                 # From before the first row on; in the last two rounds near the end, and at it.
-                wait_until(process, here / f"r.{ending}", rng.randrange(90 * kills, 90 * kills + 90), rng.random())
+                let_run(process, here / f"r.{ending}", rng.randrange(90 * kills, 90 * kills + 90), rng.random())
                 process.kill()
                 process.wait()
                 kills += 1
@@ -204,11 +205,10 @@ def test_killed_at_any_moment_nothing_is_lost_and_nothing_done_twice(here, endin
     assert {(row["file"], row["line"], row["action"]): row for row in rows(here / f"r.{ending}")} == whole
 
 
-def wait_until(process: subprocess.Popen[bytes], path: Path, n_rows: int, seconds: float) -> None:
-    """Let it go on until there are so many rows, and at least a part of a second."""
-    begun = time.monotonic()
-    while process.poll() is None and (time.monotonic() < begun + seconds or len(written(path)) < n_rows):
-        time.sleep(0.005)
+def let_run(process: subprocess.Popen[bytes], path: Path, n_rows: int, seconds: float) -> None:
+    """Let a process run for a part of a second, and until there are as many rows or it has ended."""
+    time.sleep(seconds)
+    wait_until(lambda: process.poll() is not None or len(written(path)) >= n_rows)
 
 
 def written(path: Path) -> set[tuple[Any, ...]]:
@@ -271,9 +271,7 @@ def test_two_at_once_do_not_write_to_one_file(here, ending):
     args = ("analyze", "many.txt", "--out", f"r.{ending}", "--iterations", "20000", "--workers", "1")
     with subprocess.Popen(command(*args), env=environment(), cwd=here, stderr=subprocess.PIPE) as process:
         path = here / f"r.{ending}"
-        deadline = time.monotonic() + 20
-        while not written(path) and time.monotonic() < deadline:
-            time.sleep(0.05)
+        wait_until(lambda: written(path))
         other = run(*args)
         process.kill()
     assert other.code == 1
@@ -309,11 +307,9 @@ def test_interrupted_it_keeps_what_it_has(here, workers):
     with subprocess.Popen(
         command(*args), env=environment(), cwd=here, stderr=subprocess.PIPE, start_new_session=True
     ) as process:
-        deadline = time.monotonic() + 20
-        while not written(here / "r.jsonl") and time.monotonic() < deadline:
-            time.sleep(0.05)
+        wait_until(lambda: written(here / "r.jsonl"))
         os.killpg(process.pid, signal.SIGINT)  # as a terminal does: workers, too
-        assert process.wait(20) == 130
+        assert process.wait(HANG_S) == 130
         assert process.stderr is not None
         assert process.stderr.read().strip() == b""
     assert written(here / "r.jsonl")

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from google.rpc import code_pb2, error_details_pb2, status_pb2
 from grpc_status import rpc_status
 from process import free_port, server
 from program import VIEW, command, environment, random_record, run, views, write_files
+from waiting import HANG_S, wait_until
 
 from eminence.v1 import solver_pb2 as pb
 from eminence.v1 import solver_pb2_grpc
@@ -51,9 +53,7 @@ def rows(path: Path) -> Rows:
 
 
 def wait_for_rows(process: subprocess.Popen[Any], path: Path, n: int) -> None:
-    deadline = time.monotonic() + 60
-    while process.poll() is None and len(rows(path)) < n and time.monotonic() < deadline:
-        time.sleep(0.01)
+    wait_until(lambda: process.poll() is not None or len(rows(path)) >= n)
 
 
 # --- the rows ---------------------------------------------------------------------------------------------------
@@ -143,7 +143,7 @@ def test_a_server_that_ends_is_said_and_gone_on_without(here, how):
     ):
         wait_for_rows(process, here / "r.jsonl", 5)
         first.process.send_signal(how)
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate(timeout=HANG_S)
     assert process.returncode == 1
     assert err.startswith(f"eminence: {address}: the server says UNAVAILABLE: ")
     assert err.endswith("; the same command goes on where this one was\n")
@@ -164,7 +164,7 @@ def test_interrupted_it_ends_quietly(here, running):
     with subprocess.Popen(command(*args), env=environment(), cwd=here, stderr=subprocess.PIPE) as process:
         wait_for_rows(process, here / "r.jsonl", 1)
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=20)
+        _, err = process.communicate(timeout=HANG_S)
     assert (process.returncode, err.strip()) == (130, b"")
 
 
@@ -346,9 +346,14 @@ def test_a_server_has_only_so_many_positions_at_a_time(here, monkeypatch):
             with ThreadPoolExecutor(1) as reader:
                 reader.submit(lambda: held.extend(request.item for request in requests))
                 for answered in range(12):
-                    time.sleep(0.1)
+                    wait_until(partial(self._is_as_far_ahead_as_ever, held, answered))
+                    time.sleep(0.05)  # in which another position might come
                     self.under_way_most = max(self.under_way_most, len(held) - answered)
                     yield found(held[answered])
+
+        @staticmethod
+        def _is_as_far_ahead_as_ever(held: list[pb.BatchItem], answered: int) -> bool:
+            return len(held) >= min(answered + 5, 12)
 
     slow = Slow(lambda item, call: None)
     with serving(slow) as address:

@@ -367,14 +367,19 @@ def test_rules_fit_into_80_columns(args):
 def test_bench_measures_what_it_says():
     told = run("bench", "--seconds", "0.05", "--threads", "2", "--json").json
     for name in ("playouts_per_second", "iterations_per_second", "iterations_per_second_all_threads"):
-        assert told[name] > 1000
+        assert told[name] > 0
         assert told[f"{name}_spread"] >= 0
-    assert told["playouts_per_second"] > told["iterations_per_second"]
     assert told["speedup"] == pytest.approx(
         told["iterations_per_second_all_threads"] / told["iterations_per_second"], abs=0.01
     )
     one = run("bench", "--seconds", "0.05", "--threads", "1", "--json").json
     assert "speedup" not in one
+
+
+@pytest.mark.timing
+def test_playouts_are_faster_than_iterations():
+    rates = run("bench", "--seconds", "0.05", "--threads", "1", "--json").json
+    assert rates["playouts_per_second"] > rates["iterations_per_second"] > 1000
 
 
 def test_why_a_search_ended_is_told_for_every_reason():

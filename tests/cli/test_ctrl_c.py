@@ -6,12 +6,12 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from program import command, environment, views
+from waiting import HANG_S, wait_until
 
 
 def processes_of(group: int) -> set[int]:
@@ -25,18 +25,11 @@ def processes_of(group: int) -> set[int]:
     return found
 
 
-def wait_until(is_so: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not is_so():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-
-
 @pytest.mark.parametrize(
     ("args", "lines"),
     [
         # Of three that take as long, two are done: one worker has the third, the other nothing to do.
-        (("analyze", "positions.txt", "--time-ms", "2000", "--out", "out.jsonl"), 2),
+        (("analyze", "positions.txt", "--time-ms", "5000", "--out", "out.jsonl"), 2),
         (("match", "plain", "plain", "--iterations", "10000", "--deals", "3", "--resume", "out.jsonl"), 1 + 2),
     ],
 )
@@ -62,7 +55,7 @@ def test_workers_leave_it_to_the_command_even_those_that_wait(tmp_path, args, li
             time.sleep(0.3)
             assert processes_of(process.pid) == {*workers, process.pid}
             process.send_signal(signal.SIGINT)
-            told, err = process.communicate(timeout=30)
+            told, err = process.communicate(timeout=HANG_S)
         finally:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)

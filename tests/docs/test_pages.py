@@ -67,7 +67,7 @@ def run(command: list[str], folder: Path) -> str:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=300,
         check=False,
     )
     assert done.returncode == 0, f"{command[-1]}\n{done.stderr}"

@@ -37,7 +37,7 @@ LANGUAGES = {"python": python, "typescript": typescript, "java": java}
 
 
 def compiled(command: Sequence[str], folder: Path, missing: int | None = None) -> None:
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=500)
     if done.returncode == missing:
         pytest.skip(done.stderr.strip())
     assert done.returncode == 0, done.stdout + done.stderr
