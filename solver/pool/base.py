@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from concurrent.futures import Future, InvalidStateError
+from concurrent.futures import Future, InvalidStateError, wait
 from contextlib import suppress
 from functools import partial
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from solver.answer import answer_at_once, answer_of, answer_without_search
@@ -23,6 +23,8 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 AHEAD = 1024  # questions that are submitted before the first of them is answered
+# The longest wait at a time. If another thread takes a signal, the main thread sees it only when it wakes.
+AWAKE_S = 0.1
 
 
 class PendingAnswer(Future[Any]):
@@ -111,6 +113,8 @@ def answer_from(question: Question, shares: Sequence[Share], began: float) -> An
 def wait_for(future: Future[T], control: Control) -> T:
     """Wait for an answer; an interrupt meanwhile stops the search."""
     try:
+        while not future.done():
+            wait([future], AWAKE_S)
         return future.result()
     except BaseException:
         control.stop()
@@ -147,6 +151,12 @@ def _put_number(done: SimpleQueue[int], number: int, _: object) -> None:
     done.put(number)
 
 
+def _next_of(numbers: SimpleQueue[int]) -> int:
+    while True:
+        with suppress(Empty):
+            return numbers.get(timeout=AWAKE_S)
+
+
 def completed(
     begin: Callable[[T], Future[R]], items: Iterable[T], *, in_order: bool, ahead: int
 ) -> Generator[tuple[int, Future[R]], None, None]:
@@ -168,7 +178,7 @@ def completed(
     try:
         fill()
         while pending:
-            number = done.get()
+            number = _next_of(done)
             if not in_order:
                 order.remove(number)
                 yield number, pending.pop(number)
