@@ -4,17 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import time
-from collections.abc import Callable
 from pathlib import Path
 
-
-def until(happens: Callable[[], bool], seconds: float) -> float:
-    """How long it took."""
-    began = time.monotonic()
-    while not happens():
-        assert time.monotonic() - began < seconds
-        time.sleep(0.01)
-    return time.monotonic() - began
+from waiting import wait_until
 
 
 def children(pid: int) -> dict[int, str]:
@@ -55,6 +47,17 @@ def busiest(pids: list[int]) -> int:
     time.sleep(0.5)
     done = {pid: cpu_ticks(pid) - ticks for pid, ticks in before.items()}
     return max((pid for pid in done if done[pid] > 2), key=lambda pid: done[pid], default=0)
+
+
+def wait_for_busiest(pids: list[int]) -> int:
+    """Wait until one of these computes, and return which of them has computed the most meanwhile."""
+    before = {pid: cpu_ticks(pid) for pid in pids}
+
+    def busiest_so_far() -> int:
+        return max(before, key=lambda pid: cpu_ticks(pid) - before[pid])
+
+    wait_until(lambda: cpu_ticks(busiest_so_far()) - before[busiest_so_far()] > 2)
+    return busiest_so_far()
 
 
 def are_idle(pids: list[int]) -> bool:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
-import time
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +13,8 @@ from typing import Any
 import grpc
 import pytest
 from process import NOT_SERVING, SERVING, Server, milliseconds, server, stub, suggest, told
-from ray_processes import are_idle, busiest, children, cpu_ticks, head_below, until, workers_below
+from ray_processes import are_idle, busiest, children, cpu_ticks, head_below, wait_for_busiest, workers_below
+from waiting import wait_until
 
 from eminence.v1 import solver_pb2 as pb
 from eminence.v1 import view_pb2
@@ -25,8 +24,6 @@ from server.codec import records
 from solver.pool import ray_search
 
 pytestmark = pytest.mark.slow
-# Seconds by which a busy machine may be late.
-BUSY = 3.0
 ENDLESS = {"iterations": 10**11}
 
 
@@ -34,13 +31,14 @@ ENDLESS = {"iterations": 10**11}
 def running() -> Iterator[Server]:
     # Not to wait for long for a head that is lost.
     hasty = {"RAY_gcs_rpc_server_reconnect_timeout_s": "1"}
-    with server("--backend", "ray", "--ray-workers", "2", "--cache-mb", "0", environment=hasty) as running:
+    flags = ("--backend", "ray", "--ray-workers", "2", "--cache-mb", "0", "--network-ms", "2000")
+    with server(*flags, environment=hasty) as running:
         # It serves before Ray is there, unless other programs held up all but Ray.
         with running.channel() as channel:
             found = stub(channel).Suggest(asked(iterations=100), timeout=60).suggestion
         assert found.note == ray_search.HERE or running.health("ray") == SERVING
         assert (found.iterations, found.reproducible) == (100, True)
-        until(lambda: running.health("ray") == SERVING, 30)
+        wait_until(lambda: running.health("ray") == SERVING)
         yield running
 
 
@@ -78,43 +76,32 @@ def test_the_answer_is_that_of_threads(adviser: Any) -> None:
         assert again.candidates == timed.candidates
 
 
-def test_answers_grow_and_come_in_time(adviser: Any) -> None:
-    request = pb.AnalyzeRequest(view=asked().view, budget=asked(time_ms=600).budget, options=asked().options)
+def test_answers_grow(adviser: Any) -> None:
+    request = pb.AnalyzeRequest(view=asked().view, budget=asked(time_ms=2000).budget, options=asked().options)
     request.interval.CopyFrom(milliseconds(100))
-    began = time.monotonic()
     *steps, last = adviser.Analyze(request, timeout=60)
-    assert time.monotonic() - began < 0.7 + BUSY
     counts = [step.suggestion.iterations for step in steps]
-    assert 2 <= len(counts) <= 6
+    assert 2 <= len(counts) <= last.suggestion.elapsed.ToMilliseconds() / 100 + 1
     assert counts == sorted(counts)
     assert last.last
     assert last.suggestion.iterations >= counts[-1] > 0
 
 
 def test_an_answer_is_there_before_the_deadline(adviser: Any) -> None:
-    reasons: list[int] = []
-    for _ in range(12):
-        # Nobody can promise it, nor that both workers come in time, where other programs have all the cores.
-        with suppress(grpc.RpcError):
-            found = adviser.Suggest(asked(time_ms=10_000), timeout=0.3).suggestion
-            reasons.append(found.stop_reason)
-            assert found.iterations > 0
-        if reasons.count(pb.STOP_REASON_DEADLINE) == 3:
-            break
-    assert reasons.count(pb.STOP_REASON_DEADLINE) == 3
-    assert set(reasons) <= {pb.STOP_REASON_DEADLINE, pb.STOP_REASON_LOST}
+    found = adviser.Suggest(asked(time_ms=50_000), timeout=6).suggestion
+    # Other programs may hold a worker up.
+    assert found.stop_reason in (pb.STOP_REASON_DEADLINE, pb.STOP_REASON_LOST)
+    assert found.iterations > 0
 
 
 def test_a_client_that_leaves_frees_the_workers(running: Server, adviser: Any) -> None:
     calls = [adviser.Suggest.future(asked(**ENDLESS)) for _ in range(2)]
-    until(lambda: not are_idle(workers(running)), 10)
+    wait_until(lambda: not are_idle(workers(running)))
     for call in calls:
         call.cancel()
-    began = time.monotonic()
     # The next one needs all of them.
     assert adviser.Suggest(asked(iterations=10), timeout=60).suggestion.iterations == 10
-    assert time.monotonic() - began < 0.05 + BUSY
-    assert are_idle(workers(running))
+    wait_until(lambda: are_idle(workers(running)))
 
 
 def a_start() -> Record:
@@ -150,7 +137,7 @@ def test_comparisons_and_information_run_there(running: Server, adviser: Any) ->
     assert adviser.Compare(a_comparison(time_ms=1500)).comparison.worlds > 0
     spent = {pid: cpu_ticks(pid) - ticks for pid, ticks in before.items()}
     assert all(spent[running.process.pid] < ticks for pid, ticks in spent.items() if pid != running.process.pid)
-    assert are_idle(workers(running))
+    wait_until(lambda: are_idle(workers(running)))
 
 
 def test_batches_and_reviews_run_there(running: Server, adviser: Any) -> None:
@@ -170,15 +157,13 @@ def test_batches_and_reviews_run_there(running: Server, adviser: Any) -> None:
 
 
 def test_a_worker_is_killed_in_the_middle_of_a_search(running: Server, adviser: Any) -> None:
-    until(lambda: len(workers(running)) == 2, 10)
-    victim = workers(running)[0]
-    call = adviser.Suggest.future(asked(time_ms=1500))
-    time.sleep(0.3)
-    os.kill(victim, signal.SIGKILL)
+    wait_until(lambda: len(workers(running)) == 2)
+    call = adviser.Suggest.future(asked(time_ms=5000))
+    os.kill(wait_for_busiest(workers(running)), signal.SIGKILL)
     found = call.result(timeout=60).suggestion
     assert found.note in (ray_search.REPLACED, ray_search.MISSING)
     assert found.iterations > 0
-    until(lambda: len(workers(running)) == 2, 10)
+    wait_until(lambda: len(workers(running)) == 2)
 
 
 def test_what_kills_its_workers_is_refused_from_then_on(running: Server, adviser: Any) -> None:
@@ -193,7 +178,7 @@ def test_what_kills_its_workers_is_refused_from_then_on(running: Server, adviser
     with pytest.raises(grpc.RpcError) as refused:
         adviser.Suggest(request, timeout=60)
     assert told(refused.value)[:2] == ("INTERNAL", "SEARCH_LOST")
-    until(lambda: len(workers(running)) == 2, 10)
+    wait_until(lambda: len(workers(running)) == 2)
     # It was the only one.
     assert adviser.Suggest(asked(1, iterations=100), timeout=60).suggestion.iterations == 100
 
@@ -202,16 +187,18 @@ def test_the_head_is_lost_and_comes_back(running: Server, adviser: Any) -> None:
     request = asked(iterations=2000)
     before = adviser.Suggest(request).suggestion
     os.kill(head_below(running.process.pid), signal.SIGKILL)
-    began = time.monotonic()
-    while running.health("ray") == SERVING and time.monotonic() - began < 20:
-        found = adviser.Suggest(asked(time_ms=50), timeout=60).suggestion
-        assert found.iterations > 0
+
+    def answers_without_ray() -> bool:
+        assert adviser.Suggest(asked(time_ms=50), timeout=60).suggestion.iterations > 0
+        return running.health("ray") != SERVING
+
+    wait_until(answers_without_ray)
     assert (running.health("ray"), running.health()) == (NOT_SERVING, SERVING)
     without = adviser.Suggest(request).suggestion
     assert (without.note, without.reproducible) == (ray_search.HERE, True)
     without.ClearField("note")
     assert without_clock(without) == without_clock(before)
-    until(lambda: running.health("ray") == SERVING, 30)
+    wait_until(lambda: running.health("ray") == SERVING)
     assert without_clock(adviser.Suggest(request).suggestion) == without_clock(before)
 
 
@@ -225,11 +212,9 @@ def test_told_to_stop_it_answers_and_leaves_nothing(running: Server) -> None:
             target=lambda: answers.append(stub(channel).Suggest(asked(**ENDLESS), timeout=60).suggestion)
         )
         call.start()
-        time.sleep(0.3)
-        began = time.monotonic()
+        wait_for_busiest(workers(running))
         assert running.stop() == 0
         call.join()
-    assert time.monotonic() - began < 6
     assert answers[0].stop_reason == pb.STOP_REASON_SHUTDOWN
     assert answers[0].iterations > 0
-    until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in below), 10)
+    wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in below))

@@ -207,7 +207,7 @@ def test_a_stop_leaves_what_was_compared(confidence: float | None, pools: list[P
         future = pool.submit(ComparisonQuestion(view, moves, budget), control)
         time.sleep(0.1)
         control.stop()
-        comparison = future.result(30)
+        comparison = future.result(60)
         assert (comparison.stopped_by, comparison.reproducible) == ("stopped", False)
         assert 0 <= comparison.worlds < 10**6
     control = Control()

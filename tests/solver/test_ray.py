@@ -18,8 +18,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ray_processes import are_idle, busiest, children, cpu_ticks, until, workers_below
+from ray_processes import are_idle, busiest, children, cpu_ticks, wait_for_busiest, workers_below
 from tables import random_game
+from waiting import HANG_S, wait_until
 
 from engine_cy import Position, View, new_game
 from engine_cy.history import History
@@ -59,13 +60,9 @@ def pool() -> Iterator[RayPool]:
 @pytest.fixture
 def healthy(pool: RayPool) -> Iterator[RayPool]:
     """The pool, with all of its workers before and after."""
-    until(lambda: is_whole(pool), 20)
+    wait_until(lambda: is_whole(pool))
     yield pool
-    until(lambda: is_whole(pool), 20)
-
-
-# Seconds by which a busy machine may be late; by how much an idle one is, `python -m benchmarks backends` measures.
-BUSY = 3.0
+    wait_until(lambda: is_whole(pool))
 
 
 def start() -> View:
@@ -188,10 +185,10 @@ def is_forced(position: Position) -> bool:
 
 def test_a_comparison_is_spread_over_both_workers(healthy: RayPool) -> None:
     before = {pid: cpu_ticks(pid) for pid in workers(healthy)}
-    question = ComparisonQuestion(start(), start().legal_actions()[:4], Budget(time_ms=1500))
+    budget = Budget(iterations=200_000, memory_mb=400)
+    question = ComparisonQuestion(start(), start().legal_actions()[:4], budget, shares=2)
     comparison = healthy.submit(question, Control()).result()
-    assert (comparison.stopped_by, comparison.missing) == ("time", 0)
-    # With other programs on all cores, each has a part of what it would have alone.
+    assert (comparison.stopped_by, comparison.missing) == ("iterations", 0)
     assert all(cpu_ticks(pid) - ticks > 15 for pid, ticks in before.items())
     before = {pid: cpu_ticks(pid) for pid in workers(healthy)}
     healthy.submit(question, Control(), width=1).result()
@@ -246,15 +243,26 @@ def test_functions_run_here_and_ask_the_pool(pool: RayPool) -> None:
 
 def test_answers_so_far_are_reported_at_the_interval(pool: RayPool) -> None:
     seen: list[Answer] = []
-    found = solve(start(), Budget(time_ms=1500), shares=2, pool=pool, control=Control(seen.append, 150))
+    found = solve(start(), Budget(time_ms=3000), shares=2, pool=pool, control=Control(seen.append, 150))
     counts = [answer.iterations for answer in seen]
-    assert 4 <= len(counts) <= 11
+    assert 2 <= len(counts) <= found.elapsed_ms / 150 + 1
     assert counts == sorted(counts)
     assert counts[-1] <= found.iterations
     for answer in seen:
         assert sum(move.visits for move in answer.moves) == answer.iterations
 
 
+def test_a_stop_frees_all_workers(healthy: RayPool) -> None:
+    for _ in range(10):
+        control = Control(lambda _: control.stop(), 5)  # noqa: B023
+        found = solve(start(), ENDLESS, shares=2, pool=healthy, control=control)
+        assert (found.stopped_by, found.missing) == ("stopped", 0)
+        assert found.iterations > 0
+    # All shares were there, so all workers were free.
+    wait_until(lambda: idle(healthy))
+
+
+@pytest.mark.timing
 def test_a_stop_frees_all_workers_soon(healthy: RayPool) -> None:
     delays = []
     for _ in range(10):
@@ -266,33 +274,25 @@ def test_a_stop_frees_all_workers_soon(healthy: RayPool) -> None:
             control.stop()
 
         with after(0.05, stop):
-            found = solve(start(), ENDLESS, shares=2, pool=healthy, control=control)
+            solve(start(), ENDLESS, shares=2, pool=healthy, control=control)
             delays.append(time.monotonic() - stopped[0])
-        assert (found.stopped_by, found.missing) == ("stopped", 0)
-        assert found.iterations > 0
-    # All shares were there, so all workers were free.
     assert sorted(delays)[len(delays) // 2] < 0.05
 
 
 def test_a_stop_may_overtake_its_search(healthy: RayPool) -> None:
-    took = []
     for delay in (0.0, 0.0002, 0.0005, 0.001, 0.002):
         for _ in range(10):
             control = Control()
-            began = time.monotonic()
             if delay:
                 with after(delay, control.stop):
                     found = solve(start(), ENDLESS, shares=2, pool=healthy, control=control)
             else:
                 control.stop()
                 found = solve(start(), ENDLESS, shares=2, pool=healthy, control=control)
-            took.append(time.monotonic() - began)
             assert (found.stopped_by, found.missing) == ("stopped", 0)
-    # Every one of them came through.
-    assert max(took) < 0.05 + BUSY
-    # Nothing is left behind.
+    # Every one of them came through, and nothing is left behind.
     assert solve(start(), Budget(iterations=100), shares=2, pool=healthy).iterations == 100
-    assert idle(healthy)
+    wait_until(lambda: idle(healthy))
 
 
 def test_an_interrupt_frees_the_workers(healthy: RayPool) -> None:
@@ -301,7 +301,7 @@ def test_an_interrupt_frees_the_workers(healthy: RayPool) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         solve(start(), ENDLESS, shares=2, pool=healthy, control=Control(interrupt, 20))
-    assert idle(healthy)
+    wait_until(lambda: idle(healthy))
 
 
 def idle(pool: RayPool) -> bool:
@@ -312,16 +312,18 @@ def idle(pool: RayPool) -> bool:
 
 
 def test_a_worker_is_killed_in_the_middle_of_a_search(healthy: RayPool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ray_search, "LATE_MS", 1000.0)  # other programs may hold the last of the search up
-    victim = workers(healthy)[0]
-    with after(0.2, lambda: os.kill(victim, signal.SIGKILL)):
-        found = solve(start(), Budget(time_ms=1500), shares=2, pool=healthy)
+    monkeypatch.setattr(ray_search, "LATE_MS", 60_000.0)  # other programs may hold the last of the search up
+    pending = healthy.submit(SearchQuestion(start(), Budget(time_ms=5000), shares=2), Control())
+    victim = wait_for_busiest(workers(healthy))
+    os.kill(victim, signal.SIGKILL)
+    found = pending.result()
     # Its share was begun again on the other worker.
     assert (found.missing, found.note) == (0, ray_search.REPLACED)
     assert sum(move.visits for move in found.moves) == found.iterations > 0
-    assert until(lambda: healthy.health.workers == 2 and victim not in workers(healthy), 5) < 5
+    wait_until(lambda: healthy.health.workers == 2 and victim not in workers(healthy))
 
 
+@pytest.mark.timing
 def test_the_answer_is_in_time_although_a_worker_is_killed(healthy: RayPool) -> None:
     for delay in (0.1, 0.29):
         victim = workers(healthy)[0]
@@ -329,16 +331,16 @@ def test_the_answer_is_in_time_although_a_worker_is_killed(healthy: RayPool) -> 
             began = time.monotonic()
             found = solve(start(), Budget(time_ms=300), shares=2, pool=healthy)
             took = time.monotonic() - began
-        assert took < 0.3 + ray_search.LATE_MS / 1000 + BUSY
+        assert took < 0.3 + ray_search.LATE_MS / 1000 + 1
         assert found.iterations > 0
-        until(lambda: is_whole(healthy), 5 + BUSY)
+        wait_until(lambda: is_whole(healthy))
 
 
 def test_an_answer_without_a_limit_of_time_is_the_same_although_a_worker_is_killed(healthy: RayPool) -> None:
     question = SearchQuestion(start(), Budget(iterations=400_000), seed=2, shares=2)
-    victim = workers(healthy)[1]
-    with after(0.1, lambda: os.kill(victim, signal.SIGKILL)):
-        found = healthy.submit(question, Control()).result()
+    pending = healthy.submit(question, Control())
+    os.kill(wait_for_busiest(workers(healthy)), signal.SIGKILL)
+    found = pending.result()
     assert found.note == ray_search.REPLACED
     assert noteless(found) == timeless(compute_here(question))
 
@@ -348,51 +350,48 @@ def test_a_comparison_is_the_same_although_a_worker_is_killed(healthy: RayPool, 
     budget = Budget(iterations=300_000, confidence=confidence, memory_mb=400)
     question = ComparisonQuestion(start(), start().legal_actions()[:4], budget, seed=2, shares=2)
     pending = healthy.submit(question, Control())
-    busy = busiest(workers(healthy))
-    assert busy
-    os.kill(busy, signal.SIGKILL)
+    os.kill(wait_for_busiest(workers(healthy)), signal.SIGKILL)
     comparison = pending.result()
     assert (comparison.note, comparison.missing) == (ray_search.REPLACED, 0)
     assert noteless(comparison) == timeless(compute_here(question))
 
 
 def test_a_comparison_has_what_a_stuck_worker_had_found(healthy: RayPool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ray_search, "LATE_MS", 300.0)
-    question = ComparisonQuestion(start(), start().legal_actions()[:4], Budget(time_ms=1500))
-    victim = workers(healthy)[0]
-    with after(0.9, lambda: os.kill(victim, signal.SIGSTOP)):
-        comparison = healthy.submit(question, Control()).result()
+    monkeypatch.setattr(ray_search, "LATE_MS", 3000.0)  # other programs may hold the other worker up
+    question = ComparisonQuestion(start(), start().legal_actions()[:4], Budget(time_ms=4000))
+    pending = healthy.submit(question, Control())
+    victim = wait_for_busiest(workers(healthy))
+    time.sleep(0.5)  # in which it notes what it has found
+    os.kill(victim, signal.SIGSTOP)
+    comparison = pending.result()
     assert (comparison.missing, comparison.note, comparison.reproducible) == (2, ray_search.MISSING, False)
     assert comparison.worlds > 0
     assert all(move.win_difference is not None for move in comparison.moves)
-    until(lambda: victim not in workers(healthy), 8)
+    wait_until(lambda: victim not in workers(healthy))
 
 
 def test_a_worker_is_stuck_in_the_middle_of_a_search(healthy: RayPool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ray_search, "LATE_MS", 300.0)  # other programs may hold the other worker up
-    victim = workers(healthy)[0]
-    with after(0.8, lambda: os.kill(victim, signal.SIGSTOP)):
-        began = time.monotonic()
-        found = solve(start(), Budget(time_ms=1500), shares=2, pool=healthy)
-        took = time.monotonic() - began
+    monkeypatch.setattr(ray_search, "LATE_MS", 3000.0)  # other programs may hold the other worker up
+    pending = healthy.submit(SearchQuestion(start(), Budget(time_ms=4000), shares=2), Control())
+    victim = wait_for_busiest(workers(healthy))
+    time.sleep(0.5)  # in which it notes what it has found
+    os.kill(victim, signal.SIGSTOP)
+    found = pending.result()
     # Nobody can know it in that time; the answer is what the others found, and what this one had noted.
-    assert took < 1.5 + ray_search.LATE_MS / 1000 + BUSY
     assert all(found.share_iterations)
     assert (found.missing, found.note, found.reproducible) == (1, ray_search.MISSING, False)
     assert sum(move.visits for move in found.moves) == found.iterations
-    assert until(lambda: victim not in workers(healthy) and len(workers(healthy)) == 2, 6) < 5
+    wait_until(lambda: victim not in workers(healthy) and len(workers(healthy)) == 2)
 
 
 def test_all_workers_are_stuck(healthy: RayPool) -> None:
     victims = workers(healthy)
     for victim in victims:
         os.kill(victim, signal.SIGSTOP)
-    began = time.monotonic()
     found = solve(start(), Budget(time_ms=200), shares=2, pool=healthy)
-    assert time.monotonic() - began < 0.35 + BUSY
     assert (found.missing, found.note) == (1, ray_search.HERE)
     assert found.iterations > 0
-    until(lambda: not set(victims) & set(workers(healthy)), 8)
+    wait_until(lambda: not set(victims) & set(workers(healthy)))
 
 
 @pytest.mark.parametrize("shares", [1, 2])
@@ -400,17 +399,15 @@ def test_a_lost_worker_loses_no_answer_where_there_is_no_other(shares: int) -> N
     """What killed the worker may have been anything, so the search goes on in a process apart."""
     with RayPool(1) as pool:
         for delay in (0.06, 0.3, 0.595):
-            until(lambda: pool.health.workers == 1 and len(workers(pool)) == 1, 20)
+            wait_until(lambda: pool.health.workers == 1 and len(workers(pool)) == 1)
             victim = workers(pool)[0]
             with after(delay, partial(os.kill, victim, signal.SIGKILL)):
                 found = pool.submit(SearchQuestion(start(), Budget(time_ms=600), shares=shares), Control()).result()
             assert found.iterations > 0
         question = SearchQuestion(start(), Budget(iterations=200_000), seed=2, shares=shares)
-        until(lambda: pool.health.workers == 1 and len(workers(pool)) == 1, 20)
+        wait_until(lambda: pool.health.workers == 1 and len(workers(pool)) == 1)
         pending = pool.submit(question, Control())
-        victim = busiest(workers(pool))
-        assert victim
-        os.kill(victim, signal.SIGKILL)
+        os.kill(wait_for_busiest(workers(pool)), signal.SIGKILL)
         assert noteless(pending.result()) == timeless(compute_here(question))
 
 
@@ -421,11 +418,9 @@ def test_a_lost_worker_ends_a_comparison_and_information_no_more_than_a_search()
             ComparisonQuestion(start(), moves, Budget(iterations=50_000), shares=2),
             InformationQuestion(with_secrets(), Budget(iterations=20_000)),
         ):
-            until(lambda: pool.health.workers == 1 and len(workers(pool)) == 1, 20)
+            wait_until(lambda: pool.health.workers == 1 and len(workers(pool)) == 1)
             pending = pool.submit(question, Control())
-            victim = busiest(workers(pool))
-            assert victim
-            os.kill(victim, signal.SIGKILL)
+            os.kill(wait_for_busiest(workers(pool)), signal.SIGKILL)
             assert noteless(pending.result()) == timeless(compute_here(question))
 
 
@@ -434,7 +429,7 @@ def test_poison_is_known_where_there_is_one_worker(tmp_path: Path, monkeypatch: 
     monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
     with RayPool(1) as pool:
         for budget in (Budget(iterations=20), Budget(time_ms=100), Budget(time_ms=1000)):
-            until(lambda: pool.health.workers == 1 and len(workers(pool)) == 1, 20)
+            wait_until(lambda: pool.health.workers == 1 and len(workers(pool)) == 1)
             poison = pool.submit(SearchQuestion(start(), budget, seed=POISON), Control())
             with pytest.raises(SearchLostError, match="2 workers"):
                 poison.result()
@@ -473,12 +468,10 @@ def test_the_driver_is_killed_in_the_middle_of_a_search_and_a_batch(healthy: Ray
         found = healthy.submit(question, Control()).result()
     assert found.note == ray_search.HERE
     assert noteless(found) == timeless(compute_here(question))
-    began = time.monotonic()
     assert solve(start(), Budget(time_ms=200), shares=2, pool=healthy).iterations > 0
-    assert time.monotonic() - began < 0.4 + BUSY
     assert all_of([*answers, *stream]) == expected(100, 2000)
-    until(lambda: max(map(cpu_ticks, orphans)) < 0, 10)
-    until(lambda: healthy.health.state == "ready", 30)
+    wait_until(lambda: max(map(cpu_ticks, orphans)) < 0)
+    wait_until(lambda: healthy.health.state == "ready")
     assert driver(healthy) != killed
 
 
@@ -518,20 +511,20 @@ def test_closing_a_batch_frees_the_workers(healthy: RayPool) -> None:
     stream = answer_many([next(questions(1)), *[SearchQuestion(start(), ENDLESS)] * 20], healthy)
     next(stream)
     stream.close()
-    assert idle(healthy)
+    wait_until(lambda: idle(healthy))
 
 
 def test_a_question_without_a_control_can_be_cancelled(healthy: RayPool) -> None:
     pending = [healthy.submit(SearchQuestion(start(), ENDLESS, seed=i)) for i in range(12)]
     after_them = healthy.submit(next(questions(1)))
-    time.sleep(0.5)
+    wait_for_busiest(workers(healthy))
     for one in pending:
         one.cancel()
-    answers = [one.result(10) for one in pending]
+    answers = [one.result(HANG_S) for one in pending]
     assert {answer.stopped_by for answer in answers} == {"stopped"}
     assert any(answer.iterations for answer in answers)  # of those that had begun
-    assert timeless(after_them.result(10)) == timeless(compute_here(next(questions(1))))
-    assert idle(healthy)
+    assert timeless(after_them.result(HANG_S)) == timeless(compute_here(next(questions(1))))
+    wait_until(lambda: idle(healthy))
 
 
 POISON = 666
@@ -602,7 +595,7 @@ def test_nothing_is_left_when_this_process_is_killed() -> None:
         "from solver.pool.ray_pool import RayPool\n"
         "pool = RayPool(1)\n"
         "print('ready', flush=True)\n"
-        "time.sleep(60)\n"
+        "time.sleep(3600)\n"
     )
     process = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE)
     assert process.stdout
@@ -613,16 +606,16 @@ def test_nothing_is_left_when_this_process_is_killed() -> None:
     assert folder.is_dir()
     process.kill()
     process.communicate()
-    until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in below), 15)
-    until(lambda: not folder.exists(), 15)
+    wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in below))
+    wait_until(lambda: not folder.exists())
 
 
 def test_ray_s_files_are_gone_when_its_driver_is() -> None:
     with RayPool(1) as pool:
         folder = ray_folder(driver(pool))
         os.kill(driver(pool), signal.SIGKILL)
-        until(lambda: not folder.exists(), 15)
-        until(lambda: pool.health.state == "ready", 30)
+        wait_until(lambda: not folder.exists())
+        wait_until(lambda: pool.health.state == "ready")
         another = ray_folder(driver(pool))
         assert another.is_dir()
     assert not another.exists()
@@ -657,10 +650,8 @@ def listening(answer: bytes) -> Iterator[str]:
 
 
 def refused(address: str) -> str:
-    began = time.monotonic()
     with pytest.raises(RayUnavailableError) as raised:
         RayPool(2, address=address)
-    assert time.monotonic() - began < 2
     assert "\n" not in str(raised.value)
     return str(raised.value)
 
@@ -672,23 +663,31 @@ def test_what_is_no_address_is_refused(address: str) -> None:
     assert repr(address) in refused(address)
 
 
-def test_an_address_where_nobody_is_fails_at_once() -> None:
+def test_an_address_where_nobody_is_fails() -> None:
     assert "refused" in refused("127.0.0.1:9")
     assert "no-such-host.invalid:6379" in refused("no-such-host.invalid:6379")
     assert "192.0.2.254:6379" in refused("192.0.2.254:6379")
 
 
-def test_an_address_of_something_else_fails_at_once() -> None:
+def test_an_address_of_something_else_fails() -> None:
     with listening(b"HTTP/1.1 400 Bad Request\r\n\r\n") as address:
         assert "is not a Ray head" in refused(address)
     with listening(b"") as address:
         assert "says nothing" in refused(address)
 
 
+@pytest.mark.timing
+@pytest.mark.parametrize("address", ["6379", "127.0.0.1:9", "no-such-host.invalid:6379", "192.0.2.254:6379"])
+def test_an_address_fails_within_two_seconds(address: str) -> None:
+    began = time.monotonic()
+    assert refused(address)
+    assert time.monotonic() - began < 2
+
+
 def test_a_server_need_not_wait_for_ray() -> None:
     with RayPool(2, address="127.0.0.1:9", wait=False) as pool:
         found = solve(start(), Budget(iterations=1000), seed=2, shares=2, pool=pool)
-        until(lambda: pool.health.state == "lost", 2)
+        wait_until(lambda: pool.health.state == "lost")
         assert "127.0.0.1:9" in pool.health.note
     assert found.note == ray_search.HERE
     assert found.moves == solve(start(), Budget(iterations=1000), seed=2, shares=2).moves
@@ -700,9 +699,7 @@ def test_a_batch_goes_on_without_ray() -> None:
         assert all_of(answer_many(questions(30), pool)) == expected(30)
         stream = answer_many([next(questions(1)), *[SearchQuestion(start(), ENDLESS)] * 5], pool)
         next(stream)
-        began = time.monotonic()
         stream.close()
-    assert time.monotonic() - began < 2
 
 
 def test_comparisons_and_information_go_on_without_ray() -> None:
@@ -718,13 +715,10 @@ def test_comparisons_and_information_go_on_without_ray() -> None:
 def test_closing_ends_what_is_under_way() -> None:
     pool = RayPool(2, address="127.0.0.1:9", wait=False)
     pending = [pool.submit(SearchQuestion(start(), ENDLESS), control) for control in (Control(), None, None, None)]
-    time.sleep(0.3)
-    began = time.monotonic()
     pool.close()
     for one in [*pending, pool.submit(SearchQuestion(start(), ENDLESS)), pool.submit(next(questions(1)), Control())]:
         with pytest.raises(CancelledError):
-            one.result(5)
-    assert time.monotonic() - began < 5
+            one.result(HANG_S)
 
 
 def test_threads_that_search_here_are_initialized() -> None:

@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any, cast
 
 import pytest
+from waiting import HANG_S, wait_until
 
 from engine_cy import View, new_game
 from solver import Budget, Control, SearchQuestion
@@ -87,17 +88,10 @@ def question(seed: int, iterations: int = 2) -> SearchQuestion:
     return SearchQuestion(view(), Budget(iterations=iterations), seed=seed)
 
 
-def until(happens: Callable[[], bool]) -> None:
-    began = time.monotonic()
-    while not happens():
-        assert time.monotonic() - began < 10
-        time.sleep(0.005)
-
-
 def test_small_questions_go_together_and_large_ones_alone() -> None:
     with fake() as pool:
         for one in pool.submit(*range(400)):
-            one.result(10)
+            one.result(HANG_S)
         sizes = [len(seeds) for _, seeds in pool.begun]
         assert sizes[0] == 1
         assert 5 < max(sizes) <= ray_batch.CHUNK_MAX
@@ -105,18 +99,18 @@ def test_small_questions_go_together_and_large_ones_alone() -> None:
         # A budget that was not met before is not taken for a small one.
         before = len(pool.begun)
         for one in pool.submit(*range(4), iterations=3):
-            one.result(10)
+            one.result(HANG_S)
         assert len(pool.begun[before][1]) == 1
 
 
 def test_no_more_than_two_chunks_a_worker_are_under_way() -> None:
     with fake(holds=True) as pool:
         pending = pool.submit(*range(20))
-        until(lambda: len(pool.held) == 4)
+        wait_until(lambda: len(pool.held) == 4)
         time.sleep(0.05)
         assert len(pool.held) == 4
         while not all(one.done() for one in pending):
-            until(lambda: bool(pool.held) or all(one.done() for one in pending))
+            wait_until(lambda: bool(pool.held) or all(one.done() for one in pending))
             for answer in [pool.held.pop() for _ in range(len(pool.held))]:
                 answer()
 
@@ -124,11 +118,11 @@ def test_no_more_than_two_chunks_a_worker_are_under_way() -> None:
 def test_only_what_loses_workers_alone_is_refused() -> None:
     with fake() as pool:
         for one in pool.submit(*range(400)):
-            one.result(10)  # now they go together
+            one.result(HANG_S)  # now they go together
         pool.begun.clear()
         pool.killers = {1020}
         pending = dict(zip(range(1000, 1100), pool.submit(*range(1000, 1100)), strict=True))
-        errors = {seed: one.exception(10) for seed, one in pending.items()}
+        errors = {seed: one.exception(HANG_S) for seed, one in pending.items()}
         assert [seed for seed, error in errors.items() if error] == [1020]
         assert isinstance(errors[1020], WorkerLostError)
         together = next(seeds for kind, seeds in pool.begun if kind == Kind.BATCH and 1020 in seeds)
@@ -142,18 +136,18 @@ def test_a_question_that_cost_a_worker_waits_for_ray(monkeypatch: pytest.MonkeyP
     with fake(1) as pool:
         pool.killers = {7}
         (pending,) = pool.submit(7)
-        until(lambda: len(pool.begun) == 1 + ray_batch.TRIES)
-        assert isinstance(pending.exception(10), WorkerLostError)
+        wait_until(lambda: len(pool.begun) == 1 + ray_batch.TRIES)
+        assert isinstance(pending.exception(HANG_S), WorkerLostError)
 
         pool.killers, pool.is_there = set(), False
         (innocent,) = pool.submit(8)  # computed here
-        assert innocent.result(10).moves == compute_here(question(8)).moves
+        assert innocent.result(HANG_S).moves == compute_here(question(8)).moves
 
         # One cost a worker among others, and one when it was alone; then there is no Ray any more.
         entries = {}
         for seed, tries in ((9, 0), (10, 1)):
             (future,) = pool.submit(seed)
-            future.result(10)
+            future.result(HANG_S)
             entry = ray_batch._Entry(1000 + seed, question(seed), b"", PendingAnswer(Control()), 0.0)
             entry.job, entry.tries, entry.lost = encode_job(entry.question), tries, time.monotonic()
             entries[seed] = entry
@@ -162,18 +156,18 @@ def test_a_question_that_cost_a_worker_waits_for_ray(monkeypatch: pytest.MonkeyP
         time.sleep(3 * ray_batch.TICK_S)
         assert not any(entry.pending.done() for entry in entries.values())
         monkeypatch.setattr(ray_batch, "HOLD_S", 0.0)
-        assert entries[9].pending.result(10).moves == compute_here(question(9)).moves
-        assert isinstance(entries[10].pending.exception(10), WorkerLostError)
+        assert entries[9].pending.result(HANG_S).moves == compute_here(question(9)).moves
+        assert isinstance(entries[10].pending.exception(HANG_S), WorkerLostError)
 
 
 def test_a_question_that_is_dropped_while_it_waits_is_never_sent() -> None:
     with fake(1, holds=True) as pool:
         pending = pool.submit(*range(10))
-        until(lambda: len(pool.held) == 2)
+        wait_until(lambda: len(pool.held) == 2)
         pending[9].cancel()
-        assert pending[9].result(10).stopped_by == "stopped"
+        assert pending[9].result(HANG_S).stopped_by == "stopped"
         while not all(one.done() for one in pending):
-            until(lambda: bool(pool.held) or all(one.done() for one in pending))
+            wait_until(lambda: bool(pool.held) or all(one.done() for one in pending))
             for answer in [pool.held.pop() for _ in range(len(pool.held))]:
                 answer()
         assert 9 not in [seed for _, seeds in pool.begun for seed in seeds]
@@ -182,12 +176,15 @@ def test_a_question_that_is_dropped_while_it_waits_is_never_sent() -> None:
 def test_a_call_is_stopped_once_nothing_else_is_in_it() -> None:
     with fake(1) as pool:
         for one in pool.submit(*range(100)):
-            one.result(10)  # now they go together
+            one.result(HANG_S)  # now they go together
         pool.begun.clear()
         pool._holds = True
         pending = dict(zip(range(100, 120), pool.submit(*range(100, 120)), strict=True))
-        until(lambda: bool(pool.held))
-        time.sleep(0.1)
+        wait_until(lambda: bool(pool.held))
+        while max(len(seeds) for _, seeds in pool.begun) == 1:
+            n = len(pool.begun)
+            pool.held.pop(0)()
+            wait_until(lambda n=n: len(pool.begun) > n)  # type: ignore[misc]
         last = max(range(len(pool.begun)), key=lambda i: len(pool.begun[i][1]))
         call = pool.calls - len(pool.begun) + 1 + last
         first, *others = [pending[seed] for seed in pool.begun[last][1]]
@@ -197,13 +194,13 @@ def test_a_call_is_stopped_once_nothing_else_is_in_it() -> None:
         time.sleep(0.05)
         assert pool.stopped == []
         first.cancel()
-        until(lambda: pool.stopped == [call])
+        wait_until(lambda: pool.stopped == [call])
 
 
 def test_closing_ends_what_is_under_way() -> None:
     with fake(1, holds=True) as pool:
         pending = pool.submit(*range(10))
-        until(lambda: len(pool.held) == 2)
+        wait_until(lambda: len(pool.held) == 2)
     for one in pending:
         with pytest.raises(CancelledError):
-            one.result(1)
+            one.result(HANG_S)

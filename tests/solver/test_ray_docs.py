@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from process import NOT_SERVING, SERVING, Server, server, stub, suggest
 from program import read_settings
-from ray_processes import until
+from waiting import wait_until
 
 from eminence.v1 import solver_pb2 as pb
 from solver.pool import ray_pool
@@ -32,7 +32,7 @@ TOKEN = secrets.token_hex(32)
 def run_python(code: str, path: Path, **environment: str) -> str:
     (path / "page.py").write_text(code)
     return subprocess.check_output(
-        [sys.executable, "page.py"], cwd=path, text=True, timeout=60, env=environment_with(**environment)
+        [sys.executable, "page.py"], cwd=path, text=True, timeout=300, env=environment_with(**environment)
     )
 
 
@@ -57,7 +57,7 @@ def running(script: str) -> Iterator[None]:
     finally:
         process.terminate()
         try:
-            process.wait(20)
+            process.wait(60)
         finally:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
@@ -101,7 +101,7 @@ def test_several_machines(tmp_path: Path) -> None:
         assert suggested(served, 500).note == ""
         assert served.health("ray") == NOT_SERVING
         with running(here(HEAD)):
-            until(lambda: served.health("ray") == SERVING, 40)
+            wait_until(lambda: served.health("ray") == SERVING)
             assert suggested(served, 501).note == ""
             assert served.stop() == 0
             with running(here(NODE)):
