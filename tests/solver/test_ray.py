@@ -357,11 +357,11 @@ def test_a_comparison_is_the_same_although_a_worker_is_killed(healthy: RayPool, 
 
 
 def test_a_comparison_has_what_a_stuck_worker_had_found(healthy: RayPool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ray_search, "LATE_MS", 3000.0)  # other programs may hold the other worker up
-    question = ComparisonQuestion(start(), start().legal_actions()[:4], Budget(time_ms=4000))
+    monkeypatch.setattr(ray_search, "LATE_MS", 1500.0)  # other programs may hold the other worker up
+    question = ComparisonQuestion(start(), start().legal_actions()[:4], Budget(time_ms=3000))
     pending = healthy.submit(question, Control())
     victim = wait_for_busiest(workers(healthy))
-    time.sleep(0.5)  # in which it notes what it has found
+    time.sleep(1.5)  # in which it notes what it has found
     os.kill(victim, signal.SIGSTOP)
     comparison = pending.result()
     assert (comparison.missing, comparison.note, comparison.reproducible) == (2, ray_search.MISSING, False)
@@ -371,10 +371,10 @@ def test_a_comparison_has_what_a_stuck_worker_had_found(healthy: RayPool, monkey
 
 
 def test_a_worker_is_stuck_in_the_middle_of_a_search(healthy: RayPool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ray_search, "LATE_MS", 3000.0)  # other programs may hold the other worker up
-    pending = healthy.submit(SearchQuestion(start(), Budget(time_ms=4000), shares=2), Control())
+    monkeypatch.setattr(ray_search, "LATE_MS", 1500.0)  # other programs may hold the other worker up
+    pending = healthy.submit(SearchQuestion(start(), Budget(time_ms=3000), shares=2), Control())
     victim = wait_for_busiest(workers(healthy))
-    time.sleep(0.5)  # in which it notes what it has found
+    time.sleep(1.5)  # in which it notes what it has found
     os.kill(victim, signal.SIGSTOP)
     found = pending.result()
     # Nobody can know it in that time; the answer is what the others found, and what this one had noted.
