@@ -204,7 +204,7 @@ def _refusal_for(error: BaseException, call: Call) -> Refusal:
     if not isinstance(error, Exception):
         raise error
     refusal = refusal_of(error)
-    call.code, call.reason = code_of(refusal).name, refusal.reason
+    call.code, call.reason = code_of(refusal), refusal.reason
     return _alone(refusal)
 
 

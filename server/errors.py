@@ -9,17 +9,18 @@ from __future__ import annotations
 import logging
 import traceback
 import uuid
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
-import grpc
 from google.rpc import code_pb2, error_details_pb2, status_pb2
-from grpc_status import rpc_status
 
 from engine_cy import EngineError
 from server.refusals import Refusal, split
 from server.spans import current_span
 from solver import InvalidQuestionError
 from solver.pool.ray_pool import SearchLostError, WorkersLostError
+
+if TYPE_CHECKING:
+    import grpc
 
 DOMAIN = "eminence.v1"
 # A status travels in the headers of the answer, where clients have room for 8 KiB, and holds its texts twice: percent-
@@ -29,16 +30,16 @@ TEXT_MAX = 1_000
 RETRY_SECONDS = 1.0
 
 _CODES = {
-    "NO_WORLD_FITS": grpc.StatusCode.FAILED_PRECONDITION,
-    "NOT_TO_ACT": grpc.StatusCode.FAILED_PRECONDITION,
-    "GAME_OVER": grpc.StatusCode.FAILED_PRECONDITION,
-    "OVERLOADED": grpc.StatusCode.RESOURCE_EXHAUSTED,
-    "QUOTA_EXHAUSTED": grpc.StatusCode.RESOURCE_EXHAUSTED,
-    "DEADLINE_TOO_SHORT": grpc.StatusCode.DEADLINE_EXCEEDED,
-    "UNAVAILABLE": grpc.StatusCode.UNAVAILABLE,
-    "UNAUTHENTICATED": grpc.StatusCode.UNAUTHENTICATED,
-    "SEARCH_LOST": grpc.StatusCode.INTERNAL,
-    "INTERNAL": grpc.StatusCode.INTERNAL,
+    "NO_WORLD_FITS": "FAILED_PRECONDITION",
+    "NOT_TO_ACT": "FAILED_PRECONDITION",
+    "GAME_OVER": "FAILED_PRECONDITION",
+    "OVERLOADED": "RESOURCE_EXHAUSTED",
+    "QUOTA_EXHAUSTED": "RESOURCE_EXHAUSTED",
+    "DEADLINE_TOO_SHORT": "DEADLINE_EXCEEDED",
+    "UNAVAILABLE": "UNAVAILABLE",
+    "UNAUTHENTICATED": "UNAUTHENTICATED",
+    "SEARCH_LOST": "INTERNAL",
+    "INTERNAL": "INTERNAL",
 }
 
 _log = logging.getLogger(__name__)
@@ -62,14 +63,15 @@ def refusal_of(error: Exception) -> Refusal:
     return Refusal("INTERNAL", "", f"our mistake; when reporting it, name incident {incident}")
 
 
-def code_of(refusal: Refusal) -> grpc.StatusCode:
-    return _CODES.get(refusal.reason, grpc.StatusCode.INVALID_ARGUMENT)
+def code_of(refusal: Refusal) -> str:
+    """Return the name of the status code."""
+    return _CODES.get(refusal.reason, "INVALID_ARGUMENT")
 
 
 def status_of(refusal: Refusal) -> status_pb2.Status:
     """The refusal as google.rpc.Status, with details for programs."""
     text, why = _short(str(refusal)), _short(refusal.why)
-    status = status_pb2.Status(code=code_pb2.Code.Value(code_of(refusal).name), message=text)
+    status = status_pb2.Status(code=code_pb2.Code.Value(code_of(refusal)), message=text)
     info = error_details_pb2.ErrorInfo(reason=refusal.reason, domain=DOMAIN)
     if refusal.reason == "INTERNAL":
         info.metadata["incident"] = refusal.why.rpartition(" ")[2]
@@ -88,6 +90,8 @@ def status_of(refusal: Refusal) -> status_pb2.Status:
 
 async def abort(context: grpc.aio.ServicerContext[Any, Any], error: Exception) -> NoReturn:
     """End a call with the status of `error`."""
+    from grpc_status import rpc_status  # not above: clients without a server need no gRPC
+
     refusal = refusal_of(error)
     if (span := current_span()) is not None:
         span.set_attribute("eminence.reason", refusal.reason)

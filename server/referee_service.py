@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from eminence.v1 import referee_pb2 as pb
-from eminence.v1 import referee_pb2_grpc
 from engine_cy import CHANCE, Action, Position, Rng
 from engine_cy.record import Record
 from server.codec import positions, records, views
@@ -18,11 +18,14 @@ from server.codec.words import check_length, read_seat, read_seat_if_said, requi
 from server.refusals import Refusal, at, missing
 from server.rpc.callers import Context
 
+if TYPE_CHECKING:
+    from server.calls import Context
+
 SERVICE = pb.DESCRIPTOR.services_by_name["RefereeService"]
 
 
-class RefereeService(referee_pb2_grpc.RefereeServiceServicer):
-    """Answers at once, from the request alone."""
+class RefereeService:
+    """Answers at once, from the request alone: nothing is awaited, so a client in this process calls it, too."""
 
     async def Deal(self, request: pb.DealRequest, context: Context) -> pb.DealResponse:
         game = read_required_game(request, "")

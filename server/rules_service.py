@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from eminence.v1 import rules_pb2 as pb
-from eminence.v1 import rules_pb2_grpc
 from engine_cy.castle_village_port import editions as castle_editions
 from engine_cy.castle_village_port.api import CastleVillagePort
 from engine_cy.oriflamme import editions
@@ -16,6 +16,9 @@ from server.codec.games import GAME_IDS, check_game_id, read_required_game, writ
 from server.codec.words import CARDS, required, which, write_seat
 from server.rpc.callers import Context
 
+if TYPE_CHECKING:
+    from server.calls import Context
+
 _MEANINGS = {
     "hand_size": "everybody draws up to so many cards",
     "rounds": "rounds of a game",
@@ -23,12 +26,11 @@ _MEANINGS = {
     "starting_gold": "gold of each player at the start",
 }
 
-
 SERVICE = pb.DESCRIPTOR.services_by_name["RulesService"]
 
 
-class RulesService(rules_pb2_grpc.RulesServiceServicer):
-    """Answers at once, from the request alone."""
+class RulesService:
+    """Answers at once, from the request alone: nothing is awaited, so a client in this process calls it, too."""
 
     async def ListGames(self, request: pb.ListGamesRequest, context: Context) -> pb.ListGamesResponse:
         return pb.ListGamesResponse(

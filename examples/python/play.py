@@ -8,11 +8,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-import grpc
-
 from eminence.v1 import record_pb2, referee_pb2, seat_pb2, view_pb2
 from eminence.v1 import solver_pb2 as pb
-from server.client import Client, refusal_of  # with the package eminence-client: from eminence_client
+from server.client import Client, Refused  # with the package eminence-client: from eminence_client
 
 # So much for each move, or the iterations, whichever comes first.
 SECONDS = 5
@@ -38,9 +36,8 @@ def main() -> None:
             if given.record:
                 found = client.referee.GetRecord(referee_pb2.GetRecordRequest(record=record))
                 given.record.write_text(found.text, "utf-8")
-    except grpc.RpcError as error:
-        refusal = refusal_of(error)
-        raise SystemExit(f"{refusal.code.name}: {refusal.text}") from None
+    except Refused as error:
+        raise SystemExit(f"{error.code}: {error}") from None
 
 
 def play(client: Client, game: view_pb2.GameSpec, budget: pb.Budget, seed: int | None) -> record_pb2.Record:

@@ -9,11 +9,9 @@ import argparse
 import asyncio
 from pathlib import Path
 
-import grpc
-
 from eminence.v1 import referee_pb2, seat_pb2, view_pb2
 from eminence.v1 import solver_pb2 as pb
-from server.client import AsyncClient, refusal_of  # with the package eminence-client: from eminence_client
+from server.client import AsyncClient, Refused  # with the package eminence-client: from eminence_client
 
 # So much for each move, or the iterations, whichever comes first; and for a look at what a move is worth.
 SECONDS = 5
@@ -33,10 +31,10 @@ def main() -> None:
     refusals = []
     try:
         asyncio.run(play_all(given))
-    except* grpc.RpcError as errors:  # of one table, or of several at the same time
-        refusals = [refusal_of(error) for error in errors.exceptions if isinstance(error, grpc.RpcError)]
+    except* Refused as errors:  # of one table, or of several at the same time
+        refusals = [error for error in errors.exceptions if isinstance(error, Refused)]
     if refusals:
-        raise SystemExit(f"{refusals[0].code.name}: {refusals[0].text}")
+        raise SystemExit(f"{refusals[0].code}: {refusals[0]}")
 
 
 async def play_all(given: argparse.Namespace) -> None:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import argparse
 
-import grpc
-
 from eminence.v1 import solver_pb2 as pb
 
 from .blocking import Client
-from .refusals import refusal_of
+from .refusals import Refused
 from .requests import text_view
 
 CANDIDATES_MAX = 8
@@ -32,9 +30,8 @@ def main() -> None:
             found = client.suggest(text_view(given.game, given.edition, given.players, given.view), budget)
     except ValueError as error:
         parser.error(str(error))
-    except grpc.RpcError as error:
-        refusal = refusal_of(error)
-        raise SystemExit(f"{refusal.code.name}: {refusal.text}") from None
+    except Refused as error:
+        raise SystemExit(f"{error.code}: {error}") from None
     print(f"{found.best.text}  ({found.iterations} iterations)")
     for candidate in found.candidates[:CANDIDATES_MAX]:
         win, error_of = candidate.win.mean * 100, candidate.win.standard_error * 100

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from types import TracebackType
 from typing import Any, Generic, TypeVar
 
@@ -18,6 +18,7 @@ from eminence.v1 import (
 )
 from eminence.v1 import solver_pb2 as pb
 
+from .refusals import raising_refused
 from .requests import (
     LONG_SECONDS,
     OPTIONS,
@@ -43,7 +44,8 @@ class AsyncStream(AsyncIterator[T], Generic[T]):
 
     async def __anext__(self) -> T:
         try:
-            answer: T = await self._answers.__anext__()
+            with raising_refused():
+                answer: T = await self._answers.__anext__()
             return answer
         except BaseException:
             # Of the reader, too: then the server has to be told.
@@ -80,8 +82,8 @@ class AsyncClient:
         self.stub = solver_pb2_grpc.SolverServiceStub(self._channel)
         self.rules = rules_pb2_grpc.RulesServiceStub(self._channel)
         self.referee = referee_pb2_grpc.RefereeServiceStub(self._channel)
-        equip(self.rules, RULES, self._metadata)
-        equip(self.referee, REFEREE, self._metadata)
+        equip(self.rules, RULES, self._metadata, _answer)
+        equip(self.referee, REFEREE, self._metadata, _answer)
 
     async def suggest(
         self,
@@ -94,7 +96,7 @@ class AsyncClient:
         """The best move, and why."""
         request = pb.SuggestRequest(view=view, budget=budget, options=options)
         timeout = seconds_for(budget) if seconds is None else seconds
-        answer: pb.SuggestResponse = await _answer(self.stub.Suggest(request, timeout=timeout, metadata=self._metadata))
+        answer: pb.SuggestResponse = await self._call(self.stub.Suggest, request, timeout)
         return answer.suggestion
 
     def analyze(
@@ -123,7 +125,7 @@ class AsyncClient:
         """Which of several moves is better."""
         request = pb.CompareRequest(view=view, actions=actions, budget=budget, options=options)
         timeout = seconds_for(budget) if seconds is None else seconds
-        answer: pb.CompareResponse = await _answer(self.stub.Compare(request, timeout=timeout, metadata=self._metadata))
+        answer: pb.CompareResponse = await self._call(self.stub.Compare, request, timeout)
         return answer.comparison
 
     def analyze_batch(
@@ -148,6 +150,9 @@ class AsyncClient:
         request = pb.ReviewRequest(record=record, seat=seat, budget=budget, options=options)
         return AsyncStream(self.stub.Review(request, timeout=seconds, metadata=self._metadata))
 
+    async def _call(self, method: Any, request: Any, seconds: float) -> Any:
+        return await _answer(lambda: method(request, timeout=seconds, metadata=self._metadata))
+
     async def close(self) -> None:
         await self._channel.close()
 
@@ -160,9 +165,11 @@ class AsyncClient:
         await self.close()
 
 
-async def _answer(call: Any) -> Any:
-    """What a call answers. If nobody waits for it any more, it is cancelled: grpc.aio does not always do so."""
+async def _answer(begin: Callable[[], Any]) -> Any:
+    """Await the answer of a call. If nobody waits for it any more, it is cancelled: grpc.aio does not always do so."""
+    call = begin()
     try:
-        return await call
+        with raising_refused():
+            return await call
     finally:
         call.cancel()

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import TracebackType
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 import grpc
 
@@ -18,6 +18,7 @@ from eminence.v1 import (
 )
 from eminence.v1 import solver_pb2 as pb
 
+from .refusals import raising_refused
 from .requests import (
     LONG_SECONDS,
     OPTIONS,
@@ -29,47 +30,17 @@ from .requests import (
     metadata_of,
     seconds_for,
 )
+from .streams import Stream
 
 T = TypeVar("T")
-
-
-class Stream(Iterator[T], Generic[T]):
-    """Answers as they come. To cancel it, to leave its `with` block or to drop it stops the work at the server."""
-
-    def __init__(self, call: Any) -> None:
-        self._call = call
-        self._is_cancelled = False
-
-    def __next__(self) -> T:
-        try:
-            answer: T = next(self._call)
-            return answer
-        except grpc.RpcError:
-            if self._is_cancelled:
-                raise StopIteration from None
-            raise
-
-    def cancel(self) -> None:
-        """May be called from any thread; whoever reads the stream sees its end."""
-        self._is_cancelled = True
-        self._call.cancel()
-
-    close = cancel
-
-    def __enter__(self) -> Stream[T]:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.cancel()
 
 
 class Client:
     """A way to a server. `credentials` turn TLS on; `token` goes with every call.
 
     Each call has a deadline: `seconds`, or what follows from its budget. The server answers before it, with what was
-    found by then. `rules` and `referee` are gRPC's own stubs, with the token and ten seconds for each call.
+    found by then. `rules` and `referee` have the methods of these services; each call has ten seconds, or `timeout`.
+    All of them raise `Refused`; `stub` is gRPC's own, and raises gRPC's errors.
     """
 
     def __init__(self, address: str, *, token: str = "", credentials: grpc.ChannelCredentials | None = None) -> None:
@@ -81,8 +52,8 @@ class Client:
         self.stub = solver_pb2_grpc.SolverServiceStub(self._channel)
         self.rules = rules_pb2_grpc.RulesServiceStub(self._channel)
         self.referee = referee_pb2_grpc.RefereeServiceStub(self._channel)
-        equip(self.rules, RULES, self._metadata)
-        equip(self.referee, REFEREE, self._metadata)
+        equip(self.rules, RULES, self._metadata, _answer)
+        equip(self.referee, REFEREE, self._metadata, _answer)
 
     def suggest(
         self,
@@ -95,7 +66,8 @@ class Client:
         """The best move, and why."""
         request = pb.SuggestRequest(view=view, budget=budget, options=options)
         timeout = seconds_for(budget) if seconds is None else seconds
-        return self.stub.Suggest(request, timeout=timeout, metadata=self._metadata).suggestion
+        response: pb.SuggestResponse = self._call(self.stub.Suggest, request, timeout)
+        return response.suggestion
 
     def analyze(
         self,
@@ -109,7 +81,7 @@ class Client:
         """The answer growing."""
         request = analyze_request(view, budget, options, interval_ms)
         timeout = seconds_for(budget) if seconds is None else seconds
-        return Stream(self.stub.Analyze(request, timeout=timeout, metadata=self._metadata))
+        return self._stream(self.stub.Analyze, request, timeout)
 
     def compare(
         self,
@@ -123,13 +95,14 @@ class Client:
         """Which of several moves is better."""
         request = pb.CompareRequest(view=view, actions=actions, budget=budget, options=options)
         timeout = seconds_for(budget) if seconds is None else seconds
-        return self.stub.Compare(request, timeout=timeout, metadata=self._metadata).comparison
+        response: pb.CompareResponse = self._call(self.stub.Compare, request, timeout)
+        return response.comparison
 
     def analyze_batch(
         self, requests: Iterable[pb.AnalyzeBatchRequest], *, seconds: float = LONG_SECONDS
     ) -> Stream[pb.AnalyzeBatchResponse]:
         """Many positions. `requests` is read on another thread, while the answers come."""
-        return Stream(self.stub.AnalyzeBatch(iter(requests), timeout=seconds, metadata=self._metadata))
+        return self._stream(self.stub.AnalyzeBatch, iter(requests), seconds)
 
     def review(
         self,
@@ -142,7 +115,15 @@ class Client:
     ) -> Stream[pb.ReviewResponse]:
         """The decisions of a game, judged."""
         request = pb.ReviewRequest(record=record, seat=seat, budget=budget, options=options)
-        return Stream(self.stub.Review(request, timeout=seconds, metadata=self._metadata))
+        return self._stream(self.stub.Review, request, seconds)
+
+    def _call(self, method: Any, request: Any, seconds: float) -> Any:
+        with raising_refused():
+            return method(request, timeout=seconds, metadata=self._metadata)
+
+    def _stream(self, method: Any, requests: Any, seconds: float) -> Stream[Any]:
+        call = self._call(method, requests, seconds)
+        return Stream(_answers(call), call.cancel)
 
     def close(self) -> None:
         self._channel.close()
@@ -154,3 +135,13 @@ class Client:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _answers(call: Iterator[T]) -> Iterator[T]:
+    with raising_refused():
+        yield from call
+
+
+def _answer(call: Callable[[], Any]) -> Any:
+    with raising_refused():
+        return call()

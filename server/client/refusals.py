@@ -1,40 +1,71 @@
-"""What a server says when it refuses, for programs."""
+"""What every client raises when a call is refused or fails."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
-import grpc
-from google.rpc import error_details_pb2, status_pb2
+from google.rpc import code_pb2, error_details_pb2, status_pb2
+
+if TYPE_CHECKING:
+    import grpc
 
 DETAILS_KEY = "grpc-status-details-bin"
 
 
-class Refusal(NamedTuple):
-    """Why a call failed."""
+class Refused(Exception):
+    """A call was refused, or failed.
 
-    code: grpc.StatusCode
-    reason: str  # one of the contract's `ErrorReason`; empty if it was not the server that refused
-    field: str  # of the request; empty if it was about none
-    text: str  # for people
-    retry_after: float | None  # seconds; None if that would not help, or nothing is said of it
+    `code` is the name of gRPC's status code. `reason` is one of the contract's `ErrorReason`; it is empty if the server
+    did not answer. `field` is the path of a field of the request, or empty. `retry_after` is a number of seconds; it is
+    None if a retry does not help.
+    """
+
+    def __init__(
+        self, code: str, message: str, reason: str = "", field: str = "", retry_after: float | None = None
+    ) -> None:
+        super().__init__(code, message, reason, field, retry_after)  # all of them, so that it can be pickled
+        self.code = code
+        self.message = message
+        self.reason = reason
+        self.field = field
+        self.retry_after = retry_after
+
+    def __str__(self) -> str:
+        return self.message
 
 
-def refusal_of(error: grpc.RpcError) -> Refusal:
-    """What an error of gRPC's says."""
-    call: Any = error
-    status = status_pb2.Status()
-    for key, value in call.trailing_metadata() or ():
-        if key == DETAILS_KEY:
-            status.ParseFromString(value)
+def refused_with(status: status_pb2.Status) -> Refused:
+    """Return what a status says."""
     info, request, retry = error_details_pb2.ErrorInfo(), error_details_pb2.BadRequest(), error_details_pb2.RetryInfo()
     for detail in status.details:
         for kind in (info, request, retry):
             detail.Unpack(kind)
-    return Refusal(
-        code=call.code(),
+    return Refused(
+        code=code_pb2.Code.Name(status.code),
+        message=status.message,
         reason=info.reason,
         field=request.field_violations[0].field if request.field_violations else "",
-        text=call.details() or "",
         retry_after=retry.retry_delay.ToMilliseconds() / 1000 if retry.HasField("retry_delay") else None,
     )
+
+
+def refused_by(error: grpc.RpcError) -> Refused:
+    """Return what an error of gRPC says."""
+    call: Any = error
+    for key, value in call.trailing_metadata() or ():
+        if key == DETAILS_KEY:
+            return refused_with(status_pb2.Status.FromString(value))
+    return Refused(call.code().name, call.details() or "")
+
+
+@contextmanager
+def raising_refused() -> Iterator[None]:
+    """Raise `Refused` instead of gRPC's errors."""
+    import grpc
+
+    try:
+        yield
+    except grpc.RpcError as error:
+        raise refused_by(error) from None

@@ -52,6 +52,7 @@ OPTIONS = [
 PORT_MAX = 65_535
 
 Metadata = tuple[tuple[str, str], ...]
+Answer = Callable[[Callable[[], Any]], Any]
 
 
 def check_address(address: str) -> str:
@@ -89,26 +90,17 @@ def metadata_of(token: str) -> Metadata:
     return (("authorization", f"Bearer {token}"),) if token else ()
 
 
-def equip(stub: Any, service: ServiceDescriptor, metadata: Metadata) -> None:
-    """Give every call of a stub the client's token, and a deadline where none is said."""
+def equip(stub: Any, service: ServiceDescriptor, metadata: Metadata, answer: Answer) -> None:
+    """Give every call of a stub the client's token and a deadline; `answer` makes the call and converts its errors."""
     for name in service.methods_by_name:
-        setattr(stub, name, _Equipped(getattr(stub, name), metadata))
+        setattr(stub, name, _Equipped(getattr(stub, name), metadata, answer))
 
 
 class _Equipped:
-    """A method of a stub. Who calls it may still say `timeout` and further metadata."""
+    """A method of a stub."""
 
-    def __init__(self, method: Any, metadata: Metadata) -> None:
-        self._method, self._metadata = method, metadata
+    def __init__(self, method: Any, metadata: Metadata, answer: Answer) -> None:
+        self._method, self._metadata, self._answer = method, metadata, answer
 
-    def __call__(self, request: Any, timeout: float | None = None, **options: Any) -> Any:
-        return self._call(self._method, request, timeout, options)
-
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        """Of stubs without asyncio: `future` and `with_call`."""
-        method = getattr(self._method, name)
-        return lambda request, timeout=None, **options: self._call(method, request, timeout, options)
-
-    def _call(self, method: Any, request: Any, timeout: float | None, options: dict[str, Any]) -> Any:
-        metadata = (*self._metadata, *(options.pop("metadata", None) or ()))
-        return method(request, timeout=PROMPT_SECONDS if timeout is None else timeout, metadata=metadata, **options)
+    def __call__(self, request: Any, timeout: float = PROMPT_SECONDS) -> Any:
+        return self._answer(lambda: self._method(request, timeout=timeout, metadata=self._metadata))

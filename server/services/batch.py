@@ -14,7 +14,7 @@ from server.messages.requests import in_range, read_interval
 from server.refusals import Refusal, missing
 from server.rpc.callers import current_caller
 from server.rpc.deadline import Deadline
-from server.services.searches import Slot
+from server.services.core import Slot
 
 ID_MAX = 64
 PRIORITY_MAX = 100

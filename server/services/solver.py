@@ -30,17 +30,14 @@ from server.messages.requests import (
 from server.refusals import Refusal
 from server.rpc.callers import Context, current_caller
 from server.rpc.deadline import Deadline
+from server.services import core
 from server.services.batch import Batch
-from server.services.information import search_until_ns, secrets_of
 from server.services.searches import Searches, SearchTerms, Slot
 from server.settings import Settings
 from server.telemetry import Telemetry
-from solver.answer import Answer
-from solver.control import Control
-from solver.pool.base import compute_here
 from solver.pool.ray_pool import SearchLostError
-from solver.question import SHARES_MAX, SearchQuestion
-from solver.review import Decision, Verdict, verdict_of
+from solver.question import SHARES_MAX
+from solver.review import Decision, Verdict
 from solver.version import SIGNATURE
 
 T = TypeVar("T")
@@ -163,9 +160,7 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
             self._check_lost(key)
             shares = 1 if question.meets else question.n_parts
             async with self.searches.admitted(_terms(asked, "interactive", deadline, shares)) as slot:
-                comparison = await slot.compute(
-                    question, lambda found: answers.write_comparison(found, asked, slot.stopped_for, slot.by_deadline)
-                )
+                comparison = await core.compare(asked, slot)
             self._telemetry.searched(comparison)
             if comparison.reproducible:
                 self._cache.put(key, comparison)
@@ -209,14 +204,11 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
         begun: Callable[[Slot], None] | None = None,
     ) -> pb.Suggestion:
         """Answer a search; `report` gets answers on the way, `begun` what can stop it."""
-        question = asked.question
-        if question is None:
-            return _timed(answers.write_game_over(asked), deadline)
-        assert isinstance(question, SearchQuestion)
-        if question.view.forced_action is not None and not asked.information:
-            # There is nothing to search, so no search thread is needed; nor is it kept, as it is found as soon again.
-            return _timed(await self._in_thread(_write_at_once, asked), deadline)
-        key = self._key(asked)
+        if not core.needs_search(asked):
+            # No search thread is needed; nor is the answer kept, as it is found as soon again.
+            return _timed(await self._in_thread(core.suggest_at_once, asked), deadline)
+        question, key = asked.question, self._key(asked)
+        assert question is not None
         kept: pb.Suggestion | None = self._kept(key, pb.Suggestion, asked, deadline)
         if kept is not None:
             return kept
@@ -225,7 +217,7 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
             if begun:
                 begun(slot)
             try:
-                suggestion = await self._search(asked, slot, every_ms, report)
+                suggestion = await core.suggest(asked, slot, every_ms, report)
             except SearchLostError:
                 self._lost[key] = time.monotonic() + LOST_SECONDS
                 raise
@@ -235,39 +227,6 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
             self._cache.put(key, suggestion)
             suggestion.note = note
         return _timed(suggestion, deadline)
-
-    async def _search(
-        self, asked: Asked, slot: Slot, every_ms: float, report: Callable[[pb.Suggestion], None] | None
-    ) -> pb.Suggestion:
-        question, until_ns = asked.question, slot.until_ns
-        assert isinstance(question, SearchQuestion)
-        informs = asked.information and question.decides
-        if informs:
-            until_ns = search_until_ns(until_ns)
-
-        def write(answer: Answer) -> pb.Suggestion:
-            return answers.write_suggestion(answer, asked, slot.stopped_for, slot.by_deadline)
-
-        tell = None if report is None else lambda answer: report(answers.write_suggestion(answer, asked))
-        suggestion = await slot.compute(question, write, until_ns=until_ns, report=tell, every_ms=every_ms)
-        if informs and suggestion.iterations:
-            await self._inform(suggestion, question, slot)
-        return suggestion
-
-    async def _inform(self, suggestion: pb.Suggestion, question: SearchQuestion, slot: Slot) -> None:
-        """Add what own cards are worth as secrets: with so many iterations as follow from those of the search, so that
-        the same iterations have the same answer."""
-        if slot.until_ns <= time.monotonic_ns() or slot.stopped_for:
-            suggestion.reproducible = False
-            return
-        secrets = await self._in_thread(secrets_of, question, suggestion.iterations)
-        if secrets is None:
-            return
-        cards = await slot.compute(secrets, partial(answers.write_information, game=question.view.game))
-        if not cards:
-            suggestion.reproducible = False  # it was stopped halfway: no figures are better than wrong ones
-        else:
-            suggestion.information.extend(cards)
 
     async def _answer_item(
         self,
@@ -284,11 +243,11 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
         mine = deadline.restarted()
         asked = await self._read_item(item)
         if is_cancelled() and asked.question is not None:  # nothing was found yet
-            return _timed(await self._in_thread(_write_cancelled, asked), mine)
+            return _timed(await self._in_thread(core.suggest_cancelled, asked), mine)
         return await patiently(partial(self._answer, asked, "bulk", mine, every_ms, report, begun))
 
     async def _judge(self, asked: AskedReview, decision: Decision, deadline: Deadline) -> Verdict:
-        """Judge one decision: half of its time for the search, the rest for the comparison."""
+        """Judge one decision; its time counts from when it begins."""
         current_caller().count_call()
         judge = asked.judge
         mine = deadline.restarted()
@@ -297,11 +256,7 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
         assert budget.time_ms is not None
         terms = SearchTerms("bulk", asked.shares, budget.memory_mb, budget.time_ms, asked.is_timed, mine)
         async with self.searches.admitted(terms) as slot:
-            half_ns = (time.monotonic_ns() + slot.until_ns) // 2
-            answer = await slot.compute(question, _as_it_is, until_ns=half_ns)
-            other = await self._in_thread(judge.comparison, decision, answer)
-            comparison = None if other is None else await slot.compute(other, _as_it_is)
-        return verdict_of(decision, answer, comparison)
+            return await core.judge(judge, decision, question, slot)
 
     # --- kept and refused answers ---
 
@@ -340,20 +295,3 @@ def _terms(asked: Asked, kind: Kind, deadline: Deadline, parts: int) -> SearchTe
     budget = asked.budget
     assert budget.time_ms is not None
     return SearchTerms(kind, parts, budget.memory_mb, budget.time_ms, asked.is_timed, deadline)
-
-
-def _write_at_once(asked: Asked) -> pb.Suggestion:
-    assert asked.question is not None
-    return answers.write_suggestion(compute_here(asked.question), asked)
-
-
-def _write_cancelled(asked: Asked) -> pb.Suggestion:
-    """The answer of a search that was stopped before it began."""
-    assert asked.question is not None
-    control = Control()
-    control.stop()
-    return answers.write_suggestion(compute_here(asked.question, control), asked, pb.STOP_REASON_CANCELLED)
-
-
-def _as_it_is(answer: T) -> T:
-    return answer

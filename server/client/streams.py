@@ -1,0 +1,42 @@
+"""Streams of answers, for programs without asyncio."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from types import TracebackType
+from typing import Generic, TypeVar
+
+from .refusals import Refused
+
+T = TypeVar("T")
+
+
+class Stream(Iterator[T], Generic[T]):
+    """Answers as they come. To cancel it, to leave its `with` block or to drop it stops the work."""
+
+    def __init__(self, answers: Iterator[T], cancel: Callable[[], object]) -> None:
+        self._answers, self._cancel = answers, cancel
+        self._is_cancelled = False
+
+    def __next__(self) -> T:
+        try:
+            return next(self._answers)
+        except Refused:
+            if self._is_cancelled:
+                raise StopIteration from None
+            raise
+
+    def cancel(self) -> None:
+        """May be called from any thread; whoever reads the stream sees its end."""
+        self._is_cancelled = True
+        self._cancel()
+
+    close = cancel
+
+    def __enter__(self) -> Stream[T]:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.cancel()
