@@ -1,6 +1,6 @@
-"""How long the program takes to start: `eminence --help` against a Python that does nothing.
+"""How long the program takes to start: `eminence --help` against a Python that does nothing, and a short `suggest`.
 
-Both are processes of their own, begun in turn; what counts is the CPU time that they took, which other programs on the
+All are processes of their own, begun in turn; what counts is the CPU time that they took, which other programs on the
 machine disturb less than they do a clock on the wall.
 """
 
@@ -15,7 +15,10 @@ from benchmarks.measure import Effort, Side, alternate, load
 from benchmarks.report import Goal, Result, table
 
 # As the script begins it that an installation makes.
-HELP = [sys.executable, "-c", "from server.cli.main import main; main()", "--help"]
+PROGRAM = [sys.executable, "-c", "from server.cli.main import main; main()"]
+HELP = [*PROGRAM, "--help"]
+VIEW = "A:? >B:Heir C:? | round 2 | points 1 2 3 | seen by B"
+SUGGEST = [*PROGRAM, "suggest", VIEW, "--iterations", "100"]
 NOTHING = [sys.executable, "-c", "pass"]
 
 GOALS = {"help_vs_python": Goal(5, 3)}
@@ -36,11 +39,15 @@ def run(scale: Scale = FULL) -> Result:
     """Measure everything."""
     before = load()
     rounds = alternate(
-        [Side("help", lambda n: _start(HELP, n), _cpu_ns), Side("nothing", lambda n: _start(NOTHING, n), _cpu_ns)],
+        [
+            Side("help", lambda n: _start(HELP, n), _cpu_ns),
+            Side("suggest", lambda n: _start(SUGGEST, n), _cpu_ns),
+            Side("nothing", lambda n: _start(NOTHING, n), _cpu_ns),
+        ],
         scale.effort,
     )
     figures = {"help_vs_python": rounds.times_as_fast("nothing", "help")}
-    raw = {f"{name}_ms": round(rounds.ns(name) / 1e6, 2) for name in ("help", "nothing")}
+    raw = {f"{name}_ms": round(rounds.ns(name) / 1e6, 2) for name in ("help", "suggest", "nothing")}
     return Result(figures, raw, {}, {"before": before, "after": load()})
 
 

@@ -17,7 +17,7 @@ from engine_cy import EngineError
 from server.refusals import Refusal, split
 from server.spans import current_span
 from solver import InvalidQuestionError
-from solver.pool.ray_pool import SearchLostError, WorkersLostError
+from solver.pool.base import SearchLostError, WorkerLostError, WorkersLostError
 
 if TYPE_CHECKING:
     import grpc
@@ -47,6 +47,11 @@ _log = logging.getLogger(__name__)
 
 def refusal_of(error: Exception) -> Refusal:
     """What a client is told of any error."""
+    return expected_refusal_of(error) or _incident(error)
+
+
+def expected_refusal_of(error: Exception) -> Refusal | None:
+    """Return the refusal that an error stands for, or None if it is our mistake."""
     if isinstance(error, Refusal):
         return error
     elif isinstance(error, EngineError | InvalidQuestionError):
@@ -54,10 +59,16 @@ def refusal_of(error: Exception) -> Refusal:
         return Refusal(getattr(error, "reason", "OUT_OF_RANGE"), path, why)
     elif isinstance(error, SearchLostError):
         return Refusal("SEARCH_LOST", "", "this search killed two workers")
+    elif isinstance(error, WorkerLostError):
+        return Refusal("SEARCH_LOST", "", str(error))
     elif isinstance(error, WorkersLostError):
         return Refusal("UNAVAILABLE", "", "workers were lost before they found anything", retry_after=RETRY_SECONDS)
+    return None
+
+
+def _incident(error: Exception) -> Refusal:
+    """Log a mistake of ours: where, and of what kind, but not the exception's text."""
     incident = uuid.uuid4().hex[:12]
-    # Where, and of what kind, but not the exception's text.
     places = "".join(traceback.format_tb(error.__traceback__))
     _log.error("incident %s: %s\n%s", incident, type(error).__name__, places)
     return Refusal("INTERNAL", "", f"our mistake; when reporting it, name incident {incident}")

@@ -16,10 +16,9 @@ from server.codec import positions, records, views
 from server.codec.games import read_required_game
 from server.codec.words import check_length, read_seat, read_seat_if_said, required, write_seat
 from server.refusals import Refusal, at, missing
-from server.rpc.callers import Context
 
 if TYPE_CHECKING:
-    from server.calls import Context
+    from server.rpc.callers import Context
 
 SERVICE = pb.DESCRIPTOR.services_by_name["RefereeService"]
 

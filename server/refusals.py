@@ -22,11 +22,14 @@ class Refusal(Exception):
     `retry_after` says in how many seconds to try again, where that helps."""
 
     def __init__(self, reason: str, field: str, why: str, retry_after: float | None = None) -> None:
-        super().__init__(f"{field}: {why}" if field else why)
+        super().__init__(reason, field, why, retry_after)  # all of them, so that it can be pickled
         self.reason = reason
         self.field = field
         self.why = why
         self.retry_after = retry_after
+
+    def __str__(self) -> str:
+        return f"{self.field}: {self.why}" if self.field else self.why
 
 
 def missing(field: str, why: str = "is required") -> Refusal:

@@ -14,10 +14,9 @@ from server import names
 from server.codec import records, views
 from server.codec.games import GAME_IDS, check_game_id, read_required_game, write_ruleset
 from server.codec.words import CARDS, required, which, write_seat
-from server.rpc.callers import Context
 
 if TYPE_CHECKING:
-    from server.calls import Context
+    from server.rpc.callers import Context
 
 _MEANINGS = {
     "hand_size": "everybody draws up to so many cards",

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-import time
 from collections import Counter
-from collections.abc import Generator, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Unpack
 
@@ -17,8 +15,6 @@ from engine_cy.record import Record
 from solver.answer import Answer, Estimate, Move
 from solver.compare import Comparison
 from solver.config import Budget, InvalidQuestionError, check_budget, read_config
-from solver.control import Control
-from solver.pool.base import Pool
 from solver.question import ComparisonQuestion, SearchQuestion, Thinking, comparison_iterations_max
 
 # By the share of the win that was lost; a loss smaller than so many of its errors is never worse than fine.
@@ -124,12 +120,6 @@ class Judge:
             answer.question
         )
 
-    def judge(self, decision: Decision, pool: Pool, first: Control, second: Control) -> Verdict:
-        """Have both computed, each with a control of its own, and wait for them."""
-        answer = pool.compute(self.search(decision), first)
-        question = self.comparison(decision, answer)
-        return verdict_of(decision, answer, None if question is None else pool.compute(question, second))
-
     def _part(self, parts: int) -> Budget:
         """A part of the budget's iterations. Of its time, the controls have the parts."""
         iterations = self.budget.iterations
@@ -144,37 +134,6 @@ class Judge:
             if read_seat(seat, players, "models") != decision.seat
         }
         return {**self._thinking, "models": models, "history": decision.history}
-
-
-def judge_all(
-    judge: Judge, decisions: Iterable[Decision], pool: Pool, *, at_once: int = 1
-) -> Generator[Verdict, None, None]:
-    """Judge many decisions on a pool, some at once; verdicts come in their order. Closing the generator ends the
-    searches."""
-    controls: list[Control] = []
-    ended = False
-
-    def run(decision: Decision) -> Verdict:
-        time_ms, now_ns = judge.budget.time_ms, time.monotonic_ns()
-        if time_ms is None:
-            first, second = Control(), Control()
-        else:
-            time_ns = int(time_ms * 1e6)
-            first, second = Control(until_ns=now_ns + time_ns // 2), Control(until_ns=now_ns + time_ns)
-        controls.extend((first, second))
-        if ended:
-            first.stop()
-            second.stop()
-        return judge.judge(decision, pool, first, second)
-
-    with ThreadPoolExecutor(at_once, "judge") as executor:
-        try:
-            yield from executor.map(run, decisions)
-        finally:
-            ended = True
-            for control in list(controls):
-                control.stop()
-            executor.shutdown(cancel_futures=True)
 
 
 def verdict_of(decision: Decision, answer: Answer, comparison: Comparison | None) -> Verdict:

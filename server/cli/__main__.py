@@ -1,6 +1,7 @@
 """python -m server.cli: the same as `eminence`."""
 
-from server.cli.main import main
-
 if __name__ == "__main__":
+    # Worker processes import this file, and need no command.
+    from server.cli.main import main
+
     main()

@@ -26,12 +26,12 @@ from rich.text import Text
 
 from engine_cy.record import Record
 from server.cli import show
-from server.cli.answering import Answering, open_answering
 from server.cli.asking import Seen, Thinking, game_options, seat_number, seen_by, thinking_options
 from server.cli.commands import command, files, json_option
+from server.cli.connection import Connection, server_options
 from server.cli.failing import DONE, FAILED, Failure
+from server.cli.position_answers import PositionAnswers, open_answers
 from server.cli.reading import UNREADABLE, GameChoice, Piece, Thing, check_input, open_input, pieces, read_piece
-from server.cli.remote import Remote, server_options
 from server.cli.results import Key, Results, Row, open_results, written
 from server.cli.rows import Position, row_of
 from server.messages.requests import check_to_act
@@ -80,7 +80,7 @@ def analyze(
     ray_address: str | None,
     choice: GameChoice,
     thinking: Thinking,
-    remote: Remote | None,
+    connection: Connection,
     as_json: bool,
 ) -> int:
     """Answer every position of some files: lines of text, lines of JSON, and records, each decision of which is one.
@@ -90,10 +90,11 @@ def analyze(
     """
     for file in files:
         check_input(file)
-    # What makes no sense is refused before anything is begun, not at each line.
-    thinking.check(choice.game())
     with ExitStack() as stack:
-        answering = stack.enter_context(open_answering(thinking, workers, ray_address, remote))
+        client = connection.open(config=thinking.config, workers=workers, ray_address=ray_address)
+        stack.callback(client.close)
+        # What makes no sense is refused before anything is begun, not at each line.
+        answering = open_answers(connection, client, thinking, choice.game())
         results = stack.enter_context(closing(open_results(Path(out))))
         settings = _settings(choice, thinking, seat, answering.engine)
         run = Run(choice, thinking, seat, settings, stops=bad_lines == "stop")
@@ -144,7 +145,7 @@ class Run:
         if self._done:
             self._say(f"{out} holds {len(self._done)} answers already; going on")
 
-    def rows(self, files: tuple[str, ...], answering: Answering) -> Iterator[tuple[Row, float]]:
+    def rows(self, files: tuple[str, ...], answering: PositionAnswers) -> Iterator[tuple[Row, float]]:
         """Rows as they are found, each with the share of the input that it is, in characters."""
         for position, found in answering.answers(self._positions(files), self._refuse):
             skipped, self._skipped = self._skipped, 0.0

@@ -27,21 +27,10 @@ from server.codec.words import write_seat
 from server.messages.requests import (
     MEMORY_LEAST,
     MODELS,
-    Asked,
-    AskedReview,
-    Caps,
-    ask_comparison,
-    ask_review,
-    ask_search,
-    read_budget,
-    read_options,
 )
-from solver.config import CONFIGS, ITERATIONS_MAX, MEMORY_MAX_MB, TIME_MAX_MS, Config
+from solver.config import CONFIGS, LEVELS, MEMORY_MAX_MB, TIME_MAX_MS, Config
 from solver.question import MEGABYTE
 
-# Nobody else's machine: what is asked is granted.
-CAPS = Caps(TIME_MAX_MS, ITERATIONS_MAX, int(MEMORY_MAX_MB * MEGABYTE))
-MEMORY_DEFAULT_MB = 256.0
 TIME_LEAST_MS = 0.001
 
 # --- which game ------------------------------------------------------------------------------------------------
@@ -228,54 +217,34 @@ class Thinking:
         return message
 
     def options(
-        self, game: Game, *, lines: int = 0, among: Sequence[str] = (), information: bool = False
+        self,
+        game: Game,
+        *,
+        observer: int | None = None,
+        lines: int = 0,
+        among: Sequence[str] = (),
+        information: bool = False,
     ) -> pb.Options:
-        """As the contract has it."""
+        """As the contract has it; without the model of the observer, if it is named: the search plays for it."""
         message = pb.Options(
             seed=self.seed, shares=self.shares, level=self.level or 0, lines=lines, information=information
         )
         message.restrict_to.extend(action_message(text) for text in among)
-        for said in self.models:
-            seat, equals, model = said.partition("=")
+        for text in self.models:
+            letter, equals, model = text.partition("=")
             if not equals or model not in MODELS.words.values():
-                raise Failure(f"model: {said!r} is not like B=greedy ({', '.join(MODELS.words.values())})")
-            message.models.add(seat=write_seat(seat_number(seat, game)), model=MODELS.write(model))
+                raise Failure(f"model: {text!r} is not like B=greedy ({', '.join(MODELS.words.values())})")
+            seat = seat_number(letter, game)
+            if seat != observer:
+                message.models.add(seat=write_seat(seat), model=MODELS.write(model))
         if self.uniform:
             message.belief = pb.BELIEF_UNIFORM
         return message
 
-    def budget_here(self) -> pb.Budget:
-        """The budget of a search in this process."""
-        message = self.budget()
-        if self.memory_mb is None:
-            message.memory_bytes = round(MEMORY_DEFAULT_MB * MEGABYTE)
-        return message
-
-    def check(self, game: Game) -> None:
-        """Refuse what makes no sense in this process, before there is a position."""
-        options = read_options(self.options(game), game, None, config=self.chosen_config())
-        read_budget(self.budget_here(), options, CAPS)
-
-    def chosen_config(self) -> Config | None:
-        """The configuration that stands for the default one in this process."""
-        if self.config is not None and self.level is not None:
-            raise Failure("--level and --config cannot be combined")
-        return CONFIGS[self.config] if self.config else None
-
-    def search(self, seen: Seen, options: pb.Options) -> Asked:
-        """The question of a search in this process."""
-        request = pb.SuggestRequest(budget=self.budget_here(), options=options)
-        return ask_search(seen.view, seen.history, request, CAPS, config=self.chosen_config())
-
-    def comparison(self, seen: Seen, moves: Sequence[str], options: pb.Options) -> Asked:
-        """The question which of some moves is better, in this process."""
-        request = pb.CompareRequest(budget=self.budget_here(), options=options, actions=map(action_message, moves))
-        return ask_comparison(seen.view, seen.history, request, CAPS, config=self.chosen_config())
-
-    def review(self, record: Record, seat: int | None, options: pb.Options) -> AskedReview:
-        """The questions of a review in this process."""
-        request = pb.ReviewRequest(budget=self.budget_here(), options=options, seat=write_seat(seat))
-        return ask_review(record, request, CAPS, config=self.chosen_config())
+    def chosen_config(self) -> Config:
+        """The configuration that searches."""
+        chosen = LEVELS[self.level] if self.level else CONFIGS[self.config or "default"]
+        return replace(chosen, trust=0.0) if self.uniform else chosen
 
 
 def _check_range(value: float, least: float, most: float, name: str) -> None:
@@ -309,7 +278,10 @@ def thinking_options(
     @wraps(command)
     def with_thinking(*args: Any, **options: Any) -> Any:
         said = {field.name: options.pop(field.name) for field in fields(Thinking)}
-        return command(*args, thinking=Thinking(**said), **options)
+        thinking = Thinking(**said)
+        if thinking.config is not None and thinking.level is not None:
+            raise Failure("--level and --config cannot be combined")
+        return command(*args, thinking=thinking, **options)
 
     return with_thinking
 

@@ -9,9 +9,8 @@ from eminence.v1 import solver_pb2 as pb
 from server.cli import show
 from server.cli.asking import Seen, Thinking, action_message, position_options, thinking_options
 from server.cli.commands import command, json_option
+from server.cli.connection import Connection, server_options
 from server.cli.failing import Failure
-from server.cli.remote import Remote, here_only, server_options
-from server.cli.searching import compare_here
 from server.cli.suggest import WHY, title
 from server.messages.requests import check_to_act
 from solver.question import COMPARED_MAX
@@ -30,7 +29,7 @@ CLEAR_ERRORS = 2.0
 @thinking_options
 @server_options
 @json_option
-def compare(seen: Seen, moves: tuple[str, ...], thinking: Thinking, remote: Remote | None, as_json: bool) -> None:
+def compare(seen: Seen, moves: tuple[str, ...], thinking: Thinking, connection: Connection, as_json: bool) -> None:
     """Which of several moves is better: each is played on in the same worlds, so that small differences show.
 
     The position is what `eminence suggest` takes. Iterations count for each move.
@@ -38,23 +37,13 @@ def compare(seen: Seen, moves: tuple[str, ...], thinking: Thinking, remote: Remo
     check_to_act(seen.view)
     if not 2 <= len(moves) <= COMPARED_MAX:
         raise Failure(f"moves: {len(moves)} of them; 2 to {COMPARED_MAX} can be compared")
-    options = thinking.options(seen.game)
-    if remote:
-        found = _ask_server(seen, moves, thinking, options, remote)
-    else:
-        found = compare_here(thinking.comparison(seen, moves, options))
+    actions = [action_message(move) for move in moves]
+    with connection.open(config=thinking.config) as client:
+        found = client.compare(seen.message, actions, thinking.budget(), thinking.options(seen.game))
     if as_json:
         show.print_json(found)
     else:
         _print(found, seen)
-
-
-def _ask_server(
-    seen: Seen, moves: tuple[str, ...], thinking: Thinking, options: pb.Options, remote: Remote
-) -> pb.Comparison:
-    here_only(config=thinking.config)
-    with remote.client() as client:
-        return client.compare(seen.message, [action_message(move) for move in moves], thinking.budget(), options)
 
 
 def _print(found: pb.Comparison, seen: Seen) -> None:

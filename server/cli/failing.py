@@ -80,10 +80,6 @@ def _explained(error: Exception) -> tuple[str, str | None]:
         return error.reason, str(error)
     if isinstance(error, OSError):
         return "", f"{error.filename}: {error.strerror}" if error.filename else str(error)
-    if "grpc" in sys.modules:
-        from server.cli.remote import refused
-
-        return refused(error)
     return "", None
 
 

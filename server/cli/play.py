@@ -6,7 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -26,10 +26,10 @@ from server.cli.asking import game_options
 from server.cli.board import draw
 from server.cli.chart import TERMINAL_COLORS
 from server.cli.commands import command, files, json_option
-from server.cli.engines import Engine, Here, There
+from server.cli.connection import Connection, ServerFailure, greet, server_options
+from server.cli.engines import Engine
 from server.cli.playing import PERSON, Playing, read_game, write_game
 from server.cli.reading import GameChoice
-from server.cli.remote import Remote, ServerFailure, server_options
 from server.codec.views import write_view
 from solver.named_beliefs import Beliefs, beliefs_of
 
@@ -80,7 +80,7 @@ def play(
     seed: int | None,
     save: Path | None,
     load: str | None,
-    remote: Remote | None,
+    connection: Connection,
     as_json: bool,
 ) -> None:
     """Play a game against the engine.
@@ -90,8 +90,8 @@ def play(
     hints; where it fails, the game waits.
     """
     who = None if seats is None else [name.strip() for name in seats.split(",")]
-    with ExitStack() as stack:
-        engine: Engine = There(stack.enter_context(remote.client()), remote) if remote else Here()
+    with closing(Engine(connection)) as engine:
+        greet(engine.client(), choice.game())  # a server that does not answer is said at once
         if load is not None:
             playing = read_game(load, who, seed, engine)
         else:
@@ -157,7 +157,7 @@ class Room:
             "?": self._help,
             "help": self._help,
         }
-        if isinstance(playing.engine, There):
+        if playing.engine.connection.address:
             self._commands |= {"again": self._again, "alone": self._alone}
 
     def run(self) -> None:
@@ -222,7 +222,7 @@ class Room:
             self._ask()
 
     def _alone(self) -> None:
-        self._playing.engine = Here()
+        self._playing.engine = Engine()
         self._teller.say("From here on, this machine plays the others.")
         self._again()
 

@@ -12,7 +12,7 @@ from engine_cy.record import Record
 from engine_cy.seats import CHANCE_SEAT, SEATS
 from server.cli import reading
 from server.cli.asking import Seen
-from server.cli.engines import Engine, Here
+from server.cli.engines import Engine
 from server.cli.failing import Failure
 
 PERSON = "me"
@@ -32,7 +32,7 @@ class Playing:
     seats: Sequence[str]
     seed: int
     actions: list[str] = field(default_factory=list)
-    engine: Engine = field(default_factory=Here)
+    engine: Engine = field(default_factory=Engine)
     _positions: list[Position] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -138,7 +138,7 @@ def read_game(
         raise Failure(f"seats: {argument} does not say who plays; say it, as in --seats me,level-5,level-5")
     if seed is None:
         seed = int(said["seed"]) if said.get("seed", "").isdecimal() else 0
-    return Playing(record.start, seats or said["seats"].split(","), seed, list(record.actions), engine or Here())
+    return Playing(record.start, seats or said["seats"].split(","), seed, list(record.actions), engine or Engine())
 
 
 def _who_plays(argument: str) -> dict[str, str]:

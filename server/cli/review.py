@@ -19,9 +19,9 @@ from server.cli.asking import Thinking, seat_number, thinking_options
 from server.cli.board import letter
 from server.cli.chart import as_text, chart_of, plot
 from server.cli.commands import check_place, command, files, json_option
+from server.cli.connection import Connection, server_options
 from server.cli.failing import Failure
 from server.cli.reading import read_game
-from server.cli.remote import Remote, server_options
 from server.cli.reviewing import SIGNS, Judging, Review
 from server.messages.answers import GRADES
 from server.names import GAMES
@@ -51,7 +51,7 @@ def review(
     thinking: Thinking,
     plot_to: Path | None,
     html_to: Path | None,
-    remote: Remote | None,
+    connection: Connection,
     as_json: bool,
 ) -> None:
     """Judge every decision of a game from what its seat knew then.
@@ -69,7 +69,8 @@ def review(
     check_place(html_to, "html")
     if thinking.time_ms is thinking.iterations is thinking.confidence is thinking.level is None:
         thinking = replace(thinking, iterations=ITERATIONS)
-    found = judge(Judging(record, _seat(seat, record), thinking, remote))
+    with connection.open(config=thinking.config) as client:
+        found = judge(Judging(client, record, _seat(seat, record), thinking))
     if plot_to:
         plot(chart_of(found), title_of(record), plot_to)
     if html_to:

@@ -1,24 +1,20 @@
-"""A game as it was judged, here or by a server: what the table, the graph and the report of a review tell."""
+"""A game as it was judged: what the table, the graph and the report of a review tell."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 
 from eminence.v1 import solver_pb2 as pb
 from engine_cy.record import Record
 from engine_cy.seats import SEATS
 from server.cli.asking import Thinking
-from server.cli.remote import Remote, here_only
+from server.cli.connection import AnyClient
 from server.codec import records
 from server.codec.words import write_seat
-from server.messages import answers
 from server.messages.answers import GRADES
 from solver.config import Config
-from solver.pool import cores
-from solver.pool.threads import Threads
-from solver.review import Decision, judge_all
+from solver.review import Decision, decisions
 
 # The grades, best first, with the signs that players of chess know.
 SIGNS = {"best": "", "fine": "", "inaccuracy": "?!", "mistake": "?", "blunder": "??"}
@@ -94,51 +90,25 @@ class Review:
 
 
 class Judging:
-    """Judges the decisions of a seat, or of all, in this process or at a server."""
+    """Has the decisions of a seat, or of all, judged."""
 
-    def __init__(self, record: Record, seat: int | None, thinking: Thinking, remote: Remote | None) -> None:
-        self._record, self._seat, self._thinking, self._remote = record, seat, thinking, remote
-        self._options = thinking.options(record.game)
-        self._asked = thinking.review(record, seat, self._options)
-        self.decisions = self._asked.decisions
-        self._found: list[Judged] = []
+    def __init__(self, client: AnyClient, record: Record, seat: int | None, thinking: Thinking) -> None:
+        self.decisions = list(decisions(record, seat))
+        self._client, self._record, self._seat, self._thinking = client, record, seat, thinking
+        self._judged: list[Judged] = []
         self._summary = pb.ReviewSummary()
 
     def run(self) -> Iterator[Judged]:
         """Each decision in the order of the game, as soon as it is judged. Who leaves early ends the searches."""
-        steps = self._here() if self._remote is None else self._at(self._remote)
-        for decision, step in zip(self.decisions, steps, strict=True):
-            self._found.append(Judged(decision, step))
-            yield self._found[-1]
+        message, budget = records.write(self._record), self._thinking.budget()
+        options = self._thinking.options(self._record.game)
+        with self._client.review(message, budget, options, seat=write_seat(self._seat)) as responses:
+            for decision, response in zip(self.decisions, responses, strict=False):
+                self._judged.append(Judged(decision, response.decision))
+                yield self._judged[-1]
+            self._summary = next(responses).summary
 
     @property
     def review(self) -> Review:
         """All of it, after the end."""
-        return Review(self._record, self._found, self._summary, self._asked.judge.config)
-
-    def _here(self) -> Iterator[pb.ReviewedDecision]:
-        asked = self._asked
-        reviewed = answers.Reviewed(asked)
-        with Threads(cores()) as pool:
-            at_once = max(pool.width // asked.shares, 1)
-            with closing(judge_all(asked.judge, asked.decisions, pool, at_once=at_once)) as verdicts:
-                for verdict in verdicts:
-                    yield reviewed.add(verdict)
-        self._summary = reviewed.summary()
-
-    def _at(self, remote: Remote) -> Iterator[pb.ReviewedDecision]:
-        from server.client import seconds_for
-
-        here_only(config=self._thinking.config)
-        budget = self._thinking.budget()
-        record = records.write(self._record)
-        seconds = len(self.decisions) * seconds_for(budget)
-        with (
-            remote.client() as client,
-            client.review(record, budget, self._options, seat=write_seat(self._seat), seconds=seconds) as responses,
-        ):
-            for response in responses:
-                if response.HasField("decision"):
-                    yield response.decision
-                else:
-                    self._summary = response.summary
+        return Review(self._record, self._judged, self._summary, self._thinking.chosen_config())

@@ -5,16 +5,13 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
 
 from engine_cy import Action
+from server.cli.connection import NO_ADDRESS, TOKEN, AnyClient, Connection, is_address
 from server.cli.failing import Failure
-from server.cli.remote import NO_ADDRESS, TOKEN, Remote, is_address, refused
+from server.client.refusals import Refused
 from solver.config import Budget, InvalidQuestionError
 from solver.match import Turn, with_settings
-
-if TYPE_CHECKING:
-    from server.client import Client
 
 LEVELS = range(11)
 
@@ -40,12 +37,8 @@ class Server:
         options = pb.Options(seed=seed, level=self.level, lines=1)
         try:
             found = _client(self.address, self.tls).suggest(write_view(turn.view, turn.seen), granted, options)
-        except Exception as error:
-            _, why = refused(error)
-            if why is None:
-                raise
-            # What gRPC raises cannot go from one process to another.
-            raise Failure(f"{self.name}: {why}") from None
+        except Refused as refused:
+            raise Failure(f"{self.name}: the server says {refused.code}: {refused.message}") from None
         return turn.position.game.action(found.best.text), found.iterations
 
 
@@ -63,5 +56,5 @@ def read_server(text: str, settings: str) -> Server:
 
 
 @cache
-def _client(address: str, tls: bool) -> Client:
-    return Remote(address, os.environ.get(TOKEN, ""), tls).client()
+def _client(address: str, tls: bool) -> AnyClient:
+    return Connection(address, os.environ.get(TOKEN, ""), tls).open()

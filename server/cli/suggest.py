@@ -18,8 +18,7 @@ from engine_cy.seats import CHANCE_SEAT, SEATS
 from server.cli import show
 from server.cli.asking import Seen, Thinking, position_options, thinking_options
 from server.cli.commands import command, json_option
-from server.cli.remote import Remote, here_only, server_options
-from server.cli.searching import suggest_here
+from server.cli.connection import AnyClient, Connection, server_options
 from server.codec.words import CARDS
 from server.names import ORIFLAMME
 from server.refusals import Refusal
@@ -64,7 +63,7 @@ def suggest(
     lines: int | None,
     among: tuple[str, ...],
     information: bool,
-    remote: Remote | None,
+    connection: Connection,
     as_json: bool,
 ) -> None:
     """What to play, and why, given only what one player sees.
@@ -77,8 +76,11 @@ def suggest(
     options = thinking.options(seen.game, lines=lines or 0, among=among, information=information)
     out = show.console()
     grows = out.is_terminal and not as_json
-    with _growing(out, seen, lines) if grows else nullcontext() as tell:
-        found = ask(seen, thinking, options, remote, tell)
+    with (
+        connection.open(config=thinking.config) as client,
+        _growing(out, seen, lines) if grows else nullcontext() as tell,
+    ):
+        found = ask(client, seen, thinking.budget(), options, tell)
     if as_json:
         show.print_json(found)
     else:
@@ -86,25 +88,19 @@ def suggest(
 
 
 def ask(
+    client: AnyClient,
     seen: Seen,
-    thinking: Thinking,
+    budget: pb.Budget,
     options: pb.Options,
-    remote: Remote | None,
     tell: Callable[[pb.Suggestion], None] | None = None,
 ) -> pb.Suggestion:
-    """The answer of this process, or of a server; `tell` gets those on the way."""
-    if remote is None:
-        return suggest_here(thinking.search(seen, options), EVERY_MS, tell)
-    here_only(config=thinking.config)
+    """Return the answer; `tell` gets those on the way. Ctrl-C ends it with what was found."""
     latest = None
-    with remote.client() as client:
-        view = seen.message
-        if tell is None and seen.view.to_act == seen.view.observer:
-            return client.suggest(view, thinking.budget(), options)
+    with client.analyze(seen.message, budget, options, int(EVERY_MS)) as steps:
         try:
-            for response in client.analyze(view, thinking.budget(), options, int(EVERY_MS)):
-                latest = response.suggestion
-                if tell:
+            for step in steps:
+                latest = step.suggestion
+                if tell and not step.last:
                     tell(latest)
         except KeyboardInterrupt:
             if latest is None:

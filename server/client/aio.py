@@ -28,6 +28,7 @@ from .requests import (
     check_address,
     equip,
     metadata_of,
+    review_seconds,
     seconds_for,
 )
 
@@ -144,11 +145,12 @@ class AsyncClient:
         options: pb.Options | None = None,
         *,
         seat: seat_pb2.Seat.ValueType = seat_pb2.SEAT_UNSPECIFIED,
-        seconds: float = LONG_SECONDS,
+        seconds: float | None = None,
     ) -> AsyncStream[pb.ReviewResponse]:
         """The decisions of a game, judged."""
         request = pb.ReviewRequest(record=record, seat=seat, budget=budget, options=options)
-        return AsyncStream(self.stub.Review(request, timeout=seconds, metadata=self._metadata))
+        timeout = review_seconds(record, budget) if seconds is None else seconds
+        return AsyncStream(self.stub.Review(request, timeout=timeout, metadata=self._metadata))
 
     async def _call(self, method: Any, request: Any, seconds: float) -> Any:
         return await _answer(lambda: method(request, timeout=seconds, metadata=self._metadata))

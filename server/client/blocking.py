@@ -28,6 +28,7 @@ from .requests import (
     check_address,
     equip,
     metadata_of,
+    review_seconds,
     seconds_for,
 )
 from .streams import Stream
@@ -111,11 +112,12 @@ class Client:
         options: pb.Options | None = None,
         *,
         seat: seat_pb2.Seat.ValueType = seat_pb2.SEAT_UNSPECIFIED,
-        seconds: float = LONG_SECONDS,
+        seconds: float | None = None,
     ) -> Stream[pb.ReviewResponse]:
         """The decisions of a game, judged."""
         request = pb.ReviewRequest(record=record, seat=seat, budget=budget, options=options)
-        return self._stream(self.stub.Review, request, seconds)
+        timeout = review_seconds(record, budget) if seconds is None else seconds
+        return self._stream(self.stub.Review, request, timeout)
 
     def _call(self, method: Any, request: Any, seconds: float) -> Any:
         with raising_refused():

@@ -1,0 +1,221 @@
+"""A client that needs no server: the services of this package, in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import cached_property, partial
+from queue import SimpleQueue
+from types import TracebackType
+from typing import Any, TypeVar
+
+from eminence.v1 import record_pb2, seat_pb2, view_pb2
+from eminence.v1 import solver_pb2 as pb
+from server.client.refusals import refused_with
+from server.client.requests import REFEREE, RULES, analyze_request
+from server.client.streams import Stream
+from server.messages import answers
+from server.messages.requests import check_to_act, read_comparison, read_interval, read_review, read_search
+from server.rpc.deadline import Deadline
+from server.services import core
+from server.services.local import CAPS, LocalSlot, run_now, suggest
+from solver.config import Config, read_config
+from solver.control import Control
+from solver.pool.base import Pool
+from solver.pool.threads import Threads
+from solver.review import Decision, Verdict
+
+T = TypeVar("T")
+
+
+class LocalClient:
+    """The interface of `Client` without a server: no caps, no quotas, no queues.
+
+    `config` stands for the default configuration. A single question is computed on all cores, and Ctrl-C ends it with
+    what was found. Of a batch, `workers` positions are computed at a time; left out, one for each core. More than two
+    workers are processes, which import the program's main file: it needs `if __name__ == "__main__":`. With
+    `ray_address`, a Ray cluster computes everything, with at most `workers` workers.
+    """
+
+    def __init__(
+        self, *, config: str | Config = "default", workers: int | None = None, ray_address: str | None = None
+    ) -> None:
+        self._config = read_config(config)
+        self._workers, self._ray_address = workers, ray_address
+        self._pool: Pool = Threads() if ray_address is None else _open_ray(ray_address, workers)
+
+    # --- the services ---
+
+    @cached_property
+    def rules(self) -> Any:
+        from server.rules_service import RulesService
+
+        return _Service(RULES.methods_by_name, RulesService())
+
+    @cached_property
+    def referee(self) -> Any:
+        from server.referee_service import RefereeService
+
+        return _Service(REFEREE.methods_by_name, RefereeService())
+
+    # --- calls ---
+
+    def suggest(
+        self,
+        view: view_pb2.View,
+        budget: pb.Budget | None = None,
+        options: pb.Options | None = None,
+        *,
+        seconds: float | None = None,
+    ) -> pb.Suggestion:
+        """The best move, and why."""
+        slot = LocalSlot(self._pool, Deadline.within(seconds))
+        with refusing():
+            asked = read_search(pb.SuggestRequest(view=view, budget=budget, options=options), CAPS, "", self._config)
+            check_to_act(asked.view)
+            return run_now(suggest(asked, slot))
+
+    def analyze(
+        self,
+        view: view_pb2.View,
+        budget: pb.Budget | None = None,
+        options: pb.Options | None = None,
+        interval_ms: int = 500,
+        *,
+        seconds: float | None = None,
+    ) -> Stream[pb.AnalyzeResponse]:
+        """The answer growing."""
+        slot = LocalSlot(self._pool, Deadline.within(seconds))
+        request = analyze_request(view, budget, options, interval_ms)
+        return Stream(_with_refusals(self._grow(request, slot)), slot.cancel)
+
+    def _grow(self, request: pb.AnalyzeRequest, slot: LocalSlot) -> Iterator[pb.AnalyzeResponse]:
+        so_far: SimpleQueue[pb.Suggestion | None] = SimpleQueue()  # None at the end
+        interval = read_interval(request)
+        asked = read_search(request, CAPS, "", self._config)
+        with ThreadPoolExecutor(1, "analyze") as executor:
+            answer = executor.submit(run_now, suggest(asked, slot, interval, so_far.put))
+            answer.add_done_callback(lambda _: so_far.put(None))
+            try:
+                while (suggestion := slot.wait(so_far.get)) is not None:
+                    yield pb.AnalyzeResponse(suggestion=suggestion)
+                yield pb.AnalyzeResponse(suggestion=answer.result(), last=True)
+            finally:
+                slot.cancel()
+
+    def compare(
+        self,
+        view: view_pb2.View,
+        actions: Sequence[view_pb2.Action],
+        budget: pb.Budget | None = None,
+        options: pb.Options | None = None,
+        *,
+        seconds: float | None = None,
+    ) -> pb.Comparison:
+        """Which of several moves is better."""
+        slot = LocalSlot(self._pool, Deadline.within(seconds))
+        request = pb.CompareRequest(view=view, actions=actions, budget=budget, options=options)
+        with refusing():
+            asked = read_comparison(request, CAPS, self._config)
+            slot.begin(asked.budget.time_ms)
+            comparison = run_now(core.compare(asked, slot))
+        answers.set_elapsed(comparison, slot.deadline.arrival_ns)
+        return comparison
+
+    def analyze_batch(
+        self, requests: Iterable[pb.AnalyzeBatchRequest], *, seconds: float | None = None
+    ) -> Stream[pb.AnalyzeBatchResponse]:
+        """Many positions. `requests` is read on another thread, while the answers come."""
+        from server.services.local_batch import LocalBatch  # not above: most programs ask single questions
+
+        cluster = self._pool if self._ray_address else None
+        batch = LocalBatch(self._config, self._workers or self._pool.width, cluster, Deadline.within(seconds))
+        return Stream(_with_refusals(batch.responses(requests)), batch.cancel)
+
+    def review(
+        self,
+        record: record_pb2.Record,
+        budget: pb.Budget | None = None,
+        options: pb.Options | None = None,
+        *,
+        seat: seat_pb2.Seat.ValueType = seat_pb2.SEAT_UNSPECIFIED,
+        seconds: float | None = None,
+    ) -> Stream[pb.ReviewResponse]:
+        """The decisions of a game, judged."""
+        request = pb.ReviewRequest(record=record, seat=seat, budget=budget, options=options)
+        stopping = Control()
+        return Stream(_with_refusals(self._judge(request, Deadline.within(seconds), stopping)), stopping.stop)
+
+    def _judge(self, request: pb.ReviewRequest, deadline: Deadline, stopping: Control) -> Iterator[pb.ReviewResponse]:
+        """Judge as many decisions at a time as there are threads; verdicts come in their order."""
+
+        def judge(decision: Decision) -> Verdict:
+            slot = LocalSlot(self._pool, deadline.restarted())
+            slot.begin(asked.judge.budget.time_ms)
+            with stopping.stopping(slot.cancel):
+                return run_now(core.judge(asked.judge, decision, asked.judge.search(decision), slot))
+
+        asked = read_review(request, CAPS, self._config)
+        reviewed = answers.Reviewed(asked)
+        executor = ThreadPoolExecutor(max(self._pool.width // asked.shares, 1), "judge")
+        try:
+            for verdict in executor.map(judge, asked.decisions):
+                yield pb.ReviewResponse(decision=reviewed.add(verdict))
+        finally:
+            stopping.stop()
+            executor.shutdown(cancel_futures=True)
+        yield pb.ReviewResponse(summary=reviewed.summary())
+
+    def close(self) -> None:
+        self._pool.close()
+
+    def __enter__(self) -> LocalClient:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class _Service:
+    """The methods of a service that answers at once."""
+
+    def __init__(self, names: Mapping[str, Any], servicer: object) -> None:
+        for name in names:
+            setattr(self, name, partial(_call, getattr(servicer, name)))
+
+
+def _call(handle: Any, request: Any, timeout: float | None = None) -> Any:
+    """Call a method; it needs no timeout."""
+    with refusing():
+        return run_now(handle(request, None))
+
+
+def _open_ray(address: str, workers: int | None) -> Pool:
+    from solver.pool.ray_pool import RayPool
+
+    return RayPool(workers, address=address)
+
+
+# --- errors -----------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def refusing() -> Iterator[None]:
+    """Raise `Refused`, as a client of a server does, where the core refuses; mistakes of ours stay what they are."""
+    try:
+        yield
+    except Exception as error:
+        from server.errors import expected_refusal_of, status_of
+
+        refusal = expected_refusal_of(error)
+        if refusal is None:
+            raise
+        raise refused_with(status_of(refusal)) from None
+
+
+def _with_refusals(answers: Iterator[T]) -> Iterator[T]:
+    with refusing():
+        yield from answers

@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from google.rpc import code_pb2, error_details_pb2, status_pb2
-
 if TYPE_CHECKING:
     import grpc
+    from google.rpc import status_pb2
 
 DETAILS_KEY = "grpc-status-details-bin"
 
@@ -38,6 +37,8 @@ class Refused(Exception):
 
 def refused_with(status: status_pb2.Status) -> Refused:
     """Return what a status says."""
+    from google.rpc import code_pb2, error_details_pb2  # not above: most calls succeed
+
     info, request, retry = error_details_pb2.ErrorInfo(), error_details_pb2.BadRequest(), error_details_pb2.RetryInfo()
     for detail in status.details:
         for kind in (info, request, retry):
@@ -53,6 +54,8 @@ def refused_with(status: status_pb2.Status) -> Refused:
 
 def refused_by(error: grpc.RpcError) -> Refused:
     """Return what an error of gRPC says."""
+    from google.rpc import status_pb2
+
     call: Any = error
     for key, value in call.trailing_metadata() or ():
         if key == DETAILS_KEY:

@@ -8,7 +8,7 @@ from typing import Any
 
 from google.protobuf.descriptor import ServiceDescriptor
 
-from eminence.v1 import referee_pb2, rules_pb2, view_pb2
+from eminence.v1 import record_pb2, referee_pb2, rules_pb2, view_pb2
 from eminence.v1 import solver_pb2 as pb
 
 RULES = rules_pb2.DESCRIPTOR.services_by_name["RulesService"]
@@ -76,6 +76,12 @@ def seconds_for(budget: pb.Budget | None) -> float:
     if budget.HasField("time"):
         return budget.time.ToMilliseconds() / 1000 + MARGIN_SECONDS
     return DEFAULT_SECONDS
+
+
+def review_seconds(record: record_pb2.Record, budget: pb.Budget | None) -> float:
+    """A deadline for a review: an hour, or longer if every action may take as long as this budget grants."""
+    actions = max(len(record.whole.actions), len(record.seen.actions), record.text.count("\n"))
+    return max(LONG_SECONDS, actions * seconds_for(budget))
 
 
 def analyze_request(

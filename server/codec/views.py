@@ -201,7 +201,19 @@ def _write_action(game: Game, action: Action) -> pb.Action:
 
 
 def read_seen(game: Game, message: pb.SeenAction, field: str) -> tuple[int | None, str]:
-    """Who acted, if that is said, and the text of what was seen."""
+    """Who acted, if that is said, and the text of what was seen. Histories repeat actions, so these are kept."""
+    try:
+        return _read_seen_bytes(game, message.SerializeToString())
+    except Refusal:
+        return _read_seen(game, message, field)  # refuses it by its path
+
+
+@lru_cache(ACTIONS_KEPT)
+def _read_seen_bytes(game: Game, raw: bytes) -> tuple[int | None, str]:
+    return _read_seen(game, pb.SeenAction.FromString(raw), "")
+
+
+def _read_seen(game: Game, message: pb.SeenAction, field: str) -> tuple[int | None, str]:
     seat = read_seat_if_said(message.seat, game.n_players, f"{field}.seat")
     required(message, "action", field)
     names = _read_shown(game, message, field)
@@ -244,8 +256,10 @@ def _named(game: Game, names: list[str], field: str) -> list[str]:
     return castle.read_shown(game, [int(name) for name in names], field)
 
 
+@lru_cache(ACTIONS_KEPT)
 def write_seen(game: Game, seat: int | None, text: str) -> pb.SeenAction:
-    """What was seen of an action, from its text such as `reveal = Heir`."""
+    """What was seen of an action, from its text such as `reveal = Heir`. The message is everybody's, as that of an
+    action is."""
     what, equals, shown = text.partition("=")
     names = [name.strip() for name in shown.split(",")] if equals else []
     message = pb.SeenAction(seat=write_seat(seat), action=write_action(game.action(what.strip())))

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from hashlib import blake2b
-from typing import Any, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 from google.protobuf.duration_pb2 import Duration
 
 from eminence.v1 import solver_pb2 as pb
 from engine_cy import Action, Game, View
 from engine_cy.errors import listed
-from engine_cy.history import History
 from engine_cy.record import Record
 from engine_cy.seats import SEATS
 from server.codec import records, views
 from server.codec.words import Words, check_length, read_seat, read_seat_if_said, required, under
 from server.refusals import Refusal, at
-from server.settings import Settings
 from solver.config import CONFIGS, ITERATIONS_MAX, LEVELS, Budget, Config, InvalidQuestionError, Model
 from solver.question import (
     COMPARED_MAX,
@@ -36,12 +34,17 @@ from solver.question import (
 )
 from solver.review import Decision, Judge, decisions
 
+if TYPE_CHECKING:
+    from server.settings import Settings
+
 TIME_DEFAULT_MS, TIME_LEAST_MS = 1_000.0, 0.001
 MEMORY_LEAST, MEMORY_MOST = 100_000, 2**36
 # Lines of play in an answer with all moves.
 LINES_DEFAULT = 8
 CANDIDATES_MAX = 1_000
 AMONG_MAX = 256
+ID_MAX = 64
+PRIORITY_MAX = 100
 INTERVAL_DEFAULT_MS, INTERVAL_LEAST_MS, INTERVAL_MOST_MS = 500.0, 50.0, 60_000.0
 
 MODELS = Words(pb.Model, {"same": "me"})
@@ -63,15 +66,17 @@ PATHS = {
 
 
 class Caps(NamedTuple):
-    """The caps of a server on budgets."""
+    """The caps on budgets, and the memory of a budget that has no limit of its own."""
 
     time_ms: float
     iterations: int
     memory_bytes: int
+    memory_default: int
 
     @classmethod
     def of(cls, settings: Settings) -> Caps:
-        return cls(float(settings.time_max_ms), settings.iterations_max, settings.memory_max_mb * MEGABYTE)
+        memory = settings.memory_max_mb * MEGABYTE
+        return cls(float(settings.time_max_ms), settings.iterations_max, memory, memory)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,22 +123,10 @@ class Options(NamedTuple):
 # --- whole requests ---------------------------------------------------------------------------------------------
 
 
-def read_search(request: Any, caps: Caps, field: str = "") -> Asked:
-    """Read a Suggest, an Analyze or an item of a batch."""
+def read_search(request: Any, caps: Caps, field: str = "", config: Config | None = None) -> Asked:
+    """Read a Suggest, an Analyze or an item of a batch. `config` stands for the default configuration."""
     required(request, "view", field)
     view, history = views.read_view_and_history(request.view, under(field, "view"))
-    return ask_search(view, history, request, caps, field)
-
-
-def ask_search(
-    view: View,
-    history: History | Record | None,
-    request: Any,
-    caps: Caps,
-    field: str = "",
-    config: Config | None = None,
-) -> Asked:
-    """Ask about a view as the `options` and the `budget` of a request say. `config` stands for the default one."""
     options = read_options(request.options, view.game, view, under(field, "options"), config=config)
     check_information(view, options, under(field, "options.information"))
     limits = read_budget(request.budget, options, caps, under(field, "budget"))
@@ -153,21 +146,10 @@ def ask_search(
     return replace(asked, candidates=options.candidates, information=options.information)
 
 
-def read_comparison(request: pb.CompareRequest, caps: Caps) -> Asked:
-    """Read a Compare."""
+def read_comparison(request: pb.CompareRequest, caps: Caps, config: Config | None = None) -> Asked:
+    """Read a Compare; `config` as in `read_search`."""
     required(request, "view", "")
     view, history = views.read_view_and_history(request.view, "view")
-    return ask_comparison(view, history, request, caps)
-
-
-def ask_comparison(
-    view: View,
-    history: History | Record | None,
-    request: pb.CompareRequest,
-    caps: Caps,
-    config: Config | None = None,
-) -> Asked:
-    """Compare the moves that a request names; see `ask_search`."""
     options = read_options(
         request.options, view.game, view, "options", ("restrict_to", "lines", "information"), config=config
     )
@@ -197,14 +179,10 @@ class AskedReview:
     is_timed: bool
 
 
-def read_review(request: pb.ReviewRequest, caps: Caps) -> AskedReview:
-    """Read a Review. Each of its decisions becomes questions when it is judged."""
+def read_review(request: pb.ReviewRequest, caps: Caps, config: Config | None = None) -> AskedReview:
+    """Read a Review; `config` as in `read_search`. Each of its decisions becomes questions when it is judged."""
     required(request, "record", "")
-    return ask_review(records.read(request.record), request, caps)
-
-
-def ask_review(record: Record, request: pb.ReviewRequest, caps: Caps, config: Config | None = None) -> AskedReview:
-    """Review a game as the `seat`, the `options` and the `budget` of a request say; see `ask_search`."""
+    record = records.read(request.record)
     seat = read_seat_if_said(request.seat, record.game.n_players, "seat")
     if seat is not None and record.observer not in (None, seat):
         raise Refusal("CONTRADICTION", "seat", "the record was seen by another seat, whose decisions alone it tells")
@@ -282,9 +260,10 @@ def read_budget(message: pb.Budget, options: Options, caps: Caps, field: str = "
         iterations = min(in_range(message.iterations, 1, ITERATIONS_MAX, f"{field}.iterations"), caps.iterations)
     if message.HasField("confidence"):
         confidence = in_range(message.confidence, 0.5, 0.999_999, f"{field}.confidence")
-    memory = caps.memory_bytes
+    memory = caps.memory_default
     if message.HasField("memory_bytes"):
-        memory = min(in_range(message.memory_bytes, MEMORY_LEAST, MEMORY_MOST, f"{field}.memory_bytes"), memory)
+        asked = in_range(message.memory_bytes, MEMORY_LEAST, MEMORY_MOST, f"{field}.memory_bytes")
+        memory = min(asked, caps.memory_bytes)
     level_iterations = LEVELS[options.level].iterations if options.level else None
     shares = _share_iterations(message, level_iterations or caps.iterations, field)
     if level_iterations and not shares:
@@ -420,6 +399,19 @@ def read_interval(message: Any, field: str = "interval") -> float:
         return INTERVAL_DEFAULT_MS
     milliseconds = _milliseconds(message.interval, field)
     return min(max(milliseconds, INTERVAL_LEAST_MS), INTERVAL_MOST_MS)
+
+
+def check_id(name: str, under_way: Container[str]) -> None:
+    """Refuse the id of an item of a batch if it is empty, too long, or that of an item that has no last answer."""
+    if not 1 <= len(name) <= ID_MAX:
+        raise Refusal("OUT_OF_RANGE", "item.id", f"{len(name)} characters are not in 1..{ID_MAX}")
+    if name in under_way:
+        raise Refusal("CONTRADICTION", "item.id", "is still being worked on")
+
+
+def read_priority(item: pb.BatchItem) -> int:
+    priority: int = in_range(item.priority, -PRIORITY_MAX, PRIORITY_MAX, "item.priority")
+    return priority
 
 
 def in_range(value: Any, least: Any, most: Any, field: str) -> Any:

@@ -59,7 +59,7 @@ class TokenAuth(grpc.aio.ServerInterceptor):
 
         async def refuse(requests: Any, context: Context) -> None:
             with method.call() as call:
-                call.code, call.reason = code_of(refusal).name, refusal.reason
+                call.code, call.reason = code_of(refusal), refusal.reason
                 await abort(context, refusal)
 
         # Whatever kind of call it is: nothing of it is read.

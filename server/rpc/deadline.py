@@ -34,6 +34,12 @@ class Deadline(NamedTuple):
         remaining_ns = int(remaining * 1e9)
         return cls(arrival_ns, arrival_ns + remaining_ns, rounding_ns(remaining_ns) + int(network_ms * 1e6))
 
+    @classmethod
+    def within(cls, seconds: float | None) -> Self:
+        """The deadline of a call that arrives now, in this process."""
+        arrival_ns = time.monotonic_ns()
+        return cls(arrival_ns) if seconds is None else cls(arrival_ns, arrival_ns + int(seconds * 1e9))
+
     def restarted(self) -> Self:
         """The same deadline, for work whose time counts from now."""
         return self._replace(arrival_ns=time.monotonic_ns())

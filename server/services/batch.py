@@ -10,14 +10,11 @@ from dataclasses import dataclass
 
 from eminence.v1 import solver_pb2 as pb
 from server.errors import refusal_of, status_of
-from server.messages.requests import in_range, read_interval
+from server.messages.requests import check_id, read_interval, read_priority
 from server.refusals import Refusal, missing
 from server.rpc.callers import current_caller
 from server.rpc.deadline import Deadline
 from server.services.core import Slot
-
-ID_MAX = 64
-PRIORITY_MAX = 100
 
 
 @dataclass(eq=False, slots=True)
@@ -112,13 +109,10 @@ class Batch:
         return None
 
     def _add(self, message: pb.BatchItem) -> pb.AnalyzeBatchResponse | None:
-        if not 1 <= len(message.id) <= ID_MAX:
-            raise Refusal("OUT_OF_RANGE", "item.id", f"{len(message.id)} characters are not in 1..{ID_MAX}")
-        if message.id in self._items:
-            raise Refusal("CONTRADICTION", "item.id", "is still being worked on")
+        check_id(message.id, self._items)
         item = _Item(message.id, message.SerializeToString())
         try:
-            priority = in_range(message.priority, -PRIORITY_MAX, PRIORITY_MAX, "item.priority")
+            priority = read_priority(message)
             if message.HasField("interval"):
                 item.every_ms = read_interval(message, "item.interval")
             self._hold(item)

@@ -55,12 +55,16 @@ async def suggest(
     if informs:
         until_ns = search_until_ns(until_ns)
 
-    def write(answer: Answer) -> tuple[pb.Suggestion, InformationQuestion | None]:
-        suggestion = answers.write_suggestion(answer, asked, slot.stopped_for, slot.by_deadline)
-        return suggestion, secrets_of(question, answer.iterations) if informs and answer.iterations else None
+    secrets: InformationQuestion | None = None
+
+    def write(answer: Answer) -> pb.Suggestion:
+        nonlocal secrets
+        if informs and answer.iterations:
+            secrets = secrets_of(question, answer.iterations)
+        return answers.write_suggestion(answer, asked, slot.stopped_for, slot.by_deadline)
 
     tell = None if report is None else lambda answer: report(answers.write_suggestion(answer, asked))
-    suggestion, secrets = await slot.compute(question, write, until_ns=until_ns, report=tell, every_ms=every_ms)
+    suggestion = await slot.compute(question, write, until_ns=until_ns, report=tell, every_ms=every_ms)
     if secrets is not None:
         await _inform(suggestion, secrets, slot)
     return suggestion
@@ -113,10 +117,14 @@ async def judge(judge: Judge, decision: Decision, question: SearchQuestion, slot
     """Judge one decision by its search, which has half of the time, and a comparison, which has the rest."""
     half_ns = (time.monotonic_ns() + slot.until_ns) // 2
 
-    def compared(answer: Answer) -> tuple[Answer, ComparisonQuestion | None]:
-        return answer, judge.comparison(decision, answer)
+    other: ComparisonQuestion | None = None
 
-    answer, other = await slot.compute(question, compared, until_ns=half_ns)
+    def compare_with_best(answer: Answer) -> Answer:
+        nonlocal other
+        other = judge.comparison(decision, answer)
+        return answer
+
+    answer = await slot.compute(question, compare_with_best, until_ns=half_ns)
     comparison = None if other is None else await slot.compute(other, _unchanged)
     return verdict_of(decision, answer, comparison)
 

@@ -35,7 +35,7 @@ from server.services.batch import Batch
 from server.services.searches import Searches, SearchTerms, Slot
 from server.settings import Settings
 from server.telemetry import Telemetry
-from solver.pool.ray_pool import SearchLostError
+from solver.pool.base import SearchLostError
 from solver.question import SHARES_MAX
 from solver.review import Decision, Verdict
 from solver.version import SIGNATURE

@@ -52,6 +52,14 @@ class WorkerLostError(RuntimeError):
     """The worker that computed this ended or did not answer."""
 
 
+class SearchLostError(RuntimeError):
+    """A search found nothing, and killed every worker that it was given to."""
+
+
+class WorkersLostError(RuntimeError):
+    """A search found nothing before its time was over, as workers were lost; nothing says that it killed them."""
+
+
 class Pool(Protocol):
     """Computes questions somewhere: equal questions have equal answers in every pool."""
 

@@ -114,14 +114,29 @@ class Processes:
         return wait_for(self.submit(question, control), control)
 
     def map(self, function: Callable[[T], R], items: Iterable[T], *, in_order: bool = True) -> Iterator[R]:
+        call = partial(_unless_stopped, function)
+
         def begin(item: T) -> Future[R]:
-            control = Control()
-            answer = PendingAnswer(control)
-            self._put(_Task(CALL, pickle.dumps((function, item)), answer, _result_of_call, control))
-            return answer
+            return self.call(call, item, Control(), tries_max=1)
 
         for _, future in completed(begin, items, in_order=in_order, ahead=2 * self.width):
             yield future.result()
+
+    def call(
+        self, function: Callable[[T, Control], R], item: T, control: Control, *, tries_max: int = TRIES
+    ) -> Future[R]:
+        """Call a function in a process, with `item` and a control of its own: it is stopped with `control`, and what
+        it is told to report is reported to `control`."""
+        answer = PendingAnswer(control)
+
+        def report(message: bytes) -> None:
+            if control.report:
+                control.report(pickle.loads(message))
+
+        payload = pickle.dumps((function, item))
+        task = _Task(CALL, payload, answer, _result_of_call, control, report if control.report else None)
+        self._put(task._replace(tries_max=tries_max))
+        return answer
 
     def close(self) -> None:
         with self._changed:
@@ -162,7 +177,7 @@ class Processes:
         """A worker was lost over a task: try again, unless it cost too many."""
         if self._closed:
             task.answer.answer(CancelledError())
-        elif task.tries + 1 < task.tries_max and task.kind == QUESTION:
+        elif task.tries + 1 < task.tries_max:
             self._put(task._replace(tries=task.tries + 1), first=True)
         else:
             workers = f"{task.tries + 1} workers were" if task.tries else "a worker was"
@@ -196,9 +211,6 @@ class _Worker:
 
     def _run(self) -> None:
         while (task := self._pool.next_task()) is not None:
-            if task.kind == CALL and task.control.stopped:
-                task.answer.answer(CancelledError())
-                continue
             try:
                 connection = self._started()
                 self._serve(connection, task)
@@ -303,7 +315,7 @@ def serve_parent(connection: Connection) -> None:
     while True:
         kind, interval_ms, payload, control, numbers = tasks.get()
         if kind == CALL:
-            connection.send_bytes(RESULT + _call(payload))
+            connection.send_bytes(RESULT + _call(payload, control, interval_ms, connection))
         else:
             compute = partial(_compute, payload, numbers, control, interval_ms, connection)
             connection.send_bytes(RESULT + answered(compute))
@@ -326,11 +338,22 @@ def _compute(
     return pack(list(map(encode_share, run_parts(question, numbers, control, progress))))
 
 
-def _call(pickled: bytes) -> bytes:
+def _unless_stopped(function: Callable[[T], R], item: T, control: Control) -> R:
+    if control.stopped:
+        raise CancelledError
+    return function(item)
+
+
+def _call(pickled: bytes, control: Control, interval_ms: float, connection: Connection) -> bytes:
     """The pickled result of a call, or the exception that it ended with."""
+
+    def report(found: Any) -> None:
+        connection.send_bytes(PART + pickle.dumps(found))
+
+    control.report, control.interval_ms = report if interval_ms else None, interval_ms
     try:
         function, item = pickle.loads(pickled)
-        return pickle.dumps((True, function(item)))
+        return pickle.dumps((True, function(item, control)))
     except Exception as error:
         try:
             return pickle.dumps((False, error))

@@ -22,7 +22,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 
 from solver.control import Control
 from solver.pool import cores
-from solver.pool.base import PendingAnswer, completed
+from solver.pool.base import PendingAnswer, SearchLostError, WorkersLostError, completed
 from solver.pool.driver_channel import Channel, Frame, Kind
 from solver.pool.leftovers import end_session
 from solver.pool.processes import Processes
@@ -33,9 +33,7 @@ from solver.pool.ray_search import (
     LATE_MS,
     MISSING,
     REPLACED,
-    SearchLostError,
     SpreadSearch,
-    WorkersLostError,
 )
 from solver.pool.threads import Threads
 from solver.question import Question

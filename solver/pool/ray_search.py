@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from solver.control import NEVER_NS, Control
 from solver.merge import Share
 from solver.pool import cores
-from solver.pool.base import WorkerLostError, answer_from, answer_without_parts
+from solver.pool.base import SearchLostError, WorkerLostError, WorkersLostError, answer_from, answer_without_parts
 from solver.pool.driver_channel import Frame, Kind, Terms, write_groups
 from solver.pool.job_bytes import decode_share, encode_job, read_answer, unpack
 from solver.pool.parts import progress_to, run_parts
@@ -33,14 +33,6 @@ APART_MS = 2_000.0  # how much later a search may end whose only result comes fr
 REPLACED = "a worker was lost; its share was begun again on another"
 HERE = "Ray is not there; this was searched on threads here"
 MISSING = "a worker was lost or late"
-
-
-class SearchLostError(RuntimeError):
-    """A search found nothing, and killed every worker that it was given to."""
-
-
-class WorkersLostError(RuntimeError):
-    """A search found nothing before its time was over, as workers were lost; nothing says that it killed them."""
 
 
 class SpreadSearch:

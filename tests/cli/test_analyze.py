@@ -300,7 +300,7 @@ def test_a_full_disk_is_said_and_nothing_is_lost(here, ending):
     assert [line for _, line, _ in keys(here / f"r.{ending}")] == list(range(1, 101))
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [1, 3])
 def test_interrupted_it_keeps_what_it_has(here, workers):
     (here / "many.txt").write_text("\n".join(views(300)) + "\n")
     args = ("analyze", "many.txt", "--out", "r.jsonl", "--iterations", "5000", "--workers", workers)

@@ -24,7 +24,7 @@ from waiting import HANG_S, wait_until
 
 from eminence.v1 import solver_pb2 as pb
 from eminence.v1 import solver_pb2_grpc
-from server.cli import answering
+from server.cli import position_answers
 
 FEW = ("--iterations", "100")
 Rows = dict[tuple[str, int, int | None], dict[str, Any]]
@@ -334,7 +334,7 @@ def test_answers_of_two_engines_are_not_mixed(here):
 
 
 def test_a_server_has_only_so_many_positions_at_a_time(here, monkeypatch):
-    monkeypatch.setattr(answering, "UNDER_WAY_MAX", 5)
+    monkeypatch.setattr(position_answers, "UNDER_WAY_MAX", 5)
 
     class Slow(Scripted):
         """Reads as far ahead as it is let before it answers."""
@@ -371,7 +371,7 @@ def test_a_server_has_only_so_many_positions_at_a_time(here, monkeypatch):
 def test_what_only_this_process_could_do_is_refused(here, args, flag):
     told = run(*asked_of("127.0.0.1:1"), *args)
     assert told.code == 1
-    assert told.err == f"eminence: {flag}: a server searches as it does; --{flag} is for this process\n"
+    assert told.err == f"eminence: --{flag} cannot be used with --server\n"
     assert not (here / "r.jsonl").exists()
 
 

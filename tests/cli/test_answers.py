@@ -249,7 +249,7 @@ def test_a_server_answers_as_this_process_does(here):
         assert "budget.iterations: 0 is not in 1.." in refused.err
         told = json.loads(run("suggest", VIEW, "--iterations", 0, *to, "--json").err)["error"]
         assert told["reason"] == "OUT_OF_RANGE"
-        assert "--config is for this process" in run("suggest", VIEW, "--config", "plain", *to).err
+        assert "--config cannot be used with --server" in run("suggest", VIEW, "--config", "plain", *to).err
         watched = "A:? >B:? C:Heir(1) | round 2 | points 1 2 3 | seen by C"
         assert len(suggestion(watched, *FEW, *to).seats) == 3
     gone = run("suggest", VIEW, "--time-ms", 200, *to)

@@ -28,16 +28,16 @@ def processes_of(group: int) -> set[int]:
 @pytest.mark.parametrize(
     ("args", "lines"),
     [
-        # Of three that take as long, two are done: one worker has the third, the other nothing to do.
-        (("analyze", "positions.txt", "--time-ms", "5000", "--out", "out.jsonl"), 2),
-        (("match", "plain", "plain", "--iterations", "10000", "--deals", "3", "--resume", "out.jsonl"), 1 + 2),
+        # Of four that take as long, three are done: one worker has the fourth, the others nothing to do.
+        ("analyze positions.txt --time-ms 5000 --out out.jsonl --workers 3", 3),
+        ("match plain plain --iterations 10000 --deals 3 --resume out.jsonl --workers 2", 1 + 2),
     ],
 )
 def test_workers_leave_it_to_the_command_even_those_that_wait(tmp_path, args, lines):
-    (tmp_path / "positions.txt").write_text("\n".join(views(3)) + "\n")
+    (tmp_path / "positions.txt").write_text("\n".join(views(4)) + "\n")
     out = tmp_path / "out.jsonl"
     with subprocess.Popen(
-        command(*args, "--workers", "2"),
+        command(*args.split()),
         env=environment(),
         cwd=tmp_path,
         stdout=subprocess.PIPE,

@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 
+from eminence.v1 import solver_pb2 as pb
 from engine_cy import CHANCE, new_game
 from engine_cy.record import read_record
-from server.cli import engines
 from server.cli.board import WIDTH, draw
 from server.cli.failing import Failure
 from server.cli.playing import Playing, write_game
-from solver.solve import solve
+from server.client.local import LocalClient
+from server.codec.views import read_view
 
 GAMES = [("oriflamme", 3), ("oriflamme_prototype", 4), ("castle_village_port", 3)]
 
@@ -157,18 +158,34 @@ def test_a_selected_card_is_not_shown_before_it_is_revealed():
 def test_the_others_are_given_views_of_their_own(monkeypatch, game_id, players):
     asked = []
 
-    def watched(view: Any, *args: Any, **kwargs: Any) -> Any:
-        asked.append((view, kwargs))
-        return solve(view, *args, **kwargs)
+    class Watched(LocalClient):
+        def suggest(self, view: Any, budget: Any = None, options: Any = None, **more: Any) -> Any:
+            asked.append((read_view(view), options.seed))
+            return super().suggest(view, budget, options, **more)
 
-    monkeypatch.setattr(engines, "solve", watched)
+    monkeypatch.setattr("server.client.local.LocalClient", Watched)
     playing = a_game(game_id, players)
     list(playing.go_on())
     playing.play(playing.view.legal_actions()[0])
     list(playing.go_on())
     assert {view.observer for view, _ in asked} == set(range(1, players))
     # Each decision has random numbers of its own: else a weak level would err always or never.
-    assert len({kwargs["seed"] for _, kwargs in asked}) == len(asked)
+    assert len({seed for _, seed in asked}) == len(asked)
+
+
+def test_ctrl_c_ends_the_game_and_not_a_move(monkeypatch):
+    class Interrupted(LocalClient):
+        def suggest(self, *args: Any, **more: Any) -> Any:
+            found = super().suggest(*args, **more)
+            found.stop_reason = pb.STOP_REASON_CANCELLED
+            return found
+
+    monkeypatch.setattr("server.client.local.LocalClient", Interrupted)
+    playing = a_game(me=2)
+    before = list(playing.actions)
+    with pytest.raises(KeyboardInterrupt):
+        list(playing.go_on())
+    assert playing.actions == before
 
 
 # --- taking back ----------------------------------------------------------------------------------------------

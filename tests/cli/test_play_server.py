@@ -11,11 +11,11 @@ from process import free_port, server
 
 from engine_cy import Action, new_game
 from server.cli.asking import Seen
-from server.cli.engines import Here, There
+from server.cli.connection import Connection, ServerFailure
+from server.cli.engines import Engine
 from server.cli.failing import Failure
 from server.cli.play import JsonTeller, Room
 from server.cli.playing import Playing, write_game
-from server.cli.remote import Remote, ServerFailure
 from server.codec.views import read_view_and_history
 
 
@@ -62,8 +62,8 @@ def test_a_server_is_told_what_the_seat_sees(monkeypatch, game_id):
             asked.append(read_view_and_history(view))
             raise ZeroDivisionError
 
-    monkeypatch.setattr("server.cli.engines.greet", lambda client: None)
-    engine: Any = There(Client(), Remote("a:1"))  # type: ignore[arg-type]
+    engine = Engine(Connection("a:1"))
+    monkeypatch.setattr(engine, "client", lambda config=None: Client())
     playing = Playing(new_game(game_id, None, 3).deal(3), ["level-1", "me", "level-1"], 3)
     for _ in range(6):
         list(playing.go_on())
@@ -84,19 +84,23 @@ def test_a_server_is_told_what_the_seat_sees(monkeypatch, game_id):
 # --- a server that fails ----------------------------------------------------------------------------------------
 
 
-class Flaky(There):
+class Flaky(Engine):
     """A server that answers at first, and then does not until it is asked again."""
 
     def __init__(self, answers: int) -> None:
+        super().__init__(Connection("a:1"))
         self.answers_left = answers
         self.failures = 0
+
+    def check(self, name: str) -> None:
+        """It has them all."""
 
     def choose(self, name: str, seen: Seen, seed: int) -> Action:
         self.answers_left -= 1
         if self.answers_left == -1:
             self.failures += 1
             raise ServerFailure("a:1: the server says UNAVAILABLE: gone", "UNAVAILABLE")
-        return Here().choose(name, seen, seed)
+        return Engine().choose(name, seen, seed)
 
     def hint(self, seen: Seen) -> Any:
         raise ServerFailure("a:1: the server says UNAVAILABLE: gone", "UNAVAILABLE")
@@ -154,7 +158,7 @@ def test_a_hint_that_a_server_does_not_give_stops_nothing(play):
     playing, told = play("hint\nalone\nhint\nquit\n", answers=10**6)
     assert [event["event"] for event in told if event["event"] in ("failed", "hint")] == ["failed", "hint"]
     assert "alone goes on" in next(event["text"] for event in told if event["event"] == "failed")
-    assert isinstance(playing.engine, Here)
+    assert not playing.engine.connection.address
 
 
 def test_what_can_be_said_depends_on_whether_there_is_a_server(play, run):
@@ -176,5 +180,4 @@ def test_a_server_that_is_not_there_is_said_at_once(run, tmp_path):
 
 def test_what_a_server_does_not_play_is_refused(run, running):
     found = run("play", "--server", running.address, "--seats", "me,plain,level-2", rc=1)
-    assert found.stderr.startswith("eminence: seats: a server plays default, level-1, ")
-    assert found.stderr.endswith(", not 'plain'\n")
+    assert found.stderr == "eminence: --seats with 'plain' cannot be used with --server\n"

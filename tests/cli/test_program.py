@@ -284,7 +284,7 @@ def test_a_terminal_that_has_no_such_letters_is_shown_others():
 
 def test_only_one_file_of_the_command_line_knows_grpc():
     texts = {path.name: path.read_text() for path in (ROOT / "server" / "cli").glob("*.py")}
-    assert {name for name, text in texts.items() if "import grpc" in text} <= {"remote.py"}
+    assert {name for name, text in texts.items() if "import grpc" in text} <= {"connection.py"}
     assert Path(ROOT / "server" / "cli" / "main.py").is_file()
 
 

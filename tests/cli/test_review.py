@@ -23,6 +23,7 @@ from server.cli.failing import Failure
 from server.cli.report import _graph, picture_of, write_report
 from server.cli.review import judge
 from server.cli.reviewing import SIGNS, Judging, Review
+from server.client.local import LocalClient
 from solver.review import decisions
 
 FEW = ("--iterations", "200")
@@ -31,7 +32,8 @@ VOID = {"meta", "br", "input", "link", "img", "hr"}
 
 
 def reviewed(record: Record, seat: int | None = None, **thinking: Any) -> Review:
-    return judge(Judging(record, seat, Thinking(iterations=200, **thinking), None))
+    with LocalClient() as client:
+        return judge(Judging(client, record, seat, Thinking(iterations=200, **thinking)))
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +67,7 @@ def test_luck_and_decisions_make_the_outcome(review):
 def test_a_review_repeats_whatever_the_number_of_cores(oriflamme, monkeypatch):
     reviews = []
     for cores in (1, 3):
-        monkeypatch.setattr("server.cli.reviewing.cores", lambda cores=cores: cores)
+        monkeypatch.setattr("os.sched_getaffinity", lambda _, cores=cores: range(cores))
         reviews.append(reviewed(oriflamme, 1))
     assert [j.told for j in reviews[0].decisions] == [j.told for j in reviews[1].decisions]
     assert reviews[0].summary == reviews[1].summary
@@ -102,7 +104,7 @@ def test_a_server_judges_alike(run, oriflamme):
     for told in (here, there):
         del told["summary"]["budget"]
     assert there == here
-    assert refused.stderr == "eminence: config: a server searches as it does; --config is for this process\n"
+    assert refused.stderr == "eminence: --config cannot be used with --server\n"
 
 
 def test_a_limit_of_time_is_one_for_each_decision(run, oriflamme):

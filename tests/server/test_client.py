@@ -26,6 +26,7 @@ from waiting import wait_until
 from eminence.v1 import record_pb2, referee_pb2, rules_pb2, seat_pb2, solver_pb2_grpc, view_pb2
 from eminence.v1 import solver_pb2 as pb
 from server.client import AsyncClient, Client, Refused, seconds_for
+from server.client.requests import review_seconds
 
 START = PLACE + "| seen by A"
 LONG = pb.Budget(iterations=10**11)
@@ -139,6 +140,8 @@ def test_the_deadline_follows_from_the_budget() -> None:
     assert seconds_for(None) == seconds_for(pb.Budget()) == 6.0
     assert seconds_for(pb.Budget(time=milliseconds(2500), iterations=5)) == 7.5
     assert seconds_for(SHORT) == 65.0
+    assert review_seconds(record_pb2.Record(), SHORT) == 3600.0
+    assert review_seconds(record_pb2.Record(text="reveal\n" * 100), SHORT) == 6500.0
 
 
 def test_a_deadline_of_ones_own_ends_a_call(running: Server) -> None:
@@ -386,6 +389,7 @@ def test_the_client_alone_is_a_package_that_knows_only_grpc_and_the_contract(run
     assert wheel.name.startswith("eminence_client-")
     with ZipFile(wheel) as file:
         file.extractall(tmp_path / "site")
+        assert not any("local" in name for name in file.namelist())  # it needs the engine
     # Without the site of this environment, which knows the path to this tree.
     code = f"import sys; sys.path[:0] = {[str(tmp_path / 'site'), sysconfig.get_path('purelib')]}; " + PROGRAM
     done = subprocess.run(

@@ -190,7 +190,7 @@ def test_the_head_is_lost_and_comes_back(running: Server, adviser: Any) -> None:
 
     def answers_without_ray() -> bool:
         assert adviser.Suggest(asked(time_ms=50), timeout=60).suggestion.iterations > 0
-        return running.health("ray") != SERVING
+        return bool(running.health("ray") != SERVING)
 
     wait_until(answers_without_ray)
     assert (running.health("ray"), running.health()) == (NOT_SERVING, SERVING)

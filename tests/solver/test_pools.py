@@ -400,6 +400,46 @@ def test_a_call_over_which_its_process_is_lost_is_not_repeated() -> None:
         assert list(made.map(reciprocal, [4])) == [0.25]
 
 
+def count_until_stopped(step: int, control: Control) -> int:
+    """Report multiples of a number."""
+    number = 0
+    while not control.stopped:
+        number += step
+        if control.report:
+            control.report(number)  # type: ignore[arg-type]
+        time.sleep(0.005)
+    return number
+
+
+@pytest.mark.parametrize("make", [lambda: Threads(1), lambda: Processes(1)])
+def test_a_call_reports_and_is_stopped(make: Callable[[], Any]) -> None:
+    reported: list[Any] = []
+    control = Control(reported.append, 1.0)
+    with make() as pool:
+        called = pool.call(count_until_stopped, 3, control)
+        wait_until(lambda: len(reported) >= 3)
+        control.stop()
+        last = called.result(30)
+    assert reported[:3] == [3, 6, 9]
+    assert reported[-1] == last
+    stopped = Control()
+    stopped.stop()
+    with make() as pool:
+        assert pool.call(count_until_stopped, 3, stopped).result(30) == 0
+
+
+def die_once(path: str, control: Control) -> str:
+    if not Path(path).exists():
+        Path(path).touch()
+        os._exit(1)
+    return "done"
+
+
+def test_a_call_with_a_control_is_repeated_when_its_process_is_lost(tmp_path: Path) -> None:
+    with Processes(1) as pool:
+        assert pool.call(die_once, str(tmp_path / "died"), Control()).result(60) == "done"
+
+
 def test_an_error_that_cannot_be_pickled_crosses_by_its_name() -> None:
     with Processes(1) as made, pytest.raises(WorkerError, match="LocalError: why"):
         list(made.map(fail_strangely, [1]))

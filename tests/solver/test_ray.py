@@ -24,7 +24,6 @@ from waiting import HANG_S, wait_until
 
 from engine_cy import Position, View, new_game
 from engine_cy.history import History
-from engine_cy.record import Record
 from solver import (
     Answer,
     Budget,
@@ -39,11 +38,9 @@ from solver import (
 )
 from solver.beliefs import own_spots
 from solver.pool import ray_search
-from solver.pool.base import Answered, WorkerLostError, answer_many, compute_here
+from solver.pool.base import Answered, SearchLostError, WorkerLostError, answer_many, compute_here
 from solver.pool.job_bytes import JobBytesError
-from solver.pool.ray_pool import RayPool, RayUnavailableError, SearchLostError
-from solver.pool.threads import Threads
-from solver.review import Judge, decisions, judge_all
+from solver.pool.ray_pool import RayPool, RayUnavailableError
 
 ROOT = Path(__file__).parents[2]
 GAMES = [("oriflamme", "en-2019", 4), ("oriflamme_prototype", None, 3), ("castle_village_port", None, 3)]
@@ -742,15 +739,3 @@ def test_ray_is_imported_only_by_its_driver() -> None:
         "assert 'ray' in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
-
-
-def test_a_review_by_iterations_runs_there(pool: RayPool) -> None:
-    record = Record(new_game("oriflamme", "en-2019", 3).deal(11))
-    for _ in range(3):
-        record = record.play(record.end.legal_actions()[-1])
-    judge = Judge(Budget(iterations=400), seed=3)
-    with Threads(2) as threads:
-        here = list(judge_all(judge, decisions(record), threads))
-    there = list(judge_all(judge, decisions(record), pool))
-    assert len(there) == 3
-    assert there == [replace(verdict, decision=same.decision) for verdict, same in zip(here, there, strict=True)]

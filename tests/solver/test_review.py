@@ -3,7 +3,7 @@ included that left it no choice."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cache
 
@@ -11,11 +11,12 @@ import pytest
 from program import random_record
 
 from engine_cy.record import Record
-from solver import Budget, Estimate, InvalidQuestionError, SearchQuestion
+from solver import Budget, Estimate, InvalidQuestionError
 from solver.pool.base import Pool, compute_here
 from solver.pool.processes import Processes
 from solver.pool.threads import Threads
-from solver.review import Decision, Judge, Score, Verdict, decisions, grade_of, judge_all, verdict_of
+from solver.review import Decision, Judge, Score, Verdict, decisions, grade_of, verdict_of
+from solver.solve import compute
 
 FEW = Budget(iterations=40)
 
@@ -26,6 +27,13 @@ def pool() -> Iterator[Pool]:
         yield threads
 
 
+def judge_all(judge: Judge, decisions: Iterable[Decision], pool: Pool | None = None) -> Iterator[Verdict]:
+    for decision in decisions:
+        answer = compute(judge.search(decision), pool)
+        question = judge.comparison(decision, answer)
+        yield verdict_of(decision, answer, None if question is None else compute(question, pool))
+
+
 @cache
 def a_record() -> Record:
     return random_record("oriflamme", "en-2019", 3, 2, until=30)
@@ -34,7 +42,7 @@ def a_record() -> Record:
 def test_luck_is_counted_between_forced_decisions_too(pool):
     """Where others do not see that a move is forced, it is searched: so the seat's expectation then is known."""
     record = random_record("oriflamme_prototype", None, 4, 0)
-    verdicts = list(judge_all(Judge(FEW), decisions(record), pool, at_once=2))
+    verdicts = list(judge_all(Judge(FEW), decisions(record), pool))
     score = Score(record)
     lucks = [score.add(verdict) for verdict in verdicts]
     assert [luck is None for luck in lucks] == [verdict.value is None for verdict in verdicts]
@@ -77,16 +85,12 @@ def alike(verdict: Verdict) -> object:
 def test_verdicts_are_the_same_on_every_pool_however_many_at_once(pool):
     record = a_record()
     judge = Judge(FEW, seed=5, shares=2)
-    here = []
-    for decision in decisions(record):
-        answer = compute_here(judge.search(decision))
-        question = judge.comparison(decision, answer)
-        here.append(verdict_of(decision, answer, None if question is None else compute_here(question)))
+    here = list(judge_all(judge, decisions(record)))
     assert any(verdict.win_loss.mean for verdict in here)
     assert all(verdict.reproducible for verdict in here)
-    threads = list(judge_all(judge, decisions(record), pool, at_once=3))
+    threads = list(judge_all(judge, decisions(record), pool))
     with Processes(1) as processes:
-        others = list(judge_all(judge, decisions(record), processes, at_once=2))
+        others = list(judge_all(judge, decisions(record), processes))
     assert list(map(alike, here)) == list(map(alike, threads)) == list(map(alike, others))
     assert [verdict.decision.index for verdict in threads] == [decision.index for decision in decisions(record)]
 
@@ -144,21 +148,3 @@ def test_of_models_the_deciding_seat_has_none(pool):
 )
 def test_grades_are_by_the_loss_and_its_error(mean, error, grade):
     assert grade_of(Estimate(mean, error, 1.0)) == grade
-
-
-def test_to_close_a_review_ends_its_searches_at_once():
-    class Endless(Judge):
-        """Judges the first decision at once, and the others forever."""
-
-        def search(self, decision: Decision) -> SearchQuestion:
-            return SearchQuestion(decision.view, Budget(iterations=10**12 if decision.index else 10))
-
-    with Threads(3) as pool:
-        verdicts = judge_all(Endless(FEW), decisions(a_record()), pool, at_once=3)
-        assert next(verdicts).decision.index == 0
-        verdicts.close()
-
-
-def test_half_of_the_time_searches_and_all_of_it_ends_the_comparison(pool):
-    for verdict in judge_all(Judge(Budget(time_ms=40)), list(decisions(a_record()))[:4], pool):
-        assert verdict.forced or (verdict.stopped_by, verdict.reproducible) == ("time", False)

@@ -12,7 +12,8 @@ def ways_of(dealt_and_placed: Iterable[tuple[int, int]]) -> int:
     """With two families, of each kind one or two cards were dealt, and so many of these were placed."""
     kinds = list(dealt_and_placed)
     once = sum(dealt == 1 for dealt, _ in kinds)
-    return math.comb(once, once // 2) * 2 ** sum(dealt == 2 and placed > 0 for dealt, placed in kinds)
+    ways: int = math.comb(once, once // 2) * 2 ** sum(dealt == 2 and placed > 0 for dealt, placed in kinds)
+    return ways
 
 
 def ways_to(world: Position) -> int:

@@ -14,5 +14,5 @@ def wait_until(condition: Callable[[], object]) -> None:
     """Return once `condition` holds; fail after a minute, and quote the condition."""
     end = time.monotonic() + HANG_S
     while not condition():
-        assert time.monotonic() < end, f"not within {HANG_S:.0f} s: {getsource(condition).strip()}"  # type: ignore[arg-type]
+        assert time.monotonic() < end, f"not within {HANG_S:.0f} s: {getsource(condition).strip()}"
         time.sleep(0.01)

@@ -1,5 +1,4 @@
-"""A server in place of this process: `--server` and what goes with it. Only this file of the command line and
-`server/client` know gRPC."""
+"""The one way in: a client of a server (`--server` and what goes with it), or one that needs none."""
 
 from __future__ import annotations
 
@@ -9,39 +8,66 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
 from eminence.v1 import solver_pb2 as pb
-from engine_cy import new_game
+from engine_cy import Game
 from server.cli.commands import files
 from server.cli.failing import Failure
+from server.client.refusals import Refused
 from server.codec.views import write_view
 
 if TYPE_CHECKING:
     from server.client import Client
+    from server.client.local import LocalClient
+
+AnyClient: TypeAlias = "Client | LocalClient"
 
 TOKEN = "EMINENCE_TOKEN"
 GREETING_SECONDS = 10.0
 ADDRESS = re.compile(r"(\[[0-9a-fA-F:.]+\]|[^\s:,/]+):(?P<port>[0-9]{1,5})|unix:[^\s,]+")
 PORTS = range(1, 65_536)
+# Codes of refusals that tell what is wrong with a request.
+ABOUT_REQUEST = ("INVALID_ARGUMENT", "FAILED_PRECONDITION")
 NO_ADDRESS = f"no address such as 127.0.0.1:50051 (ports: {PORTS[0]} to {PORTS[-1]})"
 
 
 @dataclass(frozen=True, slots=True)
-class Remote:
-    """Where a server is, and how to be let in."""
+class Connection:
+    """Where a server is and how to be let in; without an address, this process answers."""
 
-    address: str
+    address: str = ""
     token: str = ""
     tls: bool = False
     ca: str | None = None
     cert: str | None = None
     key: str | None = None
 
-    def client(self) -> Client:
-        """A way to it. gRPC is loaded here."""
+    def open(
+        self, *, config: str | None = None, workers: int | None = None, ray_address: str | None = None
+    ) -> AnyClient:
+        """Return a client. A server takes none of the options."""
+        for flag, value in {"--config": config, "--workers": workers, "--ray-address": ray_address}.items():
+            if value is not None:
+                self.require_none(flag)
+        return self._client() if self.address else _local(config or "default", workers, ray_address)
+
+    def require_none(self, option: str) -> None:
+        """Refuse what a server does not let others choose."""
+        if self.address:
+            raise Failure(f"{option} cannot be used with --server")
+
+    def failure(self, refused: Refused, hint: str = "") -> Failure:
+        """Return what people are told of a call that failed."""
+        if not self.address or refused.code in ABOUT_REQUEST:
+            return Failure(refused.message, refused.reason)
+        why = f"{self.address}: the server says {refused.code}: {refused.message}{hint}"
+        return ServerFailure(why, refused.reason or refused.code)
+
+    def _client(self) -> Client:
+        """A client of the server. gRPC is loaded here."""
         os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
         os.environ.setdefault("GRPC_VERBOSITY", "NONE")
         import grpc
@@ -60,6 +86,23 @@ class Remote:
         return {"ca": self.ca, "key": self.key, "cert": self.cert}
 
 
+class ServerFailure(Failure):
+    """A server does not answer, or refuses what it might do another time."""
+
+
+def _local(config: str, workers: int | None, ray_address: str | None) -> LocalClient:
+    from server.client.local import LocalClient
+
+    if ray_address is None:
+        return LocalClient(config=config, workers=workers)
+    from solver.pool.ray_pool import RayUnavailableError
+
+    try:
+        return LocalClient(config=config, workers=workers, ray_address=ray_address)
+    except RayUnavailableError as error:
+        raise Failure(f"ray-address: {error}") from None
+
+
 def check_address(text: str, name: str) -> None:
     if not is_address(text):
         raise Failure(f"{name}: {text!r} is {NO_ADDRESS}")
@@ -72,7 +115,7 @@ def is_address(text: str) -> bool:
 
 
 def server_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """--server and how to be let in, handed on as `remote`: None if this process is to search."""
+    """--server and how to be let in, handed on as `connection`. What its client refuses becomes a Failure."""
 
     @click.option("--server", metavar="HOST:PORT", help="Ask this server instead of searching here.")
     @click.option("--token", envvar=TOKEN, default="", help=f"Who asks; better told as the variable {TOKEN}.")
@@ -83,7 +126,7 @@ def server_options(command: Callable[..., Any]) -> Callable[..., Any]:
     )
     @click.option("--tls-key", metavar="FILE", shell_complete=files, help="Its key (PEM).")
     @wraps(command)
-    def with_remote(
+    def with_connection(
         *args: Any,
         server: str | None,
         token: str,
@@ -95,65 +138,26 @@ def server_options(command: Callable[..., Any]) -> Callable[..., Any]:
     ) -> Any:
         if server is not None:
             check_address(server, "server")
-        remote = Remote(server, token, tls, tls_ca, tls_cert, tls_key) if server else None
+        connection = Connection(server or "", token, tls, tls_ca, tls_cert, tls_key)
         said = {"tls": tls, "tls-ca": tls_ca, "tls-cert": tls_cert, "tls-key": tls_key}
         for flag, value in said.items():
-            if value and not remote:
+            if value and not server:
                 raise Failure(f"{flag}: is how to reach a server, and --server names none")
-        return command(*args, remote=remote, **options)
+        try:
+            return command(*args, connection=connection, **options)
+        except Refused as refused:
+            raise connection.failure(refused) from None
 
-    return with_remote
-
-
-def here_only(**said: object) -> None:
-    """Refuse what a server does not let others choose."""
-    for name, value in said.items():
-        if value is not None:
-            flag = name.replace("_", "-")
-            raise Failure(f"{flag}: a server searches as it does; --{flag} is for this process")
+    return with_connection
 
 
-def greet(client: Client, budget: pb.Budget | None = None, options: pb.Options | None = None) -> pb.Suggestion:
-    """What a server says of itself: its engine, and what it grants of a budget. As it is asked about a game that is
-    over, it searches nothing."""
-    position = new_game("oriflamme", None, 3).deal(0)
+def greet(
+    client: AnyClient, game: Game, budget: pb.Budget | None = None, options: pb.Options | None = None
+) -> pb.Suggestion:
+    """Return what a client says of its engine, and what it grants of a budget. Asked about a game that is over, it
+    searches nothing."""
+    position = game.deal(0)
     while not position.is_over:
         position = position.play(position.legal_actions()[0])
     with client.analyze(write_view(position.view(0)), budget, options, seconds=GREETING_SECONDS) as steps:
         return next(steps).suggestion
-
-
-def rpc_error() -> type[Exception]:
-    """What gRPC raises where a call fails."""
-    import grpc
-
-    return grpc.RpcError
-
-
-class ServerFailure(Failure):
-    """A server does not answer, or refuses."""
-
-
-def server_failure(address: str, error: Exception, hint: str = "") -> ServerFailure:
-    """What people are told of a call that failed."""
-    reason, why = refused(error)
-    if why is None:  # it is our mistake
-        raise error
-    return ServerFailure(f"{address}: {why}{hint}", reason)
-
-
-def refused(error: Exception) -> tuple[str, str | None]:
-    """What a server says of a call that failed: its reason and a sentence; None if the error is none of gRPC's."""
-    import grpc
-    from google.rpc import error_details_pb2
-    from grpc_status import rpc_status
-
-    if not isinstance(error, grpc.RpcError):
-        return "", None
-    call: Any = error
-    status = rpc_status.from_call(call)
-    info = error_details_pb2.ErrorInfo()
-    reason = call.code().name
-    if status is not None and any(detail.Unpack(info) for detail in status.details):
-        reason = info.reason
-    return reason, f"the server says {call.code().name}: {call.details()}"

@@ -1,0 +1,149 @@
+"""The answers to many positions, asked of a client by `AnalyzeBatch`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import count
+from queue import SimpleQueue
+
+from eminence.v1 import solver_pb2 as pb
+from engine_cy import Game
+from server.cli.asking import Thinking
+from server.cli.connection import AnyClient, Connection, greet
+from server.cli.failing import Failure
+from server.cli.reading import UNREADABLE
+from server.cli.results import Key
+from server.cli.rows import STOPPED_BY, Position
+from server.client.refusals import Refused, refused_with
+from solver.config import InvalidQuestionError
+from solver.question import MEGABYTE
+
+# Positions that a client has at a time: enough for all threads of a server, and few enough to be kept.
+UNDER_WAY_MAX = 256
+# What cannot be asked.
+REFUSED = (*UNREADABLE, InvalidQuestionError)
+# Codes with which calls end that were going well.
+CUT = ("UNAVAILABLE", "DEADLINE_EXCEEDED", "CANCELLED")
+
+Refuse = Callable[[Key, Exception], None]
+
+
+@dataclass(slots=True)
+class PositionAnswers:
+    """Answers positions in any order. Those that have no answer are handed to `refuse`.
+
+    A server ends long connections, and may be begun anew: a call that was cut off is made again, and what it had not
+    answered is asked again, unless it had not answered anything. So nobody waits for a server that is gone.
+    """
+
+    connection: Connection
+    client: AnyClient
+    thinking: Thinking
+    engine: str  # the signature of who searches: equal ones answer alike
+    _under_way: dict[str, Position] = field(default_factory=dict)
+    _names: Iterator[str] = field(default_factory=lambda: map(str, count()))
+    _n_done: int = 0
+
+    def answers(self, positions: Iterator[Position], refuse: Refuse) -> Iterator[tuple[Position, pb.Suggestion]]:
+        while True:
+            n_done = self._n_done
+            try:
+                yield from self._call(positions, refuse)
+            except Refused as refused:
+                self._bear(refused, has_answered=self._n_done > n_done)
+                continue
+            if not self._under_way:
+                return
+            if self._n_done == n_done:
+                raise Failure(f"{self.connection.address}: the server ends its searches before they are done")
+
+    def _call(self, positions: Iterator[Position], refuse: Refuse) -> Iterator[tuple[Position, pb.Suggestion]]:
+        """One call, until all is answered or the server ends it."""
+        requests: SimpleQueue[pb.AnalyzeBatchRequest | None] = SimpleQueue()
+        for name, position in self._under_way.items():
+            requests.put(self._request(name, position))
+        self._fill(requests, positions, refuse)
+        if not self._under_way:
+            return
+        is_cut = False
+        with self.client.analyze_batch(iter(requests.get, None)) as responses:
+            try:
+                for response in responses:
+                    refused = refused_with(response.error) if response.HasField("error") else None
+                    if refused and refused.code == "RESOURCE_EXHAUSTED" and refused.retry_after is not None:
+                        time.sleep(refused.retry_after)
+                        requests.put(self._request(response.id, self._under_way[response.id]))
+                    elif (refused.code in CUT) if refused else (response.suggestion.stop_reason not in STOPPED_BY):
+                        is_cut = True  # it got less than was asked for: the server or the call ends
+                    else:
+                        position = self._under_way.pop(response.id)
+                        self._n_done += 1
+                        if refused:
+                            refuse(position.key, Failure(refused.message.removeprefix("item.")))
+                        else:
+                            self._check_engine(response.suggestion)
+                            yield position, response.suggestion
+                    if not is_cut:
+                        self._fill(requests, positions, refuse)
+                    if is_cut or not self._under_way:
+                        requests.put(None)
+            finally:
+                requests.put(None)  # whoever reads them waits no more
+
+    def _fill(
+        self, requests: SimpleQueue[pb.AnalyzeBatchRequest | None], positions: Iterator[Position], refuse: Refuse
+    ) -> None:
+        """Ask about as many positions as may be under way."""
+        while len(self._under_way) < UNDER_WAY_MAX:
+            position = next(positions, None)
+            if position is None:
+                return
+            name = next(self._names)
+            try:
+                requests.put(self._request(name, position))
+            except REFUSED as error:
+                refuse(position.key, error)
+            else:
+                self._under_way[name] = position
+
+    def _request(self, name: str, position: Position) -> pb.AnalyzeBatchRequest:
+        seen, thinking = position.seen, self.thinking
+        options = thinking.options(seen.game, observer=seen.view.observer)
+        item = pb.BatchItem(id=name, view=seen.message, budget=thinking.budget(), options=options)
+        return pb.AnalyzeBatchRequest(item=item)
+
+    def _bear(self, refused: Refused, *, has_answered: bool) -> None:
+        """Wait, where the server says that this helps; else go on with another call, if the last one led anywhere."""
+        if refused.code == "RESOURCE_EXHAUSTED" and refused.retry_after is not None:
+            time.sleep(refused.retry_after)
+        elif not (has_answered and refused.code in CUT):
+            hint = "; the same command goes on where this one was"
+            raise self.connection.failure(refused, hint) from None
+
+    def _check_engine(self, suggestion: pb.Suggestion) -> None:
+        if suggestion.engine_signature != self.engine:
+            why = f"its engine is {suggestion.engine_signature} now, and was {self.engine}"
+            raise Failure(f"{self.connection.address}: {why}: other answers, which belong into a file of their own")
+
+
+def open_answers(connection: Connection, client: AnyClient, thinking: Thinking, game: Game) -> PositionAnswers:
+    """Ask what the client grants before anything else: results say what was asked, and must not mean less."""
+    asked, options = thinking.budget(), thinking.options(game, observer=0)
+    suggestion = greet(client, game, asked, options)
+    granted = suggestion.budget
+    shortened = {
+        "time-ms": asked.HasField("time") and granted.time.ToMicroseconds() < asked.time.ToMicroseconds(),
+        "iterations": not thinking.level and granted.iterations < asked.iterations,
+        "memory-mb": granted.memory_bytes < asked.memory_bytes,
+    }
+    most = {
+        "time-ms": granted.time.ToMicroseconds() / 1000,
+        "iterations": granted.iterations,
+        "memory-mb": granted.memory_bytes / MEGABYTE,
+    }
+    for flag, is_shortened in shortened.items():
+        if is_shortened:
+            raise Failure(f"{flag}: {connection.address} grants {most[flag]:.15g} at most")
+    return PositionAnswers(connection, client, thinking, suggestion.engine_signature)

@@ -1,0 +1,204 @@
+"""AnalyzeBatch without a server: positions are answered by threads, by processes, or with a cluster."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
+from itertools import count
+from queue import SimpleQueue
+from threading import RLock, Semaphore, Thread
+
+from eminence.v1 import solver_pb2 as pb
+from server.errors import refusal_of, status_of
+from server.messages.requests import check_id, read_interval, read_priority
+from server.refusals import Refusal, missing
+from server.rpc.deadline import Deadline
+from server.services.local import LocalSlot, answer_bytes, answer_item, run_later, until_done
+from solver.config import Config
+from solver.control import Control
+from solver.pool.base import AHEAD, Pool
+from solver.pool.processes import Processes
+from solver.pool.threads import Threads
+
+THREADS_MAX = 2
+
+
+@dataclass(eq=False, slots=True)
+class _Item:
+    message: pb.BatchItem
+    is_running: bool = False
+    is_cancelled: bool = False
+    stop: Callable[[], None] = lambda: None
+
+
+class LocalBatch:
+    """One call. Requests are read on a thread of their own.
+
+    A worker answers a position from the bytes of its message to those of the answer. One or two workers are threads,
+    which begin at once; more are processes, as Python runs one thread at a time but for searches. A cluster computes
+    questions, which are read and answered here.
+    """
+
+    def __init__(self, config: Config, workers: int, cluster: Pool | None, deadline: Deadline) -> None:
+        self._config, self._workers, self._cluster, self._deadline = config, workers, cluster, deadline
+        self._pool: Processes | Threads | None = None
+        self._at_once = AHEAD
+        self._room = Semaphore(AHEAD)  # of positions that were read and have no answer
+        self._responses: SimpleQueue[pb.AnalyzeBatchResponse | BaseException | None] = SimpleQueue()  # None: the end
+        self._lock = RLock()
+        # The lock guards what follows.
+        self._items: dict[str, _Item] = {}  # that have no last answer
+        self._waiting: list[tuple[int, int, _Item]] = []  # those that were cancelled, too, until they are popped
+        self._order = count()
+        self._n_running = 0
+        self._is_read = False
+        self._is_cancelled = False
+
+    def cancel(self) -> None:
+        """Stop everything; from any thread."""
+        with self._lock:
+            self._is_cancelled = True
+            for item in self._items.values():
+                item.stop()
+        self._room.release()
+        self._responses.put(None)
+
+    def responses(self, requests: Iterable[pb.AnalyzeBatchRequest]) -> Iterator[pb.AnalyzeBatchResponse]:
+        """Answer requests as they come."""
+        with ExitStack() as stack:
+            if self._cluster is None:
+                kind = Threads if self._workers <= THREADS_MAX else Processes
+                self._pool = kind(self._workers)
+                self._at_once = 2 * self._pool.width  # so that the next one is there when a worker is free
+                stack.callback(self._pool.close)
+            stack.callback(self.cancel)
+            Thread(target=self._read, args=(requests,), name="requests", daemon=True).start()
+            while not self._is_cancelled and (response := self._responses.get()) is not None:
+                if isinstance(response, BaseException):
+                    raise response
+                if not response.HasField("progress"):
+                    self._room.release()
+                yield response
+
+    # --- requests ---
+
+    def _read(self, requests: Iterable[pb.AnalyzeBatchRequest]) -> None:
+        try:
+            for request in requests:
+                if request.HasField("item"):
+                    self._room.acquire()
+                with self._lock:
+                    if self._is_cancelled:
+                        return
+                    self._take(request)
+            with self._lock:
+                self._is_read = True
+                self._end_if_done()
+        except BaseException as error:
+            self._responses.put(error)
+
+    def _take(self, request: pb.AnalyzeBatchRequest) -> None:
+        match request.WhichOneof("command"):
+            case "item":
+                self._add(request.item)
+            case "cancel":
+                self._cancel(request.cancel.id)
+            case "cancel_all":
+                for name in list(self._items):
+                    self._cancel(name)
+            case _:
+                raise missing("command", "one of item, cancel, cancel_all is required")
+
+    def _add(self, message: pb.BatchItem) -> None:
+        check_id(message.id, self._items)
+        item = self._items[message.id] = _Item(message)
+        try:
+            priority = read_priority(message)
+        except Refusal as refusal:
+            self._refuse(item, refusal)
+            return
+        heapq.heappush(self._waiting, (-priority, next(self._order), item))
+        self._begin_some()
+
+    def _cancel(self, name: str) -> None:
+        item = self._items.get(name)
+        if item is None or item.is_cancelled:
+            return
+        item.is_cancelled = True
+        if item.is_running:
+            item.stop()
+        else:
+            self._begin(item)  # nothing is searched: it waits for no worker
+
+    # --- answers ---
+
+    def _begin_some(self) -> None:
+        """Begin as many positions as there is room for."""
+        while self._waiting and self._n_running < self._at_once:
+            _, _, item = heapq.heappop(self._waiting)
+            if not item.is_running:
+                self._begin(item)
+
+    def _begin(self, item: _Item) -> None:
+        item.is_running = True
+        self._n_running += 1
+        try:
+            every_ms = read_interval(item.message, "item.interval") if item.message.HasField("interval") else 0.0
+            answer = self._answer(item, every_ms)
+        except Exception as error:
+            answer = Future()
+            answer.set_exception(error)
+        answer.add_done_callback(partial(self._end, item))
+
+    def _answer(self, item: _Item, every_ms: float) -> Future[pb.Suggestion | bytes]:
+        """Begin to answer a position."""
+        message = item.message
+        report = partial(self._report, message.id) if every_ms else None
+        if self._pool is None or item.is_cancelled:
+            slot = LocalSlot(self._cluster, self._deadline.restarted(), until_done, spreads=False)
+            item.stop = slot.cancel
+            if item.is_cancelled:
+                slot.cancel()
+            return run_later(answer_item(message, self._config, slot, every_ms, report))
+        control = Control(report, every_ms)
+        item.stop = control.stop
+        return self._pool.call(answer_bytes, (message.SerializeToString(), self._config, self._deadline), control)
+
+    def _report(self, name: str, suggestion: pb.Suggestion | bytes) -> None:
+        self._responses.put(pb.AnalyzeBatchResponse(id=name, progress=_suggestion(suggestion)))
+
+    def _end(self, item: _Item, answer: Future[pb.Suggestion | bytes]) -> None:
+        """Send the last answer of a position, and begin the next one."""
+        with self._lock:
+            self._n_running -= 1
+            if self._is_cancelled:
+                return
+            error = answer.exception()
+            if error is None:
+                self._finish(pb.AnalyzeBatchResponse(id=item.message.id, suggestion=_suggestion(answer.result())))
+            else:
+                self._refuse(item, error)
+            self._begin_some()
+
+    def _refuse(self, item: _Item, error: BaseException) -> None:
+        if not isinstance(error, Exception):
+            self._responses.put(error)
+        else:
+            self._finish(pb.AnalyzeBatchResponse(id=item.message.id, error=status_of(refusal_of(error))))
+
+    def _finish(self, response: pb.AnalyzeBatchResponse) -> None:
+        del self._items[response.id]
+        self._responses.put(response)
+        self._end_if_done()
+
+    def _end_if_done(self) -> None:
+        if self._is_read and not self._items:
+            self._responses.put(None)
+
+
+def _suggestion(suggestion: pb.Suggestion | bytes) -> pb.Suggestion:
+    return pb.Suggestion.FromString(suggestion) if isinstance(suggestion, bytes) else suggestion

@@ -1,0 +1,345 @@
+"""LocalClient: what Client is, without a server."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from process import REVEAL, Server, milliseconds, server, view
+from program import environment, random_record
+
+from eminence.v1 import record_pb2, referee_pb2, rules_pb2, seat_pb2, view_pb2
+from eminence.v1 import solver_pb2 as pb
+from server.client import Client, Refused
+from server.client.local import LocalClient
+from server.codec import records
+
+SHORT = pb.Budget(iterations=50)
+LONG = pb.Budget(iterations=10**11)
+GAME = view_pb2.GameSpec(game_id="oriflamme", players=3)
+OTHERS_TURN = view("A:? >B:? C:Heir(1) | round 2 | points 1 2 3 | seen by C")
+HIDDEN = view("A:Lord >B:Heir C:? | seen by B")
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[Server]:
+    with server("--no-self-test") as found:
+        yield found
+
+
+@pytest.fixture(scope="module", params=[1, 3], ids=["a thread", "processes"])
+def local(request: pytest.FixtureRequest) -> Iterator[LocalClient]:
+    with LocalClient(workers=request.param) as client:
+        yield client
+
+
+def moves(*texts: str) -> list[view_pb2.Action]:
+    return [view_pb2.Action(text=text) for text in texts]
+
+
+def item(name: str, asked: view_pb2.View | None = None, **more: Any) -> pb.AnalyzeBatchRequest:
+    more = {"budget": SHORT, **more}
+    return pb.AnalyzeBatchRequest(item=pb.BatchItem(id=name, view=asked or view(), **more))
+
+
+def record(until: int | None = None) -> record_pb2.Record:
+    return records.write(random_record("oriflamme", "en-2019", 3, 7, until))
+
+
+def lasting(answer: Any) -> Any:
+    """An answer without its time, and without the caps of a server."""
+    for name in ("suggestion", "progress", "summary"):
+        if name in answer.DESCRIPTOR.fields_by_name and answer.HasField(name):
+            lasting(getattr(answer, name))
+    for name in ("elapsed", "budget"):
+        if name in answer.DESCRIPTOR.fields_by_name:
+            answer.ClearField(name)
+    return answer
+
+
+def all_of(stream: Any) -> list[Any]:
+    """What a stream answers, in an order of its own."""
+    return sorted(map(lasting, stream), key=lambda answer: answer.SerializeToString(deterministic=True))
+
+
+INFORM = pb.Options(information=True, seed=3, shares=2)
+CALLS: list[Callable[[Any], Any]] = [
+    lambda client: lasting(client.suggest(view(), SHORT)),
+    lambda client: lasting(client.suggest(view(), pb.Budget(iterations=800), INFORM)),
+    lambda client: lasting(client.suggest(view(), None, pb.Options(level=2, lines=1))),
+    lambda client: all_of(client.analyze(view(), SHORT)),
+    lambda client: all_of(client.analyze(OTHERS_TURN, SHORT)),
+    lambda client: lasting(client.compare(view(), moves("reveal", "keep"), SHORT)),
+    lambda client: all_of(client.analyze_batch([item(str(n), options=pb.Options(seed=n)) for n in range(9)])),
+    lambda client: all_of(
+        client.analyze_batch([item("a"), item("b", HIDDEN), item("c", priority=200), item("d", OTHERS_TURN)])
+    ),
+    lambda client: [lasting(step) for step in client.review(record(), SHORT)],
+    lambda client: [lasting(step) for step in client.review(record(12), SHORT, seat=seat_pb2.SEAT_B)],
+    lambda client: client.rules.ListGames(rules_pb2.ListGamesRequest()),
+    lambda client: client.rules.ListLegalActions(rules_pb2.ListLegalActionsRequest(view=view())),
+    lambda client: client.referee.Deal(referee_pb2.DealRequest(game=GAME, seed=7)),
+    lambda client: client.referee.GetRecord(referee_pb2.GetRecordRequest(record=record(), seat=seat_pb2.SEAT_B)),
+]
+
+
+@pytest.mark.parametrize("number", range(len(CALLS)))
+def test_it_answers_as_a_server_does(local: LocalClient, running: Server, number: int) -> None:
+    with Client(running.address) as client:
+        answers = CALLS[number](client)
+    assert CALLS[number](local) == answers
+    assert answers
+
+
+@pytest.mark.slow
+def test_a_cluster_answers_as_a_thread_does() -> None:
+    with LocalClient(ray_address="local", workers=1) as cluster, LocalClient(workers=1) as thread:
+        for number in (0, 1, 3, 5, 6, 7, 9):
+            assert CALLS[number](cluster) == CALLS[number](thread)
+        long = [item(str(n), budget=LONG) for n in range(3)]
+        ended = list(cluster.analyze_batch([*long, pb.AnalyzeBatchRequest(cancel_all=pb.CancelAll())]))
+        assert {answer.suggestion.stop_reason for answer in ended} == {pb.STOP_REASON_CANCELLED}
+
+
+REFUSALS: list[Callable[[Any], Any]] = [
+    lambda client: client.suggest(HIDDEN, SHORT),
+    lambda client: client.suggest(OTHERS_TURN, SHORT),
+    lambda client: client.suggest(view(), pb.Budget(confidence=7)),
+    lambda client: client.suggest(view(), SHORT, pb.Options(restrict_to=moves("fly"))),
+    lambda client: client.compare(view(), moves("reveal", "reveal"), SHORT),
+    lambda client: list(client.analyze(HIDDEN, SHORT)),
+    lambda client: list(client.analyze(view(), SHORT, interval_ms=-1)),
+    lambda client: list(client.review(record_pb2.Record(), SHORT)),
+    lambda client: list(client.review(record(), SHORT, seat=9)),
+    lambda client: list(client.analyze_batch([pb.AnalyzeBatchRequest()])),
+    lambda client: list(client.analyze_batch([item("")])),
+    lambda client: list(client.analyze_batch([item("a", budget=LONG), item("a")])),
+    lambda client: client.rules.ValidateView(rules_pb2.ValidateViewRequest(view=HIDDEN)),
+    lambda client: client.referee.Play(referee_pb2.PlayRequest()),
+]
+
+
+@pytest.mark.parametrize("number", range(len(REFUSALS)))
+def test_it_refuses_as_a_server_does(local: LocalClient, running: Server, number: int) -> None:
+    refused = []
+    with Client(running.address) as client:
+        for asked in (client, local):
+            with pytest.raises(Refused) as failed:
+                REFUSALS[number](asked)
+            refused.append(failed.value.args)
+    assert refused[0] == refused[1]
+    assert refused[0][0] in ("INVALID_ARGUMENT", "FAILED_PRECONDITION")
+
+
+def test_it_has_the_methods_of_a_client() -> None:
+    for name in ("suggest", "analyze", "compare", "analyze_batch", "review"):
+        theirs, ours = (inspect.signature(getattr(kind, name)).parameters for kind in (Client, LocalClient))
+        assert list(theirs) == list(ours), name
+
+
+# --- configurations, deadlines ----------------------------------------------------------------------------------
+
+
+def test_a_configuration_stands_for_the_default_one() -> None:
+    with LocalClient(config="plain") as plain, LocalClient() as default:
+        for ask in CALLS[:1] + CALLS[5:7] + CALLS[9:10]:
+            assert ask(plain) != ask(default)
+        assert plain.suggest(view(), SHORT).knowledge == "none"
+        assert plain.suggest(view(), None, pb.Options(level=2)).knowledge == default.suggest(view(), SHORT).knowledge
+
+
+def test_nothing_is_capped() -> None:
+    with LocalClient() as client:
+        asked = pb.Budget(time=milliseconds(10), iterations=10**12, memory_bytes=2**30)
+        assert client.suggest(view(), asked).budget == asked
+        assert client.suggest(view(), SHORT).budget.memory_bytes == 256 * 2**20
+
+
+def test_a_deadline_ends_a_search_with_what_was_found(local: LocalClient) -> None:
+    assert local.suggest(view(), LONG, seconds=0.2).stop_reason == pb.STOP_REASON_DEADLINE
+    (final,) = list(local.analyze(view(), LONG, interval_ms=60_000, seconds=0.2))
+    assert final.suggestion.stop_reason == pb.STOP_REASON_DEADLINE
+    with pytest.raises(Refused) as failed:
+        local.suggest(view(), LONG, seconds=0.001)
+    assert (failed.value.code, failed.value.reason) == ("DEADLINE_EXCEEDED", "DEADLINE_TOO_SHORT")
+
+
+def test_the_time_of_a_review_is_for_each_decision(local: LocalClient) -> None:
+    steps = list(local.review(record(), pb.Budget(time=milliseconds(30)), seat=seat_pb2.SEAT_B))
+    assert len(steps) > 5
+    assert not steps[-1].summary.reproducible
+    assert any(step.decision.win_loss.mean for step in steps[:-1])
+
+
+def interrupt_when_it_searches() -> None:
+    """Send this process what Ctrl-C sends, once a thread has computed for a while."""
+
+    def interrupt() -> None:
+        begun = time.process_time()
+        while time.process_time() < begun + 0.2:
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=interrupt).start()
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda client: client.suggest(view(), LONG),
+        lambda client: [answer.suggestion for answer in client.analyze(view(), LONG, interval_ms=60_000)][-1],
+        lambda client: client.compare(view(), moves("reveal", "keep"), pb.Budget(time=milliseconds(60_000))),
+    ],
+)
+def test_ctrl_c_ends_a_question_with_what_was_found(local: LocalClient, ask: Callable[[Any], Any]) -> None:
+    interrupt_when_it_searches()
+    answer = ask(local)
+    assert answer.stop_reason == pb.STOP_REASON_CANCELLED
+    assert answer.worlds > 0
+
+
+# --- streams ----------------------------------------------------------------------------------------------------
+
+
+def test_answers_grow(local: LocalClient) -> None:
+    with local.analyze(view(), LONG, interval_ms=50) as answers:
+        grown = [next(answers).suggestion.iterations for _ in range(3)]
+    assert 0 < grown[0] < grown[1] < grown[2]
+
+
+def test_a_stream_that_is_left_stops_its_search(local: LocalClient) -> None:
+    """A second one would wait for its thread or process."""
+
+    def cancel_elsewhere(stream: Any) -> None:
+        threading.Timer(0.1, stream.cancel).start()
+        list(stream)
+
+    def leave(stream: Any) -> None:
+        with stream:
+            next(stream)
+
+    for end in (leave, next, cancel_elsewhere):
+        for stream in (
+            local.analyze(view(), LONG, interval_ms=50),
+            local.analyze_batch([item("a", budget=LONG, interval=milliseconds(50))]),
+            local.review(record(), LONG) if end is cancel_elsewhere else local.analyze(view(), SHORT),
+        ):
+            end(stream)
+            del stream
+    assert local.suggest(view(), SHORT).iterations == 50
+    assert [answer.id for answer in local.analyze_batch([item("b")])] == ["b"]
+
+
+def test_positions_of_a_batch_are_cancelled(local: LocalClient) -> None:
+    """Those that are searched end with what was found, those that wait with nothing, and both at once."""
+    names = [str(n) for n in range(8)]
+    first = threading.Event()
+
+    def requests() -> Iterator[pb.AnalyzeBatchRequest]:
+        for name in names:
+            yield item(name, budget=LONG, interval=milliseconds(50))
+        assert first.wait(30)
+        yield pb.AnalyzeBatchRequest(cancel=pb.CancelItem(id="0"))
+        yield pb.AnalyzeBatchRequest(cancel=pb.CancelItem(id="7"))
+        yield pb.AnalyzeBatchRequest(cancel_all=pb.CancelAll())
+
+    ended = {}
+    for answer in local.analyze_batch(requests()):
+        if answer.HasField("progress") and answer.id == "0":
+            first.set()
+        elif not answer.HasField("progress"):
+            assert answer.id not in ended
+            ended[answer.id] = answer.suggestion
+    assert sorted(ended) == names
+    assert {suggestion.stop_reason for suggestion in ended.values()} == {pb.STOP_REASON_CANCELLED}
+    assert ended["0"].iterations > 0
+    assert ended["7"].iterations == 0
+
+
+def test_requests_are_read_while_answers_come(local: LocalClient) -> None:
+    """Each is made of the answer before."""
+    answered: list[str] = []
+    ready = threading.Semaphore(1)
+
+    def requests() -> Iterator[pb.AnalyzeBatchRequest]:
+        for n in range(5):
+            assert ready.acquire(timeout=30)
+            assert len(answered) == n
+            yield item(str(n))
+
+    for answer in local.analyze_batch(requests()):
+        answered.append(answer.id)
+        ready.release()
+    assert answered == ["0", "1", "2", "3", "4"]
+
+
+def test_requests_that_fail_end_the_call(local: LocalClient) -> None:
+    def requests() -> Iterator[pb.AnalyzeBatchRequest]:
+        yield item("a")
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        list(local.analyze_batch(requests()))
+
+
+def test_the_time_of_a_position_counts_from_when_it_begins(local: LocalClient) -> None:
+    budget = pb.Budget(time=milliseconds(100))
+    answers = list(local.analyze_batch([item(str(n), budget=budget, options=pb.Options(seed=n)) for n in range(6)]))
+    assert all(answer.suggestion.iterations for answer in answers)
+    assert all(answer.suggestion.elapsed.ToMilliseconds() < 1000 for answer in answers)
+    assert {answer.suggestion.stop_reason for answer in answers} == {pb.STOP_REASON_TIME}
+
+
+def test_mistakes_of_ours_are_not_called_refusals(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any) -> Any:
+        raise KeyError("bug")
+
+    monkeypatch.setattr("server.messages.answers.write_suggestion", broken)
+    with LocalClient() as client, pytest.raises(KeyError):
+        client.suggest(view(), SHORT)
+
+
+# --- what it loads ----------------------------------------------------------------------------------------------
+
+PROGRAM = f"""
+import sys
+from server.client import Refused, text_view
+from server.client.local import LocalClient
+from eminence.v1 import referee_pb2, rules_pb2, view_pb2
+from eminence.v1 import solver_pb2 as pb
+
+def main():
+    view, budget = text_view("oriflamme", "en-2019", 3, {REVEAL!r}), pb.Budget(iterations=20)
+    with LocalClient(workers=3) as client:
+        client.suggest(view, budget, pb.Options(information=True))
+        list(client.analyze(view, budget))
+        client.compare(view, [view_pb2.Action(text=text) for text in ("reveal", "keep")], budget)
+        list(client.analyze_batch([pb.AnalyzeBatchRequest(item=pb.BatchItem(id="a", view=view, budget=budget))]))
+        client.rules.ListGames(rules_pb2.ListGamesRequest())
+        dealt = client.referee.Deal(referee_pb2.DealRequest(game=view.game))
+        list(client.review(dealt.record, budget))
+        try:
+            client.suggest(view_pb2.View())
+        except Refused as refused:
+            print(refused.reason)
+    print({{name.partition(".")[0] for name in sys.modules}} & {{"grpc", "prometheus_client", "ray", "asyncio"}})
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+def test_it_loads_neither_grpc_nor_prometheus_nor_ray(tmp_path: Any) -> None:
+    (tmp_path / "program.py").write_text(PROGRAM)
+    done = subprocess.run(
+        [sys.executable, tmp_path / "program.py"], env=environment(), capture_output=True, text=True, timeout=100
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "MISSING_FIELD\nset()\n", "")
