@@ -15,6 +15,8 @@ from program import ROOT
 # Turns allowed in 10,000 words. A folder of source is added when its comments, docstrings and messages are rewritten.
 CHECKED = {
     "SECURITY.md": 0,
+    "docs/cluster.md": 0,
+    "docs/explanation.md": 0,
     "docs/service.md": 0,
 }
 GENERATED = {"docs/contract.md", "docs/command_line.md"}

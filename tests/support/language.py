@@ -61,7 +61,7 @@ ANYWHERE = re.compile(
             r"\bof no use\b",
             r"\bis of (?:some|no|so)\b",
             r"\b(?:for|to|of|by|than|as|with|from|ask|asks|asked) who\b",
-            r"\b(?:for|of|by|than|as|with|from|at|does|do|means|reveal|judge) what\b(?! (?:if|order|to|kind)\b)",
+            r"\b(?:for|of|by|than|as|with|from|at|means|reveal|judge) what\b(?! (?:if|order|to|kind)\b)",
             r"\bhow \w+ what\b",
             r"\bwhere (?:it does not|that is not|nothing|it is not|there is no|one)\b",
         )
