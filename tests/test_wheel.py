@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -24,3 +26,12 @@ def kept(package: str) -> list[Path]:
     """Return the files of a package that others read or import: all but the sources of compiled modules."""
     kinds = {".py", ".pyi", ".pxd", ".json", ".typed"}
     return [path for path in (ROOT / package).rglob("*.*") if path.suffix in kinds and "training" not in path.parts]
+
+
+def test_the_command_that_checks_a_wheel_passes() -> None:
+    command = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["cibuildwheel"]["test-command"]
+    python, *arguments = shlex.split(command)
+    assert python == "python"
+    subprocess.run([sys.executable, *arguments], cwd=ROOT, check=True, timeout=100)
+    wrong = command.replace("assert signature() ==", "assert signature()[1:] ==")
+    assert subprocess.run([sys.executable, *shlex.split(wrong)[1:]], cwd=ROOT, capture_output=True).returncode
