@@ -14,10 +14,12 @@ from program import ROOT
 
 # Turns allowed in 10,000 words. A folder of source is added when its comments, docstrings and messages are rewritten.
 CHECKED = {
+    "CODE_OF_CONDUCT.md": 0,
+    "CONTRIBUTING.md": 0,
     "SECURITY.md": 0,
-    "docs/cluster.md": 0,
-    "docs/explanation.md": 0,
-    "docs/service.md": 0,
+    ".github/**/*": 0,
+    "docs/*.md": 0,
+    "docs/how_to/analyse.md": 0,
 }
 GENERATED = {"docs/contract.md", "docs/command_line.md"}
 OLD = (Path(__file__).parent / "old_sentences.txt").read_text().splitlines()

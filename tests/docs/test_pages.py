@@ -29,7 +29,11 @@ DOCS = ROOT / "docs"
 PAGES = ("tutorial.md", "explanation.md", "how_to/analyse.md", "how_to/extend.md")
 # What has its tests elsewhere, or is made from what they test.
 ELSEWHERE = {
+    "ARCHITECTURE.md": "no commands; test_every_file_that_is_named_is_there",
+    "GLOSSARY.md": "test_the_glossary_names_identifiers_that_exist",
     "README.md": "no commands",
+    "RELEASING.md": "commands of releases; test_what_make_is_told_to_make_can_be_made",
+    "STABILITY.md": "no commands",
     "cluster.md": "tests/solver/test_ray_docs.py",
     "command_line.md": "tests/cli/test_program.py",
     "contract.md": "tests/docs/test_contract_page.py",
@@ -198,3 +202,19 @@ def test_the_commands_of_the_readme_run(folder: Path) -> None:
     assert (folder / "results.sqlite").exists()
     # What is said ends at once, and so does the game.
     assert "place Ambush front" in run(["bash", "-c", f"{play} --seed 1"], folder)
+
+
+def test_the_glossary_names_identifiers_that_exist() -> None:
+    rows = re.findall(
+        r"^\| (.+?) \| .+ \| `(\w+)` in `([\w./]+)` \|$", (DOCS / "GLOSSARY.md").read_text(), re.MULTILINE
+    )
+    assert len(rows) == (DOCS / "GLOSSARY.md").read_text().count("\n| ") - 3  # less the heads of its tables
+    for term, identifier, place in rows:
+        assert re.search(rf"\b{identifier}\b", (ROOT / place).read_text()), f"{term}: {place} has no {identifier}"
+
+
+def test_every_page_and_the_runner_install_the_same_packages() -> None:
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / ".github" / "workflows" / "ci.yml"]
+    installed = [re.findall(r"apt-get install (?:--yes )?([\w. -]+\w)", page.read_text()) for page in pages]
+    assert [len(commands) for commands in installed] == [1, 1, 1]
+    assert len({command for commands in installed for command in commands}) == 1

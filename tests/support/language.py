@@ -32,7 +32,8 @@ class Turn(NamedTuple):
 
 # At the beginning of a clause, which is no question. A name in backquotes is a row of `x`.
 CLAUSE = re.compile(
-    r"(?:who|whoever|whose|what(?! to\b| is stored in there)|whatever(?! x+\b)|those (?:that|which|who|for)|all that)\b",
+    r"(?:who|whoever|whose|what(?! to\b| is stored in there)|whatever(?! x+\b)|those (?:that|which|who|for)"
+    r"|all that)\b",
     re.IGNORECASE,
 )
 # At the beginning of a sentence only. "That keeps it short." has a subject, "That it is short is tested." has none.
