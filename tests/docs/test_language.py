@@ -16,6 +16,7 @@ from program import ROOT
 CHECKED = {
     "CODE_OF_CONDUCT.md": 0,
     "CONTRIBUTING.md": 0,
+    "README.md": 0,
     "SECURITY.md": 0,
     ".github/**/*": 0,
     "docs/**/*.md": 0,

@@ -213,6 +213,14 @@ def test_the_glossary_names_identifiers_that_exist() -> None:
         assert re.search(rf"\b{identifier}\b", (ROOT / place).read_text()), f"{term}: {place} has no {identifier}"
 
 
+def test_the_picture_shows_what_the_program_prints(tmp_path: Path) -> None:
+    made, kept = tmp_path / "hint.svg", DOCS / "pictures" / "hint.svg"
+    run([sys.executable, str(DOCS / "pictures" / "make.py"), str(made)], tmp_path)
+    if "EMINENCE_WRITE_DOCS" in os.environ:
+        kept.write_text(made.read_text())
+    assert made.read_text() == kept.read_text(), "python docs/pictures/make.py"
+
+
 def test_every_page_and_the_runner_install_the_same_packages() -> None:
     pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / ".github" / "workflows" / "ci.yml"]
     installed = [re.findall(r"apt-get install (?:--yes )?([\w. -]+\w)", page.read_text()) for page in pages]
