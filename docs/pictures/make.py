@@ -24,7 +24,7 @@ def screen() -> Text:
     done = subprocess.run(
         [sys.executable, *GAME],
         input="\n".join([*MOVES, "quit"]),
-        env={**os.environ, "COLUMNS": str(COLUMNS), "FORCE_COLOR": "1"},
+        env={**os.environ, "COLUMNS": str(COLUMNS), "FORCE_COLOR": "1", "NO_COLOR": "", "TERM": "xterm"},
         capture_output=True,
         text=True,
         check=True,

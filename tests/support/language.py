@@ -52,6 +52,7 @@ ANYWHERE = re.compile(
             r"\bbegun\b",
             r"\b(?:have|has|had) it that\b",
             r"\bcomes? to in\b",
+            r"\bit is (?:not|only) [\w ]{1,30}\b(?:that|who)\b",
             # People without a name.
             r"\b(?:nobody|somebody|everybody|whoever|he|his|him|himself)\b",
             r"\bwhatever (?:the|it|they|is (?:left|said|known))\b",
@@ -158,7 +159,7 @@ def main(names: list[str]) -> None:
     count = words = 0
     for root in map(Path, names):
         for path in sorted(root.rglob("*")) if root.is_dir() else [root]:
-            if path.suffix in READERS and path.is_file() and (path.suffix or "Dockerfile" in path.name):
+            if path == root or (path.suffix in READERS and path.suffix and "_pb2" not in path.name):
                 found, more = turns_of(path)
                 count, words = count + len(found), words + more
                 for turn in found:
