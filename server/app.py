@@ -28,8 +28,8 @@ from server.services.solver import SolverService
 from server.settings import Settings, SettingsError
 from server.telemetry import Telemetry
 from solver.pool.ray_pool import Health
-from solver.signature import signature
-from solver.version import SIGNATURE
+from solver.signature import published
+from solver.version import DIGESTS, SIGNATURE
 
 HEALTH: Any = health_pb2.DESCRIPTOR.services_by_name["Health"]
 REFLECTION: Any = reflection_pb2.DESCRIPTOR.services_by_name["ServerReflection"]
@@ -148,9 +148,9 @@ class App:
     async def _open(self) -> None:
         """Serve, if fixed games and searches end as they should."""
         if self._settings.self_test:
-            found = await asyncio.get_running_loop().run_in_executor(None, signature)
-            if found != SIGNATURE:
-                _log.error("self-test: the signature is %s, not %s: this engine is not served", found, SIGNATURE)
+            found = await asyncio.get_running_loop().run_in_executor(None, published)
+            if found != (SIGNATURE, DIGESTS):
+                _log.error("self-test: the signature is %s, not %s: this engine is not served", found.total, SIGNATURE)
                 self._code = WRONG_SIGNATURE
                 self._stopping.set()
                 return

@@ -16,7 +16,7 @@ from solver.named_beliefs import Beliefs
 from solver.numbers import exp, log
 from solver.question import MEGABYTE, Question, SearchQuestion
 from solver.search import Searcher
-from solver.version import SIGNATURE
+from solver.version import signature_of
 
 MILLION = 1_000_000
 DRAWS = 3  # the stream of random numbers, of a search's seed, that moves are drawn by
@@ -99,14 +99,17 @@ class Answer:
     total: Share
     share_iterations: tuple[int, ...]
     elapsed_ms: float
-    # Of the engine, the search and what they know: equal ones answer alike.
-    signature: str = SIGNATURE
     # Whether a session searched on in the tree of an earlier answer.
     continued: bool = False
 
     @property
     def view(self) -> View:
         return self.question.view
+
+    @property
+    def signature(self) -> str:
+        """Of the engine, the search and what they know of this ruleset: equal ones answer alike."""
+        return signature_of(self.view.game)
 
     @property
     def iterations(self) -> int:

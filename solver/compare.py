@@ -19,7 +19,7 @@ from solver.merge import Share, Tally, why_ended
 from solver.numbers import sum_differences
 from solver.question import BURST, ComparisonQuestion
 from solver.stopping import SURE_AFTER
-from solver.version import SIGNATURE
+from solver.version import signature_of
 
 ZERO = Estimate(0.0, 0.0, 0.0)
 
@@ -52,7 +52,10 @@ class Comparison:
     # Parts that did not end, as their worker was lost or late.
     missing: int = 0
     note: str = ""
-    signature: str = SIGNATURE
+
+    @property
+    def signature(self) -> str:
+        return signature_of(self.question.view.game)
 
     @property
     def iterations(self) -> int:

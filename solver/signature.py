@@ -1,43 +1,76 @@
-"""A digest of fixed games and searches: a change that is not meant to change what is played leaves it as it is."""
+"""Digests of fixed games and searches: a change that is not meant to change what is played leaves them as they are.
+
+`python -m solver.signature` prints what solver/version.py stores.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from hashlib import blake2b
+from typing import NamedTuple
 
 from engine_cy import CHANCE, Game, InvalidRulesetError, Position, Rng, game_ids, new_game
 from engine_cy.castle_village_port.editions import EDITIONS as CASTLE_EDITIONS
 from engine_cy.oriflamme.editions import editions_of
 from solver.config import Budget
 from solver.solve import solve
+from solver.version import DIGESTS
 
 DEALS = 32
 
 
+class Signatures(NamedTuple):
+    """16 hexadecimal digits each: over all editions, and of each by its game and name."""
+
+    total: str
+    digests: dict[str, dict[str, str]]
+
+
 def signature(deals: int = DEALS) -> str:
-    """16 hexadecimal digits."""
-    digest = blake2b(digest_size=8)
-    for game in games():
-        digest.update(repr(game).encode())
-        for seed in range(deals):
-            for part in random_game(game, seed):
+    """Return the digest over all editions that there are."""
+    return measure(editions(), deals).total
+
+
+def published() -> Signatures:
+    """Measure the editions whose digests are stored; others may have been added."""
+    return measure([(game_id, edition) for game_id, stored in DIGESTS.items() for edition in stored])
+
+
+def measure(rulesets: Iterable[tuple[str, str]], deals: int = DEALS) -> Signatures:
+    total = blake2b(digest_size=8)
+    digests: dict[str, dict[str, str]] = {}
+    for game_id, edition in rulesets:
+        digest = blake2b(digest_size=8)
+        for game in games(game_id, edition):
+            for part in parts(game, deals):
+                total.update(part)
                 digest.update(part)
-        for part in searches(game):
-            digest.update(part)
-    return digest.hexdigest()
+        digests.setdefault(game_id, {})[edition] = digest.hexdigest()
+    return Signatures(total.hexdigest(), digests)
 
 
-def games() -> Iterator[Game]:
-    """Every game, in every edition, for every number of players."""
+def editions() -> Iterator[tuple[str, str]]:
+    """Every edition of every game."""
     for game_id in game_ids():
-        editions: list[str | None] = [*(CASTLE_EDITIONS if game_id == "castle_village_port" else editions_of(game_id))]
-        for edition in editions or [None]:  # the toys have none
-            for players in range(2, 6):
-                try:
-                    yield new_game(game_id, edition, players=players)
-                except InvalidRulesetError:
-                    continue
+        named = CASTLE_EDITIONS if game_id == "castle_village_port" else editions_of(game_id)
+        for edition in named or ["standard"]:  # the toys
+            yield game_id, edition
+
+
+def games(game_id: str, edition: str) -> Iterator[Game]:
+    """An edition, for every number of players."""
+    for players in range(2, 6):
+        with contextlib.suppress(InvalidRulesetError):
+            yield new_game(game_id, edition, players=players)
+
+
+def parts(game: Game, deals: int) -> Iterator[bytes]:
+    yield repr(game).encode()
+    for seed in range(deals):
+        yield from random_game(game, seed)
+    yield from searches(game)
 
 
 def random_game(game: Game, seed: int) -> Iterator[bytes]:
@@ -87,3 +120,11 @@ def playouts(position: Position, rng: Rng) -> Iterator[bytes]:
 def end(position: Position) -> Iterator[bytes]:
     yield bytes(position)
     yield struct.pack(f"<{len(position.payoffs)}d", *position.payoffs)
+
+
+if __name__ == "__main__":
+    measured = measure(editions())
+    print(f"signature: {measured.total}")
+    for game_id, digests in measured.digests.items():
+        for edition, found in digests.items():
+            print(f"{game_id} {edition}: {found}")

@@ -1,5 +1,43 @@
 """Which engine, search and knowledge this is: equal signatures answer equal questions alike."""
 
-# What `python -m benchmarks signature` prints: a digest of fixed games and searches. A commit that moves it changes it
-# here and says so in its message; `.ci/signature` compares all three.
+from __future__ import annotations
+
+import json
+from hashlib import blake2b
+
+from engine_cy import Game
+
+# What `python -m solver.signature` prints: digests of fixed games and searches, over all published editions and of
+# each. A commit that moves them changes them here and says so in its message; `.ci/signature` compares all three. An
+# edition gets a line of its own here when it is published, and leaves those of the others.
 SIGNATURE = "405c6601034b9342"
+DIGESTS = {
+    "oriflamme": {
+        "en-2019": "b7dc918eb600bb24",
+        "fr-2019": "bbaad230d9127de0",
+        "de-2019": "b0b63fbac22893b1",
+        "revised": "916ed08c8de813d5",
+    },
+    "oriflamme_prototype": {"prototype": "8592d946b27b61e3"},
+    "castle_village_port": {"house": "da4459e68a3615f3"},
+    "kuhn_poker": {"standard": "93fcd8270ef400b6"},
+    "leduc_poker": {"standard": "a220eaec47ca9368"},
+}
+
+
+def signature_of(game: Game) -> str:
+    """Return the signature of a ruleset: equal ones answer equal questions alike, whatever other rulesets there are.
+
+    A published edition has a stored one. Switches and tables that a caller lays over an edition take its signature and
+    their own spec; an edition that is not published takes the one of its game's first edition, and all of its rules.
+    """
+    game_id, ruleset, _ = game.spec
+    changes = {} if isinstance(ruleset, str) else dict(ruleset or {})
+    edition = str(changes.get("edition", "") if changes else ruleset)
+    digests = DIGESTS.get(game_id, {})
+    if edition in digests and not changes:
+        return digests[edition]
+    own = "" if edition in digests else repr(game.ruleset)
+    base = digests.get(edition) or next(iter(digests.values()), SIGNATURE)
+    spec = json.dumps([base, game_id, edition, changes, own], sort_keys=True)
+    return blake2b(spec.encode(), digest_size=8).hexdigest()

@@ -10,6 +10,7 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import asdict, dataclass, field
 from hashlib import blake2b
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.progress import (
@@ -24,7 +25,8 @@ from rich.progress import (
 )
 from rich.text import Text
 
-from engine_cy.record import Record
+from eminence.v1 import solver_pb2 as pb
+from engine_cy.record import Record, write_ruleset
 from server.cli import show
 from server.cli.asking import Seen, Thinking, game_options, seat_number, seen_by, thinking_options
 from server.cli.commands import command, files, json_option
@@ -96,7 +98,7 @@ def analyze(
         # What makes no sense is refused before anything is begun, not at each line.
         answering = open_answers(connection, client, thinking, choice.game())
         results = stack.enter_context(closing(open_results(Path(out))))
-        settings = _settings(choice, thinking, seat, answering.engine)
+        settings = {**asdict(choice), **asdict(thinking), "seat": seat}
         run = Run(choice, thinking, seat, settings, stops=bad_lines == "stop")
         run.resume(results, out)
         bar = stack.enter_context(_progress(files))
@@ -113,12 +115,6 @@ def analyze(
 # --- what is asked ---------------------------------------------------------------------------------------------
 
 
-def _settings(choice: GameChoice, thinking: Thinking, seat: str | None, engine: str) -> str:
-    """What all rows of a file have in common: who goes on has to ask the same, and the same engine."""
-    said = {**asdict(choice), **asdict(thinking), "seat": seat, "engine": engine}
-    return json.dumps(said, sort_keys=True)
-
-
 @dataclass
 class Run:
     """One run over the input."""
@@ -126,21 +122,25 @@ class Run:
     choice: GameChoice
     thinking: Thinking
     seat: str | None
-    settings: str
+    # What all rows of a file have in common: who goes on has to ask the same.
+    settings: dict[str, Any]
     stops: bool
     answered: int = 0
     resumed: int = 0
     bad: int = 0
     begun: float = field(default_factory=time.monotonic)
     _done: dict[Key, str] = field(default_factory=dict)
+    # By ruleset, the signature of who answered: equal ones answer alike, and a file holds no others.
+    _engines: dict[str, str] = field(default_factory=dict)
     _skipped: float = 0.0
 
     def resume(self, results: Results, out: str) -> None:
         """Learn what is there already."""
-        settings = ""
+        known = set()
         for key, digest, settings in results.done():
-            if settings != self.settings:
-                raise Failure(f"out: {out} was begun with other settings: {_differences(settings, self.settings)}")
+            if settings not in known and (differences := self._differences(settings)):
+                raise Failure(f"out: {out} was begun with other settings: {differences}")
+            known.add(settings)
             self._done[key] = digest
         if self._done:
             self._say(f"{out} holds {len(self._done)} answers already; going on")
@@ -149,7 +149,7 @@ class Run:
         """Rows as they are found, each with the share of the input that it is, in characters."""
         for position, found in answering.answers(self._positions(files), self._refuse):
             skipped, self._skipped = self._skipped, 0.0
-            yield row_of(position, self.settings, found), position.share + skipped
+            yield row_of(position, self._settings_of(position, found), found), position.share + skipped
 
     def report(self, out: str, as_json: bool) -> int:
         """Say how it went; the exit code."""
@@ -223,6 +223,30 @@ class Run:
         self.resumed += 1
         return True
 
+    # --- what rows have in common ---
+
+    def _settings_of(self, position: Position, found: pb.Suggestion) -> str:
+        """The settings of a row, with who answered."""
+        game = position.seen.view.game
+        ruleset, engine = f"{game.id} {write_ruleset(game)}", found.engine_signature
+        known = self._engines.setdefault(ruleset, engine)
+        if engine != known:
+            why = f"the engine of {ruleset} is {engine} now, and was {known}"
+            raise Failure(f"{why}: other answers, which belong into a file of their own")
+        return json.dumps({**self.settings, "engine": {ruleset: engine}}, sort_keys=True)
+
+    def _differences(self, settings: str) -> str:
+        """Which settings of a row differ; learns who answered it."""
+        try:
+            theirs: dict[str, Any] = json.loads(settings)
+            self._engines.update(theirs["engine"])
+        except (ValueError, TypeError, KeyError):
+            return "they cannot be read"
+        ours: dict[str, Any] = json.loads(json.dumps(self.settings))
+        return ", ".join(
+            f"{name} {theirs.get(name)!r}, now {value!r}" for name, value in ours.items() if theirs.get(name) != value
+        )
+
     # --- what went wrong ---
 
     def _refuse(self, key: Key, error: Exception | None) -> None:
@@ -235,16 +259,6 @@ class Run:
     @staticmethod
     def _say(text: str) -> None:
         click.echo(text, err=True)
-
-
-def _differences(one: str, other: str) -> str:
-    """Which settings differ."""
-    try:
-        theirs, ours = json.loads(one), json.loads(other)
-        names = [name for name in ours if theirs.get(name) != ours[name]]
-    except (ValueError, AttributeError):
-        return "they cannot be read"
-    return ", ".join(f"{name} {theirs.get(name)!r}, now {ours[name]!r}" for name in names)
 
 
 # --- what is shown meanwhile -------------------------------------------------------------------------------------

@@ -41,7 +41,6 @@ class PositionAnswers:
     connection: Connection
     client: AnyClient
     thinking: Thinking
-    engine: str  # the signature of who searches: equal ones answer alike
     _under_way: dict[str, Position] = field(default_factory=dict)
     _names: Iterator[str] = field(default_factory=lambda: map(str, count()))
     _n_done: int = 0
@@ -83,7 +82,6 @@ class PositionAnswers:
                         if refused:
                             refuse(position.key, Failure(refused.message.removeprefix("item.")))
                         else:
-                            self._check_engine(response.suggestion)
                             yield position, response.suggestion
                     if not is_cut:
                         self._fill(requests, positions, refuse)
@@ -122,17 +120,11 @@ class PositionAnswers:
             hint = "; the same command goes on where this one was"
             raise self.connection.failure(refused, hint) from None
 
-    def _check_engine(self, suggestion: pb.Suggestion) -> None:
-        if suggestion.engine_signature != self.engine:
-            why = f"its engine is {suggestion.engine_signature} now, and was {self.engine}"
-            raise Failure(f"{self.connection.address}: {why}: other answers, which belong into a file of their own")
-
 
 def open_answers(connection: Connection, client: AnyClient, thinking: Thinking, game: Game) -> PositionAnswers:
     """Ask what the client grants before anything else: results say what was asked, and must not mean less."""
     asked, options = thinking.budget(), thinking.options(game, observer=0)
-    suggestion = greet(client, game, asked, options)
-    granted = suggestion.budget
+    granted = greet(client, game, asked, options).budget
     shortened = {
         "time-ms": asked.HasField("time") and granted.time.ToMicroseconds() < asked.time.ToMicroseconds(),
         "iterations": not thinking.level and granted.iterations < asked.iterations,
@@ -146,4 +138,4 @@ def open_answers(connection: Connection, client: AnyClient, thinking: Thinking, 
     for flag, is_shortened in shortened.items():
         if is_shortened:
             raise Failure(f"{flag}: {connection.address} grants {most[flag]:.15g} at most")
-    return PositionAnswers(connection, client, thinking, suggestion.engine_signature)
+    return PositionAnswers(connection, client, thinking)

@@ -24,7 +24,7 @@ from solver.compare import Comparison
 from solver.named_beliefs import Beliefs
 from solver.review import Score, SeatScore, Verdict
 from solver.secrecy import Information
-from solver.version import SIGNATURE
+from solver.version import signature_of
 
 GRADES = Words(pb.Grade)
 
@@ -81,7 +81,7 @@ def write_game_over(asked: Asked) -> pb.Suggestion:
         budget=budget_of(asked),
         seed=asked.seed,
         shares=asked.shares,
-        engine_signature=SIGNATURE,
+        engine_signature=signature_of(view.game),
         reproducible=True,
         knowledge="none",
     )
@@ -246,7 +246,7 @@ class Reviewed:
             luck_known=asked.record.observer is None,
             seed=asked.seed,
             budget=write_budget(asked.judge.budget),
-            engine_signature=SIGNATURE,
+            engine_signature=signature_of(asked.record.game),
             reproducible=self._reproducible,
         )
         message.seats.extend(map(write_seat_score, self._score.seats()))

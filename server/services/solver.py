@@ -38,16 +38,16 @@ from server.telemetry import Telemetry
 from solver.pool.base import SearchLostError
 from solver.question import SHARES_MAX
 from solver.review import Decision, Verdict
-from solver.version import SIGNATURE
+from solver.version import signature_of
 
 T = TypeVar("T")
 M = TypeVar("M", pb.Suggestion, pb.Comparison)
 
 SERVICE = pb.DESCRIPTOR.services_by_name["SolverService"]
 
-# Which servers can use kept answers: the same engine and weights, speaking the same contract, with the same keys, which
-# the last number stands for.
-EDITION = key_of(SIGNATURE, [file.serialized_pb for file in (pb.DESCRIPTOR, *pb.DESCRIPTOR.dependencies)], 3)
+# Which servers can use kept answers: those that speak the same contract, with the same keys, which the last number
+# stands for. The keys say which engine and weights answered.
+EDITION = key_of([file.serialized_pb for file in (pb.DESCRIPTOR, *pb.DESCRIPTOR.dependencies)], 4)
 
 # How long a request is refused after workers were lost over it.
 LOST_SECONDS = 600.0
@@ -263,7 +263,8 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
     def _key(self, asked: Asked) -> bytes:
         """All that an answer depends on, and whose it is."""
         assert asked.encoded is not None
-        return key_of(current_caller().identity, *asked.encoded, SIGNATURE, asked.candidates, asked.information)
+        signature = signature_of(asked.view.game)
+        return key_of(current_caller().identity, *asked.encoded, signature, asked.candidates, asked.information)
 
     def _kept(self, key: bytes, kind: type[Any], asked: Asked, deadline: Deadline) -> Any:
         """The answer that was kept, with the budget of this request."""

@@ -25,6 +25,7 @@ from waiting import HANG_S, wait_until
 from eminence.v1 import solver_pb2 as pb
 from eminence.v1 import solver_pb2_grpc
 from server.cli import position_answers
+from solver.version import DIGESTS
 
 FEW = ("--iterations", "100")
 Rows = dict[tuple[str, int, int | None], dict[str, Any]]
@@ -327,10 +328,11 @@ def test_answers_of_two_engines_are_not_mixed(here):
     with scripted(lambda item, call: found(item, engine="e1" if item.id != "2" else "e2")) as (_, address):
         told = run(*asked_of(address))
         assert told.code == 1
-        assert "its engine is e2 now, and was e1" in told.err
+        assert "the engine of oriflamme en-2019 is e2 now, and was e1: other answers" in told.err
         assert len(rows(here / "r.jsonl")) == 2
     local = run(*asked_of(address)[:-2])
-    assert "was begun with other settings: engine 'e1', now " in local.err
+    assert local.code == 1
+    assert f"the engine of oriflamme en-2019 is {DIGESTS['oriflamme']['en-2019']} now, and was e1" in local.err
 
 
 def test_a_server_has_only_so_many_positions_at_a_time(here, monkeypatch):
