@@ -137,10 +137,10 @@ def answering(seconds: float) -> Iterator[Server]:
 
 
 def test_a_server_that_is_slower_than_the_echo_is_seen_to_be() -> None:
-    with answering(0.02) as slow, answering(0.0) as fast:
+    with answering(0.2) as slow, answering(0.0) as fast:
         ours, echo = service.times_again(slow, fast, [b""], calls=5)
-        rates = [service.answers_per_second(server, mixed_views(2), 0.2) for server in (slow, fast)]
-    assert ours > 20 > echo
+        rates = [service.answers_per_second(server, mixed_views(2), 1.0) for server in (slow, fast)]
+    assert ours > 200 > echo
     assert rates[0] < 0.5 * rates[1]
 
 
@@ -198,7 +198,7 @@ def test_checks_from_another_process_see_how_slow_a_server_is() -> None:
     with answering(0.05) as server, checking(server) as read_checks:
         span = worst_case.span_of(lambda: time.sleep(0.2))
         found = longest_check(read_checks(), span)
-    assert 50 <= found < 1000
+    assert found >= 50
 
 
 def test_memory_is_that_of_the_process() -> None:
