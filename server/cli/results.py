@@ -67,7 +67,7 @@ COLUMNS = (
     Column("line", "int", "line on which the position or record begins, from 1"),
     Column("action", "int", "for a record: number of earlier actions; else null"),
     Column("input", "text", "digest of the input text"),
-    Column("settings", "text", "JSON of the search settings: the same in all rows"),
+    Column("settings", "text", "JSON of the search settings, the same in all rows, and of the engine that answered"),
     Column("game", "text", "id of the game"),
     Column("ruleset", "text", "edition and switches, as in a record"),
     Column("players", "int", "number of players"),
