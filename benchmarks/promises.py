@@ -36,7 +36,7 @@ from google.rpc import error_details_pb2
 from grpc_status import rpc_status
 
 from benchmarks import questions, report
-from benchmarks.measure import Figure, load
+from benchmarks.measure import Figure
 from benchmarks.questions import question, second_round, timed
 from benchmarks.report import Goal, Measured, Result
 from benchmarks.servers import OWN_CONNECTION, SUGGEST, Server, serving
@@ -82,28 +82,11 @@ SHORT, FULL = Scale(), Scale(20, 4, 10.0, 100_000, 120.0)
 
 def run(scale: Scale = SHORT, only: Collection[str] = ()) -> Result:
     """Measure everything, or only the figures of these names."""
-    before = load()
-    figures: dict[str, Figure] = {}
-    raw: dict[str, Any] = {}
-    for names, measure in MEASURES.items():
-        wanted = [name for name in names if not only or name in only]
-        measured = measure(scale) if wanted else {}
-        for name in wanted:
-            figures[name], raw[name] = measured[name]
-    return Result(figures, raw, {}, {"before": before, "after": load()})
+    return report.measure_figures(MEASURES, scale, only)
 
 
 def as_text(result: Result) -> str:
-    lines = [
-        f"promises: loopback; load {result.load['before']} before, {result.load['after']} after",
-        "",
-        report.table(GOALS, result.figures),
-        "",
-        *(f"{name}: {MEANINGS[name]}" for name in result.figures),
-        "",
-        *(f"{name}: {told}" for name, told in result.raw.items() if told),
-    ]
-    return "\n".join(lines)
+    return report.as_text("promises: loopback", GOALS, MEANINGS, result)
 
 
 @contextmanager

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, NamedTuple, TypeVar
 
-from benchmarks.measure import Figure
+from benchmarks.measure import Figure, load
+
+S = TypeVar("S")
 
 # A figure with a goal, and what lies behind it.
 Measured = tuple[Figure, dict[str, Any]]
@@ -18,6 +20,21 @@ class Result(NamedTuple):
     raw: dict[str, Any]
     counts: dict[str, Any]  # not timed: the same in every run
     load: dict[str, list[float]]  # before and after
+
+
+def measure_figures(
+    measures: Mapping[tuple[str, ...], Callable[[S], dict[str, Measured]]], scale: S, only: Collection[str]
+) -> Result:
+    """Measure the figures named, or all: `measures` has a function for the figures that are measured together."""
+    before = load()
+    figures: dict[str, Figure] = {}
+    raw: dict[str, Any] = {}
+    for names, measure in measures.items():
+        wanted = [name for name in names if not only or name in only]
+        measured = measure(scale) if wanted else {}
+        for name in wanted:
+            figures[name], raw[name] = measured[name]
+    return Result(figures, raw, {}, {"before": before, "after": load()})
 
 
 def as_json(result: Result) -> dict[str, Any]:
@@ -53,6 +70,19 @@ class Goal(NamedTuple):
         if self.close is not None and reaches(self.close):
             return "close to the limit"
         return "met" if reaches(self.goal) else "MISSED"
+
+
+def as_text(title: str, goals: Mapping[str, Goal], meanings: Mapping[str, str], result: Result) -> str:
+    lines = [
+        f"{title}; load {result.load['before']} before, {result.load['after']} after",
+        "",
+        table(goals, result.figures),
+        "",
+        *(f"{name}: {meanings[name]}" for name in result.figures),
+        "",
+        *(f"{name}: {told}" for name, told in result.raw.items() if told),
+    ]
+    return "\n".join(lines)
 
 
 def table(goals: Mapping[str, Goal], figures: Mapping[str, Figure]) -> str:

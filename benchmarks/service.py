@@ -26,7 +26,7 @@ import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from benchmarks import report
-from benchmarks.measure import Figure, figure, load
+from benchmarks.measure import Figure, figure
 from benchmarks.questions import mixed_views, question, second_round, timed
 from benchmarks.report import Goal, Measured, Result
 from benchmarks.servers import OWN_CONNECTION, SUGGEST, Server, echoing, serving
@@ -93,28 +93,11 @@ FULL = Scale()
 
 def run(scale: Scale = FULL, only: Collection[str] = ()) -> Result:
     """Measure everything, or only the figures of these names."""
-    before = load()
-    figures: dict[str, Figure] = {}
-    raw: dict[str, Any] = {}
-    for names, measure in MEASURES.items():
-        wanted = [name for name in names if not only or name in only]
-        measured = measure(scale) if wanted else {}
-        for name in wanted:
-            figures[name], raw[name] = measured[name]
-    return Result(figures, raw, {}, {"before": before, "after": load()})
+    return report.measure_figures(MEASURES, scale, only)
 
 
 def as_text(result: Result) -> str:
-    lines = [
-        f"service: loopback; load {result.load['before']} before, {result.load['after']} after",
-        "",
-        report.table(GOALS, result.figures),
-        "",
-        *(f"{name}: {MEANINGS[name]}" for name in result.figures),
-        "",
-        *(f"{name}: {told}" for name, told in result.raw.items() if told),
-    ]
-    return "\n".join(lines)
+    return report.as_text("service: loopback", GOALS, MEANINGS, result)
 
 
 def percentile(values: Sequence[float], percent: float) -> float:
