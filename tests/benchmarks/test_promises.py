@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 import random
+from typing import Any
 
 import grpc
 import pytest
 
 from benchmarks import promises
-from benchmarks.servers import serving
+from benchmarks.servers import SUGGEST, serving
 from eminence.v1 import solver_pb2 as pb
 
 
@@ -55,7 +56,7 @@ def test_the_traffic_of_an_attack_is_what_it_says(name):
     if traffic.method != "Suggest" or "searches" in name:
         return
     with serving() as server, server.channel() as channel:
-        call = channel.unary_unary(promises.SUGGEST)
+        call: Any = channel.unary_unary(SUGGEST)
         if name == "long histories":
             assert pb.SuggestResponse.FromString(call(message, timeout=60)).suggestion.iterations > 0
         else:
