@@ -230,7 +230,8 @@ def test_nobody_waits_for_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(cache_file, "_write", write)
     monkeypatch.setattr(cache_file, "LAST_SECONDS", 0.1)
-    cache = Cache(10**6, CacheFile(str(tmp_path / "answers"), EDITION))
+    file = CacheFile(str(tmp_path / "answers"), EDITION)
+    cache = Cache(10**6, file)
     cache.load()
     cache.put(b"first", pb.Suggestion(seed=1))
     assert is_writing.wait(HANG_S)
@@ -239,6 +240,7 @@ def test_nobody_waits_for_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert len(cache) == 101
     cache.close()
     may_end.set()
+    file._writer.join(HANG_S)
 
 
 def test_a_disk_that_is_full_is_told_once(
