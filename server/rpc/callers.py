@@ -42,12 +42,19 @@ class Bounds:
 class Caller:
     """What a caller holds, and its quotas: `at_once` searches, and `per_minute` calls and positions; 0: no limit.
 
-    `identity` is a token's digest, because a name may pass to another client; callers without a token have none."""
+    `identity` is a token's digest, because a name may pass to another client; callers without a token have none.
+    `key` stands for the caller after its last call, too."""
 
     def __init__(
-        self, bounds: Bounds | None = None, identity: bytes = b"", at_once: int = 0, per_minute: int = 0
+        self,
+        bounds: Bounds | None = None,
+        identity: bytes = b"",
+        at_once: int = 0,
+        per_minute: int = 0,
+        address: str = "",
     ) -> None:
         self.identity = identity
+        self.key = identity or address
         self.holds: Counter[Bound] = Counter()
         # Other threads read one request of a caller at a time, so that callers take turns there.
         self.reading = asyncio.Lock()
@@ -136,7 +143,8 @@ class Callers:
         caller, address = current_caller(), ""
         if not caller.identity:
             address = address_of(context.peer())
-            caller = self._by_address.get(address) or self._by_address.setdefault(address, Caller(self.bounds))
+            caller = self._by_address.get(address) or Caller(self.bounds, address=address)
+            self._by_address[address] = caller
             set_caller(caller)
         self._active.add(caller)
         try:

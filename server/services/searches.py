@@ -106,7 +106,7 @@ class Searches:
         memory, asked_ns = int(terms.memory_mb * MEGABYTE), time.monotonic_ns()
         with current_caller().searching():
             ticket = await self.admission.enter(
-                terms.kind, terms.shares, time_ns, terms.deadline.begin_by_ns, memory, current_caller()
+                terms.kind, terms.shares, time_ns, terms.deadline.begin_by_ns, memory, current_caller().key
             )
             add_to_span(searches=1, queue_ms=(ticket.begun_ns - asked_ns) / 1e6)
             slot = Slot(self._pool, self._lateness, ticket, terms)

@@ -179,7 +179,7 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
         if not (request.view.HasField("history") or getattr(request, "actions", ()) or request.options.restrict_to):
             return read(request, *arguments)
         async with current_caller().reading:
-            self.searches.admission.check_room("interactive", current_caller())
+            self.searches.admission.check_room("interactive", current_caller().key)
             return await self._in_thread(read, request, *arguments)
 
     async def _read_item(self, item: bytes) -> Asked:
