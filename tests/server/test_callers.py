@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -132,14 +133,18 @@ def test_refusals_at_the_door_are_counted_and_logged(tokens: str) -> None:
             with pytest.raises(grpc.RpcError):
                 method(b"", timeout=60)
         for name in ("Suggest", "other"):
-            labels = f'{{code="UNAUTHENTICATED",method="{name}",reason="UNAUTHENTICATED"}}'
             # A call is counted after its client has the refusal.
-            wait_until(lambda counter=f"eminence_calls_total{labels}": running.metrics().get(counter) == 1)
+            wait_until(partial(is_counted, running, name))
         assert running.stop() == 0
         assert running.process.stderr is not None
         log = running.process.stderr.read()
     for name in ("Suggest", "other"):
         assert log.count(f'"method": "{name}", "code": "UNAUTHENTICATED"') == 1
+
+
+def is_counted(running: Server, method: str) -> bool:
+    labels = f'{{code="UNAUTHENTICATED",method="{method}",reason="UNAUTHENTICATED"}}'
+    return running.metrics().get(f"eminence_calls_total{labels}") == 1
 
 
 def test_the_quota_counts_the_positions_of_a_batch(tokens: str) -> None:
