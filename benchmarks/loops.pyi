@@ -1,5 +1,5 @@
-from engine_cy.game import Position
-from engine_cy.rng import Rng
+from engine_cy.support.rng import Rng
+from engine_cy.values import Position
 
 def play_outs(positions: list[Position], n: int, rng: Rng) -> int:
     """Play `n` random games from copies of `positions` in turn; return how many decisions had two options or more."""

@@ -5,11 +5,11 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 from engine_cy.castle_village_port.state cimport State as CastleState
-from engine_cy.copying cimport copy_state
-from engine_cy.game cimport Game, Position
+from engine_cy.support.state_copy cimport copy_state
+from engine_cy.values cimport Game, Position
 from engine_cy.game_api cimport STATE_WORDS
 from engine_cy.oriflamme.state cimport State as QueueState
-from engine_cy.rng cimport Rng
+from engine_cy.support.rng cimport Rng
 
 cdef extern from *:
     """

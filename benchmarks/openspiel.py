@@ -17,8 +17,8 @@ from open_spiel.python.algorithms import ismcts, mcts
 from benchmarks.measure import Side
 from engine_cy import Action, Rng, new_game
 from solver import Budget
-from solver.bridges import openspiel as bridge
 from solver.match import Turn
+from solver.openspiel import ours_in_openspiel as bridge
 
 # Card games of some length with hidden information. OpenSpiel plays moves that are made at once one by one.
 GOOFSPIEL = "goofspiel(imp_info=True,num_cards=13,players=4,points_order=descending)"

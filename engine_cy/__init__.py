@@ -11,10 +11,10 @@ from engine_cy.errors import (
     NotationError,
     NoWorldError,
 )
-from engine_cy.game import Action, Game, Position, View
 from engine_cy.registry import game_ids, new_game
-from engine_cy.rng import Rng
 from engine_cy.seats import CHANCE
+from engine_cy.support.rng import Rng
+from engine_cy.values import Action, Game, Position, View
 
 __all__ = [
     "CHANCE",

@@ -13,7 +13,7 @@ that decides what is hidden). `legal` and `apply` work on views for whatever the
 """
 from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 
-from engine_cy.rng cimport rng_t
+from engine_cy.support.rng cimport rng_t
 
 ctypedef uint32_t action_t
 

@@ -1,4 +1,4 @@
-from engine_cy.game import Action, Position
+from engine_cy.values import Action, Position
 
 def perft(position: Position, depth: int) -> int:
     """The number of sequences of `depth` whole decisions (and chance outcomes) from `position`, forced ones included.

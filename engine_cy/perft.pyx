@@ -3,7 +3,7 @@
 from libc.stdint cimport uint64_t
 from libc.string cimport memcpy
 
-from engine_cy.game cimport Game, Position
+from engine_cy.values cimport Game, Position
 from engine_cy.game_api cimport MAX_ACTIONS, MORE, STATE_WORDS, GameApi, action_t
 
 

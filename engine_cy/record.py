@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from engine_cy.errors import EngineError, InvalidRecordError
-from engine_cy.game import Action, Game, Position, View
 from engine_cy.notation import read_letter
 from engine_cy.registry import new_game
 from engine_cy.seats import CHANCE_SEAT, SEATS
+from engine_cy.values import Action, Game, Position, View
 
 # Of this format. A header need not say it: records without it are of version 1.
 VERSION = "1"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from engine_cy.castle_village_port.api import CastleVillagePort
+from engine_cy.castle_village_port.binding import CastleVillagePort
 from engine_cy.errors import InvalidRulesetError, listed
-from engine_cy.game import Game
-from engine_cy.oriflamme.api import Oriflamme
+from engine_cy.oriflamme.binding import Oriflamme
 from engine_cy.toys.poker import Poker
+from engine_cy.values import Game
 
 # Each game id and what makes its games.
 _MAKERS = {

@@ -6,8 +6,8 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from server.cli.failing import guarded
-from server.cli.serve import serve
+from server.cli.commands.serve import serve
+from server.cli.exit_codes import guarded
 
 
 def main(arguments: Sequence[str]) -> NoReturn:

@@ -16,20 +16,20 @@ from grpc_health.v1 import health_pb2
 from grpc_health.v1.health import aio as health
 from grpc_reflection.v1alpha import reflection, reflection_pb2
 
-from server import referee_service, rules_service
-from server.calls import add_foreign_service, add_service
 from server.metrics_page import serve_metrics
-from server.referee_service import RefereeService
 from server.rpc.auth import TokenAuth, read_clients
 from server.rpc.callers import Bounds, Callers
-from server.rules_service import RulesService
+from server.rpc.handlers import add_foreign_service, add_service
+from server.services import referee, rules
 from server.services import solver as solver_service
+from server.services.referee import RefereeService
+from server.services.rules import RulesService
 from server.services.solver import SolverService
 from server.settings import Settings, SettingsError
 from server.telemetry import Telemetry
+from solver.expected_signature import DIGESTS, SIGNATURE
 from solver.pool.ray_pool import Health
 from solver.signature import published
-from solver.version import DIGESTS, SIGNATURE
 
 HEALTH: Any = health_pb2.DESCRIPTOR.services_by_name["Health"]
 REFLECTION: Any = reflection_pb2.DESCRIPTOR.services_by_name["ServerReflection"]
@@ -64,9 +64,7 @@ class App:
         self._traces = _open_traces(settings.traces) if settings.traces else None
         self._stopping = asyncio.Event()
         self._code = 0
-        self._names = [
-            service.full_name for service in (solver_service.SERVICE, rules_service.SERVICE, referee_service.SERVICE)
-        ]
+        self._names = [service.full_name for service in (solver_service.SERVICE, rules.SERVICE, referee.SERVICE)]
 
     async def run(self) -> int:
         """Serve until told to stop; return the process's exit code."""
@@ -126,8 +124,8 @@ class App:
             ],
         )
         add_service(server, solver_service.SERVICE, self._solver, self._telemetry, self._callers)
-        add_service(server, rules_service.SERVICE, RulesService(), self._telemetry, self._callers)
-        add_service(server, referee_service.SERVICE, RefereeService(), self._telemetry, self._callers)
+        add_service(server, rules.SERVICE, RulesService(), self._telemetry, self._callers)
+        add_service(server, referee.SERVICE, RefereeService(), self._telemetry, self._callers)
         add_foreign_service(server, HEALTH, self._health, self._callers)
         if settings.reflection:
             names = [*self._names, health_names.SERVICE_NAME, reflection.SERVICE_NAME]

@@ -19,7 +19,7 @@ from typing import Any
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from eminence.v1 import solver_pb2 as pb
-from server.admission import Admission
+from server.rpc.admission import Admission
 from server.rpc.callers import BOUNDS, Bound, Callers
 
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
@@ -29,7 +29,7 @@ LAG_EVERY = 0.02
 LINES_MAX = 10_000
 LAST_LINES_SECONDS = 1.0
 
-_log = logging.getLogger("server.calls")
+_log = logging.getLogger("server.rpc.handlers")
 
 
 @dataclass(slots=True)

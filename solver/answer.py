@@ -11,12 +11,12 @@ from typing import NamedTuple
 
 from engine_cy import CHANCE, Action, Game, Rng, View
 from engine_cy.seats import CHANCE_SEAT, SEATS
+from solver.expected_signature import signature_of
 from solver.merge import Share, Tally, empty_share, merge
 from solver.named_beliefs import Beliefs
 from solver.numbers import exp, log
 from solver.question import MEGABYTE, Question, SearchQuestion
 from solver.search import Searcher
-from solver.version import signature_of
 
 MILLION = 1_000_000
 DRAWS = 3  # the stream of random numbers, of a search's seed, that moves are drawn by

@@ -2,11 +2,11 @@
 from libc.stdint cimport uint32_t
 
 from engine_cy.families cimport Deal
-from engine_cy.game cimport View
+from engine_cy.values cimport View
 from engine_cy.game_api cimport MAX_KINDS, Suspicion
-from engine_cy.history cimport History
-from engine_cy.rng cimport rng_t
-from solver.chances cimport Chances, Weights
+from engine_cy.action_log cimport History
+from engine_cy.support.rng cimport rng_t
+from solver.marginals cimport Chances, Weights
 
 
 # One player's secrets and how much they weigh in one of the sums over deals. Cards that are `left` are a set of bits:

@@ -1,7 +1,7 @@
 from typing import Literal, Self, overload
 
 from engine_cy import Position, Rng, View
-from engine_cy.history import History
+from engine_cy.action_log import History
 
 class WorldSampler:
     """A source of worlds for a search. Searches on several threads may share it once it is ready, unless it says

@@ -10,15 +10,15 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
-from engine_cy.copying cimport copy_state
+from engine_cy.support.state_copy cimport copy_state
 from engine_cy.families cimport DEALS_MAX, Deal, list_deals, share_of_kind
-from engine_cy.game cimport Position, View, new_position
+from engine_cy.values cimport Position, View, new_position
 from engine_cy.game_api cimport (
     MAX_KINDS, SPECTATOR, STATE_WORDS, Account, GameApi, Knowledge, Suspicion,
 )
-from engine_cy.history cimport History
-from engine_cy.rng cimport SECRET_STREAM, WORLD_STREAM, Rng, below, rng_t, seed_rng, uniform
-from solver.chances cimport Chances, effective_secrets, expect, weigh
+from engine_cy.action_log cimport History
+from engine_cy.support.rng cimport SECRET_STREAM, WORLD_STREAM, Rng, below, rng_t, seed_rng, uniform
+from solver.marginals cimport Chances, effective_secrets, expect, weigh
 
 cdef extern from *:
     int count_bits "__builtin_popcount" (uint32_t bits) noexcept nogil

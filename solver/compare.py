@@ -15,11 +15,11 @@ from functools import reduce
 
 from engine_cy import Action
 from solver.answer import REPRODUCIBLE, Estimate, estimate, knowledge_of
+from solver.expected_signature import signature_of
 from solver.merge import Share, Tally, why_ended
 from solver.numbers import sum_differences
 from solver.question import BURST, ComparisonQuestion
 from solver.stopping import SURE_AFTER
-from solver.version import signature_of
 
 ZERO = Estimate(0.0, 0.0, 0.0)
 

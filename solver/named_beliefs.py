@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from engine_cy import View
-from engine_cy.history import History
+from engine_cy.action_log import History
 from solver.beliefs import Belief
 from solver.config import Config
 

@@ -2,7 +2,7 @@
 """Arithmetic that comes out the same on every machine."""
 from libc.stdint cimport uint64_t
 
-from engine_cy cimport exact
+from engine_cy.support cimport portable_math
 
 
 cdef void fill_logs() noexcept:
@@ -42,7 +42,7 @@ def log(n):
 
 def exp(double x):
     """e to the x."""
-    return exact.power(x)
+    return portable_math.power(x)
 
 
 def sum_differences(const double[::1] ones, const double[::1] others, Py_ssize_t begin, Py_ssize_t end):

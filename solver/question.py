@@ -16,10 +16,10 @@ from functools import cached_property, lru_cache
 from typing import Any, NamedTuple, Self, TypedDict, Unpack
 
 from engine_cy import Action, Game, View
+from engine_cy.action_log import History
 from engine_cy.errors import listed
-from engine_cy.game import read_seat
-from engine_cy.history import History
 from engine_cy.record import Record
+from engine_cy.values import read_seat
 from solver.beliefs import Belief, SecretCard, WorldSampler, own_spots
 from solver.config import (
     ITERATIONS_MAX,

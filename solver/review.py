@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from typing import Unpack
 
 from engine_cy import Action, Position, View
-from engine_cy.game import read_seat
-from engine_cy.history import History
+from engine_cy.action_log import History
 from engine_cy.record import Record
+from engine_cy.values import read_seat
 from solver.answer import Answer, Estimate, Move
 from solver.compare import Comparison
 from solver.config import Budget, InvalidQuestionError, check_budget, read_config

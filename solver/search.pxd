@@ -2,9 +2,9 @@
 cimport cython
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
-from engine_cy.game cimport Game, View
+from engine_cy.values cimport Game, View
 from engine_cy.game_api cimport MAX_ACTIONS, MAX_PLAYERS, STATE_WORDS, GameApi, Knowledge, action_t
-from engine_cy.rng cimport rng_t
+from engine_cy.support.rng cimport rng_t
 from solver.beliefs cimport WorldSampler
 from solver.tree cimport Node, Tree
 

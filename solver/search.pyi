@@ -1,6 +1,6 @@
 from typing import Any, Final, Self, final
 
-from engine_cy.game import Game, View
+from engine_cy.values import Game, View
 from solver.beliefs import WorldSampler
 from solver.config import Settings
 

@@ -11,18 +11,18 @@ from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t, uint16_t, uint32_
 from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcpy
 
-from engine_cy.copying cimport copy_state
-from engine_cy.game cimport View
+from engine_cy.support.state_copy cimport copy_state
+from engine_cy.values cimport View
 from engine_cy.game_api cimport (
     BEGUN, CHANCE, MAX_ACTIONS, MAX_PLAYERS, MORE, NOBODY, SPECTATOR, action_t,
 )
-from engine_cy.hashing cimport hash_bytes, mix
-from engine_cy.rng cimport LINE_STREAM, below, below64, seed_rng
+from engine_cy.support.hashing cimport hash_bytes, mix
+from engine_cy.support.rng cimport LINE_STREAM, below, below64, seed_rng
 from posix.time cimport CLOCK_MONOTONIC, CLOCK_THREAD_CPUTIME_ID, clock_gettime, timespec
 from solver.beliefs cimport WorldSampler
-from solver.checks cimport IS_CHECKED, check_key, check_pretence, check_world
-from solver.flag cimport is_raised, lower_flag, raise_flag
-from solver.policy cimport PUCT_GROWTH, UCB_GROWTH, growth_index, puct_width, ucb_width
+from solver.debug_checks cimport IS_CHECKED, check_key, check_pretence, check_world
+from solver.atomic_flag cimport is_raised, lower_flag, raise_flag
+from solver.selection cimport PUCT_GROWTH, UCB_GROWTH, growth_index, puct_width, ucb_width
 from solver.tree cimport (
     FIRST_PLACES, FIRST_WORDS, NO_BLOCK, ROOMS, Edges, Node, Total, add_node, close_tree, edges_at, edges_of,
     expect_node, find_node, insert_edge, make_room, open_tree, total_of, tree_bytes,

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from engine_cy import Action, View
-from engine_cy.history import History
+from engine_cy.action_log import History
 from solver.answer import Answer, answer_at_once, answer_of, answer_without_search
 from solver.config import Budget, Config, InvalidQuestionError
 from solver.control import Control

@@ -1,6 +1,6 @@
 """Digests of fixed games and searches: a change that is not meant to change what is played leaves them as they are.
 
-`python -m solver.signature` prints what solver/version.py stores.
+`python -m solver.signature` prints what solver/expected_signature.py stores.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from engine_cy import CHANCE, Game, InvalidRulesetError, Position, Rng, game_ids
 from engine_cy.castle_village_port.editions import EDITIONS as CASTLE_EDITIONS
 from engine_cy.oriflamme.editions import editions_of
 from solver.config import Budget
+from solver.expected_signature import DIGESTS
 from solver.solve import solve
-from solver.version import DIGESTS
 
 DEALS = 32
 

@@ -6,7 +6,7 @@ The rule book lost its icons: what is marked (ours) is not in it.
 
 from typing import NamedTuple
 
-from engine_cy.castle_village_port.vocab import Deed, When
+from engine_cy.castle_village_port.words import Deed, When
 
 
 class Card(NamedTuple):

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from engine_cy.castle_village_port.cards import HOUSE, LOCATIONS, Card
-from engine_cy.castle_village_port.vocab import Deed, Reward, When
+from engine_cy.castle_village_port.words import Deed, Reward, When
 from engine_cy.errors import InvalidRulesetError, listed
 
 PLAYERS = (3, 4, 5)

@@ -8,7 +8,7 @@ from engine_cy.castle_village_port.rules cimport Effect, Rank, Rules
 from engine_cy.castle_village_port.state cimport (
     NO_CARD, State, bit, discard, owner_of, spare_cards, value_of,
 )
-from engine_cy.castle_village_port.vocab cimport (
+from engine_cy.castle_village_port.words cimport (
     ASK_COPY, ASK_DISCARD, ASK_MOVE, ASK_ORDER, ASK_ROB, ASK_SWAP, Deed, Reward, When,
 )
 

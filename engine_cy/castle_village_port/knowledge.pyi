@@ -3,7 +3,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, Self
 
-from engine_cy.game import Game
+from engine_cy.values import Game
 
 VERSION: Final[int]
 SIZES: Final[dict[str, int]]

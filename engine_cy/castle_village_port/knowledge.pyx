@@ -24,14 +24,14 @@ from libc.string cimport memcpy, memmove, memset
 from engine_cy.castle_village_port.rules cimport Effect, Rank, Rules
 from engine_cy.castle_village_port.state cimport NO_CARD, State, bit, owner_of, value_of
 from engine_cy.castle_village_port.turn cimport apply, legal_actions, payoffs
-from engine_cy.castle_village_port.vocab cimport (
+from engine_cy.castle_village_port.words cimport (
     ASK_COPY, ASK_DISCARD, ASK_MOVE, ASK_NOTHING, ASK_ORDER, ASK_PLACE, ASK_REPLACE, ASK_ROB, ASK_SELECT, LOCATIONS,
     MAX_ROW, MAX_VALUE, NOWHERE, Deed, Reward, When,
 )
-from engine_cy.game cimport Game
+from engine_cy.values cimport Game
 from engine_cy.game_api cimport MAX_ACTIONS, MAX_PLAYERS, action_t
-from engine_cy.preferences cimport best_shaken, share_out, soften
-from engine_cy.rng cimport below, next_bits, rng_t, seed_rng
+from engine_cy.support.softmax cimport best_shaken, share_out, soften
+from engine_cy.support.rng cimport below, next_bits, rng_t, seed_rng
 
 import array
 from pathlib import Path

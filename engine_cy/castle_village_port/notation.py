@@ -19,7 +19,7 @@ from engine_cy.castle_village_port.table import (
     dealt,
     neighbours,
 )
-from engine_cy.castle_village_port.vocab import Deed
+from engine_cy.castle_village_port.words import Deed
 from engine_cy.errors import NotationError, listed
 from engine_cy.notation import read_fields, read_letter, read_number, read_observer
 from engine_cy.seats import CHANCE, CHANCE_SEAT, SEATS

@@ -1,7 +1,7 @@
 """One ruleset and a number of players, packed: what cards.py and editions.py say, as bytes."""
 from libc.stdint cimport int8_t, uint8_t, uint16_t
 
-from engine_cy.castle_village_port.vocab cimport LOCATIONS, MAX_RANKS, MAX_VALUE
+from engine_cy.castle_village_port.words cimport LOCATIONS, MAX_RANKS, MAX_VALUE
 
 
 cdef struct Effect:

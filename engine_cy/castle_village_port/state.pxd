@@ -7,7 +7,7 @@ from libc.stdint cimport int32_t, uint8_t, uint16_t
 from libc.string cimport memmove
 
 from engine_cy.castle_village_port.rules cimport Rules
-from engine_cy.castle_village_port.vocab cimport (
+from engine_cy.castle_village_port.words cimport (
     ASK_NOTHING, ASK_PLACE, LOCATIONS, MAX_ROW, MAX_VALUE, NOWHERE, UNKNOWN,
 )
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from engine_cy.castle_village_port.cards import LOCATIONS, Card
 from engine_cy.castle_village_port.editions import Numbers
-from engine_cy.castle_village_port.vocab import Deed, When
+from engine_cy.castle_village_port.words import Deed, When
 from engine_cy.errors import HiddenCardError, InvalidPositionError, InvalidViewError, NoWorldError, listed
 from engine_cy.seats import CHANCE, SEATS
 

@@ -1,7 +1,7 @@
 from engine_cy.castle_village_port.rules cimport Rules
 from engine_cy.castle_village_port.state cimport State
 from engine_cy.game_api cimport action_t
-from engine_cy.rng cimport rng_t
+from engine_cy.support.rng cimport rng_t
 
 
 cdef void clear(const Rules* rules, State* state, int first) noexcept nogil

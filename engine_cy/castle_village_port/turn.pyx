@@ -9,13 +9,13 @@ from engine_cy.castle_village_port.state cimport (
     NO_CARD, NOT_SHOWN, UNKNOWN_HAND, State, bit, discard, drawn_before, draw, locate, owner_of, places, put, take,
     value_of,
 )
-from engine_cy.castle_village_port.vocab cimport (
+from engine_cy.castle_village_port.words cimport (
     ASK_COPY, ASK_MOVE, ASK_NOTHING, ASK_ORDER, ASK_PLACE, ASK_REPLACE, ASK_ROB, ASK_SELECT, ASK_SWAP,
     LOCATIONS, MAX_VALUE, NOWHERE, UNKNOWN, VERB_COPY, VERB_DISCARD, VERB_MOVE, VERB_ORDER, VERB_PLACE, VERB_REPLACE,
     VERB_ROB, VERB_SELECT, VERB_SWAP, Deed, When,
 )
 from engine_cy.game_api cimport MAX_ACTIONS, action_t
-from engine_cy.rng cimport below, rng_t
+from engine_cy.support.rng cimport below, rng_t
 
 
 cdef inline action_t action(int verb, int a, int b, int c) noexcept nogil:

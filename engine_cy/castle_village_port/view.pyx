@@ -5,10 +5,10 @@ from libc.string cimport memset
 
 from engine_cy.castle_village_port.rules cimport Rules
 from engine_cy.castle_village_port.state cimport NO_CARD, NOT_SHOWN, UNKNOWN_HAND, State
-from engine_cy.castle_village_port.vocab cimport UNKNOWN
-from engine_cy.copying cimport copy_state
+from engine_cy.castle_village_port.words cimport UNKNOWN
+from engine_cy.support.state_copy cimport copy_state
 from engine_cy.game_api cimport MAX_PLAYERS
-from engine_cy.hashing cimport hash_bytes
+from engine_cy.support.hashing cimport hash_bytes
 
 
 cdef void observe(const Rules* rules, const State* state, int observer, State* view) noexcept nogil:

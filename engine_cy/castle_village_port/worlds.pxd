@@ -2,8 +2,8 @@ from libc.stdint cimport uint8_t, uint64_t
 
 from engine_cy.castle_village_port.rules cimport Rules
 from engine_cy.castle_village_port.state cimport State
-from engine_cy.castle_village_port.vocab cimport MAX_VALUE
-from engine_cy.rng cimport rng_t
+from engine_cy.castle_village_port.words cimport MAX_VALUE
+from engine_cy.support.rng cimport rng_t
 
 
 # What one player hides from an observer.

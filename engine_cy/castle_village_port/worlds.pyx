@@ -9,9 +9,9 @@ from libc.stdint cimport uint8_t, uint16_t, uint64_t
 
 from engine_cy.castle_village_port.rules cimport Rules
 from engine_cy.castle_village_port.state cimport NO_CARD, State, bit, owner_of, value_of
-from engine_cy.castle_village_port.vocab cimport LOCATIONS, MAX_VALUE
-from engine_cy.copying cimport copy_state
-from engine_cy.rng cimport below, rng_t
+from engine_cy.castle_village_port.words cimport LOCATIONS, MAX_VALUE
+from engine_cy.support.state_copy cimport copy_state
+from engine_cy.support.rng cimport below, rng_t
 
 
 cdef Hidden hidden_of(const Rules* rules, const State* world, int observer, int player) noexcept nogil:

@@ -5,7 +5,7 @@ A kind is a row's number: the order here is the order in which hands are listed.
 
 from typing import NamedTuple
 
-from engine_cy.oriflamme.vocab import Deed, Nature, Reach
+from engine_cy.oriflamme.words import Deed, Nature, Reach
 
 
 class Card(NamedTuple):

@@ -17,20 +17,20 @@ from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
-from engine_cy.game cimport Game, Position
+from engine_cy.values cimport Game, Position
 from engine_cy.game_api cimport MAX_PLAYERS, action_t
-from engine_cy.oriflamme.glance cimport (
+from engine_cy.oriflamme.features cimport (
     BESIDE, PHASES, SITUATIONS, Glance, beside, danger, look, look_at_all, relation, role_of, role_seen, situation,
 )
 from engine_cy.oriflamme.rules cimport Rules
 from engine_cy.oriflamme.state cimport FACE_UP, KIND, State, card_at, family, held
 from engine_cy.oriflamme.turn cimport apply, legal_actions, payoffs
-from engine_cy.oriflamme.vocab cimport (
+from engine_cy.oriflamme.words cimport (
     AMBUSHER, ARCHER, ASK_COPY, ASK_DROP, ASK_LIFT, ASK_NOTHING, ASK_PAIR_SECOND, ASK_PLACE,
     ASK_REVEAL, ASK_ROB, ASK_TARGET, BACK, HEIR, N_KINDS, N_ROLES, NO_CARD, ON, UNSEEN, VERB_KEEP,
 )
-from engine_cy.preferences cimport best_shaken, share_out, soften
-from engine_cy.rng cimport below, next_bits, rng_t, seed_rng
+from engine_cy.support.softmax cimport best_shaken, share_out, soften
+from engine_cy.support.rng cimport below, next_bits, rng_t, seed_rng
 
 import array
 from pathlib import Path

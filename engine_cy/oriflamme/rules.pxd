@@ -1,7 +1,7 @@
 """One ruleset and a number of players, packed: what cards.py and editions.py say, as bytes."""
 from libc.stdint cimport uint8_t, uint32_t
 
-from engine_cy.oriflamme.vocab cimport N_KINDS
+from engine_cy.oriflamme.words cimport N_KINDS
 
 
 cdef struct Ability:

@@ -2,7 +2,7 @@
 """Packs a ruleset for the rules code."""
 from libc.string cimport memset
 
-from engine_cy.oriflamme.vocab cimport (
+from engine_cy.oriflamme.words cimport (
     AMBUSHER, ARCHER, ASSASSIN, CONSPIRACY, DECREE, HEIR, KILLER, LORD, N_KINDS, QUEEN, SHAPESHIFTER, SOLDIER, SPY,
     UNSEEN, Deed, Reach,
 )

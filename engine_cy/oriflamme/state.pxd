@@ -7,7 +7,7 @@ from libc.stdint cimport uint8_t, uint32_t
 from libc.string cimport memmove
 
 from engine_cy.oriflamme.rules cimport Rules
-from engine_cy.oriflamme.vocab cimport N_KINDS, NO_CARD
+from engine_cy.oriflamme.words cimport N_KINDS, NO_CARD
 
 cdef enum:
     FACE_UP = 0x80

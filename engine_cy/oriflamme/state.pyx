@@ -2,12 +2,12 @@
 """What must be true of every table."""
 from libc.stdint cimport uint8_t, uint32_t
 
-from engine_cy.oriflamme.abilities cimport reaches_any
+from engine_cy.oriflamme.effects cimport reaches_any
 from engine_cy.oriflamme.rules cimport Rules
 from engine_cy.oriflamme.state cimport (
     FACE_UP, KIND, SLOTS, UNKNOWN_HAND, State, card_at, cards_played, family, held,
 )
-from engine_cy.oriflamme.vocab cimport (
+from engine_cy.oriflamme.words cimport (
     AMBUSH, ASK_COPY, ASK_DROP, ASK_LIFT, ASK_NOTHING, ASK_PAIR_FIRST, ASK_PAIR_SECOND, ASK_PLACE, ASK_REVEAL,
     ASK_ROB, ASK_TARGET, N_KINDS, NO_CARD, NO_KIND, NO_SLOT, ONE_SHOT, UNKNOWN_KIND, Deed,
 )

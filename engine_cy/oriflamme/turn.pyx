@@ -4,16 +4,16 @@ from libc.stdint cimport uint8_t, uint32_t
 from libc.string cimport memset
 
 from engine_cy.game_api cimport action_t
-from engine_cy.oriflamme.abilities cimport act, carry, copy, hit, hit_pair, opponents_only, reach, rob
+from engine_cy.oriflamme.effects cimport act, carry, copy, hit, hit_pair, opponents_only, reach, rob
 from engine_cy.oriflamme.rules cimport Ability, Rules
 from engine_cy.oriflamme.state cimport FACE_UP, KIND, UNKNOWN_HAND, State, card_at, family, open_slot, owned, without
-from engine_cy.oriflamme.vocab cimport (
+from engine_cy.oriflamme.words cimport (
     ASK_COPY, ASK_DROP, ASK_LIFT, ASK_NOTHING, ASK_PAIR_FIRST, ASK_PAIR_SECOND, ASK_PLACE, ASK_REVEAL, ASK_ROB,
     ASK_TARGET, BACK, N_KINDS, NO_CARD, NO_KIND, NO_SLOT, ON, UNKNOWN_KIND, UNREVEALABLE, VERB_COPY, VERB_DROP,
     VERB_KEEP, VERB_LIFT, VERB_PAIR_FIRST, VERB_PAIR_SECOND, VERB_PLACE, VERB_REVEAL, VERB_ROB, VERB_TARGET,
     Deed,
 )
-from engine_cy.rng cimport below, next_bits, rng_t
+from engine_cy.support.rng cimport below, next_bits, rng_t
 
 cdef extern from *:
     int lowest_bit "__builtin_ctz" (uint32_t bits) noexcept nogil

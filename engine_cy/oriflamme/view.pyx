@@ -3,11 +3,11 @@
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
-from engine_cy.copying cimport copy_state
-from engine_cy.hashing cimport finish_hash, fold_bytes
+from engine_cy.support.state_copy cimport copy_state
+from engine_cy.support.hashing cimport finish_hash, fold_bytes
 from engine_cy.oriflamme.rules cimport Rules
 from engine_cy.oriflamme.state cimport FACE_UP, FAMILY, UNKNOWN_HAND, State
-from engine_cy.oriflamme.vocab cimport UNKNOWN_KIND
+from engine_cy.oriflamme.words cimport UNKNOWN_KIND
 
 
 cdef inline void blot_cards(const uint8_t* cards, int observer, uint8_t* seen) noexcept nogil:

@@ -2,7 +2,7 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from engine_cy.oriflamme.rules cimport Rules
 from engine_cy.oriflamme.state cimport State
-from engine_cy.rng cimport rng_t
+from engine_cy.support.rng cimport rng_t
 
 cdef enum:
     LIMIT = 13      # no player hides more than 12 cards in the queue, or holds more than 12

@@ -8,12 +8,12 @@ uniform secrets. Of two families, secrets are as likely as the deals and placeme
 """
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
-from engine_cy.copying cimport copy_state
+from engine_cy.support.state_copy cimport copy_state
 from engine_cy.families cimport DEALS_MAX, Deal, list_deals, share_of_kind
 from engine_cy.oriflamme.rules cimport Rules
 from engine_cy.oriflamme.state cimport FACE_UP, KIND, State, cards_played, held, hold, without
-from engine_cy.oriflamme.vocab cimport N_KINDS, NO_CARD
-from engine_cy.rng cimport below, rng_t, uniform
+from engine_cy.oriflamme.words cimport N_KINDS, NO_CARD
+from engine_cy.support.rng cimport below, rng_t, uniform
 
 
 cdef void find_hidden(const Rules* rules, const State* world, int opponent, Hidden* hidden) noexcept nogil:

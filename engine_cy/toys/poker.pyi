@@ -1,4 +1,4 @@
-from engine_cy.game import Game
+from engine_cy.values import Game
 
 class Poker(Game):
     """Kuhn's or Leduc poker.

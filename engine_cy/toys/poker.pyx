@@ -10,10 +10,10 @@ Cards are dealt by chance, first to seat A, then to seat B, whoever begins.
 from libc.stdint cimport int8_t, int32_t, uint8_t, uint64_t
 from libc.string cimport memcmp, memcpy, memset
 
-from engine_cy.game cimport Action, Game, Table
+from engine_cy.values cimport Action, Game, Table
 from engine_cy.game_api cimport CHANCE, NOBODY, GameApi, action_t
-from engine_cy.hashing cimport hash_bytes
-from engine_cy.rng cimport below, rng_t
+from engine_cy.support.hashing cimport hash_bytes
+from engine_cy.support.rng cimport below, rng_t
 
 from engine_cy.errors import InvalidRulesetError, NotationError, listed
 from engine_cy.toys import table as tables

@@ -14,8 +14,8 @@ import click
 
 from eminence.v1 import solver_pb2 as pb
 from engine_cy import Game
-from server.cli.commands import files
-from server.cli.failing import Failure
+from server.cli.command import files
+from server.cli.exit_codes import Failure
 from server.client.refusals import Refused
 from server.codec.views import write_view
 

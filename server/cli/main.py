@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 import click
 
-from server.cli.failing import NobodyReads, guarded
+from server.cli.exit_codes import NobodyReads, guarded
 
 # The name, which is its file's too, and what `eminence --help` says of it.
 COMMANDS = {
@@ -50,7 +50,7 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command = getattr(import_module(f"server.cli.{cmd_name}"), cmd_name)
+        command = getattr(import_module(f"server.cli.commands.{cmd_name}"), cmd_name)
         assert isinstance(command, click.Command)
         return command
 
@@ -83,7 +83,7 @@ class Commands(click.Group):
 def say_version(ctx: click.Context, parameter: click.Parameter, wanted: bool) -> None:
     if not wanted or ctx.resilient_parsing:
         return
-    from server.cli.version import version
+    from server.cli.commands.version import version
 
     click.echo(f"eminence {version()}")
     ctx.exit()

@@ -10,12 +10,12 @@ from queue import SimpleQueue
 
 from eminence.v1 import solver_pb2 as pb
 from engine_cy import Game
-from server.cli.asking import Thinking
 from server.cli.connection import AnyClient, Connection, greet
-from server.cli.failing import Failure
-from server.cli.reading import UNREADABLE
-from server.cli.results import Key
-from server.cli.rows import STOPPED_BY, Position
+from server.cli.exit_codes import Failure
+from server.cli.inputs import UNREADABLE
+from server.cli.options import Thinking
+from server.cli.results.files import Key
+from server.cli.results.row import STOPPED_BY, Position
 from server.client.refusals import Refused, refused_with
 from solver.config import InvalidQuestionError
 from solver.question import MEGABYTE

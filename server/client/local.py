@@ -49,13 +49,13 @@ class LocalClient:
 
     @cached_property
     def rules(self) -> Any:
-        from server.rules_service import RulesService
+        from server.services.rules import RulesService
 
         return _Service(RULES.methods_by_name, RulesService())
 
     @cached_property
     def referee(self) -> Any:
-        from server.referee_service import RefereeService
+        from server.services.referee import RefereeService
 
         return _Service(REFEREE.methods_by_name, RefereeService())
 
@@ -208,7 +208,7 @@ def refusing() -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        from server.errors import expected_refusal_of, status_of
+        from server.rpc.status import expected_refusal_of, status_of
 
         refusal = expected_refusal_of(error)
         if refusal is None:

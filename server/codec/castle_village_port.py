@@ -7,7 +7,7 @@ from typing import Any
 
 from eminence.v1 import castle_village_port_pb2 as pb
 from engine_cy import CHANCE, Action, Position, View
-from engine_cy.castle_village_port.api import CastleVillagePort
+from engine_cy.castle_village_port.binding import CastleVillagePort
 from engine_cy.castle_village_port.notation import TYPES, write_action
 from engine_cy.castle_village_port.table import (
     EFFECT_ASKS,
@@ -22,7 +22,7 @@ from engine_cy.castle_village_port.table import (
     standing,
 )
 from engine_cy.errors import listed
-from server.codec.words import (
+from server.codec.fields import (
     CASTLE_QUESTIONS,
     LOCATIONS,
     check_length,

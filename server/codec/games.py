@@ -11,7 +11,7 @@ from eminence.v1 import oriflamme_pb2 as oriflamme_pb
 from eminence.v1 import view_pb2 as pb
 from engine_cy import Game, InvalidRulesetError, new_game
 from engine_cy.errors import listed
-from server.codec.words import EFFECTS, LOCATIONS, REWARDS, UNCOVERED, WHEN, check_length, required, under, which
+from server.codec.fields import EFFECTS, LOCATIONS, REWARDS, UNCOVERED, WHEN, check_length, required, under, which
 from server.refusals import Refusal, missing, split
 
 # The games that have messages. The toys of the engine have none.

@@ -9,10 +9,10 @@ from typing import Any
 from eminence.v1 import oriflamme_pb2 as pb
 from engine_cy import Action, Position, View
 from engine_cy.errors import listed
-from engine_cy.oriflamme.api import Oriflamme
+from engine_cy.oriflamme.binding import Oriflamme
 from engine_cy.oriflamme.notation import read_card, write_action, write_card
 from engine_cy.oriflamme.table import Draft, Frame, PlayedCard, Table, complete, dealt, in_queue
-from server.codec.words import (
+from server.codec.fields import (
     CARDS,
     ENDS,
     QUESTIONS,

@@ -5,14 +5,14 @@ from __future__ import annotations
 from eminence.v1 import record_pb2
 from eminence.v1 import referee_pb2 as pb
 from engine_cy import Position
-from engine_cy.castle_village_port.api import CastleVillagePort
-from engine_cy.oriflamme.api import Oriflamme
+from engine_cy.castle_village_port.binding import CastleVillagePort
+from engine_cy.oriflamme.binding import Oriflamme
 from engine_cy.record import Record
 from server.codec import castle_village_port as castle
 from server.codec import oriflamme, records
+from server.codec.fields import TABLE_TEXT_MAX, check_text, required, which
 from server.codec.games import read_required_game, write_game
 from server.codec.views import other_game
-from server.codec.words import TABLE_TEXT_MAX, check_text, required, which
 from server.refusals import Refusal, at
 
 

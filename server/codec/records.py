@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from eminence.v1 import record_pb2 as pb
 from engine_cy import Game, InvalidRecordError, Position
-from engine_cy.castle_village_port.api import CastleVillagePort
-from engine_cy.oriflamme.api import Oriflamme
+from engine_cy.castle_village_port.binding import CastleVillagePort
+from engine_cy.oriflamme.binding import Oriflamme
 from engine_cy.record import Record, read_record
 from server.codec import castle_village_port as castle
 from server.codec import oriflamme
+from server.codec.fields import ACTIONS_MAX, RECORD_TEXT_MAX, check_length, check_text, per_seat, which
 from server.codec.games import GAME_IDS, read_required_game, write_game
 from server.codec.views import other_game, read_actions, read_history, write_actions, write_history
-from server.codec.words import ACTIONS_MAX, RECORD_TEXT_MAX, check_length, check_text, per_seat, which
 from server.refusals import Refusal, at
 
 

@@ -8,15 +8,14 @@ from typing import Any
 
 from eminence.v1 import view_pb2 as pb
 from engine_cy import Action, Game, Position, View
-from engine_cy.castle_village_port.api import CastleVillagePort
-from engine_cy.history import History
-from engine_cy.oriflamme.api import Oriflamme
+from engine_cy.action_log import History
+from engine_cy.castle_village_port.binding import CastleVillagePort
+from engine_cy.oriflamme.binding import Oriflamme
 from engine_cy.record import Record
 from engine_cy.seats import CHANCE, SEATS
 from server.codec import castle_village_port as castle
 from server.codec import oriflamme
-from server.codec.games import read_required_game, write_game
-from server.codec.words import (
+from server.codec.fields import (
     ACTION_TEXT_MAX,
     ACTIONS_MAX,
     TABLE_TEXT_MAX,
@@ -28,6 +27,7 @@ from server.codec.words import (
     which,
     write_seat,
 )
+from server.codec.games import read_required_game, write_game
 from server.refusals import Refusal, at, missing
 
 # Written actions that are kept: a table has some dozens of possible ones.

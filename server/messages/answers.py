@@ -13,18 +13,18 @@ from typing import Any
 from eminence.v1 import solver_pb2 as pb
 from eminence.v1 import view_pb2
 from engine_cy import Game
-from engine_cy.castle_village_port.api import CastleVillagePort
-from engine_cy.oriflamme.api import Oriflamme
+from engine_cy.castle_village_port.binding import CastleVillagePort
+from engine_cy.oriflamme.binding import Oriflamme
 from server.codec import oriflamme
+from server.codec.fields import CARDS, Words, write_seat
 from server.codec.views import ACTIONS_KEPT, write_action
-from server.codec.words import CARDS, Words, write_seat
 from server.messages.requests import Asked, AskedReview, write_budget
 from solver.answer import Answer, Chance, Estimate, LineStep, Move
 from solver.compare import Comparison
+from solver.expected_signature import signature_of
 from solver.named_beliefs import Beliefs
 from solver.review import Score, SeatScore, Verdict
 from solver.secrecy import Information
-from solver.version import signature_of
 
 GRADES = Words(pb.Grade)
 

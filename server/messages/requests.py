@@ -17,7 +17,7 @@ from engine_cy.errors import listed
 from engine_cy.record import Record
 from engine_cy.seats import SEATS
 from server.codec import records, views
-from server.codec.words import Words, check_length, read_seat, read_seat_if_said, required, under
+from server.codec.fields import Words, check_length, read_seat, read_seat_if_said, required, under
 from server.refusals import Refusal, at
 from solver.config import CONFIGS, ITERATIONS_MAX, LEVELS, Budget, Config, InvalidQuestionError, Model
 from solver.question import (

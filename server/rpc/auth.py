@@ -11,9 +11,9 @@ from typing import Any
 
 import grpc
 
-from server.errors import abort, code_of
 from server.refusals import Refusal
 from server.rpc.callers import Bounds, Caller, Context, set_caller
+from server.rpc.status import abort, code_of
 from server.settings import SettingsError
 from server.telemetry import Telemetry
 

@@ -9,11 +9,11 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 
 from eminence.v1 import solver_pb2 as pb
-from server.errors import refusal_of, status_of
 from server.messages.requests import check_id, read_interval, read_priority
 from server.refusals import Refusal, missing
 from server.rpc.callers import current_caller
 from server.rpc.deadline import Deadline
+from server.rpc.status import refusal_of, status_of
 from server.services.core import Slot
 
 

@@ -135,7 +135,7 @@ def answer_bytes(job: tuple[bytes, Config, Deadline], control: Control) -> bytes
             item = pb.BatchItem.FromString(raw)
             return run_now(answer_item(item, config, slot, control.interval_ms, report)).SerializeToString()
     except Exception as error:
-        from server.errors import expected_refusal_of
+        from server.rpc.status import expected_refusal_of
 
         raise expected_refusal_of(error) or error from None
 

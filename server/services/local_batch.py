@@ -13,10 +13,10 @@ from queue import SimpleQueue
 from threading import RLock, Semaphore, Thread
 
 from eminence.v1 import solver_pb2 as pb
-from server.errors import refusal_of, status_of
 from server.messages.requests import check_id, read_interval, read_priority
 from server.refusals import Refusal, missing
 from server.rpc.deadline import Deadline
+from server.rpc.status import refusal_of, status_of
 from server.services.local import LocalSlot, answer_bytes, answer_item, run_later, until_done
 from solver.config import Config
 from solver.control import Control

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from eminence.v1 import solver_pb2 as pb
-from server.admission import Admission, Kind, Ticket
+from server.rpc.admission import Admission, Kind, Ticket
 from server.rpc.callers import current_caller
 from server.rpc.deadline import Deadline
 from server.settings import Settings

@@ -12,10 +12,8 @@ from typing import Any, TypeVar
 
 from eminence.v1 import solver_pb2 as pb
 from eminence.v1 import solver_pb2_grpc
-from server.admission import Kind, patiently
-from server.cache import Cache, key_of
-from server.cache_file import CacheFile
-from server.errors import refusal_of
+from server.answer_cache import Cache, key_of
+from server.answer_cache_file import CacheFile
 from server.messages import answers
 from server.messages.requests import (
     Asked,
@@ -28,17 +26,19 @@ from server.messages.requests import (
     read_search,
 )
 from server.refusals import Refusal
+from server.rpc.admission import Kind, patiently
 from server.rpc.callers import Context, current_caller
 from server.rpc.deadline import Deadline
+from server.rpc.status import refusal_of
 from server.services import core
 from server.services.batch import Batch
 from server.services.searches import Searches, SearchTerms, Slot
 from server.settings import Settings
 from server.telemetry import Telemetry
+from solver.expected_signature import signature_of
 from solver.pool.base import SearchLostError
 from solver.question import SHARES_MAX
 from solver.review import Decision, Verdict
-from solver.version import signature_of
 
 T = TypeVar("T")
 M = TypeVar("M", pb.Suggestion, pb.Comparison)

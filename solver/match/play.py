@@ -8,7 +8,7 @@ from statistics import fmean
 from typing import NamedTuple
 
 from engine_cy import CHANCE, Action, Rng, new_game
-from engine_cy.history import History
+from engine_cy.action_log import History
 from solver.answer import Answer
 from solver.config import Budget, Config, InvalidQuestionError
 from solver.match.players import Guest, Turn

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, Literal, NamedTuple, Protocol, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from engine_cy import Action, Position, View
-from engine_cy.history import History
+from engine_cy.action_log import History
 from engine_cy.record import Record
 from solver.config import CONFIGS, Budget, Config, InvalidQuestionError, read_config
 

@@ -17,7 +17,7 @@ from zlib import crc32
 import msgspec
 
 from engine_cy import Action, Game, errors, game_ids, new_game
-from engine_cy.history import restore
+from engine_cy.action_log import restore
 from solver.config import Budget, Config, InvalidQuestionError, Model
 from solver.merge import REASONS, Share, tally_numbers
 from solver.question import (

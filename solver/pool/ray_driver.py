@@ -26,13 +26,13 @@ import ray
 from ray.exceptions import RayActorError
 
 from solver.control import NEVER_NS, Control
+from solver.expected_signature import SIGNATURE
 from solver.merge import Share
 from solver.pool.driver_channel import Channel, Frame, Kind, calls_of, read_call
 from solver.pool.job_bytes import answered, decode_job, encode_share, unpack
 from solver.pool.leftovers import end_session
 from solver.pool.parts import Progress, run_parts
 from solver.question import pack
-from solver.version import SIGNATURE
 
 T = TypeVar("T")
 

@@ -1,6 +1,6 @@
 """Fits engine_cy/oriflamme/beliefs.json: python -m solver.training.beliefs [--help]
 
-and prints OF_PREFERENCE of engine_cy/castle_village_port/suspicion.pyx: python -m solver.training.beliefs castle
+and prints OF_PREFERENCE of engine_cy/castle_village_port/evidence.pyx: python -m solver.training.beliefs castle
 
 Players of all kinds, good and bad, play games against each other. Of positions of these games, what everybody saw of a
 player and what he hid are kept; the weights make what was hidden likely, given what was seen. They are those of a
@@ -25,12 +25,12 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
 from engine_cy import CHANCE, Action, Game, Position, Rng, new_game
-from engine_cy.castle_village_port.suspicion import selections
-from engine_cy.history import History
-from engine_cy.oriflamme import suspicion
+from engine_cy.action_log import History
+from engine_cy.castle_village_port.evidence import selections
+from engine_cy.oriflamme import evidence
 from engine_cy.weights import thousandths
-from solver.chances import weigh_secrets
 from solver.config import Budget
+from solver.marginals import weigh_secrets
 from solver.solve import solve
 from solver.training.oriflamme import EDITIONS
 
@@ -46,7 +46,7 @@ SETS = {f"oriflamme-{n}": [("oriflamme", edition, n) for edition in EDITIONS] fo
 PLAYERS = (("default", 5, 300), ("plain", 2, 600), ("flat", 1, 200), ("greedy", 1, 1), ("random", 1, 1))
 KEPT = 0.2  # of the positions of a game
 MOST_BITS = 13  # kinds that may be anywhere, those held twice counted double; more take long and say little
-EACH = suspicion.SIZES["each"]  # traces of a card in a spot
+EACH = evidence.SIZES["each"]  # traces of a card in a spot
 LOT = 64  # items between two steps of the fitting
 PASSES = 6
 PULL = 1e-3  # towards 0, for what little is known of
@@ -102,10 +102,10 @@ def items_of(games: Sequence[Game], n_games: int, seed: int) -> list[Item]:
 def item_of(position: Position, player: int, history: History) -> Item | None:
     """What another one sees of `player`; None if nothing is open, or too much."""
     view = position.view((player + 1) % position.game.n_players)
-    kinds, copies, n_hand, in_hand, spots = suspicion.traces(view, player, history)
+    kinds, copies, n_hand, in_hand, spots = evidence.traces(view, player, history)
     if sum(copies) <= 1 or len(copies) + copies.count(2) > MOST_BITS:
         return None
-    true_spots, true_hand = suspicion.secrets(position, player, [card for card, *_ in spots])
+    true_spots, true_hand = evidence.secrets(position, player, [card for card, *_ in spots])
     return Item(
         held=copies,
         n_hand=n_hand,
@@ -203,7 +203,7 @@ def fit_set(name: str, n_games: int, seed: int) -> tuple[Weights, Weights]:
     items = items_of(games, n_games, seed)
     held_out = items_of(games, n_games // 8, seed + 500)
     played = time.monotonic() - begun
-    nothing = Weights(np.zeros(suspicion.SIZES["traces"]), np.zeros(2))
+    nothing = Weights(np.zeros(evidence.SIZES["traces"]), np.zeros(2))
     rng = np.random.default_rng(seed)
     bare = fit(items, nothing, False, rng)
     told = fit(items, bare, True, rng)
@@ -255,7 +255,7 @@ def fit_castle(n_games: int, seed: int) -> None:
 
 def write(path: Path, name: str, bare: Weights, told: Weights) -> None:
     """Put the weights of a set into the file, beside those of the others."""
-    content: dict[str, Any] = {"version": suspicion.VERSION, "sizes": suspicion.SIZES, "sets": {}}
+    content: dict[str, Any] = {"version": evidence.VERSION, "sizes": evidence.SIZES, "sets": {}}
     if path.exists():
         old = json.loads(path.read_text())
         if (old["version"], old["sizes"]) == (content["version"], content["sizes"]):
@@ -276,7 +276,7 @@ def main() -> None:
     )
     parser.add_argument("--games", type=int, default=2000, help="games to learn from (default 2000)")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--out", type=Path, default=suspicion.BELIEFS, help="the file (default: the engine's)")
+    parser.add_argument("--out", type=Path, default=evidence.BELIEFS, help="the file (default: the engine's)")
     options = parser.parse_args()
     for name in options.sets:
         if name == "castle":

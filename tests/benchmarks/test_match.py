@@ -9,7 +9,7 @@ import pytest
 from benchmarks.__main__ import main
 from benchmarks.match import as_json, as_text, read_player
 from engine_cy import Position, new_game
-from engine_cy.history import History
+from engine_cy.action_log import History
 from solver import Budget, InvalidQuestionError, match
 from solver.match import Match, OtherMatchError, Turn
 

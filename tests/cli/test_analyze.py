@@ -21,7 +21,7 @@ from program import ROOT, VIEW, command, environment, random_record, run, views,
 from waiting import HANG_S, wait_until
 
 from engine_cy import new_game
-from server.cli.results import BELIEFS, COLUMNS, MOVES, JsonLines, arrow_schema
+from server.cli.results.files import BELIEFS, COLUMNS, MOVES, JsonLines, arrow_schema
 from solver import Budget, solve
 
 ENDINGS = ("jsonl", "sqlite", "parquet")

@@ -25,7 +25,7 @@ from waiting import HANG_S, wait_until
 from eminence.v1 import solver_pb2 as pb
 from eminence.v1 import solver_pb2_grpc
 from server.cli import position_answers
-from solver.version import DIGESTS
+from solver.expected_signature import DIGESTS
 
 FEW = ("--iterations", "100")
 Rows = dict[tuple[str, int, int | None], dict[str, Any]]

@@ -14,12 +14,12 @@ from program import CASTLE, VIEW, command, environment, random_record, run, writ
 
 from eminence.v1 import solver_pb2 as pb
 from engine_cy import new_game
-from engine_cy.castle_village_port import vocab as castle_vocab
+from engine_cy.castle_village_port import words as castle_vocab
 from engine_cy.castle_village_port.cards import HOUSE
-from engine_cy.oriflamme import vocab
+from engine_cy.oriflamme import words
 from engine_cy.oriflamme.cards import PROTOTYPE, PUBLISHED
 from engine_cy.oriflamme.editions import EDITIONS, SWITCHES
-from server.cli import rules, suggest
+from server.cli.commands import rules, suggest
 from server.codec.games import GAME_IDS
 from solver import Budget, compare, information, solve
 from solver.config import CONFIGS, LEVELS
@@ -308,9 +308,9 @@ def test_narrow_tables_lose_their_last_columns_and_never_the_move(columns):
 
 
 def test_every_word_of_the_tables_has_a_sentence():
-    assert set(rules.REACHES) == set(vocab.Reach)
-    assert set(rules.DEEDS) == set(vocab.Deed)
-    assert set(rules.NATURES) == set(vocab.Nature) - {vocab.Nature.PLAIN}
+    assert set(rules.REACHES) == set(words.Reach)
+    assert set(rules.DEEDS) == set(words.Deed)
+    assert set(rules.NATURES) == set(words.Nature) - {words.Nature.PLAIN}
     assert set(rules.WHEN) == set(castle_vocab.When)
     assert set(rules.CASTLE_DEEDS) == set(castle_vocab.Deed)
     assert set(rules.REWARDS) == set(castle_vocab.Reward)

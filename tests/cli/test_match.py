@@ -17,7 +17,7 @@ from process import server
 from waiting import HANG_S, wait_until
 
 from engine_cy import Action
-from server.cli.servers import Server, read_server
+from server.cli.server_player import Server, read_server
 from server.codec.views import read_view_and_history
 from solver.config import Budget, InvalidQuestionError
 from solver.match import Match, Turn, play_game
@@ -157,7 +157,7 @@ def test_a_server_is_told_what_the_player_sees(monkeypatch, oriflamme):
             asked.append((view, options.seed))
             raise ZeroDivisionError
 
-    monkeypatch.setattr("server.cli.servers._client", lambda *_: Client())
+    monkeypatch.setattr("server.cli.server_player._client", lambda *_: Client())
     turns: list[Turn] = []
 
     @dataclass(frozen=True)

@@ -11,9 +11,9 @@ import pytest
 from eminence.v1 import solver_pb2 as pb
 from engine_cy import CHANCE, new_game
 from engine_cy.record import read_record
-from server.cli.board import WIDTH, draw
-from server.cli.failing import Failure
-from server.cli.playing import Playing, write_game
+from server.cli.exit_codes import Failure
+from server.cli.pages.board import WIDTH, draw
+from server.cli.table_game import Playing, write_game
 from server.client.local import LocalClient
 from server.codec.views import read_view
 

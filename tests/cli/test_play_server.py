@@ -10,12 +10,12 @@ import pytest
 from process import free_port, server
 
 from engine_cy import Action, new_game
-from server.cli.asking import Seen
+from server.cli.commands.play import JsonTeller, Room
 from server.cli.connection import Connection, ServerFailure
-from server.cli.engines import Engine
-from server.cli.failing import Failure
-from server.cli.play import JsonTeller, Room
-from server.cli.playing import Playing, write_game
+from server.cli.exit_codes import Failure
+from server.cli.opponents import Engine
+from server.cli.options import Seen
+from server.cli.table_game import Playing, write_game
 from server.codec.views import read_view_and_history
 
 

@@ -14,8 +14,9 @@ import pytest
 from program import ROOT, VIEW, command, environment, run, write_files
 from waiting import HANG_S, wait_until
 
-from server.cli import reference, version
-from server.cli.commands import Command
+from server.cli import command_reference
+from server.cli.command import Command
+from server.cli.commands import version
 from server.cli.main import COMMANDS, eminence
 
 HEAVY = {"ray", "grpc", "matplotlib", "pyarrow", "pandas"}
@@ -187,7 +188,7 @@ def test_what_cannot_be_done_is_said_with_field_value_and_what_was_possible(args
 
 
 def test_our_own_mistakes_have_a_code_of_their_own_and_no_traceback(monkeypatch):
-    from server.cli import rules
+    from server.cli.commands import rules
 
     def broken(*args: object) -> None:
         raise RuntimeError("a bug")
@@ -283,16 +284,16 @@ def test_a_terminal_that_has_no_such_letters_is_shown_others():
 
 
 def test_only_one_file_of_the_command_line_knows_grpc():
-    texts = {path.name: path.read_text() for path in (ROOT / "server" / "cli").glob("*.py")}
+    texts = {path.name: path.read_text() for path in (ROOT / "server" / "cli").rglob("*.py")}
     assert {name for name, text in texts.items() if "import grpc" in text} <= {"connection.py"}
     assert Path(ROOT / "server" / "cli" / "main.py").is_file()
 
 
 def test_the_reference_is_what_the_program_says():
-    assert (ROOT / "docs" / "command_line.md").read_text() == reference.page(), (
-        "python -m server.cli.reference > docs/command_line.md"
+    assert (ROOT / "docs" / "command_line.md").read_text() == command_reference.page(), (
+        "python -m server.cli.command_reference > docs/command_line.md"
     )
-    assert set(reference.JSON) <= set(COMMANDS)
+    assert set(command_reference.JSON) <= set(COMMANDS)
 
 
 def test_the_keys_of_json_are_those_of_the_reference(tmp_path, monkeypatch):
@@ -304,10 +305,10 @@ def test_the_keys_of_json_are_those_of_the_reference(tmp_path, monkeypatch):
         "rules": ("--game", "castle_village_port"),
     }.items():
         told = run(name, *args, "--json").json
-        documented = reference.JSON[name]
+        documented = command_reference.JSON[name]
         for key in told:
             assert f"`{key.replace('_spread', '')}`" in documented, (name, key)
     for args in (("archer",), ("--game", "oriflamme"), ("king",)):
         told = run("rules", *args, "--json").json
         for key in [*told, *told["cards"][0]]:
-            assert f"`{key}`" in reference.JSON["rules"], key
+            assert f"`{key}`" in command_reference.JSON["rules"], key

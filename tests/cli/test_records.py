@@ -12,9 +12,9 @@ from program import ROOT, VIEW, command, environment, random_record, run, write_
 
 from engine_cy import CHANCE, Position, View, new_game
 from engine_cy.record import Record, read_record
-from server.cli.convert import as_json_line, as_record, as_text
-from server.cli.failing import Failure
-from server.cli.reading import UNREADABLE, GameChoice, Piece, Thing, pieces, read_json, read_piece
+from server.cli.commands.convert import as_json_line, as_record, as_text
+from server.cli.exit_codes import Failure
+from server.cli.inputs import UNREADABLE, GameChoice, Piece, Thing, pieces, read_json, read_piece
 
 GAME = new_game("oriflamme", "en-2019", 3)
 PAGE = ROOT / "docs" / "records.md"
@@ -191,7 +191,7 @@ def test_convert_hides_what_a_seat_did_not_see(tmp_path, monkeypatch):
 
 def test_a_search_is_never_handed_what_is_hidden(monkeypatch):
     """Whatever the input is, the question holds a view, and the history its observer saw."""
-    from server.cli.asking import seen_by
+    from server.cli.options import seen_by
 
     record = random_record("oriflamme", "en-2019", 4, 5)
     tables = [table for table in record.tables() if table.to_act not in (None, CHANCE)]

@@ -17,12 +17,12 @@ from process import server
 from eminence.v1 import solver_pb2 as pb
 from engine_cy import new_game
 from engine_cy.record import Record, read_record
-from server.cli.asking import Thinking
-from server.cli.chart import LABEL, ROWS, as_text, chart_of, plot
-from server.cli.failing import Failure
-from server.cli.report import _graph, picture_of, write_report
-from server.cli.review import judge
-from server.cli.reviewing import SIGNS, Judging, Review
+from server.cli.commands.review import judge
+from server.cli.exit_codes import Failure
+from server.cli.options import Thinking
+from server.cli.pages.html_report import _graph, picture_of, write_report
+from server.cli.pages.win_chart import LABEL, ROWS, as_text, chart_of, plot
+from server.cli.review_run import SIGNS, Judging, Review
 from server.client.local import LocalClient
 from solver.review import decisions
 

@@ -1,4 +1,4 @@
-from engine_cy.game import Game
+from engine_cy.values import Game
 
 class Fault(Exception):
     """The engine broke one of its own laws."""

@@ -3,9 +3,9 @@
 from libc.stdint cimport uint64_t
 from libc.string cimport memcmp, memcpy
 
-from engine_cy.game cimport Game
+from engine_cy.values cimport Game
 from engine_cy.game_api cimport MAX_ACTIONS, MAX_PLAYERS, NOBODY, SPECTATOR, STATE_WORDS, GameApi, action_t
-from engine_cy.rng cimport below, below64, rng_t, seed_rng
+from engine_cy.support.rng cimport below, below64, rng_t, seed_rng
 
 
 class Fault(Exception):

@@ -40,7 +40,7 @@ from engine_cy.castle_village_port.table import (
     dealt,
     frame_of,
 )
-from engine_cy.castle_village_port.vocab import Deed, Reward, When
+from engine_cy.castle_village_port.words import Deed, Reward, When
 from engine_cy.errors import (
     EngineError,
     InvalidPositionError,

@@ -9,10 +9,10 @@ import pytest
 from sockets import serving
 
 from eminence.v1 import rules_pb2
-from server import referee_service, rules_service
-from server.referee_service import RefereeService
 from server.rpc.callers import Context
-from server.rules_service import RulesService
+from server.services import referee, rules
+from server.services.referee import RefereeService
+from server.services.rules import RulesService
 
 
 class Faulty(RulesService):
@@ -25,12 +25,12 @@ class Faulty(RulesService):
 @pytest.fixture(scope="session")
 def channel() -> Iterator[grpc.Channel]:
     """A client's way to a server with RulesService and RefereeService."""
-    with serving([(rules_service.SERVICE, RulesService()), (referee_service.SERVICE, RefereeService())]) as channel:
+    with serving([(rules.SERVICE, RulesService()), (referee.SERVICE, RefereeService())]) as channel:
         yield channel
 
 
 @pytest.fixture(scope="session")
 def faulty_channel() -> Iterator[grpc.Channel]:
     """The same, where ListGames has a bug."""
-    with serving([(rules_service.SERVICE, Faulty())]) as channel:
+    with serving([(rules.SERVICE, Faulty())]) as channel:
         yield channel

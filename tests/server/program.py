@@ -14,8 +14,8 @@ from click.testing import CliRunner
 
 from engine_cy import Rng, new_game
 from engine_cy.record import Record
+from server.cli.commands.serve import serve
 from server.cli.main import eminence
-from server.cli.serve import serve
 from server.settings import Settings
 from server.settings import read_settings as read_settings_of
 

@@ -11,7 +11,7 @@ import grpc
 from google.protobuf.descriptor import ServiceDescriptor
 from waiting import HANG_S
 
-from server.calls import add_service
+from server.rpc.handlers import add_service
 
 Services = list[tuple[ServiceDescriptor, object]]
 

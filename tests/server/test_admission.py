@@ -7,14 +7,14 @@ import time
 
 import pytest
 
-from server.admission import Admission, Kind, Ticket
 from server.refusals import Refusal
+from server.rpc.admission import Admission, Kind, Ticket
 
 
 @pytest.fixture(autouse=True)
 def _callers_stay_active(monkeypatch: pytest.MonkeyPatch) -> None:
     """However slow the machine is."""
-    monkeypatch.setattr("server.admission.ACTIVE_SECONDS", 3600.0)
+    monkeypatch.setattr("server.rpc.admission.ACTIVE_SECONDS", 3600.0)
 
 
 def test_as_many_are_let_in_as_there_are_workers() -> None:
@@ -171,7 +171,7 @@ def test_a_caller_has_all_threads_again_when_others_have_been_silent(monkeypatch
     async def run() -> None:
         admission = Admission(2, 0, {"interactive": 10, "bulk": 10})
         admission.leave(await entering(admission, "B"))
-        monkeypatch.setattr("server.admission.ACTIVE_SECONDS", 0.0)
+        monkeypatch.setattr("server.rpc.admission.ACTIVE_SECONDS", 0.0)
         tasks = [entering(admission, "A") for _ in range(2)]
         await settle()
         assert all(task.done() for task in tasks)

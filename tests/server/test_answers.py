@@ -13,7 +13,7 @@ from eminence.v1 import solver_pb2 as pb
 from engine_cy import View, new_game
 from engine_cy.oriflamme.cards import PROTOTYPE, PUBLISHED
 from server.codec import views
-from server.codec.words import CARDS
+from server.codec.fields import CARDS
 from server.messages.answers import add_beliefs, write_suggestion
 from server.messages.requests import Caps, read_search
 from server.services.searches import Lateness

@@ -20,9 +20,9 @@ from waiting import HANG_S, wait_until
 
 from eminence.v1 import solver_pb2 as pb
 from eminence.v1 import view_pb2
-from server import cache_file
-from server.cache import OVERHEAD, Cache
-from server.cache_file import CacheFile
+from server import answer_cache_file
+from server.answer_cache import OVERHEAD, Cache
+from server.answer_cache_file import CacheFile
 
 START = PLACE + "| seen by A"
 EDITION = b"this one"
@@ -42,7 +42,7 @@ def searched(running: Server, *iterations: int, **call: Any) -> list[pb.SuggestR
 
 @pytest.fixture(autouse=True)
 def _disks_may_be_slow(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cache_file, "LAST_SECONDS", HANG_S)
+    monkeypatch.setattr(answer_cache_file, "LAST_SECONDS", HANG_S)
 
 
 def keys(file: Path) -> int:
@@ -228,8 +228,8 @@ def test_nobody_waits_for_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         is_writing.set()
         assert may_end.wait(HANG_S)
 
-    monkeypatch.setattr(cache_file, "_write", write)
-    monkeypatch.setattr(cache_file, "LAST_SECONDS", 0.1)
+    monkeypatch.setattr(answer_cache_file, "_write", write)
+    monkeypatch.setattr(answer_cache_file, "LAST_SECONDS", 0.1)
     file = CacheFile(str(tmp_path / "answers"), EDITION)
     cache = Cache(10**6, file)
     cache.load()
@@ -249,7 +249,7 @@ def test_a_disk_that_is_full_is_told_once(
     def fail(*_: Any) -> None:
         raise sqlite3.OperationalError("database or disk is full")
 
-    monkeypatch.setattr(cache_file, "_write", fail)
+    monkeypatch.setattr(answer_cache_file, "_write", fail)
     cache = Cache(10**6, CacheFile(str(tmp_path / "answers"), EDITION))
     cache.load()
     cache.put(bytes([0]), pb.Suggestion(seed=0))

@@ -14,15 +14,15 @@ from tables import games, random_game, tables
 
 from eminence.v1 import record_pb2, referee_pb2, view_pb2
 from engine_cy import Game, Position, View, new_game
+from engine_cy.action_log import History
 from engine_cy.castle_village_port.editions import EFFECTS as CASTLE_EFFECTS
 from engine_cy.castle_village_port.editions import REWARDS as CASTLE_REWARDS
 from engine_cy.castle_village_port.editions import WHEN as CASTLE_WHEN
 from engine_cy.castle_village_port.table import ASKS
-from engine_cy.history import History
 from engine_cy.oriflamme.cards import PROTOTYPE, PUBLISHED
 from engine_cy.oriflamme.table import PHASES
 from engine_cy.record import Record, write_record
-from server.codec import positions, records, views, words
+from server.codec import fields, positions, records, views
 from server.codec.games import read_game, write_game
 from server.refusals import Refusal
 
@@ -153,9 +153,9 @@ def test_a_record_that_begins_in_the_middle_of_a_game_stays_text() -> None:
 
 
 def test_every_word_of_the_engine_has_its_value_in_the_contract() -> None:
-    assert {card.id for card in (*PUBLISHED, *PROTOTYPE)} == set(words.CARDS._number_of)
-    assert set(PHASES) == set(words.QUESTIONS._number_of)
-    assert {*ASKS, "over"} == set(words.CASTLE_QUESTIONS._number_of)
-    assert set(CASTLE_WHEN) == set(words.WHEN._number_of)
-    assert set(CASTLE_EFFECTS) == set(words.EFFECTS._number_of)
-    assert set(CASTLE_REWARDS) == set(words.REWARDS._number_of)
+    assert {card.id for card in (*PUBLISHED, *PROTOTYPE)} == set(fields.CARDS._number_of)
+    assert set(PHASES) == set(fields.QUESTIONS._number_of)
+    assert {*ASKS, "over"} == set(fields.CASTLE_QUESTIONS._number_of)
+    assert set(CASTLE_WHEN) == set(fields.WHEN._number_of)
+    assert set(CASTLE_EFFECTS) == set(fields.EFFECTS._number_of)
+    assert set(CASTLE_REWARDS) == set(fields.REWARDS._number_of)

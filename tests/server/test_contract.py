@@ -19,9 +19,9 @@ from tables import ALL_IDS, ALL_SPECS, random_game
 
 from eminence.v1 import error_reason_pb2, oriflamme_pb2, record_pb2, referee_pb2, solver_pb2, view_pb2
 from engine_cy import View, new_game
-from server import errors
 from server.codec import views
 from server.refusals import Refusal
+from server.rpc import status
 
 ROOT = Path(__file__).parents[2]
 SOLVER = solver_pb2.DESCRIPTOR.services_by_name["SolverService"]
@@ -160,11 +160,11 @@ def test_only_the_referee_knows_positions() -> None:
     server = [path for path in (ROOT / "server").rglob("*.py") if path.parent.name != "client"]
     knows = {path.name for path in server if imported(path) & secret}
     # The command line reads its user's own files, and hands views on.
-    assert knows == {"positions.py", "referee_service.py", "reading.py"}
+    assert knows == {"positions.py", "referee.py", "inputs.py"}
 
 
 def test_every_reason_that_the_server_gives_stands_in_the_contract() -> None:
-    used = set(errors._CODES)
+    used = set(status._CODES)
     for path in (ROOT / "server").rglob("*.py"):
         used |= set(re.findall(r'Refusal\(\s*"(\w+)"', path.read_text("utf-8")))
     known = {name.removeprefix("ERROR_REASON_") for name in error_reason_pb2.ErrorReason.DESCRIPTOR.values_by_name}
@@ -177,7 +177,7 @@ def test_every_reason_says_its_code_in_the_contract() -> None:
     said = re.findall(r"  // ([A-Z_]+): (?:(?!\n  E).|\n)*?\n  ERROR_REASON_(\w+) = ", text)
     assert len(said) == len(error_reason_pb2.ErrorReason.DESCRIPTOR.values) - 1
     for code, reason in said:
-        assert errors.code_of(Refusal(reason, "", "")) == code
+        assert status.code_of(Refusal(reason, "", "")) == code
 
 
 # --- style and compatibility, by buf ---------------------------------------------------------------------------

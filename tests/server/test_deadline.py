@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from engine_cy import new_game
-from server.admission import Ticket
+from server.rpc.admission import Ticket
 from server.rpc.deadline import Deadline, rounding_ns
 from server.services.searches import Lateness, SearchTerms, Slot
 from solver import Budget, SearchQuestion

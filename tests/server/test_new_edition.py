@@ -16,14 +16,14 @@ from program import ROOT, VIEW, run
 
 from eminence.v1 import solver_pb2 as pb
 from engine_cy import new_game
-from engine_cy.oriflamme.api import Oriflamme
+from engine_cy.oriflamme.binding import Oriflamme
 from engine_cy.oriflamme.cards import PUBLISHED, Card
 from engine_cy.oriflamme.editions import EDITIONS
-from engine_cy.oriflamme.vocab import Deed, Reach
+from engine_cy.oriflamme.words import Deed, Reach
 from server.client.requests import text_view
 from solver import Budget, solve
+from solver.expected_signature import DIGESTS, SIGNATURE, signature_of
 from solver.signature import editions, measure, published
-from solver.version import DIGESTS, SIGNATURE, signature_of
 
 PAGE = (ROOT / "docs" / "how_to" / "extend.md").read_text()
 # What the page adds: an edition of other switches, and one with a row of its own.

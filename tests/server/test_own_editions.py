@@ -19,10 +19,10 @@ from eminence.v1.oriflamme_pb2 import ORIFLAMME_CARD_SOLDIER, ORIFLAMME_CARD_UNS
 from engine_cy import Position, View, new_game
 from engine_cy.oriflamme.cards import PUBLISHED, Card
 from engine_cy.oriflamme.editions import EDITIONS
-from engine_cy.oriflamme.vocab import Deed, Reach
+from engine_cy.oriflamme.words import Deed, Reach
 from engine_cy.record import Record
-from server.cli import rules
-from server.cli.rows import _beliefs
+from server.cli.commands import rules
+from server.cli.results.row import _beliefs
 from server.codec import positions, records, views
 from server.refusals import Refusal
 from server.services import solver as solver_service

@@ -106,7 +106,8 @@ def test_the_python_client_asks() -> None:
 
 def test_an_engine_that_answers_otherwise_is_not_served() -> None:
     code = (
-        "import sys, solver.version; solver.version.SIGNATURE = '0' * 16; sys.argv[1:] = ['--address', '127.0.0.1:0'];"
+        "import sys, solver.expected_signature; solver.expected_signature.SIGNATURE = '0' * 16;"
+        "sys.argv[1:] = ['--address', '127.0.0.1:0'];"
         "from server.__main__ import main; main(sys.argv[1:])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)

@@ -16,8 +16,8 @@ from eminence.v1 import error_reason_pb2, view_pb2
 from engine_cy import View, new_game
 from engine_cy.record import Record
 from server.codec import positions, records, views
-from server.errors import TEXT_MAX, refusal_of, status_of
 from server.refusals import Refusal
+from server.rpc.status import TEXT_MAX, refusal_of, status_of
 
 VIEW = (
     "A1:Spy >B1:? C1:Lord* A2:Heir* | round 2 | first C | ask B reveal | points 1 2 3"

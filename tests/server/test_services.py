@@ -27,11 +27,11 @@ from engine_cy import new_game
 from engine_cy.castle_village_port.editions import read_ruleset
 from engine_cy.oriflamme.cards import PUBLISHED
 from engine_cy.record import read_record
-from server import calls
+from server.codec.fields import CARDS, write_seat
 from server.codec.games import write_game, write_ruleset
-from server.codec.words import CARDS, write_seat
-from server.errors import _encoded_bytes, status_of
 from server.refusals import Refusal
+from server.rpc import handlers
+from server.rpc.status import _encoded_bytes, status_of
 
 EN = view_pb2.GameSpec(game_id="oriflamme", players=3, ruleset=view_pb2.Ruleset(edition="en-2019"))
 CASTLE = view_pb2.GameSpec(game_id="castle_village_port", players=3)
@@ -293,22 +293,22 @@ def test_the_search_for_an_unknown_field_is_bounded(monkeypatch: pytest.MonkeyPa
         searched.append(message)
         return UnknownFieldSet(message)
 
-    monkeypatch.setattr(calls, "UnknownFieldSet", counted)
+    monkeypatch.setattr(handlers, "UnknownFieldSet", counted)
     history = view_pb2.History(actions=[view_pb2.SeenAction()] * 100_000)
     many = rules_pb2.ValidateViewRequest(view=view_pb2.View(game=EN, history=history))
     with pytest.raises(Refusal) as refused:
-        calls.read_message(many.SerializeToString() + b"\x0a\x03\xb8\x06\x01", rules_pb2.ValidateViewRequest)
+        handlers.read_message(many.SerializeToString() + b"\x0a\x03\xb8\x06\x01", rules_pb2.ValidateViewRequest)
     assert (refused.value.reason, refused.value.field) == ("UNKNOWN_FIELD", "view.103")
     request = many.SerializeToString()
     many.view.history.actions[-1].MergeFromString(b"\xb8\x06\x01")
     assert len(many.SerializeToString()) > len(request)
     with pytest.raises(Refusal) as refused:
-        calls.read_message(many.SerializeToString(), rules_pb2.ValidateViewRequest)
+        handlers.read_message(many.SerializeToString(), rules_pb2.ValidateViewRequest)
     assert (refused.value.reason, refused.value.field) == ("UNKNOWN_FIELD", "")
-    assert calls.SEARCHED_MAX <= len(searched) <= calls.SEARCHED_MAX + 10
+    assert handlers.SEARCHED_MAX <= len(searched) <= handlers.SEARCHED_MAX + 10
     searched.clear()
     with pytest.raises(Refusal) as refused:
-        calls.read_message(b"\xb8\x06\x01" * 50_000, rules_pb2.ValidateViewRequest)
+        handlers.read_message(b"\xb8\x06\x01" * 50_000, rules_pb2.ValidateViewRequest)
     assert (refused.value.reason, refused.value.field, searched) == ("UNKNOWN_FIELD", "", [])
 
 

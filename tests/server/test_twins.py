@@ -20,7 +20,7 @@ from eminence.v1 import solver_pb2 as pb
 from engine_cy import new_game
 from engine_cy.record import Record
 from server.codec import positions, records
-from server.codec.words import write_seat
+from server.codec.fields import write_seat
 
 BUDGET = pb.Budget(iterations=48)
 ILLEGAL = ("keep", "target 1", "rob A", "select 3", "place castle 0", "nonsense")

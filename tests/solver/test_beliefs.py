@@ -15,12 +15,12 @@ from families import ways_of, ways_to
 from tables import ALL_IDS, ALL_SPECS, random_game
 
 from engine_cy import EngineError, Position, Rng, View, new_game
-from engine_cy.history import History
-from engine_cy.oriflamme import suspicion
+from engine_cy.action_log import History
+from engine_cy.oriflamme import evidence
 from engine_cy.record import Record
 from solver import Budget, InvalidQuestionError, solve
 from solver.beliefs import Belief
-from solver.chances import weigh_secrets
+from solver.marginals import weigh_secrets
 
 SPECS: list[tuple[str, Any, int]] = [
     ("oriflamme", "en-2019", 3),
@@ -114,7 +114,7 @@ def test_drawn_worlds_fit_the_view_and_come_as_often_as_they_are_likely(spec: tu
             seen = Counter(
                 (spot, kind)
                 for world in worlds
-                for spot, kind in zip(spots, suspicion.secrets(world, player, list(spots))[0], strict=True)
+                for spot, kind in zip(spots, evidence.secrets(world, player, list(spots))[0], strict=True)
             )
             for spot, kinds in spots.items():
                 assert sum(kinds.values()) == pytest.approx(1)
@@ -184,7 +184,7 @@ def surprise(belief: Belief, position: Position) -> tuple[float, int]:
         if player == belief.view.observer or found is None:
             continue
         spots, _ = found
-        for (_, kinds), kind in zip(spots.items(), suspicion.secrets(position, player, list(spots))[0], strict=True):
+        for (_, kinds), kind in zip(spots.items(), evidence.secrets(position, player, list(spots))[0], strict=True):
             total -= math.log2(kinds[kind])
             n += 1
     return total, n

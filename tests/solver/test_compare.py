@@ -13,7 +13,7 @@ import pytest
 from questions import ORIFLAMME, essence, turns, view_of
 
 from engine_cy import Action, View, new_game
-from engine_cy.history import History
+from engine_cy.action_log import History
 from solver import Answer, Budget, Comparison, ComparisonQuestion, Control, Estimate, compare, solve
 from solver.compare import Differences
 from solver.pool.base import Pool, compute_here

@@ -15,9 +15,9 @@ import pytest
 
 from engine_cy import CHANCE, EngineError, InvalidRulesetError, NotationError, Position, Rng, View, new_game
 from solver import CONFIGS, Budget, SearchQuestion, compare, solve
-from solver.bridges import openspiel
-from solver.bridges.from_openspiel import from_openspiel
-from solver.bridges.spiel_game import SpielGame
+from solver.openspiel import ours_in_openspiel
+from solver.openspiel.openspiel_in_ours import from_openspiel
+from solver.openspiel.spiel_game import SpielGame
 from solver.pool.base import compute_here
 
 OWN = replace(CONFIGS["plain"], nodes="own")
@@ -29,7 +29,7 @@ HEARTS = "hearts"
 STARTS = {HEARTS: "0"}  # no cards are passed on
 HIDDEN = ["kuhn_poker", "leduc_poker", HEARTS, "oh_hell(players=4)", "euchre", "bargaining", "universal_poker"]
 
-openspiel.register()
+ours_in_openspiel.register()
 
 
 def random_positions(game: SpielGame, seed: int) -> list[Position]:
@@ -332,7 +332,7 @@ def test_ours_through_both_bridges_is_still_ours():
     view = seen_by_mover(position)
     found = solve(view, Budget(iterations=30))
     assert found.best in position.legal_actions()
-    assert openspiel.as_position(game.as_state(view)).view(view.observer) == openspiel.as_position(
+    assert ours_in_openspiel.as_position(game.as_state(view)).view(view.observer) == ours_in_openspiel.as_position(
         game.as_state(position)
     ).view(view.observer)
 
@@ -465,7 +465,7 @@ def test_a_game_that_fails_in_a_search_is_named(monkeypatch, resample, says):
     game = from_openspiel("eminence_leduc_poker")
     view = game.position("0 2").view(0)
     with monkeypatch.context() as patch:
-        patch.setattr(openspiel.EminenceState, "resample_from_infostate", resample)
+        patch.setattr(ours_in_openspiel.EminenceState, "resample_from_infostate", resample)
         for search in (
             lambda: solve(view, Budget(iterations=50)),
             lambda: solve(view, Budget(iterations=50), shares=2),

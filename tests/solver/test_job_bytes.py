@@ -229,7 +229,7 @@ def test_a_knob_that_makes_no_sense_is_named(field: str, value: Any) -> None:
 
 
 def test_a_game_of_another_process_is_not_sent() -> None:
-    openspiel = pytest.importorskip("solver.bridges.from_openspiel")
+    openspiel = pytest.importorskip("solver.openspiel.openspiel_in_ours")
     game = openspiel.from_openspiel("kuhn_poker")
     state = game.spiel.new_initial_state()
     state.apply_action(0)

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from engine_cy import Action, Rng, View, new_game
-from engine_cy.history import History
+from engine_cy.action_log import History
 from solver import CONFIGS, Budget, Control, InvalidQuestionError, Question, SearchQuestion, match, solve
 from solver.match import (
     Book,

@@ -25,7 +25,7 @@ from open_spiel.python.policy import UniformRandomPolicy
 
 from engine_cy import EngineError, new_game
 from engine_cy.record import Record
-from solver.bridges import openspiel
+from solver.openspiel import ours_in_openspiel as bridge
 
 GAMES = [
     "eminence_oriflamme",
@@ -40,7 +40,7 @@ GAMES = [
 ]
 POKERS = ["kuhn_poker", "leduc_poker"]
 
-openspiel.register()
+bridge.register()
 
 
 def random_states(game: Any, seed: int) -> Iterator[Any]:
@@ -72,13 +72,13 @@ def test_a_game_is_loaded_again_from_its_own_name(name):
     again = pickle.loads(pickle.dumps(game))
     assert str(again) == str(game)
     assert str(again.new_initial_state()) == str(game.new_initial_state())
-    assert game.get_type().short_name in openspiel.register()
+    assert game.get_type().short_name in bridge.register()
 
 
 def test_parameters_say_edition_players_and_first_player():
     game = pyspiel.load_game("eminence_oriflamme(ruleset=revised,players=4,first=2)")
     state = next(state for state in random_states(game, 1) if not state.is_chance_node())
-    assert openspiel.as_position(state).game == new_game("oriflamme", "revised", 4)
+    assert bridge.as_position(state).game == new_game("oriflamme", "revised", 4)
     assert state.current_player() == 2
 
 
@@ -165,7 +165,8 @@ def test_numbers_stand_for_what_they_always_stood_for():
 @pytest.mark.parametrize("name", ["eminence_oriflamme", "eminence_kuhn_poker"])
 def test_python_ends_in_peace(name):
     program = (
-        "import pyspiel; from solver.bridges import openspiel; openspiel.register(); openspiel.register();"
+        "import pyspiel; from solver.openspiel import ours_in_openspiel as bridge;"
+        "bridge.register(); bridge.register();"
         f"state = pyspiel.load_game('{name}').new_initial_state(); state.apply_action(0)"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
@@ -180,7 +181,7 @@ def test_another_process_unpickles_a_state(name):
 
 
 def test_the_solver_does_without_openspiel():
-    program = "import sys, solver, solver.bridges; assert 'pyspiel' not in sys.modules"
+    program = "import sys, solver, solver.openspiel; assert 'pyspiel' not in sys.modules"
     subprocess.run([sys.executable, "-c", program], check=True)
 
 
@@ -191,15 +192,15 @@ def test_the_solver_does_without_openspiel():
 def test_it_is_the_game_of_the_engine(name):
     states = list(random_states(pyspiel.load_game(name), 6))
     begun = next(i for i, state in enumerate(states) if state._at.position is not None)
-    start = openspiel.as_position(states[begun])
+    start = bridge.as_position(states[begun])
     played = []
     for before, after in zip(states[begun:], states[begun + 1 :], strict=False):
-        position = openspiel.as_position(before)
+        position = bridge.as_position(before)
         legal = {before.action_to_string(action) for action in before.legal_actions()}
         assert legal == {str(action) for action in position.legal_actions()}
         played.append(before.action_to_string(after.history()[-1]))
-        assert openspiel.as_position(after) == position.play(played[-1])
-    position = openspiel.as_position(states[-1])
+        assert bridge.as_position(after) == position.play(played[-1])
+    position = bridge.as_position(states[-1])
     fair = 0 if "poker" in name else 1 / position.game.n_players
     assert states[-1].returns() == pytest.approx([paid - fair for paid in position.payoffs])
     if "poker" not in name:
@@ -218,7 +219,7 @@ def test_who_is_told_the_same_sees_the_same(name):
     for state in list(random_states(game, 7))[-30:-1:5]:
         for player in players_of(game):
             other = state.resample_from_infostate(player, sampler)
-            assert openspiel.as_position(other).view(player) == openspiel.as_position(state).view(player)
+            assert bridge.as_position(other).view(player) == bridge.as_position(state).view(player)
             if state.current_player() == player:
                 assert other.legal_actions() == state.legal_actions()
 
@@ -255,17 +256,17 @@ def test_nothing_is_resampled_before_the_deal_is_done():
     with pytest.raises(ValueError, match="deal"):
         state.resample_from_infostate(0, pyspiel.UniformProbabilitySampler(0.0, 1.0))
     with pytest.raises(ValueError, match="deal"):
-        openspiel.as_position(state)
+        bridge.as_position(state)
 
 
 @pytest.mark.parametrize("text", ["A1:Spy* >B1:Heir C1:Lord(1) | first A", "A:Soldier* >B:Ambush(3) C:? | seen by B"])
 def test_a_state_begins_at_any_position(text):
     game = new_game("oriflamme", "en-2019", 3)
     position = game.view(text).sample_world(1) if "seen" in text else game.position(text)
-    state = openspiel.from_position(position)
-    assert openspiel.as_position(state) == position
+    state = bridge.from_position(position)
+    assert bridge.as_position(state) == position
     state.apply_action(state.string_to_action("keep"))
-    assert openspiel.as_position(state) == position.play("keep")
+    assert bridge.as_position(state) == position.play("keep")
     assert str(pickle.loads(pickle.dumps(state))) == str(state.clone()) == str(state)
     for player in range(3):
         other = state.resample_from_infostate(player, pyspiel.UniformProbabilitySampler(0.0, 1.0))
@@ -278,7 +279,7 @@ def test_a_state_begins_at_any_position(text):
 def test_a_position_under_switches_has_no_name_in_openspiel():
     position = new_game("oriflamme", {"edition": "en-2019", "decree_onto_stack": False}, 3).deal(1)
     with pytest.raises(ValueError, match="only the editions"):
-        openspiel.from_position(position)
+        bridge.from_position(position)
 
 
 # --- that it is the game of others ----------------------------------------------------------------------------------
@@ -335,7 +336,7 @@ def test_openspiels_ismcts_in_python_plays_to_the_end(name):
             state.apply_action(rng.choice(state.legal_actions()))
         else:
             state.apply_action_with_legality_check(bot.step(state))
-    assert openspiel.as_position(state).is_over
+    assert bridge.as_position(state).is_over
 
 
 def test_openspiels_ismcts_in_c_cannot_play():

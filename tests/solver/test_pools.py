@@ -282,7 +282,7 @@ def test_a_bad_question_is_an_error_and_the_others_go_on(pool: Pool) -> None:
 
 
 def test_a_question_that_processes_cannot_read_is_an_error() -> None:
-    openspiel = pytest.importorskip("solver.bridges.from_openspiel")
+    openspiel = pytest.importorskip("solver.openspiel.openspiel_in_ours")
     game = openspiel.from_openspiel("tic_tac_toe")
     position = game.deal()
     foreign = SearchQuestion(position.view(position.to_act), Budget(iterations=10), config="plain")

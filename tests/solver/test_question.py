@@ -11,7 +11,7 @@ import pytest
 from questions import ORIFLAMME, essence, questions, turns, view_of
 
 from engine_cy import Position, View, new_game
-from engine_cy.history import History
+from engine_cy.action_log import History
 from engine_cy.record import Record
 from solver import (
     CONFIGS,

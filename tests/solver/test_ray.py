@@ -23,7 +23,7 @@ from tables import random_game
 from waiting import HANG_S, wait_until
 
 from engine_cy import Position, View, new_game
-from engine_cy.history import History
+from engine_cy.action_log import History
 from solver import (
     Answer,
     Budget,

@@ -11,10 +11,10 @@ from typing import Any, cast
 import pytest
 from ray.exceptions import RayActorError
 
+from solver.expected_signature import SIGNATURE
 from solver.pool import ray_driver
 from solver.pool.driver_channel import Channel, Frame, Kind, Terms, write_groups
 from solver.pool.ray_driver import Workers
-from solver.version import SIGNATURE
 
 
 class Ref:

@@ -17,9 +17,9 @@ from waiting import wait_until
 
 from engine_cy import new_game
 from solver import Budget, Control, SearchQuestion, solve
+from solver.expected_signature import SIGNATURE
 from solver.pool.base import Answered, answer_many, compute_here
 from solver.pool.ray_pool import RayPool, RayUnavailableError
-from solver.version import SIGNATURE
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from engine_cy import Action, Position, Rng, new_game
-from engine_cy.history import History
+from engine_cy.action_log import History
 from solver import Answer, Budget, Control, InvalidQuestionError, Session, solve
 from solver.pool.threads import Threads
 

@@ -10,7 +10,7 @@ from typing import Any
 from tables import random_game
 
 from engine_cy import Action, Position, View, new_game
-from engine_cy.history import History
+from engine_cy.action_log import History
 from solver import Answer, Budget, Comparison, ComparisonQuestion, InformationQuestion, Question, SearchQuestion
 
 ORIFLAMME = ("oriflamme", "en-2019", 3)

@@ -1,9 +1,0 @@
-from engine_cy.castle_village_port.table import Frame
-from engine_cy.game import Game
-
-class CastleVillagePort(Game):
-    """Castle, Village, Port with the house's tables or a caller's."""
-
-    def __init__(self, game: str, ruleset: object, players: int) -> None: ...
-    @property
-    def frame(self) -> Frame: ...

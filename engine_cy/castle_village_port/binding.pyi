@@ -1,0 +1,9 @@
+from engine_cy.castle_village_port.table import Frame
+from engine_cy.values import Game
+
+class CastleVillagePort(Game):
+    """Castle, Village, Port with the house's tables or a caller's."""
+
+    def __init__(self, game: str, ruleset: object, players: int) -> None: ...
+    @property
+    def frame(self) -> Frame: ...

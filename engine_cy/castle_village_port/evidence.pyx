@@ -1,0 +1,159 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+"""What the others may hide in Castle, Village, Port: above all the card that each has selected.
+
+It is of the kinds that he may hold, and the likelier the better it would be for him, by the preferences that actions
+have. Decks are in any order; whatever is not selected may as well be in hand as in the deck.
+"""
+from libc.stdint cimport uint8_t
+from libc.string cimport memcpy
+
+from engine_cy.castle_village_port.knowledge cimport preferences_of
+from engine_cy.castle_village_port.rules cimport Rules
+from engine_cy.castle_village_port.state cimport NO_CARD, UNKNOWN_HAND, State, bit
+from engine_cy.castle_village_port.turn cimport legal_actions
+from engine_cy.castle_village_port.words cimport ASK_SELECT, MAX_VALUE
+from engine_cy.castle_village_port.worlds cimport Hidden, hidden_of
+from engine_cy.values cimport Position, View
+from engine_cy.game_api cimport MAX_ACTIONS, MAX_KINDS, Account, Knowledge, Suspicion, action_t
+
+# How far the preferences tell what others have selected: fitted by solver/training/beliefs.py to players of all kinds.
+cdef float OF_PREFERENCE = 0.45
+
+# The only spot.
+cdef enum:
+    SELECTED = 0
+
+
+cdef void list_secrets(const Rules* rules, const State* view, int observer, int player,
+                       Suspicion* suspicion) noexcept nogil:
+    """The cards that a player hides and where they may be, with nothing that speaks for anything."""
+    cdef Hidden hidden = hidden_of(rules, view, observer, player)
+    cdef int k
+
+    suspicion.ordered = True
+    suspicion.two_families = False
+    suspicion.n_kinds = hidden.n_cards
+    suspicion.n_spots = hidden.with_selected
+    suspicion.spots[0] = SELECTED
+    suspicion.n_hand = 0 if player == observer else hidden.n_cards - hidden.n_ordered
+    for k in range(hidden.n_cards):
+        suspicion.kinds[k] = hidden.cards[k]
+        suspicion.held[k] = 1
+        suspicion.in_hand[k] = 0
+        suspicion.in_spot[0][k] = 0
+
+
+cdef void prefer_selections(const Rules* rules, const State* view, int player, const Suspicion* suspicion,
+                            float* preferences) noexcept nogil:
+    """How much the player would like to select each card, were all that he may hold in his hand."""
+    cdef action_t actions[MAX_ACTIONS]
+    cdef float found[MAX_ACTIONS]
+    cdef int values[MAX_VALUE + 1]
+    cdef State state
+    cdef int n, i, k
+
+    memcpy(&state, view, sizeof(State))
+    state.ask = ASK_SELECT
+    state.to_act = <uint8_t>player
+    state.selected[player] = NO_CARD
+    state.hands[player] = 0
+    for k in range(suspicion.n_kinds):
+        state.hands[player] |= bit(suspicion.kinds[k])
+    n = legal_actions(rules, &state, actions)
+    preferences_of(rules, &state, actions, n, found)
+    for i in range(n):
+        values[actions[i] >> 16 & 0xFF] = i
+    for k in range(suspicion.n_kinds):
+        preferences[k] = found[values[suspicion.kinds[k]]]
+
+
+cdef void suspect(const Rules* rules, const State* view, int observer, int player, const Account* account,
+                  Suspicion* suspicion) noexcept nogil:
+    cdef float preferences[MAX_KINDS]
+    cdef int k
+
+    list_secrets(rules, view, observer, player, suspicion)
+    if suspicion.n_spots and suspicion.n_kinds > 1:
+        prefer_selections(rules, view, player, suspicion, preferences)
+        for k in range(suspicion.n_kinds):
+            suspicion.in_spot[0][k] = OF_PREFERENCE * preferences[k]
+
+
+cdef void lay(const Rules* rules, State* world, int player, const Suspicion* suspicion,
+              const uint8_t* picks) noexcept nogil:
+    cdef int n = suspicion.n_spots
+    cdef int i
+
+    if n:
+        world.selected[player] = suspicion.kinds[picks[0]]
+    if suspicion.n_hand or world.hands[player] == UNKNOWN_HAND:
+        world.hands[player] = 0
+        for i in range(suspicion.n_hand):
+            world.hands[player] |= bit(suspicion.kinds[picks[n + i]])
+    n += suspicion.n_hand
+    for i in range(world.n_deck[player]):
+        world.decks[player][i] = suspicion.kinds[picks[n + i]]
+
+
+cdef void read(const Rules* rules, const State* world, int player, const Suspicion* suspicion,
+               uint8_t* picks) noexcept nogil:
+    cdef bint taken[MAX_KINDS]
+    cdef int n = suspicion.n_spots
+    cdef int i, k, value
+
+    for k in range(suspicion.n_kinds):
+        taken[k] = False
+        if n and suspicion.kinds[k] == world.selected[player]:
+            picks[0] = <uint8_t>k
+            taken[k] = True
+    if suspicion.n_hand:
+        for k in range(suspicion.n_kinds):
+            if not taken[k] and world.hands[player] & bit(suspicion.kinds[k]):
+                picks[n] = <uint8_t>k
+                taken[k] = True
+                n += 1
+    for i in range(world.n_deck[player]):
+        value = world.decks[player][i]
+        for k in range(suspicion.n_kinds):
+            if suspicion.kinds[k] == value:
+                picks[n] = <uint8_t>k
+                taken[k] = True
+                n += 1
+    # Of a deck that nobody knows, the cards that are left, in whatever order.
+    for k in range(suspicion.n_kinds):
+        if not taken[k]:
+            picks[n] = <uint8_t>k
+            n += 1
+
+
+cdef void tell(const Rules* rules, const State* view, action_t action, Account* account) noexcept nogil:
+    """What was selected before has been shown since: nothing to remember."""
+    pass
+
+
+cdef void add_suspicion(Knowledge* knowledge) noexcept:
+    knowledge.suspect = <void (*)(const void*, const void*, int, int, const Account*,
+                                  Suspicion*) noexcept nogil>suspect
+    knowledge.lay = <void (*)(const void*, void*, int, const Suspicion*, const uint8_t*) noexcept nogil>lay
+    knowledge.read = <void (*)(const void*, const void*, int, const Suspicion*, uint8_t*) noexcept nogil>read
+    knowledge.tell = <void (*)(const void*, const void*, action_t, Account*) noexcept nogil>tell
+
+
+# --- for the fitting ------------------------------------------------------------------------------------------
+
+def selections(Position position, int player):
+    """What may be thought of the card that `player` has selected: the cards that it may be, how much he would like to
+    select each, and which it is. None if he has selected none, or there is nothing to think."""
+    cdef const Rules* rules = <const Rules*>position.game.rules
+    cdef View view = position.view((player + 1) % position.game.n_players)
+    cdef Suspicion suspicion
+    cdef float preferences[MAX_KINDS]
+    cdef int k
+
+    list_secrets(rules, <const State*>view.state, view.observer, player, &suspicion)
+    if not suspicion.n_spots or suspicion.n_kinds < 2:
+        return None
+    prefer_selections(rules, <const State*>view.state, player, &suspicion, preferences)
+    return ([suspicion.kinds[k] for k in range(suspicion.n_kinds)],
+            [preferences[k] for k in range(suspicion.n_kinds)],
+            (<const State*>position.state).selected[player])

@@ -1,0 +1,15 @@
+from collections.abc import Mapping
+
+from engine_cy.oriflamme.cards import Card
+from engine_cy.oriflamme.editions import Value
+from engine_cy.oriflamme.table import Frame
+from engine_cy.values import Game
+
+class Oriflamme(Game):
+    """Oriflamme and its prototype: one rules code."""
+
+    def __init__(self, game: str, ruleset: str | Mapping[str, Value] | None, players: int) -> None: ...
+    @property
+    def cards(self) -> tuple[Card, ...]: ...
+    @property
+    def frame(self) -> Frame: ...

@@ -1,0 +1,386 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+"""Oriflamme behind the door: fills in GameApi, and translates tables in words to states and back."""
+from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memcpy
+
+from engine_cy.values cimport Action, Game, Table
+from engine_cy.game_api cimport BEGUN, MORE, NOBODY, GameApi, action_t
+from engine_cy.oriflamme cimport worlds
+from engine_cy.oriflamme.knowledge cimport KNOWLEDGE
+from engine_cy.oriflamme.rules cimport Rules, pack
+from engine_cy.oriflamme.state cimport (
+    FACE_UP, KIND, UNKNOWN_HAND, State, card_at, cards_played, family, held, hold, state_fault,
+)
+from engine_cy.oriflamme.evidence cimport add_suspicion
+from engine_cy.oriflamme.turn cimport apply, clear, legal_actions, payoffs, play_out, resolve
+from engine_cy.oriflamme.view cimport key, observe
+from engine_cy.oriflamme.words cimport (
+    ASK_COPY, ASK_DROP, ASK_LIFT, ASK_NOTHING, ASK_PAIR_FIRST, ASK_PAIR_SECOND, ASK_PLACE, ASK_REVEAL, ASK_ROB,
+    ASK_TARGET, BACK, N_KINDS, NO_CARD, NO_KIND, ON, UNKNOWN_KIND, VERB_COPY, VERB_DROP, VERB_KEEP,
+    VERB_LIFT, VERB_PAIR_FIRST, VERB_PAIR_SECOND, VERB_PLACE, VERB_REVEAL, VERB_ROB, VERB_TARGET,
+)
+from engine_cy.support.rng cimport below, rng_t
+
+from engine_cy.errors import IllegalActionError, InvalidPositionError, InvalidViewError
+from engine_cy.values import read_seat
+from engine_cy.oriflamme import notation
+from engine_cy.oriflamme import table as tables
+from engine_cy.oriflamme.editions import read_ruleset, table_numbers
+
+
+# --- the door -------------------------------------------------------------------------------------------------
+
+cdef void deal(const Rules* rules, State* state, int first, rng_t* rng) noexcept nogil:
+    """Each player sets cards aside at random: of each family as many."""
+    cdef int player, kind, n, _copy, _i
+    cdef int per_family = rules.hand_size // rules.copies
+    cdef uint8_t kinds[N_KINDS]
+
+    clear(rules, state, first)
+    for player in range(rules.n_players):
+        for _copy in range(rules.copies):
+            for kind in range(N_KINDS):
+                kinds[kind] = <uint8_t>kind
+            n = N_KINDS
+            for _i in range(per_family):
+                kind = below(rng, n)
+                state.hands[player] = hold(state.hands[player], kinds[kind])
+                n -= 1
+                kinds[kind] = kinds[n]
+
+
+cdef int to_act(const Rules* rules, const State* state) noexcept nogil:
+    if state.ask == ASK_NOTHING:
+        return NOBODY
+    return state.to_act
+
+
+cdef int round_number(const Rules* rules, const State* state) noexcept nogil:
+    return state.round
+
+
+cdef int part(const Rules* rules, const State* state) noexcept nogil:
+    if state.ask == ASK_LIFT or state.ask == ASK_PAIR_FIRST:
+        return MORE
+    elif state.ask == ASK_DROP or state.ask == ASK_PAIR_SECOND:
+        return BEGUN
+    return 0
+
+
+cdef void scores(const Rules* rules, const State* state, int32_t* per_seat) noexcept nogil:
+    cdef int player
+
+    for player in range(rules.n_players):
+        per_seat[player] = state.points[player]
+
+
+# Rules and State arrive as plain bytes at the door, hence the casts.
+cdef GameApi API
+API.state_size = sizeof(State)
+API.deal = <void (*)(const void*, void*, int, rng_t*) noexcept nogil>deal
+API.to_act = <int (*)(const void*, const void*) noexcept nogil>to_act
+API.legal = <int (*)(const void*, const void*, action_t*) noexcept nogil>legal_actions
+API.apply = <void (*)(const void*, void*, action_t) noexcept nogil>apply
+API.part = <int (*)(const void*, const void*) noexcept nogil>part
+API.round = <int (*)(const void*, const void*) noexcept nogil>round_number
+API.play_out = <int (*)(const void*, void*, rng_t*) noexcept nogil>play_out
+API.payoffs = <void (*)(const void*, const void*, double*) noexcept nogil>payoffs
+API.scores = <void (*)(const void*, const void*, int32_t*) noexcept nogil>scores
+API.observe = <void (*)(const void*, const void*, int, void*) noexcept nogil>observe
+API.key = <uint64_t (*)(const void*, const void*, int) noexcept nogil>key
+API.sample = <void (*)(const void*, const void*, int, void*, rng_t*) noexcept nogil>worlds.sample
+API.count_secrets = <uint64_t (*)(const void*, const void*, int, int) noexcept nogil>worlds.count_secrets
+API.write_secret = <void (*)(const void*, void*, int, int, uint64_t) noexcept nogil>worlds.write_secret
+
+add_suspicion(&KNOWLEDGE)
+
+
+# --- the game in Python ---------------------------------------------------------------------------------------
+
+# The questions in words. The halves of a split decision are one question to everybody outside.
+PHASE_OF = {
+    ASK_PLACE: "place", ASK_REVEAL: "reveal", ASK_TARGET: "target", ASK_ROB: "rob", ASK_COPY: "copy",
+    ASK_LIFT: "move", ASK_PAIR_FIRST: "pair", ASK_NOTHING: "over",
+}
+ASK_OF = {phase: ask for ask, phase in PHASE_OF.items()}
+
+
+cdef class Oriflamme(Game):
+    """Oriflamme and its prototype: one rules code."""
+
+    cdef readonly tuple cards
+    cdef readonly object frame
+
+    def __init__(self, str game, ruleset, players):
+        self.ruleset = read_ruleset(game, ruleset)
+        numbers = table_numbers(self.ruleset, players)
+        turned = self.ruleset.turned()
+        named = {"edition": self.ruleset.edition, **turned} if turned else self.ruleset.edition
+        self.api = &API
+        self.knowledge = &KNOWLEDGE
+        self.id = game
+        self.n_players = players
+        self.spec = (game, named, players)
+        self.cards = self.ruleset.cards
+        self.frame = tables.Frame(
+            self.cards, players, numbers["copies"], numbers["hand_size"], numbers["start_points"], numbers["n_rounds"],
+            numbers["cards_per_turn"], numbers["tokens_on_keep"],
+        )
+        pack(<Rules*>self.own(sizeof(Rules)), self.cards, numbers)
+
+    cdef const char* fault(self, const void* state, int observer) noexcept:
+        return state_fault(<const Rules*>self.rules, <const State*>state, observer)
+
+    cdef bint hides_choice(self, const void* view) noexcept:
+        """A hand of two equal cards looks like one of two."""
+        cdef const Rules* rules = <const Rules*>self.rules
+        cdef const State* state = <const State*>view
+
+        return state.ask == ASK_PLACE and rules.hand_size - cards_played(rules, state, state.to_act) > 1
+
+    def start(self, deal, first=0):
+        """The start of a game in which each player has set aside the cards in `deal`: names or ids, a list a seat."""
+        aside = [[notation.read_card(name, self.cards) for name in names] for names in deal]
+        return self.from_table(tables.dealt(aside, read_seat(first, self.n_players, "first"), self.frame))
+
+    def read_deal(self, list lines, int first, observer):
+        return self.from_table(notation.read_deal(lines, first, observer, self.frame))
+
+    def write_deal(self, Table start):
+        return notation.write_deal(start.table, self.frame)
+
+    # --- what an observer sees of an action ---
+
+    cdef list shown_ids(self, const State* state, tuple steps):
+        """The face-down cards that an action turns up or eliminates."""
+        cdef int verb = <int>steps[0] >> 16
+        cdef bint eye = (<Rules*>self.rules).eye
+        cdef int slot
+
+        if verb == VERB_REVEAL:
+            slots = [state.cursor]
+        elif verb == VERB_TARGET or verb == VERB_PAIR_FIRST or (verb == VERB_COPY and eye):
+            slots = [step >> 8 & 0xFF for step in steps]
+        else:
+            slots = []
+        return [state.tops[slot] for slot in slots if not card_at(state, slot) & FACE_UP]
+
+    def seen_steps(self, bytes state, tuple steps, int observer):
+        cdef const State* at = <const State*><const char*>state
+        cdef int verb = <int>steps[0] >> 16
+
+        if at.to_act != observer and verb == VERB_PLACE:
+            return (steps[0] & ~0xFF00 | UNKNOWN_KIND << 8,), []
+        shown = [at.cards[i] for i in self.shown_ids(at, steps)]
+        return steps, [self.cards[card & KIND].name for card in shown if family(card) != observer]
+
+    def show(self, bytes view, tuple steps, list names, int observer):
+        cdef State state
+
+        memcpy(&state, <const char*>view, sizeof(State))
+        unknown = [i for i in self.shown_ids(&state, steps) if state.cards[i] & KIND == UNKNOWN_KIND]
+        if len(names) != len(unknown):
+            text = self.write_steps(steps)
+            raise IllegalActionError(
+                f"action: '{text}' shows {len(unknown)} cards that the observer did not know, but {len(names)} are "
+                f"named; name them as in '{text} = Heir'"
+            )
+        for card_id, name in zip(unknown, names):
+            kind = self.kind(notation.read_card(name, self.cards))
+            owner = family(state.cards[card_id])
+            if not worlds.unseen(<const Rules*>self.rules, &state, owner) >> kind & 1:
+                seat = self.seats[owner]
+                raise IllegalActionError(f"action: {name!r} cannot be shown: {seat} has no more of them")
+            state.cards[card_id] = <uint8_t>(owner << 4 | kind | FACE_UP)
+        return (<char*>&state)[:sizeof(State)]
+
+    # --- tables in words ---
+
+    def pack_table(self, table):
+        cdef State state
+        cdef const char* fault
+        cdef int observer = -1 if table.observer is None else table.observer
+        error = InvalidPositionError if table.observer is None else InvalidViewError
+
+        if isinstance(table, tables.Draft):
+            table = tables.complete(table, self.frame)
+        tables.check(table, self.frame)
+        self.fill(&state, table)
+        if table.phase is None:
+            # The card at the cursor is about to act.
+            resolve(<const Rules*>self.rules, &state)
+        fault = state_fault(<const Rules*>self.rules, &state, observer)
+        if fault != NULL:
+            what = "position" if table.observer is None else "view"
+            raise error(f"{what}.{fault.decode()}")
+        return (<char*>&state)[:sizeof(State)]
+
+    cdef fill(self, State* state, table):
+        cdef const Rules* rules = <const Rules*>self.rules
+        cdef int player, card_id, below_id, total
+        cdef int turns = rules.n_players * rules.cards_per_turn
+
+        clear(rules, state, table.first)
+        state.round = table.round
+        state.ask = ASK_REVEAL if table.phase is None else ASK_OF[table.phase]
+        state.to_act = table.to_act or 0
+        state.cursor = table.cursor or 0
+        if table.acting is not None and state.ask != ASK_REVEAL:
+            state.acting = self.kind(table.acting)
+        for slot in table.slots:
+            below_id = NO_CARD
+            for card in reversed(slot):
+                card_id = card.family * rules.cards_each + card.nth - 1
+                state.cards[card_id] = <uint8_t>(self.kind(card.card) | card.family << 4 | FACE_UP * card.face_up)
+                state.below[card_id] = <uint8_t>below_id
+                state.tokens[card_id] = card.tokens
+                below_id = card_id
+            state.tops[state.n_slots] = <uint8_t>below_id
+            state.n_slots += 1
+        total = sum([len(slot) for slot in table.slots]) + sum([len(pile) for pile in table.piles])
+        state.turn = <uint8_t>(total - (state.round - 1) * turns if state.ask == ASK_PLACE else turns)
+        for player in range(rules.n_players):
+            state.points[player] = table.points[player]
+            state.piles[player] = self.packed_hand(table.piles[player])
+            hand = table.hands[player]
+            state.hands[player] = UNKNOWN_HAND if hand is None else self.packed_hand(hand)
+
+    cdef int kind(self, name) except -1:
+        return UNKNOWN_KIND if name is None else self.frame.ids.index(name)
+
+    cdef uint32_t packed_hand(self, kinds) except? 0:
+        cdef uint32_t hand = 0
+        for name in kinds:
+            hand = hold(hand, self.kind(name))
+        return hand
+
+    def describe(self, Table at):
+        """The table in words."""
+        observer = getattr(at, "observer", None)
+        return self.table_of(bytes(at), observer)
+
+    def table_of(self, bytes raw, observer):
+        cdef const State* state = <const State*><const char*>raw
+        cdef const Rules* rules = <const Rules*>self.rules
+        cdef int card_id
+        cdef bint resolving = state.ask != ASK_PLACE and state.ask != ASK_NOTHING
+        slots = []
+
+        for slot in range(state.n_slots):
+            cards = []
+            card_id = state.tops[slot]
+            while card_id != NO_CARD:
+                cards.append(tables.PlayedCard(
+                    family(state.cards[card_id]),
+                    self.name(state.cards[card_id] & KIND),
+                    bool(state.cards[card_id] & FACE_UP),
+                    state.tokens[card_id],
+                    card_id % rules.cards_each + 1,
+                ))
+                card_id = state.below[card_id]
+            slots.append(tuple(cards))
+        return tables.Table(
+            slots=tuple(slots),
+            round=state.round,
+            first=state.first,
+            phase=PHASE_OF[state.ask],
+            to_act=None if state.ask == ASK_NOTHING else state.to_act,
+            cursor=state.cursor if resolving else None,
+            acting=None if state.acting == NO_KIND else self.name(state.acting),
+            points=tuple([state.points[p] for p in range(rules.n_players)]),
+            hands=tuple([self.kinds_in(state.hands[p]) for p in range(rules.n_players)]),
+            piles=tuple([self.kinds_in(state.piles[p]) for p in range(rules.n_players)]),
+            observer=observer,
+        )
+
+    cdef name(self, int kind):
+        return self.cards[kind].id if kind < N_KINDS else None
+
+    def name_of(self, int kind):
+        return self.cards[kind].name
+
+    def place_at(self, bytes view, int spot):
+        cdef const State* state = <const State*><const char*>view
+        cdef int nth = spot % (<const Rules*>self.rules).cards_each + 1
+        cdef uint8_t at
+        cdef int slot, depth
+
+        for slot in range(state.n_slots):
+            at = state.tops[slot]
+            depth = 0
+            while at != NO_CARD:
+                if at == spot:
+                    return {"slot": slot, "under": depth, "nth": nth}
+                at = state.below[at]
+                depth += 1
+        raise ValueError(f"spot: no card in the queue has number {spot}")
+
+    cdef kinds_in(self, uint32_t hand):
+        if hand == UNKNOWN_HAND:
+            return None
+        return tuple([self.cards[kind].id for kind in range(N_KINDS) for _ in range(held(hand, kind))])
+
+    # --- text ---
+
+    def read_text(self, str text):
+        draft = notation.read_table(text, self.frame)
+        return draft.observer, self.pack_table(draft)
+
+    def write_state(self, bytes state, observer):
+        return notation.write_table(self.table_of(state, observer), self.frame)
+
+    def read_steps(self, str text):
+        return self.steps_of(notation.read_action(text, self.cards))
+
+    def steps_of(self, dict parts):
+        """The steps of an action in words."""
+        verb = parts["type"]
+        if verb == "place":
+            kind = UNKNOWN_KIND if parts["card"] == "?" else self.kind(parts["card"])
+            at = parts["at"]
+            place = 0 if at == "front" else BACK if at == "back" else ON | at["on"]
+            return (VERB_PLACE << 16 | kind << 8 | place,)
+        elif verb == "reveal":
+            return (VERB_REVEAL << 16,)
+        elif verb == "keep":
+            return (VERB_KEEP << 16,)
+        elif verb == "target":
+            return (VERB_TARGET << 16 | parts["slot"] << 8,)
+        elif verb == "rob":
+            return (VERB_ROB << 16 | parts["player"] << 8,)
+        elif verb == "copy":
+            return (VERB_COPY << 16 | parts["slot"] << 8,)
+        elif verb == "move":
+            to = parts["to"]
+            place = to["gap"] if "gap" in to else ON | to["on"]
+            return (VERB_LIFT << 16 | parts["slot"] << 8, VERB_DROP << 16 | place << 8)
+        near, far = parts["slots"]
+        return (VERB_PAIR_FIRST << 16 | near << 8, VERB_PAIR_SECOND << 16 | far << 8)
+
+    def step_fields(self, tuple steps):
+        cdef action_t step = steps[0]
+        cdef int verb = step >> 16
+        cdef int first = step >> 8 & 0xFF
+        cdef int second = step & 0xFF
+
+        if len(steps) == 2:
+            step = steps[1]
+            second = step >> 8 & 0xFF
+            if verb == VERB_PAIR_FIRST:
+                return {"type": "pair", "slots": [first, second]}
+            to = {"on": second & (ON - 1)} if second & ON else {"gap": second}
+            return {"type": "move", "slot": first, "to": to}
+        if verb == VERB_PLACE:
+            at = "front" if second == 0 else "back" if second == BACK else {"on": second & (ON - 1)}
+            return {"type": "place", "card": self.name(first) or "?", "at": at}
+        elif verb == VERB_REVEAL or verb == VERB_KEEP:
+            return {"type": "reveal" if verb == VERB_REVEAL else "keep"}
+        elif verb == VERB_ROB:
+            return {"type": "rob", "player": first}
+        return {"type": "target" if verb == VERB_TARGET else "copy", "slot": first}
+
+    def why_not(self, Table at, Action action, list legal):
+        return notation.why_not(at.table, action.fields, [possible.fields for possible in legal], self.frame)
+
+    def write_steps(self, tuple steps):
+        return notation.write_action(self.step_fields(steps), self.cards)

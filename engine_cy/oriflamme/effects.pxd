@@ -1,0 +1,326 @@
+"""What the words of cards.py mean: one branch per word. All of it is from the acting card's own slot, the cursor's.
+
+An ability either asks its owner to choose (`asks`) or does its deed at once; each way ends in exactly one of
+`finish` and `attacker_leaves`, which move the cursor on.
+"""
+from libc.stdint cimport uint8_t
+
+from engine_cy.oriflamme.rules cimport Ability, Rules
+from engine_cy.oriflamme.state cimport (
+    FACE_UP, KIND, State, card_at, family, open_slot, same_family, to_pile, uncover,
+)
+from engine_cy.oriflamme.words cimport (
+    AMBUSH, ASK_COPY, ASK_LIFT, ASK_PAIR_FIRST, ASK_ROB, ASK_TARGET, LEAVES, NO_CARD, ON, ONE_SHOT,
+    Deed, Reach,
+)
+
+
+# --- reach -----------------------------------------------------------------------------------------------------
+
+cdef inline bint is_rival(const State* state, int slot) noexcept nogil:
+    return not same_family(card_at(state, slot), card_at(state, state.cursor))
+
+
+cdef inline bint reaches_any(const Ability* ability, const State* state) noexcept nogil:
+    """Whether there is anything that `ability` may point at."""
+    cdef int own = state.cursor
+    cdef int last = state.n_slots - 1
+
+    if ability.reach == Reach.NEIGHBOUR or ability.reach == Reach.OTHER_SLOT:
+        return last > 0
+    elif ability.reach == Reach.RIVAL:
+        return (own > 0 and is_rival(state, own - 1)) or (own < last and is_rival(state, own + 1))
+    elif ability.reach == Reach.SHOWN_NEIGHBOUR:
+        return (own > 0 and card_at(state, own - 1) & FACE_UP) or (own < last and card_at(state, own + 1) & FACE_UP)
+    elif ability.reach == Reach.OTHER_PAIR:
+        return last > 1
+    return ability.reach != Reach.NOTHING     # EITHER_END, ANY_SLOT: there is always the own slot
+
+
+cdef inline int reach(const Ability* ability, const State* state, uint8_t* slots) noexcept nogil:
+    """Write the slots that `ability` may point at, first to last; return how many. Not for RIVAL, which is a player."""
+    cdef int own = state.cursor
+    cdef int last = state.n_slots - 1
+    cdef int n = 0
+    cdef int slot
+
+    if ability.reach == Reach.EITHER_END:
+        slots[0] = 0
+        slots[1] = <uint8_t>last
+        n = 1 + (last > 0)
+    elif ability.reach == Reach.NEIGHBOUR or ability.reach == Reach.SHOWN_NEIGHBOUR:
+        for slot in range(own - 1, own + 2, 2):
+            if 0 <= slot <= last and (ability.reach == Reach.NEIGHBOUR or card_at(state, slot) & FACE_UP):
+                slots[n] = <uint8_t>slot
+                n += 1
+    else:
+        for slot in range(last + 1):
+            if slot != own or ability.reach == Reach.ANY_SLOT:
+                slots[n] = <uint8_t>slot
+                n += 1
+    return n
+
+
+cdef inline int opponents_only(const State* state, uint8_t* slots, int n) noexcept nogil:
+    """Keep the opponents' slots among `slots`, if there are any; return how many are left."""
+    cdef int kept = 0
+    cdef int i
+
+    for i in range(n):
+        if is_rival(state, slots[i]):
+            slots[kept] = slots[i]
+            kept += 1
+    return kept if kept else n
+
+
+# --- a card has acted ------------------------------------------------------------------------------------------
+
+cdef inline void attacker_leaves(const Rules* rules, State* state, int nature) noexcept nogil:
+    """The acting card goes to its owner's pile; the card it covered is next, or the slot to the right."""
+    cdef uint8_t me = state.tops[state.cursor]
+    cdef bint slot_gone = uncover(state, state.cursor)
+
+    to_pile(state, me)
+    if not slot_gone and not (rules.uncovered_resolves_any or nature & ONE_SHOT):
+        state.cursor += 1
+
+
+cdef inline void finish(const Rules* rules, State* state, int nature) noexcept nogil:
+    """The acting card, still in its slot, has acted: it is paid what tokens it still has and leaves if it must."""
+    cdef uint8_t me = state.tops[state.cursor]
+
+    state.points[family(state.cards[me])] += state.tokens[me]
+    state.tokens[me] = 0
+    if nature & (ONE_SHOT | LEAVES):
+        attacker_leaves(rules, state, nature)
+    else:
+        state.cursor += 1
+
+
+# --- eliminating -----------------------------------------------------------------------------------------------
+
+cdef inline void take_out(State* state, int slot) noexcept nogil:
+    """Put the top card of `slot`, not the acting one, on its owner's pile."""
+    cdef uint8_t target = state.tops[slot]
+
+    if uncover(state, slot) and slot < state.cursor:
+        state.cursor -= 1
+    to_pile(state, target)
+
+
+cdef inline void pay_for(const Rules* rules, State* state, const Ability* ability, uint8_t target) noexcept nogil:
+    """The acting card's owner is paid for eliminating `target`."""
+    cdef uint8_t me = card_at(state, state.cursor)
+
+    if rules.pays_for_own or not same_family(me, target):
+        state.points[family(me)] += ability.amount
+
+
+cdef inline void eliminate(const Rules* rules, State* state, const Ability* ability, int slot) noexcept nogil:
+    """Eliminate the top card of `slot`; an Ambush strikes back."""
+    cdef uint8_t me = card_at(state, state.cursor)
+    cdef uint8_t target = card_at(state, slot)
+    cdef bint attacker_struck
+
+    pay_for(rules, state, ability, target)
+    if slot == state.cursor:
+        attacker_leaves(rules, state, ability.nature)
+        return
+    take_out(state, slot)
+    if rules.abilities[target & KIND].nature & AMBUSH:
+        if same_family(me, target):
+            state.points[family(me)] += rules.ambush_own_gain
+            attacker_struck = rules.ambush_discards_own_attacker
+        else:
+            state.points[family(target)] += rules.ambush_gain
+            attacker_struck = rules.ambush_discards_attacker
+        if attacker_struck:
+            attacker_leaves(rules, state, ability.nature)
+            return
+    finish(rules, state, ability.nature)
+
+
+cdef inline bint turn_up(const Rules* rules, State* state, int slot) noexcept nogil:
+    """An eye falls on `slot`; return whether an Ambush lay there."""
+    state.cards[state.tops[slot]] |= FACE_UP
+    return rules.abilities[card_at(state, slot) & KIND].nature & AMBUSH
+
+
+cdef inline void spring(const Rules* rules, State* state, int slot, int nature) noexcept nogil:
+    """The Ambush in `slot`, turned up, takes the acting card along and the rest of the ability is dropped."""
+    cdef uint8_t ambush = card_at(state, slot)
+
+    if is_rival(state, slot):
+        state.points[family(ambush)] += rules.ambush_gain
+    take_out(state, slot)
+    attacker_leaves(rules, state, nature)
+
+
+cdef inline void hit(const Rules* rules, State* state, int slot) noexcept nogil:
+    """The acting card points at `slot` to eliminate what lies there."""
+    cdef const Ability* ability = &rules.abilities[state.acting]
+
+    if rules.eye and slot != state.cursor and turn_up(rules, state, slot):
+        spring(rules, state, slot, ability.nature)
+    else:
+        eliminate(rules, state, ability, slot)
+
+
+cdef inline void hit_pair(const Rules* rules, State* state, int near, int far) noexcept nogil:
+    """The acting card points at both slots, near < far; of two Ambushes the nearer takes effect."""
+    cdef const Ability* ability = &rules.abilities[state.acting]
+    cdef uint8_t one = card_at(state, near)
+    cdef uint8_t other = card_at(state, far)
+    cdef bint near_ambush = turn_up(rules, state, near)
+    cdef bint far_ambush = turn_up(rules, state, far)
+
+    if near_ambush and far_ambush:
+        take_out(state, far)
+    if near_ambush or far_ambush:
+        spring(rules, state, near if near_ambush else far, ability.nature)
+        return
+    if (one ^ other) & KIND == 0:
+        pay_for(rules, state, ability, one)
+        pay_for(rules, state, ability, other)
+        take_out(state, far)
+        take_out(state, near)
+    finish(rules, state, ability.nature)
+
+
+# --- other deeds -----------------------------------------------------------------------------------------------
+
+cdef inline void rob(const Rules* rules, State* state, int victim) noexcept nogil:
+    """The acting card's owner takes from `victim` what he has, up to the amount."""
+    cdef const Ability* ability = &rules.abilities[state.acting]
+    cdef uint8_t loot = min(ability.amount, state.points[victim])
+
+    state.points[victim] -= loot
+    state.points[family(card_at(state, state.cursor))] += loot
+    finish(rules, state, ability.nature)
+
+
+cdef inline void carry(const Rules* rules, State* state, int slot, int place) noexcept nogil:
+    """The acting card moves the top card of `slot` to `place`, counted before it is lifted."""
+    cdef uint8_t me = state.tops[state.cursor]
+    cdef uint8_t moved = state.tops[slot]
+    cdef int nature = rules.abilities[state.acting].nature
+    cdef bint slot_gone = uncover(state, slot)
+    cdef int to = place & (ON - 1)
+
+    if slot_gone:
+        state.cursor -= slot < state.cursor
+        to -= slot < to
+    if not place & ON:
+        state.below[moved] = NO_CARD
+        open_slot(state, to, moved)
+        state.cursor += to <= state.cursor
+        finish(rules, state, nature)
+        return
+    state.below[moved] = state.tops[to]
+    state.tops[to] = moved
+    if to != state.cursor:
+        finish(rules, state, nature)
+        return
+    # Laid on the acting card itself, which leaves from underneath; the moved card is next.
+    state.points[family(state.cards[me])] += state.tokens[me]
+    state.below[moved] = state.below[me]
+    to_pile(state, me)
+
+
+cdef inline bint shown_elsewhere(const State* state, int kind, int copied) noexcept nogil:
+    """Whether a top card of `kind` lies face up in a slot that is neither the cursor's nor `copied`."""
+    cdef int slot
+
+    for slot in range(state.n_slots):
+        if card_at(state, slot) & (FACE_UP | KIND) == (FACE_UP | kind) and slot != state.cursor and slot != copied:
+            return True
+    return False
+
+
+cdef inline int own_beside(const Rules* rules, const State* state) noexcept nogil:
+    """How many own cards lie in the slots beside the acting card's: the top ones, or all."""
+    cdef int count = 0
+    cdef int slot
+    cdef uint8_t card_id
+
+    for slot in range(state.cursor - 1, state.cursor + 2, 2):
+        if 0 <= slot < state.n_slots and not is_rival(state, slot):
+            card_id = state.tops[slot]
+            count += 1
+            while rules.lord_counts_covered and state.below[card_id] != NO_CARD:
+                card_id = state.below[card_id]
+                count += 1
+    return count
+
+
+cdef inline bint crowded(const State* state) noexcept nogil:
+    """Whether a slot beside the acting card's holds two or more cards."""
+    cdef int own = state.cursor
+
+    return ((own > 0 and state.below[state.tops[own - 1]] != NO_CARD)
+            or (own + 1 < state.n_slots and state.below[state.tops[own + 1]] != NO_CARD))
+
+
+cdef inline int question(int deed) noexcept nogil:
+    """What a deed asks of its owner."""
+    if deed == Deed.ELIMINATE:
+        return ASK_TARGET
+    elif deed == Deed.STEAL:
+        return ASK_ROB
+    elif deed == Deed.COPY:
+        return ASK_COPY
+    elif deed == Deed.MOVE:
+        return ASK_LIFT
+    return ASK_PAIR_FIRST
+
+
+cdef inline bint act(const Rules* rules, State* state, int kind, int copied) noexcept nogil:
+    """The card at the cursor uses the ability of `kind`, its own or that of the slot `copied` (else -1).
+
+    Return whether its owner is now asked something; if not, it has acted completely.
+    """
+    cdef const Ability* ability = &rules.abilities[kind]
+    cdef uint8_t me = state.tops[state.cursor]
+    cdef int owner = family(state.cards[me])
+    cdef int gain = 0
+
+    if ability.reach != Reach.NOTHING:
+        if reaches_any(ability, state):
+            state.acting = <uint8_t>kind
+            state.ask = <uint8_t>question(ability.deed)
+            return True
+    elif ability.deed == Deed.GAIN_IF_SOLE_NAME:
+        gain = 0 if shown_elsewhere(state, state.cards[me] & KIND, -1) else ability.amount
+    elif ability.deed == Deed.GAIN_IF_SOLE_KIND:
+        gain = 0 if shown_elsewhere(state, kind, copied) else ability.amount
+    elif ability.deed == Deed.GAIN_WITH_NEIGHBOURS:
+        gain = ability.amount + own_beside(rules, state)
+    elif ability.deed == Deed.GAIN_UNLESS_CROWDED:
+        if crowded(state):
+            attacker_leaves(rules, state, ability.nature)
+            return False
+        gain = ability.amount
+    elif ability.deed == Deed.MULTIPLY_TOKENS:
+        gain = ability.amount * state.tokens[me]
+        state.tokens[me] = 0
+    elif ability.deed == Deed.FORFEIT_TOKENS:
+        gain = ability.amount
+        state.tokens[me] = 0
+    state.points[owner] += <uint8_t>gain
+    finish(rules, state, ability.nature)
+    return False
+
+
+cdef inline bint copy(const Rules* rules, State* state, int slot) noexcept nogil:
+    """The acting card copies the card in `slot`; return as `act` does."""
+    cdef int nature = rules.abilities[state.acting].nature
+    cdef int kind
+
+    if rules.eye and turn_up(rules, state, slot):
+        spring(rules, state, slot, nature)
+        return False
+    kind = card_at(state, slot) & KIND
+    if rules.abilities[kind].deed == Deed.COPY:
+        finish(rules, state, nature)
+        return False
+    return act(rules, state, kind, slot)

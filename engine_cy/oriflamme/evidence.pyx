@@ -1,0 +1,373 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+"""What the others may hide in Oriflamme: sums of weights out of tables, fitted by solver/training/beliefs.py.
+
+What speaks for a face-down card being of a kind is first of all on the table: when it was placed and how long it lay
+there, its tokens, what covers it and what it covers, what it would find. A view shows all that, so a belief needs no
+history. An account of the game adds how likely a player was, by his preferences, to place such a card there and to
+leave it.
+"""
+from libc.stdint cimport uint8_t, uint16_t, uint32_t
+from libc.string cimport memcpy, memset
+
+from engine_cy.support.portable_math cimport logarithm, power
+from engine_cy.values cimport Position, View
+from engine_cy.game_api cimport MAX_PLAYERS, Account, Knowledge, Suspicion, action_t
+from engine_cy.action_log cimport History
+from engine_cy.oriflamme.features cimport (
+    PHASES, SITUATIONS, Glance, danger, look, look_at_all, role_of, situation,
+)
+from engine_cy.oriflamme.knowledge cimport N_SETS, OPTIONS_MAX, preferences_of, set_of
+from engine_cy.oriflamme.rules cimport Rules
+from engine_cy.oriflamme.state cimport FACE_UP, KIND, State, card_at, cards_played, family, held
+from engine_cy.oriflamme.turn cimport legal_actions
+from engine_cy.oriflamme.words cimport (
+    ASK_COPY, ASK_LIFT, ASK_PLACE, ASK_REVEAL, ASK_TARGET, N_KINDS, N_ROLES, NO_CARD, VERB_KEEP,
+)
+from engine_cy.oriflamme.worlds cimport Hidden, find_hidden, unseen
+
+import json
+from pathlib import Path
+
+from engine_cy.oriflamme.knowledge import SET_NAMES
+from engine_cy.weights import spread
+
+# The traces of a face-down card, and where each table begins in the weights. The last index is a role.
+cdef enum:
+    AGES = 7
+    OF_AGE = 0                                          # rounds to go when it was placed, rounds it has lain
+    OF_TOKENS = OF_AGE + PHASES * AGES * N_ROLES        # covered, tokens
+    OF_STACK = OF_TOKENS + 2 * 5 * N_ROLES              # covered by and covering: nothing, face down, face up
+    OF_END = OF_STACK + 3 * 3 * N_ROLES                 # at the front, at the back
+    OF_DANGER = OF_END + 2 * 2 * N_ROLES                # see `danger`
+    OF_STANDING = OF_DANGER + 4 * N_ROLES               # rounds to go, its owner is behind, level, ahead
+    OF_FINDS = OF_STANDING + PHASES * 3 * N_ROLES       # was asked, situation
+    OF_HAND = OF_FINDS + 2 * SITUATIONS * N_ROLES       # a card in hand: rounds to go, not yet placed this round
+    N_TRACES = OF_HAND + PHASES * 2 * N_ROLES
+
+    TRACES_EACH = 7
+
+# Without and with an account of the game, by set: of the traces, and of what the account says.
+cdef float TRACES[2][N_SETS][N_TRACES]
+cdef float OF_PLACED[N_SETS]
+cdef float OF_KEPT[N_SETS]
+cdef bint KNOWN[N_SETS]
+
+
+# What has to be known of a face-down card to list its traces.
+cdef struct Spot:
+    int slot
+    int above           # covered by nothing, a card face down, or face up
+    int beneath         # covering ...
+    int danger
+
+
+cdef inline int face(const State* state, uint8_t card_id) noexcept nogil:
+    if card_id == NO_CARD:
+        return 0
+    return 2 if state.cards[card_id] & FACE_UP else 1
+
+
+cdef inline Spot spot_of(const Rules* rules, const State* view, const Glance* glance, int card_id) noexcept nogil:
+    cdef Spot spot
+    cdef int slot, above
+    cdef uint8_t at
+
+    memset(&spot, 0, sizeof(spot))
+    for slot in range(view.n_slots):
+        above = 0
+        at = view.tops[slot]
+        while at != NO_CARD:
+            if at == card_id:
+                spot.slot = slot
+                spot.above = above
+                spot.beneath = face(view, view.below[at])
+                spot.danger = danger(rules, view, glance, slot)
+                return spot
+            above = face(view, at)
+            at = view.below[at]
+    return spot
+
+
+cdef inline void traces_of(const Rules* rules, const State* view, const Glance* glance, const Spot* spot, int card_id,
+                           int role, uint16_t* traces) noexcept nogil:
+    """The numbers of the traces of a card, if it has this role."""
+    cdef int placed = 1 + card_id % rules.cards_each // rules.cards_per_turn      # the round
+    cdef int age = min(view.round - placed, AGES - 1)
+    cdef int asked = age > 0 or view.tokens[card_id] > 0
+    cdef int before = min(rules.n_rounds - placed, PHASES - 1)
+    cdef int find = situation(rules, view, glance, spot.slot, role)
+
+    traces[0] = <uint16_t>(OF_AGE + (before * AGES + age) * N_ROLES + role)
+    traces[1] = <uint16_t>(OF_TOKENS + ((spot.above > 0) * 5 + min(view.tokens[card_id], 4)) * N_ROLES + role)
+    traces[2] = <uint16_t>(OF_STACK + (spot.above * 3 + spot.beneath) * N_ROLES + role)
+    traces[3] = <uint16_t>(OF_END + ((spot.slot == 0) * 2 + (spot.slot == glance.last)) * N_ROLES + role)
+    traces[4] = <uint16_t>(OF_DANGER + spot.danger * N_ROLES + role)
+    traces[5] = <uint16_t>(OF_STANDING + (glance.phase * 3 + glance.standing) * N_ROLES + role)
+    traces[6] = <uint16_t>(OF_FINDS + (asked * SITUATIONS + find) * N_ROLES + role)
+
+
+cdef inline int trace_in_hand(const Rules* rules, const State* view, int player, int role) noexcept nogil:
+    cdef int to_place = cards_played(rules, view, player) < view.round * rules.cards_per_turn
+
+    return OF_HAND + (min(rules.n_rounds - view.round, PHASES - 1) * 2 + to_place) * N_ROLES + role
+
+
+cdef void list_secrets(const Rules* rules, const State* view, int player, Suspicion* suspicion) noexcept nogil:
+    """The cards that a player hides and where they may be, with nothing that speaks for anything."""
+    cdef Hidden hidden
+    cdef int kind, copies, i
+
+    find_hidden(rules, view, player, &hidden)
+    suspicion.n_kinds = 0
+    suspicion.ordered = False
+    suspicion.two_families = rules.copies == 2
+    for copies in range(2, 0, -1):
+        for kind in range(N_KINDS):
+            if held(hidden.pool, kind) == copies:
+                suspicion.kinds[suspicion.n_kinds] = <uint8_t>kind
+                suspicion.held[suspicion.n_kinds] = <uint8_t>copies
+                suspicion.in_hand[suspicion.n_kinds] = 0
+                suspicion.n_kinds += 1
+    suspicion.n_hand = hidden.n_hand
+    suspicion.n_spots = hidden.n_ids
+    for i in range(hidden.n_ids):
+        suspicion.spots[i] = hidden.ids[i]
+        for kind in range(suspicion.n_kinds):
+            suspicion.in_spot[i][kind] = 0
+
+
+cdef void suspect(const Rules* rules, const State* view, int observer, int player, const Account* account,
+                  Suspicion* suspicion) noexcept nogil:
+    cdef int which = set_of(rules)
+    cdef bint told = account != NULL and account.n_actions > 0
+    cdef const float* weights = TRACES[told][which]
+    cdef Glance glance
+    cdef uint32_t shown[MAX_PLAYERS]
+    cdef uint16_t traces[TRACES_EACH]
+    cdef Spot spot
+    cdef int i, k, m, role, card_id
+    cdef float total
+
+    suspicion.n_kinds = 0
+    if player == observer:
+        return
+    list_secrets(rules, view, player, suspicion)
+    if not KNOWN[which]:
+        return
+    look_at_all(rules, view, shown)
+    look(rules, view, shown, player, player, &glance)
+    for k in range(suspicion.n_kinds):
+        role = role_of(rules, suspicion.kinds[k])
+        suspicion.in_hand[k] = weights[trace_in_hand(rules, view, player, role)]
+    for i in range(suspicion.n_spots):
+        card_id = suspicion.spots[i]
+        spot = spot_of(rules, view, &glance, card_id)
+        for k in range(suspicion.n_kinds):
+            role = role_of(rules, suspicion.kinds[k])
+            traces_of(rules, view, &glance, &spot, card_id, role, traces)
+            total = 0
+            for m in range(TRACES_EACH):
+                total += weights[traces[m]]
+            if told:
+                total += OF_PLACED[which] * account.placed[card_id][suspicion.kinds[k]]
+                total += OF_KEPT[which] * account.kept[card_id][suspicion.kinds[k]]
+            suspicion.in_spot[i][k] = total
+
+
+cdef void lay(const Rules* rules, State* world, int player, const Suspicion* suspicion,
+              const uint8_t* picks) noexcept nogil:
+    cdef uint32_t hand = 0
+    cdef uint32_t once
+    cdef uint8_t* card
+    cdef int i
+
+    for i in range(suspicion.n_spots):
+        card = &world.cards[suspicion.spots[i]]
+        card[0] = <uint8_t>(card[0] & ~KIND | suspicion.kinds[picks[i]])
+    for i in range(suspicion.n_spots, suspicion.n_spots + suspicion.n_hand):
+        once = <uint32_t>1 << suspicion.kinds[picks[i]]
+        hand |= once << N_KINDS if hand & once else once
+    world.hands[player] = hand
+
+
+cdef void read(const Rules* rules, const State* world, int player, const Suspicion* suspicion,
+               uint8_t* picks) noexcept nogil:
+    cdef int number[N_KINDS]
+    cdef int left[N_KINDS]
+    cdef int n = suspicion.n_spots
+    cdef int i, k, kind, _i
+
+    for k in range(suspicion.n_kinds):
+        number[suspicion.kinds[k]] = k
+        left[k] = suspicion.held[k]
+    for i in range(suspicion.n_spots):
+        picks[i] = <uint8_t>number[world.cards[suspicion.spots[i]] & KIND]
+        left[picks[i]] -= 1
+    for kind in range(N_KINDS):
+        for _i in range(held(world.hands[player], kind)):
+            picks[n] = <uint8_t>number[kind]
+            left[number[kind]] -= 1
+            n += 1
+    for k in range(suspicion.n_kinds):
+        for _i in range(left[k]):
+            picks[n] = <uint8_t>k
+            n += 1
+
+
+# --- what was done --------------------------------------------------------------------------------------------
+
+cdef inline float log_share(const Rules* rules, const State* state, action_t action) noexcept nogil:
+    """The logarithm of how likely the player to act is to take this action; one in twenty does anything."""
+    cdef action_t actions[OPTIONS_MAX]
+    cdef float preferences[OPTIONS_MAX]
+    cdef float best = -1e30
+    cdef double total = 0
+    cdef double share = 0
+    cdef int n = legal_actions(rules, state, actions)
+    cdef int i
+
+    preferences_of(rules, state, actions, n, preferences)
+    for i in range(n):
+        best = max(best, preferences[i])
+    for i in range(n):
+        total += power(preferences[i] - best)
+        if actions[i] == action:
+            share = power(preferences[i] - best)
+    return <float>logarithm(0.95 * share / total + 0.05 / n)
+
+
+cdef void tell_placement(const Rules* rules, const State* view, action_t action, Account* account) noexcept nogil:
+    """How well each card that the player may hold would have gone there, as a card of a hand with all of them."""
+    cdef action_t actions[OPTIONS_MAX]
+    cdef float preferences[OPTIONS_MAX]
+    cdef int card_id = view.to_act * rules.cards_each + cards_played(rules, view, view.to_act)
+    cdef int n, i, kind
+    cdef State state
+
+    memcpy(&state, view, sizeof(State))
+    state.hands[view.to_act] = unseen(rules, view, view.to_act)
+    n = legal_actions(rules, &state, actions)
+    preferences_of(rules, &state, actions, n, preferences)
+    for i in range(n):
+        if actions[i] & 0xFF == action & 0xFF:
+            kind = actions[i] >> 8 & 0xFF
+            account.placed[card_id][kind] = preferences[i]
+
+
+cdef void tell_choice(const Rules* rules, const State* view, action_t action, int slot,
+                      Account* account) noexcept nogil:
+    """How likely the choice was, if the card in `slot` is of one kind or another."""
+    cdef uint8_t card_id = view.tops[slot]
+    cdef uint32_t pool = unseen(rules, view, view.to_act)
+    cdef State state
+    cdef int kind
+
+    memcpy(&state, view, sizeof(State))
+    for kind in range(N_KINDS):
+        if pool >> kind & 1:
+            state.cards[card_id] = <uint8_t>(view.cards[card_id] & ~KIND | kind)
+            account.kept[card_id][kind] += log_share(rules, &state, action)
+
+
+cdef void tell(const Rules* rules, const State* view, action_t action, Account* account) noexcept nogil:
+    cdef int slot = -1
+
+    account.n_actions += 1
+    if view.ask == ASK_PLACE:
+        tell_placement(rules, view, action, account)
+    elif view.ask == ASK_REVEAL:
+        # What was turned up, everybody knows.
+        if action >> 16 == VERB_KEEP:
+            slot = view.cursor
+    elif view.ask == ASK_TARGET or view.ask == ASK_COPY or view.ask == ASK_LIFT:
+        slot = action >> 8 & 0xFF
+    if slot >= 0 and not card_at(view, slot) & FACE_UP and family(card_at(view, slot)) == view.to_act:
+        tell_choice(rules, view, action, slot, account)
+
+
+cdef void add_suspicion(Knowledge* knowledge) noexcept:
+    knowledge.suspect = <void (*)(const void*, const void*, int, int, const Account*,
+                                  Suspicion*) noexcept nogil>suspect
+    knowledge.lay = <void (*)(const void*, void*, int, const Suspicion*, const uint8_t*) noexcept nogil>lay
+    knowledge.read = <void (*)(const void*, const void*, int, const Suspicion*, uint8_t*) noexcept nogil>read
+    knowledge.tell = <void (*)(const void*, const void*, action_t, Account*) noexcept nogil>tell
+
+
+# --- the weights ----------------------------------------------------------------------------------------------
+
+# Of the file and of what the numbers in it mean.
+VERSION = 1
+SIZES = {"traces": N_TRACES, "each": TRACES_EACH}
+BELIEFS = Path(__file__).with_name("beliefs.json")
+
+
+def set_weights(name, bare, told, factors):
+    """Replace weights for a set such as 'oriflamme-3'; only the fitting does so, before anybody else looks."""
+    cdef int which = SET_NAMES.index(name)
+    cdef int i
+
+    if len(bare) != N_TRACES or len(told) != N_TRACES:
+        raise ValueError(f"traces: {len(bare)} and {len(told)} weights, not {N_TRACES}")
+    for i in range(N_TRACES):
+        TRACES[0][which][i] = bare[i]
+        TRACES[1][which][i] = told[i]
+    OF_PLACED[which], OF_KEPT[which] = factors
+    KNOWN[which] = True
+
+
+def load_weights(path=BELIEFS):
+    """Read the weights from a file."""
+    content = json.loads(Path(path).read_text())
+    if content["version"] != VERSION or content["sizes"] != SIZES:
+        raise ValueError(f"{path}: weights of version {content['version']} and sizes {content['sizes']}, "
+                         f"not {VERSION} and {SIZES}")
+    for name, weights in content["sets"].items():
+        set_weights(name, spread(weights["bare"], N_TRACES), spread(weights["told"], N_TRACES), weights["factors"])
+
+
+# Without the file everything is as likely as anything.
+if BELIEFS.exists():
+    load_weights()
+
+
+def traces(View view, int player, History history):
+    """For the fitting: what speaks for `player`'s cards being where, before it is weighed.
+
+    The game's numbers of the kinds that may be anywhere, and how many of each; how many cards are in hand; for each
+    kind the number of its trace in hand; and for each spot its number and for each kind the numbers of the traces, and
+    what the history says of its placement and of its being left.
+    """
+    cdef const Rules* rules = <const Rules*>view.game.rules
+    cdef const State* state = <const State*>view.state
+    cdef Suspicion suspicion
+    cdef Glance glance
+    cdef uint32_t shown[MAX_PLAYERS]
+    cdef uint16_t numbers[TRACES_EACH]
+    cdef Spot spot
+    cdef int i, k, m, card_id
+
+    list_secrets(rules, state, player, &suspicion)
+    look_at_all(rules, state, shown)
+    look(rules, state, shown, player, player, &glance)
+    kinds = [suspicion.kinds[k] for k in range(suspicion.n_kinds)]
+    in_hand = [trace_in_hand(rules, state, player, role_of(rules, kind)) for kind in kinds]
+    spots = []
+    for i in range(suspicion.n_spots):
+        card_id = suspicion.spots[i]
+        spot = spot_of(rules, state, &glance, card_id)
+        found = []
+        for k in range(suspicion.n_kinds):
+            traces_of(rules, state, &glance, &spot, card_id, role_of(rules, suspicion.kinds[k]), numbers)
+            found.append([numbers[m] for m in range(TRACES_EACH)])
+        spots.append((card_id, found, [history.account.placed[card_id][kind] for kind in kinds],
+                      [history.account.kept[card_id][kind] for kind in kinds]))
+    copies = [suspicion.held[k] for k in range(suspicion.n_kinds)]
+    return kinds, copies, suspicion.n_hand, in_hand, spots
+
+
+def secrets(Position position, int player, list spots):
+    """For the fitting: the kinds of `player`'s cards in these spots, and of those in his hand."""
+    cdef const State* state = <const State*>position.state
+
+    return ([state.cards[card_id] & KIND for card_id in spots],
+            [kind for kind in range(N_KINDS) for _ in range(held(state.hands[player], kind))])

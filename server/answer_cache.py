@@ -1,0 +1,66 @@
+"""Answers that need not be found again: only those that would come out the same, byte for byte but for the time."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from hashlib import blake2b
+
+from google.protobuf.message import Message
+
+from server.answer_cache_file import CacheFile
+
+# What an entry takes beside its message, about.
+OVERHEAD = 300
+
+
+class Cache:
+    """The answers used last, up to so many bytes. Keys hold all that an answer depends on, and whose it is. A file may
+    keep them for the next server, too."""
+
+    def __init__(self, bytes_max: int, file: CacheFile | None = None) -> None:
+        self._bytes_max = bytes_max
+        self.keeps = bytes_max > 0
+        self._bytes = 0
+        self._kept: OrderedDict[bytes, bytes] = OrderedDict()
+        self._file = file
+
+    def load(self) -> None:
+        """Have what is in the file; before anything else, and on any thread."""
+        if self._file is not None:
+            for key, raw in self._file.open(self._bytes_max, OVERHEAD):
+                self._kept[key] = raw
+                self._bytes += len(raw) + OVERHEAD
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+
+    def get(self, key: bytes, kind: type[Message]) -> Message | None:
+        raw = self._kept.get(key)
+        if raw is None:
+            return None
+        self._kept.move_to_end(key)
+        return kind.FromString(raw)
+
+    def put(self, key: bytes, answer: Message) -> None:
+        if not self.keeps or key in self._kept:
+            return
+        raw = answer.SerializeToString()
+        if len(raw) + OVERHEAD > self._bytes_max:
+            return
+        self._kept[key] = raw
+        self._bytes += len(raw) + OVERHEAD
+        if self._file is not None:
+            self._file.put(key, raw)
+        while self._bytes > self._bytes_max:
+            old, dropped = self._kept.popitem(last=False)
+            self._bytes -= len(dropped) + OVERHEAD
+            if self._file is not None:
+                self._file.put(old, None)
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+
+def key_of(*parts: object) -> bytes:
+    return blake2b(repr(parts).encode(), digest_size=16).digest()

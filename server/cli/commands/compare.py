@@ -1,0 +1,78 @@
+"""eminence compare: which of several moves is better, on the same hidden cards."""
+
+from __future__ import annotations
+
+import click
+from rich.text import Text
+
+from eminence.v1 import solver_pb2 as pb
+from server.cli import formatting
+from server.cli.command import command, json_option
+from server.cli.commands.suggest import WHY, title
+from server.cli.connection import Connection, server_options
+from server.cli.exit_codes import Failure
+from server.cli.options import Seen, Thinking, action_message, position_options, thinking_options
+from server.messages.requests import check_to_act
+from solver.question import COMPARED_MAX
+
+# A difference of so many errors is hardly one of chance.
+CLEAR_ERRORS = 2.0
+
+
+@command(
+    'eminence compare "A:? >B:Heir C:? | round 2 | points 1 2 3 | seen by B" reveal keep',
+    "eminence compare view.txt reveal keep --iterations 2000 --json",
+    'eminence compare game.txt --at 0 "place Heir front" "place Lord front" --time-ms 300',
+)
+@position_options
+@click.argument("moves", nargs=-1, required=True, metavar="MOVE MOVE ...")
+@thinking_options
+@server_options
+@json_option
+def compare(seen: Seen, moves: tuple[str, ...], thinking: Thinking, connection: Connection, as_json: bool) -> None:
+    """Which of several moves is better: each is played on in the same worlds, so that small differences show.
+
+    The position is what `eminence suggest` takes. Iterations count for each move.
+    """
+    check_to_act(seen.view)
+    if not 2 <= len(moves) <= COMPARED_MAX:
+        raise Failure(f"moves: {len(moves)} of them; 2 to {COMPARED_MAX} can be compared")
+    actions = [action_message(move) for move in moves]
+    with connection.open(config=thinking.config) as client:
+        found = client.compare(seen.message, actions, thinking.budget(), thinking.options(seen.game))
+    if as_json:
+        formatting.print_json(found)
+    else:
+        _print(found, seen)
+
+
+def _print(found: pb.Comparison, seen: Seen) -> None:
+    first = found.actions[0].action.text
+    table = formatting.table("move", "win %", "points", f"win % over {first}", right=("win %", "points"))
+    for compared in found.actions:
+        table.add_row(
+            compared.action.text,
+            formatting.win(compared.win) if compared.HasField("win") else "",
+            formatting.points(compared.points) if compared.HasField("points") else "",
+            "" if compared.action.text == first else _difference(compared),
+        )
+    out = formatting.console()
+    out.print(Text(title(seen)), Text(str(seen.view), style="dim"), "", table, "", sep="\n")
+    why = WHY.get(found.stop_reason, "")
+    again = f"--seed {found.seed}" if found.reproducible else "not reproducible"
+    out.print(
+        Text(
+            f"{formatting.count(found.worlds)} worlds in {formatting.seconds(found.elapsed)}: {why}; {again}; "
+            f"engine {found.engine_signature}",
+            style="dim",
+        )
+    )
+
+
+def _difference(compared: pb.ComparedAction) -> Text:
+    if not compared.HasField("win_difference"):
+        return Text("")
+    found = compared.win_difference
+    is_clear = abs(found.mean) > CLEAR_ERRORS * found.standard_error
+    style = ("green" if found.mean > 0 else "red") if is_clear else ""
+    return Text(formatting.difference(found, 100) + ("" if is_clear else "  (may be chance)"), style=style)

@@ -1,0 +1,160 @@
+"""eminence review: every decision of a game, judged from what its seat knew then."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import click
+from google.protobuf import json_format
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from engine_cy.record import Record
+from engine_cy.seats import SEATS
+from server.card_names import GAMES
+from server.cli import formatting
+from server.cli.command import check_place, command, files, json_option
+from server.cli.connection import Connection, server_options
+from server.cli.exit_codes import Failure
+from server.cli.inputs import read_game
+from server.cli.options import Thinking, seat_number, thinking_options
+from server.cli.pages.board import letter
+from server.cli.pages.win_chart import as_text, chart_of, plot
+from server.cli.review_run import SIGNS, Judging, Review
+from server.messages.answers import GRADES
+
+GRADE_STYLES = {"best": "green", "fine": "", "inaccuracy": "yellow", "mistake": "bold yellow", "blunder": "bold red"}
+ITERATIONS = 20_000
+PLOTS = ".svg, .png or .pdf"
+GRAPH_WIDTH = 100
+
+
+@command(
+    "eminence review game.txt --iterations 2000",
+    "eminence review game.txt --seat B --time-ms 20",
+    "eminence review game.txt --iterations 500 --html report.html --plot chances.svg",
+    "eminence convert game.txt --to json | eminence review - --json --iterations 500",
+)
+@click.argument("game", metavar="GAME|FILE|-", shell_complete=files)
+@click.option("--seat", metavar="LETTER", help="Judge this seat's decisions only.")
+@partial(thinking_options, default=f"Default: {ITERATIONS} iterations, unless another limit is given.")
+@click.option("--plot", "plot_to", metavar="FILE", type=click.Path(path_type=Path), help=f"Draw the graph: {PLOTS}.")
+@click.option("--html", "html_to", metavar="FILE", type=click.Path(path_type=Path), help="Write a report: one page.")
+@server_options
+@json_option
+def review(
+    game: str,
+    seat: str | None,
+    thinking: Thinking,
+    plot_to: Path | None,
+    html_to: Path | None,
+    connection: Connection,
+    as_json: bool,
+) -> None:
+    """Judge every decision of a game from what its seat knew then.
+
+    GAME is a record (docs/notation.md), as text or JSON. What a decision lost is the share of the win that the best one
+    would have had more, on the same hidden cards, which the seat never saw; all else that happened to a seat was luck.
+    Grades: best, fine (less than 2 % lost), inaccuracy, mistake (5 % or more), blunder (10 % or more).
+
+    All limits are for each decision.
+    """
+    record = read_game(game)
+    if plot_to and (not plot_to.suffix or plot_to.suffix not in PLOTS):
+        raise Failure(f"plot: {plot_to} does not end in {PLOTS}")
+    check_place(plot_to, "plot")
+    check_place(html_to, "html")
+    if thinking.time_ms is thinking.iterations is thinking.confidence is thinking.level is None:
+        thinking = replace(thinking, iterations=ITERATIONS)
+    with connection.open(config=thinking.config) as client:
+        found = judge(Judging(client, record, _seat(seat, record), thinking))
+    if plot_to:
+        plot(chart_of(found), title_of(record), plot_to)
+    if html_to:
+        from server.cli.pages.html_report import write_report
+
+        html_to.write_text(write_report(found), "utf-8")
+    if as_json:
+        decisions = [json_format.MessageToDict(judged.told) for judged in found.decisions]
+        formatting.print_json({"decisions": decisions, "summary": json_format.MessageToDict(found.summary)})
+    else:
+        print_review(found, formatting.console())
+
+
+def _seat(letter: str | None, record: Record) -> int | None:
+    if letter is None:
+        return record.observer
+    number = seat_number(letter, record.game)
+    if record.observer not in (None, number):
+        raise Failure(f"seat: this record was seen by {SEATS[record.observer or 0]}, whose decisions alone it tells")
+    return number
+
+
+def judge(judging: Judging) -> Review:
+    """All of it, with a bar on a terminal."""
+    from rich.progress import Progress
+
+    err = formatting.console(stderr=True)
+    with Progress(console=err, transient=True, disable=not err.is_terminal) as progress:
+        for _ in progress.track(judging.run(), total=len(judging.decisions), description="judging"):
+            pass
+    return judging.review
+
+
+def title_of(record: Record) -> str:
+    return f"{GAMES[record.game.id].en}, {record.game.ruleset.edition}, {record.game.n_players} players"
+
+
+# --- for people ------------------------------------------------------------------------------------------------
+
+
+def print_review(found: Review, out: Console) -> None:
+    """The decisions, the graph, and how each seat did."""
+    out.print(formatting.heading(title_of(found.record)))
+    out.print()
+    out.print(_decisions(found))
+    out.print()
+    out.print(formatting.heading("The share of the win that each seat could expect, by what it knew"))
+    out.print(as_text(chart_of(found), min(out.width, GRAPH_WIDTH)))
+    out.print()
+    out.print(_seats(found))
+    again = f"--seed {found.summary.seed}" if found.summary.reproducible else "not reproducible"
+    out.print(Text(f"win, lost, luck: % of the win; {again}; engine {found.summary.engine_signature}", "dim"))
+
+
+def _decisions(found: Review) -> Table:
+    table = formatting.table("no", "", "played", "win", "lost", "grade", "better", right="no win lost")
+    round_ = 0
+    for judged in found.chosen:
+        if judged.round != round_:
+            round_ = judged.round
+            table.add_row("", "", Text(f"round {round_}", style="dim"))
+        table.add_row(
+            str(judged.number),
+            letter(judged.seat),
+            judged.told.played.action.text,
+            "" if judged.value is None else f"{100 * judged.value:.0f}",
+            "" if judged.grade == "best" else formatting.win(judged.told.win_loss),
+            Text(judged.grade, style=GRADE_STYLES[judged.grade]),
+            "" if judged.is_best else judged.told.best.action.text,
+        )
+    return table
+
+
+def _seats(found: Review) -> Table:
+    heads = [f"{grade[:7]}." if len(grade) > 8 else grade for grade in SIGNS]
+    table = formatting.table("seat", "points", *heads, "lost", "luck", right=f"points {' '.join(heads)} lost luck")
+    scores = found.record.end.scores
+    for seat in found.summary.seats:
+        counts = {GRADES.read(entry.grade, "grade"): entry.count for entry in seat.grades}
+        table.add_row(
+            letter(seat.seat - 1),
+            str(scores[seat.seat - 1]),
+            *(str(counts.get(grade, "")) for grade in SIGNS),
+            formatting.win(seat.win_loss),
+            f"{100 * seat.luck:+.1f}" if seat.HasField("luck") else "",
+        )
+    return table

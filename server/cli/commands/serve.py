@@ -1,0 +1,46 @@
+"""eminence serve: the gRPC service. `python -m server` is the same command."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from typing import NoReturn
+
+import click
+
+from server.cli.command import command
+from server.cli.exit_codes import Failure
+from server.settings import PREFIX, SettingsError, options, read_settings
+
+
+@command(
+    "eminence serve",
+    "eminence serve --threads 2 --time-max-ms 5000 --no-self-test",
+    "EMINENCE_CACHE_FILE=answers.sqlite eminence serve --reflection",
+    params=options(),
+    context_settings={"auto_envvar_prefix": PREFIX},
+)
+@click.pass_context
+def serve(ctx: click.Context, /, **_settings: object) -> NoReturn:
+    """Serve over gRPC, until SIGTERM or SIGINT.
+
+    Each flag is also a variable (EMINENCE_TIME_MAX_MS=5000) and a line of the file that --config names
+    (time_max_ms = 5000). A flag goes before a variable, that before the file.
+    """
+    # Here no process is forked, and gRPC need not prepare for it. It has to know before it is imported.
+    os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
+    try:
+        settings = read_settings(ctx)
+        from server.app import App
+        from server.telemetry import log_as_json
+
+        end_log = log_as_json(settings.log)
+        code = asyncio.run(App(settings).run())
+    except (SettingsError, OSError, RuntimeError) as error:
+        raise Failure(str(error)) from None
+    end_log()
+    # Not `sys.exit`: a search that does not end must not hold the process.
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)

@@ -1,0 +1,335 @@
+"""The report of a review: one HTML page that needs nothing else, no network and no fonts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from engine_cy import View
+from engine_cy.castle_village_port.cards import LOCATIONS
+from engine_cy.oriflamme.binding import Oriflamme
+from engine_cy.seats import CHANCE_SEAT, SEATS
+from server.card_names import GAMES, castle_name, names_of
+from server.cli.pages.win_chart import Chart, chart_of
+from server.cli.review_run import BAD, SIGNS, Judged, Review
+from server.messages.answers import GRADES
+from solver.named_beliefs import SeatBelief, beliefs_of
+
+# The graph's picture, in the units of its view box.
+WIDTH, HEIGHT = 960, 330
+LEFT, RIGHT, TOP, BOTTOM = 46, 24, 14, 34
+LABEL = 15  # between two letters behind the graph, at least
+KINDS_SHOWN = 5
+
+
+def write_report(review: Review) -> str:
+    """The page."""
+    return (
+        _environment()
+        .get_template("review.html")
+        .render(
+            title=GAMES[review.record.game.id].en,
+            ruleset=review.record.game.ruleset.edition,
+            record=str(review.record),
+            n_players=review.record.game.n_players,
+            n_actions=len(review.record.actions),
+            summary=review.summary,
+            seats=_seats(review),
+            graph=_graph(chart_of(review)),
+            rounds=_rounds(review),
+            grades=SIGNS,
+            worst=sorted((j for j in review.chosen if j.grade in BAD), key=lambda judged: -judged.loss)[:5],
+        )
+    )
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("server.cli.pages"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["percent"] = lambda share, digits=0: f"{100 * share:.{digits}f}"
+    environment.filters["signed"] = lambda share: f"{100 * share:+.1f}".replace("-", "−")
+    return environment
+
+
+# --- seats ----------------------------------------------------------------------------------------------------
+
+
+class Bar(NamedTuple):
+    """A part of what became of a seat's share of the win: from where to where, in percent of the scale."""
+
+    name: str
+    share: float
+    left: float
+    width: float
+
+
+class Seat(NamedTuple):
+    letter: str
+    points: int
+    share: float | None  # of the win, at the end
+    decisions: int
+    counts: dict[str, int]
+    lost: Any
+    luck: float | None
+    bars: list[Bar]
+    scale: tuple[float, float]
+
+
+def _seats(review: Review) -> list[Seat]:
+    end = review.record.end
+    fair = 1 / review.record.game.n_players
+    paths = {}
+    for seat in review.summary.seats:
+        luck = seat.luck if seat.HasField("luck") else None
+        if luck is not None:
+            paths[seat.seat] = [fair, fair + luck, fair + luck - seat.win_loss.mean]
+    # All seats on one scale, so that they can be compared.
+    low = min([0.0, *(share for path in paths.values() for share in path)])
+    high = max([1.0, *(share for path in paths.values() for share in path)])
+
+    def bar(name: str, begin: float, to: float) -> Bar:
+        left, width = min(begin, to) - low, abs(to - begin)
+        return Bar(name, to - begin, 100 * left / (high - low), 100 * width / (high - low))
+
+    found = []
+    for seat in review.summary.seats:
+        counts = {GRADES.read(entry.grade, "grade"): entry.count for entry in seat.grades}
+        bars = []
+        if seat.seat in paths:
+            first, second, third = paths[seat.seat]
+            bars = [bar("fair", 0, first), bar("luck", first, second), bar("own", second, third)]
+        found.append(
+            Seat(
+                letter=SEATS[seat.seat - 1],
+                points=end.scores[seat.seat - 1],
+                share=end.payoffs[seat.seat - 1] if end.is_over else None,
+                decisions=seat.decisions,
+                counts={grade: counts.get(grade, 0) for grade in SIGNS},
+                lost=seat.win_loss,
+                luck=seat.luck if seat.HasField("luck") else None,
+                bars=bars,
+                scale=(100 * (0 - low) / (high - low), 100 * (1 - low) / (high - low)),
+            )
+        )
+    return found
+
+
+# --- the graph ------------------------------------------------------------------------------------------------
+
+
+class Dot(NamedTuple):
+    x: float
+    y: float
+    judged: Judged
+    is_bad: bool
+
+
+class Line(NamedTuple):
+    letter: str
+    points: str
+    dots: list[Dot]
+    label: float  # how high its letter stands behind the graph
+
+
+class Graph(NamedTuple):
+    width: int
+    height: int
+    left: int
+    right: int
+    top: int
+    bottom: int
+    lines: list[Line]
+    rounds: list[tuple[int, float]]
+    levels: list[tuple[int, float]]
+
+
+def _graph(chart: Chart) -> Graph:
+    def x(action: float) -> float:
+        return round(LEFT + action / max(chart.end, 1) * (WIDTH - LEFT - RIGHT), 1)
+
+    def y(share: float) -> float:
+        return round(TOP + (1 - share) * (HEIGHT - TOP - BOTTOM), 1)
+
+    labels = _apart([y(series.path[-1][1]) for series in chart.series])
+    lines = []
+    for series, label in zip(chart.series, labels, strict=True):
+        dots = [
+            Dot(x(judged.decision.index), y(judged.value_after), judged, judged.grade in BAD)
+            for judged in series.decisions
+            if judged.value_after is not None and not judged.told.forced
+        ]
+        points = [(x(action), y(share)) for action, share in series.path]
+        lines.append(Line(SEATS[series.seat], " ".join(f"{a},{b}" for a, b in points), dots, label))
+    return Graph(
+        WIDTH,
+        HEIGHT,
+        LEFT,
+        WIDTH - RIGHT,
+        TOP,
+        HEIGHT - BOTTOM,
+        lines,
+        rounds=[(number, x(begin)) for number, begin in enumerate(chart.rounds, 1)],
+        levels=[(percent, y(percent / 100)) for percent in (0, 25, 50, 75, 100)],
+    )
+
+
+def _apart(heights: list[float]) -> list[float]:
+    """The heights, moved so that none is too near another, in the same order."""
+    found = dict.fromkeys(range(len(heights)), 0.0)
+    last = -LABEL * 1.0
+    for i in sorted(range(len(heights)), key=heights.__getitem__):
+        last = found[i] = max(heights[i], last + LABEL)
+    too_low = max([last - (HEIGHT - BOTTOM), 0.0]) if heights else 0.0
+    # Where they pile up at the bottom, they grow upwards.
+    return [height - too_low if height > HEIGHT / 2 else height for height in found.values()]
+
+
+# --- decisions ------------------------------------------------------------------------------------------------
+
+
+class Card(NamedTuple):
+    """A card as it is drawn. `face` is "up", "known" (face down, and the observer knows it) or "back"."""
+
+    letter: str
+    name: str
+    face: str
+    value: int = 0
+    tokens: int = 0
+    is_acting: bool = False
+
+
+class Picture(NamedTuple):
+    """A table: the queue's slots, each from its top card down, or the rows of the locations; the hand; what each seat
+    owns."""
+
+    slots: list[list[Card]]
+    rows: list[tuple[str, list[Card]]]
+    hand: list[str]
+    owned: list[tuple[str, int]]
+    unit: str
+    selected: list[tuple[str, str]]
+
+
+class Belief(NamedTuple):
+    """What a hidden card may be, or what a hand holds in the mean: the likeliest kinds first."""
+
+    letter: str
+    where: str
+    kinds: list[tuple[str, float]]
+    others: int
+
+
+class Told(NamedTuple):
+    """A decision with all that is shown of it."""
+
+    judged: Judged
+    picture: Picture
+    line: list[tuple[str, str]]
+    beliefs: list[Belief]
+
+
+def _rounds(review: Review) -> list[tuple[int, list[Told]]]:
+    found: dict[int, list[Told]] = {}
+    for judged in review.chosen:
+        view = judged.decision.view
+        line = [
+            (SEATS[seen.seat - 1] if seen.seat else CHANCE_SEAT, seen.action.text)
+            for seen in judged.told.best.principal_variation
+        ]
+        found.setdefault(judged.round, []).append(Told(judged, picture_of(view), line, _beliefs(judged, review)))
+    return list(found.items())
+
+
+def _beliefs(judged: Judged, review: Review) -> list[Belief]:
+    view = judged.decision.view
+    beliefs = beliefs_of(view, judged.decision.history, review.config)
+    return [part for belief in (beliefs.seats if beliefs else ()) for part in _belief(belief, view)]
+
+
+def _belief(belief: SeatBelief, view: View) -> list[Belief]:
+    letter = SEATS[belief.seat]
+    found = []
+    for card in belief.cards:
+        place = card.place
+        where = "selected card"
+        if "slot" in place:
+            where = f"slot {place['slot']}" + (f", under {place['under']}" if place["under"] else "")
+        found.append(_likeliest(letter, where, card.kinds, view))
+    if belief.hand:
+        found.append(_likeliest(letter, "hand", belief.hand, view))
+    return found
+
+
+def _likeliest(letter: str, where: str, kinds: dict[str, float], view: View) -> Belief:
+    names = _kind_names(view)
+    ordered = sorted(kinds.items(), key=lambda kind: -kind[1])
+    shown = [(names.get(kind, kind), chance) for kind, chance in ordered[:KINDS_SHOWN]]
+    return Belief(letter, where, shown, max(len(ordered) - KINDS_SHOWN, 0))
+
+
+# --- tables ---------------------------------------------------------------------------------------------------
+
+
+def picture_of(view: View) -> Picture:
+    """The table as its observer sees it."""
+    return _queue(view) if isinstance(view.game, Oriflamme) else _locations(view)
+
+
+def _queue(view: View) -> Picture:
+    table = view.table
+    assert isinstance(view.game, Oriflamme)
+    names = {card.id: names_of(card).en for card in view.game.cards}
+    slots = []
+    for number, slot in enumerate(table.slots):
+        cards = []
+        for depth, card in enumerate(slot):
+            face = "up" if card.face_up else "back" if card.card is None else "known"
+            name = "" if card.card is None else names[card.card]
+            acting = table.cursor == number and depth == 0
+            cards.append(Card(SEATS[card.family], name, face, 0, card.tokens, acting))
+        slots.append(cards)
+    hand = [names[card] for card in table.hands[view.observer] or ()]
+    return Picture(slots, [], hand, _owned(table.points), "points", [])
+
+
+def _locations(view: View) -> Picture:
+    table, names = view.table, _value_names(view)
+    rows = [
+        (
+            location,
+            [Card(SEATS[card.owner], names[card.value], "up", card.value, 0, table.acting == card) for card in row],
+        )
+        for location, row in zip(LOCATIONS, table.rows, strict=True)
+    ]
+    hand = [f"{value} {names[value]}".strip() for value in table.hands[view.observer] or ()]
+    selected = [
+        (SEATS[seat], "face down" if value is None else f"{value} {names[value]}".strip())
+        for seat, value in enumerate(table.selected)
+        if value != 0
+    ]
+    return Picture([], rows, hand, _owned(table.gold), "gold", selected)
+
+
+def _owned(numbers: Sequence[int]) -> list[tuple[str, int]]:
+    return [(SEATS[seat], number) for seat, number in enumerate(numbers)]
+
+
+def _value_names(view: View) -> dict[int, str]:
+    cards = view.game.ruleset.cards
+    return {card.value: castle_name(card.name) for card in cards}
+
+
+def _kind_names(view: View) -> dict[str, str]:
+    """How cards are called that the solver names in its beliefs."""
+    if isinstance(view.game, Oriflamme):
+        return {card.name: names_of(card).en for card in view.game.cards}
+    return {str(value): f"{value} {name}".strip() for value, name in _value_names(view).items()}

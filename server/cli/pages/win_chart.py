@@ -1,0 +1,131 @@
+"""The graph of win chances: as text, and by matplotlib. The report draws its own from the same numbers."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+from rich.text import Text
+
+from engine_cy.seats import SEATS
+from server.cli.exit_codes import Failure
+from server.cli.review_run import Judged, Review
+
+# On a terminal and in plots, a seat's colour; everywhere its letter says the same.
+TERMINAL_COLORS = ("red", "blue", "green", "yellow", "magenta")
+PLOT_COLORS = ("#b3261e", "#1d5fa8", "#1b7a3d", "#8a5a00", "#6b3fa0")
+ROWS = 13
+LABEL = 6  # columns left of the graph
+
+
+class Series(NamedTuple):
+    """A seat's chances: (action, share of the win). A drop at one action is a loss by its own decision; what lies
+    between two actions is luck."""
+
+    seat: int
+    path: list[tuple[int, float]]
+    decisions: list[Judged]
+
+
+class Chart(NamedTuple):
+    """All that is drawn. `rounds` are the actions at which they begin, the first one's included."""
+
+    series: list[Series]
+    rounds: list[int]
+    end: int
+
+
+def chart_of(review: Review) -> Chart:
+    record = review.record
+    tables = list(record.tables())
+    rounds = [table.table.round for table in tables]
+    begin = [0, *(i for i, (one, two) in enumerate(pairwise(rounds), 1) if one != two)]
+    end = tables[-1]
+    found = []
+    for seat in sorted({judged.seat for judged in review.decisions}):
+        mine = [judged for judged in review.decisions if judged.seat == seat]
+        path = [(0, 1 / record.game.n_players)]
+        for judged in mine:
+            if judged.value is not None and judged.value_after is not None:
+                path.append((judged.decision.index, judged.value))
+                if judged.loss:
+                    path.append((judged.decision.index, judged.value_after))
+        if end.is_over:
+            path.append((len(record.actions), end.payoffs[seat]))
+        found.append(Series(seat, path, mine))
+    return Chart(found, begin, len(record.actions))
+
+
+def as_text(chart: Chart, width: int) -> Text:
+    """The graph in so many columns: letters where a seat decided, dots in between."""
+    columns = width - LABEL - 1
+
+    def column(action: float) -> int:
+        return round(action / max(chart.end, 1) * (columns - 1))
+
+    def row(win: float) -> int:
+        return round((1 - win) * (ROWS - 1))
+
+    cells = [[(" ", "")] * columns for _ in range(ROWS)]
+    for begin in chart.rounds[1:]:
+        for line in cells:
+            line[column(begin)] = ("┊", "dim")
+    for series in chart.series:
+        style = TERMINAL_COLORS[series.seat]
+        for (x0, y0), (x1, y1) in pairwise(series.path):
+            first, last = column(x0), column(x1)
+            for x in range(first, last + 1):
+                part = (x - first) / (last - first) if last > first else 1.0
+                cells[row(y0 + (y1 - y0) * part)][x] = ("·", style)
+    for series in chart.series:
+        for x, y in series.path[1:]:
+            cells[row(y)][column(x)] = (SEATS[series.seat], f"bold {TERMINAL_COLORS[series.seat]}")
+    text = Text()
+    for number, line in enumerate(cells):
+        percent = 100 * (1 - number / (ROWS - 1))
+        text.append(f"{percent:4.0f}% " if number % 3 == 0 else " " * LABEL, style="dim")
+        text.append("│", style="dim")
+        for sign, style in line:
+            text.append(sign, style=style)
+        text.append("\n")
+    text.append(" " * LABEL + "└" + "─" * columns + "\n", style="dim")
+    text.append("round ".ljust(LABEL + 1), style="dim")
+    text.append(_rounds_line(chart, columns), style="dim")
+    return text
+
+
+def _rounds_line(chart: Chart, columns: int) -> str:
+    line = [" "] * (columns + 1)
+    for number, begin in enumerate(chart.rounds, 1):
+        at = round(begin / max(chart.end, 1) * (columns - 1))
+        line[at : at + len(str(number))] = str(number)
+    return "".join(line).rstrip()
+
+
+def plot(chart: Chart, title: str, path: Path) -> None:
+    """The graph as a file, of the kind that its name ends with."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise Failure("plot: matplotlib is not installed: pip install 'eminence[plots]'") from None
+    figure = Figure(figsize=(10, 5), layout="constrained")
+    axes = figure.subplots()
+    for begin in chart.rounds[1:]:
+        axes.axvline(begin, color="#999999", linewidth=0.8, linestyle=":")
+    for series in chart.series:
+        color = PLOT_COLORS[series.seat]
+        axes.plot(*zip(*series.path, strict=True), color=color, linewidth=1.8, label=SEATS[series.seat])
+        bad = [
+            (judged.decision.index, judged.value_after or 0.0)
+            for judged in series.decisions
+            if judged.grade in ("mistake", "blunder")
+        ]
+        if bad:
+            axes.plot(*zip(*bad, strict=True), "v", color=color, markersize=7)
+    axes.set(title=title, xlabel="action", ylabel="share of the win", xlim=(0, max(chart.end, 1)), ylim=(-0.02, 1.02))
+    axes.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f} %")
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(axis="y", alpha=0.25)
+    axes.legend(frameon=False, ncols=len(chart.series), loc="upper left")
+    figure.savefig(path, dpi=150)

@@ -1,0 +1,22 @@
+"""A Ray cluster in place of this machine's cores: what `--ray-address` opens. Only here is Ray loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from server.cli.exit_codes import Failure
+from solver.pool.base import Pool
+
+
+@contextmanager
+def open_cluster(address: str, workers: int | None) -> Iterator[Pool]:
+    """The workers of a cluster, so many at most."""
+    from solver.pool.ray_pool import RayPool, RayUnavailableError
+
+    try:
+        cluster = RayPool(workers, address=address)
+    except RayUnavailableError as error:
+        raise Failure(f"ray-address: {error}") from None
+    with cluster:
+        yield cluster

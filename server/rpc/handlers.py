@@ -1,0 +1,215 @@
+"""The way into every service: bytes, a message of a known kind, the handler; whatever goes wrong becomes a status.
+
+grpc.aio by itself answers malformed bytes and exceptions with UNKNOWN and the exception's text. So it is handed the
+bytes, and the reading happens here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import aclosing
+from typing import Any
+
+import grpc
+from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
+from google.protobuf.message import DecodeError, Message
+from google.protobuf.message_factory import GetMessageClass
+from google.protobuf.unknown_fields import UnknownFieldSet
+
+from server.codec.fields import under
+from server.refusals import Refusal
+from server.rpc.callers import Callers, Context, current_caller
+from server.rpc.status import abort, code_of, refusal_of
+from server.telemetry import Call, Telemetry
+
+# Longer messages are read on another thread.
+READ_HERE_BYTES = 8_192
+_parser = ThreadPoolExecutor(1, "parser")  # each further thread would keep freed memory of its own
+# An unknown field is named if it is found in so many parts of the message, among so many bytes of such fields.
+SEARCHED_MAX, UNKNOWN_BYTES_MAX = 1_000, 4_096
+
+
+def add_service(
+    server: grpc.aio.Server,
+    service: ServiceDescriptor,
+    servicer: object,
+    telemetry: Telemetry | None = None,
+    callers: Callers | None = None,
+) -> None:
+    """Serve `service`, whose methods `servicer` has."""
+    metrics, callers = telemetry or Telemetry(), callers or Callers()
+    handlers = {
+        method.name: _handler(method, getattr(servicer, method.name), metrics, callers) for method in service.methods
+    }
+    _add_handlers(server, service.full_name, handlers)
+
+
+def add_foreign_service(
+    server: grpc.aio.Server, service: ServiceDescriptor, servicer: object, callers: Callers
+) -> None:
+    """Serve a service whose code is not ours. Only the reading of its requests is."""
+    handlers = {
+        method.name: _foreign_handler(method, getattr(servicer, method.name), callers) for method in service.methods
+    }
+    _add_handlers(server, service.full_name, handlers)
+
+
+def _add_handlers(server: grpc.aio.Server, service: str, handlers: dict[str, Any]) -> None:
+    # Not registered: every call takes the longer, the more methods are.
+    server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(service, handlers),))
+
+
+def _foreign_handler(method: MethodDescriptor, handle: Any, callers: Callers) -> grpc.RpcMethodHandler[Any, Any]:
+    kind, write = GetMessageClass(method.input_type), GetMessageClass(method.output_type).SerializeToString
+
+    async def answer(raw: bytes, context: Context) -> Any:
+        """Answer one request; what streams its responses hands them to the context."""
+        try:
+            with callers.calling(context):
+                return await handle(_parse(raw, kind), context)
+        except Refusal as error:
+            refusal = error
+        return await abort(context, _alone(refusal))
+
+    async def converse(raws: AsyncIterator[bytes], context: Context) -> AsyncIterator[Any]:
+        try:
+            with callers.calling(context):
+                async for response in handle((_parse(raw, kind) async for raw in raws), context):
+                    yield response
+            return
+        except Refusal as error:
+            refusal = error
+        await abort(context, _alone(refusal))
+
+    if method.client_streaming:
+        return grpc.stream_stream_rpc_method_handler(converse, response_serializer=write)
+    make = grpc.unary_stream_rpc_method_handler if method.server_streaming else grpc.unary_unary_rpc_method_handler
+    return make(answer, response_serializer=write)
+
+
+def read_message(raw: bytes, kind: type[Message]) -> Message:
+    """The message that `raw` holds, refused if it is none or has fields that we do not know."""
+    message = _parse(raw, kind)
+    message.DiscardUnknownFields()
+    # Most are written as we would write them.
+    if message.SerializeToString() != raw:
+        _check_fields(kind.FromString(raw), message)
+    return message
+
+
+def _parse(raw: bytes, kind: type[Message]) -> Message:
+    try:
+        return kind.FromString(raw)
+    except (DecodeError, UnicodeDecodeError):
+        raise Refusal("MALFORMED_MESSAGE", "", f"these bytes are no {kind.DESCRIPTOR.full_name}") from None
+
+
+def _check_fields(whole: Message, known: Message) -> None:
+    """Refuse a message with fields that we do not know; `known` is the same one without them. A field without a name
+    is called by its number."""
+    unknown_bytes = whole.ByteSize() - known.ByteSize()
+    if not unknown_bytes:
+        return
+    found = next(_unknown(whole, "", iter(range(SEARCHED_MAX))), None) if unknown_bytes <= UNKNOWN_BYTES_MAX else None
+    if found is None:
+        raise Refusal("UNKNOWN_FIELD", "", "somewhere in it is a field that is not known to this server")
+    path, number = found
+    raise Refusal("UNKNOWN_FIELD", under(path, str(number)), f"field {number} is not known to this server")
+
+
+async def _read(raw: bytes, kind: type[Message]) -> Message:
+    """Read a message; a long one on another thread."""
+    if len(raw) <= READ_HERE_BYTES:
+        return read_message(raw, kind)
+    async with current_caller().reading:
+        return await asyncio.get_running_loop().run_in_executor(_parser, read_message, raw, kind)
+
+
+def _unknown(message: Message, path: str, left: Iterator[int]) -> Iterator[tuple[str, int]]:
+    """Yield unknown fields: the path of the message, and the field's number. Search no more messages than `left`."""
+    for unknown in UnknownFieldSet(message):  # type: ignore[attr-defined]
+        yield path, unknown.field_number
+    for field, value in message.ListFields():
+        if field.message_type is None:
+            continue
+        name = under(path, field.name)
+        parts = ((f"{name}[{i}]", part) for i, part in enumerate(value)) if field.is_repeated else [(name, value)]
+        for part_path, part in parts:
+            if next(left, None) is None:
+                return
+            yield from _unknown(part, part_path, left)
+
+
+def _handler(
+    method: MethodDescriptor, handle: Any, telemetry: Telemetry, callers: Callers
+) -> grpc.RpcMethodHandler[Any, Any]:
+    kind = GetMessageClass(method.input_type)
+    metrics = telemetry.method(f"/{method.containing_service.full_name}/{method.name}")
+
+    async def answer(raw: bytes, context: Context) -> bytes:
+        with metrics.call() as call:
+            try:
+                with callers.calling(context) as caller, caller.holding("bytes", len(raw)):
+                    response: Message = await handle(await _read(raw, kind), context)
+                    return response.SerializeToString()
+            except BaseException as error:
+                refusal = _refusal_for(error, call)
+            del raw
+            return await abort(context, refusal)
+
+    async def stream(raw: bytes, context: Context) -> AsyncIterator[bytes]:
+        with metrics.call() as call:
+            try:
+                with callers.calling(context) as caller, caller.holding("bytes", len(raw)):
+                    # Closed at once when the client leaves, not when the garbage collector comes by.
+                    async with aclosing(handle(await _read(raw, kind), context)) as responses:
+                        async for response in responses:
+                            yield response.SerializeToString()
+                return
+            except BaseException as error:
+                refusal = _refusal_for(error, call)
+            del raw
+            await abort(context, refusal)
+
+    async def converse(raws: AsyncIterator[bytes], context: Context) -> AsyncIterator[bytes]:
+        with metrics.call() as call:
+            try:
+                with callers.calling(context):
+                    requests = (await _read(raw, kind) async for raw in raws)
+                    async with aclosing(handle(requests, context)) as responses:
+                        async for response in responses:
+                            yield response.SerializeToString()
+                return
+            except BaseException as error:
+                refusal = _refusal_for(error, call)
+            await abort(context, refusal)
+
+    if method.client_streaming:
+        return grpc.stream_stream_rpc_method_handler(converse)
+    elif method.server_streaming:
+        return grpc.unary_stream_rpc_method_handler(stream)
+    return grpc.unary_unary_rpc_method_handler(answer)
+
+
+def _refusal_for(error: BaseException, call: Call) -> Refusal:
+    """Return the refusal of a call that failed, and note how it ended; raise what is no failure of ours."""
+    if isinstance(error, asyncio.CancelledError | GeneratorExit):
+        call.code = "CANCELLED"
+        raise error
+    if isinstance(error, grpc.aio.AbortError):
+        call.code = "ABORTED"
+        raise error
+    if not isinstance(error, Exception):
+        raise error
+    refusal = refusal_of(error)
+    call.code, call.reason = code_of(refusal), refusal.reason
+    return _alone(refusal)
+
+
+def _alone(refusal: Refusal) -> Refusal:
+    """Cut a refusal off from the frames that it came through. gRPC keeps the error that ends a call in the call, which
+    those frames refer to: the request would stay in memory until the garbage collector comes by."""
+    refusal.__traceback__ = refusal.__context__ = refusal.__cause__ = None
+    return refusal

@@ -1,0 +1,105 @@
+"""RefereeService: deals, plays, and tells each seat what it sees. It keeps nothing between calls.
+
+Only this service and `codec/positions.py` know positions with nothing hidden; tests hold the rest of the server to it.
+"""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from eminence.v1 import referee_pb2 as pb
+from engine_cy import CHANCE, Action, Position, Rng
+from engine_cy.record import Record
+from server.codec import positions, records, views
+from server.codec.fields import check_length, read_seat, read_seat_if_said, required, write_seat
+from server.codec.games import read_required_game
+from server.refusals import Refusal, at, missing
+
+if TYPE_CHECKING:
+    from server.rpc.callers import Context
+
+SERVICE = pb.DESCRIPTOR.services_by_name["RefereeService"]
+
+
+class RefereeService:
+    """Answers at once, from the request alone: nothing is awaited, so a client in this process calls it, too."""
+
+    async def Deal(self, request: pb.DealRequest, context: Context) -> pb.DealResponse:
+        game = read_required_game(request, "")
+        first = read_seat_if_said(request.first, game.n_players, "first") or 0
+        seed = request.seed if request.HasField("seed") else secrets.randbits(64)
+        start = game.deal(seed, first)
+        return pb.DealResponse(
+            position=positions.write(start),
+            record=records.write(Record(start)),
+            seed=seed,
+            to_act=write_seat(start.to_act),
+        )
+
+    async def Play(self, request: pb.PlayRequest, context: Context) -> pb.PlayResponse:
+        required(request, "standing", "")
+        position, record = positions.read_standing(request.standing)
+        if position.is_over:
+            raise Refusal("GAME_OVER", "standing", "nothing can be played any more")
+        action = _read_action(request, position)
+        with at("action"):
+            after = position.play(action)
+        response = pb.PlayResponse(
+            position=positions.write(after),
+            action=views.write_seen(position.game, position.to_act, str(action)),
+            seen=[
+                views.write_seen(position.game, position.to_act, position.seen(action, seat))
+                for seat in range(position.game.n_players)
+            ],
+            to_act=write_seat(after.to_act),
+            over=after.is_over,
+        )
+        if record is not None:
+            longer = replace(record, actions=(*record.actions, str(action)), result=None)
+            response.record.CopyFrom(records.write(longer.ended() if after.is_over else longer))
+        return response
+
+    async def GetViews(self, request: pb.GetViewsRequest, context: Context) -> pb.GetViewsResponse:
+        required(request, "standing", "")
+        position, record = positions.read_standing(request.standing)
+        n = position.game.n_players
+        check_length(request.seats, n, "seats")
+        seats = [read_seat(seat, n, f"seats[{i}]") for i, seat in enumerate(request.seats)] or list(range(n))
+        return pb.GetViewsResponse(
+            views=[
+                views.write_view(position.view(seat), None if record is None else record.seen_from(seat))
+                for seat in seats
+            ]
+        )
+
+    async def GetResult(self, request: pb.GetResultRequest, context: Context) -> pb.GetResultResponse:
+        required(request, "standing", "")
+        position, _ = positions.read_standing(request.standing)
+        return pb.GetResultResponse(
+            over=position.is_over,
+            points=position.scores,
+            win_shares=position.payoffs if position.is_over else (),
+            to_act=write_seat(position.to_act),
+            legal_actions=map(views.write_action, position.legal_actions()),
+        )
+
+    async def GetRecord(self, request: pb.GetRecordRequest, context: Context) -> pb.GetRecordResponse:
+        required(request, "record", "")
+        record = positions.read_whole_record(request.record, "record")
+        seat = read_seat_if_said(request.seat, record.game.n_players, "seat")
+        if seat is not None:
+            record = record.seen_from(seat)
+        return pb.GetRecordResponse(record=records.write(record), text=str(record))
+
+
+def _read_action(request: pb.PlayRequest, position: Position) -> Action:
+    """The action that was sent, or what chance draws."""
+    if request.HasField("action"):
+        return views.read_action(position.game, request.action, "action")
+    if position.to_act != CHANCE:
+        raise missing("action", "an action is required, as it is not chance's turn")
+    seed = request.seed if request.HasField("seed") else secrets.randbits(64)
+    possible = position.legal_actions()
+    return possible[Rng(seed).below(len(possible))]

@@ -1,0 +1,251 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+"""How likely each card of one player is where, exactly, as it follows from what speaks for it.
+
+All secrets are summed up kind by kind: behind the first kinds, by which spots these fill and how many of them are in
+hand. Forwards and backwards such sums say how likely each card is where, and no secret is ever listed.
+"""
+from libc.stdlib cimport free, malloc
+from libc.string cimport memset
+
+from engine_cy.support.portable_math cimport power
+from engine_cy.families cimport DEALS_MAX, Deal, list_deals, share_of_kind
+from engine_cy.game_api cimport Suspicion
+
+# No card is less likely than so, against the likeliest in its place: tables are learned from some players, not all.
+cdef double LEAST = 0.001
+
+
+cdef void weigh(const Suspicion* suspicion, double trust, Weights* weights) noexcept nogil:
+    """What each card weighs, the likeliest in each place 1."""
+    cdef int spot
+
+    for spot in range(suspicion.n_spots):
+        weigh_place(suspicion.in_spot[spot], suspicion.n_kinds, trust, weights.spots[spot])
+    weigh_place(suspicion.in_hand, suspicion.n_kinds, trust, weights.hand)
+
+
+cdef void weigh_place(const float* scores, int n, double trust, double* weights) noexcept nogil:
+    cdef float best = -1e30
+    cdef int i
+
+    for i in range(n):
+        best = max(best, scores[i])
+    for i in range(n):
+        weights[i] = max(power(trust * (scores[i] - best)), LEAST)
+
+
+# --- sums over all secrets ------------------------------------------------------------------------------------
+
+# Past one kind. Sums are rows by the set of spots that are filled, with a place for each number of cards in hand.
+cdef struct Walk:
+    const Suspicion* suspicion
+    const Weights* weights
+    const Deal* deal
+    Chances* chances              # NULL: forwards
+    int kind
+    double* before                # over the earlier kinds
+    double* after                 # ... and this one
+    double* to_come               # over the later kinds
+    double* all_to_come           # ... and this one
+
+
+cdef inline void step(const Walk* walk, int filled, int one, int two) noexcept nogil:
+    """The kind goes to one more spot, or to two, or to none (-1), and to the hand as often as it can then."""
+    cdef int last = walk.suspicion.n_hand
+    cdef int held = walk.suspicion.held[walk.kind]
+    cdef int more = held - (one >= 0) - (two >= 0)
+    cdef int then = filled
+    cdef double weight = 1
+    cdef double shares[3]                   # by how many are in hand
+    cdef int taken
+
+    for taken in range(more + 1):
+        # Of two families, what is not hidden has been placed. With one, no kind weighs anything.
+        shares[taken] = share_of_kind(walk.deal, 2 - more, taken)
+
+    if one >= 0:
+        weight *= walk.weights.spots[one][walk.kind]
+        then |= 1 << one
+    if two >= 0:
+        weight *= walk.weights.spots[two][walk.kind]
+        then |= 1 << two
+    filled *= last + 1
+    then *= last + 1
+    if walk.chances == NULL:
+        go_on(walk.before + filled, walk.after + then, last, more, weight, walk.weights.hand[walk.kind], shares)
+    else:
+        go_back(walk, filled, then, one, two, more, weight, walk.weights.hand[walk.kind], shares)
+
+
+cdef inline void go_on(const double* before, double* after, int last, int more, double weight, double hand,
+                       const double* shares) noexcept nogil:
+    cdef double share
+    cdef int taken, j
+
+    for taken in range(min(more, last) + 1):
+        share = weight * shares[taken]
+        for j in range(last - taken + 1):
+            after[j + taken] += share * before[j]
+        weight *= hand
+
+
+cdef inline void go_back(const Walk* walk, int filled, int then, int one, int two, int more, double weight,
+                         double hand, const double* shares) noexcept nogil:
+    cdef const double* before = walk.before + filled
+    cdef const double* to_come = walk.to_come + then
+    cdef double* all_to_come = walk.all_to_come + filled
+    cdef int last = walk.suspicion.n_hand
+    cdef double all_ways = 0
+    cdef double ways, share
+    cdef int taken, j
+
+    for taken in range(min(more, last) + 1):
+        ways = 0
+        share = weight * shares[taken]
+        for j in range(last - taken + 1):
+            all_to_come[j] += share * to_come[j + taken]
+            ways += before[j] * to_come[j + taken]
+        ways *= share
+        walk.chances.hand[walk.kind] += taken * ways
+        all_ways += ways
+        weight *= hand
+    if one >= 0:
+        walk.chances.spots[one][walk.kind] += all_ways
+    if two >= 0:
+        walk.chances.spots[two][walk.kind] += all_ways
+
+
+cdef void walk_past(const Walk* walk) noexcept nogil:
+    """Take all steps that the kind can take."""
+    cdef int n = walk.suspicion.n_spots
+    cdef int filled, one, two
+
+    for filled in range(1 << n):
+        step(walk, filled, -1, -1)
+        for one in range(n):
+            if filled >> one & 1:
+                continue
+            step(walk, filled, one, -1)
+            if walk.suspicion.held[walk.kind] == 2:
+                for two in range(one):
+                    if not filled >> two & 1:
+                        step(walk, filled, one, two)
+
+
+cdef int size_of(const Suspicion* suspicion) noexcept nogil:
+    """Of the sums behind one kind."""
+    return (1 << suspicion.n_spots) * (suspicion.n_hand + 1)
+
+
+cdef double add_up(const Suspicion* suspicion, const Weights* weights, const Deal* deal, double* sums) noexcept nogil:
+    """Fill in the sums over no kind, the first, the first two ...; return how much all secrets weigh."""
+    cdef int size = size_of(suspicion)
+    cdef Walk walk
+
+    memset(sums, 0, (suspicion.n_kinds + 1) * size * sizeof(double))
+    sums[0] = 1
+    walk.suspicion, walk.weights, walk.deal, walk.chances = suspicion, weights, deal, NULL
+    for walk.kind in range(suspicion.n_kinds):
+        walk.before = sums
+        sums += size
+        walk.after = sums
+        walk_past(&walk)
+    return sums[size - 1]
+
+
+cdef double expect(const Suspicion* suspicion, const Weights* weights, Chances* chances) noexcept nogil:
+    cdef double* sums = <double*>malloc((suspicion.n_kinds + 3) * size_of(suspicion) * sizeof(double))
+    cdef Deal deals[DEALS_MAX]
+    cdef int n_deals = list_deals(suspicion.two_families, deals)
+    cdef double total = 0
+    cdef int n
+
+    if sums == NULL:
+        return -1
+    memset(chances, 0, sizeof(Chances))
+    for n in range(n_deals):
+        total += add_up(suspicion, weights, &deals[n], sums)
+    for n in range(n_deals):
+        if n_deals > 1:
+            add_up(suspicion, weights, &deals[n], sums)
+        add_chances(suspicion, weights, &deals[n], sums, total, chances)
+    free(sums)
+    return total
+
+
+cdef void add_chances(const Suspicion* suspicion, const Weights* weights, const Deal* deal, double* sums, double total,
+                      Chances* chances) noexcept nogil:
+    """Go back over the sums that were filled in for a deal, of all that weigh `total`."""
+    cdef int size = size_of(suspicion)
+    cdef int kind = suspicion.n_kinds
+    cdef Walk walk
+
+    walk.suspicion, walk.weights, walk.deal, walk.chances = suspicion, weights, deal, chances
+    walk.to_come, walk.all_to_come = sums + (kind + 1) * size, sums + (kind + 2) * size
+    memset(walk.to_come, 0, size * sizeof(double))
+    walk.to_come[size - 1] = 1 / total
+    while kind > 0:
+        kind -= 1
+        walk.kind = kind
+        walk.before = sums + kind * size
+        memset(walk.all_to_come, 0, size * sizeof(double))
+        walk_past(&walk)
+        walk.to_come, walk.all_to_come = walk.all_to_come, walk.to_come
+
+
+cdef double effective_secrets(const Suspicion* suspicion, const Weights* weights) noexcept nogil:
+    cdef double* sums = <double*>malloc((suspicion.n_kinds + 1) * size_of(suspicion) * sizeof(double))
+    cdef int elsewhere = -suspicion.n_spots - suspicion.n_hand
+    cdef Weights squares
+    cdef Deal deals[DEALS_MAX]
+    cdef Deal both
+    cdef int n_deals = list_deals(suspicion.two_families, deals)
+    cdef double total = 0
+    cdef double of_squares = 0
+    cdef int spot, kind, n, m
+
+    if sums == NULL:
+        return -1
+    for kind in range(suspicion.n_kinds):
+        elsewhere += suspicion.held[kind]
+        squares.hand[kind] = weights.hand[kind] * weights.hand[kind]
+        for spot in range(suspicion.n_spots):
+            squares.spots[spot][kind] = weights.spots[spot][kind] * weights.spots[spot][kind]
+    for n in range(n_deals):
+        total += add_up(suspicion, weights, &deals[n], sums)
+        for m in range(n_deals):
+            both = Deal(deals[n].once * deals[m].once, deals[n].twice * deals[m].twice)
+            of_squares += add_up(suspicion, &squares, &both, sums)
+    total *= total / of_squares
+    free(sums)
+    if suspicion.ordered:
+        for kind in range(2, elsewhere + 1):
+            total *= kind
+    return total
+
+
+def weigh_secrets(list held, int n_hand, list in_spot, list in_hand, bint two_families=False):
+    """For the fitting: how likely each kind is in each spot, how many of it are in hand, and how much all secrets
+    weigh, that of the likeliest card in each place being 1."""
+    cdef Suspicion suspicion
+    cdef Weights weights
+    cdef Chances chances
+    cdef double total
+    cdef int i, kind
+
+    memset(&suspicion, 0, sizeof(suspicion))
+    suspicion.n_kinds = len(held)
+    suspicion.n_spots = len(in_spot)
+    suspicion.n_hand = n_hand
+    suspicion.two_families = two_families
+    for kind in range(len(held)):
+        suspicion.held[kind] = held[kind]
+        suspicion.in_hand[kind] = in_hand[kind]
+        for i in range(len(in_spot)):
+            suspicion.in_spot[i][kind] = in_spot[i][kind]
+    weigh(&suspicion, 1.0, &weights)
+    total = expect(&suspicion, &weights, &chances)
+    if total < 0:
+        raise MemoryError
+    return ([[chances.spots[i][kind] for kind in range(len(held))] for i in range(len(in_spot))],
+            [chances.hand[kind] for kind in range(len(held))], total)

@@ -1,0 +1,711 @@
+"""Our games as OpenSpiel games, for its algorithms and bots. Needs the extra `openspiel`.
+
+    from solver.openspiel import ours_in_openspiel
+    ours_in_openspiel.register()
+    game = pyspiel.load_game("eminence_oriflamme(ruleset=revised,players=4,first=1)")
+
+**Parameters**: `ruleset`, an edition's name; `players`; `first`, the seat that begins.
+
+**Chance**: every deal is explicit. It is dealt in parts that are few enough to list: each family of Oriflamme sets
+cards aside (120 ways), each deck of Castle, Village, Port is laid card by card from the top, poker is dealt by the
+engine's own chance actions. So all probabilities are exact, a history says everything and replays, and nothing keeps
+a random generator. Whole deals would be 1.7 million outcomes for three players of Oriflamme. Deals drawn from a seed
+(SAMPLED_STOCHASTIC) would do without, but then algorithms that look at all outcomes refuse the game.
+
+**Actions** are whole decisions, numbered from 0 in an order that depends on the ruleset and the number of players
+alone; `action_to_string` writes them in our notation, and `string_to_action` reads that. Chance has numbers of its own.
+
+**Returns**: a share of the win less 1/players, so that they add up to zero; in the two pokers chips, as usual.
+
+**Strings**: the information state is all that a player has seen, line by line as in a record (perfect recall); the
+observation is the text of his view. There are no tensors.
+
+**Bots**: `resample_from_infostate` is what an ISMCTS needs. OpenSpiel's bot in Python calls it and so plays all these
+games (`ISMCTSBot` of `open_spiel.python.algorithms.ismcts`; `step` and `get_policy`). Its bot in C++ cannot: OpenSpiel
+2.0.2 forwards no such call to a game written in Python, and `pyspiel.ISMCTSBot.get_policy` ends with
+"ResampleFromInfostate() not implemented". Call no `step` of a C++ search on any game written in Python, these or
+others: it lets go of the GIL, and the process crashes. `pyspiel.MCTSBot.mcts_search` keeps it and works; it knows all
+that is hidden.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import cache, lru_cache
+from itertools import combinations
+from typing import Any, Final, NamedTuple
+
+import pyspiel
+
+from engine_cy import Action, Game, Position, Rng, new_game
+from engine_cy.castle_village_port.cards import LOCATIONS
+from engine_cy.castle_village_port.editions import EDITIONS as CASTLE_EDITIONS
+from engine_cy.oriflamme.editions import editions_of
+from engine_cy.seats import SEATS
+from engine_cy.toys.variants import VARIANTS
+
+PREFIX: Final = "eminence_"
+CHANCE: Final = int(pyspiel.PlayerId.CHANCE)
+TERMINAL: Final = int(pyspiel.PlayerId.TERMINAL)
+
+# What was dealt, as the outcomes that chance chose one after the other.
+Deal = tuple[int, ...]
+
+
+class Step(NamedTuple):
+    """Who did what, the seat perhaps CHANCE and the number one of its own."""
+
+    seat: int
+    number: int
+
+
+# --- a game in OpenSpiel's terms ----------------------------------------------------------------------------------
+
+
+class Terms(ABC):
+    """A game of ours with a first player: its actions as numbers, its deal as outcomes of chance."""
+
+    deal_size: int  # outcomes that a deal is made of, before the first position
+    max_outcomes: int  # of chance, to choose from
+    max_decisions: int  # in a game, of players; no game comes near
+    max_chances: int  # in a game, of chance
+    remembers = False  # whether a view shows all that was seen before
+    shares = True  # whether payoffs are shares of a win
+
+    def __init__(self, game: Game, first: int, texts: Sequence[str], chance: Sequence[str] = ()) -> None:
+        self.game = game
+        self.first = first
+        self.actions = [game.action(text) for text in texts]
+        self.texts = [str(action) for action in self.actions]
+        self.numbers = {action: number for number, action in enumerate(self.actions)}
+        self.chance = [game.action(text) for text in chance]
+        self.outcome_numbers = {action: number for number, action in enumerate(self.chance)}
+        self.root = Moment(self, None, 0, (), None)
+
+    @abstractmethod
+    def start(self, deal: Deal) -> Position:
+        """The table after a finished deal."""
+
+    @abstractmethod
+    def relive(self, deal: Deal, steps: list[Step], world: Position, player: int) -> tuple[Deal, list[int]]:
+        """A deal and numbers that lead to `world`, which `player` cannot tell from where `steps` led, and show him the
+        same on the way."""
+
+    # Where there is a deal before the first position:
+
+    def outcomes(self, deal: Deal) -> Sequence[int]:
+        """What chance may do next, all equally likely, in a deal that is not finished."""
+        raise NotImplementedError
+
+    def outcome_text(self, deal: Deal, outcome: int) -> str:
+        raise NotImplementedError
+
+    def dealt(self, deal: Deal, player: int) -> str:
+        """What `player` has seen of a deal, perhaps of an unfinished one."""
+        raise NotImplementedError
+
+    @property
+    def utility_range(self) -> tuple[float, float]:
+        return -1 / self.game.n_players, 1 - 1 / self.game.n_players
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return terms_of, (self.game.id, self.game.spec[1], self.game.n_players, self.first)
+
+
+class Poker(Terms):
+    """The engine deals by actions of chance, and a view shows all that has happened."""
+
+    deal_size = 0
+    remembers = True
+    shares = False
+
+    def __init__(self, game: Game, first: int) -> None:
+        variant = VARIANTS[game.id]
+        rounds = len(variant.raise_sizes)
+        self.cards = {name: number for number, name in enumerate(variant.cards)}
+        self.max_outcomes = len(variant.cards)
+        self.max_decisions = rounds * (2 + variant.raises_max)
+        self.max_chances = 1 + rounds
+        self.stake = 1 + variant.raises_max * sum(variant.raise_sizes)
+        moves = ("pass", "bet") if variant.pass_or_bet else ("fold", "call", "raise")
+        super().__init__(game, first, moves, [f"deal {name}" for name in variant.cards])
+
+    @property
+    def utility_range(self) -> tuple[float, float]:
+        return -self.stake, self.stake
+
+    def start(self, deal: Deal) -> Position:
+        return self.game.deal(0, self.first)
+
+    def relive(self, deal: Deal, steps: list[Step], world: Position, player: int) -> tuple[Deal, list[int]]:
+        numbers = [step.number for step in steps]
+        # Seat A's card is dealt first, then seat B's.
+        for seat, card in enumerate(world.table.cards):
+            if seat < len(numbers):
+                numbers[seat] = self.cards[card]
+        return (), numbers
+
+
+class Oriflamme(Terms):
+    """Each family sets some of its cards aside."""
+
+    def __init__(self, game: Game, first: int) -> None:
+        frame: Any = game.frame  # type: ignore[attr-defined]
+        n, slots = frame.n_players, frame.n_players * frame.cards_each
+        self.copies: int = frame.copies
+        self.kinds = {card.id: kind for kind, card in enumerate(frame.cards)}
+        self.names = [card.name for card in frame.cards]
+        aside = len(frame.cards) - frame.hand_size // frame.copies
+        self.asides = list(combinations(range(len(frame.cards)), aside))
+        self.aside_numbers = {kinds: number for number, kinds in enumerate(self.asides)}
+        self.deal_size = self.max_chances = n * frame.copies
+        self.max_outcomes = len(self.asides)
+        # A slot asks three questions at most when the cursor comes to it: reveal it, copy whom, and act how. It comes
+        # again to a card that a Decree, or who copied one, carried on; each such card does so once.
+        visits = sum(n * frame.cards_per_turn * r for r in range(1, frame.n_rounds + 1)) + frame.n_rounds * 2 * n
+        self.max_decisions = slots + 3 * visits
+        # Placements come first, those of a kind side by side: `relive` counts on it.
+        places = ["front", "back", *(f"on {slot}" for slot in range(slots))]
+        self.n_places = len(places)
+        self.n_placements = len(places) * len(self.names)
+        super().__init__(
+            game,
+            first,
+            [
+                *(f"place {name} {place}" for name in self.names for place in places),
+                *("reveal", "keep"),
+                *(f"target {slot}" for slot in range(slots)),
+                *(f"rob {seat}" for seat in game.seats),
+                *(f"copy {slot}" for slot in range(slots)),
+                *(f"move {slot} to {gap}" for slot in range(slots) for gap in range(slots + 1)),
+                *(f"move {slot} on {other}" for slot in range(slots) for other in range(slots)),
+                *(f"pair {near} {far}" for near, far in combinations(range(slots), 2)),
+            ],
+        )
+
+    def outcomes(self, deal: Deal) -> Sequence[int]:
+        return range(len(self.asides))
+
+    def outcome_text(self, deal: Deal, outcome: int) -> str:
+        return f"aside {SEATS[len(deal) // self.copies]} {','.join(self.aside([outcome]))}"
+
+    def aside(self, outcomes: Sequence[int]) -> list[str]:
+        return [self.names[kind] for outcome in outcomes for kind in self.asides[outcome]]
+
+    def start(self, deal: Deal) -> Position:
+        return self.game.start([self.aside(own) for own in self.by_seat(deal)], self.first)
+
+    def by_seat(self, deal: Deal) -> list[Deal]:
+        return [deal[seat * self.copies :][: self.copies] for seat in range(self.game.n_players)]
+
+    def dealt(self, deal: Deal, player: int) -> str:
+        # Of two families in one hand, nobody can tell which of them a card was set aside from.
+        own = sorted(kind for outcome in self.by_seat(deal)[player] for kind in self.asides[outcome])
+        return f"aside {SEATS[player]} {','.join(self.names[kind] for kind in own)}"
+
+    def relive(self, deal: Deal, steps: list[Step], world: Position, player: int) -> tuple[Deal, list[int]]:
+        table = world.table
+        # What left the queue was seen by all. What lies there is in `world` what it is now.
+        lying = {(card.family, card.nth): self.kinds[card.card] for slot in table.slots for card in slot}
+        placed = Counter[int]()
+        numbers = []
+        for seat, number in steps:
+            if number < self.n_placements:
+                placed[seat] += 1
+                kind = lying.get((seat, placed[seat]), number // self.n_places)
+                number = kind * self.n_places + number % self.n_places
+            numbers.append(number)
+        relived = [
+            own if seat == player else self.split(self.left_over(table, seat))
+            for seat, own in enumerate(self.by_seat(deal))
+        ]
+        return tuple(outcome for own in relived for outcome in own), numbers
+
+    def left_over(self, table: Any, seat: int) -> Counter[int]:
+        """The cards that `seat` must have set aside."""
+        left = Counter(dict.fromkeys(self.kinds.values(), self.copies))
+        left.subtract(self.kinds[card] for card in (*table.hands[seat], *table.piles[seat]))
+        left.subtract(self.kinds[card.card] for slot in table.slots for card in slot if card.family == seat)
+        return left
+
+    def split(self, aside: Counter[int]) -> Deal:
+        """The cards set aside, dealt out to the families; what is there twice goes to both."""
+        if self.copies == 1:
+            return (self.aside_numbers[tuple(sorted(aside.elements()))],)
+        twice = [kind for kind, count in aside.items() if count == 2]
+        once = [kind for kind, count in aside.items() if count == 1]
+        half = len(once) // 2
+        return tuple(self.aside_numbers[tuple(sorted([*twice, *part]))] for part in (once[:half], once[half:]))
+
+
+class CastleVillagePort(Terms):
+    """Each seat's deck is laid from the top, before the first draw; its last card follows from the others."""
+
+    def __init__(self, game: Game, first: int) -> None:
+        frame: Any = game.frame  # type: ignore[attr-defined]
+        n = frame.n_players
+        self.frame = frame
+        self.values: list[int] = sorted(frame.values)
+        self.number_of = {value: number for number, value in enumerate(self.values)}
+        self.each = len(self.values) - 1
+        self.deal_size = n * self.each
+        self.max_outcomes = len(self.values)
+        plays = n * frame.n_rounds * frame.n_turns
+        # A card acts when it is placed, and at the end of a round perhaps in each location. It asks two questions at
+        # most, copy whom and act how, or one and one of chance.
+        acts = plays * (1 + frame.n_rounds * len(LOCATIONS))
+        self.max_chances = self.deal_size + acts
+        self.max_decisions = 2 * plays + 2 * acts
+        cards = [f"{value}{seat}" for seat in game.seats for value in self.values]
+        places = [f"{location} {index}" for location in LOCATIONS for index in range(plays)]
+        # Selections come first, then placements, then swaps: `relive` counts on it.
+        self.n_selections = len(self.values)
+        self.first_swap = len(self.values) + len(places)
+        super().__init__(
+            game,
+            first,
+            [
+                *(f"select {value}" for value in self.values),
+                *(f"place {place}" for place in places),
+                *(f"swap {seat}" for seat in game.seats),
+                *(f"rob {seat}" for seat in game.seats),
+                *(f"order {seat} {location}" for seat in game.seats for location in LOCATIONS),
+                *(f"copy {card}" for card in cards),
+                *(f"discard {card}" for card in cards),
+                *(f"move {card} to {place}" for card in cards for place in places),
+            ],
+            [f"replace {value}" for value in self.values],
+        )
+
+    def outcomes(self, deal: Deal) -> Sequence[int]:
+        own = deal[len(deal) // self.each * self.each :]
+        return [number for number in range(len(self.values)) if number not in own]
+
+    def outcome_text(self, deal: Deal, outcome: int) -> str:
+        return f"deck {SEATS[len(deal) // self.each]} {self.values[outcome]}"
+
+    def deck(self, deal: Deal, seat: int) -> list[int]:
+        """The numbers of a seat's cards, top first; all of them once they are dealt."""
+        own = deal[seat * self.each :][: self.each]
+        return [*own, *(set(range(len(self.values))) - set(own) if len(own) == self.each else ())]
+
+    def start(self, deal: Deal) -> Position:
+        decks = [[self.values[number] for number in self.deck(deal, seat)] for seat in range(self.game.n_players)]
+        return self.game.start(decks, self.first)
+
+    def dealt(self, deal: Deal, player: int) -> str:
+        hand = sorted(self.deck(deal, player)[: self.frame.drawn(1)], reverse=True)
+        return f"hand {SEATS[player]} {','.join(str(self.values[number]) for number in hand)}"
+
+    def relive(self, deal: Deal, steps: list[Step], world: Position, player: int) -> tuple[Deal, list[int]]:
+        table = world.table
+        numbers = [step.number for step in steps]
+        relived: list[int] = []
+        for seat, turns in enumerate(self.turns(steps)):
+            deck = [self.number_of[value] for value in table.decks[seat]]
+            if seat == player:
+                drawn = self.deck(deal, seat)[: len(self.values) - len(deck)]
+            else:
+                # What was revealed is drawn first, which is always early enough.
+                selected = [table.selected[seat]] if table.selected[seat] else []
+                drawn = [steps[turn[-1]].number for turn in (turns[:-1] if selected else turns)]
+                drawn += [self.number_of[value] for value in (*selected, *table.hands[seat])]
+                self.reselect(numbers, turns, drawn)
+            relived += [*drawn, *deck][: self.each]
+        return tuple(relived), numbers
+
+    def turns(self, steps: list[Step]) -> list[list[list[int]]]:
+        """For each seat and turn, the steps that said what its selected card is: a selection, and what chance made of
+        it."""
+        turns: list[list[list[int]]] = [[] for _ in range(self.game.n_players)]
+        victim = 0
+        for i, (seat, number) in enumerate(steps):
+            if seat == CHANCE:
+                turns[victim][-1].append(i)
+            elif number < self.n_selections:
+                turns[seat].append([i])
+            elif self.first_swap <= number < self.first_swap + self.game.n_players:
+                victim = number - self.first_swap
+        return turns
+
+    def reselect(self, numbers: list[int], turns: list[list[int]], drawn: list[int]) -> None:
+        """Let each turn of a seat, which drew these cards and played the first of them, end with the card it played.
+
+        What it had selected before a Courtesan stays what it was if it could be that.
+        """
+        for t, turn in enumerate(turns):
+            held = drawn[t : self.frame.drawn(1 + t // self.frame.n_turns)]
+            later = drawn[t]
+            numbers[turn[-1]] = later
+            for i in reversed(turn[:-1]):
+                if numbers[i] == later or numbers[i] not in held:
+                    numbers[i] = next(number for number in held if number != later)
+                later = numbers[i]
+
+
+@lru_cache(maxsize=32)
+def terms_of(game_id: str, ruleset: str, players: int, first: int) -> Terms:
+    return KINDS[game_id].terms(new_game(game_id, ruleset, players), first)
+
+
+class Kind(NamedTuple):
+    """What registering a game takes."""
+
+    terms: Callable[[Game, int], Terms]
+    long_name: str
+    ruleset: str  # the one that is played if none is named
+    players: int  # likewise
+    least: int
+    most: int
+
+
+KINDS: Final = {
+    "oriflamme": Kind(Oriflamme, "Oriflamme", editions_of("oriflamme")[0], 3, 3, 5),
+    "oriflamme_prototype": Kind(Oriflamme, "Oriflamme, the prototype", editions_of("oriflamme_prototype")[0], 3, 2, 4),
+    "castle_village_port": Kind(CastleVillagePort, "Castle, Village, Port", next(iter(CASTLE_EDITIONS)), 3, 3, 5),
+    "kuhn_poker": Kind(Poker, "Kuhn poker of Eminence", "standard", 2, 2, 2),
+    "leduc_poker": Kind(Poker, "Leduc poker of Eminence", "standard", 2, 2, 2),
+}
+
+
+# --- the course of a game -----------------------------------------------------------------------------------------
+
+
+class Moment:
+    """One moment of a game and all that came before. It never changes, so that cloned states share it."""
+
+    __slots__ = ("_options", "_told", "before", "deal", "number", "player", "position", "terms")
+
+    def __init__(self, terms: Terms, before: Moment | None, number: int, deal: Deal, position: Position | None) -> None:
+        self.terms = terms
+        self.before = before
+        self.number = number  # what was done at `before`
+        self.deal = deal
+        if position is None and len(deal) == terms.deal_size:
+            position = terms.start(deal)
+        self.position = position  # None while the deal is not finished
+        seat = CHANCE if position is None else position.to_act
+        self.player: int = TERMINAL if seat is None else seat
+        self._options: list[int] | None = None
+        self._told: dict[int, str] = {}
+
+    def options(self) -> list[int]:
+        """The numbers of what may be done, in order."""
+        if self._options is None:
+            if self.position is None:
+                self._options = list(self.terms.outcomes(self.deal))
+            else:
+                numbers = self.terms.outcome_numbers if self.player == CHANCE else self.terms.numbers
+                self._options = sorted([numbers[action] for action in self.position.legal_actions()])
+        return self._options
+
+    def after(self, number: int) -> Moment:
+        if self.position is None:
+            if number not in self.options():
+                raise ValueError(f"outcome: {number} is not possible after {self}")
+            return Moment(self.terms, self, number, (*self.deal, number), None)
+        return Moment(self.terms, self, number, self.deal, self.position.play(self.action(number)))
+
+    def action(self, number: int) -> Action:
+        """Our action with this number."""
+        actions = self.terms.chance if self.player == CHANCE else self.terms.actions
+        if not 0 <= number < len(actions):
+            raise ValueError(f"action: {number} is not in 0..{len(actions) - 1}")
+        return actions[number]
+
+    def text(self, player: int, number: int) -> str:
+        if player != CHANCE:
+            return self.terms.texts[number]
+        elif self.position is None:
+            return self.terms.outcome_text(self.deal, number)
+        return str(self.terms.chance[number])
+
+    def told(self, player: int) -> str:
+        """All that `player` has seen, a line each."""
+        untold: list[Moment] = []
+        at = self
+        while player not in at._told:
+            if at.before is None or at.before.position is None or self.terms.remembers:
+                at._told[player] = at.beginning(player)
+            else:
+                untold.append(at)
+                at = at.before
+        for moment in reversed(untold):
+            moment._told[player] = f"{at._told[player]}\n{at.line(moment.number, player)}"
+            at = moment
+        return self._told[player]
+
+    def beginning(self, player: int) -> str:
+        """What `player` knows before his first line: his part of the deal, or what he sees where there is none."""
+        return self.terms.dealt(self.deal, player) if self.deal else self.seen(player)
+
+    def line(self, number: int, player: int) -> str:
+        """What `player` sees when `number` is done here."""
+        assert self.position is not None
+        seat = "*" if self.player == CHANCE else SEATS[self.player]
+        return f"{seat} {self.position.seen(self.action(number), player)}"
+
+    def seen(self, player: int) -> str:
+        """What `player` sees now."""
+        return self.terms.dealt(self.deal, player) if self.position is None else str(self.position.view(player))
+
+    def returns(self) -> list[float]:
+        if self.position is None or self.player != TERMINAL:
+            return [0.0] * self.terms.game.n_players
+        less = 1 / self.terms.game.n_players if self.terms.shares else 0
+        return [paid - less for paid in self.position.payoffs]
+
+    def path(self) -> list[Moment]:
+        """All moments, from the first to this one."""
+        moments = [self]
+        while (before := moments[-1].before) is not None:
+            moments.append(before)
+        return moments[::-1]
+
+    def __deepcopy__(self, memo: object) -> Moment:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        first, *rest = self.path()
+        begun = None if first is self.terms.root else first.position
+        return _again, (self.terms, begun, first._told if begun else {}, [moment.number for moment in rest])
+
+    def __str__(self) -> str:
+        if self.position is not None:
+            return str(self.position)
+        moments = [moment for moment in self.path() if moment.before is not None]
+        return " | ".join([m.before.text(CHANCE, m.number) for m in moments if m.before is not None]) or "the deal"
+
+
+def _begun(terms: Terms, position: Position, told: dict[int, str]) -> Moment:
+    """A game that begins at `position`, after what the players have been told."""
+    moment = Moment(terms, None, 0, (), position)
+    moment._told.update(told)
+    return moment
+
+
+def _again(terms: Terms, begun: Position | None, told: dict[int, str], numbers: list[int]) -> Moment:
+    moment = terms.root if begun is None else _begun(terms, begun, told)
+    for number in numbers:
+        moment = moment.after(number)
+    return moment
+
+
+# --- what OpenSpiel calls -----------------------------------------------------------------------------------------
+
+
+class EminenceGame(pyspiel.Game):  # type: ignore[misc]
+    """One of our games, as OpenSpiel's `Game`."""
+
+    game_id: str
+
+    def __init__(self, params: dict[str, Any] | None = None) -> None:
+        kind = KINDS[self.game_id]
+        given = {"ruleset": kind.ruleset, "players": kind.players, "first": 0, **(params or {})}
+        if not 0 <= given["first"] < given["players"]:
+            raise ValueError(f"first: {given['first']} is not in 0..{given['players'] - 1}")
+        self.terms = terms = terms_of(self.game_id, given["ruleset"], given["players"], given["first"])
+        lowest, highest = terms.utility_range
+        info = pyspiel.GameInfo(
+            num_distinct_actions=len(terms.actions),
+            max_chance_outcomes=terms.max_outcomes,
+            num_players=given["players"],
+            min_utility=lowest,
+            max_utility=highest,
+            utility_sum=0.0,
+            max_game_length=terms.max_decisions,
+        )
+        super().__init__(_game_type(self.game_id), info, given)
+
+    def new_initial_state(self) -> EminenceState:
+        return EminenceState(self)
+
+    def max_chance_nodes_in_history(self) -> int:
+        return self.terms.max_chances
+
+    def action_to_string(self, player: int, number: int) -> str:
+        return self.terms.root.text(player, number)
+
+    def make_py_observer(self, kind: Any = None, params: Any = None) -> EminenceObserver | None:
+        """None for a kind of observation that there is not: what all see, or what only one sees."""
+        if params:
+            raise ValueError(f"observer: {params} are not possible; there are no parameters")
+        kind = kind or pyspiel.IIGObservationType(perfect_recall=False)
+        if not kind.public_info or kind.private_info != pyspiel.PrivateInfoType.SINGLE_PLAYER:
+            return None
+        return EminenceObserver(kind.perfect_recall)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _load, (str(self),)
+
+
+# A class for each game, and no function that makes them: OpenSpiel lets go of it after Python has ended, which crashes
+# unless something still holds it. A class holds itself.
+
+
+class OriflammeGame(EminenceGame):
+    game_id = "oriflamme"
+
+
+class PrototypeGame(EminenceGame):
+    game_id = "oriflamme_prototype"
+
+
+class CastleGame(EminenceGame):
+    game_id = "castle_village_port"
+
+
+class KuhnGame(EminenceGame):
+    game_id = "kuhn_poker"
+
+
+class LeducGame(EminenceGame):
+    game_id = "leduc_poker"
+
+
+GAMES: Final = (OriflammeGame, PrototypeGame, CastleGame, KuhnGame, LeducGame)
+
+
+class EminenceState(pyspiel.State):  # type: ignore[misc]
+    """A moment of a game, as OpenSpiel's `State`."""
+
+    # OpenSpiel copies and pickles the attributes one by one, so there is only one.
+    _at: Moment
+
+    def __init__(self, game: EminenceGame) -> None:
+        super().__init__(game)
+        self._at = game.terms.root
+
+    def current_player(self) -> int:
+        return self._at.player
+
+    def is_terminal(self) -> bool:
+        return self._at.player == TERMINAL
+
+    def _legal_actions(self, player: int) -> list[int]:
+        return self._at.options()
+
+    def chance_outcomes(self) -> list[tuple[int, float]]:
+        outcomes = self._at.options()
+        return [(outcome, 1 / len(outcomes)) for outcome in outcomes]
+
+    def _apply_action(self, action: int) -> None:
+        self._at = self._at.after(action)
+
+    def _action_to_string(self, player: int, action: int) -> str:
+        return self._at.text(player, action)
+
+    def returns(self) -> list[float]:
+        return self._at.returns()
+
+    def resample_from_infostate(self, player: int, sampler: Callable[[], float]) -> EminenceState:
+        """A state that `player` cannot tell from this one, each world that fits his view being equally likely.
+
+        Its history leads there and shows `player` the same on the way; of several such pasts it is any. A state that
+        was made by `from_position` has no past to go by: what is drawn for it begins at the world, without history.
+        """
+        at = self._at
+        if at.position is None:
+            raise ValueError("resample: the deal is not finished")
+        world = at.position.view(player).sample_world(Rng(int(sampler() * 2**53)))
+        game: EminenceGame = self.get_game()
+        state = game.new_initial_state()
+        first, *rest = at.path()
+        if first is not at.terms.root:
+            state._at = _begun(at.terms, world, {player: at.told(player)})
+            return state
+        steps = [Step(m.before.player, m.number) for m in rest if m.before is not None and m.before.position]
+        deal, numbers = at.terms.relive(at.deal, steps, world, player)
+        for number in (*deal, *numbers):
+            state.apply_action(number)
+        if state._at.position != world:
+            raise AssertionError(f"resample: {deal} and {numbers} lead to {state}, not to {world}")
+        return state
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _load_state, (str(self.get_game()), self.serialize())
+
+    def __str__(self) -> str:
+        return str(self._at)
+
+
+class EminenceObserver:
+    """What one player sees, as text."""
+
+    tensor = None
+
+    def __init__(self, perfect_recall: bool) -> None:
+        self.perfect_recall = perfect_recall
+        self.dict: dict[str, Any] = {}
+
+    def set_from(self, state: EminenceState, player: int) -> None:
+        """There is no tensor to write."""
+
+    def string_from(self, state: EminenceState, player: int) -> str:
+        return state._at.told(player) if self.perfect_recall else state._at.seen(player)
+
+
+@cache
+def _game_type(game_id: str) -> Any:
+    kind = KINDS[game_id]
+    return pyspiel.GameType(
+        short_name=PREFIX + game_id,
+        long_name=kind.long_name,
+        dynamics=pyspiel.GameType.Dynamics.SEQUENTIAL,
+        chance_mode=pyspiel.GameType.ChanceMode.EXPLICIT_STOCHASTIC,
+        information=pyspiel.GameType.Information.IMPERFECT_INFORMATION,
+        utility=pyspiel.GameType.Utility.ZERO_SUM,
+        reward_model=pyspiel.GameType.RewardModel.TERMINAL,
+        max_num_players=kind.most,
+        min_num_players=kind.least,
+        provides_information_state_string=True,
+        provides_information_state_tensor=False,
+        provides_observation_string=True,
+        provides_observation_tensor=False,
+        parameter_specification={"ruleset": kind.ruleset, "players": kind.players, "first": 0},
+    )
+
+
+# --- what callers use ---------------------------------------------------------------------------------------------
+
+
+def register() -> list[str]:
+    """Make our games known to `pyspiel.load_game`; return their names. Calling it again does nothing."""
+    known = set(pyspiel.registered_names())
+    types = [_game_type(game.game_id) for game in GAMES]
+    for game_type, game in zip(types, GAMES, strict=True):
+        if game_type.short_name not in known:
+            pyspiel.register_game(game_type, game)
+    return [game_type.short_name for game_type in types]
+
+
+def _load(name: str) -> EminenceGame:
+    register()
+    game: EminenceGame = pyspiel.load_game(name)
+    return game
+
+
+def _load_state(name: str, text: str) -> EminenceState:
+    state: EminenceState = _load(name).deserialize_state(text)
+    return state
+
+
+def as_position(state: EminenceState) -> Position:
+    """The position that a state of one of our games stands for."""
+    if state._at.position is None:
+        raise ValueError("state: the deal is not finished")
+    return state._at.position
+
+
+def from_position(position: Position) -> EminenceState:
+    """A state at a position, however it came about: it has no history, and its players remember only what they see."""
+    game_id, ruleset, players = position.game.spec
+    if game_id not in KINDS or not isinstance(ruleset, str):
+        raise ValueError(f"position: of {game_id} under {ruleset}, and only the editions can be named to OpenSpiel")
+    register()
+    game = pyspiel.load_game(PREFIX + game_id, {"ruleset": ruleset, "players": players})
+    state: EminenceState = game.new_initial_state()
+    state._at = _begun(state._at.terms, position, {})
+    return state
