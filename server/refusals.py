@@ -1,4 +1,4 @@
-"""What is refused, in which field, and why; nothing of how a service tells it (`errors.py`).
+"""What is refused, in which field, and why; nothing of how a service tells it (`rpc/status.py`).
 
 A refusal names a field, a reason that a program can branch on (`ErrorReason` in the contract) and what was possible.
 """

@@ -4,7 +4,7 @@
 A game says what speaks for each hidden card being of each kind (`Knowledge.suspect`). Whole secrets, with as many
 cards as there are, weigh the product of their cards' weights; as each player has cards of his own, one's secrets do not
 depend on another's. To draw, all secrets of a player are weighed by what is left when the first cards are settled, so
-each is drawn exactly as often as it should be; chances.pyx says how likely each card is where, exactly as well.
+each is drawn exactly as often as it should be; marginals.pyx says how likely each card is where, exactly as well.
 """
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc

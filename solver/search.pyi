@@ -4,7 +4,7 @@ from engine_cy.values import Game, View
 from solver.beliefs import WorldSampler
 from solver.config import Settings
 
-CHECKED: Final[bool]  # whether this build makes the checks of checks.pxd
+CHECKED: Final[bool]  # whether this build makes the checks of debug_checks.pxd
 
 SMALLEST_TREE_BYTES: Final[int]
 

@@ -15,7 +15,7 @@ from libc.string cimport memcpy
 cdef enum:
     GROWTHS = 33 << 6       # any 32-bit number, by its exponent and its first six bits behind the leading one
 
-# By `growth_index`; filled by policy.pyx.
+# By `growth_index`; filled by selection.pyx.
 cdef float UCB_GROWTH[GROWTHS]      # sqrt(ln(available))
 cdef float PUCT_GROWTH[GROWTHS]     # sqrt(available)
 

@@ -30,7 +30,7 @@ cdef struct Edges:
     action_t* actions       # ascending
     uint32_t* available     # how often it was legal when the node was visited
     float* means            # value / visits
-    float* widths           # how much the policy cares for what it does not know of the edge, see policy.pxd
+    float* widths           # how much the policy cares for what it does not know of the edge, see selection.pxd
     uint32_t* visits
     float* priors           # NULL unless they are used
 

@@ -1,4 +1,4 @@
-"""The cards of the house table, one row each. A row is written in the words of vocab.pxd; effects.pxd says what they
+"""The cards of the house table, one row each. A row is written in the words of words.pxd; effects.pxd says what they
 mean.
 
 The rule book lost its icons: what is marked (ours) is not in it.

@@ -1,4 +1,4 @@
-"""The cards, one row each. A row is written in the words of vocab.pxd; abilities.pxd says what they mean.
+"""The cards, one row each. A row is written in the words of words.pxd; effects.pxd says what they mean.
 
 A kind is a row's number: the order here is the order in which hands are listed.
 """

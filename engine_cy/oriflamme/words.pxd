@@ -1,4 +1,4 @@
-"""The words that rows of cards.py are written in. abilities.pxd gives each its meaning, once."""
+"""The words that rows of cards.py are written in. effects.pxd gives each its meaning, once."""
 
 cpdef enum Reach:
     """What a card may point at when it acts."""

@@ -7,7 +7,7 @@ from engine_cy.support.rng cimport next_bits, rng_t
 cdef enum:
     NOISES = 1024
 
-# What choices are shaken by: values of a Gumbel variable, as likely as each other; filled by preferences.pyx.
+# What choices are shaken by: values of a Gumbel variable, as likely as each other; filled by softmax.pyx.
 cdef float NOISE[NOISES]
 
 

@@ -54,7 +54,7 @@ class Door:
     """The functions of a game, and of its knowledge if it has any, by name, as they are at the moment."""
 
     def __init__(self, game: Game) -> None:
-        # A Game begins with what every Python object has, Cython's table of methods, and the pointers that game.pxd
+        # A Game begins with what every Python object has, Cython's table of methods, and the pointers that values.pxd
         # lists: the door, the knowledge, the rules.
         at = id(game) + object.__basicsize__ + ctypes.sizeof(_POINTER)
         api, knowledge, self.rules = (_POINTER * 3).from_address(at)
