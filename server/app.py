@@ -7,21 +7,22 @@ import gc
 import logging
 import signal
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import grpc
 from grpc_health.v1 import health as health_names
-from grpc_health.v1 import health_pb2
-from grpc_health.v1.health import aio as health
 from grpc_reflection.v1alpha import reflection, reflection_pb2
 
 from server.metrics_page import serve_metrics
 from server.rpc.auth import TokenAuth, read_clients
 from server.rpc.callers import Bounds, Callers
-from server.rpc.handlers import add_foreign_service, add_service
+from server.rpc.handlers import Unimplemented, add_service
 from server.services import referee, rules
 from server.services import solver as solver_service
+from server.services.health import NOT_SERVING, SERVING, HealthService
+from server.services.health import SERVICE as HEALTH
 from server.services.referee import RefereeService
 from server.services.rules import RulesService
 from server.services.solver import SolverService
@@ -31,7 +32,6 @@ from solver.expected_signature import DIGESTS, SIGNATURE
 from solver.pool.ray_pool import Health
 from solver.signature import published
 
-HEALTH: Any = health_pb2.DESCRIPTOR.services_by_name["Health"]
 REFLECTION: Any = reflection_pb2.DESCRIPTOR.services_by_name["ServerReflection"]
 MESSAGE_MAX = 2**17
 METADATA_MAX = 8192
@@ -60,7 +60,7 @@ class App:
         )
         self._telemetry.follow_callers(self._callers)
         self._solver = SolverService(settings, self._telemetry)
-        self._health = health.HealthServicer()
+        self._health = HealthService()
         self._traces = _open_traces(settings.traces) if settings.traces else None
         self._stopping = asyncio.Event()
         self._code = 0
@@ -73,7 +73,7 @@ class App:
             self._serve_metrics(self._settings.metrics)
         server = self._server()
         port = self._listen(server)
-        await self._tell_health(health_pb2.HealthCheckResponse.NOT_SERVING)
+        self._health.set(["", *self._names], NOT_SERVING)
         await server.start()
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -123,13 +123,15 @@ class App:
                 ("grpc.server_handshake_timeout_ms", 5_000),
             ],
         )
-        add_service(server, solver_service.SERVICE, self._solver, self._telemetry, self._callers)
-        add_service(server, rules.SERVICE, RulesService(), self._telemetry, self._callers)
-        add_service(server, referee.SERVICE, RefereeService(), self._telemetry, self._callers)
-        add_foreign_service(server, HEALTH, self._health, self._callers)
+        add = partial(add_service, server, telemetry=self._telemetry, callers=self._callers)
+        add(solver_service.SERVICE, self._solver)
+        add(rules.SERVICE, RulesService())
+        add(referee.SERVICE, RefereeService())
+        add(HEALTH, self._health, is_logged=False)
         if settings.reflection:
             names = [*self._names, health_names.SERVICE_NAME, reflection.SERVICE_NAME]
-            add_foreign_service(server, REFLECTION, reflection.aio.ReflectionServicer(names), self._callers)
+            add(REFLECTION, reflection.aio.ReflectionServicer(names))
+        server.add_generic_rpc_handlers((Unimplemented(self._telemetry),))
         return server
 
     def _listen(self, server: grpc.aio.Server) -> int:
@@ -157,7 +159,7 @@ class App:
         gc.collect()
         gc.freeze()
         self._solver.open()
-        await self._tell_health(health_pb2.HealthCheckResponse.SERVING)
+        self._health.set(["", *self._names], SERVING)
         _log.info("serving")
 
     async def _follow_ray(self) -> None:
@@ -168,18 +170,11 @@ class App:
             self._telemetry.ray_workers(ray.workers)
             if told is None or (ray.state, ray.note) != (told.state, told.note):
                 there = ray.state == "ready"
-                serving = (
-                    health_pb2.HealthCheckResponse.SERVING if there else health_pb2.HealthCheckResponse.NOT_SERVING
-                )
                 level = logging.INFO if there and not ray.note else logging.WARNING
-                await self._health.set(RAY, serving)
+                self._health.set([RAY], SERVING if there else NOT_SERVING)
                 _log.log(level, "ray: %s", ray.note or ray.state)
                 told = ray
             await asyncio.sleep(FOLLOW_SECONDS)
-
-    async def _tell_health(self, status: Any) -> None:
-        for name in ("", *self._names):
-            await self._health.set(name, status)
 
     def _stop(self) -> None:
         if self._stopping.is_set():
@@ -189,7 +184,7 @@ class App:
     async def _drain(self, server: grpc.aio.Server) -> None:
         """Answer every call that was taken, and take no more."""
         self._solver.close()
-        await self._health.enter_graceful_shutdown()
+        self._health.end()
         # gRPC cancels calls that come while it shuts down: clients should know by then that there is no use in more.
         await asyncio.sleep(REFUSING_SECONDS)
         stopped = asyncio.ensure_future(server.stop(self._settings.drain_ms / 1000 + LAST_SECONDS))

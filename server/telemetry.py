@@ -43,8 +43,8 @@ class Call:
 class Method:
     """Counts, times and logs the calls of one method."""
 
-    def __init__(self, name: str, calls: Counter, seconds: Histogram, under_way: Gauge) -> None:
-        self._name, self._calls = name, calls
+    def __init__(self, name: str, calls: Counter, seconds: Histogram, under_way: Gauge, is_logged: bool) -> None:
+        self._name, self._calls, self._is_logged = name, calls, is_logged
         self._seconds, self._under_way = seconds.labels(name), under_way.labels(name)
 
     @contextmanager
@@ -58,7 +58,7 @@ class Method:
             self._under_way.dec()
             self._seconds.observe(seconds)
             self._calls.labels(self._name, call.code, call.reason).inc()
-            if _log.isEnabledFor(logging.INFO):
+            if (self._is_logged or call.reason) and _log.isEnabledFor(logging.INFO):
                 told = {"method": self._name, "code": call.code, "reason": call.reason, "ms": round(seconds * 1000, 3)}
                 _log.info("call", extra={"told": told})
 
@@ -121,9 +121,10 @@ class Telemetry:
     def cached(self) -> None:
         self._cached.inc()
 
-    def method(self, path: str) -> Method:
-        """Return the metrics of the method at a path such as /eminence.v1.SolverService/Suggest."""
-        method = Method(path.rpartition("/")[2], self._calls, self._seconds, self._under_way)
+    def method(self, path: str, is_logged: bool = True) -> Method:
+        """Return the metrics of the method at a path such as /eminence.v1.SolverService/Suggest. `is_logged`: each call
+        has a line in the log, not only a refused one."""
+        method = Method(path.rpartition("/")[2], self._calls, self._seconds, self._under_way, is_logged)
         return self._methods.setdefault(path, method)
 
     def method_at(self, path: str) -> Method:

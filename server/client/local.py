@@ -190,7 +190,7 @@ class _Service:
 def _call(handle: Any, request: Any, timeout: float | None = None) -> Any:
     """Call a method; it needs no timeout."""
     with refusing():
-        return run_now(handle(request, None))
+        return handle(request)
 
 
 def _open_ray(address: str, workers: int | None) -> Pool:

@@ -101,7 +101,8 @@ class Admission:
     @property
     def _next(self) -> int:
         """How many searches wait in the pool."""
-        return max(_weight(self._running) - self._limits["interactive"], 0)
+        running = tuple(self._running)  # Prometheus asks on a thread of its own
+        return max(_weight(running) - self._limits["interactive"], 0)
 
     def threads_for(self, kind: Kind, shares: int) -> int:
         return min(shares, self._limits[kind])

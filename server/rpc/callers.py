@@ -10,8 +10,8 @@ import asyncio
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from ipaddress import IPv6Address
@@ -56,8 +56,8 @@ class Caller:
         self.identity = identity
         self.key = identity or address
         self.holds: Counter[Bound] = Counter()
-        # Other threads read one request of a caller at a time, so that callers take turns there.
-        self.reading = asyncio.Lock()
+        self._turn = asyncio.Lock()
+        self._in_line = 0
         self._bounds = bounds or Bounds()
         self._at_once, self._per_minute = at_once, per_minute
         self._searches = 0
@@ -99,6 +99,24 @@ class Caller:
         """Count a position of a batch."""
         self.count_call()
 
+    @asynccontextmanager
+    async def turn(self) -> AsyncIterator[None]:
+        """Wait for this caller's turn on a thread that reads long requests; a caller has one at a time. If it has more
+        in line, the next waits for as long as this one took: callers share the interpreter, too."""
+        self._in_line += 1
+        try:
+            await self._turn.acquire()
+        finally:
+            self._in_line -= 1
+        begun = time.monotonic()
+        try:
+            yield
+        finally:
+            if self._in_line:
+                asyncio.get_running_loop().call_later(time.monotonic() - begun, self._turn.release)
+            else:
+                self._turn.release()
+
     @contextmanager
     def searching(self) -> Iterator[None]:
         """Count a search; refuse it if the caller has too many."""
@@ -135,7 +153,8 @@ class Callers:
 
     def most(self, bound: Bound) -> int:
         """Return the most that any caller holds."""
-        return max((caller.holds[bound] for caller in self._active), default=0)
+        # Prometheus asks on a thread of its own.
+        return max((caller.holds[bound] for caller in tuple(self._active)), default=0)
 
     @contextmanager
     def calling(self, context: Context) -> Iterator[Caller]:

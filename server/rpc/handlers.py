@@ -7,9 +7,10 @@ bytes, and the reading happens here.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
+from inspect import isasyncgenfunction, iscoroutinefunction
 from typing import Any
 
 import grpc
@@ -22,11 +23,11 @@ from server.codec.fields import under
 from server.refusals import Refusal
 from server.rpc.callers import Callers, Context, current_caller
 from server.rpc.status import abort, code_of, refusal_of
-from server.telemetry import Call, Telemetry
+from server.telemetry import Call, Method, Telemetry
 
 # Longer messages are read on another thread.
 READ_HERE_BYTES = 8_192
-_parser = ThreadPoolExecutor(1, "parser")  # each further thread would keep freed memory of its own
+_reader = ThreadPoolExecutor(1, "reader")  # each further thread would keep freed memory of its own
 # An unknown field is named if it is found in so many parts of the message, among so many bytes of such fields.
 SEARCHED_MAX, UNKNOWN_BYTES_MAX = 1_000, 4_096
 
@@ -37,56 +38,46 @@ def add_service(
     servicer: object,
     telemetry: Telemetry | None = None,
     callers: Callers | None = None,
+    *,
+    is_logged: bool = True,
 ) -> None:
-    """Serve `service`, whose methods `servicer` has."""
-    metrics, callers = telemetry or Telemetry(), callers or Callers()
-    handlers = {
-        method.name: _handler(method, getattr(servicer, method.name), metrics, callers) for method in service.methods
-    }
-    _add_handlers(server, service.full_name, handlers)
-
-
-def add_foreign_service(
-    server: grpc.aio.Server, service: ServiceDescriptor, servicer: object, callers: Callers
-) -> None:
-    """Serve a service whose code is not ours. Only the reading of its requests is."""
-    handlers = {
-        method.name: _foreign_handler(method, getattr(servicer, method.name), callers) for method in service.methods
-    }
-    _add_handlers(server, service.full_name, handlers)
-
-
-def _add_handlers(server: grpc.aio.Server, service: str, handlers: dict[str, Any]) -> None:
+    """Serve `service`, whose methods `servicer` has; those that are no coroutines compute, and run on another thread.
+    `is_logged`: each call has a line in the log, not only a refused one."""
+    telemetry, callers = telemetry or Telemetry(), callers or Callers()
+    handlers = {}
+    for method in service.methods:
+        handle = getattr(servicer, method.name)
+        if not (iscoroutinefunction(handle) or isasyncgenfunction(handle)):
+            handle = _on_thread(handle)
+        metrics = telemetry.method(f"/{service.full_name}/{method.name}", is_logged)
+        handlers[method.name] = _handler(method, handle, metrics, callers)
     # Not registered: every call takes the longer, the more methods are.
-    server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(service, handlers),))
+    server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(service.full_name, handlers),))
 
 
-def _foreign_handler(method: MethodDescriptor, handle: Any, callers: Callers) -> grpc.RpcMethodHandler[Any, Any]:
-    kind, write = GetMessageClass(method.input_type), GetMessageClass(method.output_type).SerializeToString
+def _on_thread(handle: Callable[[Any], Message]) -> Any:
+    async def answer(request: Message, _context: Context) -> Message:
+        async with current_caller().turn():
+            return await asyncio.get_running_loop().run_in_executor(_reader, handle, request)
 
-    async def answer(raw: bytes, context: Context) -> Any:
-        """Answer one request; what streams its responses hands them to the context."""
-        try:
-            with callers.calling(context):
-                return await handle(_parse(raw, kind), context)
-        except Refusal as error:
-            refusal = error
-        return await abort(context, _alone(refusal))
+    return answer
 
-    async def converse(raws: AsyncIterator[bytes], context: Context) -> AsyncIterator[Any]:
-        try:
-            with callers.calling(context):
-                async for response in handle((_parse(raw, kind) async for raw in raws), context):
-                    yield response
-            return
-        except Refusal as error:
-            refusal = error
-        await abort(context, _alone(refusal))
 
-    if method.client_streaming:
-        return grpc.stream_stream_rpc_method_handler(converse, response_serializer=write)
-    make = grpc.unary_stream_rpc_method_handler if method.server_streaming else grpc.unary_unary_rpc_method_handler
-    return make(answer, response_serializer=write)
+class Unimplemented(grpc.GenericRpcHandler):
+    """Refuses methods that no service has, so that they are counted and logged. To be added last."""
+
+    def __init__(self, telemetry: Telemetry) -> None:
+        self._telemetry = telemetry
+
+    def service(self, handler_call_details: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler[Any, Any]:
+        method = self._telemetry.method_at(handler_call_details.method or "")
+
+        async def refuse(_requests: Any, context: Context) -> None:
+            with method.call() as call:
+                call.code = "UNIMPLEMENTED"
+                await context.abort(grpc.StatusCode.UNIMPLEMENTED, "unknown method")
+
+        return grpc.stream_stream_rpc_method_handler(refuse)
 
 
 def read_message(raw: bytes, kind: type[Message]) -> Message:
@@ -123,8 +114,8 @@ async def _read(raw: bytes, kind: type[Message]) -> Message:
     """Read a message; a long one on another thread."""
     if len(raw) <= READ_HERE_BYTES:
         return read_message(raw, kind)
-    async with current_caller().reading:
-        return await asyncio.get_running_loop().run_in_executor(_parser, read_message, raw, kind)
+    async with current_caller().turn():
+        return await asyncio.get_running_loop().run_in_executor(_reader, read_message, raw, kind)
 
 
 def _unknown(message: Message, path: str, left: Iterator[int]) -> Iterator[tuple[str, int]]:
@@ -143,10 +134,9 @@ def _unknown(message: Message, path: str, left: Iterator[int]) -> Iterator[tuple
 
 
 def _handler(
-    method: MethodDescriptor, handle: Any, telemetry: Telemetry, callers: Callers
+    method: MethodDescriptor, handle: Any, metrics: Method, callers: Callers
 ) -> grpc.RpcMethodHandler[Any, Any]:
     kind = GetMessageClass(method.input_type)
-    metrics = telemetry.method(f"/{method.containing_service.full_name}/{method.name}")
 
     async def answer(raw: bytes, context: Context) -> bytes:
         with metrics.call() as call:

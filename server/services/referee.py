@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from eminence.v1 import referee_pb2 as pb
 from engine_cy import CHANCE, Action, Position, Rng
@@ -17,16 +16,13 @@ from server.codec.fields import check_length, read_seat, read_seat_if_said, requ
 from server.codec.games import read_required_game
 from server.refusals import Refusal, at, missing
 
-if TYPE_CHECKING:
-    from server.rpc.callers import Context
-
 SERVICE = pb.DESCRIPTOR.services_by_name["RefereeService"]
 
 
 class RefereeService:
-    """Answers at once, from the request alone: nothing is awaited, so a client in this process calls it, too."""
+    """Answers from the request alone, on any thread."""
 
-    async def Deal(self, request: pb.DealRequest, context: Context) -> pb.DealResponse:
+    def Deal(self, request: pb.DealRequest) -> pb.DealResponse:
         game = read_required_game(request, "")
         first = read_seat_if_said(request.first, game.n_players, "first") or 0
         seed = request.seed if request.HasField("seed") else secrets.randbits(64)
@@ -38,7 +34,7 @@ class RefereeService:
             to_act=write_seat(start.to_act),
         )
 
-    async def Play(self, request: pb.PlayRequest, context: Context) -> pb.PlayResponse:
+    def Play(self, request: pb.PlayRequest) -> pb.PlayResponse:
         required(request, "standing", "")
         position, record = positions.read_standing(request.standing)
         if position.is_over:
@@ -61,7 +57,7 @@ class RefereeService:
             response.record.CopyFrom(records.write(longer.ended() if after.is_over else longer))
         return response
 
-    async def GetViews(self, request: pb.GetViewsRequest, context: Context) -> pb.GetViewsResponse:
+    def GetViews(self, request: pb.GetViewsRequest) -> pb.GetViewsResponse:
         required(request, "standing", "")
         position, record = positions.read_standing(request.standing)
         n = position.game.n_players
@@ -74,7 +70,7 @@ class RefereeService:
             ]
         )
 
-    async def GetResult(self, request: pb.GetResultRequest, context: Context) -> pb.GetResultResponse:
+    def GetResult(self, request: pb.GetResultRequest) -> pb.GetResultResponse:
         required(request, "standing", "")
         position, _ = positions.read_standing(request.standing)
         return pb.GetResultResponse(
@@ -85,7 +81,7 @@ class RefereeService:
             legal_actions=map(views.write_action, position.legal_actions()),
         )
 
-    async def GetRecord(self, request: pb.GetRecordRequest, context: Context) -> pb.GetRecordResponse:
+    def GetRecord(self, request: pb.GetRecordRequest) -> pb.GetRecordResponse:
         required(request, "record", "")
         record = positions.read_whole_record(request.record, "record")
         seat = read_seat_if_said(request.seat, record.game.n_players, "seat")

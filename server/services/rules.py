@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from eminence.v1 import rules_pb2 as pb
 from engine_cy.castle_village_port import editions as castle_editions
@@ -14,9 +13,6 @@ from server import card_names
 from server.codec import records, views
 from server.codec.fields import CARDS, required, which, write_seat
 from server.codec.games import GAME_IDS, check_game_id, read_required_game, write_ruleset
-
-if TYPE_CHECKING:
-    from server.rpc.callers import Context
 
 _MEANINGS = {
     "hand_size": "everybody draws up to so many cards",
@@ -31,7 +27,7 @@ SERVICE = pb.DESCRIPTOR.services_by_name["RulesService"]
 class RulesService:
     """Answers at once, from the request alone: nothing is awaited, so a client in this process calls it, too."""
 
-    async def ListGames(self, request: pb.ListGamesRequest, context: Context) -> pb.ListGamesResponse:
+    def ListGames(self, request: pb.ListGamesRequest) -> pb.ListGamesResponse:
         return pb.ListGamesResponse(
             games=[
                 pb.GameInfo(
@@ -44,7 +40,7 @@ class RulesService:
             ]
         )
 
-    async def ListRulesets(self, request: pb.ListRulesetsRequest, context: Context) -> pb.ListRulesetsResponse:
+    def ListRulesets(self, request: pb.ListRulesetsRequest) -> pb.ListRulesetsResponse:
         game_id = check_game_id(request.game_id, "game_id")
         response = pb.ListRulesetsResponse()
         for edition in _editions(game_id):
@@ -55,10 +51,10 @@ class RulesService:
             response.rulesets.add(ruleset=write_ruleset(game_id, said), players=_players(game_id, edition))
         return response
 
-    async def ListSwitches(self, request: pb.ListSwitchesRequest, context: Context) -> pb.ListSwitchesResponse:
+    def ListSwitches(self, request: pb.ListSwitchesRequest) -> pb.ListSwitchesResponse:
         return pb.ListSwitchesResponse(switches=_switches(check_game_id(request.game_id, "game_id")))
 
-    async def ListCards(self, request: pb.ListCardsRequest, context: Context) -> pb.ListCardsResponse:
+    def ListCards(self, request: pb.ListCardsRequest) -> pb.ListCardsResponse:
         game = read_required_game(request, "")
         response = pb.ListCardsResponse()
         if isinstance(game, Oriflamme):
@@ -75,20 +71,18 @@ class RulesService:
                 response.cards.add(value=row.value, names=_names(called), notation=str(row.value), copies=1)
         return response
 
-    async def ValidateView(self, request: pb.ValidateViewRequest, context: Context) -> pb.ValidateViewResponse:
+    def ValidateView(self, request: pb.ValidateViewRequest) -> pb.ValidateViewResponse:
         required(request, "view", "")
         view = views.read_view(request.view)
         return pb.ValidateViewResponse(view=views.write_view(view), text=str(view), worlds=float(view.count_worlds()))
 
-    async def ListLegalActions(
-        self, request: pb.ListLegalActionsRequest, context: Context
-    ) -> pb.ListLegalActionsResponse:
+    def ListLegalActions(self, request: pb.ListLegalActionsRequest) -> pb.ListLegalActionsResponse:
         required(request, "view", "")
         view = views.read_view(request.view)
         actions = map(views.write_action, view.legal_actions())
         return pb.ListLegalActionsResponse(actions=actions, to_act=write_seat(view.to_act))
 
-    async def ReadText(self, request: pb.ReadTextRequest, context: Context) -> pb.ReadTextResponse:
+    def ReadText(self, request: pb.ReadTextRequest) -> pb.ReadTextResponse:
         kind = which(request, "text", "")
         if kind == "record":
             return pb.ReadTextResponse(record=records.write(records.read_text(request.record, "record")))
@@ -97,7 +91,7 @@ class RulesService:
             return pb.ReadTextResponse(view=views.write_view(views.read_view_text(game, request.view, "view")))
         return pb.ReadTextResponse(action=views.read_seen_text(game, request.action, "action"))
 
-    async def WriteText(self, request: pb.WriteTextRequest, context: Context) -> pb.WriteTextResponse:
+    def WriteText(self, request: pb.WriteTextRequest) -> pb.WriteTextResponse:
         kind = which(request, "message", "")
         if kind == "view":
             return pb.WriteTextResponse(text=str(views.read_view(request.view)))

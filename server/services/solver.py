@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import aclosing
+from contextlib import aclosing, contextmanager
 from functools import partial
 from typing import Any, TypeVar
 
@@ -140,11 +140,14 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
 
     async def Review(self, request: pb.ReviewRequest, context: Context) -> AsyncIterator[pb.ReviewResponse]:
         deadline = self._arrive(context)
-        async with current_caller().reading:
+        async with current_caller().turn():
             asked = await self._in_thread(read_review, request, self._caps)
         reviewed = answers.Reviewed(asked)
+        key = key_of(current_caller().identity, request.SerializeToString(deterministic=True))
         for decision in asked.decisions:
-            verdict = await patiently(partial(self._judge, asked, decision, deadline))
+            await patiently(current_caller().count_position)
+            with self._unless_lost(key):
+                verdict = await patiently(partial(self._judge, asked, decision, deadline))
             if self._state == "hurrying":
                 raise Refusal("UNAVAILABLE", "", "the server stops, and the game is not reviewed to its end")
             yield pb.ReviewResponse(decision=reviewed.add(verdict))
@@ -157,10 +160,11 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
         assert question is not None
         comparison: Any = self._kept(key, pb.Comparison, asked, deadline)
         if comparison is None:
-            self._check_lost(key)
             shares = 1 if question.meets else question.n_parts
-            async with self.searches.admitted(_terms(asked, "interactive", deadline, shares)) as slot:
-                comparison = await core.compare(asked, slot)
+            terms = _terms(asked, "interactive", deadline, shares)
+            with self._unless_lost(key):
+                async with self.searches.admitted(terms) as slot:
+                    comparison = await core.compare(asked, slot)
             self._telemetry.searched(comparison)
             if comparison.reproducible:
                 self._cache.put(key, comparison)
@@ -178,7 +182,7 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
         """Read a request; one that may take long on another thread, if there is room for its search."""
         if not (request.view.HasField("history") or getattr(request, "actions", ()) or request.options.restrict_to):
             return read(request, *arguments)
-        async with current_caller().reading:
+        async with current_caller().turn():
             self.searches.admission.check_room("interactive", current_caller().key)
             return await self._in_thread(read, request, *arguments)
 
@@ -186,7 +190,7 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
         """Read an item of a batch. The messages of long ones are large, so one of a caller is in memory at a time."""
         if len(item) <= READ_HERE_BYTES:
             return _read_item(item, self._caps)
-        async with current_caller().reading:
+        async with current_caller().turn():
             return await self._in_thread(_read_item, item, self._caps)
 
     async def _in_thread(self, call: Callable[..., T], *arguments: Any) -> T:
@@ -212,15 +216,11 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
         kept: pb.Suggestion | None = self._kept(key, pb.Suggestion, asked, deadline)
         if kept is not None:
             return kept
-        self._check_lost(key)
-        async with self.searches.admitted(_terms(asked, kind, deadline, question.n_parts)) as slot:
-            if begun:
-                begun(slot)
-            try:
+        with self._unless_lost(key):
+            async with self.searches.admitted(_terms(asked, kind, deadline, question.n_parts)) as slot:
+                if begun:
+                    begun(slot)
                 suggestion = await core.suggest(asked, slot, every_ms, report)
-            except SearchLostError:
-                self._lost[key] = time.monotonic() + LOST_SECONDS
-                raise
         self._telemetry.searched(suggestion)
         if suggestion.reproducible:
             note, suggestion.note = suggestion.note, ""  # it is of this time only
@@ -248,7 +248,6 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
 
     async def _judge(self, asked: AskedReview, decision: Decision, deadline: Deadline) -> Verdict:
         """Judge one decision; its time counts from when it begins."""
-        current_caller().count_call()
         judge = asked.judge
         mine = deadline.restarted()
         question = await self._in_thread(judge.search, decision)
@@ -275,12 +274,18 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
         kept.budget.CopyFrom(answers.budget_of(asked))
         return _timed(kept, deadline)
 
-    def _check_lost(self, key: bytes) -> None:
-        """Refuse what has cost workers before: it would cost others."""
+    @contextmanager
+    def _unless_lost(self, key: bytes) -> Iterator[None]:
+        """Refuse a request whose search killed workers before, and remember one that does."""
         now = time.monotonic()
         self._lost = {lost: until for lost, until in self._lost.items() if until > now}
         if key in self._lost:
             raise refusal_of(SearchLostError())
+        try:
+            yield
+        except SearchLostError:
+            self._lost[key] = time.monotonic() + LOST_SECONDS
+            raise
 
 
 def _read_item(item: bytes, caps: Caps) -> Asked:

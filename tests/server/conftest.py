@@ -9,7 +9,6 @@ import pytest
 from sockets import serving
 
 from eminence.v1 import rules_pb2
-from server.rpc.callers import Context
 from server.services import referee, rules
 from server.services.referee import RefereeService
 from server.services.rules import RulesService
@@ -18,7 +17,7 @@ from server.services.rules import RulesService
 class Faulty(RulesService):
     """A service with a bug."""
 
-    async def ListGames(self, request: rules_pb2.ListGamesRequest, context: Context) -> rules_pb2.ListGamesResponse:
+    def ListGames(self, request: rules_pb2.ListGamesRequest) -> rules_pb2.ListGamesResponse:
         raise KeyError("B holds the Ambush")
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import threading
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -14,12 +16,15 @@ import grpc
 import pytest
 from grpc_health.v1 import health_pb2
 from process import PLACE, SERVING, Server, health_stub, server, stub, suggest, told
+from sockets import serving
 from test_safety import as_client, tokens
 from waiting import wait_until
 
+from eminence.v1 import rules_pb2, rules_pb2_grpc
 from eminence.v1 import solver_pb2 as pb
 from server.refusals import Refusal
 from server.rpc.callers import BOUNDS, Bound, Bounds, Caller, Callers, address_of, current_caller
+from server.services import rules
 
 __all__ = ["tokens"]  # a fixture
 
@@ -193,3 +198,81 @@ def _has_metrics(running: Server) -> bool:
         return bool(running.metrics())
     except OSError:
         return False
+
+
+# --- turns ------------------------------------------------------------------------------------------------------
+
+
+def test_a_caller_has_one_turn_at_a_time_and_others_have_their_own() -> None:
+    async def run() -> None:
+        inside: list[str] = []
+
+        async def enter(caller: Caller, name: str, leave: asyncio.Event) -> None:
+            async with caller.turn():
+                inside.append(name)
+                await leave.wait()
+                inside.remove(name)
+
+        one, other, leave = Caller(), Caller(), asyncio.Event()
+        entered = [asyncio.ensure_future(enter(one, name, leave)) for name in ("first", "second")]
+        entered.append(asyncio.ensure_future(enter(other, "other", leave)))
+        for _ in range(10):
+            await asyncio.sleep(0)
+        assert inside == ["first", "other"]
+        leave.set()
+        await asyncio.gather(*entered)
+
+    asyncio.run(run())
+
+
+def test_a_caller_with_more_in_line_rests_after_a_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def run() -> None:
+        rests: list[float] = []
+        now = [100.0]
+        monkeypatch.setattr("server.rpc.callers.time", SimpleNamespace(monotonic=lambda: now[0]))
+        loop = asyncio.get_running_loop()
+
+        def call_later(seconds: float, call: Callable[[], None]) -> None:
+            rests.append(seconds)
+            call()
+
+        monkeypatch.setattr(loop, "call_later", call_later)
+        caller = Caller()
+
+        async def enter() -> None:
+            async with caller.turn():
+                await asyncio.sleep(0)
+                now[0] += 2.0
+
+        await asyncio.gather(enter(), enter())
+        assert rests == [2.0]  # not after the last one
+
+    asyncio.run(run())
+
+
+def test_what_computes_leaves_the_event_loop() -> None:
+    class Service:
+        def ListGames(self, request: rules_pb2.ListGamesRequest) -> rules_pb2.ListGamesResponse:
+            threads.append(threading.current_thread().name)
+            with pytest.raises(RuntimeError, match="no running event loop"):
+                asyncio.get_running_loop()
+            return rules_pb2.ListGamesResponse()
+
+        def __getattr__(self, name: str) -> Any:
+            return self.ListGames
+
+    threads: list[str] = []
+    with serving([(rules.SERVICE, Service())]) as channel:
+        games: Any = rules_pb2_grpc.RulesServiceStub(channel)
+        games.ListGames(rules_pb2.ListGamesRequest(), timeout=60)
+    assert threads[0].startswith("reader")
+
+
+def test_unknown_methods_are_counted_and_logged() -> None:
+    with server(metrics=True) as running, running.channel() as channel:
+        method: Any = channel.unary_unary("/eminence.v1.Nothing/Nothing")
+        with pytest.raises(grpc.RpcError) as refused:
+            method(b"", timeout=60)
+        assert refused.value.code() == grpc.StatusCode.UNIMPLEMENTED
+        counter = 'eminence_calls_total{code="UNIMPLEMENTED",method="other",reason=""}'
+        wait_until(lambda: running.metrics().get(counter) == 1)
