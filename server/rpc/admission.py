@@ -137,9 +137,8 @@ class Admission:
         wait_ns = self._expected_wait_ns(ticket)
         if kind == "interactive" and time_ns is not None and wait_ns > time_ns * PATIENCE:
             raise overloaded(wait_ns, "the search could not begin before much of its time is gone")
-        self.check_room(kind, caller, wait_ns)
         if self._is_full(kind):
-            self._displace(kind, wait_ns)
+            self._displace(kind, caller, wait_ns)
         self._waiting[kind].append(ticket)
         try:
             async with asyncio.timeout(None if left_ns == NEVER_NS else left_ns / 1e9):
@@ -152,12 +151,11 @@ class Admission:
             raise
         return ticket
 
-    def check_room(self, kind: Kind, caller: Hashable, wait_ns: int | None = None) -> None:
-        """Refuse a search for which a full queue has no place, so that a long request need not be read."""
-        queue = self._waiting[kind]
-        own = sum(waiting.caller == caller for waiting in queue)
-        if self._is_full(kind) and _most_common(queue)[1] <= own + 1:
-            raise self._full(kind, int(self._usual_ns) if wait_ns is None else wait_ns)
+    def check_room(self, kind: Kind, caller: Hashable) -> None:
+        """Refuse a search that would find all threads taken and its queue full: its request need not be read."""
+        are_taken = _weight(self._running) >= self._limits[kind]
+        if are_taken and self._is_full(kind) and not self._may_displace(kind, caller):
+            raise self._full(kind, int(self._usual_ns))
 
     def leave(self, ticket: Ticket) -> None:
         """Free the threads of a search that has ended."""
@@ -219,8 +217,16 @@ class Admission:
     def _is_full(self, kind: Kind) -> bool:
         return self.waiting(kind) >= self._queues_max[kind]
 
-    def _displace(self, kind: Kind, wait_ns: int) -> None:
-        """Refuse the last search that waits of the caller who has most in a queue."""
+    def _may_displace(self, kind: Kind, caller: Hashable) -> bool:
+        """Whether another caller has more searches in a queue than this one would have."""
+        queue = self._waiting[kind]
+        return _most_common(queue)[1] > sum(waiting.caller == caller for waiting in queue) + 1
+
+    def _displace(self, kind: Kind, caller: Hashable, wait_ns: int) -> None:
+        """Refuse the last search that waits of the caller who has most in a full queue; if that is no other, refuse one
+        of `caller`."""
+        if not self._may_displace(kind, caller):
+            raise self._full(kind, wait_ns)
         queue = self._waiting[kind]
         greediest, _ = _most_common(queue)
         last = next(waiting for waiting in reversed(queue) if waiting.caller == greediest)

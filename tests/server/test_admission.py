@@ -221,3 +221,16 @@ def test_a_full_queue_drops_the_last_search_of_the_caller_who_has_the_most() -> 
         assert isinstance(again[1].exception(), Refusal)
 
     asyncio.run(run())
+
+
+def test_a_long_request_is_refused_before_it_is_read_only_if_its_search_had_no_place() -> None:
+    async def run() -> None:
+        admission = Admission(1, 0, {"interactive": 0, "bulk": 0})
+        admission.check_room("interactive", "A")  # a thread is free
+        running = await entering(admission, "A")
+        with pytest.raises(Refusal, match="interactive_queue"):
+            admission.check_room("interactive", "A")
+        admission.leave(running)
+        admission.check_room("interactive", "A")
+
+    asyncio.run(run())
