@@ -108,6 +108,7 @@ class App:
                 ("grpc.so_reuseport", 0),  # so that a port that is taken is an error
                 ("grpc.max_receive_message_length", MESSAGE_MAX),
                 ("grpc.max_metadata_size", METADATA_MAX),
+                ("grpc.max_allowed_incoming_connections", settings.connections),
                 ("grpc.max_concurrent_streams", 100),
                 # Each stream buffers this much, instead of what the connection could carry: megabytes.
                 ("grpc.http2.bdp_probe", 0),

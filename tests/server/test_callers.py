@@ -276,3 +276,13 @@ def test_unknown_methods_are_counted_and_logged() -> None:
         assert refused.value.code() == grpc.StatusCode.UNIMPLEMENTED
         counter = 'eminence_calls_total{code="UNIMPLEMENTED",method="other",reason=""}'
         wait_until(lambda: running.metrics().get(counter) == 1)
+
+
+def test_the_server_takes_no_more_connections_than_it_may() -> None:
+    with server("--connections", "2") as running, running.channel() as one, running.channel() as two:
+        request = health_pb2.HealthCheckRequest()
+        for channel in (one, two):
+            assert health_stub(channel).Check(request, timeout=60, wait_for_ready=True).status == SERVING
+        with running.channel() as third, pytest.raises(grpc.RpcError) as refused:
+            health_stub(third).Check(request, timeout=60)
+        assert refused.value.code() == grpc.StatusCode.UNAVAILABLE

@@ -115,7 +115,9 @@ def test_where_all_have_another_engine_ray_cannot_be_had(
 
 def pretend_engine(signature: str, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What processes that begin from now on take for the signature of their engine."""
-    (path / "sitecustomize.py").write_text(f"import solver.expected_signature\nsolver.expected_signature.SIGNATURE = '{signature}'\n")
+    (path / "sitecustomize.py").write_text(
+        f"import solver.expected_signature\nsolver.expected_signature.SIGNATURE = '{signature}'\n"
+    )
     monkeypatch.setenv("PYTHONPATH", f"{path}{os.pathsep}{os.environ['PYTHONPATH']}")
 
 
