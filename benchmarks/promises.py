@@ -44,6 +44,8 @@ from benchmarks.service import percentile
 from benchmarks.worst_case import MIB, resident
 from eminence.v1 import referee_pb2, rules_pb2, solver_pb2_grpc, view_pb2
 from eminence.v1 import solver_pb2 as pb
+from engine_cy import new_game
+from server.codec import records
 from server.codec.views import write_view
 from solver import Budget, solve
 
@@ -370,9 +372,17 @@ ATTACKS: dict[str, Attack | None] = {
     "reviews": Attack("Review", lambda: questions.review_request().SerializeToString(), 20),
     "batches": Attack("AnalyzeBatch", lambda: item_of(question(3, timed(60_000))), 20, is_stream=True),
     "batches of empty actions": Attack("AnalyzeBatch", lambda: item_of(empty_actions()), 20, is_stream=True),
+    "views of long records": Attack(
+        "/eminence.v1.RefereeService/GetViews", lambda: views_of_a_record().SerializeToString(), 32
+    ),
     "watches": Attack("/grpc.health.v1.Health/Watch", lambda: b"", 1_000),
     "half requests for metrics": None,
 }
+
+
+def views_of_a_record() -> referee_pb2.GetViewsRequest:
+    record = questions.longest_game(new_game("castle_village_port", "house", 5))
+    return referee_pb2.GetViewsRequest(standing=referee_pb2.Standing(record=records.write(record)))
 
 
 def item_of(request: pb.SuggestRequest) -> bytes:
