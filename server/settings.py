@@ -84,7 +84,9 @@ class Settings:
     connections: int = _setting(1000, "Most connections at a time.", Whole(1, 10**6))
     caller_calls: int = _setting(256, "Most calls of one caller at a time, streams included.", Whole(1, 10**6))
     caller_bytes: int = _setting(2**20, "Most bytes of one caller's requests that have no answer yet.", Whole(1, 2**40))
-    caller_positions: int = _setting(1000, "Most positions of one caller's batches that wait.", Whole(1, 10**6))
+    caller_positions: int = _setting(
+        1000, "Most positions of one caller's batches that have no answer yet.", Whole(1, 10**6)
+    )
     network_ms: int = _setting(
         50, "Time a message takes to a client: answers leave this long before a deadline.", Whole(0, 60_000)
     )

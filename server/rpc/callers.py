@@ -1,4 +1,4 @@
-"""Callers, and what each of them may hold at a time: calls, bytes of requests, positions that wait.
+"""Callers, and what each of them may hold at a time: calls, bytes of requests, positions of batches.
 
 A caller is a token; without tokens it is an address (an IPv6 address counts by its /64 network). Callers on a unix
 socket are one caller, because gRPC does not tell their connections apart.
@@ -94,10 +94,6 @@ class Caller:
             why = f"calls_per_minute: more than {self._per_minute} calls and positions a minute"
             raise Refusal("QUOTA_EXHAUSTED", "", why, retry_after=(1 - self._calls_left) / rate)
         self._calls_left -= 1
-
-    async def count_position(self) -> None:
-        """Count a position of a batch."""
-        self.count_call()
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import heapq
 import itertools
+from bisect import bisect_left, insort
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 
 from eminence.v1 import solver_pb2 as pb
 from server.messages.requests import check_id, read_interval, read_priority
 from server.refusals import Refusal, missing
+from server.rpc.admission import patiently
 from server.rpc.callers import current_caller
 from server.rpc.deadline import Deadline
 from server.rpc.status import refusal_of, status_of
@@ -19,13 +21,46 @@ from server.services.core import Slot
 
 @dataclass(eq=False, slots=True)
 class _Item:
+    """A position from its request to its last answer: it waits in a line, then a worker answers it."""
+
     id: str
     raw: bytes  # of the message, which takes up to thirty times as much memory
+    place: tuple[int, int] = (0, 0)  # in a line
     every_ms: float = 0.0  # between answers on the way; 0: none
-    slot: Slot | None = None
+    is_counted: bool = False  # by the caller's quota
     is_cancelled: bool = False
-    is_waiting: bool = False
-    answering: asyncio.Task[pb.Suggestion] | None = None
+    answering: asyncio.Task[pb.AnalyzeBatchResponse] | None = None
+    slot: Slot | None = None
+
+
+class _Line:
+    """Items that wait for a worker."""
+
+    def __init__(self) -> None:
+        self._items: list[tuple[tuple[int, int], _Item]] = []  # the next one is the last
+        self._changed = asyncio.Event()
+        self._is_closed = False
+
+    def add(self, item: _Item) -> None:
+        insort(self._items, (item.place, item))
+        self._changed.set()
+
+    def remove(self, item: _Item) -> None:
+        del self._items[bisect_left(self._items, (item.place,))]
+
+    def close(self) -> None:
+        """Add nothing more."""
+        self._is_closed = True
+        self._changed.set()
+
+    async def next(self) -> _Item | None:
+        """Wait for an item; return None when the line is closed and empty."""
+        while not self._items:
+            if self._is_closed:
+                return None
+            self._changed.clear()
+            await self._changed.wait()
+        return self._items.pop()[1]
 
 
 class Batch:
@@ -37,12 +72,13 @@ class Batch:
         at_once: int,
     ) -> None:
         self._answer, self._at_once = answer, at_once
-        self._items: dict[str, _Item] = {}  # that have no last answer yet
-        self._waiting: list[tuple[int, int, _Item]] = []  # those that were cancelled, too, until they are popped
         self._caller = current_caller()
+        self._items: dict[str, _Item] = {}  # that have no last answer: the caller holds these
+        self._cancellable: dict[str, _Item] = {}  # of these, those that wait or are being answered
         self._order = itertools.count()
-        self._has_waiting = asyncio.Semaphore(0)
-        self._cancelled: asyncio.Queue[_Item | None] = asyncio.Queue()  # that did not begin; None at the end
+        self._waiting = _Line()
+        self._cancelled = _Line()  # before they began
+        self._tasks = asyncio.TaskGroup()
         # Those who write wait for those who read, so that a slow client's answers do not pile up.
         self._finals: asyncio.Queue[pb.AnalyzeBatchResponse] = asyncio.Queue(at_once)
         self._progress: dict[str, pb.Suggestion] = {}
@@ -65,8 +101,7 @@ class Batch:
             await all_done
         finally:
             all_done.cancel()
-            for item in self._items.values():
-                self._let_go(item)
+            await asyncio.gather(all_done, return_exceptions=True)
 
     def _ready(self) -> list[pb.AnalyzeBatchResponse]:
         progress, self._progress = self._progress, {}
@@ -80,19 +115,24 @@ class Batch:
             await self._work_with_tasks(requests)
         except ExceptionGroup as group:
             raise group.exceptions[0] from None
+        finally:  # no worker is left that could let go of an item
+            for item in list(self._items.values()):
+                self._let_go(item)
 
     async def _work_with_tasks(self, requests: AsyncIterator[pb.AnalyzeBatchRequest]) -> None:
-        async with asyncio.TaskGroup() as tasks:
-            workers = [tasks.create_task(self._answer_items()) for _ in range(self._at_once)]
-            tasks.create_task(self._answer_cancelled())
+        async with self._tasks:
+            for line in (self._cancelled, *[self._waiting] * self._at_once):
+                self._tasks.create_task(self._answer_items(line))
             async for request in requests:
                 refused = self._take(request)
                 del request  # it may be large, and the client may be slow to read and to send
                 if refused is not None:
-                    await self._send(refused)
-            for _ in workers:  # each ends when nothing is left
-                self._has_waiting.release()
-            self._cancelled.put_nowait(None)
+                    await self._finals.put(refused)
+                    self._changed.set()
+            self._waiting.close()
+            self._cancelled.close()
+
+    # --- requests ---
 
     def _take(self, request: pb.AnalyzeBatchRequest) -> pb.AnalyzeBatchResponse | None:
         """Do what a request asks for; return the last answer to an item that is refused."""
@@ -100,10 +140,11 @@ class Batch:
             case "item":
                 return self._add(request.item)
             case "cancel":
-                self._cancel(request.cancel.id)
+                if item := self._cancellable.get(request.cancel.id):
+                    self._cancel(item)
             case "cancel_all":
-                for name in list(self._items):
-                    self._cancel(name)
+                for item in list(self._cancellable.values()):
+                    self._cancel(item)
             case _:
                 raise missing("command", "one of item, cancel, cancel_all is required")
         return None
@@ -112,109 +153,97 @@ class Batch:
         check_id(message.id, self._items)
         item = _Item(message.id, message.SerializeToString())
         try:
-            priority = read_priority(message)
+            item.place = (read_priority(message), -next(self._order))
             if message.HasField("interval"):
                 item.every_ms = read_interval(message, "item.interval")
             self._hold(item)
         except Refusal as refusal:
             return _refusing(item, refusal)
-        self._items[item.id] = item
-        heapq.heappush(self._waiting, (-priority, next(self._order), item))
-        self._has_waiting.release()
+        self._waiting.add(item)
         return None
 
+    def _cancel(self, item: _Item) -> None:
+        del self._cancellable[item.id]
+        item.is_cancelled = True
+        if item.slot is not None:
+            item.slot.stop(pb.STOP_REASON_CANCELLED)
+        elif item.answering is not None:
+            item.answering.cancel()  # it waits for a thread
+        else:
+            self._waiting.remove(item)
+            self._cancelled.add(item)
+
     def _hold(self, item: _Item) -> None:
-        """Count what an item holds for as long as it has no answer, and while it waits."""
+        """Have the caller hold an item until its last answer is sent or the call ends."""
         self._caller.take("bytes", len(item.raw))
         try:
             self._caller.take("positions")
         except Refusal:
             self._caller.release("bytes", len(item.raw))
             raise
-        item.is_waiting = True
+        self._items[item.id] = self._cancellable[item.id] = item
 
     def _let_go(self, item: _Item) -> None:
-        if item.is_waiting:
-            self._leave_queue(item)
-        self._caller.release("bytes", len(item.raw))
-
-    def _cancel(self, name: str) -> None:
-        item = self._items.get(name)
-        if item is None or item.is_cancelled:
-            return
-        item.is_cancelled = True
-        if item.slot is not None:
-            item.slot.stop(pb.STOP_REASON_CANCELLED)
-        elif item.is_waiting:
-            self._leave_queue(item)
-            self._cancelled.put_nowait(item)
-        elif item.answering is not None:
-            item.answering.cancel()  # it waits for a thread
-
-    def _leave_queue(self, item: _Item) -> None:
-        item.is_waiting = False
-        self._caller.release("positions")
-
-    async def _answer_items(self) -> None:
-        while True:
-            await self._has_waiting.acquire()
-            if not self._waiting:
-                return
-            _, _, item = heapq.heappop(self._waiting)
-            if item.is_waiting:
-                self._leave_queue(item)
-                await self._answer_one(item)
-
-    async def _answer_cancelled(self) -> None:
-        while (item := await self._cancelled.get()) is not None:
-            await self._answer_one(item)
-
-    async def _answer_one(self, item: _Item) -> None:
-        try:
-            final = pb.AnalyzeBatchResponse(id=item.id, suggestion=await self._suggestion(item))
-        except Exception as error:
-            final = _refusing(item, error)
         del self._items[item.id]
         self._progress.pop(item.id, None)
-        self._let_go(item)
-        await self._send(final)
+        self._caller.release("bytes", len(item.raw))
+        self._caller.release("positions")
+        item.raw = b""  # a worker that waits still refers to its last item
+
+    # --- answers ---
+
+    async def _answer_items(self, line: _Line) -> None:
+        while (item := await line.next()) is not None:
+            await self._finals.put(await self._final(item))
+            self._let_go(item)
+            self._changed.set()
+
+    async def _final(self, item: _Item) -> pb.AnalyzeBatchResponse:
+        """Return the last answer; an item that is cancelled while it waits for a thread is answered anew, at once."""
+        if not item.is_cancelled:
+            answering = item.answering = self._tasks.create_task(self._response(item))
+            try:
+                await asyncio.wait([answering])  # raises only if this worker is cancelled, not if the item is
+            finally:
+                item.answering = None  # a cancelled task refers to its item
+                self._cancellable.pop(item.id, None)
+            if not answering.cancelled():
+                return answering.result()
+        return await self._response(item)
+
+    async def _response(self, item: _Item) -> pb.AnalyzeBatchResponse:
+        answer = partial(self._suggestion, item)
+        try:
+            suggestion = await (answer() if item.is_cancelled else patiently(answer))
+        except Exception as error:
+            return _refusing(item, error)
+        return pb.AnalyzeBatchResponse(id=item.id, suggestion=suggestion)
 
     async def _suggestion(self, item: _Item) -> pb.Suggestion:
-        item.answering = asyncio.ensure_future(self._answer_item(item))
-        try:
-            return await item.answering
-        except asyncio.CancelledError:
-            if not item.is_cancelled or not item.answering.cancelled():
-                raise
-        finally:
-            item.answering = None  # a failed task refers to this item
-        return await self._answer_item(item)  # at once, as nothing is searched any more
+        if not item.is_counted:
+            self._caller.count_call()
+            item.is_counted = True
 
-    async def _answer_item(self, item: _Item) -> pb.Suggestion:
         def begun(slot: Slot) -> None:
             item.slot = slot
             if item.is_cancelled:
                 slot.stop(pb.STOP_REASON_CANCELLED)
 
-        report = self._reporter(item.id) if item.every_ms else None
+        report = self._reporter(item) if item.every_ms else None
         return await self._answer(item.raw, self._deadline, item.every_ms, report, begun, lambda: item.is_cancelled)
 
-    def _reporter(self, name: str) -> Callable[[pb.Suggestion], None]:
+    def _reporter(self, item: _Item) -> Callable[[pb.Suggestion], None]:
         loop = asyncio.get_running_loop()
 
         def put(so_far: pb.Suggestion) -> None:
-            if name in self._items:
-                self._progress[name] = so_far
+            if self._items.get(item.id) is item:
+                self._progress[item.id] = so_far
                 self._changed.set()
 
         def tell(so_far: pb.Suggestion) -> None:
             loop.call_soon_threadsafe(put, so_far)
 
         return tell
-
-    async def _send(self, final: pb.AnalyzeBatchResponse) -> None:
-        await self._finals.put(final)
-        self._changed.set()
 
 
 def _refusing(item: _Item, error: Exception) -> pb.AnalyzeBatchResponse:

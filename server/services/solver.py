@@ -238,8 +238,6 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
         is_cancelled: Callable[[], bool],
     ) -> pb.Suggestion:
         """Answer an item of a batch. The time of an item counts from when it begins."""
-        if not is_cancelled():
-            await patiently(current_caller().count_position)
         mine = deadline.restarted()
         asked = await self._read_item(item)
         if is_cancelled() and asked.question is not None:  # nothing was found yet

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import tracemalloc
 from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+from call_counts import counted_calls
 
 from eminence.v1 import solver_pb2 as pb
 from eminence.v1 import view_pb2
@@ -73,30 +76,200 @@ def test_a_cancelled_item_is_answered_before_a_thread_is_free(is_begun: bool) ->
     assert asyncio.run(cancelled()) == ["first" if is_begun else "third", 5, 1]
 
 
-def test_a_cancelled_item_leaves_its_place_to_another() -> None:
-    async def refused(*requests: pb.AnalyzeBatchRequest) -> list[str]:
-        set_caller(Caller(Bounds(positions=2)))
-        answers = Batch(forever, 1).answers(sent(*requests), Deadline(0))
-        ids: list[str] = []
+def test_to_cancel_what_is_answered_and_not_sent_changes_nothing() -> None:
+    async def answer(message: bytes, *rest: Any) -> pb.Suggestion:
+        return pb.Suggestion(seed=7)
 
-        async def read() -> None:
-            async for response in answers:
-                if response.HasField("error"):
-                    ids.append(response.id)
+    async def run() -> None:
+        read_on = asyncio.Event()
 
-        reading = asyncio.ensure_future(read())
+        async def requests() -> AsyncIterator[pb.AnalyzeBatchRequest]:
+            for name in "abcde":
+                yield item(name)
+            await read_on.wait()
+            yield cancel("c")
+            yield pb.AnalyzeBatchRequest(cancel_all=pb.CancelAll())
+
+        answers = Batch(answer, 1).answers(requests(), Deadline(0))
+        responses = [await anext(answers)]
+        await settled()  # the second answer is ready, the third waits for it to be read
+        read_on.set()
         await settled()
+        await read(answers, responses)
+        assert sorted(response.id for response in responses) == list("abcde")
+        assert {response.suggestion.seed for response in responses} == {7}
+
+    asyncio.run(asyncio.wait_for(run(), 60))
+
+
+class UnstoppableSlot:
+    def stop(self, reason: Any) -> None:
+        pass
+
+
+@pytest.mark.parametrize("steps", [None, 0, 1, 2, 3])
+def test_a_client_that_leaves_while_an_item_ends_leaves_nothing(steps: int | None) -> None:
+    """An item ends because it is cancelled, or answered this many steps of the loop before its client leaves."""
+
+    async def leave() -> None:
+        caller = Caller(Bounds())
+        set_caller(caller)
+        done = asyncio.get_running_loop().create_future()
+        leaving = asyncio.Event()
+
+        async def answer(message: bytes, *rest: Any) -> Any:
+            *_, begun, is_cancelled = rest
+            begun(UnstoppableSlot())
+            return pb.Suggestion() if is_cancelled() else await done
+
+        async def requests() -> AsyncIterator[pb.AnalyzeBatchRequest]:
+            yield item("a")
+            await leaving.wait()
+            yield cancel("a")
+            await forever()
+
+        answers = Batch(answer, 1).answers(requests(), Deadline(0))
+        listening = asyncio.ensure_future(anext(answers))
+        await settled()
+        if steps is None:
+            leaving.set()
+            await settled()
+        else:
+            done.set_result(pb.Suggestion())
+            for _ in range(steps):
+                await asyncio.sleep(0)
+        listening.cancel()
+        await settled()
+        assert dict(caller.holds) == {"bytes": 0, "positions": 0}
+        assert len(asyncio.all_tasks()) == 1
+
+    asyncio.run(leave())
+
+
+async def answer_cancelled(message: bytes, *rest: Any) -> pb.Suggestion:
+    """Answer an item only if it was cancelled."""
+    is_cancelled = rest[-1]
+    return pb.Suggestion() if is_cancelled() else await forever()
+
+
+async def read(answers: AsyncIterator[pb.AnalyzeBatchResponse], responses: list[pb.AnalyzeBatchResponse]) -> None:
+    async for response in answers:
+        responses.append(response)
+
+
+def test_a_cancelled_item_leaves_its_place_to_another_when_it_is_answered() -> None:
+    async def refused(*requests: pb.AnalyzeBatchRequest, pauses: bool = False) -> list[str]:
+        set_caller(Caller(Bounds(positions=2)))
+
+        async def paced() -> AsyncIterator[pb.AnalyzeBatchRequest]:
+            async for request in sent(*requests):
+                yield request
+                if pauses:
+                    await settled()
+
+        responses: list[pb.AnalyzeBatchResponse] = []
+        reading = asyncio.ensure_future(read(Batch(answer_cancelled, 1).answers(paced(), Deadline(0)), responses))
+        for _ in requests:
+            await settled()
         reading.cancel()
         await settled()
-        return ids
+        return [response.id for response in responses if response.HasField("error")]
 
     many = [item(name) for name in "abcd"]
     assert asyncio.run(refused(*many)) == ["c", "d"]
-    assert asyncio.run(refused(*many[:2], cancel("a"), *many[2:])) == ["d"]
+    assert asyncio.run(refused(*many, pauses=True)) == ["c", "d"]  # one of them was begun
+    cancelling = [*many[:2], cancel("b"), *many[2:]]
+    assert asyncio.run(refused(*cancelling)) == ["c", "d"]
+    assert asyncio.run(refused(*cancelling, pauses=True)) == ["d"]
+
+
+@pytest.mark.parametrize("at_once", [1, 2])
+def test_cancelled_items_leave_no_bytes(at_once: int) -> None:
+    """Neither those that wait while a long one runs, nor those that were begun and wait for a thread."""
+    text, n = "x" * 100_000, 50
+
+    async def requests() -> AsyncIterator[pb.AnalyzeBatchRequest]:
+        yield item("long")
+        await settled()
+        for i in range(n):
+            yield pb.AnalyzeBatchRequest(item=pb.BatchItem(id=str(i), view=view_pb2.View(text=text), priority=i - 20))
+            await settled()
+            yield cancel(str(i))
+            await settled()
+        await forever()
+
+    async def traced() -> int:
+        responses: list[pb.AnalyzeBatchResponse] = []
+        batch = Batch(answer_cancelled, at_once)
+        reading = asyncio.ensure_future(read(batch.answers(requests(), Deadline(0)), responses))
+        gc.disable()
+        tracemalloc.start()
+        try:
+            while len(responses) < n:
+                await asyncio.sleep(0)
+            return tracemalloc.get_traced_memory()[0]
+        finally:
+            tracemalloc.stop()
+            gc.enable()
+            reading.cancel()
+            await settled()
+
+    assert asyncio.run(traced()) < 5 * len(text)
+
+
+def test_to_cancel_all_again_costs_nothing() -> None:
+    """However many items were cancelled and have no answer yet."""
+
+    async def n_calls(n: int) -> int:
+        cancel_all = pb.AnalyzeBatchRequest(cancel_all=pb.CancelAll())
+        calls: list[str] = []
+
+        async def requests() -> AsyncIterator[pb.AnalyzeBatchRequest]:
+            for i in range(n):
+                yield item(str(i))
+            yield cancel_all
+            with counted_calls() as names:
+                for _ in range(100):
+                    yield cancel_all
+            calls.extend(names)
+            await forever()
+
+        reading = asyncio.ensure_future(read(Batch(forever, 1).answers(requests(), Deadline(0)), []))
+        await settled()
+        reading.cancel()
+        await settled()
+        return len(calls)
+
+    assert 0 < asyncio.run(n_calls(1000)) == asyncio.run(n_calls(1))
+
+
+def test_an_item_counts_once_for_the_quota_and_a_cancelled_one_does_not_wait_for_it() -> None:
+    """Of three items a minute: one that is cancelled while it waits for a thread, and two that never begin."""
+
+    async def run() -> None:
+        set_caller(Caller(Bounds(), per_minute=3))
+        names = "abcde"
+        responses: list[pb.AnalyzeBatchResponse] = []
+
+        async def requests() -> AsyncIterator[pb.AnalyzeBatchRequest]:
+            for name in names:
+                yield item(name)
+            await settled()
+            yield pb.AnalyzeBatchRequest(cancel_all=pb.CancelAll())
+
+        async for response in Batch(answer_cancelled, 1).answers(requests(), Deadline(0)):
+            responses.append(response)
+        refused = [response for response in responses if response.HasField("error")]
+        assert sorted(response.id for response in responses) == list(names)
+        assert len(refused) == 2
+        assert all("calls_per_minute" in response.error.message for response in refused)
+
+    asyncio.run(run())
 
 
 def test_a_batch_holds_what_has_no_answer_yet() -> None:
-    """Positions that wait, and the bytes of all that have no answer: nothing is left when the call ends."""
+    """Positions and their bytes, of items that wait and of those that were begun: nothing is left when the call
+    ends."""
     size = item("a").item.ByteSize()
 
     async def held() -> None:
@@ -106,7 +279,7 @@ def test_a_batch_holds_what_has_no_answer_yet() -> None:
         refused = await anext(answers)
         assert refused.id == "d"
         assert "caller_bytes" in refused.error.message
-        assert dict(caller.holds) == {"bytes": 3 * size, "positions": 2}
+        assert dict(caller.holds) == {"bytes": 3 * size, "positions": 3}
         await answers.aclose()
         await settled()
         assert dict(caller.holds) == {"bytes": 0, "positions": 0}
