@@ -6,6 +6,7 @@ import random
 from typing import Any
 
 import pytest
+from call_counts import counted_calls
 from mutations import SPECS
 from tables import random_game
 
@@ -15,10 +16,12 @@ from engine_cy.oriflamme.cards import PROTOTYPE, PUBLISHED
 from server.codec import views
 from server.codec.fields import CARDS
 from server.messages.answers import add_beliefs, write_suggestion
-from server.messages.requests import Caps, read_search
+from server.messages.requests import Asked, Caps, read_search
+from server.services.core import suggest_cancelled
 from server.services.searches import Lateness
 from server.settings import Settings
 from solver.beliefs import Belief
+from solver.control import Control
 from solver.named_beliefs import believe
 from solver.pool.base import compute_here
 
@@ -100,3 +103,37 @@ def test_searches_end_earlier_by_what_most_are_late_and_no_more_than_a_part_of_t
         lateness.learn(100_000)
     assert lateness.of(10**9) < 2_500_000
     assert lateness.of(-5) == 0
+
+
+def searches(spec: Any, shares: int) -> list[Asked]:
+    asked = []
+    for view in views_of(spec, range(1))[::7]:
+        request = pb.SuggestRequest(view=views.write_view(view), options=pb.Options(shares=shares))
+        asked.append(read_search(request, Caps.of(Settings())))
+    return [search for search in asked if search.question is not None]
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=str)
+def test_a_search_that_was_cancelled_before_it_began_is_answered_as_one_that_is_stopped_at_once(spec: Any) -> None:
+    stopped = Control()
+    stopped.stop()
+    for asked in searches(spec, 3):
+        assert asked.question is not None
+        written = write_suggestion(compute_here(asked.question, stopped), asked, pb.STOP_REASON_CANCELLED)
+        cancelled = suggest_cancelled(asked)
+        for message in (cancelled, written):
+            message.ClearField("elapsed")
+        assert cancelled == written
+
+
+def test_many_shares_that_are_cancelled_cost_no_more_than_one() -> None:
+    def n_calls(shares: int) -> list[int]:
+        counts = []
+        for asked in searches(SPECS[0], shares):
+            with counted_calls() as names:
+                suggest_cancelled(asked)
+            counts.append(len(names))
+        return counts
+
+    n_calls(2)  # what is made once for all
+    assert n_calls(256) == n_calls(2)
