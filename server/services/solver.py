@@ -145,7 +145,7 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
         reviewed = answers.Reviewed(asked)
         key = key_of(current_caller().identity, request.SerializeToString(deterministic=True))
         for decision in asked.decisions:
-            await patiently(current_caller().count_position)
+            await patiently(_count_position)
             with self._unless_lost(key):
                 verdict = await patiently(partial(self._judge, asked, decision, deadline))
             if self._state == "hurrying":
@@ -288,6 +288,10 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
 
 def _read_item(item: bytes, caps: Caps) -> Asked:
     return read_search(pb.BatchItem.FromString(item), caps, "item")
+
+
+async def _count_position() -> None:
+    current_caller().count_call()
 
 
 def _timed(message: M, deadline: Deadline) -> M:
