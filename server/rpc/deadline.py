@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from typing import TYPE_CHECKING, NamedTuple, Self
 
@@ -38,11 +39,19 @@ class Deadline(NamedTuple):
     def within(cls, seconds: float | None) -> Self:
         """The deadline of a call that arrives now, in this process."""
         arrival_ns = time.monotonic_ns()
-        return cls(arrival_ns) if seconds is None else cls(arrival_ns, arrival_ns + int(seconds * 1e9))
+        if seconds is None:
+            return cls(arrival_ns)
+        if math.isnan(seconds):
+            raise ValueError("seconds: is not a number")
+        return cls(arrival_ns, int(min(max(arrival_ns + seconds * 1e9, 0.0), NEVER_NS)))
 
     def restarted(self) -> Self:
         """The same deadline, for work whose time counts from now."""
         return self._replace(arrival_ns=time.monotonic_ns())
+
+    def left_seconds(self) -> float | None:
+        """Return how long the caller waits from now on; None: for ever."""
+        return None if self.latest_ns == NEVER_NS else max(self.latest_ns - time.monotonic_ns(), 0) / 1e9
 
     def check(self) -> None:
         """Refuse to begin what cannot be answered in time."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import count
 from queue import SimpleQueue
-from threading import RLock, Semaphore, Thread
+from threading import RLock, Semaphore, Thread, Timer
 
 from eminence.v1 import solver_pb2 as pb
 from server.messages.requests import check_id, read_interval, read_priority
@@ -30,9 +30,11 @@ THREADS_MAX = 2
 @dataclass(eq=False, slots=True)
 class _Item:
     message: pb.BatchItem
+    every_ms: float = 0.0  # between answers on the way; 0: none
     is_running: bool = False
     is_cancelled: bool = False
     stop: Callable[[], None] = lambda: None
+    stop_late: Callable[[], None] = lambda: None  # at the deadline, where the pool does not know it
 
 
 class LocalBatch:
@@ -55,7 +57,9 @@ class LocalBatch:
         self._waiting: list[tuple[int, int, _Item]] = []  # those that were cancelled, too, until they are popped
         self._order = count()
         self._n_running = 0
+        self._is_beginning = False
         self._is_read = False
+        self._is_late = False  # the deadline is over
         self._is_cancelled = False
 
     def cancel(self) -> None:
@@ -76,6 +80,11 @@ class LocalBatch:
                 self._at_once = 2 * self._pool.width  # so that the next one is there when a worker is free
                 stack.callback(self._pool.close)
             stack.callback(self.cancel)
+            if (left_s := self._deadline.left_seconds()) is not None:
+                timer = Timer(left_s, self._end_late)
+                timer.daemon = True
+                timer.start()
+                stack.callback(timer.cancel)
             Thread(target=self._read, args=(requests,), name="requests", daemon=True).start()
             while not self._is_cancelled and (response := self._responses.get()) is not None:
                 if isinstance(response, BaseException):
@@ -92,7 +101,7 @@ class LocalBatch:
                 if request.HasField("item"):
                     self._room.acquire()
                 with self._lock:
-                    if self._is_cancelled:
+                    if self._is_cancelled or self._is_late:
                         return
                     self._take(request)
             with self._lock:
@@ -118,6 +127,8 @@ class LocalBatch:
         item = self._items[message.id] = _Item(message)
         try:
             priority = read_priority(message)
+            if message.HasField("interval"):
+                item.every_ms = read_interval(message, "item.interval")
         except Refusal as refusal:
             self._refuse(item, refusal)
             return
@@ -137,30 +148,36 @@ class LocalBatch:
     # --- answers ---
 
     def _begin_some(self) -> None:
-        """Begin as many positions as there is room for."""
-        while self._waiting and self._n_running < self._at_once:
-            _, _, item = heapq.heappop(self._waiting)
-            if not item.is_running:
-                self._begin(item)
+        """Begin as many positions as there is room for. One that ends at once comes back here, and leaves the next to
+        the loop that began it."""
+        if self._is_beginning:
+            return
+        self._is_beginning = True
+        try:
+            while self._waiting and self._n_running < self._at_once:
+                _, _, item = heapq.heappop(self._waiting)
+                if not item.is_running:
+                    self._begin(item)
+        finally:
+            self._is_beginning = False
 
     def _begin(self, item: _Item) -> None:
         item.is_running = True
         self._n_running += 1
         try:
-            every_ms = read_interval(item.message, "item.interval") if item.message.HasField("interval") else 0.0
-            answer = self._answer(item, every_ms)
+            answer = self._answer(item)
         except Exception as error:
             answer = Future()
             answer.set_exception(error)
         answer.add_done_callback(partial(self._end, item))
 
-    def _answer(self, item: _Item, every_ms: float) -> Future[pb.Suggestion | bytes]:
+    def _answer(self, item: _Item) -> Future[pb.Suggestion | bytes]:
         """Begin to answer a position."""
-        message = item.message
+        message, every_ms = item.message, item.every_ms
         report = partial(self._report, message.id) if every_ms else None
         if self._pool is None or item.is_cancelled:
             slot = LocalSlot(self._cluster, self._deadline.restarted(), until_done, spreads=False)
-            item.stop = slot.cancel
+            item.stop, item.stop_late = slot.cancel, partial(slot.stop, pb.STOP_REASON_DEADLINE)
             if item.is_cancelled:
                 slot.cancel()
             return run_later(answer_item(message, self._config, slot, every_ms, report))
@@ -195,9 +212,21 @@ class LocalBatch:
         self._responses.put(response)
         self._end_if_done()
 
+    def _end_late(self) -> None:
+        """Stop at the deadline what runs; what waits is refused when it begins, and requests are read no more."""
+        with self._lock:
+            self._is_late = True
+            for item in list(self._items.values()):
+                item.stop_late()
+            self._end_if_done()
+
     def _end_if_done(self) -> None:
-        if self._is_read and not self._items:
+        if self._items:
+            return
+        if self._is_read:
             self._responses.put(None)
+        elif self._is_late:
+            self._responses.put(Refusal("DEADLINE_TOO_SHORT", "", "the time was over before the requests ended"))
 
 
 def _suggestion(suggestion: pb.Suggestion | bytes) -> pb.Suggestion:

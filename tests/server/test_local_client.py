@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from google.protobuf import duration_pb2
 from process import REVEAL, Server, milliseconds, server, view
 from program import environment, random_record
 
@@ -21,6 +22,11 @@ from eminence.v1 import solver_pb2 as pb
 from server.client import Client, Refused
 from server.client.local import LocalClient
 from server.codec import records
+from server.refusals import Refusal
+from server.rpc.deadline import Deadline
+from server.services.local_batch import LocalBatch
+from solver.config import read_config
+from solver.pool.threads import Threads
 
 SHORT = pb.Budget(iterations=50)
 LONG = pb.Budget(iterations=10**11)
@@ -288,6 +294,46 @@ def test_requests_that_fail_end_the_call(local: LocalClient) -> None:
 
     with pytest.raises(ZeroDivisionError):
         list(local.analyze_batch(requests()))
+
+
+def test_many_positions_that_fail_at_once_are_refused_one_by_one() -> None:
+    """While the only worker is busy, so that they fail together when it is free."""
+    with LocalClient(workers=1) as client:
+        busy = [item(name, budget=pb.Budget(iterations=20_000)) for name in ("a", "b")]
+        for wrong in ({"interval": duration_pb2.Duration(nanos=-5_000_000)}, {"priority": 200}):
+            answers = client.analyze_batch([*busy, *(item(str(n), **wrong) for n in range(1000))], seconds=60)
+            errors = {answer.id: answer.error.message for answer in answers if answer.HasField("error")}
+            assert len(errors) == 1000
+            assert {message.partition(":")[0] for message in errors.values()} == {f"item.{next(iter(wrong))}"}
+    cluster = Threads(1)  # where positions are read when they begin
+    wrong_views = [*busy, *(item(str(n), HIDDEN) for n in range(1000))]
+    answers = list(LocalBatch(read_config("default"), 1, cluster, Deadline.within(60)).responses(wrong_views))
+    assert sum(answer.HasField("error") for answer in answers) == 1000
+    cluster.close()
+
+
+def test_the_deadline_of_a_batch_ends_its_searches_and_its_requests() -> None:
+    """Also with a cluster, which knows no deadline."""
+
+    def requests() -> Iterator[pb.AnalyzeBatchRequest]:
+        yield item("a", budget=LONG)
+        asked.wait()
+        yield item("b")
+
+    asked = threading.Event()
+    with Threads(1) as cluster, LocalClient(workers=1) as client:
+        for begin in (
+            lambda: client.analyze_batch(requests(), seconds=0.5),
+            lambda: LocalBatch(read_config("default"), 1, cluster, Deadline.within(0.5)).responses(requests()),
+        ):
+            answers = begin()
+            first = next(answers)
+            assert (first.id, first.suggestion.stop_reason) == ("a", pb.STOP_REASON_DEADLINE)
+            assert first.suggestion.iterations
+            with pytest.raises((Refusal, Refused)) as failed:
+                next(answers)
+            assert failed.value.reason == "DEADLINE_TOO_SHORT"
+    asked.set()
 
 
 def test_the_time_of_a_position_counts_from_when_it_begins(local: LocalClient) -> None:
