@@ -8,12 +8,9 @@ from engine_cy.castle_village_port.state cimport (
     NO_CARD, NOT_SHOWN, UNKNOWN_HAND, State, bit, drawn_before, has_revealed, has_selected, locate, owner_of, value_of,
 )
 from engine_cy.castle_village_port.words cimport (
-    ASK_NOTHING, ASK_PLACE, ASK_REPLACE, ASK_SELECT, ASK_SWAP, LOCATIONS, MAX_ROW, MAX_VALUE, NOWHERE, UNKNOWN, Deed,
-    When,
+    ASK_NOTHING, ASK_PLACE, ASK_REPLACE, ASK_SELECT, ASK_SWAP, GOLD_MAX, LOCATIONS, MAX_ROW, MAX_VALUE, NOWHERE,
+    UNKNOWN, Deed, When,
 )
-
-cdef enum:
-    GOLD_MAX = 1000000
 
 
 cdef const char* state_fault(const Rules* rules, const State* state, int observer) noexcept nogil:

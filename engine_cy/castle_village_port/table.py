@@ -14,11 +14,9 @@ from typing import NamedTuple
 
 from engine_cy.castle_village_port.cards import LOCATIONS, Card
 from engine_cy.castle_village_port.editions import Numbers
-from engine_cy.castle_village_port.words import Deed, When
+from engine_cy.castle_village_port.words import GOLD_MAX, Deed, When
 from engine_cy.errors import HiddenCardError, InvalidPositionError, InvalidViewError, NoWorldError, listed
 from engine_cy.seats import CHANCE, SEATS
-
-GOLD_MAX = 999_999
 
 # The questions that the effect of a card in a row asks, with the deeds that ask them.
 EFFECT_ASKS = {

@@ -37,6 +37,9 @@ cdef enum:
     MAX_ROW = 80        # five players, fifteen cards each, and room to look at sixteen at once
     NOWHERE = 255       # no location
 
+cpdef enum:
+    GOLD_MAX = 999_999  # of a seat, in what a caller sends
+
 # What the player to act, or chance, is asked.
 cdef enum:
     ASK_SELECT          # a card from hand

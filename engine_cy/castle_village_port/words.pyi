@@ -1,5 +1,7 @@
 from enum import IntEnum
 
+GOLD_MAX: int
+
 class When(IntEnum):
     """When a card's effect happens."""
 

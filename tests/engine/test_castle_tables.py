@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
+import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
@@ -18,6 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import GAMES, reference_games
 
+from engine_cy import new_game
 from engine_cy.castle_village_port.cards import HOUSE, LOCATIONS
 from engine_cy.castle_village_port.editions import FIELDS, RewardEntry, read_ruleset, table_numbers
 from engine_cy.castle_village_port.notation import (
@@ -756,6 +758,17 @@ def test_impossible_views_are_refused(name: str) -> None:
     with pytest.raises((InvalidViewError, NotationError)) as refused:
         read(text, frame(ruleset))
     assert says in str(refused.value)
+
+
+def test_gold_has_one_limit_in_words_and_in_bytes() -> None:
+    game = new_game("castle_village_port", "house", 3)
+    most = game.position(damaged("gold 3", "gold 999999"))
+    assert game.position_from_bytes(bytes(most)) == most
+    more = (1_000_000).to_bytes(4, sys.byteorder) + bytes(most)[4:]  # the first field is A's gold
+    with pytest.raises(InvalidPositionError, match="gold: out of range"):
+        game.position_from_bytes(more)
+    with pytest.raises(InvalidPositionError, match=r"gold\[A\]: 1000000 is not in 0..999999"):
+        game.position(damaged("gold 3", "gold 1000000"))
 
 
 def test_the_catalogue_names_at_least_forty_rule_breaks() -> None:
