@@ -7,6 +7,7 @@ import gc
 import logging
 import signal
 import sys
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -75,6 +76,13 @@ class App:
         port = self._listen(server)
         self._health.set(["", *self._names], NOT_SERVING)
         await server.start()
+        try:
+            await self._serve_until_stopped(port)
+        finally:
+            await self._drain(server)
+        return self._code
+
+    async def _serve_until_stopped(self, port: int) -> None:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._stop)
@@ -86,8 +94,6 @@ class App:
         opening.cancel()
         lag.cancel()
         ray.cancel()
-        await self._drain(server)
-        return self._code
 
     def _serve_metrics(self, where: str) -> None:
         host, _, port = where.rpartition(":")
@@ -138,13 +144,13 @@ class App:
     def _listen(self, server: grpc.aio.Server) -> int:
         settings = self._settings
         if not settings.tls_cert:
-            return server.add_insecure_port(settings.address)
+            return _add_port(settings.address, server.add_insecure_port)
         credentials = grpc.ssl_server_credentials(
             [(_read_pem(settings.tls_key, "tls_key"), _read_pem(settings.tls_cert, "tls_cert"))],
             root_certificates=_read_pem(settings.client_ca, "client_ca") if settings.client_ca else None,
             require_client_auth=bool(settings.client_ca),
         )
-        return server.add_secure_port(settings.address, credentials)
+        return _add_port(settings.address, partial(server.add_secure_port, server_credentials=credentials))
 
     async def _open(self) -> None:
         """Serve, if fixed games and searches end as they should."""
@@ -196,6 +202,13 @@ class App:
         await asyncio.to_thread(self._solver.end)
         if self._traces:
             self._traces.end()
+
+
+def _add_port(address: str, add: Callable[[str], int]) -> int:
+    try:
+        return add(address)
+    except RuntimeError as error:
+        raise SettingsError(f"address: {error}") from None
 
 
 def _read_pem(path: str, name: str) -> bytes:

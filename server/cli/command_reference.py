@@ -47,7 +47,8 @@ example on it is run by `tests/cli/test_program.py`.
 | 1 | it cannot be done as asked, or some of the input could not be read |
 | 2 | wrong usage: an unknown option, a missing argument |
 | 3 | our mistake |
-| 130 | interrupted by Ctrl-C; `suggest` and `compare` answer with what they found instead |
+| 130 | interrupted by Ctrl-C; `suggest` ends with the answer so far instead, if there is one, and so does `compare` \
+without `--server` |
 | 141 | nobody reads what it prints any more |
 """
 

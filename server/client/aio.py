@@ -44,6 +44,8 @@ class AsyncStream(AsyncIterator[T], Generic[T]):
         self._is_cancelled = False
 
     async def __anext__(self) -> T:
+        if self._is_cancelled:
+            raise StopAsyncIteration
         try:
             with raising_refused():
                 answer: T = await self._answers.__anext__()

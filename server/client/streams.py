@@ -19,12 +19,16 @@ class Stream(Iterator[T], Generic[T]):
         self._is_cancelled = False
 
     def __next__(self) -> T:
-        try:
-            return next(self._answers)
-        except Refused:
-            if self._is_cancelled:
-                raise StopIteration from None
-            raise
+        if not self._is_cancelled:
+            try:
+                answer = next(self._answers)
+            except Refused:
+                if not self._is_cancelled:
+                    raise
+            else:
+                if not self._is_cancelled:
+                    return answer
+        raise StopIteration
 
     def cancel(self) -> None:
         """May be called from any thread; whoever reads the stream sees its end."""

@@ -6,7 +6,7 @@ Parts of an answer are written in place: a message that is copied into another t
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -108,6 +108,20 @@ def budget_of(asked: Asked) -> pb.Budget:
 def set_elapsed(message: Any, arrival_ns: int) -> None:
     elapsed = message.elapsed
     elapsed.seconds, elapsed.nanos = divmod(time.monotonic_ns() - arrival_ns, 10**9)
+
+
+def timed_report(
+    report: Callable[[pb.Suggestion], None] | None, arrival_ns: int
+) -> Callable[[pb.Suggestion], None] | None:
+    """Return a function that sets the time of an answer so far and reports it; None without a report."""
+    if report is None:
+        return None
+
+    def tell(so_far: pb.Suggestion) -> None:
+        set_elapsed(so_far, arrival_ns)
+        report(so_far)
+
+    return tell
 
 
 def write_candidate(message: pb.Candidate, move: Move) -> None:

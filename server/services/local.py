@@ -103,6 +103,7 @@ async def suggest(
     """Answer a search, or what needs none."""
     if core.needs_search(asked):
         slot.begin(asked.budget.time_ms)
+        report = answers.timed_report(report, slot.deadline.arrival_ns)
         suggestion = await core.suggest(asked, slot, every_ms, report)
     else:
         suggestion = core.suggest_at_once(asked)

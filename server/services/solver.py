@@ -216,6 +216,7 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
         kept: pb.Suggestion | None = self._kept(key, pb.Suggestion, asked, deadline)
         if kept is not None:
             return kept
+        report = answers.timed_report(report, deadline.arrival_ns)
         with self._unless_lost(key):
             async with self.searches.admitted(_terms(asked, kind, deadline, question.n_parts)) as slot:
                 if begun:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import re
 import signal
+import struct
 import subprocess
+import termios
 import time
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from program import command, environment, views
+from process import server
+from program import VIEW, command, environment, views
 from waiting import HANG_S, wait_until
 
 
@@ -23,6 +28,32 @@ def processes_of(group: int) -> set[int]:
             if int(its_group) == group and state != "Z":
                 found.add(int(path.parent.name))
     return found
+
+
+def test_a_suggestion_of_a_server_ends_with_the_answer_so_far():
+    """On a terminal, which shows when there is one."""
+    ours, terminal = os.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("4H", 60, 200, 0, 0))
+    shown = b""
+    with (
+        server("--no-self-test") as running,
+        subprocess.Popen(
+            command("suggest", VIEW, "--time-ms", "50000", "--server", running.address),
+            env=environment(NO_COLOR="1", TERM="xterm"),
+            stdout=terminal,
+        ) as process,
+    ):
+        os.close(terminal)
+        while b"it goes on" not in shown:
+            shown += os.read(ours, 4096)
+        process.send_signal(signal.SIGINT)
+        with suppress(OSError):  # how the end of a terminal is told
+            while more := os.read(ours, 4096):
+                shown += more
+        assert process.wait(HANG_S) == 0
+    os.close(ours)
+    account = re.findall(rb"iterations in ([0-9.]+) m?s: it was interrupted", shown)
+    assert float(account[-1]) > 0
 
 
 @pytest.mark.parametrize(

@@ -768,7 +768,7 @@ def test_gold_has_one_limit_in_words_and_in_bytes() -> None:
     with pytest.raises(InvalidPositionError, match="gold: out of range"):
         game.position_from_bytes(more)
     with pytest.raises(InvalidPositionError, match=r"gold\[A\]: 1000000 is not in 0..999999"):
-        game.position(damaged("gold 3", "gold 1000000"))
+        check(replace(read(WHOLE), gold=(1_000_000, 4, 5)), HOUSE_FRAME)
 
 
 def test_the_catalogue_names_at_least_forty_rule_breaks() -> None:

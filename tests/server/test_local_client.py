@@ -217,8 +217,10 @@ def test_ctrl_c_ends_a_question_with_what_was_found(local: LocalClient, ask: Cal
 
 def test_answers_grow(local: LocalClient) -> None:
     with local.analyze(view(), LONG, interval_ms=50) as answers:
-        grown = [next(answers).suggestion.iterations for _ in range(3)]
-    assert 0 < grown[0] < grown[1] < grown[2]
+        grown = [next(answers).suggestion for _ in range(3)]
+    assert 0 < grown[0].iterations < grown[1].iterations < grown[2].iterations
+    times = [suggestion.elapsed.ToMilliseconds() for suggestion in grown]
+    assert 0 < times[0] < times[1] < times[2]
 
 
 def test_a_stream_that_is_left_stops_its_search(local: LocalClient) -> None:
@@ -242,6 +244,19 @@ def test_a_stream_that_is_left_stops_its_search(local: LocalClient) -> None:
             del stream
     assert local.suggest(view(), SHORT).iterations == 50
     assert [answer.id for answer in local.analyze_batch([item("b")])] == ["b"]
+
+
+def test_a_stream_that_was_cancelled_has_no_more_answers(local: LocalClient, running: Server) -> None:
+    with Client(running.address) as client:
+        for asked in (local, client):
+            for stream in (
+                asked.analyze(view(), LONG, interval_ms=50),
+                asked.analyze_batch([item("a", budget=LONG, interval=milliseconds(50)), item("b")]),
+                asked.review(record(), SHORT),
+            ):
+                next(stream)
+                stream.cancel()
+                assert list(stream) == []
 
 
 def test_positions_of_a_batch_are_cancelled(local: LocalClient) -> None:

@@ -245,6 +245,26 @@ def test_what_a_setting_names_and_cannot_be_had_is_an_error_in_one_line(flags: t
     assert done.stderr.count("\n") == 1
 
 
+def test_a_reader_that_leaves_before_the_greeting_ends_it_quietly() -> None:
+    command = [sys.executable, "-m", "server", "--address", "127.0.0.1:0", "--no-self-test"]
+    reading, writing = os.pipe()
+    os.close(reading)
+    with open(writing, "w") as gone, open("/dev/full", "w") as full:
+        left = subprocess.run(command, stdout=gone, stderr=subprocess.PIPE, text=True, timeout=60)
+        failed = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+    assert (left.returncode, left.stderr) == (141, "")
+    assert (failed.returncode, failed.stderr) == (1, "eminence: [Errno 28] No space left on device\n")
+
+
+def test_a_mistake_of_ours_has_a_code_of_its_own() -> None:
+    broken = "import server.app as app; app.App._serve_until_stopped = lambda *_: 1 / 0; "
+    program = f"{broken}from server.cli.main import main; main()"
+    command = [sys.executable, "-c", program, "serve", "--address", "127.0.0.1:0", "--no-self-test"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 3
+    assert done.stderr.startswith("eminence: our mistake: ZeroDivisionError")
+
+
 def test_metrics_are_served_on_an_address_of_version_6() -> None:
     try:
         with socket.create_server(("::1", 0), family=socket.AF_INET6) as other:

@@ -10,7 +10,7 @@ from typing import NoReturn
 import click
 
 from server.cli.command import command
-from server.cli.exit_codes import Failure
+from server.cli.exit_codes import Failure, NobodyReads
 from server.settings import PREFIX, SettingsError, options, read_settings
 
 
@@ -36,10 +36,14 @@ def serve(ctx: click.Context, /, **_settings: object) -> NoReturn:
         from server.telemetry import log_as_json
 
         end_log = log_as_json(settings.log)
-        code = asyncio.run(App(settings).run())
-    except (SettingsError, OSError, RuntimeError) as error:
+        try:
+            code = asyncio.run(App(settings).run())
+        finally:
+            end_log()
+    except SettingsError as error:
         raise Failure(str(error)) from None
-    end_log()
+    except BrokenPipeError:  # which click would end with a code of its own
+        raise NobodyReads from None
     # Not `sys.exit`: a search that does not end must not hold the process.
     sys.stdout.flush()
     sys.stderr.flush()
