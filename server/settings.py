@@ -16,6 +16,7 @@ from solver.pool.ray_pool import RayUnavailableError, read_address
 
 PREFIX = "EMINENCE"  # of the environment variables
 PORT_MAX = 65_535
+TOML_TYPES = {int: "integer", bool: "boolean", str: "string"}
 
 
 class SettingsError(ValueError):
@@ -156,17 +157,19 @@ class _Option(click.Option):
 
 
 def _read_file(ctx: click.Context, _option: click.Parameter, path: str | None) -> None:
-    """Make a file's lines the defaults. All values pass as text, which the settings' types read strictly."""
+    """Make a file's lines the defaults. Their values pass as text, which the settings' types read strictly."""
     if not path:
         return
     try:
         values = tomllib.loads(Path(path).read_text("utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise click.BadParameter(f"{path} cannot be read: {error}") from None
-    names = [setting.name for setting in fields(Settings)]
-    for name in values:
-        if name not in names:
-            raise click.BadParameter(f"{path}: {name} is no setting ({', '.join(names)})")
+    kinds = {setting.name: type(setting.default) for setting in fields(Settings)}
+    for name, value in values.items():
+        if name not in kinds:
+            raise click.BadParameter(f"{path}: {name} is no setting ({', '.join(kinds)})")
+        if type(value) is not kinds[name]:
+            raise click.BadParameter(f"{path}: {name}: {value!r} is no {TOML_TYPES[kinds[name]]}")
     ctx.default_map = {name: str(value) for name, value in values.items()}
 
 

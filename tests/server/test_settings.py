@@ -98,9 +98,9 @@ def refusal(flags: list[str], **variables: str) -> str:
 
 def test_errors_name_the_variable_or_the_line_of_the_file(tmp_path: Path) -> None:
     file = tmp_path / "server.toml"
-    file.write_text("threads = 2.5\n", "utf-8")
+    file.write_text("threads = 2000\n", "utf-8")
     assert refusal([], EMINENCE_THREADS="x") == "Invalid value for EMINENCE_THREADS: 'x' is no integer in 0..1024"
-    assert refusal(["--config", str(file)]) == "Invalid value for threads: '2.5' is no integer in 0..1024"
+    assert refusal(["--config", str(file)]) == "Invalid value for threads: '2000' is no integer in 0..1024"
     assert refusal([], EMINENCE_CONFIG="/nowhere").startswith("Invalid value for EMINENCE_CONFIG: /nowhere cannot")
     assert "EMINENCE_INSECURE" in refusal([], EMINENCE_INSECURE="perhaps")
 
@@ -146,9 +146,16 @@ def test_what_may_be_another_machines_address_is_not_loopback(setting: str, host
     [
         ("treads = 1", "treads is no setting (address, threads, "),
         ("threads = '1'x", "cannot be read"),
-        ("threads = true", "threads: 'True' is no integer in 0..1024"),
-        ("log = 1", "log: '1' is not one of"),
-        ("insecure = 'perhaps'", "insecure: 'perhaps'"),
+        ("threads = 2.5", "server.toml: threads: 2.5 is no integer"),
+        ("threads = true", "server.toml: threads: True is no integer"),
+        ("threads = '2'", "server.toml: threads: '2' is no integer"),
+        ("log = 1", "server.toml: log: 1 is no string"),
+        ("log = 'loud'", "Invalid value for log: 'loud' is not one of"),
+        ("insecure = 'perhaps'", "server.toml: insecure: 'perhaps' is no boolean"),
+        ("self_test = 1", "server.toml: self_test: 1 is no boolean"),
+        ("cache_file = {a = 1}", "server.toml: cache_file: {'a': 1} is no string"),
+        ("cache_file = 2026-11-19", "server.toml: cache_file: datetime.date(2026, 11, 19) is no string"),
+        ("tokens = ['a']", "server.toml: tokens: ['a'] is no string"),
     ],
 )
 def test_lines_that_are_no_settings_are_refused(tmp_path: Path, text: str, why: str) -> None:
