@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -27,6 +26,7 @@ from solver import Budget, Config, InvalidQuestionError
 from solver import match as matches
 from solver.config import check_budget
 from solver.match import Deal, Guest, Match, OtherMatchError, Report, Sprt, elo_text, score_of, with_settings
+from solver.pool import cores
 
 PROGRESS_SECONDS = 20.0
 
@@ -95,7 +95,7 @@ def main(argv: Sequence[str]) -> None:
     limit.add_argument("--time-ms", type=float, help="CPU time of a thread for each decision")
     limit.add_argument("--wall-ms", type=float, help="time by the clock for each decision")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--workers", type=int, default=len(os.sched_getaffinity(0)), help="processes; all cores")
+    parser.add_argument("--workers", type=int, default=cores(), help="processes; all cores")
     parser.add_argument("--resume", type=Path, metavar="FILE", help="where deals are written and read")
     parser.add_argument("--sprt", type=float, nargs=2, metavar=("ELO0", "ELO1"))
     parser.add_argument("--json", action="store_true", help="print one JSON object on the last line")

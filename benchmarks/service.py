@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import os
 import random
 import signal
 import socket
@@ -36,6 +35,7 @@ from eminence.v1 import solver_pb2_grpc
 from engine_cy import View
 from server.codec.views import write_view
 from solver import Budget, solve
+from solver.pool import cores
 
 T = TypeVar("T")
 
@@ -263,7 +263,7 @@ def rotated(values: Collection[T], by: int) -> list[T]:
 def searches_per_second(asked: Sequence[View], seconds: float) -> float:
     """Search on as many threads as there are cores; return the searches per second of all."""
     numbers = itertools.cycle(range(len(asked)))
-    threads = len(os.sched_getaffinity(0))
+    threads = cores()
     begun = time.perf_counter()
 
     def work(_: int) -> int:
@@ -333,7 +333,7 @@ def lateness(late: list[float]) -> Measured:
 @contextmanager
 def busy_cores() -> Iterator[None]:
     spin = [sys.executable, "-c", "while True: pass"]
-    processes = [subprocess.Popen(spin) for _ in os.sched_getaffinity(0)]
+    processes = [subprocess.Popen(spin) for _ in range(cores())]
     try:
         yield
     finally:
@@ -592,9 +592,7 @@ def measure_loop_lag(scale: Scale) -> dict[str, Measured]:
     with serving("--metrics", f"127.0.0.1:{port}") as server, server.channel() as channel:
         stub: Any = solver_pb2_grpc.SolverServiceStub(channel)
         before = lag_counts(port)
-        calls = [
-            stub.Suggest.future(question(n, timed(int(seconds * 1000))), timeout=60) for n in os.sched_getaffinity(0)
-        ]
+        calls = [stub.Suggest.future(question(n, timed(int(seconds * 1000))), timeout=60) for n in range(cores())]
         for call in calls:
             call.result()
         after = lag_counts(port)

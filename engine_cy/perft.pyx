@@ -39,10 +39,3 @@ def perft(Position position, int depth):
     with nogil:
         leaves = count_leaves(game.api, game.rules, position.state, depth)
     return leaves
-
-
-def perft_split(Position position, int depth):
-    """The sequences of `depth` decisions behind each first action."""
-    return {
-        action: 1 if depth == 1 else perft(position.play(action), depth - 1) for action in position.legal_actions()
-    }

@@ -184,9 +184,6 @@ class View(Table):
         """The one decision that the observer can take, if all others see that there is no other; else None. An answer
         to another forced one, given sooner than to a choice, would tell them what they do not see."""
 
-    def seen_actions(self) -> list[Action]:
-        """What the observer may see happen next, whoever's turn it is; a card he will not see placed is `?`."""
-
     def play(self, action: Action | str) -> View:
         """The view after an action that the observer saw: an Action, or text.
 

@@ -548,10 +548,6 @@ cdef class View(Table):
             return None
         return decisions[0]
 
-    def seen_actions(self):
-        """What the observer may see happen next, whoever's turn it is; a card he will not see placed is `?`."""
-        return self.list_actions()
-
     def play(self, action):
         """The view after an action that the observer saw: an Action, or text.
 

@@ -12,10 +12,11 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from server.client.requests import PORT_MAX
+from solver.pool import cores
 from solver.pool.ray_pool import RayUnavailableError, read_address
 
 PREFIX = "EMINENCE"  # of the environment variables
-PORT_MAX = 65_535
 TOML_TYPES = {int: "integer", bool: "boolean", str: "string"}
 
 
@@ -121,7 +122,7 @@ class Settings:
 
     @property
     def search_threads(self) -> int:
-        return self.threads or len(os.sched_getaffinity(0))
+        return self.threads or cores()
 
     @property
     def memory_total_bytes(self) -> int | None:

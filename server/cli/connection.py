@@ -17,6 +17,7 @@ from engine_cy import Game
 from server.cli.command import files
 from server.cli.exit_codes import Failure
 from server.client.refusals import Refused
+from server.client.requests import PORT_MAX
 from server.codec.views import write_view
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ AnyClient: TypeAlias = "Client | LocalClient"
 TOKEN = "EMINENCE_TOKEN"
 GREETING_SECONDS = 10.0
 ADDRESS = re.compile(r"(\[[0-9a-fA-F:.]+\]|[^\s:,/]+):(?P<port>[0-9]{1,5})|unix:[^\s,]+")
-PORTS = range(1, 65_536)
+PORTS = range(1, PORT_MAX + 1)
 # Codes of refusals that tell what is wrong with a request.
 ABOUT_REQUEST = ("INVALID_ARGUMENT", "FAILED_PRECONDITION")
 NO_ADDRESS = f"no address such as 127.0.0.1:50051 (ports: {PORTS[0]} to {PORTS[-1]})"

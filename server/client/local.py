@@ -41,7 +41,10 @@ class LocalClient:
     def __init__(
         self, *, config: str | Config = "default", workers: int | None = None, ray_address: str | None = None
     ) -> None:
+        if workers is not None and workers < 1:
+            raise ValueError(f"workers: {workers} is less than 1")
         self._config = read_config(config)
+        self._is_closed = False
         self._workers, self._ray_address = workers, ray_address
         self._pool: Pool = Threads() if ray_address is None else _open_ray(ray_address, workers)
 
@@ -61,6 +64,12 @@ class LocalClient:
 
     # --- calls ---
 
+    def _deadline(self, seconds: float | None) -> Deadline:
+        """Return the deadline of a call that arrives now."""
+        if self._is_closed:
+            raise ValueError("the client is closed")
+        return Deadline.within(seconds)
+
     def suggest(
         self,
         view: view_pb2.View,
@@ -70,7 +79,7 @@ class LocalClient:
         seconds: float | None = None,
     ) -> pb.Suggestion:
         """The best move, and why."""
-        slot = LocalSlot(self._pool, Deadline.within(seconds))
+        slot = LocalSlot(self._pool, self._deadline(seconds))
         with refusing():
             asked = read_search(pb.SuggestRequest(view=view, budget=budget, options=options), CAPS, "", self._config)
             check_to_act(asked.view)
@@ -86,7 +95,7 @@ class LocalClient:
         seconds: float | None = None,
     ) -> Stream[pb.AnalyzeResponse]:
         """The answer growing."""
-        slot = LocalSlot(self._pool, Deadline.within(seconds))
+        slot = LocalSlot(self._pool, self._deadline(seconds))
         request = analyze_request(view, budget, options, interval_ms)
         return Stream(_with_refusals(self._grow(request, slot)), slot.cancel)
 
@@ -114,7 +123,7 @@ class LocalClient:
         seconds: float | None = None,
     ) -> pb.Comparison:
         """Which of several moves is better."""
-        slot = LocalSlot(self._pool, Deadline.within(seconds))
+        slot = LocalSlot(self._pool, self._deadline(seconds))
         request = pb.CompareRequest(view=view, actions=actions, budget=budget, options=options)
         with refusing():
             asked = read_comparison(request, CAPS, self._config)
@@ -130,7 +139,7 @@ class LocalClient:
         from server.services.local_batch import LocalBatch  # not above: most programs ask single questions
 
         cluster = self._pool if self._ray_address else None
-        batch = LocalBatch(self._config, self._workers or self._pool.width, cluster, Deadline.within(seconds))
+        batch = LocalBatch(self._config, self._workers or self._pool.width, cluster, self._deadline(seconds))
         return Stream(_with_refusals(batch.responses(requests)), batch.cancel)
 
     def review(
@@ -145,7 +154,7 @@ class LocalClient:
         """The decisions of a game, judged."""
         request = pb.ReviewRequest(record=record, seat=seat, budget=budget, options=options)
         stopping = Control()
-        return Stream(_with_refusals(self._judge(request, Deadline.within(seconds), stopping)), stopping.stop)
+        return Stream(_with_refusals(self._judge(request, self._deadline(seconds), stopping)), stopping.stop)
 
     def _judge(self, request: pb.ReviewRequest, deadline: Deadline, stopping: Control) -> Iterator[pb.ReviewResponse]:
         """Judge as many decisions at a time as there are threads; verdicts come in their order."""
@@ -168,6 +177,7 @@ class LocalClient:
         yield pb.ReviewResponse(summary=reviewed.summary())
 
     def close(self) -> None:
+        self._is_closed = True
         self._pool.close()
 
     def __enter__(self) -> LocalClient:

@@ -282,6 +282,4 @@ def test_a_view_kept_up_to_date_by_what_is_seen_is_the_view_of_the_table(game: G
         assert views == [position.view(p) for p in range(game.n_players)]
         if action is not None:
             seen = [position.seen(action, p) for p in range(game.n_players)]
-            for view, text in zip(views, seen, strict=True):
-                assert text.partition(" =")[0] in {str(possible) for possible in view.seen_actions()}
             views = [view.play(text) for view, text in zip(views, seen, strict=True)]

@@ -146,9 +146,51 @@ def test_it_refuses_as_a_server_does(local: LocalClient, running: Server, number
 
 
 def test_it_has_the_methods_of_a_client() -> None:
-    for name in ("suggest", "analyze", "compare", "analyze_batch", "review"):
-        theirs, ours = (inspect.signature(getattr(kind, name)).parameters for kind in (Client, LocalClient))
-        assert list(theirs) == list(ours), name
+    """With the same parameters and defaults, but for the time of a batch, which is not limited here."""
+    names = [name for name, value in vars(Client).items() if callable(value) and not name.startswith("_")]
+    assert names
+    for name in names:
+        theirs, ours = (dict(inspect.signature(getattr(kind, name)).parameters) for kind in (Client, LocalClient))
+        if name == "analyze_batch":
+            assert ours["seconds"].default is None
+            theirs["seconds"] = theirs["seconds"].replace(annotation="float | None", default=None)
+        assert list(theirs.items()) == list(ours.items()), name
+    with Client("127.0.0.1:1") as client:
+        services = [name for name in vars(client) if name != "stub" and not name.startswith("_")]
+    assert services
+    assert all(hasattr(LocalClient, name) for name in services)
+
+
+@pytest.mark.parametrize("workers", [0, -3])
+def test_it_needs_a_worker(workers: int) -> None:
+    with pytest.raises(ValueError, match=f"workers: {workers} is less than 1"):
+        LocalClient(workers=workers)
+
+
+def test_seconds_are_a_number_or_for_ever(local: LocalClient) -> None:
+    for seconds in (float("inf"), 1e300):
+        assert local.suggest(view(), SHORT, seconds=seconds).iterations == 50
+        assert [answer.id for answer in local.analyze_batch([item("a")], seconds=seconds)] == ["a"]
+    with pytest.raises(ValueError, match="seconds: is not a number"):
+        local.suggest(view(), SHORT, seconds=float("nan"))
+    with pytest.raises(Refused, match="too little time"):
+        local.suggest(view(), SHORT, seconds=-1e300)
+
+
+def test_a_client_that_is_closed_takes_no_calls(running: Server) -> None:
+    calls: list[Callable[[Any], Any]] = [
+        lambda client: client.suggest(view(), SHORT),
+        lambda client: client.analyze(view(), SHORT),
+        lambda client: client.compare(view(), moves("reveal", "keep"), SHORT),
+        lambda client: client.analyze_batch([item("a")]),
+        lambda client: client.review(record(), SHORT),
+    ]
+    clients: list[Client | LocalClient] = [Client(running.address), LocalClient()]
+    for client in clients:
+        client.close()
+        for ask in calls:
+            with pytest.raises(ValueError, match="closed"):
+                ask(client)
 
 
 # --- configurations, deadlines ----------------------------------------------------------------------------------
