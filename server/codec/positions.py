@@ -26,6 +26,16 @@ def read_standing(message: pb.Standing, field: str = "standing") -> tuple[Positi
     return end, record
 
 
+def read_sealed_standing(message: pb.Standing) -> tuple[Position, Record | None]:
+    """Read a standing; refusals show nothing of it, as they may reach a player."""
+    if message.HasField("position"):
+        refusing = records.sealed("standing.position", "INVALID_POSITION", "`GetResult`")
+    else:
+        refusing = records.sealed("standing.record")
+    with refusing:
+        return read_standing(message)
+
+
 def read_whole_record(message: record_pb2.Record, field: str) -> Record:
     record = records.read(message, field)
     if record.observer is not None:

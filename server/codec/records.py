@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from eminence.v1 import record_pb2 as pb
-from engine_cy import Game, InvalidRecordError, Position
+from engine_cy import EngineError, Game, InvalidRecordError, Position
 from engine_cy.castle_village_port.binding import CastleVillagePort
 from engine_cy.oriflamme.binding import Oriflamme
 from engine_cy.record import Record, read_record
@@ -13,6 +17,32 @@ from server.codec.fields import ACTIONS_MAX, RECORD_TEXT_MAX, check_length, chec
 from server.codec.games import GAME_IDS, read_required_game, write_game
 from server.codec.views import other_game, read_actions, read_history, write_actions, write_history
 from server.refusals import Refusal, at
+
+# The parts of a request that hide nothing, or of which a refusal says only that they are missing or too long.
+_PUBLIC = re.compile(r"(?:\.(?:game(?:\..*)?|contents|table|(?:whole|seen)\.(?:deal|start|actions)))?")
+# What a refusal may say of the others: which part of a record, which action, which line of a text.
+_PLACE = re.compile(r"\.(?:text|result|(?:whole|seen)\.(?:actions\[\d+\]|\w+))|")
+_LINE = re.compile(r"(?:line \d+(?=: ))?")
+
+
+@contextmanager
+def sealed(field: str, reason: str = "INVALID_RECORD", call: str = "`GetRecord` without a seat") -> Iterator[None]:
+    """Refuse a record or position without quoting it: an app may show the status to a seat that sees less.
+
+    Such a refusal depends on the place alone, as even the reason could tell apart what that seat cannot. `call` names
+    the call that explains it.
+    """
+    try:
+        yield
+    except (Refusal, EngineError) as error:
+        path, why = (error.field, error.why) if isinstance(error, Refusal) else (field, "")
+        part = path.removeprefix(field)
+        if isinstance(error, Refusal) and (part == path or _PUBLIC.fullmatch(part)):
+            raise
+        place, line = _PLACE.match(part), _LINE.match(why)
+        assert place is not None
+        assert line is not None
+        raise Refusal(reason, field + place[0], f"{line[0]} is not possible; {call} says why".lstrip()) from None
 
 
 def read(message: pb.Record, field: str = "record") -> Record:

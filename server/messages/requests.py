@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Container, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
@@ -182,7 +182,8 @@ class AskedReview:
 def read_review(request: pb.ReviewRequest, caps: Caps, config: Config | None = None) -> AskedReview:
     """Read a Review; `config` as in `read_search`. Each of its decisions becomes questions when it is judged."""
     required(request, "record", "")
-    record = records.read(request.record)
+    with records.sealed("record") if request.seat else nullcontext():
+        record = records.read(request.record)
     seat = read_seat_if_said(request.seat, record.game.n_players, "seat")
     if seat is not None and record.observer not in (None, seat):
         raise Refusal("CONTRADICTION", "seat", "the record was seen by another seat, whose decisions alone it tells")

@@ -6,6 +6,7 @@ Only this service and `codec/positions.py` know positions with nothing hidden; t
 from __future__ import annotations
 
 import secrets
+from contextlib import nullcontext
 from dataclasses import replace
 
 from eminence.v1 import referee_pb2 as pb
@@ -36,7 +37,7 @@ class RefereeService:
 
     def Play(self, request: pb.PlayRequest) -> pb.PlayResponse:
         required(request, "standing", "")
-        position, record = positions.read_standing(request.standing)
+        position, record = positions.read_sealed_standing(request.standing)
         if position.is_over:
             raise Refusal("GAME_OVER", "standing", "nothing can be played any more")
         action = _read_action(request, position)
@@ -59,7 +60,7 @@ class RefereeService:
 
     def GetViews(self, request: pb.GetViewsRequest) -> pb.GetViewsResponse:
         required(request, "standing", "")
-        position, record = positions.read_standing(request.standing)
+        position, record = positions.read_sealed_standing(request.standing)
         n = position.game.n_players
         check_length(request.seats, n, "seats")
         seats = [read_seat(seat, n, f"seats[{i}]") for i, seat in enumerate(request.seats)] or list(range(n))
@@ -83,7 +84,8 @@ class RefereeService:
 
     def GetRecord(self, request: pb.GetRecordRequest) -> pb.GetRecordResponse:
         required(request, "record", "")
-        record = positions.read_whole_record(request.record, "record")
+        with records.sealed("record") if request.seat else nullcontext():
+            record = positions.read_whole_record(request.record, "record")
         seat = read_seat_if_said(request.seat, record.game.n_players, "seat")
         if seat is not None:
             record = record.seen_from(seat)
