@@ -211,6 +211,43 @@ def test_a_whole_game_with_the_referee(rules: Any, referee: Any, spec: Any) -> N
     assert refusal(referee.Play, referee_pb2.PlayRequest(standing=standing))[:2] == ("FAILED_PRECONDITION", "GAME_OVER")
 
 
+def test_refusals_about_a_seat_name_the_place_alone(referee: Any) -> None:
+    dealt = referee.Deal(referee_pb2.DealRequest(game=EN, seed=1))
+    get_record, written = referee_pb2.GetRecordRequest, dealt.record
+    lines = referee.GetRecord(get_record(record=written)).text.splitlines()
+    text = record_pb2.Record(text="\n".join([*lines, "A place Nobody front"]))
+    deal, actions, result, ruleset = (record_pb2.Record.FromString(written.SerializeToString()) for _ in range(4))
+    deal.whole.oriflamme.aside[1].cards[0] = deal.whole.oriflamme.aside[1].cards[1]
+    actions.whole.actions.add(action=view_pb2.Action(text="place Nobody front"))
+    result.result.extend([9, 9, 9])
+    for record, place in (
+        (text, f"record.text: line {len(lines) + 1} "),
+        (deal, "record.whole.oriflamme: "),
+        (actions, "record.whole.actions[0]: "),
+        (result, "record.result: "),
+    ):
+        sealed = details(referee.GetRecord, get_record(record=record, seat=SEAT_A))
+        assert sealed == f"{place}is not possible; `GetRecord` without a seat says why"
+        assert refusal(referee.GetRecord, get_record(record=record, seat=SEAT_A))[1] == "INVALID_RECORD"
+        assert "says why" not in details(referee.GetRecord, get_record(record=record))
+    ruleset.game.ruleset.edition = "fr-1914"
+    assert "'fr-1914' is not an edition" in details(referee.GetRecord, get_record(record=ruleset, seat=SEAT_A))
+
+    dealt.position.oriflamme.secrets[1].hand[0] = dealt.position.oriflamme.secrets[1].hand[1]
+    standing = referee_pb2.Standing(position=dealt.position)
+    for call, request in ((referee.GetViews, referee_pb2.GetViewsRequest), (referee.Play, referee_pb2.PlayRequest)):
+        assert details(call, request(standing=standing)) == "standing.position: is not possible; `GetResult` says why"
+    explained = details(referee.GetResult, referee_pb2.GetResultRequest(standing=standing))
+    assert explained == "standing.position.oriflamme.table: 2 copies; a family has 1"
+
+
+def details(call: Any, request: Any) -> str:
+    """Return the message of the status with which a request is refused."""
+    with pytest.raises(grpc.RpcError) as refused:
+        call(request)
+    return str(refused.value.details())
+
+
 def test_deals_nobody_asked_a_seed_for_differ(referee: Any) -> None:
     request = referee_pb2.DealRequest(game=EN)
     assert len({referee.Deal(request).seed for _ in range(8)}) == 8

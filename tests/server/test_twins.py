@@ -1,7 +1,8 @@
 """What a seat is answered depends on what it saw, and on nothing else.
 
 Of two games that a seat cannot tell apart, every method that answers that seat returns equal bytes: responses,
-statuses, and the Referee's refusals of moves. The checks are then made of another seat, and have to fail.
+statuses, and refusals of moves and records. Each method is then asked about a seat that sees the difference, or without
+a seat, and has to answer differently.
 """
 
 from __future__ import annotations
@@ -11,26 +12,62 @@ from typing import Any
 
 import grpc
 import pytest
-from process import server
+from sockets import serving
 from tables import ALL_IDS, ALL_SPECS
 from twins import Twins, twins
 
-from eminence.v1 import referee_pb2, referee_pb2_grpc, rules_pb2, rules_pb2_grpc, solver_pb2_grpc, view_pb2
+from eminence.v1 import record_pb2, referee_pb2, referee_pb2_grpc, rules_pb2, rules_pb2_grpc, solver_pb2_grpc, view_pb2
 from eminence.v1 import solver_pb2 as pb
-from engine_cy import new_game
+from engine_cy import EngineError, new_game
+from engine_cy.oriflamme.cards import PUBLISHED, Card
+from engine_cy.oriflamme.editions import EDITIONS
+from engine_cy.oriflamme.words import Deed, Reach
 from engine_cy.record import Record
+from engine_cy.seats import SEATS
 from server.codec import positions, records
 from server.codec.fields import write_seat
+from server.services import referee, rules
+from server.services import solver as solver_service
+from server.settings import Settings
+from server.telemetry import Telemetry
 
 BUDGET = pb.Budget(iterations=48)
 ILLEGAL = ("keep", "target 1", "rob A", "select 3", "place castle 0", "nonsense")
-LENGTHS = (1, 4, 9, 16)
+# Illegal moves whose card only their player may know: two of a row look the same to all others.
+HIDDEN = (
+    [f"place {card} front" for card in ("Archer", "Soldier", "Knight", "Spy", "Heir", "Lord", "Ambush", "Nobody")],
+    [f"place {card} on 0" for card in ("Archer", "Soldier", "Spy", "Heir", "Lord", "Ambush")],
+    [f"select {card}" for card in range(17)],
+)
+LENGTHS = (1, 9, 24, 40)
+
+KNIGHT = Card("knight", "Knight", Reach.NEIGHBOUR, Deed.ELIMINATE, 2)
+BARDS = [{"value": value, "name": f"Bard {value}", "when": "end", "effect": "fetch"} for value in range(1, 16, 2)]
+SPECS: dict[str, Any] = {
+    **dict(zip(ALL_IDS, ALL_SPECS, strict=True)),
+    "no decree_onto_stack": ("oriflamme", {"edition": "en-2019", "decree_onto_stack": False}, 3),
+    "an edition of its own": ("oriflamme", "knights", 3),
+    "hidden_gold": ("castle_village_port", {"hidden_gold": True}, 3),
+    "tables of a caller": ("castle_village_port", {"cards": BARDS, "rounds": 2, "hidden_gold": True}, 4),
+}
+every_spec = pytest.mark.parametrize("spec", SPECS.values(), ids=SPECS)
 
 
 @pytest.fixture(scope="module")
 def channel() -> Iterator[grpc.Channel]:
-    with server() as running, running.channel() as opened:
+    """A server that keeps no answers, and has an edition in which a Knight has the Soldier's row."""
+    solver = solver_service.SolverService(Settings(cache_mb=0), Telemetry())
+    solver.open()
+    services = [
+        (solver_service.SERVICE, solver),
+        (rules.SERVICE, rules.RulesService()),
+        (referee.SERVICE, referee.RefereeService()),
+    ]
+    cards = tuple(KNIGHT if card.id == "soldier" else card for card in PUBLISHED)
+    with pytest.MonkeyPatch.context() as patch, serving(services) as opened:
+        patch.setitem(EDITIONS, "knights", EDITIONS["en-2019"]._replace(cards=cards))
         yield opened
+    solver.end()
 
 
 def outcome(call: Callable[..., Any], request: Any) -> list[bytes]:
@@ -77,6 +114,7 @@ def answers_to(seat: int, record: Record, channel: grpc.Channel) -> dict[str, li
         "Compare": outcome(solver.Compare, pb.CompareRequest(view=view, actions=legal[:2], budget=BUDGET)),
         "Review": outcome(solver.Review, pb.ReviewRequest(record=whole, seat=number, budget=BUDGET)),
         "GetViews": outcome(referee.GetViews, get_views),
+        "GetViews of a position": outcome(referee.GetViews, referee_pb2.GetViewsRequest(standing=bare, seats=[number])),
         "GetRecord": outcome(referee.GetRecord, referee_pb2.GetRecordRequest(record=whole, seat=number)),
         "ValidateView": outcome(rules.ValidateView, rules_pb2.ValidateViewRequest(view=view)),
         "ListLegalActions": outcome(rules.ListLegalActions, rules_pb2.ListLegalActionsRequest(view=view)),
@@ -87,21 +125,78 @@ def answers_to(seat: int, record: Record, channel: grpc.Channel) -> dict[str, li
         for name, where in (("record", standing), ("position", bare)):
             played = outcome(referee.Play, referee_pb2.PlayRequest(standing=where, action=action))
             if b"StatusCode" in played[0]:
-                answers[f"Play {text} at a {name}"] = played
+                answers[f"Play at a {name}: {text}"] = played
     return answers
 
 
-def all_twins(spec: Any) -> list[Twins]:
+def refusals(seat: int | None, record: Record, action: str, channel: grpc.Channel) -> dict[str, list[bytes]]:
+    """All that the services answer about a seat, or all seats, of a record that ends in an illegal action."""
+    solver: Any = solver_pb2_grpc.SolverServiceStub(channel)
+    referee: Any = referee_pb2_grpc.RefereeServiceStub(channel)
+    acting = record.end.to_act
+    assert acting is not None
+    as_text = record_pb2.Record(text=f"{record}{SEATS[acting]} {action}\n")
+    as_message = records.write(record)
+    if as_message.HasField("text"):
+        as_message = as_text
+    else:
+        as_message.whole.actions.add(seat=write_seat(acting), action=view_pb2.Action(text=action))
+    number = write_seat(seat)  # of no seat, too
+    answers = {}
+    for form, message in (("message", as_message), ("text", as_text)):
+        standing = referee_pb2.Standing(record=message)
+        get_record = referee_pb2.GetRecordRequest(record=message, seat=number)
+        review = pb.ReviewRequest(record=message, seat=number, budget=BUDGET)
+        answers[f"Review of a {form}"] = outcome(solver.Review, review)
+        answers[f"GetRecord of a {form}"] = outcome(referee.GetRecord, get_record)
+        if seat is None:
+            get_result = referee_pb2.GetResultRequest(standing=standing)
+            answers[f"GetResult of a {form}"] = outcome(referee.GetResult, get_result)
+        else:
+            get_views = referee_pb2.GetViewsRequest(standing=standing, seats=[number])
+            answers[f"GetViews of a {form}"] = outcome(referee.GetViews, get_views)
+            play = referee_pb2.PlayRequest(standing=standing, action=view_pb2.Action(text="keep"))
+            answers[f"Play at a {form}"] = outcome(referee.Play, play)
+    return answers
+
+
+def illegal_pairs(pair: Twins) -> Iterator[tuple[str, str]]:
+    """Yield illegal actions for the ends of both twins that look the same to their seat."""
+    truth, other = (
+        {text for row in (ILLEGAL, *HIDDEN) for text in row if not is_legal(record.end, text)} for record in pair[:2]
+    )
+    yield from ((text, text) for text in ILLEGAL if text in truth & other)
+    for row in HIDDEN:
+        first = [text for text in row if text in truth]
+        last = [text for text in reversed(row) if text in other]
+        yield from zip(first[:2], last, strict=False)
+
+
+def is_legal(position: Any, text: str) -> bool:
+    try:
+        position.play(text)
+    except EngineError:
+        return False
+    return True
+
+
+def some_twins(spec: Any, *, acting: bool = True) -> list[Twins]:
+    """Return one pair of twins for each length that has any."""
     game = new_game(*spec)
-    return [found for length in LENGTHS for seed in range(2) for found in twins(game, seed, length)]
+    pairs = [
+        next((pair for seed in range(3) for pair in twins(game, seed, length, acting=acting)), None)
+        for length in LENGTHS
+    ]
+    return [pair for pair in pairs if pair is not None]
 
 
-@pytest.mark.parametrize("spec", ALL_SPECS, ids=ALL_IDS)
+@every_spec
 def test_what_a_seat_cannot_tell_apart_has_equal_answers(spec: Any, channel: grpc.Channel) -> None:
-    found = all_twins(spec)
-    assert found
+    pairs = some_twins(spec)
+    assert len(pairs) >= 3
     refused = 0
-    for truth, other, seat in found[:4]:
+    for truth, other, seat in pairs:
+        assert truth.seen_from(seat) == other.seen_from(seat)
         answers = answers_to(seat, truth, channel)
         refused += sum(name.startswith("Play") for name in answers)
         different = answers_to(seat, other, channel)
@@ -111,19 +206,37 @@ def test_what_a_seat_cannot_tell_apart_has_equal_answers(spec: Any, channel: grp
     assert refused >= 4
 
 
-@pytest.mark.parametrize("spec", ALL_SPECS, ids=ALL_IDS)
-def test_the_check_fails_where_a_seat_sees_more(spec: Any, channel: grpc.Channel) -> None:
-    """Another seat, whose cards differ, is answered something else."""
-    differ = set()
-    for truth, other, seat in all_twins(spec)[:3]:
-        for rival in range(truth.game.n_players):
-            if rival != seat:
-                one, two = (get_views(rival, record, channel) for record in (truth, other))
-                differ.add(one != two)
-    assert True in differ
+@every_spec
+def test_illegal_moves_of_others_are_refused_alike(spec: Any, channel: grpc.Channel) -> None:
+    """A refusal about one seat quotes neither the position, which another seat sees, nor a card that it placed."""
+    hidden_cards = False
+    for pair in some_twins(spec, acting=False):
+        for actions in illegal_pairs(pair):
+            hidden_cards = hidden_cards or actions[0] != actions[1]
+            answers, different = (
+                refusals(pair.seat, record, action, channel) for record, action in zip(pair[:2], actions, strict=True)
+            )
+            for name, answer in answers.items():
+                assert answer[0].startswith(b"StatusCode.INVALID_ARGUMENT"), (name, answer)
+                assert answer == different[name], (name, actions)
+    assert hidden_cards
 
 
-def get_views(seat: int, record: Record, channel: grpc.Channel) -> list[bytes]:
-    referee: Any = referee_pb2_grpc.RefereeServiceStub(channel)
-    standing = referee_pb2.Standing(record=records.write(record))
-    return outcome(referee.GetViews, referee_pb2.GetViewsRequest(standing=standing, seats=[write_seat(seat)]))
+@every_spec
+def test_the_checks_fail_where_more_is_seen(spec: Any, channel: grpc.Channel) -> None:
+    """Every method answers the seat to act, who sees the difference, differently; and quotes it if no seat is named."""
+    differs: dict[str, bool] = {}
+    for pair in some_twins(spec, acting=False)[:2]:
+        acting = pair.truth.end.to_act
+        assert acting is not None
+        answers, different = (answers_to(acting, record, channel) for record in pair[:2])
+        for action in (first for first, second in illegal_pairs(pair) if first == second):
+            for into, record in ((answers, pair.truth), (different, pair.other)):
+                quoted = refusals(None, record, action, channel)
+                into |= {f"{name}: {action}": answer for name, answer in quoted.items()}
+        for name in answers.keys() & different.keys():
+            method = name.partition(":")[0]
+            # Information is refused where nothing is known of these tables.
+            differ = answers[name] != different[name] or b"options.information" in answers[name][0]
+            differs[method] = differs.get(method, False) or differ
+    assert [method for method, differ in differs.items() if not differ] == []
