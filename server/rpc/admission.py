@@ -235,7 +235,9 @@ class Admission:
             last.admitted.set_exception(self._full(kind, wait_ns))
 
     def _full(self, kind: Kind, wait_ns: int) -> Refusal:
-        return overloaded(wait_ns, f"{self._queues_max[kind]} searches wait ({kind}_queue), and no more may")
+        return overloaded(
+            wait_ns, f"{kind}_queue: {self._queues_max[kind]} searches may wait, and there is no place left"
+        )
 
     # --- room ---
 

@@ -108,15 +108,18 @@ def test_where_the_server_is_full_it_is_asked_again(example: list[str], tmp_path
     file = tmp_path / "record.txt"
     done = threading.Event()
     actions = [view_pb2.Action(text=text) for text in ("reveal", "keep")]
-    comparison = pb.CompareRequest(view=view(), actions=actions, budget=pb.Budget(time=milliseconds(400)))
+    comparison = pb.CompareRequest(view=view(), actions=actions, budget=pb.Budget(time=milliseconds(1000)))
     with watched("--threads", "1", "--reserved", "0", "--interactive-queue", "0") as here:
 
         def occupy() -> None:
             with here.running.channel() as channel:
-                while not done.is_set() and here.calls(ASKED, "RESOURCE_EXHAUSTED") < 2:
-                    refused = stub(channel).Compare.future(comparison, timeout=60).exception()
-                    # Room for the example's next search, or a moment until its last one has ended.
-                    time.sleep(0.02 if refused else 0.25)
+                while not done.is_set() and (refusals := here.calls(ASKED, "RESOURCE_EXHAUSTED")) < 2:
+                    search = stub(channel).Compare.future(comparison, timeout=60)
+                    while not search.done() and here.calls(ASKED, "RESOURCE_EXHAUSTED") == refusals:
+                        time.sleep(0.02)
+                    # The thread is free long before the example asks again: the server expects a second of work.
+                    search.cancel()
+                    time.sleep(2)
 
         busy = threading.Thread(target=occupy)
         busy.start()
