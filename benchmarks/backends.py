@@ -19,8 +19,9 @@ from statistics import median
 from threading import Timer
 from typing import Any, NamedTuple
 
+from benchmarks import report
 from benchmarks.measure import Figure, figure, load
-from benchmarks.report import Goal, Measured, Result, table
+from benchmarks.report import Goal, Measured, Result
 from engine_cy import View, new_game
 from solver import Budget, ComparisonQuestion, Control, SearchQuestion, solve
 from solver.pool.base import Pool, answer_many, compute_here
@@ -85,17 +86,7 @@ def run(scale: Scale = FULL) -> Result:
 
 
 def as_text(result: Result) -> str:
-    lines = [
-        f"backends: {WORKERS} workers, {os.cpu_count()} cores; "
-        f"load {result.load['before']} before, {result.load['after']} after",
-        "",
-        table(GOALS, result.figures),
-        "",
-        *(f"{name}: {meaning}" for name, meaning in MEANINGS.items()),
-        "",
-        *(f"{name}: {value}" for name, value in result.raw.items()),
-    ]
-    return "\n".join(lines)
+    return report.as_text(f"backends: {WORKERS} workers, {os.cpu_count()} cores", GOALS, MEANINGS, result)
 
 
 @contextmanager

@@ -16,7 +16,6 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -39,7 +38,7 @@ from benchmarks import questions, report
 from benchmarks.measure import Figure
 from benchmarks.questions import question, second_round, timed
 from benchmarks.report import Goal, Measured, Result
-from benchmarks.servers import OWN_CONNECTION, SUGGEST, Server, serving
+from benchmarks.servers import BUSY, OWN_CONNECTION, SUGGEST, Server, free_port, processes, python, serving
 from benchmarks.service import percentile
 from benchmarks.worst_case import MIB, resident
 from eminence.v1 import referee_pb2, rules_pb2, solver_pb2_grpc, view_pb2
@@ -91,23 +90,6 @@ def as_text(result: Result) -> str:
     return report.as_text("promises: loopback", GOALS, MEANINGS, result)
 
 
-@contextmanager
-def processes(n: int, *command: str) -> Iterator[list[subprocess.Popen[bytes]]]:
-    """Run copies of a command, and kill them at the end."""
-    running = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(n)]
-    try:
-        yield running
-    finally:
-        for process in running:
-            process.kill()
-            process.communicate()
-
-
-def python(code: str) -> list[str]:
-    return [sys.executable, "-c", code]
-
-
-BUSY = python("while True: pass")
 LOAD = 4
 
 # --- deadlines -------------------------------------------------------------------------------------------------
@@ -319,13 +301,6 @@ def p50_of(channel: grpc.Channel, seconds: float) -> float:
 
 def as_caller(token: str) -> tuple[tuple[str, str], ...]:
     return (("authorization", f"Bearer {token}"),)
-
-
-def free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
-        return port
 
 
 def empty_actions(seed: int = 0) -> pb.SuggestRequest:

@@ -80,7 +80,7 @@ def as_text(title: str, goals: Mapping[str, Goal], meanings: Mapping[str, str], 
         "",
         *(f"{name}: {meanings[name]}" for name in result.figures),
         "",
-        *(f"{name}: {told}" for name, told in result.raw.items() if told),
+        *(f"{name}: {told}" for name, told in result.raw.items() if told != {}),
     ]
     return "\n".join(lines)
 

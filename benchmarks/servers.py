@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import pickle
+import socket
 import subprocess
 import sys
 import time
@@ -99,3 +100,32 @@ def echo() -> None:
         await server.wait_for_termination()
 
     asyncio.run(serve([pb.SuggestResponse.FromString(raw) for raw in pickle.load(sys.stdin.buffer)]))
+
+
+# --- beside servers ----------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def processes(n: int, *command: str) -> Iterator[list[subprocess.Popen[bytes]]]:
+    """Run copies of a command, and kill them at the end."""
+    running = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(n)]
+    try:
+        yield running
+    finally:
+        for process in running:
+            process.kill()
+            process.communicate()
+
+
+def python(code: str) -> list[str]:
+    return [sys.executable, "-c", code]
+
+
+BUSY = python("while True: pass")
+
+
+def free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+        return port

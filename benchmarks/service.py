@@ -10,9 +10,6 @@ import asyncio
 import itertools
 import random
 import signal
-import socket
-import subprocess
-import sys
 import time
 import urllib.request
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -28,7 +25,7 @@ from benchmarks import report
 from benchmarks.measure import Figure, figure
 from benchmarks.questions import mixed_views, question, second_round, timed
 from benchmarks.report import Goal, Measured, Result
-from benchmarks.servers import OWN_CONNECTION, SUGGEST, Server, echoing, serving
+from benchmarks.servers import BUSY, OWN_CONNECTION, SUGGEST, Server, echoing, free_port, processes, serving
 from benchmarks.worst_case import measure_memory, measure_stall
 from eminence.v1 import solver_pb2 as pb
 from eminence.v1 import solver_pb2_grpc
@@ -307,7 +304,7 @@ def measure_overshoot(scale: Scale) -> dict[str, Measured]:
     found = {}
     with serving() as server:
         found["overshoot_idle_ms"] = overshoot(server, scale.timed_calls)
-        with busy_cores():
+        with processes(cores(), *BUSY):
             found["overshoot_busy_ms"] = overshoot(server, scale.timed_calls)
     return found
 
@@ -328,18 +325,6 @@ def lateness(late: list[float]) -> Measured:
     """By milliseconds after the time that was granted."""
     told = {"p50": percentile(late, 50), "p99.9": percentile(late, 99.9), "most": max(late), "calls": len(late)}
     return Figure(percentile(late, 99), 0.0), told
-
-
-@contextmanager
-def busy_cores() -> Iterator[None]:
-    spin = [sys.executable, "-c", "while True: pass"]
-    processes = [subprocess.Popen(spin) for _ in range(cores())]
-    try:
-        yield
-    finally:
-        for process in processes:
-            process.kill()
-            process.wait()
 
 
 def measure_iterations(scale: Scale) -> dict[str, Measured]:
@@ -585,9 +570,7 @@ def drained(drains: list[Drain]) -> Measured:
 
 
 def measure_loop_lag(scale: Scale) -> dict[str, Measured]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     seconds = max(scale.timed_calls / 50, 3.0)
     with serving("--metrics", f"127.0.0.1:{port}") as server, server.channel() as channel:
         stub: Any = solver_pb2_grpc.SolverServiceStub(channel)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 import gc
 import threading
-import time
 import weakref
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import grpc
@@ -15,7 +14,7 @@ import pytest
 from google.rpc import error_details_pb2
 from grpc_status import rpc_status
 from sockets import serving
-from waiting import HANG_S
+from waiting import HANG_S, wait_until
 
 from eminence.v1 import solver_pb2 as pb
 from eminence.v1 import solver_pb2_grpc
@@ -153,14 +152,7 @@ def test_a_call_that_failed_leaves_nothing_to_the_garbage_collector(stub: Any, a
         for call in (stub.Suggest, lambda request: list(stub.Analyze(request))):
             with pytest.raises(grpc.RpcError):
                 call(pb.SuggestRequest() if call is stub.Suggest else pb.AnalyzeRequest(budget=pb.Budget(iterations=2)))
-        until(lambda: all(work() is None for work in adviser.kept))
+        wait_until(lambda: all(work() is None for work in adviser.kept))
         assert len(adviser.kept) == 2
     finally:
         gc.enable()
-
-
-def until(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.01)
