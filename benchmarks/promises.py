@@ -324,7 +324,7 @@ def heavy_compare() -> pb.CompareRequest:
 
 
 class Attack(NamedTuple):
-    """Traffic of one caller: messages of a method, again and again, on so many calls at a time."""
+    """Traffic of one caller: it repeats a message of a method, on `at_once` concurrent calls."""
 
     method: str
     message: Callable[[], bytes]
