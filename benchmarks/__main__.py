@@ -30,7 +30,7 @@ def run_castle(print_text: bool) -> dict[str, Any]:
     return run_subject(engine.CASTLE, print_text)
 
 
-def run_subject(subject: engine.Subject, print_text: bool) -> dict[str, Any]:
+def run_subject(subject: engine.MeasuredGame, print_text: bool) -> dict[str, Any]:
     from benchmarks import engine
 
     return run_timed(partial(engine.run, subject), partial(engine.as_text, subject), print_text)

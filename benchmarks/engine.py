@@ -35,7 +35,7 @@ MEANINGS = {
 REFERENCE_TOLERANCE = 0.03
 
 
-class Subject(NamedTuple):
+class MeasuredGame(NamedTuple):
     """A game to measure: the suite's name, the game timed, what is hoped for, and all tables whose decisions count."""
 
     name: str
@@ -49,7 +49,7 @@ class Subject(NamedTuple):
         return new_game(game, edition, players)
 
 
-ENGINE = Subject(
+ENGINE = MeasuredGame(
     name="engine",
     game=("oriflamme", "en-2019", 4),
     goals={
@@ -62,7 +62,7 @@ ENGINE = Subject(
     tables={edition: (row.game, row.players) for edition, row in EDITIONS.items()},
     reference_decisions={3: 48.0, 4: 65.1, 5: 82.7},
 )
-CASTLE = Subject(
+CASTLE = MeasuredGame(
     name="castle",
     game=("castle_village_port", "house", 4),
     goals={"playout_vs_openspiel": Goal(4, None)},
@@ -84,7 +84,7 @@ FULL = Scale()
 QUICK = Scale(Effort(rounds=1, seconds=0.002), games_counted=64, games_listed=2, rollouts_counted=3)
 
 
-def run(subject: Subject, scale: Scale = FULL) -> Result:
+def run(subject: MeasuredGame, scale: Scale = FULL) -> Result:
     """Measure everything."""
     before = load()
     figures: dict[str, Figure] = {}
@@ -100,7 +100,7 @@ def run(subject: Subject, scale: Scale = FULL) -> Result:
     return Result(figures, raw, counts, {"before": before, "after": load()})
 
 
-def as_text(subject: Subject, result: Result) -> str:
+def as_text(subject: MeasuredGame, result: Result) -> str:
     per_game = result.counts["decisions_per_game"]
     _, edition, players = subject.game
     lines = [
@@ -129,7 +129,7 @@ def as_text(subject: Subject, result: Result) -> str:
     return "\n".join(lines)
 
 
-def against_reference(subject: Subject, players: int, decisions: float) -> str:
+def against_reference(subject: MeasuredGame, players: int, decisions: float) -> str:
     reference = subject.reference_decisions[players]
     off = decisions / reference - 1
     verdict = "as they should" if abs(off) <= REFERENCE_TOLERANCE else "NOT AS THEY SHOULD: the choice differs"
@@ -176,7 +176,7 @@ def play(position: Position, rng: random.Random) -> int:
 # --- the figures ----------------------------------------------------------------------------------------------
 
 
-def measure_playouts(subject: Subject, scale: Scale) -> Measured:
+def measure_playouts(subject: MeasuredGame, scale: Scale) -> Measured:
     peers = [openspiel.rollouts(name, scale.rollouts_counted) for name in openspiel.ROLLOUT_GAMES]
     rounds = alternate([playouts(subject.new_game()), *peers], scale.effort)
     raw = {
@@ -186,13 +186,13 @@ def measure_playouts(subject: Subject, scale: Scale) -> Measured:
     return rounds.times_as_fast("ours", *openspiel.ROLLOUT_GAMES), raw
 
 
-def measure_floor(subject: Subject, scale: Scale) -> Measured:
+def measure_floor(subject: MeasuredGame, scale: Scale) -> Measured:
     rounds = alternate([playouts(subject.new_game()), floor.playouts()], scale.effort)
     raw = {"decision_ns": ns(rounds, "ours"), "floor_decision_ns": ns(rounds, "floor")}
     return rounds.times_as_fast("floor", "ours"), raw
 
 
-def measure_clone(subject: Subject, scale: Scale) -> Measured:
+def measure_clone(subject: MeasuredGame, scale: Scale) -> Measured:
     """Through the door a clone is that very memcpy; the game's own code, which knows the size, must not be slower."""
     position = mid_game(subject.new_game())
 
@@ -209,7 +209,7 @@ def measure_clone(subject: Subject, scale: Scale) -> Measured:
     return rounds.times_as_fast("memcpy", "clone"), raw
 
 
-def measure_python_clone(subject: Subject, scale: Scale) -> Measured:
+def measure_python_clone(subject: MeasuredGame, scale: Scale) -> Measured:
     """The ratio is of gross times, call and all on both sides: what a caller pays, with nothing to estimate.
 
     Net times, without what a call costs that does next to nothing, are in `raw`; their ratio would flatter us.
@@ -247,7 +247,7 @@ def measure_python_clone(subject: Subject, scale: Scale) -> Measured:
     return rounds.times_as_fast("clone", "openspiel_clone"), raw
 
 
-def measure_python_loop(subject: Subject, scale: Scale) -> Measured:
+def measure_python_loop(subject: MeasuredGame, scale: Scale) -> Measured:
     game = subject.new_game()
     rng = random.Random(7)
     seeds = count()
@@ -284,7 +284,9 @@ def net_ns(rounds: Rounds, name: str, empty: str) -> float:
 # --- counts, for every edition and number of players ----------------------------------------------------------
 
 
-def each_table(subject: Subject, counted: Callable[[Game, int], Counted], games: int) -> dict[str, dict[str, Counted]]:
+def each_table(
+    subject: MeasuredGame, counted: Callable[[Game, int], Counted], games: int
+) -> dict[str, dict[str, Counted]]:
     return {
         edition: {str(n): counted(new_game(game, edition, n), games) for n in players}
         for edition, (game, players) in subject.tables.items()

@@ -48,7 +48,7 @@ def bridge_costs(match: Match) -> dict[str, float] | None:
     return bots[0].bridge_costs(match.game) if bots else None
 
 
-class Progress:
+class MatchProgress:
     """Prints every now and then how it stands."""
 
     def __init__(self, players: int) -> None:
@@ -118,7 +118,7 @@ def main(argv: Sequence[str]) -> None:
             workers=given.workers,
             path=given.resume,
             sprt=sprt,
-            tell=None if given.json else Progress(match.players),
+            tell=None if given.json else MatchProgress(match.players),
         )
     except (EngineError, InvalidQuestionError, OtherMatchError) as error:
         parser.error(str(error))

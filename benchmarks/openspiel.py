@@ -190,7 +190,7 @@ class Bot:
         state = bridge.from_position(position)
         random_state = np.random.RandomState(seed % 2**32)
         rollouts = EngineRollouts(Rng(seed)) if self.rollouts == "engine" else None
-        bot = Searches(
+        bot = CountingBot(
             state.get_game(),
             rollouts or mcts.RandomRolloutEvaluator(1, random_state),
             self.exploration,
@@ -217,7 +217,7 @@ def deadline(clock: Callable[[], int], milliseconds: float) -> Callable[[], bool
     return lambda: clock() >= end
 
 
-class Searches(ismcts.ISMCTSBot):  # type: ignore[misc]
+class CountingBot(ismcts.ISMCTSBot):  # type: ignore[misc]
     """The bot, with a limit of time and a count of its simulations."""
 
     is_over: Callable[[], bool]

@@ -38,7 +38,7 @@ from benchmarks import questions, report
 from benchmarks.measure import Figure
 from benchmarks.questions import question, second_round, timed
 from benchmarks.report import Goal, Measured, Result
-from benchmarks.servers import BUSY, OWN_CONNECTION, SUGGEST, Server, free_port, processes, python, serving
+from benchmarks.servers import BUSY, OWN_CONNECTION, SUGGEST, ServerProcess, free_port, processes, python, serving
 from benchmarks.service import percentile
 from benchmarks.worst_case import MIB, resident
 from eminence.v1 import referee_pb2, rules_pb2, solver_pb2_grpc, view_pb2
@@ -172,7 +172,7 @@ def node_calls(address: str, deadlines: Sequence[float]) -> list[str]:
 
 
 @contextmanager
-def way_to(server: Server, is_delayed: bool) -> Iterator[str]:
+def way_to(server: ServerProcess, is_delayed: bool) -> Iterator[str]:
     """Yield an address of the server; a delayed one takes 20 ms each way."""
     if not is_delayed:
         yield server.address
@@ -270,7 +270,7 @@ def measure_others(scale: Scale) -> dict[str, Measured]:
     return {"others_p50": (Figure(told[worst]["ratio"], 0.0), {"worst": worst, **told})}
 
 
-def ratio_under(server: Server, attack_name: str, metrics_port: int, seconds: float) -> dict[str, float]:
+def ratio_under(server: ServerProcess, attack_name: str, metrics_port: int, seconds: float) -> dict[str, float]:
     """Return how much longer a caller waits for an answer while another one attacks."""
     with server.channel() as channel:
         p50_of(channel, 1.0)
@@ -434,7 +434,7 @@ def measure_memory(scale: Scale) -> dict[str, Measured]:
     return {"rss_connection_mib": (Figure(grown[worst], 0.0), {"worst": worst, **grown})}
 
 
-def growth_under(server: Server, traffic: Attack, seconds: float) -> float:
+def growth_under(server: ServerProcess, traffic: Attack, seconds: float) -> float:
     process = Path("/proc", str(server.process.pid))
     # A search's tree is its budget's memory, not the connection's.
     before = resident(process, "VmRSS")
@@ -468,7 +468,7 @@ def measure_mutants(scale: Scale) -> dict[str, Measured]:
 NO_DETAILS = " without details"
 
 
-async def call_at_random(server: Server, methods: Sequence[MethodDescriptor], n: int) -> Counter[str]:
+async def call_at_random(server: ServerProcess, methods: Sequence[MethodDescriptor], n: int) -> Counter[str]:
     codes: Counter[str] = Counter()
     draw = random.Random(11)
     left = iter(range(n))
@@ -582,7 +582,7 @@ def measure_lost_workers(scale: Scale) -> dict[str, Measured]:
     return {"answered_with_lost_workers": (Figure(0.0 if internal else min(shares), 0.0), told)}
 
 
-async def answers_while_killing(server: Server, workers: int, seconds: float) -> dict[str, int]:
+async def answers_while_killing(server: ServerProcess, workers: int, seconds: float) -> dict[str, int]:
     """Ask at half of what the workers can do, and kill one of them again and again."""
     codes: Counter[str] = Counter()
     async with grpc.aio.insecure_channel(server.address, OWN_CONNECTION) as channel:
@@ -617,7 +617,7 @@ async def answers_while_killing(server: Server, workers: int, seconds: float) ->
     return dict(codes)
 
 
-def workers_of(server: Server) -> list[int]:
+def workers_of(server: ServerProcess) -> list[int]:
     """Return the processes of Ray's workers below the server."""
     listed = subprocess.run(["ps", "-e", "-o", "pid=,ppid=,args="], capture_output=True, text=True, check=True).stdout
     parents: dict[int, int] = {}

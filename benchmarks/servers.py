@@ -28,7 +28,7 @@ OWN_CONNECTION = [("grpc.use_local_subchannel_pool", 1)]
 SERVING = health_pb2.HealthCheckResponse.SERVING
 
 
-class Server:
+class ServerProcess:
     """A server in a process of its own, which prints its address as the last word of its first line."""
 
     def __init__(self, command: list[str], stdin: bytes = b"") -> None:
@@ -57,10 +57,10 @@ class Server:
 
 
 @contextmanager
-def serving(*flags: str) -> Iterator[Server]:
+def serving(*flags: str) -> Iterator[ServerProcess]:
     """Run the server; it keeps no answers unless a flag says so."""
     command = [sys.executable, "-m", "server", "--address", "127.0.0.1:0", "--cache-mb", "0", "--log", "error", *flags]
-    server = Server(command)
+    server = ServerProcess(command)
     try:
         server.wait_until_serving()
         yield server
@@ -70,9 +70,11 @@ def serving(*flags: str) -> Iterator[Server]:
 
 
 @contextmanager
-def echoing(answers: Sequence[bytes]) -> Iterator[Server]:
+def echoing(answers: Sequence[bytes]) -> Iterator[ServerProcess]:
     """Run an echo with these answers: a request gets the one that its seed is the index of."""
-    server = Server([sys.executable, "-c", "from benchmarks.servers import echo; echo()"], pickle.dumps(list(answers)))
+    server = ServerProcess(
+        [sys.executable, "-c", "from benchmarks.servers import echo; echo()"], pickle.dumps(list(answers))
+    )
     try:
         yield server
     finally:

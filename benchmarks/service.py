@@ -25,7 +25,7 @@ from benchmarks import report
 from benchmarks.measure import Figure, figure
 from benchmarks.questions import mixed_views, question, second_round, timed
 from benchmarks.report import Goal, Measured, Result
-from benchmarks.servers import BUSY, OWN_CONNECTION, SUGGEST, Server, echoing, free_port, processes, serving
+from benchmarks.servers import BUSY, OWN_CONNECTION, SUGGEST, ServerProcess, echoing, free_port, processes, serving
 from benchmarks.worst_case import measure_memory, measure_stall
 from eminence.v1 import solver_pb2 as pb
 from eminence.v1 import solver_pb2_grpc
@@ -118,7 +118,7 @@ def measure_overhead(scale: Scale) -> dict[str, Measured]:
     return {"overhead_ms": overhead(rounds)}
 
 
-def times_of(server: Server, other: Server, asked: Sequence[View]) -> Times:
+def times_of(server: ServerProcess, other: ServerProcess, asked: Sequence[View]) -> Times:
     requests = requests_of(asked)
     with calling(server) as call, calling(other) as call_echo:
         ours, in_process, echo = medians(
@@ -152,7 +152,9 @@ def measure_cached(scale: Scale) -> dict[str, Measured]:
     return {"cached_ms": beside_echo(rounds)}
 
 
-def times_again(server: Server, other: Server, requests: Sequence[bytes], calls: int) -> tuple[float, float]:
+def times_again(
+    server: ServerProcess, other: ServerProcess, requests: Sequence[bytes], calls: int
+) -> tuple[float, float]:
     """Send requests that were answered before; return our median milliseconds and the echo's."""
     with calling(server) as call, calling(other) as call_echo:
         ours, echo = medians(
@@ -178,7 +180,7 @@ def measure_throughput(scale: Scale) -> dict[str, Measured]:
     return {"throughput": throughput(rounds)}
 
 
-def rates_of(server: Server, other: Server, asked: Sequence[View], seconds: float, number: int) -> Rates:
+def rates_of(server: ServerProcess, other: ServerProcess, asked: Sequence[View], seconds: float, number: int) -> Rates:
     """Measure one side after the other, in another order in each round."""
     sides: dict[str, Callable[[], float]] = {
         "ours": lambda: answers_per_second(server, asked, seconds),
@@ -208,7 +210,7 @@ def throughput(rounds: Sequence[Rates]) -> Measured:
 
 
 @contextmanager
-def sides_of(asked: Sequence[View], *flags: str) -> Iterator[tuple[Server, Server]]:
+def sides_of(asked: Sequence[View], *flags: str) -> Iterator[tuple[ServerProcess, ServerProcess]]:
     """Start a server, ask it everything once, and start an echo with its answers."""
     with ExitStack() as stack:
         server = stack.enter_context(serving(*flags))
@@ -220,7 +222,7 @@ def sides_of(asked: Sequence[View], *flags: str) -> Iterator[tuple[Server, Serve
 
 
 @contextmanager
-def calling(server: Server) -> Iterator[Callable[[bytes], bytes]]:
+def calling(server: ServerProcess) -> Iterator[Callable[[bytes], bytes]]:
     """Call Suggest with the bytes of messages: a client's own reading and writing is not the server's."""
     with server.channel() as channel:
         call: Any = channel.unary_unary(SUGGEST)
@@ -276,7 +278,7 @@ def searches_per_second(asked: Sequence[View], seconds: float) -> float:
     return done / (time.perf_counter() - begun)
 
 
-def answers_per_second(server: Server, asked: Sequence[View], seconds: float) -> float:
+def answers_per_second(server: ServerProcess, asked: Sequence[View], seconds: float) -> float:
     """Ask from several clients, each on a connection of its own; return the answers per second of all."""
     requests = itertools.cycle(requests_of(asked))
 
@@ -309,7 +311,7 @@ def measure_overshoot(scale: Scale) -> dict[str, Measured]:
     return found
 
 
-def overshoot(server: Server, calls: int, milliseconds: int = 100) -> Measured:
+def overshoot(server: ServerProcess, calls: int, milliseconds: int = 100) -> Measured:
     late = []
     with server.channel() as channel:
         stub: Any = solver_pb2_grpc.SolverServiceStub(channel)
@@ -372,7 +374,7 @@ def cancelled(taken: list[float], alone: list[float]) -> Measured:
 # --- load ------------------------------------------------------------------------------------------------------
 
 
-class Answer(NamedTuple):
+class TimedAnswer(NamedTuple):
     question: int
     seconds: float
     iterations: int
@@ -392,7 +394,7 @@ class Load(NamedTuple):
     """What became of the calls of some seconds."""
 
     seconds: float
-    answers: Sequence[Answer]
+    answers: Sequence[TimedAnswer]
     health: Sequence[float] = ()  # milliseconds of health checks meanwhile
     cpu_seconds: float = 0.0  # of the process that made the calls
 
@@ -458,7 +460,7 @@ def judge(capacity: Load, offered: Load) -> Served:
     return Served(good, sum(is_late), sum(is_weak), good / offered.seconds / (len(capacity.answers) / capacity.seconds))
 
 
-def usual_iterations(answers: Sequence[Answer]) -> dict[int, float]:
+def usual_iterations(answers: Sequence[TimedAnswer]) -> dict[int, float]:
     """Return the median iterations of each question; of one that was not asked, those of all."""
     of_question: dict[int, list[int]] = {number: [] for number in range(OVERLOAD_QUESTIONS)}
     for answer in answers:
@@ -467,9 +469,9 @@ def usual_iterations(answers: Sequence[Answer]) -> dict[int, float]:
     return {number: median(found or of_all) for number, found in of_question.items()}
 
 
-async def closed_loop(server: Server, asked: Sequence[bytes], clients: int, seconds: float) -> Load:
+async def closed_loop(server: ServerProcess, asked: Sequence[bytes], clients: int, seconds: float) -> Load:
     """Ask from clients that wait for an answer before they ask again."""
-    answers: list[Answer] = []
+    answers: list[TimedAnswer] = []
     numbers = itertools.cycle(range(len(asked)))
     until = time.perf_counter() + seconds
     async with grpc.aio.insecure_channel(server.address) as channel:
@@ -483,7 +485,7 @@ async def closed_loop(server: Server, asked: Sequence[bytes], clients: int, seco
     return Load(seconds, answers)
 
 
-async def open_loop(server: Server, asked: Sequence[bytes], per_second: float, seconds: float) -> Load:
+async def open_loop(server: ServerProcess, asked: Sequence[bytes], per_second: float, seconds: float) -> Load:
     """Ask at random moments, whether or not earlier calls are answered; check health meanwhile."""
     draw = random.Random(7)
     health: list[float] = []
@@ -514,14 +516,14 @@ async def open_loop(server: Server, asked: Sequence[bytes], per_second: float, s
     return Load(seconds, answers, health, time.process_time() - cpu)
 
 
-async def ask(channel: grpc.aio.Channel, number: int, request: bytes) -> Answer:
+async def ask(channel: grpc.aio.Channel, number: int, request: bytes) -> TimedAnswer:
     call: Any = channel.unary_unary(SUGGEST, response_deserializer=pb.SuggestResponse.FromString)
     begun = time.perf_counter()
     try:
         found = (await call(request, timeout=10)).suggestion
-        return Answer(number, time.perf_counter() - begun, found.iterations, "OK")
+        return TimedAnswer(number, time.perf_counter() - begun, found.iterations, "OK")
     except grpc.aio.AioRpcError as error:
-        return Answer(number, time.perf_counter() - begun, 0, error.code().name)
+        return TimedAnswer(number, time.perf_counter() - begun, 0, error.code().name)
 
 
 class Drain(NamedTuple):

@@ -24,7 +24,7 @@ import grpc
 from benchmarks import questions
 from benchmarks.measure import figure
 from benchmarks.report import Measured
-from benchmarks.servers import OWN_CONNECTION, Server, serving
+from benchmarks.servers import OWN_CONNECTION, ServerProcess, serving
 from eminence.v1 import solver_pb2 as pb
 from eminence.v1 import solver_pb2_grpc
 from engine_cy import new_game
@@ -149,7 +149,7 @@ def worst_median(values: Mapping[str, Sequence[float]], counted: Sequence[str]) 
 
 
 @contextmanager
-def checking(server: Server) -> Iterator[Callable[[], list[Span]]]:
+def checking(server: ServerProcess) -> Iterator[Callable[[], list[Span]]]:
     """Check the server's health from another process; the function ends the checks and returns them."""
     code = "from benchmarks.worst_case import check_health; check_health()"
     process = subprocess.Popen(

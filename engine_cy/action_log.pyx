@@ -3,7 +3,7 @@
 from libc.stdint cimport uint64_t
 from libc.string cimport memcpy, memset
 
-from engine_cy.values cimport Action, Game, Table
+from engine_cy.values cimport Action, Game, GameState
 from engine_cy.game_api cimport CHANCE, NOBODY, SPECTATOR, STATE_WORDS
 
 from engine_cy.errors import EngineError
@@ -36,7 +36,7 @@ cdef class History:
         """The actions in the order in which they were added, as text."""
         return tuple(self.texts)
 
-    def add(self, Table table, action):
+    def add(self, GameState table, action):
         """Add `action`, which is about to be taken at `table`, a position or a view of it."""
         cdef uint64_t view[STATE_WORDS]
         cdef Action taken

@@ -22,7 +22,7 @@ cdef class Game:
     cpdef int check(self) except -1
     cdef Action action_of(self, const action_t* steps, int n)
     cdef Action intern(self, tuple steps)
-    cdef fill_from_bytes(self, Table table, bytes state, int observer, error)
+    cdef fill_from_bytes(self, GameState table, bytes state, int observer, error)
 
 
 cdef class Action:
@@ -31,7 +31,7 @@ cdef class Action:
     cdef int n_steps
 
 
-cdef class Table:
+cdef class GameState:
     cdef readonly Game game
     cdef unsigned char* state             # `small`, or memory of its own for larger games
     cdef unsigned char small[256]
@@ -40,14 +40,14 @@ cdef class Table:
     cdef extend(self, list found, const unsigned char* state, action_t* steps, int n)
     cdef Action read(self, object action)
     cdef refuse(self, Action action)
-    cdef bint same_bytes(self, Table other)
+    cdef bint same_bytes(self, GameState other)
 
 
-cdef class Position(Table):
+cdef class Position(GameState):
     cpdef Position clone(self)
 
 
-cdef class View(Table):
+cdef class View(GameState):
     cdef readonly int observer
 
 

@@ -107,7 +107,7 @@ class Action:
     def type(self) -> str: ...
     def __hash__(self) -> int: ...
 
-class Table:
+class GameState:
     """What positions and views share: a game, and the bytes of a state."""
 
     @property
@@ -134,7 +134,7 @@ class Table:
     def __hash__(self) -> int: ...
 
 @final
-class Position(Table):
+class Position(GameState):
     """A table with nothing hidden."""
 
     def legal_actions(self) -> list[Action]:
@@ -163,7 +163,7 @@ class Position(Table):
         """The first invariant that this table breaks; None as long as the engine is right."""
 
 @final
-class View(Table):
+class View(GameState):
     """What one player, the observer, sees of a table; the rest is blotted out."""
 
     @property

@@ -75,7 +75,7 @@ cdef class Game:
         """The bytes of the position or view that `table`, or a draft of one, describes in words."""
         raise EngineError(f"table: {self.id} reads its tables from text only")
 
-    def describe(self, Table at):
+    def describe(self, GameState at):
         """A position or view in words."""
         raise NotImplementedError
 
@@ -90,7 +90,7 @@ cdef class Game:
         """The parts of an action as a dict with a `type`."""
         raise NotImplementedError
 
-    def why_not(self, Table table, Action action, list legal):
+    def why_not(self, GameState table, Action action, list legal):
         """Why `action` is not possible at `table`, where only `legal` ones are, in the game's own words."""
         return "not possible here"
 
@@ -112,7 +112,7 @@ cdef class Game:
             raise NotationError(f"{lines[0].split()[0]}: {self.id} has no such line")
         return self.deal(0, first)
 
-    def write_deal(self, Table start):
+    def write_deal(self, GameState start):
         """The header lines that describe `start`, or None if it is no start."""
         return None
 
@@ -186,7 +186,7 @@ cdef class Game:
         self.fill_from_bytes(view, state, view.observer, InvalidViewError)
         return view
 
-    cdef fill_from_bytes(self, Table table, bytes state, int observer, error):
+    cdef fill_from_bytes(self, GameState table, bytes state, int observer, error):
         cdef const char* fault
         if <size_t>len(state) != self.api.state_size:
             raise error(f"bytes: {len(state)} bytes are no state of {self.id}, which has {self.api.state_size}")
@@ -304,7 +304,7 @@ cdef class Action:
 
 
 @cython.freelist(64)
-cdef class Table:
+cdef class GameState:
     """What positions and views share: a game, and the bytes of a state."""
 
     def __cinit__(self, Game game):
@@ -399,7 +399,7 @@ cdef class Table:
             why = f"{self.game.why_not(self, action, legal)} (legal: {shown})"
         raise IllegalActionError(f"action: '{action}': {why}, in '{self}'")
 
-    cdef bint same_bytes(self, Table other):
+    cdef bint same_bytes(self, GameState other):
         return self.game == other.game and not memcmp(self.state, other.state, self.game.api.state_size)
 
     def __hash__(self):
@@ -414,7 +414,7 @@ cdef Position new_position(Game game):
 
 
 @cython.final
-cdef class Position(Table):
+cdef class Position(GameState):
     """A table with nothing hidden."""
 
     def __init__(self, game):
@@ -496,10 +496,10 @@ cdef class Position(Table):
         return None if fault == NULL else fault.decode()
 
     def __eq__(self, other):
-        return self.same_bytes(<Table>other) if isinstance(other, Position) else NotImplemented
+        return self.same_bytes(<GameState>other) if isinstance(other, Position) else NotImplemented
 
     def __hash__(self):
-        return Table.__hash__(self)
+        return GameState.__hash__(self)
 
     def __reduce__(self):
         return Game.position_from_bytes, (self.game, bytes(self))
@@ -518,7 +518,7 @@ cdef class Position(Table):
 
 
 @cython.final
-cdef class View(Table):
+cdef class View(GameState):
     """What one player, the observer, sees of a table; the rest is blotted out."""
 
     def __init__(self, game):
@@ -625,10 +625,10 @@ cdef class View(Table):
     def __eq__(self, other):
         if not isinstance(other, View):
             return NotImplemented
-        return self.observer == (<View>other).observer and self.same_bytes(<Table>other)
+        return self.observer == (<View>other).observer and self.same_bytes(<GameState>other)
 
     def __hash__(self):
-        return Table.__hash__(self) ^ self.observer
+        return GameState.__hash__(self) ^ self.observer
 
     def __reduce__(self):
         return Game.view_from_bytes, (self.game, bytes(self), self.observer)

@@ -73,10 +73,10 @@ class Config:
         """Whether it uses what the game knows of itself."""
         return self.how == "greedy" or self.selection == "puct" or self.playouts == "known" or self.horizon > 0
 
-    def settings(self, iterations: int | None, models: tuple[Model, ...] = ()) -> Settings:
+    def settings(self, iterations: int | None, models: tuple[Model, ...] = ()) -> SearchParameters:
         """What a searcher with so many iterations is told; None: nobody knows how many."""
         repeats = 1 if not self.worlds else -(-(iterations or REPEATS) // self.worlds)
-        return Settings(
+        return SearchParameters(
             nodes=self.nodes,
             flat=self.flat,
             puct=self.selection == "puct",
@@ -90,7 +90,7 @@ class Config:
         )
 
 
-class Settings(NamedTuple):
+class SearchParameters(NamedTuple):
     """What a searcher is told."""
 
     nodes: Nodes

@@ -48,7 +48,7 @@ PAYOFFS_BYTES_MAX = 2**27  # of all parts of a question
 SLACK_BYTES = 16 * MEGABYTE
 
 
-class Thinking(TypedDict, total=False):
+class QuestionOptions(TypedDict, total=False):
     """The keywords of every question."""
 
     config: str | Config
@@ -225,7 +225,7 @@ class SearchQuestion(Question):
         lines: int = 1,
         among: Sequence[Action | str] = (),
         share_iterations: Sequence[int] = (),
-        **thinking: Unpack[Thinking],
+        **thinking: Unpack[QuestionOptions],
     ) -> None:
         super().__init__(view, budget, **thinking)
         self.lines = in_range("lines", lines, 0, LINES_MAX)
@@ -290,7 +290,11 @@ class ComparisonQuestion(Question):
     keeps_payoffs = True
 
     def __init__(
-        self, view: View, actions: Sequence[Action | str], budget: Budget | None = None, **thinking: Unpack[Thinking]
+        self,
+        view: View,
+        actions: Sequence[Action | str],
+        budget: Budget | None = None,
+        **thinking: Unpack[QuestionOptions],
     ) -> None:
         super().__init__(view, budget, **thinking)
         check_to_act(view)
@@ -353,7 +357,7 @@ class InformationQuestion(Question):
     shape = "information"
     keeps_payoffs = True
 
-    def __init__(self, view: View, budget: Budget | None = None, **thinking: Unpack[Thinking]) -> None:
+    def __init__(self, view: View, budget: Budget | None = None, **thinking: Unpack[QuestionOptions]) -> None:
         super().__init__(view, budget, **thinking)
         check_searches(self.config, "measures")
         if not view.game.has_suspicions:

@@ -15,7 +15,7 @@ from engine_cy.values import read_seat
 from solver.answer import Answer, Estimate, Move
 from solver.compare import Comparison
 from solver.config import Budget, InvalidQuestionError, check_budget, read_config
-from solver.question import ComparisonQuestion, SearchQuestion, Thinking, comparison_iterations_max
+from solver.question import ComparisonQuestion, QuestionOptions, SearchQuestion, comparison_iterations_max
 
 # By the share of the win that was lost; a loss smaller than so many of its errors is never worse than fine.
 GRADES = (("fine", 0.02), ("inaccuracy", 0.05), ("mistake", 0.10))
@@ -97,7 +97,7 @@ class Judge:
     """Judges decisions: a search for the best one with half of the budget, then the one that was played beside it in
     the same worlds with the other half. `budget` is for each decision; `thinking` as for every question."""
 
-    def __init__(self, budget: Budget, **thinking: Unpack[Thinking]) -> None:
+    def __init__(self, budget: Budget, **thinking: Unpack[QuestionOptions]) -> None:
         self.budget = check_budget(budget)
         self.config = read_config(thinking.get("config", "default"))
         self._thinking = thinking
@@ -125,7 +125,7 @@ class Judge:
         iterations = self.budget.iterations
         return replace(self.budget, iterations=None if iterations is None else max(iterations // parts, 1))
 
-    def _thinking_of(self, decision: Decision) -> Thinking:
+    def _thinking_of(self, decision: Decision) -> QuestionOptions:
         """How the seat itself plays is the search's own matter."""
         players = decision.view.game.n_players
         models = {
@@ -186,7 +186,7 @@ class SeatScore:
         return _sum(self.points)
 
 
-class Score:
+class ScoreKeeper:
     """Adds up what was judged. Luck is what happens between what a seat could expect after a decision and before its
     next one; before the deal, all are alike. It is known if nothing is hidden in the record."""
 

@@ -26,7 +26,7 @@ cdef enum:
     PLAYS_RANDOM
 
 
-cdef struct Settings:
+cdef struct SearchParameters:
     uint8_t models[MAX_PLAYERS]   # of each seat; the observer's own is not asked
     uint8_t modelled              # whether any seat plays otherwise than as I
     uint8_t nodes
@@ -77,7 +77,7 @@ cdef class Searcher:
     cdef const GameApi* api
     cdef const Knowledge* knowledge
     cdef const void* rules
-    cdef Settings settings
+    cdef SearchParameters settings
     cdef WorldSampler belief              # None: all worlds are alike
     cdef bint believes
     cdef int root_round

@@ -2,7 +2,7 @@ from typing import Any, Final, Self, final
 
 from engine_cy.values import Game, View
 from solver.beliefs import WorldSampler
-from solver.config import Settings
+from solver.config import SearchParameters
 
 CHECKED: Final[bool]  # whether this build makes the checks of debug_checks.pxd
 
@@ -18,7 +18,7 @@ class Searcher:
     def __new__(
         cls,
         view: View,
-        settings: Settings,
+        settings: SearchParameters,
         bytes_max: int,
         seed: int,
         stream: int,

@@ -12,11 +12,11 @@ from solver.config import Budget, InvalidQuestionError
 from solver.control import Control
 from solver.pool.base import Pool, compute_here
 from solver.pool.threads import Threads
-from solver.question import ComparisonQuestion, InformationQuestion, Question, SearchQuestion, Thinking
+from solver.question import ComparisonQuestion, InformationQuestion, Question, QuestionOptions, SearchQuestion
 from solver.secrecy import Information
 
 
-class SearchOptions(Thinking, total=False):
+class SearchOptions(QuestionOptions, total=False):
     """The keywords of a search."""
 
     lines: int
@@ -54,7 +54,7 @@ def compare(
     *,
     pool: Pool | None = None,
     control: Control | None = None,
-    **thinking: Unpack[Thinking],
+    **thinking: Unpack[QuestionOptions],
 ) -> Comparison:
     """Search on behind each of several moves, in the same worlds. The budget's iterations are for each move."""
     comparison: Comparison = compute(ComparisonQuestion(view, actions, budget, **thinking), pool, control)
@@ -67,7 +67,7 @@ def information(
     *,
     pool: Pool | None = None,
     control: Control | None = None,
-    **thinking: Unpack[Thinking],
+    **thinking: Unpack[QuestionOptions],
 ) -> tuple[Information, ...]:
     """Say what the observer's face-down cards are worth as secrets. The budget's iterations are for each card.
     Nothing is said if the control or a clock ended it."""

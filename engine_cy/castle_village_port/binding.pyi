@@ -1,4 +1,4 @@
-from engine_cy.castle_village_port.table import Frame
+from engine_cy.castle_village_port.table import TableShape
 from engine_cy.values import Game
 
 class CastleVillagePort(Game):
@@ -6,4 +6,4 @@ class CastleVillagePort(Game):
 
     def __init__(self, game: str, ruleset: object, players: int) -> None: ...
     @property
-    def frame(self) -> Frame: ...
+    def frame(self) -> TableShape: ...

@@ -17,7 +17,7 @@ from engine_cy.castle_village_port.words cimport (
     VERB_ROB, VERB_SELECT, VERB_SWAP,
 )
 from engine_cy.castle_village_port.worlds cimport count_secrets, sample, write_secret
-from engine_cy.values cimport Action, Game, Table
+from engine_cy.values cimport Action, Game, GameState
 from engine_cy.game_api cimport CHANCE, NOBODY, GameApi, action_t
 from engine_cy.support.rng cimport below, rng_t
 
@@ -138,7 +138,7 @@ cdef class CastleVillagePort(Game):
     def read_deal(self, list lines, int first, observer):
         return self.from_table(notation.read_deal(lines, first, observer, self.frame))
 
-    def write_deal(self, Table start):
+    def write_deal(self, GameState start):
         return notation.write_deal(start.table, self.frame)
 
     # --- what an observer sees of an action ---
@@ -289,7 +289,7 @@ cdef class CastleVillagePort(Game):
         for card in table.ranked:
             state.ranked[<int>card.owner] |= bit(card.value)
 
-    def describe(self, Table at):
+    def describe(self, GameState at):
         """The table in words."""
         return self.table_of(bytes(at), getattr(at, "observer", None))
 
@@ -384,7 +384,7 @@ cdef class CastleVillagePort(Game):
             return {"type": "rob" if verb == VERB_ROB else "swap", "player": a}
         return {"type": "copy" if verb == VERB_COPY else "discard", "card": card_part(a)}
 
-    def why_not(self, Table at, Action action, list legal):
+    def why_not(self, GameState at, Action action, list legal):
         return notation.why_not(at.table, action.fields, [possible.fields for possible in legal], self.frame)
 
     def write_steps(self, tuple steps):

@@ -23,7 +23,7 @@ def set_weights(
 def contest(game: Game, games: int, seed: int, seats: int) -> float:
     """What share of the wins goes to `seats` (bit p: player p), who play as playouts do; the others play at random."""
 
-class Practice:
+class SelfPlay:
     """Games of the playouts' policy against itself, to learn from; strangers play at random now and then."""
 
     def __new__(cls, game: Game, seed: int, strangers: float) -> Self: ...

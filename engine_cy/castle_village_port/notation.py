@@ -10,10 +10,10 @@ from engine_cy.castle_village_port.cards import LOCATIONS
 from engine_cy.castle_village_port.table import (
     EFFECT_ASKS,
     Draft,
-    Frame,
     Row,
     RowCard,
     Table,
+    TableShape,
     Values,
     complete,
     dealt,
@@ -47,7 +47,7 @@ _FIELDS = (
 # --- tables ----------------------------------------------------------------------------------------------------
 
 
-def read_table(text: str, frame: Frame) -> Draft:
+def read_table(text: str, frame: TableShape) -> Draft:
     """What `text` says of a table."""
     fields = read_fields(text.split("|"), _FIELDS, text)
     asked = _read_ask(fields.get("ask"), "walk" in fields, frame)
@@ -78,7 +78,7 @@ def read_table(text: str, frame: Frame) -> Draft:
     )
 
 
-def write_table(table: Table, frame: Frame) -> str:
+def write_table(table: Table, frame: TableShape) -> str:
     """All of a complete table in one line."""
     hides_gold = frame.hidden_gold and table.observer is not None
     gold = ["?" if hides_gold and p != table.observer else str(n) for p, n in enumerate(table.gold)]
@@ -116,7 +116,7 @@ class _Asked:
     victim: int | None = None
 
 
-def _read_ask(text: str | None, walking: bool, frame: Frame) -> _Asked:
+def _read_ask(text: str | None, walking: bool, frame: TableShape) -> _Asked:
     asked = _Asked()
     if text is None:
         return asked
@@ -181,7 +181,7 @@ class _Walked:
     from_right: bool = False
 
 
-def _read_walk(text: str | None, frame: Frame) -> _Walked:
+def _read_walk(text: str | None, frame: TableShape) -> _Walked:
     walked = _Walked()
     if text is None:
         return walked
@@ -203,7 +203,7 @@ def _read_walk(text: str | None, frame: Frame) -> _Walked:
     return walked
 
 
-def _row(text: str, field: str, frame: Frame, between: str | None = None) -> Row:
+def _row(text: str, field: str, frame: TableShape, between: str | None = None) -> Row:
     if text in ("", "-"):
         return ()
     return tuple(_row_card(word, f"{field}[{i}]", frame) for i, word in enumerate(text.split(between)))
@@ -213,7 +213,7 @@ def _write_row(row: Row, between: str) -> str:
     return between.join(map(str, row)) or "-"
 
 
-def _row_card(text: str, field: str, frame: Frame) -> RowCard:
+def _row_card(text: str, field: str, frame: TableShape) -> RowCard:
     match = _CARD.fullmatch(text)
     if match is None:
         raise NotationError(f"{field}: {text!r} is no card in a row, such as 12B")
@@ -267,7 +267,7 @@ def _write_values(values: Values | None) -> str:
 # --- deals -----------------------------------------------------------------------------------------------------
 
 
-def read_deal(lines: list[str], first: int, observer: int | None, frame: Frame) -> Draft:
+def read_deal(lines: list[str], first: int, observer: int | None, frame: TableShape) -> Draft:
     """A start from a record's lines: each seat's whole deck, top first (`deck A 6,3,8,2,7,10,5`); to an observer,
     only the hand that he drew (`hand A 6,3,8,2,7,10`)."""
     word = "deck" if observer is None else "hand"
@@ -297,7 +297,7 @@ def read_deal(lines: list[str], first: int, observer: int | None, frame: Frame) 
     )
 
 
-def write_deal(table: Table, frame: Frame) -> list[str] | None:
+def write_deal(table: Table, frame: TableShape) -> list[str] | None:
     """The lines that `read_deal` reads, or None if `table` is not the start of a game. A hand has no order, so a deck
     begins with it from the highest card down."""
     if any(table.rows) or any(table.piles) or table.ask != "select" or table.to_act != table.first:
@@ -430,7 +430,7 @@ _ASKS = {
 }
 
 
-def why_not(table: Table, parts: Mapping[str, object], legal: list[dict[str, object]], frame: Frame) -> str:
+def why_not(table: Table, parts: Mapping[str, object], legal: list[dict[str, object]], frame: TableShape) -> str:
     """Why an action is not possible: the rule that it breaks, as far as the table tells."""
     assert table.to_act is not None
     assert table.ask is not None
@@ -457,7 +457,7 @@ def why_not(table: Table, parts: Mapping[str, object], legal: list[dict[str, obj
     return f"{table.acting} has only {beside} beside it"
 
 
-def _why_not_there(table: Table, parts: Mapping[str, object], to: str, value: int | None, frame: Frame) -> str:
+def _why_not_there(table: Table, parts: Mapping[str, object], to: str, value: int | None, frame: TableShape) -> str:
     """Why a card of `value` cannot stand in the row `to` at the index that the parts name."""
     if parts["type"] == "place_in" and table.to_act is not None:
         order = table.orders[table.to_act]
@@ -472,7 +472,7 @@ def _why_not_there(table: Table, parts: Mapping[str, object], to: str, value: in
     return f"rows are sorted by value, the highest on the left: in the {to} a {value} stands at {places}"
 
 
-def _why_not_moved(table: Table, parts: Mapping[str, object], frame: Frame) -> str:
+def _why_not_moved(table: Table, parts: Mapping[str, object], frame: TableShape) -> str:
     assert table.acting is not None
     card, to = _row_card_of(parts["card"]), str(parts["to"])
     here = next(location for location, row in zip(LOCATIONS, table.rows, strict=True) if table.acting in row)

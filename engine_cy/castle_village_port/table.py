@@ -39,7 +39,7 @@ PHASES: dict[str, tuple[str | None, ...]] = {
 
 
 @dataclass(frozen=True)
-class Frame:
+class TableShape:
     """What the ruleset and the number of players say about any table. `ranks` counts the rewards of each location."""
 
     cards: tuple[Card, ...]
@@ -80,9 +80,9 @@ class Frame:
         return (round_ - 1) * self.n_turns + turn - 1
 
 
-def frame_of(numbers: Numbers) -> Frame:
+def frame_of(numbers: Numbers) -> TableShape:
     """The frame of all tables with these numbers."""
-    return Frame(
+    return TableShape(
         cards=numbers.cards,
         n_players=numbers.n_players,
         hand_size=numbers.hand_size,
@@ -186,7 +186,7 @@ def refusal(
     return of_view(f"view.{field}: {found!r} {why}")
 
 
-def dealt(decks: Sequence[Sequence[int]], first: int, frame: Frame) -> Draft:
+def dealt(decks: Sequence[Sequence[int]], first: int, frame: TableShape) -> Draft:
     """The start of a game from each seat's whole deck, top first, before the first draw."""
     if len(decks) != frame.n_players:
         raise InvalidPositionError(f"decks: {len(decks)} lists, not one for each of {frame.n_players} players")
@@ -205,7 +205,7 @@ def dealt(decks: Sequence[Sequence[int]], first: int, frame: Frame) -> Draft:
     )
 
 
-def standing(frame: Frame, phase: str, ask: str | None, first: int, actor: int) -> list[str]:
+def standing(frame: TableShape, phase: str, ask: str | None, first: int, actor: int) -> list[str]:
     """What each seat has done this turn: "waits", or "selected" or "revealed" a card. `actor` is the seat to act, or
     whose card chance acts for."""
     if phase == "select":
@@ -235,14 +235,14 @@ def neighbours(table: Table, card: RowCard) -> list[RowCard]:
     return []
 
 
-def _letter(frame: Frame, seat: int) -> str | int:
+def _letter(frame: TableShape, seat: int) -> str | int:
     return "*" if seat == CHANCE else frame.families[seat] if seat in frame.seats else seat
 
 
 # --- filling in ------------------------------------------------------------------------------------------------
 
 
-def complete(draft: Draft, frame: Frame) -> Table:
+def complete(draft: Draft, frame: TableShape) -> Table:
     """The table that a draft means: what it leaves out is filled in, in the plainest way."""
     _check_shape(draft, frame)
     first = draft.first or 0
@@ -310,7 +310,7 @@ class _Sizes(NamedTuple):
     deck: int
 
 
-def _sizes(frame: Frame, round_: int, turn: int, done: str) -> _Sizes:
+def _sizes(frame: TableShape, round_: int, turn: int, done: str) -> _Sizes:
     before = frame.turns_before(round_, turn)
     drawn = frame.drawn(round_)
     return _Sizes(before + (done == "revealed"), drawn - before - (done != "waits"), len(frame.cards) - drawn)
@@ -319,7 +319,7 @@ def _sizes(frame: Frame, round_: int, turn: int, done: str) -> _Sizes:
 class _Free:
     """The cards of a player that a draft does not place anywhere, to be taken from the highest down."""
 
-    def __init__(self, draft: Draft, frame: Frame, player: int, rows: list[int]) -> None:
+    def __init__(self, draft: Draft, frame: TableShape, player: int, rows: list[int]) -> None:
         self._draft, self._frame, self._player, self._rows = draft, frame, player, rows
 
     @cached_property
@@ -337,7 +337,7 @@ class _Free:
         return taken
 
 
-def _whose_turn(draft: Draft, frame: Frame, first: int) -> tuple[str, str | None, int | None]:
+def _whose_turn(draft: Draft, frame: TableShape, first: int) -> tuple[str, str | None, int | None]:
     """Phase, question and seat to act. A draft that does not say is asked for the selections that it lacks, then for
     the places of the selected cards."""
     if draft.phase is not None:
@@ -353,7 +353,7 @@ def _whose_turn(draft: Draft, frame: Frame, first: int) -> tuple[str, str | None
     return "select", "select", waiting[0]
 
 
-def _clock(draft: Draft, frame: Frame, phase: str, done: list[str]) -> tuple[int, int]:
+def _clock(draft: Draft, frame: TableShape, phase: str, done: list[str]) -> tuple[int, int]:
     """Round and turn: what is given, else the first that fits the cards on the table."""
     if draft.round is not None and draft.turn is not None:
         return draft.round, draft.turn
@@ -367,7 +367,7 @@ def _clock(draft: Draft, frame: Frame, phase: str, done: list[str]) -> tuple[int
     return next((clock for clock in clocks if _fits(draft, frame, *clock, done)), clocks[-1])
 
 
-def _fits(draft: Draft, frame: Frame, round_: int, turn: int, done: list[str]) -> bool:
+def _fits(draft: Draft, frame: TableShape, round_: int, turn: int, done: list[str]) -> bool:
     for p in frame.seats:
         sizes = _sizes(frame, round_, turn, done[p])
         known = sum(card.owner == p for row in draft.rows for card in row)
@@ -379,7 +379,7 @@ def _fits(draft: Draft, frame: Frame, round_: int, turn: int, done: list[str]) -
     return True
 
 
-def _gold(draft: Draft, frame: Frame) -> tuple[int, ...]:
+def _gold(draft: Draft, frame: TableShape) -> tuple[int, ...]:
     """Everybody's true gold. What the observer does not see of it under `hidden_gold` is what he remembers."""
     remembered = draft.remembered_gold
     if not frame.hidden_gold or draft.observer is None:
@@ -421,7 +421,7 @@ def _as_they_lie(cards: Row, rows: tuple[Row, ...]) -> Row:
 # --- refusing --------------------------------------------------------------------------------------------------
 
 
-def check(table: Table, frame: Frame) -> None:
+def check(table: Table, frame: TableShape) -> None:
     """Refuse a table that contradicts the rules or itself."""
     _check_shape(table, frame)
     _check_clock(table, frame)
@@ -440,7 +440,7 @@ def check(table: Table, frame: Frame) -> None:
             raise refusal(table, f"gold[{frame.families[p]}]", gold, f"is not in 0..{GOLD_MAX}")
 
 
-def _check_shape(table: Table | Draft, frame: Frame) -> None:
+def _check_shape(table: Table | Draft, frame: TableShape) -> None:
     """Numbers of entries, seats and words, which everything else is counted from."""
     if len(table.rows) != len(LOCATIONS):
         raise refusal(table, "rows", len(table.rows), f"rows, not one for each of {listed(LOCATIONS)}")
@@ -469,7 +469,7 @@ def _check_shape(table: Table | Draft, frame: Frame) -> None:
     _check_words(table, frame)
 
 
-def _check_words(table: Table | Draft, frame: Frame) -> None:
+def _check_words(table: Table | Draft, frame: TableShape) -> None:
     """Phase, question and who is asked go together."""
     if table.ask is not None and table.ask not in ASKS:
         raise refusal(table, "ask", table.ask, f"is none of {listed(ASKS)}")
@@ -500,15 +500,15 @@ def _asked_in(phase: str) -> str:
     return listed(ask or "nothing" for ask in PHASES[phase])
 
 
-def _not_here(frame: Frame) -> str:
+def _not_here(frame: TableShape) -> str:
     return f"is not at this table ({listed(frame.families)})"
 
 
-def _shown(frame: Frame, found: object) -> object:
+def _shown(frame: TableShape, found: object) -> object:
     return str(found) if isinstance(found, RowCard) else found
 
 
-def _check_clock(table: Table, frame: Frame) -> None:
+def _check_clock(table: Table, frame: TableShape) -> None:
     for field, value, most in (("round", table.round, frame.n_rounds), ("turn", table.turn, frame.n_turns)):
         if value not in range(1, most + 1):
             raise refusal(table, field, value, f"is not in 1..{most}")
@@ -520,7 +520,7 @@ def _check_clock(table: Table, frame: Frame) -> None:
         raise refusal(table, "ask", "walk", "only a position may say so: a view shows what is asked next")
 
 
-def _check_rows(table: Table, frame: Frame) -> None:
+def _check_rows(table: Table, frame: TableShape) -> None:
     for location, row in zip(LOCATIONS, table.rows, strict=True):
         for i, card in enumerate(row):
             if card.value not in frame.values:
@@ -534,11 +534,11 @@ def _check_rows(table: Table, frame: Frame) -> None:
                 )
 
 
-def _no_card(frame: Frame) -> str:
+def _no_card(frame: TableShape) -> str:
     return f"is no card of this table ({listed(frame.values)})"
 
 
-def _check_asked(table: Table, frame: Frame) -> None:
+def _check_asked(table: Table, frame: TableShape) -> None:
     """The card that asks lies where it says, may act now, and by an effect that asks this."""
     if (table.victim is None) != (table.ask != "replace"):
         found = None if table.victim is None else frame.families[table.victim]
@@ -569,12 +569,12 @@ def _check_asked(table: Table, frame: Frame) -> None:
         raise refusal(table, "ask", table.ask, f"is not what the effect of the card of value {table.effect} asks")
 
 
-def _can_be_copied(frame: Frame, card: RowCard) -> bool:
+def _can_be_copied(frame: TableShape, card: RowCard) -> bool:
     row = frame.card(card.value)
     return row.when == When.IMMEDIATE and row.deed != Deed.COPY_NEIGHBOUR
 
 
-def _check_possible(table: Table, frame: Frame, card: RowCard, done: list[str]) -> None:
+def _check_possible(table: Table, frame: TableShape, card: RowCard, done: list[str]) -> None:
     """There is something that the effect may choose; without, nothing would be asked."""
     beside = neighbours(table, card)
     deed = frame.card(table.effect or 0).deed
@@ -599,7 +599,7 @@ def _check_possible(table: Table, frame: Frame, card: RowCard, done: list[str]) 
         raise refusal(table, "victim", frame.families[table.victim], "has revealed already")
 
 
-def _check_walk(table: Table, frame: Frame) -> None:
+def _check_walk(table: Table, frame: TableShape) -> None:
     """What is said of the walk through a row fits the row."""
     if table.walk is None:
         if table.phase == "round_end" and table.ask is not None:
@@ -637,7 +637,7 @@ def _check_walk(table: Table, frame: Frame) -> None:
         raise refusal(table, "from_right", True, "no card of this table pays from the right")
 
 
-def _check_orders(table: Table, frame: Frame, done: list[str], n_revealed: int) -> None:
+def _check_orders(table: Table, frame: TableShape, done: list[str], n_revealed: int) -> None:
     given = [p for p, order in enumerate(table.orders) if order is not None]
     able = any(card.deed == Deed.ORDER_LOCATION and card.when == When.IMMEDIATE for card in frame.cards)
     for p in given:
@@ -656,7 +656,7 @@ def _check_orders(table: Table, frame: Frame, done: list[str], n_revealed: int) 
         )
 
 
-def _check_cards(table: Table, frame: Frame, player: int, rows: list[int], done: str) -> None:
+def _check_cards(table: Table, frame: TableShape, player: int, rows: list[int], done: str) -> None:
     """One player's cards: as many everywhere as the turn says, and none twice."""
     letter = frame.families[player]
     sizes = _sizes(frame, table.round, table.turn, done)

@@ -2,7 +2,7 @@ from collections.abc import Mapping
 
 from engine_cy.oriflamme.cards import Card
 from engine_cy.oriflamme.editions import Value
-from engine_cy.oriflamme.table import Frame
+from engine_cy.oriflamme.table import TableShape
 from engine_cy.values import Game
 
 class Oriflamme(Game):
@@ -12,4 +12,4 @@ class Oriflamme(Game):
     @property
     def cards(self) -> tuple[Card, ...]: ...
     @property
-    def frame(self) -> Frame: ...
+    def frame(self) -> TableShape: ...

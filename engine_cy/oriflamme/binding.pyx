@@ -3,7 +3,7 @@
 from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
-from engine_cy.values cimport Action, Game, Table
+from engine_cy.values cimport Action, Game, GameState
 from engine_cy.game_api cimport BEGUN, MORE, NOBODY, GameApi, action_t
 from engine_cy.oriflamme cimport worlds
 from engine_cy.oriflamme.knowledge cimport KNOWLEDGE
@@ -122,7 +122,7 @@ cdef class Oriflamme(Game):
         self.n_players = players
         self.spec = (game, named, players)
         self.cards = self.ruleset.cards
-        self.frame = tables.Frame(
+        self.frame = tables.TableShape(
             self.cards, players, numbers["copies"], numbers["hand_size"], numbers["start_points"], numbers["n_rounds"],
             numbers["cards_per_turn"], numbers["tokens_on_keep"],
         )
@@ -146,7 +146,7 @@ cdef class Oriflamme(Game):
     def read_deal(self, list lines, int first, observer):
         return self.from_table(notation.read_deal(lines, first, observer, self.frame))
 
-    def write_deal(self, Table start):
+    def write_deal(self, GameState start):
         return notation.write_deal(start.table, self.frame)
 
     # --- what an observer sees of an action ---
@@ -254,7 +254,7 @@ cdef class Oriflamme(Game):
             hand = hold(hand, self.kind(name))
         return hand
 
-    def describe(self, Table at):
+    def describe(self, GameState at):
         """The table in words."""
         observer = getattr(at, "observer", None)
         return self.table_of(bytes(at), observer)
@@ -379,7 +379,7 @@ cdef class Oriflamme(Game):
             return {"type": "rob", "player": first}
         return {"type": "target" if verb == VERB_TARGET else "copy", "slot": first}
 
-    def why_not(self, Table at, Action action, list legal):
+    def why_not(self, GameState at, Action action, list legal):
         return notation.why_not(at.table, action.fields, [possible.fields for possible in legal], self.frame)
 
     def write_steps(self, tuple steps):

@@ -543,7 +543,7 @@ def contest(Game game, int games, uint64_t seed, int seats):
     return total / games
 
 
-cdef class Practice:
+cdef class SelfPlay:
     """Games of the playouts' policy against itself, to learn from; strangers play at random now and then."""
 
     cdef Game game

@@ -8,7 +8,7 @@ from collections import Counter
 from engine_cy.errors import NotationError, listed
 from engine_cy.notation import read_fields, read_letter, read_number, read_observer
 from engine_cy.oriflamme.cards import Card
-from engine_cy.oriflamme.table import PHASES, Draft, Frame, Kinds, PlayedCard, Table, complete, dealt
+from engine_cy.oriflamme.table import PHASES, Draft, Kinds, PlayedCard, Table, TableShape, complete, dealt
 from engine_cy.seats import SEATS
 
 _CARD = re.compile(r"([A-Z])(\d{0,2}):([A-Za-z_]+|\?)(\*?)(?:\((\d{1,4})\))?")
@@ -32,7 +32,7 @@ def write_card(card_id: str, cards: tuple[Card, ...]) -> str:
 # --- tables ----------------------------------------------------------------------------------------------------
 
 
-def read_table(text: str, frame: Frame) -> Draft:
+def read_table(text: str, frame: TableShape) -> Draft:
     """What `text` says of a table."""
     queue, *parts = text.split("|")
     fields = read_fields(parts, _FIELDS, text)
@@ -53,7 +53,7 @@ def read_table(text: str, frame: Frame) -> Draft:
     )
 
 
-def write_table(table: Table, frame: Frame) -> str:
+def write_table(table: Table, frame: TableShape) -> str:
     """All of a complete table in one line."""
     queue = [">" * (s == table.cursor) + _write_slot(slot, frame) for s, slot in enumerate(table.slots)]
     ask = "over"
@@ -75,7 +75,7 @@ def write_table(table: Table, frame: Frame) -> str:
     return " | ".join(fields)
 
 
-def _read_queue(text: str, frame: Frame) -> tuple[tuple[tuple[PlayedCard, ...], ...], int | None]:
+def _read_queue(text: str, frame: TableShape) -> tuple[tuple[tuple[PlayedCard, ...], ...], int | None]:
     cursor = None
     slots = []
     for s, word in enumerate([] if text in ("", "-") else text.split()):
@@ -87,7 +87,7 @@ def _read_queue(text: str, frame: Frame) -> tuple[tuple[tuple[PlayedCard, ...], 
     return tuple(slots), cursor
 
 
-def _read_played(text: str, field: str, frame: Frame) -> PlayedCard:
+def _read_played(text: str, field: str, frame: TableShape) -> PlayedCard:
     match = _CARD.fullmatch(text)
     if match is None:
         raise NotationError(f"{field}: {text!r} is no card in the queue, such as A:Spy, B2:Heir* or C:?(1)")
@@ -103,7 +103,7 @@ def _read_played(text: str, field: str, frame: Frame) -> PlayedCard:
     )
 
 
-def _write_slot(slot: tuple[PlayedCard, ...], frame: Frame) -> str:
+def _write_slot(slot: tuple[PlayedCard, ...], frame: TableShape) -> str:
     words = []
     for card in slot:
         name = "?" if card.card is None else write_card(card.card, frame.cards)
@@ -112,7 +112,7 @@ def _write_slot(slot: tuple[PlayedCard, ...], frame: Frame) -> str:
     return "/".join(words)
 
 
-def _read_ask(text: str | None, frame: Frame) -> tuple[str | None, int | None, str | None]:
+def _read_ask(text: str | None, frame: TableShape) -> tuple[str | None, int | None, str | None]:
     """Phase, whose turn, and the ability in use if it is not the card's own."""
     if text is None:
         return None, None, None
@@ -136,26 +136,26 @@ def _points(text: str | None) -> tuple[int, ...] | None:
     return None if text is None else tuple(read_number(word, "points") for word in text.split())
 
 
-def _kinds(text: str, frame: Frame) -> Kinds:
+def _kinds(text: str, frame: TableShape) -> Kinds:
     return () if text == "-" else tuple(read_card(word, frame.cards) for word in text.split(","))
 
 
-def _write_kinds(kinds: Kinds, frame: Frame) -> str:
+def _write_kinds(kinds: Kinds, frame: TableShape) -> str:
     return ",".join(write_card(kind, frame.cards) for kind in kinds) or "-"
 
 
-def _hands(text: str | None, frame: Frame) -> tuple[Kinds | None, ...] | None:
+def _hands(text: str | None, frame: TableShape) -> tuple[Kinds | None, ...] | None:
     return None if text is None else tuple(None if word == "?" else _kinds(word, frame) for word in text.split())
 
 
-def _piles(text: str | None, frame: Frame) -> tuple[Kinds, ...] | None:
+def _piles(text: str | None, frame: TableShape) -> tuple[Kinds, ...] | None:
     return None if text is None else tuple(_kinds(word, frame) for word in text.split())
 
 
 # --- deals -----------------------------------------------------------------------------------------------------
 
 
-def read_deal(lines: list[str], first: int, observer: int | None, frame: Frame) -> Draft:
+def read_deal(lines: list[str], first: int, observer: int | None, frame: TableShape) -> Draft:
     """A start from a record's lines such as `aside A Archer,Spy,Heir`; to an observer, those of others are `?`."""
     aside: dict[str, Kinds | None] = {}
     for line in lines:
@@ -171,7 +171,7 @@ def read_deal(lines: list[str], first: int, observer: int | None, frame: Frame) 
     return dealt([aside.get(letter) for letter in frame.families], first, frame, observer)
 
 
-def write_deal(table: Table, frame: Frame) -> list[str] | None:
+def write_deal(table: Table, frame: TableShape) -> list[str] | None:
     """The lines that `read_deal` reads, or None if `table` is not the start of a game."""
     lines = []
     aside: list[Kinds | None] = []
@@ -274,7 +274,7 @@ _ASKS = {
 }
 
 
-def why_not(table: Table, parts: dict[str, object], legal: list[dict[str, object]], frame: Frame) -> str:
+def why_not(table: Table, parts: dict[str, object], legal: list[dict[str, object]], frame: TableShape) -> str:
     """Why an action is not possible: the rule that it breaks, as far as the table tells."""
     assert table.to_act is not None
     seat, verb = frame.families[table.to_act], str(parts["type"])

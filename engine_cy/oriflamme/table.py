@@ -22,7 +22,7 @@ PHASES = ("place", "reveal", "target", "rob", "copy", "move", "pair", "over")
 
 
 @dataclass(frozen=True)
-class Frame:
+class TableShape:
     """What the ruleset and the number of players say about any table."""
 
     cards: tuple[Card, ...]
@@ -124,7 +124,7 @@ def in_queue(slots: Slots, n_players: int) -> list[list[PlayedCard]]:
     return cards
 
 
-def dealt(aside: Sequence[Sequence[str] | None], first: int, frame: Frame, observer: int | None = None) -> Draft:
+def dealt(aside: Sequence[Sequence[str] | None], first: int, frame: TableShape, observer: int | None = None) -> Draft:
     """The start of a game from the cards that each seat has set aside, None where the observer does not know."""
     n_aside = len(frame.cards) * frame.copies - frame.hand_size
     if len(aside) != frame.n_players:
@@ -147,7 +147,7 @@ def dealt(aside: Sequence[Sequence[str] | None], first: int, frame: Frame, obser
 # --- filling in ------------------------------------------------------------------------------------------------
 
 
-def complete(draft: Draft, frame: Frame) -> Table:
+def complete(draft: Draft, frame: TableShape) -> Table:
     """The table that a draft means: what it leaves out is filled in, in the plainest way."""
     seats = range(frame.n_players)
     _check_slots(draft, frame)
@@ -211,7 +211,7 @@ def _whose_turn(draft: Draft) -> tuple[str | None, int | None, str | None]:
 
 
 def _placed(
-    frame: Frame, phase: str | None, round_: int, first: int, to_act: int | None, total: int | None
+    frame: TableShape, phase: str | None, round_: int, first: int, to_act: int | None, total: int | None
 ) -> list[int]:
     """How many cards each seat has placed. Within a double turn only the `total` of cards tells how many."""
     turn = frame.n_players * frame.cards_per_turn
@@ -223,7 +223,7 @@ def _placed(
     return [frame.placed(p, round_, first, turn) for p in range(frame.n_players)]
 
 
-def _unused(draft: Draft, frame: Frame, player: int, queue: list[PlayedCard], pile: Kinds) -> Kinds:
+def _unused(draft: Draft, frame: TableShape, player: int, queue: list[PlayedCard], pile: Kinds) -> Kinds:
     """The cards of a family that are not known to be in queue, pile or hand."""
     left = Counter(frame.ids * frame.copies)
     left.subtract(card.card for card in queue if card.card)
@@ -248,7 +248,7 @@ def _numbered(slots: Slots, placed: list[int]) -> Slots:
 # --- refusing --------------------------------------------------------------------------------------------------
 
 
-def check(table: Table, frame: Frame) -> None:
+def check(table: Table, frame: TableShape) -> None:
     """Refuse a table that contradicts the rules or itself."""
     for p, points in enumerate(table.points):
         if not 0 <= points <= POINTS_MAX:
@@ -260,7 +260,7 @@ def check(table: Table, frame: Frame) -> None:
         _check_family(table, frame, player, queue, placed[player])
 
 
-def _check_slots(draft: Draft, frame: Frame) -> None:
+def _check_slots(draft: Draft, frame: TableShape) -> None:
     for s, slot in enumerate(draft.slots):
         if not slot:
             raise refusal(draft, f"slots[{s}]", [], "is a slot without a card")
@@ -273,7 +273,7 @@ def _check_slots(draft: Draft, frame: Frame) -> None:
                 )
 
 
-def _check_card(draft: Draft, frame: Frame, s: int, c: int, card: PlayedCard) -> None:
+def _check_card(draft: Draft, frame: TableShape, s: int, c: int, card: PlayedCard) -> None:
     if not 0 <= card.family < frame.n_players:
         letter = SEATS[card.family] if card.family in range(len(SEATS)) else card.family
         raise refusal(draft, f"slots[{s}][{c}].family", letter, f"is not at this table ({listed(frame.families)})")
@@ -298,7 +298,7 @@ def _check_card(draft: Draft, frame: Frame, s: int, c: int, card: PlayedCard) ->
         raise refusal(draft, f"slots[{s}][{c}].tokens", card.tokens, why)
 
 
-def _check_turn(draft: Draft, frame: Frame, phase: str | None, first: int, to_act: int | None) -> None:
+def _check_turn(draft: Draft, frame: TableShape, phase: str | None, first: int, to_act: int | None) -> None:
     """Phase and seats, which everything else is counted from."""
     if phase not in (*PHASES, None):
         raise refusal(draft, "phase", phase, f"is none of {listed(PHASES)}")
@@ -314,14 +314,14 @@ def _check_turn(draft: Draft, frame: Frame, phase: str | None, first: int, to_ac
         raise refusal(draft, "cursor", draft.cursor, f"is not one of the {len(draft.slots)} slots")
 
 
-def _check_clock(draft: Draft, frame: Frame, phase: str | None, round_: int) -> None:
+def _check_clock(draft: Draft, frame: TableShape, phase: str | None, round_: int) -> None:
     if round_ not in range(1, frame.n_rounds + 1):
         raise refusal(draft, "round", round_, f"is not in 1..{frame.n_rounds}")
     if phase == "over" and round_ != frame.n_rounds:
         raise refusal(draft, "round", round_, f"the game is over after round {frame.n_rounds}")
 
 
-def _check_cursor(table: Table, frame: Frame) -> None:
+def _check_cursor(table: Table, frame: TableShape) -> None:
     """What is asked fits the card at the cursor."""
     if table.cursor is None:
         if table.acting is not None:
@@ -338,7 +338,7 @@ def _check_cursor(table: Table, frame: Frame) -> None:
         raise refusal(table, "acting", table.acting, f"is no card of this edition ({listed(frame.ids)})")
 
 
-def _check_family(table: Table, frame: Frame, player: int, queue: list[PlayedCard], placed: int) -> None:
+def _check_family(table: Table, frame: TableShape, player: int, queue: list[PlayedCard], placed: int) -> None:
     """One family's cards: as many as were placed, none too often, numbered as they were placed."""
     letter = frame.families[player]
     pile, hand = table.piles[player], table.hands[player]

@@ -10,7 +10,7 @@ Cards are dealt by chance, first to seat A, then to seat B, whoever begins.
 from libc.stdint cimport int8_t, int32_t, uint8_t, uint64_t
 from libc.string cimport memcmp, memcpy, memset
 
-from engine_cy.values cimport Action, Game, Table
+from engine_cy.values cimport Action, Game, GameState
 from engine_cy.game_api cimport CHANCE, NOBODY, GameApi, action_t
 from engine_cy.support.hashing cimport hash_bytes
 from engine_cy.support.rng cimport below, rng_t
@@ -448,7 +448,7 @@ cdef class Poker(Game):
     cdef const char* fault(self, const void* state, int observer) noexcept:
         return state_fault(<const Rules*>self.rules, <const State*>state, observer)
 
-    def describe(self, Table at):
+    def describe(self, GameState at):
         cdef const State* state = <const State*>at.state
 
         return tables.Table(
@@ -552,7 +552,7 @@ cdef class Poker(Game):
     def write_steps(self, tuple steps):
         return " ".join(self.step_fields(steps).values())
 
-    def why_not(self, Table table, Action action, list legal):
+    def why_not(self, GameState table, Action action, list legal):
         cdef const State* state = <const State*>table.state
         cdef const Rules* rules = <const Rules*>self.rules
 

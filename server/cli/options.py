@@ -191,7 +191,7 @@ def position_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class Thinking:
+class SearchOptions:
     """How much to think and how, as it was typed."""
 
     time_ms: float | None = None
@@ -277,8 +277,8 @@ def thinking_options(
     @click.option("--config", type=click.Choice(_configs()), help="How to search; in this process only.")
     @wraps(command)
     def with_thinking(*args: Any, **options: Any) -> Any:
-        said = {field.name: options.pop(field.name) for field in fields(Thinking)}
-        thinking = Thinking(**said)
+        said = {field.name: options.pop(field.name) for field in fields(SearchOptions)}
+        thinking = SearchOptions(**said)
         if thinking.config is not None and thinking.level is not None:
             raise Failure("--level and --config cannot be combined")
         return command(*args, thinking=thinking, **options)

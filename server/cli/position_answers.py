@@ -13,9 +13,9 @@ from engine_cy import Game
 from server.cli.connection import AnyClient, Connection, greet
 from server.cli.exit_codes import Failure
 from server.cli.inputs import UNREADABLE
-from server.cli.options import Thinking
+from server.cli.options import SearchOptions
 from server.cli.results.files import Key
-from server.cli.results.row import STOPPED_BY, Position
+from server.cli.results.row import STOPPED_BY, InputPosition
 from server.client.refusals import Refused, refused_with
 from solver.config import InvalidQuestionError
 from solver.question import MEGABYTE
@@ -27,6 +27,7 @@ REFUSED = (*UNREADABLE, InvalidQuestionError)
 # Codes with which calls end that were going well.
 CUT = ("UNAVAILABLE", "DEADLINE_EXCEEDED", "CANCELLED")
 
+Answered = tuple[InputPosition, pb.Suggestion]
 Refuse = Callable[[Key, Exception], None]
 
 
@@ -40,12 +41,12 @@ class PositionAnswers:
 
     connection: Connection
     client: AnyClient
-    thinking: Thinking
-    _under_way: dict[str, Position] = field(default_factory=dict)
+    thinking: SearchOptions
+    _under_way: dict[str, InputPosition] = field(default_factory=dict)
     _names: Iterator[str] = field(default_factory=lambda: map(str, count()))
     _n_done: int = 0
 
-    def answers(self, positions: Iterator[Position], refuse: Refuse) -> Iterator[tuple[Position, pb.Suggestion]]:
+    def answers(self, positions: Iterator[InputPosition], refuse: Refuse) -> Iterator[Answered]:
         while True:
             n_done = self._n_done
             try:
@@ -58,7 +59,7 @@ class PositionAnswers:
             if self._n_done == n_done:
                 raise Failure(f"{self.connection.address}: the server ends its searches before they are done")
 
-    def _call(self, positions: Iterator[Position], refuse: Refuse) -> Iterator[tuple[Position, pb.Suggestion]]:
+    def _call(self, positions: Iterator[InputPosition], refuse: Refuse) -> Iterator[Answered]:
         """One call, until all is answered or the server ends it."""
         requests: SimpleQueue[pb.AnalyzeBatchRequest | None] = SimpleQueue()
         for name, position in self._under_way.items():
@@ -91,7 +92,7 @@ class PositionAnswers:
                 requests.put(None)  # whoever reads them waits no more
 
     def _fill(
-        self, requests: SimpleQueue[pb.AnalyzeBatchRequest | None], positions: Iterator[Position], refuse: Refuse
+        self, requests: SimpleQueue[pb.AnalyzeBatchRequest | None], positions: Iterator[InputPosition], refuse: Refuse
     ) -> None:
         """Ask about as many positions as may be under way."""
         while len(self._under_way) < UNDER_WAY_MAX:
@@ -106,7 +107,7 @@ class PositionAnswers:
             else:
                 self._under_way[name] = position
 
-    def _request(self, name: str, position: Position) -> pb.AnalyzeBatchRequest:
+    def _request(self, name: str, position: InputPosition) -> pb.AnalyzeBatchRequest:
         seen, thinking = position.seen, self.thinking
         options = thinking.options(seen.game, observer=seen.view.observer)
         item = pb.BatchItem(id=name, view=seen.message, budget=thinking.budget(), options=options)
@@ -121,7 +122,7 @@ class PositionAnswers:
             raise self.connection.failure(refused, hint) from None
 
 
-def open_answers(connection: Connection, client: AnyClient, thinking: Thinking, game: Game) -> PositionAnswers:
+def open_answers(connection: Connection, client: AnyClient, thinking: SearchOptions, game: Game) -> PositionAnswers:
     """Ask what the client grants before anything else: results say what was asked, and must not mean less."""
     asked, options = thinking.budget(), thinking.options(game, observer=0)
     granted = greet(client, game, asked, options).budget

@@ -9,7 +9,7 @@ from eminence.v1 import solver_pb2 as pb
 from engine_cy.record import Record
 from engine_cy.seats import SEATS
 from server.cli.connection import AnyClient
-from server.cli.options import Thinking
+from server.cli.options import SearchOptions
 from server.codec import records
 from server.codec.fields import write_seat
 from server.messages.answers import GRADES
@@ -92,7 +92,7 @@ class Review:
 class Judging:
     """Has the decisions of a seat, or of all, judged."""
 
-    def __init__(self, client: AnyClient, record: Record, seat: int | None, thinking: Thinking) -> None:
+    def __init__(self, client: AnyClient, record: Record, seat: int | None, thinking: SearchOptions) -> None:
         self.decisions = list(decisions(record, seat))
         self._client, self._record, self._seat, self._thinking = client, record, seat, thinking
         self._judged: list[Judged] = []

@@ -17,7 +17,7 @@ LEVELS = range(11)
 
 
 @dataclass(frozen=True, slots=True)
-class Server:
+class ServerPlayer:
     """It is told what the player to act sees and has seen, and nothing else. `level` is its strength, from 1 to 10; 0:
     as strong as the budget allows."""
 
@@ -42,12 +42,12 @@ class Server:
         return turn.position.game.action(found.best.text), found.iterations
 
 
-def read_server(text: str, settings: str) -> Server:
+def read_server(text: str, settings: str) -> ServerPlayer:
     """The player that `server:host:port,level=4` names."""
     address, _, rest = settings.partition(",")
     if not is_address(address):
         raise InvalidQuestionError(text, f"{address!r} is {NO_ADDRESS}")
-    server = with_settings(Server(text, address), text, rest)
+    server = with_settings(ServerPlayer(text, address), text, rest)
     if server.address != address:
         raise InvalidQuestionError(text, f"the address is said once, as in server:{address}")
     if server.level not in LEVELS:

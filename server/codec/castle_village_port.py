@@ -12,10 +12,10 @@ from engine_cy.castle_village_port.notation import TYPES, write_action
 from engine_cy.castle_village_port.table import (
     EFFECT_ASKS,
     Draft,
-    Frame,
     Row,
     RowCard,
     Table,
+    TableShape,
     complete,
     dealt,
     in_rows,
@@ -175,7 +175,7 @@ def _values(values: Sequence[int], field: str) -> tuple[int, ...]:
 
 
 def _read_gold(
-    table: pb.CastleVillagePortTable, frame: Frame, observer: int | None, path: str
+    table: pb.CastleVillagePortTable, frame: TableShape, observer: int | None, path: str
 ) -> tuple[int | None, ...] | None:
     if observer is None or not frame.hidden_gold:
         return tuple(per_seat(table.gold, frame.n_players, f"{path}.gold"))
@@ -185,7 +185,7 @@ def _read_gold(
 
 
 def _read_remembered(
-    table: pb.CastleVillagePortTable, frame: Frame, observer: int | None, known: Table | None, path: str
+    table: pb.CastleVillagePortTable, frame: TableShape, observer: int | None, known: Table | None, path: str
 ) -> tuple[int, ...] | None:
     if table.remembered_gold:
         return tuple(per_seat(table.remembered_gold, frame.n_players, f"{path}.remembered_gold"))
@@ -208,7 +208,7 @@ def _read_orders(table: pb.CastleVillagePortTable, n: int, path: str) -> tuple[s
     return tuple(orders)
 
 
-def _check_told(told: pb.CastleVillagePortTable, table: Table, frame: Frame, field: str) -> None:
+def _check_told(told: pb.CastleVillagePortTable, table: Table, frame: TableShape, field: str) -> None:
     check_told(told.hand_sizes, hand_sizes(table, frame), f"{field}.table.hand_sizes")
     check_told(told.deck_sizes, deck_sizes(table, frame), f"{field}.table.deck_sizes")
     check_told(told.selected, [write_seat(seat) for seat in selecting(table)], f"{field}.table.selected")
@@ -251,7 +251,7 @@ def write_view(view: View) -> pb.CastleVillagePortView:
     )
 
 
-def write_table(table: Table, frame: Frame) -> pb.CastleVillagePortTable:
+def write_table(table: Table, frame: TableShape) -> pb.CastleVillagePortTable:
     """What everybody sees of a table."""
     message = pb.CastleVillagePortTable(
         round=table.round,
@@ -293,7 +293,7 @@ def _write_row_card(card: RowCard) -> pb.CastleVillagePortRowCard:
     return pb.CastleVillagePortRowCard(value=card.value, owner=write_seat(card.owner))
 
 
-def hand_sizes(table: Table, frame: Frame) -> list[int]:
+def hand_sizes(table: Table, frame: TableShape) -> list[int]:
     """How many cards each seat holds: what it has drawn, but for those selected and in rows and pile."""
     drawn = frame.drawn(table.round)
     rows = in_rows(table.rows, frame.n_players)
@@ -303,7 +303,7 @@ def hand_sizes(table: Table, frame: Frame) -> list[int]:
     ]
 
 
-def deck_sizes(table: Table, frame: Frame) -> list[int]:
+def deck_sizes(table: Table, frame: TableShape) -> list[int]:
     return [len(frame.cards) - frame.drawn(table.round)] * frame.n_players
 
 

@@ -11,7 +11,7 @@ from engine_cy import Action, Position, View
 from engine_cy.errors import listed
 from engine_cy.oriflamme.binding import Oriflamme
 from engine_cy.oriflamme.notation import read_card, write_action, write_card
-from engine_cy.oriflamme.table import Draft, Frame, PlayedCard, Table, complete, dealt, in_queue
+from engine_cy.oriflamme.table import Draft, PlayedCard, Table, TableShape, complete, dealt, in_queue
 from server.codec.fields import (
     CARDS,
     ENDS,
@@ -191,7 +191,7 @@ def write_view(view: View) -> pb.OriflammeView:
     )
 
 
-def write_table(table: Table, frame: Frame) -> pb.OriflammeTable:
+def write_table(table: Table, frame: TableShape) -> pb.OriflammeTable:
     """What everybody sees of a table."""
     message = pb.OriflammeTable(
         round=table.round,
@@ -221,12 +221,12 @@ def write_secrets(table: Table, seat: int) -> pb.OriflammeSecrets:
     return pb.OriflammeSecrets(hand=map(CARDS.write, table.hands[seat] or ()), face_down=map(CARDS.write, mine))
 
 
-def hand_sizes(table: Table, frame: Frame) -> list[int]:
+def hand_sizes(table: Table, frame: TableShape) -> list[int]:
     queue = in_queue(table.slots, frame.n_players)
     return [frame.hand_size - len(pile) - len(cards) for pile, cards in zip(table.piles, queue, strict=True)]
 
 
-def _frame(view: View) -> Frame:
+def _frame(view: View) -> TableShape:
     game = view.game
     assert isinstance(game, Oriflamme)
     return game.frame

@@ -23,7 +23,7 @@ from solver.answer import Answer, Chance, Estimate, LineStep, Move
 from solver.compare import Comparison
 from solver.expected_signature import signature_of
 from solver.named_beliefs import Beliefs
-from solver.review import Score, SeatScore, Verdict
+from solver.review import ScoreKeeper, SeatScore, Verdict
 from solver.secrecy import Information
 
 GRADES = Words(pb.Grade)
@@ -242,7 +242,7 @@ class Reviewed:
 
     def __init__(self, asked: AskedReview) -> None:
         self._asked = asked
-        self._score = Score(asked.record)
+        self._score = ScoreKeeper(asked.record)
         self._reproducible = True
 
     def add(self, verdict: Verdict) -> pb.ReviewedDecision:

@@ -16,11 +16,11 @@ from server.rpc.admission import patiently
 from server.rpc.callers import current_caller
 from server.rpc.deadline import Deadline
 from server.rpc.status import refusal_of, status_of
-from server.services.core import Slot
+from server.services.core import SearchSlot
 
 
 @dataclass(eq=False, slots=True)
-class _Item:
+class _BatchItem:
     """A position from its request to its last answer: it waits in a line, then a worker answers it."""
 
     id: str
@@ -30,22 +30,22 @@ class _Item:
     is_counted: bool = False  # by the caller's quota
     is_cancelled: bool = False
     answering: asyncio.Task[pb.AnalyzeBatchResponse] | None = None
-    slot: Slot | None = None
+    slot: SearchSlot | None = None
 
 
 class _Line:
     """Items that wait for a worker."""
 
     def __init__(self) -> None:
-        self._items: list[tuple[tuple[int, int], _Item]] = []  # the next one is the last
+        self._items: list[tuple[tuple[int, int], _BatchItem]] = []  # the next one is the last
         self._changed = asyncio.Event()
         self._is_closed = False
 
-    def add(self, item: _Item) -> None:
+    def add(self, item: _BatchItem) -> None:
         insort(self._items, (item.place, item))
         self._changed.set()
 
-    def remove(self, item: _Item) -> None:
+    def remove(self, item: _BatchItem) -> None:
         del self._items[bisect_left(self._items, (item.place,))]
 
     def close(self) -> None:
@@ -53,7 +53,7 @@ class _Line:
         self._is_closed = True
         self._changed.set()
 
-    async def next(self) -> _Item | None:
+    async def next(self) -> _BatchItem | None:
         """Wait for an item; return None when the line is closed and empty."""
         while not self._items:
             if self._is_closed:
@@ -73,8 +73,8 @@ class Batch:
     ) -> None:
         self._answer, self._at_once = answer, at_once
         self._caller = current_caller()
-        self._items: dict[str, _Item] = {}  # that have no last answer: the caller holds these
-        self._cancellable: dict[str, _Item] = {}  # of these, those that wait or are being answered
+        self._items: dict[str, _BatchItem] = {}  # that have no last answer: the caller holds these
+        self._cancellable: dict[str, _BatchItem] = {}  # of these, those that wait or are being answered
         self._order = itertools.count()
         self._waiting = _Line()
         self._cancelled = _Line()  # before they began
@@ -151,7 +151,7 @@ class Batch:
 
     def _add(self, message: pb.BatchItem) -> pb.AnalyzeBatchResponse | None:
         check_id(message.id, self._items)
-        item = _Item(message.id, message.SerializeToString())
+        item = _BatchItem(message.id, message.SerializeToString())
         try:
             item.place = (read_priority(message), -next(self._order))
             if message.HasField("interval"):
@@ -162,7 +162,7 @@ class Batch:
         self._waiting.add(item)
         return None
 
-    def _cancel(self, item: _Item) -> None:
+    def _cancel(self, item: _BatchItem) -> None:
         del self._cancellable[item.id]
         item.is_cancelled = True
         if item.slot is not None:
@@ -173,7 +173,7 @@ class Batch:
             self._waiting.remove(item)
             self._cancelled.add(item)
 
-    def _hold(self, item: _Item) -> None:
+    def _hold(self, item: _BatchItem) -> None:
         """Have the caller hold an item until its last answer is sent or the call ends."""
         self._caller.take("bytes", len(item.raw))
         try:
@@ -183,7 +183,7 @@ class Batch:
             raise
         self._items[item.id] = self._cancellable[item.id] = item
 
-    def _let_go(self, item: _Item) -> None:
+    def _let_go(self, item: _BatchItem) -> None:
         del self._items[item.id]
         self._progress.pop(item.id, None)
         self._caller.release("bytes", len(item.raw))
@@ -198,7 +198,7 @@ class Batch:
             self._let_go(item)
             self._changed.set()
 
-    async def _final(self, item: _Item) -> pb.AnalyzeBatchResponse:
+    async def _final(self, item: _BatchItem) -> pb.AnalyzeBatchResponse:
         """Return the last answer; an item that is cancelled while it waits for a thread is answered anew, at once."""
         if not item.is_cancelled:
             answering = item.answering = self._tasks.create_task(self._response(item))
@@ -211,7 +211,7 @@ class Batch:
                 return answering.result()
         return await self._response(item)
 
-    async def _response(self, item: _Item) -> pb.AnalyzeBatchResponse:
+    async def _response(self, item: _BatchItem) -> pb.AnalyzeBatchResponse:
         answer = partial(self._suggestion, item)
         try:
             suggestion = await (answer() if item.is_cancelled else patiently(answer))
@@ -219,12 +219,12 @@ class Batch:
             return _refusing(item, error)
         return pb.AnalyzeBatchResponse(id=item.id, suggestion=suggestion)
 
-    async def _suggestion(self, item: _Item) -> pb.Suggestion:
+    async def _suggestion(self, item: _BatchItem) -> pb.Suggestion:
         if not item.is_counted:
             self._caller.count_call()
             item.is_counted = True
 
-        def begun(slot: Slot) -> None:
+        def begun(slot: SearchSlot) -> None:
             item.slot = slot
             if item.is_cancelled:
                 slot.stop(pb.STOP_REASON_CANCELLED)
@@ -232,7 +232,7 @@ class Batch:
         report = self._reporter(item) if item.every_ms else None
         return await self._answer(item.raw, self._deadline, item.every_ms, report, begun, lambda: item.is_cancelled)
 
-    def _reporter(self, item: _Item) -> Callable[[pb.Suggestion], None]:
+    def _reporter(self, item: _BatchItem) -> Callable[[pb.Suggestion], None]:
         loop = asyncio.get_running_loop()
 
         def put(so_far: pb.Suggestion) -> None:
@@ -246,5 +246,5 @@ class Batch:
         return tell
 
 
-def _refusing(item: _Item, error: Exception) -> pb.AnalyzeBatchResponse:
+def _refusing(item: _BatchItem, error: Exception) -> pb.AnalyzeBatchResponse:
     return pb.AnalyzeBatchResponse(id=item.id, error=status_of(refusal_of(error)))

@@ -24,7 +24,7 @@ from solver.review import Decision, Judge, Verdict, verdict_of
 T = TypeVar("T")
 
 
-class Slot(Protocol):
+class SearchSlot(Protocol):
     """Where the questions of one search are computed, one after the other, and when they end."""
 
     until_ns: int
@@ -47,7 +47,7 @@ class Slot(Protocol):
 
 
 async def suggest(
-    asked: Asked, slot: Slot, every_ms: float = 0.0, report: Callable[[pb.Suggestion], None] | None = None
+    asked: Asked, slot: SearchSlot, every_ms: float = 0.0, report: Callable[[pb.Suggestion], None] | None = None
 ) -> pb.Suggestion:
     """Answer a search; `report` gets answers so far."""
     question, until_ns = asked.question, slot.until_ns
@@ -71,7 +71,7 @@ async def suggest(
     return suggestion
 
 
-async def _inform(suggestion: pb.Suggestion, secrets: InformationQuestion, slot: Slot) -> None:
+async def _inform(suggestion: pb.Suggestion, secrets: InformationQuestion, slot: SearchSlot) -> None:
     """Add what own cards are worth as secrets: with so many iterations as follow from those of the search, so that
     the same iterations have the same answer."""
     if slot.until_ns <= time.monotonic_ns() or slot.stopped_for:
@@ -107,7 +107,7 @@ def suggest_cancelled(asked: Asked) -> pb.Suggestion:
     return answers.write_suggestion(answer, asked, pb.STOP_REASON_CANCELLED)
 
 
-async def compare(asked: Asked, slot: Slot) -> pb.Comparison:
+async def compare(asked: Asked, slot: SearchSlot) -> pb.Comparison:
     """Answer a comparison."""
     assert asked.question is not None
 
@@ -117,7 +117,7 @@ async def compare(asked: Asked, slot: Slot) -> pb.Comparison:
     return await slot.compute(asked.question, write)
 
 
-async def judge(judge: Judge, decision: Decision, question: SearchQuestion, slot: Slot) -> Verdict:
+async def judge(judge: Judge, decision: Decision, question: SearchQuestion, slot: SearchSlot) -> Verdict:
     """Judge one decision by its search, which has half of the time, and a comparison, which has the rest."""
     half_ns = (time.monotonic_ns() + slot.until_ns) // 2
 

@@ -28,7 +28,7 @@ THREADS_MAX = 2
 
 
 @dataclass(eq=False, slots=True)
-class _Item:
+class _LocalItem:
     message: pb.BatchItem
     every_ms: float = 0.0  # between answers on the way; 0: none
     is_running: bool = False
@@ -53,8 +53,8 @@ class LocalBatch:
         self._responses: SimpleQueue[pb.AnalyzeBatchResponse | BaseException | None] = SimpleQueue()  # None: the end
         self._lock = RLock()
         # The lock guards what follows.
-        self._items: dict[str, _Item] = {}  # that have no last answer
-        self._waiting: list[tuple[int, int, _Item]] = []  # those that were cancelled, too, until they are popped
+        self._items: dict[str, _LocalItem] = {}  # that have no last answer
+        self._waiting: list[tuple[int, int, _LocalItem]] = []  # those that were cancelled, too, until they are popped
         self._order = count()
         self._n_running = 0
         self._is_beginning = False
@@ -124,7 +124,7 @@ class LocalBatch:
 
     def _add(self, message: pb.BatchItem) -> None:
         check_id(message.id, self._items)
-        item = self._items[message.id] = _Item(message)
+        item = self._items[message.id] = _LocalItem(message)
         try:
             priority = read_priority(message)
             if message.HasField("interval"):
@@ -161,7 +161,7 @@ class LocalBatch:
         finally:
             self._is_beginning = False
 
-    def _begin(self, item: _Item) -> None:
+    def _begin(self, item: _LocalItem) -> None:
         item.is_running = True
         self._n_running += 1
         try:
@@ -171,7 +171,7 @@ class LocalBatch:
             answer.set_exception(error)
         answer.add_done_callback(partial(self._end, item))
 
-    def _answer(self, item: _Item) -> Future[pb.Suggestion | bytes]:
+    def _answer(self, item: _LocalItem) -> Future[pb.Suggestion | bytes]:
         """Begin to answer a position."""
         message, every_ms = item.message, item.every_ms
         report = partial(self._report, message.id) if every_ms else None
@@ -188,7 +188,7 @@ class LocalBatch:
     def _report(self, name: str, suggestion: pb.Suggestion | bytes) -> None:
         self._responses.put(pb.AnalyzeBatchResponse(id=name, progress=_suggestion(suggestion)))
 
-    def _end(self, item: _Item, answer: Future[pb.Suggestion | bytes]) -> None:
+    def _end(self, item: _LocalItem, answer: Future[pb.Suggestion | bytes]) -> None:
         """Send the last answer of a position, and begin the next one."""
         with self._lock:
             self._n_running -= 1
@@ -201,7 +201,7 @@ class LocalBatch:
                 self._refuse(item, error)
             self._begin_some()
 
-    def _refuse(self, item: _Item, error: BaseException) -> None:
+    def _refuse(self, item: _LocalItem, error: BaseException) -> None:
         if not isinstance(error, Exception):
             self._responses.put(error)
         else:

@@ -87,7 +87,7 @@ class Searches:
             )
         self._pool: Pool = self._ray or Threads(threads, _give_way)
         self._lateness = Lateness()
-        self._slots: set[Slot] = set()
+        self._slots: set[AdmittedSearch] = set()
         self._is_hurrying = False
 
     def follow_ray(self) -> Health | None:
@@ -98,7 +98,7 @@ class Searches:
         return self._ray.health
 
     @asynccontextmanager
-    async def admitted(self, terms: SearchTerms) -> AsyncIterator[Slot]:
+    async def admitted(self, terms: SearchTerms) -> AsyncIterator[AdmittedSearch]:
         """Wait for threads and memory, and hold them; they are free when the search has ended, not when its caller has
         left."""
         terms.deadline.check()
@@ -109,7 +109,7 @@ class Searches:
                 terms.kind, terms.shares, time_ns, terms.deadline.begin_by_ns, memory, current_caller().key
             )
             add_to_span(searches=1, queue_ms=(ticket.begun_ns - asked_ns) / 1e6)
-            slot = Slot(self._pool, self._lateness, ticket, terms)
+            slot = AdmittedSearch(self._pool, self._lateness, ticket, terms)
             self._slots.add(slot)
             if self._is_hurrying:
                 slot.stop(pb.STOP_REASON_SHUTDOWN)
@@ -131,12 +131,12 @@ class Searches:
         else:
             self._pool.close()
 
-    def _leave(self, slot: Slot) -> None:
+    def _leave(self, slot: AdmittedSearch) -> None:
         self._slots.discard(slot)
         self.admission.leave(slot.ticket)
 
 
-class Slot:
+class AdmittedSearch:
     """The threads of one search, from its admission to its end."""
 
     def __init__(self, pool: Pool, lateness: Lateness, ticket: Ticket, terms: SearchTerms) -> None:
@@ -194,7 +194,7 @@ class Slot:
             self._lateness.learn(ended_ns - until_ns)
         return ended_ns
 
-    def leave(self, left: Callable[[Slot], None]) -> None:
+    def leave(self, left: Callable[[AdmittedSearch], None]) -> None:
         """Call `left` when nothing runs any more."""
         loop = asyncio.get_running_loop()
         if self._running is None or self._running.done():

@@ -32,7 +32,7 @@ from server.rpc.deadline import Deadline
 from server.rpc.status import refusal_of
 from server.services import core
 from server.services.batch import Batch
-from server.services.searches import Searches, SearchTerms, Slot
+from server.services.searches import AdmittedSearch, Searches, SearchTerms
 from server.settings import Settings
 from server.telemetry import Telemetry
 from solver.expected_signature import signature_of
@@ -205,7 +205,7 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
         deadline: Deadline,
         every_ms: float = 0.0,
         report: Callable[[pb.Suggestion], None] | None = None,
-        begun: Callable[[Slot], None] | None = None,
+        begun: Callable[[AdmittedSearch], None] | None = None,
     ) -> pb.Suggestion:
         """Answer a search; `report` gets answers on the way, `begun` what can stop it."""
         if not core.needs_search(asked):
@@ -235,7 +235,7 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
         deadline: Deadline,
         every_ms: float,
         report: Callable[[pb.Suggestion], None] | None,
-        begun: Callable[[Slot], None],
+        begun: Callable[[AdmittedSearch], None],
         is_cancelled: Callable[[], bool],
     ) -> pb.Suggestion:
         """Answer an item of a batch. The time of an item counts from when it begins."""

@@ -11,7 +11,7 @@ likelier one: a generalized one on the deals' means, taken as normally distribut
 """
 
 from solver.match.book import Book, OtherMatchError
-from solver.match.elo import Score, Sprt, elo_of, llr_of, score_of, share_of
+from solver.match.elo import MatchScore, Sprt, elo_of, llr_of, score_of, share_of
 from solver.match.play import Deal, Match, Outcome, choose, play_deal, play_game
 from solver.match.players import Guest, Turn, read_player, with_settings
 from solver.match.report import Report, as_json, as_text, elo_text, per_decision
@@ -22,10 +22,10 @@ __all__ = [
     "Deal",
     "Guest",
     "Match",
+    "MatchScore",
     "OtherMatchError",
     "Outcome",
     "Report",
-    "Score",
     "Sprt",
     "Turn",
     "as_json",

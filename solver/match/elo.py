@@ -23,7 +23,7 @@ def share_of(elo: float, players: int) -> float:
     return 1 / (1 + (players - 1) * 10 ** (-elo / 400))
 
 
-class Score(NamedTuple):
+class MatchScore(NamedTuple):
     """A mean share of the win and its 95 % interval."""
 
     mean: float
@@ -38,13 +38,13 @@ class Score(NamedTuple):
         return elo_of(min(max(share, least), 1 - least), self.players)
 
 
-def score_of(means: Sequence[float], players: int) -> Score:
+def score_of(means: Sequence[float], players: int) -> MatchScore:
     """Return the score from each deal's mean; a single deal says nothing about the error."""
     n = len(means)
     mean = fmean(means)
     variance = sum((x - mean) ** 2 for x in means) / (n - 1) if n > 1 else math.inf
     error = Z_95 * math.sqrt(variance / n)
-    return Score(mean, max(mean - error, 0.0), min(mean + error, 1.0), players, n * players)
+    return MatchScore(mean, max(mean - error, 0.0), min(mean + error, 1.0), players, n * players)
 
 
 def llr_of(means: Sequence[float], players: int, elo0: float, elo1: float) -> float:

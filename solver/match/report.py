@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any, Literal, NamedTuple
 
-from solver.match.elo import LLR_BOUND, Score, Sprt, score_of
+from solver.match.elo import LLR_BOUND, MatchScore, Sprt, score_of
 from solver.match.play import Deal, Match
 
 
@@ -19,7 +19,7 @@ class Report(NamedTuple):
     moves_per_s: float | None  # None: all deals were in the file already
 
     @property
-    def score(self) -> Score:
+    def score(self) -> MatchScore:
         return score_of([deal.mean for deal in self.deals], self.match.players)
 
 
@@ -75,7 +75,7 @@ def as_text(report: Report) -> str:
     return "\n".join(lines)
 
 
-def elo_text(score: Score) -> str:
+def elo_text(score: MatchScore) -> str:
     elo, low, high = (score.elo(share) for share in (score.mean, score.low, score.high))
     return f"score {score.mean:.3f}, Elo {round(elo):+d} [{round(low):+d}, {round(high):+d}]"
 

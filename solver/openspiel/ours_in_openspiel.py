@@ -64,7 +64,7 @@ class Step(NamedTuple):
 # --- a game in OpenSpiel's terms ----------------------------------------------------------------------------------
 
 
-class Terms(ABC):
+class GameTerms(ABC):
     """A game of ours with a first player: its actions as numbers, its deal as outcomes of chance."""
 
     deal_size: int  # outcomes that a deal is made of, before the first position
@@ -82,7 +82,7 @@ class Terms(ABC):
         self.numbers = {action: number for number, action in enumerate(self.actions)}
         self.chance = [game.action(text) for text in chance]
         self.outcome_numbers = {action: number for number, action in enumerate(self.chance)}
-        self.root = Moment(self, None, 0, (), None)
+        self.root = HistoryNode(self, None, 0, (), None)
 
     @abstractmethod
     def start(self, deal: Deal) -> Position:
@@ -114,7 +114,7 @@ class Terms(ABC):
         return terms_of, (self.game.id, self.game.spec[1], self.game.n_players, self.first)
 
 
-class Poker(Terms):
+class PokerTerms(GameTerms):
     """The engine deals by actions of chance, and a view shows all that has happened."""
 
     deal_size = 0
@@ -148,7 +148,7 @@ class Poker(Terms):
         return (), numbers
 
 
-class Oriflamme(Terms):
+class OriflammeTerms(GameTerms):
     """Each family sets some of its cards aside."""
 
     def __init__(self, game: Game, first: int) -> None:
@@ -240,7 +240,7 @@ class Oriflamme(Terms):
         return tuple(self.aside_numbers[tuple(sorted([*twice, *part]))] for part in (once[:half], once[half:]))
 
 
-class CastleVillagePort(Terms):
+class CastleTerms(GameTerms):
     """Each seat's deck is laid from the top, before the first draw; its last card follows from the others."""
 
     def __init__(self, game: Game, first: int) -> None:
@@ -346,14 +346,14 @@ class CastleVillagePort(Terms):
 
 
 @lru_cache(maxsize=32)
-def terms_of(game_id: str, ruleset: str, players: int, first: int) -> Terms:
-    return KINDS[game_id].terms(new_game(game_id, ruleset, players), first)
+def terms_of(game_id: str, ruleset: str, players: int, first: int) -> GameTerms:
+    return REGISTRATIONS[game_id].terms(new_game(game_id, ruleset, players), first)
 
 
-class Kind(NamedTuple):
+class Registration(NamedTuple):
     """What registering a game takes."""
 
-    terms: Callable[[Game, int], Terms]
+    terms: Callable[[Game, int], GameTerms]
     long_name: str
     ruleset: str  # the one that is played if none is named
     players: int  # likewise
@@ -361,24 +361,28 @@ class Kind(NamedTuple):
     most: int
 
 
-KINDS: Final = {
-    "oriflamme": Kind(Oriflamme, "Oriflamme", editions_of("oriflamme")[0], 3, 3, 5),
-    "oriflamme_prototype": Kind(Oriflamme, "Oriflamme, the prototype", editions_of("oriflamme_prototype")[0], 3, 2, 4),
-    "castle_village_port": Kind(CastleVillagePort, "Castle, Village, Port", next(iter(CASTLE_EDITIONS)), 3, 3, 5),
-    "kuhn_poker": Kind(Poker, "Kuhn poker of Eminence", "standard", 2, 2, 2),
-    "leduc_poker": Kind(Poker, "Leduc poker of Eminence", "standard", 2, 2, 2),
+REGISTRATIONS: Final = {
+    "oriflamme": Registration(OriflammeTerms, "Oriflamme", editions_of("oriflamme")[0], 3, 3, 5),
+    "oriflamme_prototype": Registration(
+        OriflammeTerms, "Oriflamme, the prototype", editions_of("oriflamme_prototype")[0], 3, 2, 4
+    ),
+    "castle_village_port": Registration(CastleTerms, "Castle, Village, Port", next(iter(CASTLE_EDITIONS)), 3, 3, 5),
+    "kuhn_poker": Registration(PokerTerms, "Kuhn poker of Eminence", "standard", 2, 2, 2),
+    "leduc_poker": Registration(PokerTerms, "Leduc poker of Eminence", "standard", 2, 2, 2),
 }
 
 
 # --- the course of a game -----------------------------------------------------------------------------------------
 
 
-class Moment:
+class HistoryNode:
     """One moment of a game and all that came before. It never changes, so that cloned states share it."""
 
     __slots__ = ("_options", "_told", "before", "deal", "number", "player", "position", "terms")
 
-    def __init__(self, terms: Terms, before: Moment | None, number: int, deal: Deal, position: Position | None) -> None:
+    def __init__(
+        self, terms: GameTerms, before: HistoryNode | None, number: int, deal: Deal, position: Position | None
+    ) -> None:
         self.terms = terms
         self.before = before
         self.number = number  # what was done at `before`
@@ -401,12 +405,12 @@ class Moment:
                 self._options = sorted([numbers[action] for action in self.position.legal_actions()])
         return self._options
 
-    def after(self, number: int) -> Moment:
+    def after(self, number: int) -> HistoryNode:
         if self.position is None:
             if number not in self.options():
                 raise ValueError(f"outcome: {number} is not possible after {self}")
-            return Moment(self.terms, self, number, (*self.deal, number), None)
-        return Moment(self.terms, self, number, self.deal, self.position.play(self.action(number)))
+            return HistoryNode(self.terms, self, number, (*self.deal, number), None)
+        return HistoryNode(self.terms, self, number, self.deal, self.position.play(self.action(number)))
 
     def action(self, number: int) -> Action:
         """Our action with this number."""
@@ -424,7 +428,7 @@ class Moment:
 
     def told(self, player: int) -> str:
         """All that `player` has seen, a line each."""
-        untold: list[Moment] = []
+        untold: list[HistoryNode] = []
         at = self
         while player not in at._told:
             if at.before is None or at.before.position is None or self.terms.remembers:
@@ -457,14 +461,14 @@ class Moment:
         less = 1 / self.terms.game.n_players if self.terms.shares else 0
         return [paid - less for paid in self.position.payoffs]
 
-    def path(self) -> list[Moment]:
+    def path(self) -> list[HistoryNode]:
         """All moments, from the first to this one."""
         moments = [self]
         while (before := moments[-1].before) is not None:
             moments.append(before)
         return moments[::-1]
 
-    def __deepcopy__(self, memo: object) -> Moment:
+    def __deepcopy__(self, memo: object) -> HistoryNode:
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -479,14 +483,14 @@ class Moment:
         return " | ".join([m.before.text(CHANCE, m.number) for m in moments if m.before is not None]) or "the deal"
 
 
-def _begun(terms: Terms, position: Position, told: dict[int, str]) -> Moment:
+def _begun(terms: GameTerms, position: Position, told: dict[int, str]) -> HistoryNode:
     """A game that begins at `position`, after what the players have been told."""
-    moment = Moment(terms, None, 0, (), position)
+    moment = HistoryNode(terms, None, 0, (), position)
     moment._told.update(told)
     return moment
 
 
-def _again(terms: Terms, begun: Position | None, told: dict[int, str], numbers: list[int]) -> Moment:
+def _again(terms: GameTerms, begun: Position | None, told: dict[int, str], numbers: list[int]) -> HistoryNode:
     moment = terms.root if begun is None else _begun(terms, begun, told)
     for number in numbers:
         moment = moment.after(number)
@@ -502,7 +506,7 @@ class EminenceGame(pyspiel.Game):  # type: ignore[misc]
     game_id: str
 
     def __init__(self, params: dict[str, Any] | None = None) -> None:
-        kind = KINDS[self.game_id]
+        kind = REGISTRATIONS[self.game_id]
         given = {"ruleset": kind.ruleset, "players": kind.players, "first": 0, **(params or {})}
         if not 0 <= given["first"] < given["players"]:
             raise ValueError(f"first: {given['first']} is not in 0..{given['players'] - 1}")
@@ -572,7 +576,7 @@ class EminenceState(pyspiel.State):  # type: ignore[misc]
     """A moment of a game, as OpenSpiel's `State`."""
 
     # OpenSpiel copies and pickles the attributes one by one, so there is only one.
-    _at: Moment
+    _at: HistoryNode
 
     def __init__(self, game: EminenceGame) -> None:
         super().__init__(game)
@@ -649,7 +653,7 @@ class EminenceObserver:
 
 @cache
 def _game_type(game_id: str) -> Any:
-    kind = KINDS[game_id]
+    kind = REGISTRATIONS[game_id]
     return pyspiel.GameType(
         short_name=PREFIX + game_id,
         long_name=kind.long_name,
@@ -702,7 +706,7 @@ def as_position(state: EminenceState) -> Position:
 def from_position(position: Position) -> EminenceState:
     """A state at a position, however it came about: it has no history, and its players remember only what they see."""
     game_id, ruleset, players = position.game.spec
-    if game_id not in KINDS or not isinstance(ruleset, str):
+    if game_id not in REGISTRATIONS or not isinstance(ruleset, str):
         raise ValueError(f"position: of {game_id} under {ruleset}, and only the editions can be named to OpenSpiel")
     register()
     game = pyspiel.load_game(PREFIX + game_id, {"ruleset": ruleset, "players": players})

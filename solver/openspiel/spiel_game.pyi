@@ -1,7 +1,7 @@
 from collections.abc import Callable
 from typing import Any, Final
 
-from engine_cy.values import Game, Position, Table
+from engine_cy.values import Game, GameState, Position
 
 HISTORY_MAX: Final[int]
 NUMBERS: Final[int]
@@ -23,5 +23,5 @@ class SpielGame(Game):
     def at(self, spiel_state: Any) -> Position:
         """The position that a state of OpenSpiel's game stands for; it has to have a history."""
 
-    def as_state(self, table: Table) -> Any:
+    def as_state(self, table: GameState) -> Any:
         """OpenSpiel's state of a position; of a view, that of the world that stands for it."""

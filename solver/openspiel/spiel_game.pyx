@@ -20,7 +20,7 @@ from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdint cimport int8_t, int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy, memset
 
-from engine_cy.values cimport Game, Position, Table, View, new_position
+from engine_cy.values cimport Game, Position, GameState, View, new_position
 from engine_cy.game_api cimport CHANCE, MAX_ACTIONS, MAX_PLAYERS, NOBODY, SPECTATOR, STATE_WORDS, GameApi, action_t
 from engine_cy.support.hashing cimport hash_bytes, mix
 from engine_cy.support.rng cimport below, next_bits, rng_t, seed_rng
@@ -69,7 +69,7 @@ cdef class Sampler:
         return <double>(next_bits(&self.rng) >> 11) / <double>(<uint64_t>1 << 53)
 
 
-cdef class Moment:
+cdef class SpielNode:
     """A history, and what is asked about it."""
 
     cdef object state       # OpenSpiel's; never written
@@ -78,8 +78,8 @@ cdef class Moment:
     cdef list bounds        # of the outcomes' parts of 0..1, but the last; None if they are equally likely
 
 
-cdef Moment look(object state):
-    cdef Moment moment = Moment.__new__(Moment)
+cdef SpielNode look(object state):
+    cdef SpielNode moment = SpielNode.__new__(SpielNode)
     cdef double total = 0
 
     moment.state = state
@@ -109,7 +109,7 @@ cdef int to_act_of(object state) except -3:
     return state.current_player()
 
 
-cdef object outcome_of(Moment moment, uint64_t drawn, int n_drawn):
+cdef object outcome_of(SpielNode moment, uint64_t drawn, int n_drawn):
     """The outcome that the digits fall into; None if more of them have to be drawn."""
     cdef double width = 1.0 / <double>(<uint64_t>1 << (DIGIT_BITS * n_drawn))
     cdef double low = <double>drawn * width
@@ -135,7 +135,7 @@ cdef class SpielGame(Game):
     cdef bint by_information              # players are told apart by information states, else by observations
     cdef object seen_by_all               # state -> text, or None
     cdef double lowest, highest           # utility
-    cdef dict moments                     # history -> Moment
+    cdef dict moments                     # history -> SpielNode
     cdef dict faults                      # thread -> what went wrong where nothing could be raised
     cdef object __weakref__
 
@@ -162,7 +162,7 @@ cdef class SpielGame(Game):
 
     # --- histories ---
 
-    cdef Moment moment(self, const State* state):
+    cdef SpielNode moment(self, const State* state):
         """What OpenSpiel says of a state's history."""
         cdef bytes history = PyBytes_FromStringAndSize(<const char*>state.history, state.length * sizeof(uint16_t))
         found = self.moments.get(history)
@@ -170,10 +170,10 @@ cdef class SpielGame(Game):
             if state.n_drawn == BROKEN:
                 raise EngineError("state: something went wrong on the way to it")
             found = look(self.replay([state.history[i] for i in range(state.length)], strictly=False))
-            self.keep(history, <Moment>found)
-        return <Moment>found
+            self.keep(history, <SpielNode>found)
+        return <SpielNode>found
 
-    cdef keep(self, bytes history, Moment moment):
+    cdef keep(self, bytes history, SpielNode moment):
         if len(self.moments) >= KEPT:
             self.moments.clear()
         self.moments[history] = moment
@@ -191,7 +191,7 @@ cdef class SpielGame(Game):
     cdef fill(self, State* state, object spiel_state):
         """Write the state that OpenSpiel's is, and keep that."""
         cdef list history = spiel_state.history()
-        cdef Moment moment = look(spiel_state)
+        cdef SpielNode moment = look(spiel_state)
         cdef int i
 
         if len(history) > self.room:
@@ -211,8 +211,8 @@ cdef class SpielGame(Game):
 
     cdef step(self, State* state, action_t action):
         """Take an action, or draw a digit of an outcome."""
-        cdef Moment before = self.moment(state)
-        cdef Moment after
+        cdef SpielNode before = self.moment(state)
+        cdef SpielNode after
         cdef object number = action
 
         if action >= DRAW:
@@ -233,7 +233,7 @@ cdef class SpielGame(Game):
     cdef int play_on(self, State* state, rng_t* rng) except -1:
         """To the end at random, keeping nothing but the end."""
         cdef int decisions = 0
-        cdef Moment now
+        cdef SpielNode now
         cdef uint64_t drawn
         cdef int n_drawn
 
@@ -351,7 +351,7 @@ cdef class SpielGame(Game):
 
     cdef bint is_open(self, const State* state) except -1:
         """Whether the digits drawn leave open what the outcome is."""
-        cdef Moment moment = self.moment(state)
+        cdef SpielNode moment = self.moment(state)
         return moment.bounds is not None and outcome_of(moment, state.drawn, state.n_drawn) is None
 
     def at(self, spiel_state):
@@ -362,11 +362,11 @@ cdef class SpielGame(Game):
         self.fill(<State*>position.state, self.replay(spiel_state.history()))
         return position
 
-    def as_state(self, Table table):
+    def as_state(self, GameState table):
         """OpenSpiel's state of a position; of a view, that of the world that stands for it."""
         return self.moment(<const State*>table.state).state.clone()
 
-    def describe(self, Table at):
+    def describe(self, GameState at):
         """A position as OpenSpiel writes it, a view as what its observer is told."""
         state = self.as_state(at)
         return self.told(state, (<View>at).observer) if isinstance(at, View) and not self.perfect else str(state)
@@ -466,7 +466,7 @@ cdef int round_number(const void* rules, const void* state) noexcept nogil:
 
 cdef int legal(const void* rules, const void* state, action_t* actions) noexcept with gil:
     cdef const State* at = <const State*>state
-    cdef Moment moment
+    cdef SpielNode moment
     cdef int i
 
     if at.to_act == NOBODY:

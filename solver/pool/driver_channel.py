@@ -16,7 +16,7 @@ _HEAD = struct.Struct("<BQ")
 FRAME_MAX = 2**28
 
 
-class Kind(IntEnum):
+class FrameKind(IntEnum):
     # To the driver.
     SEARCH = 1  # groups of the parts of a question, a call each, numbered from this one: `write_groups`
     BATCH = 2  # whole questions, packed
@@ -33,7 +33,7 @@ class Kind(IntEnum):
     FAILED = 15  # why the driver gives up, as text; it ends
 
 
-class Terms(NamedTuple):
+class GroupOptions(NamedTuple):
     """How to compute a group of parts: every `step`-th one, for no longer than `left_ms`, noting what was found every
     `interval_ms` (0: never)."""
 
@@ -46,7 +46,7 @@ _TERMS = struct.Struct("<HId")
 _CALL = struct.Struct("<QH")
 
 
-def write_groups(first: Sequence[int], terms: Terms, job: bytes) -> bytes:
+def write_groups(first: Sequence[int], terms: GroupOptions, job: bytes) -> bytes:
     """Write groups of the parts of a job, each by the number of its first part."""
     return struct.pack(f"<H{len(first)}H", len(first), *first) + _TERMS.pack(*terms) + job
 
@@ -58,15 +58,15 @@ def calls_of(payload: bytes, call: int) -> dict[int, bytes]:
     return {number: _CALL.pack(number, first) + rest for number, first in enumerate(groups, call)}
 
 
-def read_call(message: bytes) -> tuple[int, int, Terms, bytes]:
+def read_call(message: bytes) -> tuple[int, int, GroupOptions, bytes]:
     """Read a message to a worker: the numbers of the call and of its first part, its terms, and the job."""
     call, first = _CALL.unpack_from(message)
     end = _CALL.size + _TERMS.size
-    return call, first, Terms(*_TERMS.unpack_from(message, _CALL.size)), message[end:]
+    return call, first, GroupOptions(*_TERMS.unpack_from(message, _CALL.size)), message[end:]
 
 
 class Frame(NamedTuple):
-    kind: Kind
+    kind: FrameKind
     call: int
     payload: bytes
 
@@ -82,7 +82,7 @@ class Channel:
         self._end, self._connection = end, Connection(os.dup(end.fileno()))
         self._lock = Lock()
 
-    def send(self, kind: Kind, call: int = 0, payload: bytes = b"") -> bool:
+    def send(self, kind: FrameKind, call: int = 0, payload: bytes = b"") -> bool:
         """Send a frame; return whether that was possible."""
         try:
             with self._lock:
@@ -96,7 +96,7 @@ class Channel:
         try:
             frame = self._connection.recv_bytes(FRAME_MAX)
             kind, call = _HEAD.unpack_from(frame)
-            return Frame(Kind(kind), call, frame[_HEAD.size :])
+            return Frame(FrameKind(kind), call, frame[_HEAD.size :])
         except (EOFError, OSError, ValueError, struct.error):
             return None
 

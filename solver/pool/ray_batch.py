@@ -18,7 +18,7 @@ from solver.control import Control
 from solver.merge import empty_share
 from solver.pool import cores
 from solver.pool.base import PendingAnswer, WorkerLostError, answer_from, answer_without_parts, compute_here
-from solver.pool.driver_channel import Frame, Kind
+from solver.pool.driver_channel import Frame, FrameKind
 from solver.pool.job_bytes import decode_share, encode_job, read_answer, unpack
 from solver.pool.threads import Threads
 from solver.question import Question, pack
@@ -118,7 +118,7 @@ class Batches:
         if entry.chunk is None:
             self._end(entry, _stopped_answer(entry))
         elif all(other.is_dropped for other in entry.chunk.entries):
-            self._pool.send(Kind.STOP, entry.chunk.call)
+            self._pool.send(FrameKind.STOP, entry.chunk.call)
 
     def _end(self, entry: _Entry, answer: Any) -> None:
         self._entries.pop(entry.number, None)
@@ -160,7 +160,7 @@ class Batches:
 
     def _begin(self, entries: Sequence[_Entry], *, alone: bool = False) -> None:
         jobs = pack([entry.job for entry in entries])
-        (call,) = self._pool.begin(Kind.ALONE if alone else Kind.BATCH, jobs, self._receive)
+        (call,) = self._pool.begin(FrameKind.ALONE if alone else FrameKind.BATCH, jobs, self._receive)
         chunk = self._chunks[call] = _Chunk(call, entries, time.monotonic(), alone)
         for entry in entries:
             entry.chunk = chunk
@@ -171,21 +171,21 @@ class Batches:
 
     def _take(self, frame: Frame) -> None:
         chunk = self._chunks[frame.call]
-        if frame.kind == Kind.GONE and not chunk.alone:
+        if frame.kind == FrameKind.GONE and not chunk.alone:
             self._here.call(self._compute_here, chunk).add_done_callback(
                 lambda _: self._inbox.put(partial(self._leave, chunk))
             )
             return
         self._leave(chunk)
         entries = [entry for entry in chunk.entries if not entry.pending.done()]
-        if frame.kind == Kind.FOUND:
+        if frame.kind == FrameKind.FOUND:
             # Workers go on while answers are read.
             answers = unpack(frame.payload)
             self._learn(chunk, answers)
             self._fill()
             for entry, message in zip(chunk.entries, answers, strict=True):
                 self._end(entry, _answer(entry, message))
-        elif frame.kind == Kind.LOST:
+        elif frame.kind == FrameKind.LOST:
             for entry in entries:
                 self._suspect(entry, chunk.alone)
         else:

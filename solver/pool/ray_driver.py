@@ -28,7 +28,7 @@ from ray.exceptions import RayActorError
 from solver.control import NEVER_NS, Control
 from solver.expected_signature import SIGNATURE
 from solver.merge import Share
-from solver.pool.driver_channel import Channel, Frame, Kind, calls_of, read_call
+from solver.pool.driver_channel import Channel, Frame, FrameKind, calls_of, read_call
 from solver.pool.job_bytes import answered, decode_job, encode_share, unpack
 from solver.pool.leftovers import end_session
 from solver.pool.parts import Progress, run_parts
@@ -157,9 +157,9 @@ class Member:
         self.is_alone = False  # it has such a call
 
 
-def choose(ready: Sequence[Member], kind: Kind) -> Member | None:
+def choose(ready: Sequence[Member], kind: FrameKind) -> Member | None:
     """Return the worker for a call: the one with the fewest, or one without any for a call that must be alone."""
-    if kind == Kind.ALONE:
+    if kind == FrameKind.ALONE:
         return next((member for member in ready if member.reserved and not member.calls), None)
     free = [member for member in ready if not member.reserved and not member.is_alone]
     return min(free, key=lambda member: len(member.calls), default=None)
@@ -183,11 +183,11 @@ class Workers:
 
     def handle(self, frame: Frame) -> None:
         """Do what the other process asks."""
-        if frame.kind == Kind.STOP:
+        if frame.kind == FrameKind.STOP:
             self._stop(frame.call)
-        elif frame.kind == Kind.PEEK:
+        elif frame.kind == FrameKind.PEEK:
             self._peek(frame.call)
-        elif frame.kind in (Kind.SEARCH, Kind.AGAIN):
+        elif frame.kind in (FrameKind.SEARCH, FrameKind.AGAIN):
             self._place([Frame(frame.kind, *call) for call in calls_of(frame.payload, frame.call).items()])
         else:
             self._place([frame])
@@ -221,10 +221,10 @@ class Workers:
             for since, frame in self._waiting:
                 if (member := choose(ready, frame.kind)) is not None:
                     member.calls.add(frame.call)
-                    member.is_alone = frame.kind == Kind.ALONE
+                    member.is_alone = frame.kind == FrameKind.ALONE
                     self._of[frame.call] = member
                     begun.append((member, frame))
-                elif frame.kind == Kind.AGAIN or (ready and frame.kind == Kind.SEARCH):
+                elif frame.kind == FrameKind.AGAIN or (ready and frame.kind == FrameKind.SEARCH):
                     gone.append(frame)  # searches do not wait for a worker that is reserved
                 else:
                     still.append((since, frame))
@@ -232,11 +232,11 @@ class Workers:
         for member, frame in begun:
             self._begin(member, frame)
         for frame in gone:
-            self._channel.send(Kind.GONE, frame.call)
+            self._channel.send(FrameKind.GONE, frame.call)
 
     def _reserve(self, ready: Sequence[Member]) -> None:
         """Keep workers free for calls that must be alone: one, or up to half of them."""
-        wanted = sum(frame.kind == Kind.ALONE for _, frame in self._waiting)
+        wanted = sum(frame.kind == FrameKind.ALONE for _, frame in self._waiting)
         room = max(len(ready) // 2, 1) - sum(member.is_alone for member in ready)
         others = [member for member in ready if not member.is_alone]
         if wanted:
@@ -245,7 +245,7 @@ class Workers:
             member.reserved = i < min(wanted, room)
 
     def _begin(self, member: Member, frame: Frame) -> None:
-        if frame.kind in (Kind.SEARCH, Kind.AGAIN):
+        if frame.kind in (FrameKind.SEARCH, FrameKind.AGAIN):
             ref = member.handle.search.remote(frame.payload)
         else:
             ref = member.handle.batch.remote(frame.call, frame.payload)
@@ -264,9 +264,9 @@ class Workers:
             member.is_alone = False
             waits = bool(self._waiting)
         if error is None:
-            self._channel.send(Kind.FOUND, call, future.result())
+            self._channel.send(FrameKind.FOUND, call, future.result())
         else:
-            self._channel.send(Kind.LOST, call)
+            self._channel.send(FrameKind.LOST, call)
         if waits:
             self._todo.put(self._place)
 
@@ -279,7 +279,7 @@ class Workers:
         if member:
             member.handle.stop.remote(call)
         for _ in waiting:
-            self._channel.send(Kind.GONE, call)
+            self._channel.send(FrameKind.GONE, call)
 
     def _peek(self, call: int) -> None:
         with self._lock:
@@ -289,7 +289,7 @@ class Workers:
 
     def _peeked(self, call: int, future: Any) -> None:
         if future.exception() is None:
-            self._channel.send(Kind.PART, call, future.result())
+            self._channel.send(FrameKind.PART, call, future.result())
 
     # --- workers ---
 
@@ -305,7 +305,7 @@ class Workers:
             if not member.ready and not member.refused:
                 self._failed_starts += 1
         for call in calls:
-            self._channel.send(Kind.LOST, call)
+            self._channel.send(FrameKind.LOST, call)
         self._todo.put(partial(self._replace, member))
 
     def _replace(self, member: Member) -> None:
@@ -380,7 +380,7 @@ class Workers:
         for member in resting:
             self._ask(member)
         for frame in expired:
-            self._channel.send(Kind.GONE, frame.call)
+            self._channel.send(FrameKind.GONE, frame.call)
 
     def _count_cpus(self) -> None:
         """On a thread of its own: a head that is lost never answers."""
@@ -400,7 +400,7 @@ class Workers:
                 "of": self._target - len(refused),
                 "note": f"{refused[0]}: it is not used; install one version everywhere" if refused else "",
             }
-        self._channel.send(Kind.STATE, 0, json.dumps(state).encode())
+        self._channel.send(FrameKind.STATE, 0, json.dumps(state).encode())
 
 
 # --- the process --------------------------------------------------------------------------------------------------
@@ -427,7 +427,7 @@ TOKEN = "RAY_AUTH_TOKEN, or the file that RAY_AUTH_TOKEN_PATH names, has to hold
 
 
 def give_up(channel: Channel, why: str) -> NoReturn:
-    channel.send(Kind.FAILED, 0, why.encode())
+    channel.send(FrameKind.FAILED, 0, why.encode())
     os._exit(2)
 
 
@@ -445,7 +445,7 @@ def explain(error: BaseException) -> str:
 def live(channel: Channel, begun: threading.Event) -> None:
     """Send a sign of life until the workers do."""
     while not begun.wait(TICK):
-        channel.send(Kind.STATE, 0, b'{"workers": 0, "of": 0, "note": ""}')
+        channel.send(FrameKind.STATE, 0, b'{"workers": 0, "of": 0, "note": ""}')
 
 
 def main() -> None:

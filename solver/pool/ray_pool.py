@@ -23,7 +23,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 from solver.control import Control
 from solver.pool import cores
 from solver.pool.base import PendingAnswer, SearchLostError, WorkersLostError, completed
-from solver.pool.driver_channel import Channel, Frame, Kind
+from solver.pool.driver_channel import Channel, Frame, FrameKind
 from solver.pool.leftovers import end_session
 from solver.pool.processes import Processes
 from solver.pool.ray_batch import Batches
@@ -224,7 +224,7 @@ class RayPool:
 
     # --- calls ---
 
-    def begin(self, kind: Kind, payload: bytes, deliver: Callable[[Frame], None], n: int = 1) -> range:
+    def begin(self, kind: FrameKind, payload: bytes, deliver: Callable[[Frame], None], n: int = 1) -> range:
         """Begin `n` calls and return their numbers. `deliver` gets the result of each, on another thread, or at once if
         there is no Ray."""
         with self._changed:
@@ -236,10 +236,10 @@ class RayPool:
         if channel is None or not channel.send(kind, calls[0], payload):
             for call in calls:
                 if channel is None or self.forget(call):
-                    deliver(Frame(Kind.GONE, call, b""))
+                    deliver(Frame(FrameKind.GONE, call, b""))
         return calls
 
-    def send(self, kind: Kind, call: int) -> None:
+    def send(self, kind: FrameKind, call: int) -> None:
         """Send something about a call that is under way."""
         channel = self._channel
         if channel and call in self._calls:
@@ -302,7 +302,7 @@ class RayPool:
     def _listen(self, channel: Channel, late: threading.Timer) -> tuple[bool, str]:
         served, why = False, "its driver ended"
         while frame := channel.receive():
-            if frame.kind == Kind.STATE:
+            if frame.kind == FrameKind.STATE:
                 state = json.loads(frame.payload)
                 # All of an embedded Ray's workers, or the first of a cluster's.
                 if state["workers"] and (served or self._address or state["workers"] >= state["of"]):
@@ -310,10 +310,10 @@ class RayPool:
                     served = True
                 if served:
                     self._set(Health("ready", state["workers"], state["note"]))
-            elif frame.kind == Kind.FAILED:
+            elif frame.kind == FrameKind.FAILED:
                 why = frame.payload.decode()
             else:
-                deliver = self._calls.get(frame.call) if frame.kind == Kind.PART else self._pop(frame.call)
+                deliver = self._calls.get(frame.call) if frame.kind == FrameKind.PART else self._pop(frame.call)
                 if deliver:
                     deliver(frame)
         return served, why
@@ -337,7 +337,7 @@ class RayPool:
             process.wait()
         end_session(process.pid)
         for call, deliver in calls.items():
-            deliver(Frame(Kind.GONE, call, b""))
+            deliver(Frame(FrameKind.GONE, call, b""))
 
     def _set(self, health: Health) -> None:
         with self._changed:

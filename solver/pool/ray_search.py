@@ -13,7 +13,7 @@ from solver.control import NEVER_NS, Control
 from solver.merge import Share
 from solver.pool import cores
 from solver.pool.base import SearchLostError, WorkerLostError, WorkersLostError, answer_from, answer_without_parts
-from solver.pool.driver_channel import Frame, Kind, Terms, write_groups
+from solver.pool.driver_channel import Frame, FrameKind, GroupOptions, write_groups
 from solver.pool.job_bytes import decode_share, encode_job, read_answer, unpack
 from solver.pool.parts import progress_to, run_parts
 from solver.question import InformationQuestion, Question, SearchQuestion
@@ -75,7 +75,7 @@ class SpreadSearch:
         self._job = encode_job(self._question)
         with self.control.stopping(lambda: self._inbox.put(None)):
             try:
-                self._begin(Kind.SEARCH, range(self._n_groups))
+                self._begin(FrameKind.SEARCH, range(self._n_groups))
                 while self._under_way and self._step():
                     pass
                 self._search_apart()
@@ -100,8 +100,8 @@ class SpreadSearch:
         time_ms = (self._ends - time.monotonic()) * 1000
         return min(time_ms / PEEKS, PEEKS_MOST_MS) if PEEKS_FROM_MS <= time_ms < float("inf") else 0.0
 
-    def _begin(self, kind: Kind, groups: Sequence[int]) -> None:
-        terms = Terms(self._n_groups, int(self._interval), max((self._ends - time.monotonic()) * 1000, 0.0))
+    def _begin(self, kind: FrameKind, groups: Sequence[int]) -> None:
+        terms = GroupOptions(self._n_groups, int(self._interval), max((self._ends - time.monotonic()) * 1000, 0.0))
         message = write_groups(groups, terms, self._job)
         calls = self._pool.begin(kind, message, self._inbox.put, len(groups))
         self._under_way.update(zip(calls, groups, strict=True))
@@ -135,20 +135,20 @@ class SpreadSearch:
         return True
 
     def _take(self, frame: Frame, group: int) -> None:
-        if frame.kind == Kind.PART:
+        if frame.kind == FrameKind.PART:
             self._put(group, frame.payload)
             self._peeks -= 1
             if self._peeks == 0:
                 self._progress.report()
             return
         del self._under_way[frame.call]
-        if frame.kind == Kind.FOUND:
+        if frame.kind == FrameKind.FOUND:
             self._found.update(self._put(group, read_answer(frame.payload)))
-        elif frame.kind == Kind.LOST:
+        elif frame.kind == FrameKind.LOST:
             self._kills[group] += 1
             if self._may_begin_again(group):
                 self._note = REPLACED
-                self._begin(Kind.AGAIN, [group])
+                self._begin(FrameKind.AGAIN, [group])
         elif not self._kills[group]:
             self._here.append(group)
         elif frame.call > 0 and self._may_begin_again(group):
@@ -172,7 +172,7 @@ class SpreadSearch:
         if call in self._apart:
             self._apart[call].stop()
         else:
-            self._pool.send(Kind.STOP, call)
+            self._pool.send(FrameKind.STOP, call)
 
     def _stop(self) -> None:
         for call in self._under_way:
@@ -184,7 +184,7 @@ class SpreadSearch:
             self._progress.report()  # a worker did not answer the last time
         self._peeks = len(self._under_way)
         for call in self._under_way:
-            self._pool.send(Kind.PEEK, call)
+            self._pool.send(FrameKind.PEEK, call)
 
     def _search_here(self) -> None:
         """Compute the groups that no worker could, unless they cost one: they might cost this process, too."""
@@ -274,7 +274,7 @@ def _frame_of(call: int, done: Future[bytes]) -> Frame:
     """Tell how a call of a process apart ended, as Ray's driver would."""
     match done.exception():
         case None:
-            return Frame(Kind.FOUND, call, done.result())
+            return Frame(FrameKind.FOUND, call, done.result())
         case WorkerLostError():
-            return Frame(Kind.LOST, call, b"")
-    return Frame(Kind.GONE, call, b"")
+            return Frame(FrameKind.LOST, call, b"")
+    return Frame(FrameKind.GONE, call, b"")

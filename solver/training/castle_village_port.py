@@ -9,9 +9,9 @@ import numpy as np
 
 from engine_cy import new_game
 from engine_cy.castle_village_port import knowledge
-from solver.training.fitting import Subject, fit_sets, parser_for
+from solver.training.fitting import FitPlan, fit_sets, parser_for
 
-SUBJECT = Subject(
+SUBJECT = FitPlan(
     knowledge,
     {f"castle_village_port-{n}": [new_game("castle_village_port", "house", n)] for n in (3, 4, 5)},
     points=(0, 1),

@@ -38,7 +38,7 @@ RIDGE = 3.0  # how much a weight has to explain
 MIDWAY = 0.08  # positions within rounds or turns that are fitted to
 
 
-class Practice(Protocol):
+class SelfPlay(Protocol):
     """Games of the playouts' policy against itself."""
 
     def gradient(self, games: int, trust: float, heat: float) -> array[float]: ...
@@ -60,10 +60,10 @@ class Knowledge(Protocol):
     def contest(self, game: Game, games: int, seed: int, seats: int) -> float: ...
 
     @property
-    def Practice(self) -> Callable[[Game, int, float], Practice]: ...
+    def SelfPlay(self) -> Callable[[Game, int, float], SelfPlay]: ...
 
 
-class Subject(NamedTuple):
+class FitPlan(NamedTuple):
     """Whose weights are fitted, and how."""
 
     knowledge: Knowledge
@@ -71,7 +71,7 @@ class Subject(NamedTuple):
     sets: Mapping[str, Sequence[Game]]
     # The features that tell who has how much: more is never worse. They alone are what an evaluation is compared with.
     points: tuple[int, ...]
-    # What the values of features are in `Practice.positions`.
+    # What the values of features are in `SelfPlay.positions`.
     values: type[np.generic]
     # Lots to learn from; games to fit the features to.
     steps: int
@@ -92,8 +92,8 @@ class Samples(NamedTuple):
     shares: Floats  # one position a line
 
 
-def gather(subject: Subject, found: Iterable[Found]) -> dict[int, Samples]:
-    """Positions, as `Practice.positions` gives them, by row."""
+def gather(subject: FitPlan, found: Iterable[Found]) -> dict[int, Samples]:
+    """Positions, as `SelfPlay.positions` gives them, by row."""
     sizes: dict[int, list[bytes]] = {}
     numbers: dict[int, list[bytes]] = {}
     values: dict[int, list[bytes]] = {}
@@ -117,12 +117,12 @@ def gather(subject: Subject, found: Iterable[Found]) -> dict[int, Samples]:
     return samples
 
 
-def played(subject: Subject, name: str, n_games: int, seed: int) -> dict[int, Samples]:
+def played(subject: FitPlan, name: str, n_games: int, seed: int) -> dict[int, Samples]:
     """Positions of games by the playouts' policy."""
     games = subject.sets[name]
     found: list[Found] = []
     for i, game in enumerate(games):
-        practice = subject.knowledge.Practice(game, 1000 * seed + i, STRANGERS)
+        practice = subject.knowledge.SelfPlay(game, 1000 * seed + i, STRANGERS)
         found += practice.positions(n_games // len(games), MIDWAY)
     return gather(subject, found)
 
@@ -138,7 +138,7 @@ def log_loss(weights: Floats, samples: Samples) -> float:
     return float(-(samples.shares * chances).sum() / len(samples.shares))
 
 
-def fit(subject: Subject, samples: Samples, near: Floats, only: Sequence[int] | None = None) -> Floats:
+def fit(subject: FitPlan, samples: Samples, near: Floats, only: Sequence[int] | None = None) -> Floats:
     """The weights that explain the winners best; small, or near to `near`, where little is known."""
     n = len(samples.shares)
 
@@ -162,7 +162,7 @@ def fit(subject: Subject, samples: Samples, near: Floats, only: Sequence[int] | 
     return np.asarray(found.x)
 
 
-def fit_features(subject: Subject, name: str, n_games: int, seed: int, verbose: bool) -> list[list[float]]:
+def fit_features(subject: FitPlan, name: str, n_games: int, seed: int, verbose: bool) -> list[list[float]]:
     """The weights of every row of the features."""
     samples = played(subject, name, n_games, seed)
     unknown = np.zeros(subject.knowledge.SIZES["features"])
@@ -190,7 +190,7 @@ def fit_features(subject: Subject, name: str, n_games: int, seed: int, verbose: 
 
 
 def learn_marks(
-    subject: Subject, name: str, weights: Floats, steps: int, seed: int, trust: float, verbose: bool
+    subject: FitPlan, name: str, weights: Floats, steps: int, seed: int, trust: float, verbose: bool
 ) -> Floats:
     """The weights of the marks after `steps` lots of games: Adam, with a small pull to 0.
 
@@ -198,7 +198,7 @@ def learn_marks(
     where they happen to stop.
     """
     games = subject.sets[name]
-    practices = [subject.knowledge.Practice(game, 1000 * seed + i, STRANGERS) for i, game in enumerate(games)]
+    practices = [subject.knowledge.SelfPlay(game, 1000 * seed + i, STRANGERS) for i, game in enumerate(games)]
     mean, square, total = np.zeros((3, len(weights)))
     subject.knowledge.set_weights(name, weights.tolist())
     for step in range(1, steps + 1):
@@ -217,7 +217,7 @@ def learn_marks(
     return weights
 
 
-def learn_from_nothing(subject: Subject, name: str, steps: int, n_games: int, seed: int, verbose: bool) -> Floats:
+def learn_from_nothing(subject: FitPlan, name: str, steps: int, n_games: int, seed: int, verbose: bool) -> Floats:
     """The weights of the marks, by a first policy and by a second that has an evaluation to learn with."""
     sizes = subject.knowledge.SIZES
     subject.knowledge.set_weights(name, features=[[0.0] * sizes["features"]] * sizes["rows"])
@@ -235,7 +235,7 @@ def elo(share: float, n_players: int) -> float:
 # --- from the command line ------------------------------------------------------------------------------------
 
 
-def parser_for(subject: Subject, description: str | None) -> argparse.ArgumentParser:
+def parser_for(subject: FitPlan, description: str | None) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     names = list(subject.sets)
     parser.add_argument("sets", nargs="*", default=names, help=f"which weights (default: all of {', '.join(names)})")
@@ -252,7 +252,7 @@ def parser_for(subject: Subject, description: str | None) -> argparse.ArgumentPa
     return parser
 
 
-def fit_sets(subject: Subject, options: argparse.Namespace) -> None:
+def fit_sets(subject: FitPlan, options: argparse.Namespace) -> None:
     knowledge = subject.knowledge
     for name in options.sets:
         began = time.monotonic()

@@ -23,7 +23,7 @@ from engine_cy.record import read_record
 from engine_cy.weights import read_weights, write_weights
 from solver.config import Budget
 from solver.solve import solve
-from solver.training.fitting import Samples, Subject, fit, fit_sets, gather, log_loss, parser_for
+from solver.training.fitting import FitPlan, Samples, fit, fit_sets, gather, log_loss, parser_for
 
 # What is learned together. fr-2019 plays like en-2019.
 EDITIONS = ("en-2019", "de-2019", "en-2019", "revised")
@@ -34,7 +34,7 @@ SETS["oriflamme_prototype-2"].append(
     new_game("oriflamme_prototype", {"two_player_rounds": 6, "cards_per_turn": 2}, 2),
 )
 ANY_MOVE = 20  # in games of the search, one move in so many is any move
-SUBJECT = Subject(
+SUBJECT = FitPlan(
     knowledge,
     SETS,
     points=(0, 1, 2),

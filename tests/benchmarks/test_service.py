@@ -17,17 +17,17 @@ from benchmarks.__main__ import main
 from benchmarks.measure import Figure
 from benchmarks.questions import mixed_views
 from benchmarks.report import Measured
-from benchmarks.servers import Server
-from benchmarks.service import GOALS, MEANINGS, Answer, Drain, Load, Rates, Times
+from benchmarks.servers import ServerProcess
+from benchmarks.service import GOALS, MEANINGS, Drain, Load, Rates, TimedAnswer, Times
 from benchmarks.worst_case import MIB, Growth, Request, Span, checking, longest_check, worst_median
 from server.app import MESSAGE_MAX
 from server.codec.views import read_view
 
-WELL = Answer(0, 0.052, 10_000, "OK")
+WELL = TimedAnswer(0, 0.052, 10_000, "OK")
 AT_CAPACITY = Load(10.0, [WELL] * 400)
 
 
-def offered(*answers: Answer, good: int = 400, health: float = 2.0) -> Load:
+def offered(*answers: TimedAnswer, good: int = 400, health: float = 2.0) -> Load:
     return Load(10.0, [*[WELL] * good, *answers], [health] * 100)
 
 
@@ -36,7 +36,7 @@ def after(good: Any, bad: Any, summarise: Any) -> tuple[Measured, Measured]:
 
 
 def of_load(name: str, bad: Load) -> tuple[Measured, Measured]:
-    refused = Answer(0, 0.004, 0, "RESOURCE_EXHAUSTED")
+    refused = TimedAnswer(0, 0.004, 0, "RESOURCE_EXHAUSTED")
     rounds = ([(AT_CAPACITY, load)] * 7 for load in (offered(*[refused] * 900), bad))
     good, missed = (service.overloaded(each)[name] for each in rounds)
     return good, missed
@@ -77,11 +77,13 @@ TWINS: dict[str, list[tuple[Measured, Measured]]] = {
     ],
     "overload_goodput": [
         of_load("overload_goodput", offered(good=370)),  # too few
-        of_load("overload_goodput", offered(*[Answer(0, 0.101, 10_000, "OK")] * 900, good=370)),  # ... as many are late
-        of_load("overload_goodput", offered(*[Answer(0, 0.050, 6_900, "OK")] * 900, good=370)),  # ... or cut short
-        of_load("overload_goodput", offered(*[Answer(0, 0.001, 0, "UNKNOWN")] * 900, good=370)),  # ... or fail
+        of_load(
+            "overload_goodput", offered(*[TimedAnswer(0, 0.101, 10_000, "OK")] * 900, good=370)
+        ),  # ... as many are late
+        of_load("overload_goodput", offered(*[TimedAnswer(0, 0.050, 6_900, "OK")] * 900, good=370)),  # ... or cut short
+        of_load("overload_goodput", offered(*[TimedAnswer(0, 0.001, 0, "UNKNOWN")] * 900, good=370)),  # ... or fail
     ],
-    "shed_p99_ms": [of_load("shed_p99_ms", offered(*[Answer(0, 0.030, 0, "RESOURCE_EXHAUSTED")] * 900))],
+    "shed_p99_ms": [of_load("shed_p99_ms", offered(*[TimedAnswer(0, 0.030, 0, "RESOURCE_EXHAUSTED")] * 900))],
     "health_p99_ms": [of_load("health_p99_ms", offered(health=26.0))],
     "drain_lost": [
         after([DRAINED] * 50, [DRAINED] * 49 + [DRAINED._replace(taken=["OK"] * 9 + [code])], service.drained)
@@ -125,9 +127,9 @@ class Slow(grpc.GenericRpcHandler):
 
 
 @contextmanager
-def answering(seconds: float) -> Iterator[Server]:
+def answering(seconds: float) -> Iterator[ServerProcess]:
     server = grpc.server(ThreadPoolExecutor(2), [Slow(seconds)])
-    found = Server.__new__(Server)
+    found = ServerProcess.__new__(ServerProcess)
     found.address = f"127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"
     server.start()
     try:
@@ -175,14 +177,14 @@ def test_an_unknown_figure_is_refused() -> None:
 
 
 def test_effort_is_that_of_the_same_question() -> None:
-    easy, hard = Answer(1, 0.05, 10_000, "OK"), Answer(2, 0.05, 5_000, "OK")
+    easy, hard = TimedAnswer(1, 0.05, 10_000, "OK"), TimedAnswer(2, 0.05, 5_000, "OK")
     capacity = Load(1.0, [easy, hard] * 10)
     found = service.judge(capacity, Load(1.0, [hard] * 10 + [easy._replace(iterations=5_000)] * 4))
     assert (found.good, found.weak, found.goodput) == (10, 4, 0.5)
 
 
 def test_an_answer_that_is_late_and_weak_is_missing_once() -> None:
-    found = service.judge(AT_CAPACITY, Load(10.0, [WELL] * 399 + [Answer(0, 0.2, 1, "OK")]))
+    found = service.judge(AT_CAPACITY, Load(10.0, [WELL] * 399 + [TimedAnswer(0, 0.2, 1, "OK")]))
     assert (found.good, found.late, found.weak) == (399, 1, 1)
 
 

@@ -17,7 +17,7 @@ from process import server
 from waiting import HANG_S, wait_until
 
 from engine_cy import Action
-from server.cli.server_player import Server, read_server
+from server.cli.server_player import ServerPlayer, read_server
 from server.codec.views import read_view_and_history
 from solver.config import Budget, InvalidQuestionError
 from solver.match import Match, Turn, play_game
@@ -189,7 +189,7 @@ def test_a_server_that_is_not_there_is_named(run):
 
 
 def test_servers_as_they_are_written():
-    assert read_server("server:[::1]:50051,level=4,tls=True", "[::1]:50051,level=4,tls=True") == Server(
+    assert read_server("server:[::1]:50051,level=4,tls=True", "[::1]:50051,level=4,tls=True") == ServerPlayer(
         "server:[::1]:50051,level=4,tls=True", "[::1]:50051", 4, True
     )
 

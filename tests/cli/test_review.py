@@ -19,7 +19,7 @@ from engine_cy import new_game
 from engine_cy.record import Record, read_record
 from server.cli.commands.review import judge
 from server.cli.exit_codes import Failure
-from server.cli.options import Thinking
+from server.cli.options import SearchOptions
 from server.cli.pages.html_report import _graph, picture_of, write_report
 from server.cli.pages.win_chart import LABEL, ROWS, as_text, chart_of, plot
 from server.cli.review_run import SIGNS, Judging, Review
@@ -33,7 +33,7 @@ VOID = {"meta", "br", "input", "link", "img", "hr"}
 
 def reviewed(record: Record, seat: int | None = None, **thinking: Any) -> Review:
     with LocalClient() as client:
-        return judge(Judging(client, record, seat, Thinking(iterations=200, **thinking)))
+        return judge(Judging(client, record, seat, SearchOptions(iterations=200, **thinking)))
 
 
 @pytest.fixture(scope="module")

@@ -34,9 +34,9 @@ from engine_cy.castle_village_port.notation import (
 from engine_cy.castle_village_port.table import (
     EFFECT_ASKS,
     Draft,
-    Frame,
     RowCard,
     Table,
+    TableShape,
     check,
     complete,
     dealt,
@@ -57,7 +57,7 @@ FILE_IDS = [file.name.split(".")[0] for file in FILES]
 PAGE = (Path(__file__).parent.parent.parent / "docs" / "rules" / "castle_village_port.md").read_text()
 
 
-def frame(ruleset: Any = None, n_players: int = 3) -> Frame:
+def frame(ruleset: Any = None, n_players: int = 3) -> TableShape:
     return frame_of(table_numbers(read_ruleset(ruleset), n_players))
 
 
@@ -65,7 +65,7 @@ HOUSE_FRAME = frame()
 HIDDEN: Any = {"hidden_gold": True}
 
 
-def read(text: str, at: Frame = HOUSE_FRAME) -> Table:
+def read(text: str, at: TableShape = HOUSE_FRAME) -> Table:
     """The table that a text stands for, filled in and checked."""
     table = complete(read_table(text, at), at)
     check(table, at)
@@ -1050,16 +1050,16 @@ def test_no_damaged_text_raises_anything_but_an_engine_error(text: str, seed: in
                     reader(changed, at)
 
 
-def _reread_table(text: str, at: Frame) -> None:
+def _reread_table(text: str, at: TableShape) -> None:
     table = read(text, at)
     assert read(write_table(table, at), at) == table
 
 
-def _reread_action(text: str, _at: Frame) -> None:
+def _reread_action(text: str, _at: TableShape) -> None:
     assert read_action(write_action(read_action(text))) == read_action(text)
 
 
-def _reread_deal(text: str, at: Frame) -> None:
+def _reread_deal(text: str, at: TableShape) -> None:
     check(complete(read_deal([text], 0, 0, at), at), at)
 
 

@@ -13,7 +13,7 @@ import pytest
 from engine_cy import new_game
 from server.rpc.admission import Ticket
 from server.rpc.deadline import Deadline, rounding_ns
-from server.services.searches import Lateness, SearchTerms, Slot
+from server.services.searches import AdmittedSearch, Lateness, SearchTerms
 from solver import Budget, SearchQuestion
 
 MINUTE_NS = 60 * 10**9
@@ -84,7 +84,7 @@ def test_a_missed_deadline_makes_later_searches_end_earlier() -> None:
         view = new_game("oriflamme", "en-2019", 3).deal(1).view(0)
         lateness, deadline = Lateness(), Deadline(time.monotonic_ns(), time.monotonic_ns() + 10**6, 10**6)
         ticket = Ticket("interactive", 1, 0, 0, False, asyncio.get_running_loop().create_future())
-        slot = Slot(Stuck(), lateness, ticket, SearchTerms("interactive", 1, 1.0, 60_000.0, True, deadline))  # type: ignore[arg-type]
+        slot = AdmittedSearch(Stuck(), lateness, ticket, SearchTerms("interactive", 1, 1.0, 60_000.0, True, deadline))  # type: ignore[arg-type]
         search = asyncio.ensure_future(slot.compute(SearchQuestion(view, Budget(iterations=10)), str))
         await asyncio.sleep(0)
         while time.monotonic_ns() < deadline.latest_ns:

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from solver.pool.driver_channel import FRAME_MAX, Channel, Frame, Kind
+from solver.pool.driver_channel import FRAME_MAX, Channel, Frame, FrameKind
 
 pytestmark = pytest.mark.timeout(30)
 
@@ -25,7 +25,7 @@ def ends() -> Iterator[tuple[socket.socket, socket.socket]]:
 @pytest.mark.parametrize("size", [0, 1, 20_000, 3_000_000])
 def test_frames_arrive_as_they_were_sent(ends, size):
     one, other = Channel(ends[0]), Channel(ends[1], 10.0)
-    frames = [Frame(Kind.SEARCH, 2**64 - 1, b"x" * size), Frame(Kind.STOP, 0, b"")]
+    frames = [Frame(FrameKind.SEARCH, 2**64 - 1, b"x" * size), Frame(FrameKind.STOP, 0, b"")]
     sending = threading.Thread(target=lambda: [one.send(*frame) for frame in frames])
     sending.start()
     assert [other.receive(), other.receive()] == frames
@@ -36,10 +36,12 @@ def test_frames_of_several_threads_do_not_mix(ends):
     one, other = Channel(ends[0]), Channel(ends[1])
     payloads = [bytes([n]) * 50_000 for n in range(8)]
     with ThreadPoolExecutor(8) as threads:
-        sent = [threads.submit(one.send, Kind.BATCH, n, payload) for n, payload in enumerate(payloads)]
+        sent = [threads.submit(one.send, FrameKind.BATCH, n, payload) for n, payload in enumerate(payloads)]
         received = [other.receive() for _ in payloads]
         assert all(each.result() for each in sent)
-    assert sorted(frame for frame in received if frame) == [(Kind.BATCH, n, each) for n, each in enumerate(payloads)]
+    assert sorted(frame for frame in received if frame) == [
+        (FrameKind.BATCH, n, each) for n, each in enumerate(payloads)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -61,7 +63,7 @@ def test_what_is_no_frame_ends_the_connection(ends, raw):
 
 
 def test_a_peer_that_does_not_read_ends_it(ends):
-    assert not Channel(ends[0], 0.05).send(Kind.BATCH, 1, b"x" * 10_000_000)
+    assert not Channel(ends[0], 0.05).send(FrameKind.BATCH, 1, b"x" * 10_000_000)
 
 
 def test_a_peer_that_is_gone_ends_it(ends):
@@ -69,7 +71,7 @@ def test_a_peer_that_is_gone_ends_it(ends):
     ends[1].sendall(struct.pack("!i", 100) + b"half")
     ends[1].close()
     assert channel.receive() is None
-    assert not channel.send(Kind.STOP)
+    assert not channel.send(FrameKind.STOP)
 
 
 def test_closing_wakes_who_receives(ends):
@@ -86,5 +88,5 @@ def test_closing_wakes_who_receives(ends):
         channel.close()
         assert received.result(10) is None
     assert other.receive() is None
-    assert not channel.send(Kind.STOP)
+    assert not channel.send(FrameKind.STOP)
     channel.close()

@@ -17,7 +17,7 @@ from engine_cy import View, new_game
 from solver import Budget, Control, SearchQuestion
 from solver.pool import ray_batch
 from solver.pool.base import PendingAnswer, WorkerLostError, compute_here
-from solver.pool.driver_channel import Frame, Kind
+from solver.pool.driver_channel import Frame, FrameKind
 from solver.pool.job_bytes import answered, decode_job, encode_job, encode_share, unpack
 from solver.pool.parts import run_parts
 from solver.pool.ray_batch import Batches
@@ -30,7 +30,7 @@ class Fake:
 
     def __init__(self, width: int = 2, *, holds: bool = False) -> None:
         self.width, self.is_there, self.is_closed = width, True, False
-        self.begun: list[tuple[Kind, list[int]]] = []  # the seeds of each call
+        self.begun: list[tuple[FrameKind, list[int]]] = []  # the seeds of each call
         self.stopped: list[int] = []
         self.held: list[Callable[[], None]] = []
         self.killers: set[int] = set()
@@ -39,26 +39,26 @@ class Fake:
         self._numbers = itertools.count(1)
         self.batches = Batches(cast(RayPool, self))
 
-    def begin(self, kind: Kind, payload: bytes, deliver: Callable[[Frame], None]) -> range:
+    def begin(self, kind: FrameKind, payload: bytes, deliver: Callable[[Frame], None]) -> range:
         call = self.calls = next(self._numbers)
         questions = list(map(decode_job, unpack(payload)))
         seeds = [question.seed for question in questions]
         self.begun.append((kind, seeds))
         if not self.is_there:
-            deliver(Frame(Kind.GONE, call, b""))
+            deliver(Frame(FrameKind.GONE, call, b""))
         elif self.killers & set(seeds):
-            deliver(Frame(Kind.LOST, call, b""))
+            deliver(Frame(FrameKind.LOST, call, b""))
         else:
             answers = [answered(partial(compute, question)) for question in questions]
-            answer = partial(deliver, Frame(Kind.FOUND, call, pack(answers)))
+            answer = partial(deliver, Frame(FrameKind.FOUND, call, pack(answers)))
             if self._holds:
                 self.held.append(answer)
             else:
                 answer()
         return range(call, call + 1)
 
-    def send(self, kind: Kind, call: int) -> None:
-        assert kind == Kind.STOP
+    def send(self, kind: FrameKind, call: int) -> None:
+        assert kind == FrameKind.STOP
         self.stopped.append(call)
 
     def submit(self, *seeds: int, iterations: int = 2) -> list[Future[Any]]:
@@ -125,9 +125,9 @@ def test_only_what_loses_workers_alone_is_refused() -> None:
         errors = {seed: one.exception(HANG_S) for seed, one in pending.items()}
         assert [seed for seed, error in errors.items() if error] == [1020]
         assert isinstance(errors[1020], WorkerLostError)
-        together = next(seeds for kind, seeds in pool.begun if kind == Kind.BATCH and 1020 in seeds)
+        together = next(seeds for kind, seeds in pool.begun if kind == FrameKind.BATCH and 1020 in seeds)
         assert len(together) > 1
-        alone = [seeds for kind, seeds in pool.begun if kind == Kind.ALONE]
+        alone = [seeds for kind, seeds in pool.begun if kind == FrameKind.ALONE]
         assert all(len(seeds) == 1 for seeds in alone)
         assert sorted(seed for (seed,) in alone) == sorted([*together, *[1020] * (ray_batch.TRIES - 1)])
 

@@ -13,7 +13,7 @@ from ray.exceptions import RayActorError
 
 from solver.expected_signature import SIGNATURE
 from solver.pool import ray_driver
-from solver.pool.driver_channel import Channel, Frame, Kind, Terms, write_groups
+from solver.pool.driver_channel import Channel, Frame, FrameKind, GroupOptions, write_groups
 from solver.pool.ray_driver import Workers
 
 
@@ -56,15 +56,15 @@ class Driver:
     """Workers that compute when they are told to."""
 
     def __init__(self, n: int) -> None:
-        self.sent: list[tuple[Kind, int]] = []
+        self.sent: list[tuple[FrameKind, int]] = []
         self.workers = Workers(cast(Channel, self), n)
         self.workers._target = n
         self.workers._grow()
         self.catch_up()
         self.sent.clear()
 
-    def send(self, kind: Kind, call: int = 0, payload: bytes = b"") -> bool:
-        if kind != Kind.STATE:
+    def send(self, kind: FrameKind, call: int = 0, payload: bytes = b"") -> bool:
+        if kind != FrameKind.STATE:
             self.sent.append((kind, call))
         return True
 
@@ -73,9 +73,9 @@ class Driver:
         while not self.workers._todo.empty():
             self.workers._todo.get()()
 
-    def ask(self, kind: Kind, *calls: int) -> None:
+    def ask(self, kind: FrameKind, *calls: int) -> None:
         for call in calls:
-            job = write_groups([0], Terms(1, 0, 0.0), b"") if kind == Kind.SEARCH else b""
+            job = write_groups([0], GroupOptions(1, 0, 0.0), b"") if kind == FrameKind.SEARCH else b""
             self.workers.handle(Frame(kind, call, job))
 
     @property
@@ -106,21 +106,21 @@ def fake_ray(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_calls_go_to_the_worker_with_the_fewest() -> None:
     driver = Driver(2)
-    driver.ask(Kind.BATCH, 1, 2, 3, 4)
+    driver.ask(FrameKind.BATCH, 1, 2, 3, 4)
     assert sorted(map(len, driver.running)) == [2, 2]
 
 
 def test_a_call_that_must_be_alone_waits_for_the_only_worker_and_shares_it_with_none() -> None:
     driver = Driver(1)
-    driver.ask(Kind.BATCH, 1, 2)
-    driver.ask(Kind.ALONE, 3)
-    driver.ask(Kind.BATCH, 4)
+    driver.ask(FrameKind.BATCH, 1, 2)
+    driver.ask(FrameKind.ALONE, 3)
+    driver.ask(FrameKind.BATCH, 4)
     assert driver.running == [{1, 2}]
     driver.end(1)
     assert driver.running == [{2}]  # 4 came too late to keep it from being alone
     driver.end(2)
     assert driver.running == [{3}]
-    driver.ask(Kind.BATCH, 5)
+    driver.ask(FrameKind.BATCH, 5)
     assert driver.running == [{3}]
     driver.end(3)
     assert driver.running == [{4, 5}]
@@ -128,7 +128,7 @@ def test_a_call_that_must_be_alone_waits_for_the_only_worker_and_shares_it_with_
 
 def test_calls_that_must_be_alone_go_one_after_the_other() -> None:
     driver = Driver(1)
-    driver.ask(Kind.ALONE, 1, 2)
+    driver.ask(FrameKind.ALONE, 1, 2)
     assert driver.running == [{1}]
     driver.end(1)
     assert driver.running == [{2}]
@@ -136,8 +136,8 @@ def test_calls_that_must_be_alone_go_one_after_the_other() -> None:
 
 def test_half_of_the_workers_stay_free_for_others() -> None:
     driver = Driver(4)
-    driver.ask(Kind.ALONE, 1, 2, 3)
-    driver.ask(Kind.BATCH, 4, 5, 6, 7)
+    driver.ask(FrameKind.ALONE, 1, 2, 3)
+    driver.ask(FrameKind.BATCH, 4, 5, 6, 7)
     assert sorted(map(sorted, driver.running)) == [[1], [2], [4, 6], [5, 7]]
     driver.end(1)
     assert {3} in driver.running
@@ -145,30 +145,30 @@ def test_half_of_the_workers_stay_free_for_others() -> None:
 
 def test_a_search_does_not_wait_for_a_worker_that_is_kept_free() -> None:
     driver = Driver(1)
-    driver.ask(Kind.ALONE, 1)
-    driver.ask(Kind.SEARCH, 2)
-    assert driver.sent == [(Kind.GONE, 2)]
+    driver.ask(FrameKind.ALONE, 1)
+    driver.ask(FrameKind.SEARCH, 2)
+    assert driver.sent == [(FrameKind.GONE, 2)]
     assert driver.running == [{1}]
 
 
 def test_a_worker_that_was_lost_takes_only_the_call_that_was_alone() -> None:
     driver = Driver(2)
-    driver.ask(Kind.BATCH, 1)
-    driver.ask(Kind.ALONE, 2)
-    driver.ask(Kind.BATCH, 3, 4)
+    driver.ask(FrameKind.BATCH, 1)
+    driver.ask(FrameKind.ALONE, 2)
+    driver.ask(FrameKind.BATCH, 3, 4)
     assert {2} in driver.running
     driver.kill_worker_of(2)
-    assert driver.sent == [(Kind.LOST, 2)]
+    assert driver.sent == [(FrameKind.LOST, 2)]
     # Another worker begins in its place, and is not kept free.
-    driver.ask(Kind.BATCH, 5)
+    driver.ask(FrameKind.BATCH, 5)
     assert sorted(map(sorted, driver.running)) == [[1, 3, 4], [5]]
 
 
 def test_a_call_that_is_stopped_while_it_waits_keeps_no_worker_free() -> None:
     driver = Driver(1)
-    driver.ask(Kind.BATCH, 1)
-    driver.ask(Kind.ALONE, 2)
-    driver.ask(Kind.STOP, 2)
-    assert driver.sent == [(Kind.GONE, 2)]
-    driver.ask(Kind.BATCH, 3)
+    driver.ask(FrameKind.BATCH, 1)
+    driver.ask(FrameKind.ALONE, 2)
+    driver.ask(FrameKind.STOP, 2)
+    assert driver.sent == [(FrameKind.GONE, 2)]
+    driver.ask(FrameKind.BATCH, 3)
     assert driver.running == [{1, 3}]

@@ -189,7 +189,7 @@ import ray
 from engine_cy import new_game
 from solver import Budget, SearchQuestion
 from solver.pool import ray_driver
-from solver.pool.driver_channel import Terms, calls_of, write_groups
+from solver.pool.driver_channel import GroupOptions, calls_of, write_groups
 from solver.pool.job_bytes import decode_share, encode_job, read_answer, unpack
 from solver.question import pack
 
@@ -219,7 +219,7 @@ position = new_game("oriflamme", "en-2019", 4).deal(3)
 job = encode_job(SearchQuestion(position.view(position.to_act), Budget(iterations=100), shares=3))
 
 def message(job):
-    return calls_of(write_groups([1, 0], Terms(2, 5, 1e6), job), 7)
+    return calls_of(write_groups([1, 0], GroupOptions(2, 5, 1e6), job), 7)
 
 for number, iterations in ((7, [33]), (8, [34, 33])):
     shares = unpack(read_answer(ray.get(worker.search.remote(message(job)[number]))))

@@ -15,7 +15,7 @@ from solver import Budget, Estimate, InvalidQuestionError
 from solver.pool.base import Pool, compute_here
 from solver.pool.processes import Processes
 from solver.pool.threads import Threads
-from solver.review import Decision, Judge, Score, Verdict, decisions, grade_of, verdict_of
+from solver.review import Decision, Judge, ScoreKeeper, Verdict, decisions, grade_of, verdict_of
 from solver.solve import compute
 
 FEW = Budget(iterations=40)
@@ -43,7 +43,7 @@ def test_luck_is_counted_between_forced_decisions_too(pool):
     """Where others do not see that a move is forced, it is searched: so the seat's expectation then is known."""
     record = random_record("oriflamme_prototype", None, 4, 0)
     verdicts = list(judge_all(Judge(FEW), decisions(record), pool))
-    score = Score(record)
+    score = ScoreKeeper(record)
     lucks = [score.add(verdict) for verdict in verdicts]
     assert [luck is None for luck in lucks] == [verdict.value is None for verdict in verdicts]
     assert any(luck for verdict, luck in zip(verdicts, lucks, strict=True) if verdict.forced)

@@ -32,10 +32,10 @@ from server.cli.command import command, files, json_option
 from server.cli.connection import Connection, server_options
 from server.cli.exit_codes import DONE, FAILED, Failure
 from server.cli.inputs import UNREADABLE, GameChoice, Piece, Thing, check_input, open_input, pieces, read_piece
-from server.cli.options import Seen, Thinking, game_options, seat_number, seen_by, thinking_options
+from server.cli.options import SearchOptions, Seen, game_options, seat_number, seen_by, thinking_options
 from server.cli.position_answers import PositionAnswers, open_answers
 from server.cli.results.files import Key, Results, Row, open_results, written
-from server.cli.results.row import Position, row_of
+from server.cli.results.row import InputPosition, row_of
 from server.messages.requests import check_to_act
 from solver.review import decisions
 
@@ -81,7 +81,7 @@ def analyze(
     workers: int | None,
     ray_address: str | None,
     choice: GameChoice,
-    thinking: Thinking,
+    thinking: SearchOptions,
     connection: Connection,
     as_json: bool,
 ) -> int:
@@ -120,7 +120,7 @@ class Run:
     """One run over the input."""
 
     choice: GameChoice
-    thinking: Thinking
+    thinking: SearchOptions
     seat: str | None
     # What all rows of a file have in common: who goes on has to ask the same.
     settings: dict[str, Any]
@@ -174,7 +174,7 @@ class Run:
 
     # --- what is asked ---
 
-    def _positions(self, files: tuple[str, ...]) -> Iterator[Position]:
+    def _positions(self, files: tuple[str, ...]) -> Iterator[InputPosition]:
         """The positions that have no answer yet."""
         for argument in dict.fromkeys(files):
             file, lines = open_input(argument)
@@ -187,7 +187,7 @@ class Run:
                     continue
                 yield from self._of_piece(piece, digest, size)
 
-    def _of_piece(self, piece: Piece, digest: str, size: int) -> Iterator[Position]:
+    def _of_piece(self, piece: Piece, digest: str, size: int) -> Iterator[InputPosition]:
         try:
             found = list(self._seen(read_piece(piece, self.choice)))
         except UNREADABLE as error:
@@ -198,7 +198,7 @@ class Run:
             if self._is_done(key, digest):
                 self._skipped += size / len(found)
                 continue
-            yield Position(key, digest, seen, played, size / len(found))
+            yield InputPosition(key, digest, seen, played, size / len(found))
 
     def _seen(self, thing: Thing) -> Iterator[tuple[int | None, Seen, str | None]]:
         """What is asked of a thing: of a record, each decision."""
@@ -225,7 +225,7 @@ class Run:
 
     # --- what rows have in common ---
 
-    def _settings_of(self, position: Position, found: pb.Suggestion) -> str:
+    def _settings_of(self, position: InputPosition, found: pb.Suggestion) -> str:
         """The settings of a row, with who answered."""
         game = position.seen.view.game
         ruleset, engine = f"{game.id} {write_ruleset(game)}", found.engine_signature

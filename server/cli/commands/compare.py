@@ -11,7 +11,7 @@ from server.cli.command import command, json_option
 from server.cli.commands.suggest import WHY, title
 from server.cli.connection import Connection, server_options
 from server.cli.exit_codes import Failure
-from server.cli.options import Seen, Thinking, action_message, position_options, thinking_options
+from server.cli.options import SearchOptions, Seen, action_message, position_options, thinking_options
 from server.messages.requests import check_to_act
 from solver.question import COMPARED_MAX
 
@@ -29,7 +29,7 @@ CLEAR_ERRORS = 2.0
 @thinking_options
 @server_options
 @json_option
-def compare(seen: Seen, moves: tuple[str, ...], thinking: Thinking, connection: Connection, as_json: bool) -> None:
+def compare(seen: Seen, moves: tuple[str, ...], thinking: SearchOptions, connection: Connection, as_json: bool) -> None:
     """Which of several moves is better: each is played on in the same worlds, so that small differences show.
 
     The position is what `eminence suggest` takes. Iterations count for each move.

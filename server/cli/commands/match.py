@@ -15,7 +15,7 @@ from server.cli.exit_codes import Failure
 from server.cli.inputs import GameChoice
 from server.cli.options import game_options
 from server.cli.ray_option import open_cluster
-from server.cli.server_player import Server, read_server
+from server.cli.server_player import ServerPlayer, read_server
 from solver import match as matches
 from solver.config import CONFIGS, Budget, Config, InvalidQuestionError, check_budget
 from solver.match import Deal, Guest, Match, OtherMatchError, Sprt, as_text, elo_text, read_player, run, score_of
@@ -80,7 +80,7 @@ def match(
         budget=check_budget(Budget(iterations, time_ms=time_ms, thread_time_ms=cpu_ms)),
         seed=seed,
     )
-    if cpu_ms is not None and any(isinstance(who, Server) for who in (asked.a, asked.b)):
+    if cpu_ms is not None and any(isinstance(who, ServerPlayer) for who in (asked.a, asked.b)):
         raise InvalidQuestionError("cpu-ms", "a server does not say how long it computed; --time-ms or --iterations")
     if sprt and not sprt[0] < sprt[1]:
         raise InvalidQuestionError("sprt", f"{sprt[0]:g} and {sprt[1]:g}: the second is to be the stronger")

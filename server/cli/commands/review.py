@@ -20,7 +20,7 @@ from server.cli.command import check_place, command, files, json_option
 from server.cli.connection import Connection, server_options
 from server.cli.exit_codes import Failure
 from server.cli.inputs import read_game
-from server.cli.options import Thinking, seat_number, thinking_options
+from server.cli.options import SearchOptions, seat_number, thinking_options
 from server.cli.pages.board import letter
 from server.cli.pages.win_chart import as_text, chart_of, plot
 from server.cli.review_run import SIGNS, Judging, Review
@@ -48,7 +48,7 @@ GRAPH_WIDTH = 100
 def review(
     game: str,
     seat: str | None,
-    thinking: Thinking,
+    thinking: SearchOptions,
     plot_to: Path | None,
     html_to: Path | None,
     connection: Connection,

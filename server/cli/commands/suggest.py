@@ -19,7 +19,7 @@ from server.card_names import ORIFLAMME
 from server.cli import formatting
 from server.cli.command import command, json_option
 from server.cli.connection import AnyClient, Connection, server_options
-from server.cli.options import Seen, Thinking, position_options, thinking_options
+from server.cli.options import SearchOptions, Seen, position_options, thinking_options
 from server.codec.fields import CARDS
 from server.refusals import Refusal
 
@@ -59,7 +59,7 @@ WHY = {
 @json_option
 def suggest(
     seen: Seen,
-    thinking: Thinking,
+    thinking: SearchOptions,
     lines: int | None,
     among: tuple[str, ...],
     information: bool,

@@ -196,7 +196,7 @@ def _apart(heights: list[float]) -> list[float]:
 # --- decisions ------------------------------------------------------------------------------------------------
 
 
-class Card(NamedTuple):
+class DrawnCard(NamedTuple):
     """A card as it is drawn. `face` is "up", "known" (face down, and the observer knows it) or "back"."""
 
     letter: str
@@ -211,15 +211,15 @@ class Picture(NamedTuple):
     """A table: the queue's slots, each from its top card down, or the rows of the locations; the hand; what each seat
     owns."""
 
-    slots: list[list[Card]]
-    rows: list[tuple[str, list[Card]]]
+    slots: list[list[DrawnCard]]
+    rows: list[tuple[str, list[DrawnCard]]]
     hand: list[str]
     owned: list[tuple[str, int]]
     unit: str
     selected: list[tuple[str, str]]
 
 
-class Belief(NamedTuple):
+class CardBelief(NamedTuple):
     """What a hidden card may be, or what a hand holds in the mean: the likeliest kinds first."""
 
     letter: str
@@ -228,34 +228,36 @@ class Belief(NamedTuple):
     others: int
 
 
-class Told(NamedTuple):
+class ShownDecision(NamedTuple):
     """A decision with all that is shown of it."""
 
     judged: Judged
     picture: Picture
     line: list[tuple[str, str]]
-    beliefs: list[Belief]
+    beliefs: list[CardBelief]
 
 
-def _rounds(review: Review) -> list[tuple[int, list[Told]]]:
-    found: dict[int, list[Told]] = {}
+def _rounds(review: Review) -> list[tuple[int, list[ShownDecision]]]:
+    found: dict[int, list[ShownDecision]] = {}
     for judged in review.chosen:
         view = judged.decision.view
         line = [
             (SEATS[seen.seat - 1] if seen.seat else CHANCE_SEAT, seen.action.text)
             for seen in judged.told.best.principal_variation
         ]
-        found.setdefault(judged.round, []).append(Told(judged, picture_of(view), line, _beliefs(judged, review)))
+        found.setdefault(judged.round, []).append(
+            ShownDecision(judged, picture_of(view), line, _beliefs(judged, review))
+        )
     return list(found.items())
 
 
-def _beliefs(judged: Judged, review: Review) -> list[Belief]:
+def _beliefs(judged: Judged, review: Review) -> list[CardBelief]:
     view = judged.decision.view
     beliefs = beliefs_of(view, judged.decision.history, review.config)
     return [part for belief in (beliefs.seats if beliefs else ()) for part in _belief(belief, view)]
 
 
-def _belief(belief: SeatBelief, view: View) -> list[Belief]:
+def _belief(belief: SeatBelief, view: View) -> list[CardBelief]:
     letter = SEATS[belief.seat]
     found = []
     for card in belief.cards:
@@ -269,11 +271,11 @@ def _belief(belief: SeatBelief, view: View) -> list[Belief]:
     return found
 
 
-def _likeliest(letter: str, where: str, kinds: dict[str, float], view: View) -> Belief:
+def _likeliest(letter: str, where: str, kinds: dict[str, float], view: View) -> CardBelief:
     names = _kind_names(view)
     ordered = sorted(kinds.items(), key=lambda kind: -kind[1])
     shown = [(names.get(kind, kind), chance) for kind, chance in ordered[:KINDS_SHOWN]]
-    return Belief(letter, where, shown, max(len(ordered) - KINDS_SHOWN, 0))
+    return CardBelief(letter, where, shown, max(len(ordered) - KINDS_SHOWN, 0))
 
 
 # --- tables ---------------------------------------------------------------------------------------------------
@@ -295,7 +297,7 @@ def _queue(view: View) -> Picture:
             face = "up" if card.face_up else "back" if card.card is None else "known"
             name = "" if card.card is None else names[card.card]
             acting = table.cursor == number and depth == 0
-            cards.append(Card(SEATS[card.family], name, face, 0, card.tokens, acting))
+            cards.append(DrawnCard(SEATS[card.family], name, face, 0, card.tokens, acting))
         slots.append(cards)
     hand = [names[card] for card in table.hands[view.observer] or ()]
     return Picture(slots, [], hand, _owned(table.points), "points", [])
@@ -306,7 +308,10 @@ def _locations(view: View) -> Picture:
     rows = [
         (
             location,
-            [Card(SEATS[card.owner], names[card.value], "up", card.value, 0, table.acting == card) for card in row],
+            [
+                DrawnCard(SEATS[card.owner], names[card.value], "up", card.value, 0, table.acting == card)
+                for card in row
+            ],
         )
         for location, row in zip(LOCATIONS, table.rows, strict=True)
     ]

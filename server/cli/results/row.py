@@ -20,7 +20,7 @@ from server.messages.answers import REASONS
 STOPPED_BY = {reason: word for word, reason in REASONS.items() if word}
 
 
-class Position(NamedTuple):
+class InputPosition(NamedTuple):
     """A position of the input: its key, what is asked, and how much of the input it is."""
 
     key: Key
@@ -30,7 +30,7 @@ class Position(NamedTuple):
     share: float
 
 
-def row_of(position: Position, settings: str, found: pb.Suggestion) -> Row:
+def row_of(position: InputPosition, settings: str, found: pb.Suggestion) -> Row:
     """What is kept of an answer. Nothing in it depends on who answered, or when."""
     view = position.seen.view
     best = next(move for move in found.candidates if move.action.text == found.best.text)
