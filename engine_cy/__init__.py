@@ -1,4 +1,4 @@
-"""The engine: exact rules, plain-byte states, and the door behind which a search plays any game."""
+"""The engine: exact rules, states of plain bytes, and the C interface through which a search plays any game."""
 
 from engine_cy.errors import (
     EngineError,

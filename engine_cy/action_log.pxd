@@ -1,11 +1,11 @@
-"""The log of a game, for beliefs."""
+"""The log of one game: its actions, and the statistics that beliefs read."""
 from engine_cy.values cimport Game
 from engine_cy.game_api cimport Account
 
 
 cdef class History:
     cdef readonly Game game
-    cdef public object start      # the tables before the first and after the last action, where they are known
-    cdef public object end
-    cdef list texts
+    cdef public object start      # the table before the first action, or None
+    cdef public object end        # the table after the last action, or None
+    cdef list texts               # the actions, as text
     cdef Account account

@@ -4,13 +4,12 @@ from engine_cy.record import Record
 from engine_cy.values import Action, Game, Position, View
 
 class History:
-    """The log of one game.
+    """The log of one game: its actions as text, and the account that beliefs are computed from.
 
-    `actions` are the texts that were added. Beliefs use the account alone, which holds nothing that a spectator did not
-    see; it follows from the actions.
+    The account follows from the actions, and holds only facts that a spectator saw.
     """
 
-    # The tables before the first and after the last action, where they are known.
+    # The tables before the first and after the last action; None if unknown.
     start: Position | View | None
     end: Position | View | None
 
@@ -19,25 +18,25 @@ class History:
     def game(self) -> Game: ...
     @property
     def actions(self) -> tuple[str, ...]:
-        """The actions in the order in which they were added, as text."""
+        """The actions as text, in the order of play."""
 
     @property
     def record(self) -> Record:
-        """The same as a record; only where the start is known."""
+        """The log as a record. Raises EngineError if the start is unknown."""
 
     def add(self, table: Position | View, action: Action | str) -> None:
-        """Add `action`, which is about to be taken at `table`, a position or a view of it."""
+        """Add `action`, the next one played at `table`, a position or a view of it."""
 
     def copy(self) -> History:
-        """Return another history with the same actions."""
+        """Return a copy that later additions to this history do not change."""
 
     def __bytes__(self) -> bytes:
-        """The account: equal for histories from which the same beliefs follow."""
+        """Return the bytes of the account: equal for histories that lead to equal beliefs."""
 
     def __hash__(self) -> int: ...
     @staticmethod
     def of(record: Record) -> History:
-        """Replay a record once; `end` is then the table after its last action."""
+        """Make the history of a record by one replay; `end` is the table after its last action."""
 
 def restore(
     game: Game,
@@ -46,4 +45,4 @@ def restore(
     start: Position | View | None = None,
     end: Position | View | None = None,
 ) -> History:
-    """Return a history from its parts, without a replay."""
+    """Make a history from its parts, without a replay; pickle uses it."""

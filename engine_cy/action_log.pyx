@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""The log of a game: the actions as they were seen, and what beliefs derive from them."""
+"""The log of a game: the actions as the players saw them, and the statistics that beliefs read."""
 from libc.stdint cimport uint64_t
 from libc.string cimport memcpy, memset
 
@@ -10,10 +10,9 @@ from engine_cy.errors import EngineError
 
 
 cdef class History:
-    """The log of one game.
+    """The log of one game: its actions as text, and the account that beliefs are computed from.
 
-    `actions` are the texts that were added. Beliefs use the account alone, which holds nothing that a spectator did not
-    see; it follows from the actions.
+    The account follows from the actions, and holds only facts that a spectator saw.
     """
 
     def __init__(self, Game game):
@@ -24,37 +23,36 @@ cdef class History:
 
     @property
     def record(self):
-        """The same as a record; only where the start is known."""
+        """The log as a record. Raises EngineError if the start is unknown."""
         from engine_cy.record import Record
 
         if self.start is None:
-            raise EngineError("history: its start is not known, so it is no record")
+            raise EngineError("history: has no start table, which a record needs")
         return Record(self.start, self.actions)
 
     @property
     def actions(self):
-        """The actions in the order in which they were added, as text."""
+        """The actions as text, in the order of play."""
         return tuple(self.texts)
 
     def add(self, GameState table, action):
-        """Add `action`, which is about to be taken at `table`, a position or a view of it."""
+        """Add `action`, the next one played at `table`, a position or a view of it."""
         cdef uint64_t view[STATE_WORDS]
         cdef Action taken
         cdef int i, player
 
         if table.game != self.game:
-            raise EngineError(f"table: this is {table.game!r}, and the history is one of {self.game!r}")
+            raise EngineError(f"table: is of {table.game!r}, but the history is of {self.game!r}")
         player = self.game.api.to_act(self.game.rules, table.state)
         if player == NOBODY:
-            raise EngineError("table: the game is over, so nothing is done")
-        written = str(action)
-        self.texts.append(written)
+            raise EngineError("table: the game is over, so it has no next action")
+        text = str(action)
+        self.texts.append(text)
         self.end = None
         if player == CHANCE or self.game.knowledge == NULL or self.game.knowledge.tell == NULL:
             return
-        # Text of a seat's record may name cards that the action showed.
-        text, _, _ = written.partition("=")
-        taken = self.game.action(text.strip())
+        # In the record of a seat, the text may name the cards that the action showed: `reveal = Heir`.
+        taken = self.game.action(text.partition("=")[0].strip())
         self.game.api.observe(self.game.rules, table.state, SPECTATOR, view)
         for i in range(taken.n_steps):
             self.game.knowledge.tell(self.game.rules, view, taken.steps[i], &self.account)
@@ -62,11 +60,11 @@ cdef class History:
                 self.game.api.apply(self.game.rules, view, taken.steps[i])
 
     def copy(self):
-        """Return another history with the same actions."""
+        """Return a copy that later additions to this history do not change."""
         return restore(self.game, self.texts, bytes(self), self.start, self.end)
 
     def __bytes__(self):
-        """The account: equal for histories from which the same beliefs follow."""
+        """Return the bytes of the account: equal for histories that lead to equal beliefs."""
         return (<char*>&self.account)[:sizeof(Account)]
 
     def __eq__(self, other):
@@ -81,7 +79,7 @@ cdef class History:
 
     @staticmethod
     def of(record):
-        """Replay a record once; `end` is then the table after its last action."""
+        """Make the history of a record by one replay; `end` is the table after its last action."""
         cdef History history = History(record.game)
 
         tables = record.tables()
@@ -89,18 +87,18 @@ cdef class History:
         for action in record.actions:
             history.add(table, action)
             table = next(tables)
-        # The record checks its result after the last table.
+        # Only now does the record check its result.
         next(tables, None)
         history.end = table
         return history
 
 
 def restore(Game game, actions, bytes account, start=None, end=None):
-    """Return a history from its parts, without a replay."""
+    """Make a history from its parts, without a replay; pickle uses it."""
     cdef History history = History(game)
 
     if len(account) != sizeof(Account):
-        raise EngineError(f"bytes: {len(account)} bytes are no history, which has {sizeof(Account)}")
+        raise EngineError(f"bytes: {len(account)} bytes are not an account, which has {sizeof(Account)}")
     history.texts = list(actions)
     history.start = start
     history.end = end

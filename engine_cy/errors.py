@@ -1,65 +1,65 @@
-"""What the engine refuses, and how it says so.
+"""The errors of the engine.
 
-Every message names the field, the value that was found and what was possible. A program branches on the class;
-the contract's `ErrorReason` has one reason for each (`reason`).
+Each message names the field, the rejected value and the accepted ones. Programs branch on the class; `reason` is its
+value of `ErrorReason` in the contract.
 """
 
 
 class EngineError(ValueError):
-    """Something a caller sent was refused; nothing has changed."""
+    """Base class: a caller's argument is invalid. No state has changed."""
 
     reason = "UNSPECIFIED"
 
 
 class InvalidRulesetError(EngineError):
-    """An unknown game, edition or switch, a switch of the wrong type or range, or two that contradict."""
+    """The game, edition or a switch is unknown, a switch has the wrong type or range, or two contradict each other."""
 
     reason = "INVALID_RULESET"
 
 
 class InvalidPositionError(EngineError):
-    """A table that no game can reach by its number and kind of cards, or that contradicts itself."""
+    """The table contradicts itself, or has cards in numbers or kinds that no game leads to."""
 
     reason = "INVALID_POSITION"
 
 
 class InvalidViewError(InvalidPositionError):
-    """A view that hides what its observer must know, or contradicts itself."""
+    """The view contradicts itself, or hides a fact that its observer must know."""
 
     reason = "INVALID_VIEW"
 
 
 class HiddenCardError(InvalidViewError):
-    """A view that names what its observer cannot know: something peeks."""
+    """The view names a card that its observer cannot know: the caller leaks hidden information."""
 
     reason = "HIDDEN_CARD"
 
 
 class NoWorldError(InvalidViewError):
-    """A view whose parts may each be right, but no position has all of them: a card too often, a wrong count."""
+    """No position fits the view: a card occurs too often, or a count is wrong."""
 
     reason = "NO_WORLD_FITS"
 
 
 class IllegalActionError(EngineError):
-    """An action that the rules do not allow here."""
+    """The rules do not allow the action at this table."""
 
     reason = "ILLEGAL_ACTION"
 
 
 class NotationError(EngineError):
-    """Text that is no position, action or card in this game's notation."""
+    """The text is not a position, action or card in the notation of this game."""
 
     reason = "INVALID_NOTATION"
 
 
 class InvalidRecordError(EngineError):
-    """A game record that cannot be read or replayed."""
+    """The game record cannot be read or replayed."""
 
     reason = "INVALID_RECORD"
 
 
 def listed(options: object) -> str:
-    """`options` as a short list for a message."""
+    """Join `options` by commas, for a message."""
     words = [str(option) for option in options]  # type: ignore[attr-defined]
     return ", ".join(words) if words else "nothing"

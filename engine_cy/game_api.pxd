@@ -1,12 +1,12 @@
-"""The door: all that a search may know of a game.
+"""The game interface: the only functions through which a search uses a game.
 
 A game is a table of C functions over two pieces of plain bytes: its *rules* (one ruleset and number of players,
-never written after it was made) and a *state* (one table; cloned by copying `state_size` bytes). Nothing here
-takes the GIL, allocates or fails; callers pass only legal actions. All functions may be called from any number
-of threads as long as no two write the same state.
+constant once made) and a *state* (one table; cloned by copying `state_size` bytes). The functions never take the GIL,
+allocate or fail; callers pass only legal actions. Any number of threads may call them, as long as no two threads write
+the same state.
 
-A **view** is a state too, with everything the observer does not see blotted out (`observe`, the only function
-that decides what is hidden). `legal` and `apply` work on views for whatever the observer may do himself.
+A **view** is a state, too, in which `observe` has masked all facts that the observer does not see; no other function
+decides what is hidden. `legal` and `apply` work on views for the observer's own actions.
 
 **Players** are seats 0, 1, ...; **chance** acts like a player whose legal actions are equally likely; a
 **decision** may take several actions in a row by one player (`part`): a search treats each as a move.
@@ -19,110 +19,109 @@ ctypedef uint32_t action_t
 
 cdef enum:
     MAX_PLAYERS = 5
-    MAX_ACTIONS = 512     # no state of any game has more legal actions
-    MAX_DECISION = 3      # no decision takes more actions in a row
-    STATE_WORDS = 96      # no state of any game takes more 8-byte words
+    MAX_ACTIONS = 512     # the most legal actions in a state of any game
+    MAX_DECISION = 3      # the most actions in one decision
+    STATE_WORDS = 96      # the size of the largest state of any game, in words of 8 bytes
 
-    CHANCE = -1           # what `to_act` says when no player is asked
+    CHANCE = -1           # result of `to_act` when chance decides
     NOBODY = -2           # ... and when the game is over
-    SPECTATOR = 7         # an observer in a seat that no game has: sees only what all see
+    SPECTATOR = 7         # an observer without a seat, who sees only public facts
 
-    MAX_KINDS = 16        # of cards that one player may hide
-    MAX_SPOTS = 16        # of his that take one card each
+    MAX_KINDS = 16        # the most kinds of hidden cards of one player
+    MAX_SPOTS = 16        # the most spots of one player with one hidden card each
 
-    BEGUN = 1             # earlier actions belong to the same decision as the next one
-    MORE = 2              # and later ones
+    BEGUN = 1             # earlier actions belong to the same decision as the next action
+    MORE = 2              # later actions belong to it, too
 
 
 cdef struct GameApi:
     size_t state_size     # bytes of a state, a multiple of 16
 
     # --- playing -----------------------------------------------------------------------------------------
-    # Put a fresh table, dealt at random, into `state`; `first` is the first player.
+    # Write the start of a game, dealt at random, to `state`; `first` is the first player.
     void (*deal)(const void* rules, void* state, int first, rng_t* rng) noexcept nogil
-    # Whose turn it is: a seat, CHANCE or NOBODY.
+    # Return the seat to act, CHANCE or `NOBODY`.
     int (*to_act)(const void* rules, const void* state) noexcept nogil
-    # Write the legal actions, without repetition, into actions[0..MAX_ACTIONS-1]; return how many.
+    # Write the legal actions, each once, to actions[0..MAX_ACTIONS-1]; return their number.
     int (*legal)(const void* rules, const void* state, action_t* actions) noexcept nogil
     void (*apply)(const void* rules, void* state, action_t action) noexcept nogil
-    # What part of a decision the next action is: 0 all of it, else BEGUN, MORE or both.
+    # Return which part of a decision the next action is: 0 for a whole one, else `BEGUN`, `MORE` or both.
     int (*part)(const void* rules, const void* state) noexcept nogil
-    # The round being played, from 1; a game without rounds has one.
+    # Return the current round, from 1; always 1 in a game without rounds.
     int (*round)(const void* rules, const void* state) noexcept nogil
-    # Play to the end, each whole decision uniformly at random; return the decisions that had two options or more.
+    # Play to the end, each whole decision uniformly at random; return the number of decisions with two options or more.
     int (*play_out)(const void* rules, void* state, rng_t* rng) noexcept nogil
 
     # --- the end -----------------------------------------------------------------------------------------
-    # What each seat is paid when the game is over; where one wins, the shares of the win (they add up to 1).
+    # Write each seat's payoff at the end of the game; in a game with a winner, the shares of the win, which sum to 1.
     void (*payoffs)(const void* rules, const void* state, double* per_seat) noexcept nogil
-    # Points (gold, chips) each seat owns now.
+    # Write each seat's current points (gold, chips).
     void (*scores)(const void* rules, const void* state, int32_t* per_seat) noexcept nogil
 
-    # --- what is seen ------------------------------------------------------------------------------------
-    # The observer is a player or SPECTATOR.
+    # --- views -------------------------------------------------------------------------------------------
+    # Write to `view` the state as `observer`, a player or SPECTATOR, sees it.
     void (*observe)(const void* rules, const void* state, int observer, void* view) noexcept nogil
-    # Equal for two states exactly when `observer` sees the same (up to a 64-bit hash).
+    # Return a 64-bit key, equal for two states exactly when `observer` sees the same (up to hash collisions).
     uint64_t (*key)(const void* rules, const void* state, int observer) noexcept nogil
 
-    # --- what may be true: the players' secrets, none of which depends on another's -----------------------
-    # Draw one of the states that `observer` could not tell from `view` into `world`, as often as deals lead to it.
+    # --- worlds: the secrets of the players, each independent of the others' ---------------------------------
+    # Sample a state that `observer` cannot distinguish from `view`, with the probability that deals give it.
     void (*sample)(const void* rules, const void* view, int observer, void* world, rng_t* rng) noexcept nogil
-    # How many secrets `player` could have, as `observer` sees it, everything else being as in `world` (a state, or a
-    # view: what is blotted out there excludes nothing). The observer's own are what is hidden from him too, such as
-    # the order of his deck; 1 if nothing is.
+    # Return the number of possible secrets of `player` for `observer`, given the rest of `world`: a state, or a view,
+    # whose masked cards exclude nothing. For the observer's own seat, count the facts that they do not see either,
+    # such as the order of their deck; 1 if there are no such facts.
     uint64_t (*count_secrets)(const void* rules, const void* world, int observer, int player) noexcept nogil
-    # Rewrite `player`'s secrets in `world` to the index-th of them, all else untouched.
+    # Write the index-th secret of `player` into `world`, and leave the rest unchanged.
     void (*write_secret)(const void* rules, void* world, int observer, int player, uint64_t index) noexcept nogil
 
 
-# What one player hides from an observer: cards, of which each lies in one of his *spots*, is in his hand, or elsewhere;
-# and what speaks for each being there. The chance of a whole secret is in proportion to e to the sum of what speaks for
-# its cards.
+# The hidden cards of one player, with the evidence for each place of each card: in one of the player's *spots*, in hand
+# or elsewhere. Evidence is a log weight: the probability of a secret is proportional to exp(sum over its cards).
 cdef struct Suspicion:
-    int n_kinds                   # of cards that may be anywhere; those that he may have twice come first
-    uint8_t kinds[MAX_KINDS]      # what the game calls them
-    uint8_t held[MAX_KINDS]       # how many there are of each
-    int n_spots                   # each takes one card
-    uint8_t spots[MAX_SPOTS]      # what the game calls them
-    int n_hand                    # cards in hand; the rest is elsewhere
-    bint ordered                  # whether the order of the rest matters, which is any
-    bint two_families             # whether he was dealt two families, each with one card of each kind: families.pxd
+    int n_kinds                   # of hidden cards; kinds that the player may have twice come first
+    uint8_t kinds[MAX_KINDS]      # the game's numbers of the kinds
+    uint8_t held[MAX_KINDS]       # the number of cards of each kind
+    int n_spots                   # spots, with one card each
+    uint8_t spots[MAX_SPOTS]      # the game's numbers of the spots
+    int n_hand                    # cards in hand; the remaining cards are elsewhere
+    bint ordered                  # whether the order of the remaining cards matters; all orders are equally likely
+    bint two_families             # whether the player was dealt two families of one card of each kind: families.pxd
     float in_spot[MAX_SPOTS][MAX_KINDS]
     float in_hand[MAX_KINDS]
 
 
-# What can be learned of hidden cards from what players did, beyond what the table shows: a number for each of what the
-# game calls a spot and a kind. Everybody has seen the same of it, so one account serves all observers.
+# The evidence from the actions of a game that the table no longer shows: a log weight for each of the game's spots and
+# kinds. It uses only public facts, so one account serves all observers.
 cdef enum:
     MAX_ACCOUNTS = 64
 
 cdef struct Account:
-    uint32_t n_actions            # that were added; 0: nothing is known of what was done
+    uint32_t n_actions            # logged actions; 0 if the course of the game is unknown
     float placed[MAX_ACCOUNTS][MAX_KINDS]
     float kept[MAX_ACCOUNTS][MAX_KINDS]
 
 
-# What a game knows about itself beyond its rules: the only source of game wisdom for a search. A game may have
-# none (NULL); a search must work without. Implemented in the game's own knowledge.pyx.
+# Learned knowledge of a game beyond its rules, the only source of strategy for a search. A game may have no knowledge
+# (NULL), and a search must work without. Each game implements it in its own knowledge.pyx.
 cdef struct Knowledge:
-    # How likely a good player is to choose each of `n` legal actions; adds up to 1.
+    # Write the probability of each of `n` legal actions for a good player; the sum is 1.
     void (*prior)(const void* rules, const void* state, const action_t* actions, int n,
                   float* shares) noexcept nogil
-    # A sensible legal action, for playouts.
+    # Choose a sensible legal action, for playouts.
     action_t (*choose)(const void* rules, const void* state, rng_t* rng) noexcept nogil
-    # What each seat may expect to be paid from here, in the unit of `payoffs`.
+    # Write the expected payoff of each seat, in the unit of `payoffs`.
     void (*evaluate)(const void* rules, const void* state, double* per_seat) noexcept nogil
 
-    # --- what players may hide: NULL in all of these where nothing speaks for anything ---------------------
-    # What `observer` may think of `player`'s secrets, from his view and, unless it is NULL, an account of the game.
+    # --- beliefs: all of these are NULL in a game without a belief model -----------------------------------
+    # Write the evidence on the secrets of `player`, from the view of `observer` and an account of the game or NULL.
     void (*suspect)(const void* rules, const void* view, int observer, int player, const Account* account,
                     Suspicion* suspicion) noexcept nogil
-    # Write a secret: for each spot, then for the hand, then for the rest, the number of a kind of the suspicion.
+    # Write a secret into `world`. `picks` are indices into `kinds`: for each spot, the hand, the remaining cards.
     void (*lay)(const void* rules, void* world, int player, const Suspicion* suspicion,
                 const uint8_t* picks) noexcept nogil
-    # The other way round: a player's secret as the numbers of kinds that `lay` would write.
+    # Read the secret of `player` from `world`: the picks with which `lay` would write it.
     void (*read)(const void* rules, const void* world, int player, const Suspicion* suspicion,
                  uint8_t* picks) noexcept nogil
-    # Add to the account an action, about to be taken at the table that a spectator sees. What he will not see of the
-    # action changes nothing.
+    # Log an action, the next one at the table of `view`, which is a spectator's. The result must not depend on the
+    # parts of the action that a spectator does not see.
     void (*tell)(const void* rules, const void* view, action_t action, Account* account) noexcept nogil

@@ -1,4 +1,4 @@
-"""Read what the texts of all games have in common: fields, seats, numbers."""
+"""Readers for the parts that the notations of all games share: fields, seats, numbers."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from engine_cy.errors import NotationError, listed
 
 
 def read_fields(parts: Iterable[str], names: Sequence[str], text: str) -> dict[str, str]:
-    """Read parts of `text`, each a name and a value, into a dict."""
+    """Read the parts of `text`, each a name and a value, into a dict."""
     fields: dict[str, str] = {}
     for part in parts:
         name, _, value = part.strip().partition(" ")
         if name not in names:
-            raise NotationError(f"field: {name!r} is none of {listed(names)}, in {text!r}")
+            raise NotationError(f"field: {name!r} is not one of {listed(names)}, in {text!r}")
         if name in fields:
-            raise NotationError(f"field: {name!r} is given twice, in {text!r}")
+            raise NotationError(f"field: {name!r} occurs twice, in {text!r}")
         fields[name] = value.strip()
     return fields
 
@@ -27,7 +27,7 @@ def read_letter(letter: str, field: str, seats: Sequence[str]) -> int: ...
 @overload
 def read_letter(letter: None, field: str, seats: Sequence[str]) -> None: ...
 def read_letter(letter: str | None, field: str, seats: Sequence[str]) -> int | None:
-    """Return the number of the seat with this letter; None for None."""
+    """Return the number of the seat with this letter. None stays None."""
     if letter is None:
         return None
     if len(letter) != 1 or letter not in seats:
@@ -36,7 +36,7 @@ def read_letter(letter: str | None, field: str, seats: Sequence[str]) -> int | N
 
 
 def read_observer(text: str | None, seats: Sequence[str]) -> int | None:
-    """Return the seat that a field such as `seen by A` names; None for None."""
+    """Return the seat in the value of the field `seen`, such as `by A`. None stays None."""
     if text is None:
         return None
     by, _, letter = text.partition(" ")
@@ -50,9 +50,9 @@ def read_number(text: str, field: str) -> int: ...
 @overload
 def read_number(text: None, field: str) -> None: ...
 def read_number(text: str | None, field: str) -> int | None:
-    """Return the number that is written; None for None."""
+    """Return the number in `text`. None stays None."""
     if text is None:
         return None
     if not re.fullmatch(r"-?[0-9]{1,6}", text):
-        raise NotationError(f"{field}: {text!r} is no number")
+        raise NotationError(f"{field}: {text!r} is not a number")
     return int(text)

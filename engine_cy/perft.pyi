@@ -1,7 +1,7 @@
 from engine_cy.values import Position
 
 def perft(position: Position, depth: int) -> int:
-    """The number of sequences of `depth` whole decisions (and chance outcomes) from `position`, forced ones included.
+    """Count the sequences of `depth` whole decisions and chance outcomes from `position`.
 
-    A game that ends earlier counts nothing.
+    Forced decisions count. Games that end before `depth` add nothing.
     """

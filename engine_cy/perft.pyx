@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""Count the sequences of moves of any game."""
+"""Counts of action sequences, to test the rules of a game."""
 from libc.stdint cimport uint64_t
 from libc.string cimport memcpy
 
@@ -8,7 +8,7 @@ from engine_cy.game_api cimport MAX_ACTIONS, MORE, STATE_WORDS, GameApi, action_
 
 
 cdef uint64_t count_leaves(const GameApi* api, const void* rules, const void* state, int depth) noexcept nogil:
-    """Sequences of `depth` whole decisions from `state`; within a decision, of the rest of it and `depth` - 1 more."""
+    """Count the sequences of `depth` decisions; in the middle of a decision, its rest is the first one."""
     cdef action_t actions[MAX_ACTIONS]
     cdef uint64_t child[STATE_WORDS]
     cdef uint64_t leaves = 0
@@ -27,15 +27,15 @@ cdef uint64_t count_leaves(const GameApi* api, const void* rules, const void* st
 
 
 def perft(Position position, int depth):
-    """The number of sequences of `depth` whole decisions (and chance outcomes) from `position`, forced ones included.
+    """Count the sequences of `depth` whole decisions and chance outcomes from `position`.
 
-    A game that ends earlier counts nothing.
+    Forced decisions count. Games that end before `depth` add nothing.
     """
     cdef uint64_t leaves
     cdef Game game = position.game
 
     if depth < 1:
-        raise ValueError(f"depth: {depth} is not from 1 on")
+        raise ValueError(f"depth: {depth} is not 1 or more")
     with nogil:
         leaves = count_leaves(game.api, game.rules, position.state, depth)
     return leaves

@@ -1,7 +1,7 @@
-"""Game records: a header, then one action a line. docs/notation.md is the page on them.
+"""Game records: a header, then one action per line. docs/notation.md describes the format.
 
-A record holds all that happened, chance included, and replays to the same bytes; or it holds what one seat saw of
-that, and replays to that seat's views.
+A record holds the whole game, actions of chance included, and replays to the same bytes; or it holds the game as one
+seat saw it, and replays to the views of that seat.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from engine_cy.registry import new_game
 from engine_cy.seats import CHANCE_SEAT, SEATS
 from engine_cy.values import Action, Game, Position, View
 
-# Of this format. A header need not say it: records without it are of version 1.
+# The version of the format. It is optional in a header: records without it have version 1.
 VERSION = "1"
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """Where a game began and what was done. `result`, if there is one, is the scores at the end."""
+    """The start and the actions of a game. `result` holds the scores at the end, if the record has them."""
 
     start: Position | View
     actions: tuple[str, ...] = ()
@@ -35,11 +35,11 @@ class Record:
 
     @property
     def observer(self) -> int | None:
-        """The seat that this record was seen from, or None if nothing is hidden."""
+        """The seat whose views the record replays to, or None if the record hides nothing."""
         return self.start.observer if isinstance(self.start, View) else None
 
     def tables(self) -> Iterator[Position | View]:
-        """The table at the start and after each action; an action that is not possible raises InvalidRecordError."""
+        """Yield the table at the start and after each action. Raises InvalidRecordError at an illegal action."""
         table = self.start
         yield table
         for number, action in enumerate(self.actions, 1):
@@ -50,7 +50,7 @@ class Record:
             yield table
         if self.result is not None and table.scores != self.result:
             raise InvalidRecordError(
-                f"result: {_numbers(self.result)}, but these actions end at {_numbers(table.scores)}"
+                f"result: {_write_scores(self.result)}, but these actions end at {_write_scores(table.scores)}"
             )
 
     @property
@@ -60,19 +60,18 @@ class Record:
         return table
 
     def play(self, action: Action | str) -> Record:
-        """This record with one more action, which has to be possible."""
-        at = self.end
-        at.play(action)
+        """Return a copy with one more action. Raises IllegalActionError if the action is illegal."""
+        self.end.play(action)
         return replace(self, actions=(*self.actions, str(action)), result=None)
 
     def ended(self) -> Record:
-        """This record with the scores of its last table as its result."""
+        """Return a copy with the scores of the last table as its result."""
         return replace(self, result=self.end.scores)
 
     def seen_from(self, player: int | str) -> Record:
-        """What `player` saw of the game."""
+        """Return the record of the game as `player` saw it."""
         if not isinstance(self.start, Position):
-            raise InvalidRecordError(f"seen: this record is already seen by {SEATS[self.start.observer]}")
+            raise InvalidRecordError(f"seen: the record is already the one that {SEATS[self.start.observer]} saw")
         tables = list(self.tables())
         seen = tuple(
             table.seen(action, player)
@@ -86,7 +85,7 @@ class Record:
 
 
 def write_record(record: Record) -> str:
-    """The record as text, ready for a file."""
+    """Return the text of a record, as its file holds it."""
     start, game = record.start, record.game
     lines = [f"game {game.id}", f"ruleset {write_ruleset(game)}", f"players {game.n_players}"]
     deal = game.write_deal(start)
@@ -102,12 +101,12 @@ def write_record(record: Record) -> str:
         seat = CHANCE_SEAT if table.to_act is None or table.to_act < 0 else SEATS[table.to_act]
         lines.append(f"{seat} {action}")
     if record.result is not None:
-        lines.append(f"result {_numbers(record.result)}")
+        lines.append(f"result {_write_scores(record.result)}")
     return "\n".join(lines) + "\n"
 
 
 def read_record(text: str) -> Record:
-    """The record that `text` holds, replayed once: an action that was not possible is refused, with its line."""
+    """Read a record and replay it once. Raises InvalidRecordError with the line of an illegal action."""
     header, moves = _split(text)
     record = _read_header(header)
     table = record.start
@@ -119,25 +118,28 @@ def read_record(text: str) -> Record:
                 result = tuple(int(word) for word in action.split())
                 continue
             if result is not None:
-                raise InvalidRecordError("nothing follows the result")
-            acting = CHANCE_SEAT if table.to_act is not None and table.to_act < 0 else SEATS[table.to_act or 0]
-            if not table.is_over and seat != acting:
-                raise InvalidRecordError(f"{seat!r} is not the seat to act, which is {acting!r}")
+                raise InvalidRecordError("an action after the result")
+            to_act = CHANCE_SEAT if table.to_act is not None and table.to_act < 0 else SEATS[table.to_act or 0]
+            if not table.is_over and seat != to_act:
+                raise InvalidRecordError(f"{seat!r} is not the seat to act, which is {to_act!r}")
             table = table.play(action)
-            actions.append(_tidy(action))
+            actions.append(_normalize(action))
         except (EngineError, ValueError) as error:
             raise InvalidRecordError(f"line {number}: {error}") from error
     _check_result(result, table)
     return replace(record, actions=tuple(actions), result=result)
 
 
-# --- the parts -------------------------------------------------------------------------------------------------
+# --- parts -------------------------------------------------------------------------------------------------
 
 _HEADER = ("version", "game", "ruleset", "players", "first", "position", "seen")
 
 
 def _split(text: str) -> tuple[list[tuple[int, str]], list[tuple[int, str, str]]]:
-    """The header's lines and (line number, seat, action) of the rest; comments run from `#` to the end of a line."""
+    """Split a record into the lines of its header and (line number, seat, action) of its moves.
+
+    Comments run from `#` to the end of a line.
+    """
     header: list[tuple[int, str]] = []
     moves: list[tuple[int, str, str]] = []
     for number, raw in enumerate(text.splitlines(), 1):
@@ -148,7 +150,7 @@ def _split(text: str) -> tuple[list[tuple[int, str]], list[tuple[int, str, str]]
         if word in SEATS or word in (CHANCE_SEAT, "result"):
             moves.append((number, word, rest.strip()))
         elif moves:
-            raise InvalidRecordError(f"line {number}: {line!r} is no action, such as 'A reveal'")
+            raise InvalidRecordError(f"line {number}: {line!r} is not an action such as 'A reveal'")
         else:
             header.append((number, line))
     return header, moves
@@ -162,16 +164,16 @@ def _read_header(lines: list[tuple[int, str]]) -> Record:
         if word not in _HEADER:
             deal.append(line)
         elif word in fields:
-            raise InvalidRecordError(f"line {number}: {word!r} is given twice")
+            raise InvalidRecordError(f"line {number}: {word!r} occurs twice")
         else:
             fields[word] = rest.strip()
     if fields.get("version", VERSION) != VERSION:
-        raise InvalidRecordError(f"version: {fields['version']!r} is not one that is read here ({VERSION})")
-    for needed in ("game", "players"):
-        if needed not in fields:
-            raise InvalidRecordError(f"{needed}: missing from the header")
+        raise InvalidRecordError(f"version: {fields['version']!r} is not supported ({VERSION})")
+    for name in ("game", "players"):
+        if name not in fields:
+            raise InvalidRecordError(f"{name}: missing from the header")
     if not fields["players"].isdecimal():
-        raise InvalidRecordError(f"players: {fields['players']!r} is no number")
+        raise InvalidRecordError(f"players: {fields['players']!r} is not a number")
     try:
         game = new_game(fields["game"], read_ruleset(fields.get("ruleset", "")), int(fields["players"]))
         if "position" not in fields:
@@ -180,7 +182,7 @@ def _read_header(lines: list[tuple[int, str]]) -> Record:
             first = read_letter(fields.get("first", "A"), "first", game.seats)
             return Record(game.read_deal(deal, first, observer))
         if deal or "first" in fields or "seen" in fields:
-            raise InvalidRecordError("position: says everything; a deal, 'first' or 'seen' cannot stand beside it")
+            raise InvalidRecordError("position: cannot be combined with a deal, 'first' or 'seen'")
         text = fields["position"]
         return Record(game.view(text) if "| seen by" in text else game.position(text))
     except EngineError as error:
@@ -189,16 +191,18 @@ def _read_header(lines: list[tuple[int, str]]) -> Record:
 
 def _check_result(result: tuple[int, ...] | None, table: Position | View) -> None:
     if result is not None and result != table.scores:
-        raise InvalidRecordError(f"result: {_numbers(result)}, but these actions end at {_numbers(table.scores)}")
+        raise InvalidRecordError(
+            f"result: {_write_scores(result)}, but these actions end at {_write_scores(table.scores)}"
+        )
 
 
 def write_ruleset(game: Game) -> str:
-    """A game's ruleset as the header of a record says it."""
+    """Return the text of a game's ruleset in the header of a record."""
     ruleset = game.spec[1]
     if not isinstance(ruleset, dict):
         return str(ruleset or "standard")
     if any(isinstance(value, list | dict) for value in ruleset.values()):
-        # Tables are JSON. In it, a `#` would begin a comment.
+        # Tables of numbers are JSON. A `#` in it would start a comment.
         return json.dumps(ruleset, separators=(",", ":")).replace("#", "\\u0023")
     words = [str(ruleset["edition"])]
     names = {True: "yes", False: "no"}
@@ -209,13 +213,13 @@ def write_ruleset(game: Game) -> str:
 
 
 def read_ruleset(text: str) -> str | dict[str, Any] | None:
-    """What `new_game` takes, from what the header of a record says; None if that is nothing."""
+    """Read a ruleset of a header into the argument of `new_game`; None for an empty text."""
     if text.startswith("{"):
         try:
-            given: dict[str, Any] = json.loads(text)
+            tables: dict[str, Any] = json.loads(text)
         except (ValueError, RecursionError) as error:
             raise InvalidRecordError(f"ruleset: {error}, in {text!r}") from error
-        return given
+        return tables
     edition, *switches = text.split() or [""]
     if not switches:
         return edition or None
@@ -228,12 +232,12 @@ def read_ruleset(text: str) -> str | dict[str, Any] | None:
     return ruleset
 
 
-def _tidy(action: str) -> str:
-    """One way to write an action: single blanks, ` = ` before the cards it shows."""
-    what, equals, shown = action.partition("=")
+def _normalize(action: str) -> str:
+    """Put single blanks between the words of an action, and ` = ` before the cards that it shows."""
+    words, equals, shown = action.partition("=")
     names = ",".join(name.strip() for name in shown.split(","))
-    return " ".join(what.split()) + (f" = {names}" if equals else "")
+    return " ".join(words.split()) + (f" = {names}" if equals else "")
 
 
-def _numbers(scores: tuple[int, ...]) -> str:
+def _write_scores(scores: tuple[int, ...]) -> str:
     return " ".join(str(score) for score in scores)

@@ -1,4 +1,4 @@
-"""(game id, ruleset, players) -> game."""
+"""Games by their ids."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from engine_cy.oriflamme.binding import Oriflamme
 from engine_cy.toys.poker import Poker
 from engine_cy.values import Game
 
-# Each game id and what makes its games.
-_MAKERS = {
+# The class of each game id.
+_CLASSES = {
     "oriflamme": Oriflamme,
     "oriflamme_prototype": Oriflamme,
     "castle_village_port": CastleVillagePort,
@@ -20,24 +20,27 @@ _MAKERS = {
     "leduc_poker": Poker,
 }
 
-# Games are values; the few that are in use are kept, so that their actions are listed without making them anew.
-_made: dict[object, Game] = {}
-_KEPT = 64
+# Equal games share one object, so that its interned actions are made once.
+_games: dict[object, Game] = {}
+_GAMES_MAX = 64
 
 
 def game_ids() -> list[str]:
-    """The games that there are."""
-    return list(_MAKERS)
+    """Return the ids of all games."""
+    return list(_CLASSES)
 
 
 def new_game(game: str, ruleset: str | Mapping[str, Any] | None = None, players: int = 3) -> Game:
-    """A game by its id, under an edition (by name) or switches and tables laid over one, for a number of players."""
-    if game not in _MAKERS:
+    """Return a game by its id.
+
+    `ruleset` is the name of an edition, or a mapping: an `edition`, and switches and tables that replace the edition's.
+    """
+    if game not in _CLASSES:
         raise InvalidRulesetError(f"game: {game!r} is not a game ({listed(game_ids())})")
     if not isinstance(ruleset, str | Mapping | None):
         raise InvalidRulesetError(f"ruleset: {ruleset!r} is neither an edition's name nor switches")
-    made = _MAKERS[game](game, ruleset, players)
-    key = (made.id, str(made.spec[1]), made.n_players)
-    if len(_made) >= _KEPT:
-        _made.clear()
-    return _made.setdefault(key, made)
+    new = _CLASSES[game](game, ruleset, players)
+    key = (new.id, str(new.spec[1]), new.n_players)
+    if len(_games) >= _GAMES_MAX:
+        _games.clear()
+    return _games.setdefault(key, new)

@@ -1,5 +1,5 @@
-"""How seats, and chance beside them, are named: by number in programs, by letter in text."""
+"""Names of the seats and of chance: numbers in programs, letters in text."""
 
 SEATS = "ABCDE"
-CHANCE = -1  # what `to_act` says when chance decides
-CHANCE_SEAT = "*"  # how text says so
+CHANCE = -1  # `to_act` when chance decides
+CHANCE_SEAT = "*"  # chance in text

@@ -1,7 +1,7 @@
 from engine_cy.game_api cimport GameApi, Knowledge, action_t
 
 cdef enum:
-    INTERNED = 4096       # room for the actions of a game that are kept as objects; a power of two
+    INTERNED = 4096       # entries of a game's hash table of actions; a power of two
 
 
 cdef class Game:
@@ -11,9 +11,9 @@ cdef class Game:
     cdef readonly str id
     cdef readonly int n_players
     cdef readonly object ruleset
-    cdef readonly tuple spec              # (id, ruleset as given back to new_game, players)
-    cdef readonly bint has_spectator      # whether the keys of a SPECTATOR say what all see
-    cdef list interned                    # Action or None, found by hash
+    cdef readonly tuple spec              # (id, ruleset, players): the arguments of new_game
+    cdef readonly bint has_spectator      # whether the game has views and keys for SPECTATOR
+    cdef list interned                    # hash table of actions of one step: Action or None
     cdef int n_interned
 
     cdef void* own(self, size_t size) except NULL
@@ -33,11 +33,11 @@ cdef class Action:
 
 cdef class GameState:
     cdef readonly Game game
-    cdef unsigned char* state             # `small`, or memory of its own for larger games
+    cdef unsigned char* state             # `small`, or allocated memory for larger states
     cdef unsigned char small[256]
 
     cdef list list_actions(self)
-    cdef extend(self, list found, const unsigned char* state, action_t* steps, int n)
+    cdef extend(self, list decisions, const unsigned char* state, action_t* steps, int n)
     cdef Action read(self, object action)
     cdef refuse(self, Action action)
     cdef bint same_bytes(self, GameState other)

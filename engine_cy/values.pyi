@@ -4,10 +4,10 @@ from typing import Any, final
 from engine_cy.support.rng import Rng
 
 def read_seat(seat: int | str, n_players: int, field: str = "player") -> int:
-    """A seat's number from the number or its letter."""
+    """Return the number of a seat from its number or its letter."""
 
 class Game:
-    """A ruleset and a number of players. Made by `new_game`; one object serves all threads."""
+    """A game under one ruleset, for a number of players. Made by `new_game`; one object serves all threads."""
 
     @property
     def id(self) -> str: ...
@@ -19,26 +19,26 @@ class Game:
 
     @property
     def spec(self) -> tuple[str, str | Mapping[str, bool | int | str] | None, int]:
-        """What `new_game` makes this game from."""
+        """The arguments of `new_game` for this game."""
 
     @property
     def has_knowledge(self) -> bool:
-        """Whether the game knows more about itself than its rules: priors, playouts, evaluation."""
+        """Whether the game has learned knowledge: a prior, a playout policy and an evaluation."""
 
     @property
     def can_be_followed(self) -> bool:
-        """Whether the game says what each seat sees of an action."""
+        """Whether the game can be followed from one seat, because it defines what each seat sees of an action."""
 
     @property
     def has_suspicions(self) -> bool:
-        """Whether the game knows what speaks for hidden cards being what they are."""
+        """Whether the game has a belief model, which weighs the possible hidden cards."""
 
     @property
     def has_spectator(self) -> bool:
-        """Whether the game can say what everybody sees; games of others may not."""
+        """Whether the game has the view of a spectator, which games by other authors may lack."""
 
     def check(self) -> int:
-        """Raise what went wrong on this thread where nothing could be raised; only games of others have such faults."""
+        """Raise the pending error of this thread: the C functions of a game by another author cannot raise theirs."""
 
     @property
     def state_size(self) -> int:
@@ -49,43 +49,43 @@ class Game:
         """The letters of the seats."""
 
     def name_of(self, kind: int) -> str:
-        """The card that `kind`, a number of the game's own, stands for."""
+        """Return the name of the card with the game's number `kind`."""
 
     def deal(self, seed: int | Rng = 0, first: int | str = 0) -> Position:
-        """A table at the start of a game, dealt at random from `seed` (a number or an Rng)."""
+        """Deal the start of a game at random, by `seed`: a number or an Rng."""
 
     def start(self, deal: Any, first: int | str = 0) -> Position:
-        """The start of a game dealt as `deal` says, in the game's own terms.
+        """Return the start of a game with a given deal, in the game's own terms.
 
-        Oriflamme: a list a seat of the cards that it set aside.
+        Oriflamme: for each seat, a list of the cards that it has set aside.
         """
 
     def position(self, text: str) -> Position:
-        """The position that `text` stands for."""
+        """Read a position from its text."""
 
     def view(self, text: str) -> View:
-        """The view that `text` stands for; it names its observer."""
+        """Read a view from its text, which names the observer."""
 
     def from_table(self, table: Any) -> Position | View:
-        """The position, or the view if it has an observer, that a table or a draft of one describes."""
+        """Make the position, or the view if there is an observer, of a Table or Draft."""
 
     def action(self, text: str) -> Action:
-        """The action that `text` stands for."""
+        """Read an action from its text."""
 
     def action_from_steps(self, steps: tuple[int, ...]) -> Action:
-        """The action that an `Action.code` stands for."""
+        """Return the action with the `code` that is `steps`."""
 
     def position_from_bytes(self, state: bytes) -> Position:
-        """A position from what `bytes(position)` gave; bytes that are no table of this game are refused."""
+        """Restore a position from its bytes. Raises InvalidPositionError if they are not a table of this game."""
 
     def view_from_bytes(self, state: bytes, observer: int) -> View:
-        """A view from what `bytes(view)` gave."""
+        """Restore a view from its bytes. Raises InvalidViewError if they are not a view of this game."""
 
     def read_deal(self, lines: list[str], first: int, observer: int | None) -> Position | View:
-        """The start that a record's header describes: a position, or a view if there is an observer."""
+        """Read the start in a record's header: a position, or a view if there is an observer."""
 
     def write_deal(self, start: Position | View) -> list[str] | None:
-        """The header lines that describe `start`, or None if it is no start."""
+        """Return the lines of a record's header that describe `start`, or None if it is not the start of a game."""
 
     def __hash__(self) -> int: ...
 
@@ -97,7 +97,7 @@ class Action:
     def game(self) -> Game: ...
     @property
     def code(self) -> tuple[int, ...]:
-        """The action as numbers, one a step."""
+        """The action as numbers, one per step."""
 
     @property
     def fields(self) -> dict[str, Any]:
@@ -108,13 +108,13 @@ class Action:
     def __hash__(self) -> int: ...
 
 class GameState:
-    """What positions and views share: a game, and the bytes of a state."""
+    """Base class of positions and views: a game, and the bytes of a state."""
 
     @property
     def game(self) -> Game: ...
     @property
     def to_act(self) -> int | None:
-        """The seat whose turn it is, CHANCE (-1), or None when the game is over."""
+        """The seat to act, CHANCE (-1), or None when the game is over."""
 
     @property
     def is_over(self) -> bool: ...
@@ -124,11 +124,11 @@ class GameState:
 
     @property
     def payoffs(self) -> tuple[float, ...]:
-        """What each seat is paid, once the game is over; where one wins, the shares of the win."""
+        """The payoff of each seat, once the game is over; in a game with a winner, the shares of the win."""
 
     @property
     def table(self) -> Any:
-        """All there is to see in words, as a value of the game's own type."""
+        """The table in words, as a `Table` of the game's own module."""
 
     def __bytes__(self) -> bytes: ...
     def __hash__(self) -> int: ...
@@ -138,66 +138,72 @@ class Position(GameState):
     """A table with nothing hidden."""
 
     def legal_actions(self) -> list[Action]:
-        """Everything the player to act may do, whole decisions, each once; empty when the game is over."""
+        """Return the legal decisions of the player to act, each once; none when the game is over."""
 
     def play(self, action: Action | str) -> Position:
-        """The position after `action` (an Action or its text); an illegal one is refused with what was legal."""
+        """Return the position after `action`, an Action or its text.
+
+        Raises IllegalActionError, which lists the legal actions.
+        """
 
     def clone(self) -> Position:
-        """Another object with the same bytes. Positions never change, so only measurements need it."""
+        """Return a new object with the same bytes. Only measurements need it, as positions are immutable."""
 
     def play_out(self, seed: int | Rng = 0) -> Position:
-        """The end of a game that goes on from here with uniformly random decisions."""
+        """Play to the end by uniformly random decisions; return the last position."""
 
     def seen(self, action: Action | str, player: int | str) -> str:
-        """The text of `action`, about to be played here, as `player` will see it; for `View.play` and records."""
+        """Return the text of `action`, legal here, as `player` will see it: for `View.play` and records."""
 
     def seen_action(self, action: Action | str, player: int | str) -> Action:
-        """Return `action`, about to be played here, as `player` sees it, without the cards that it shows."""
+        """Return `action`, legal here, as `player` will see it, without the cards that it shows."""
 
     def view(self, player: int | str) -> View:
-        """What `player` sees."""
+        """Return the view of `player`."""
 
     @property
     def fault(self) -> str | None:
-        """The first invariant that this table breaks; None as long as the engine is right."""
+        """The first invariant that the table violates. A value other than None is a bug in the engine."""
 
 @final
 class View(GameState):
-    """What one player, the observer, sees of a table; the rest is blotted out."""
+    """A table as one player, the observer, sees it; all other facts are masked."""
 
     @property
     def observer(self) -> int: ...
     @property
     def fault(self) -> str | None:
-        """The first invariant that this table breaks; None as long as the engine is right."""
+        """The first invariant that the table violates. A value other than None is a bug in the engine."""
 
     @property
     def key(self) -> int:
-        """A 64-bit number, equal for views that look the same to their observer."""
+        """A 64-bit hash, equal for views that look the same to their observer."""
 
     def legal_actions(self) -> list[Action]:
-        """What the observer may do; empty unless it is the observer's turn."""
+        """Return the legal decisions of the observer; none if another player is to act."""
 
     @property
     def forced_action(self) -> Action | None:
-        """The one decision that the observer can take, if all others see that there is no other; else None. An answer
-        to another forced one, given sooner than to a choice, would tell them what they do not see."""
+        """The only legal decision, if the other players see that it is the only one; else None.
+
+        A faster answer to a secretly forced decision would reveal hidden cards through its timing.
+        """
 
     def play(self, action: Action | str) -> View:
-        """The view after an action that the observer saw: an Action, or text.
+        """Return the view after an action that the observer saw, an Action or text.
 
-        Text names the cards that the action shows him, as in `reveal = Heir`; a card placed by another is `?`.
+        Text names the cards that the action shows to the observer, as in `reveal = Heir`. A card that another player
+        places is `?`.
         """
 
     def place_of(self, spot: int) -> dict[str, int | str]:
-        """Where a face-down card lies, as a dict in the game's own terms; `spot` is its number in a belief."""
+        """Return the place of a face-down card, as a dict in the game's own terms; `spot` is its number in a belief."""
 
     def count_worlds(self) -> int:
-        """How many positions fit this view."""
+        """Return the number of positions that fit the view."""
 
     def worlds(self) -> Iterator[Position]:
-        """All positions that fit this view, one after the other. See `count_worlds` before asking for many."""
+        """Yield all positions that fit the view. There may be billions: see `count_worlds`."""
 
     def sample_world(self, seed: int | Rng = 0) -> Position:
-        """Sample a position that fits this view, as often as deals lead to it; `seed` is a number or an Rng."""
+        """Sample a position that fits the view, with its probability after the deal. `seed`: a number or an Rng."""

@@ -1,8 +1,8 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""The safe face of every game: Game, Position, View and Action.
+"""Games for Python callers: Game, Position, View and Action.
 
-All four are values: they never change, compare by content, hash, print as text and pickle as bytes. Whatever is
-wrong with what a caller passes is refused with a message before anything happens.
+All four are immutable values: they compare by content, hash, print as text and pickle as bytes. Their methods check
+every argument and raise an EngineError if it is invalid.
 """
 cimport cython
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
@@ -20,7 +20,7 @@ from engine_cy.seats import SEATS
 
 
 def read_seat(seat, n_players, field="player"):
-    """A seat's number from the number or its letter."""
+    """Return the number of a seat from its number or its letter."""
     if isinstance(seat, str) and len(seat) == 1 and seat.upper() in SEATS[:n_players]:
         return SEATS.index(seat.upper())
     if type(seat) is int and 0 <= seat < n_players:
@@ -33,7 +33,7 @@ cdef Rng as_rng(object seed, stream=0):
 
 
 cdef class Game:
-    """A ruleset and a number of players. Made by `new_game`; one object serves all threads."""
+    """A game under one ruleset, for a number of players. Made by `new_game`; one object serves all threads."""
 
     def __cinit__(self):
         self.interned = [None] * INTERNED
@@ -43,91 +43,91 @@ cdef class Game:
         PyMem_Free(self.rules)
 
     cdef void* own(self, size_t size) except NULL:
-        """Zeroed memory for the rules, freed with the game."""
+        """Allocate zeroed memory for the rules, freed with the game."""
         self.rules = PyMem_Malloc(size)
         if self.rules == NULL:
             raise MemoryError
         memset(self.rules, 0, size)
         return self.rules
 
-    # --- what each game says for itself ---
+    # --- methods that each game overrides ---
 
     cdef const char* fault(self, const void* state, int observer) noexcept:
-        """The first invariant that any `state` breaks, or NULL; `observer` is the one of a view, or -1."""
+        """Return the first invariant that `state`, any bytes, violates, or NULL. `observer`: of a view, or -1."""
         return NULL
 
     cdef bint hides_choice(self, const void* view) noexcept:
-        """Return whether one action that a view lists for the player to act may stand for several hidden ones."""
+        """Return whether one action in a view, such as `place ?`, may stand for several of the player to act."""
         return False
 
     cpdef int check(self) except -1:
-        """Raise what went wrong on this thread in the functions of the door, which cannot; ours never fail."""
+        """Raise the pending error of this thread: functions of GameApi cannot raise. Ours never fail."""
         return 0
 
     def read_text(self, str text):
-        """The observer that `text` names, or None, and the bytes of the position or view that it stands for."""
+        """Return the observer in `text`, or None, and the bytes of its position or view."""
         raise NotImplementedError
 
     def write_state(self, bytes state, observer):
         raise NotImplementedError
 
     def pack_table(self, table):
-        """The bytes of the position or view that `table`, or a draft of one, describes in words."""
+        """Return the bytes of the position or view of a Table or Draft."""
         raise EngineError(f"table: {self.id} reads its tables from text only")
 
     def describe(self, GameState at):
-        """A position or view in words."""
+        """Return a position or view in words, as a `Table`."""
         raise NotImplementedError
 
     def read_steps(self, str text):
-        """The steps of the action that `text` stands for."""
+        """Return the steps of an action from its text."""
         raise NotImplementedError
 
     def write_steps(self, tuple steps):
         raise NotImplementedError
 
     def step_fields(self, tuple steps):
-        """The parts of an action as a dict with a `type`."""
+        """Return the parts of an action as a dict with a `type`."""
         raise NotImplementedError
 
     def why_not(self, GameState table, Action action, list legal):
-        """Why `action` is not possible at `table`, where only `legal` ones are, in the game's own words."""
+        """Return the reason why `action` is not among the `legal` actions at `table`, in words of the game."""
         return "not possible here"
 
     def seen_steps(self, bytes state, tuple steps, int observer):
-        """An action as `observer` sees it: its steps, and the names of the cards that it shows him."""
+        """Return an action as `observer` sees it: its steps, and the names of the cards that it shows to them."""
         raise EngineError(f"game: {self.id} cannot be followed from one seat")
 
     def show(self, bytes view, tuple steps, list names, int observer):
-        """`view` with the cards named that the action is about to show; refuses too few and too many names."""
+        """Return `view` with `names`, the cards that the action will show. Raises if their number is wrong."""
         raise EngineError(f"game: {self.id} cannot be followed from one seat")
 
     def start(self, deal, first=0):
-        """The start of a game dealt as `deal` says, in the game's own terms."""
+        """Return the start of a game with a given deal, in the game's own terms."""
         raise EngineError(f"deal: {self.id} is dealt by actions of chance")
 
     def read_deal(self, list lines, int first, observer):
-        """The start that a record's header describes: a position, or a view if there is an observer."""
+        """Read the start in a record's header: a position, or a view if there is an observer."""
         if lines:
-            raise NotationError(f"{lines[0].split()[0]}: {self.id} has no such line")
+            raise NotationError(f"{lines[0].split()[0]}: {self.id} has no such line in its header")
         return self.deal(0, first)
 
     def write_deal(self, GameState start):
-        """The header lines that describe `start`, or None if it is no start."""
+        """Return the lines of a record's header that describe `start`, or None if it is not the start of a game."""
         return None
 
     def name_of(self, int kind):
-        """The card that `kind`, a number of the game's own, stands for."""
+        """Return the name of the card with the game's number `kind`."""
         raise NotImplementedError
 
     def place_at(self, bytes view, int spot):
-        """Where the face-down card lies that `spot`, a number of the game's own, stands for."""
+        """Return the place of the face-down card with the game's number `spot`."""
         raise NotImplementedError
 
-    # --- what callers use ---
+    # --- methods for callers ---
 
     def deal(self, seed=0, first=0):
-        """A table at the start of a game, dealt at random from `seed` (a number or an Rng)."""
+        """Deal the start of a game at random, by `seed`: a number or an Rng."""
         cdef Position position = new_position(self)
         cdef Rng rng = as_rng(seed)
         self.api.deal(self.rules, position.state, read_seat(first, self.n_players, "first"), &rng.raw)
@@ -135,32 +135,32 @@ cdef class Game:
         return position
 
     def position(self, str text):
-        """The position that `text` stands for."""
+        """Read a position from its text."""
         observer, state = self.read_text(text)
         if observer is not None:
             raise NotationError(f"seen: this is a view, not a position: {text!r}")
         return self.position_from_bytes(state)
 
     def view(self, str text):
-        """The view that `text` stands for; it names its observer."""
+        """Read a view from its text, which names the observer."""
         observer, state = self.read_text(text)
         if observer is None:
             raise NotationError(f"seen: a view names its observer, as in '| seen by A', in {text!r}")
         return self.view_from_bytes(state, observer)
 
     def from_table(self, table):
-        """The position, or the view if it has an observer, that a table or a draft of one describes."""
+        """Make the position, or the view if there is an observer, of a Table or Draft."""
         state = self.pack_table(table)
         if table.observer is None:
             return self.position_from_bytes(state)
         return self.view_from_bytes(state, table.observer)
 
     def action(self, str text):
-        """The action that `text` stands for."""
+        """Read an action from its text."""
         return self.intern(self.read_steps(text))
 
     def action_from_steps(self, tuple steps):
-        # What can be written down and read back is an action, whatever the game.
+        # In any game, steps are an action if its text reads back as the same steps.
         if not 1 <= len(steps) <= MAX_DECISION or self.read_steps(self.write_steps(steps)) != steps:
             raise NotationError(f"steps: {steps} are not an action")
         return self.intern(steps)
@@ -174,13 +174,13 @@ cdef class Game:
         return self.action_of(raw, len(steps))
 
     def position_from_bytes(self, bytes state):
-        """A position from what `bytes(position)` gave; bytes that are no table of this game are refused."""
+        """Restore a position from its bytes. Raises InvalidPositionError if they are not a table of this game."""
         cdef Position position = new_position(self)
         self.fill_from_bytes(position, state, -1, InvalidPositionError)
         return position
 
     def view_from_bytes(self, bytes state, int observer):
-        """A view from what `bytes(view)` gave."""
+        """Restore a view from its bytes. Raises InvalidViewError if they are not a view of this game."""
         cdef View view = View.__new__(View, self)
         view.observer = read_seat(observer, self.n_players, "observer")
         self.fill_from_bytes(view, state, view.observer, InvalidViewError)
@@ -189,27 +189,27 @@ cdef class Game:
     cdef fill_from_bytes(self, GameState table, bytes state, int observer, error):
         cdef const char* fault
         if <size_t>len(state) != self.api.state_size:
-            raise error(f"bytes: {len(state)} bytes are no state of {self.id}, which has {self.api.state_size}")
+            raise error(f"bytes: {len(state)} bytes, but a state of {self.id} has {self.api.state_size}")
         memcpy(table.state, <const char*>state, self.api.state_size)
         fault = self.fault(table.state, observer)
         if fault != NULL:
             raise error(fault.decode())
         if self.api.part(self.rules, table.state) & BEGUN:
-            raise error("bytes: a table in the middle of a decision")
+            raise error("bytes: the table is in the middle of a decision")
 
     cdef Action action_of(self, const action_t* steps, int n):
-        """The Action for `steps`; those of one step are made once, so that listing them is cheap."""
+        """Return the Action for `steps`. Actions of one step are interned, so that listing them is cheap."""
         cdef uint32_t at
         cdef Action action
-        cdef object found
+        cdef object entry
 
         if n == 1:
             at = (steps[0] * <uint32_t>2654435761) >> 20
             while True:
-                found = self.interned[at & (INTERNED - 1)]
-                if found is None:
+                entry = self.interned[at & (INTERNED - 1)]
+                if entry is None:
                     break
-                action = <Action>found
+                action = <Action>entry
                 if action.steps[0] == steps[0]:
                     return action
                 at += 1
@@ -224,17 +224,17 @@ cdef class Game:
 
     @property
     def has_knowledge(self):
-        """Whether the game knows more about itself than its rules: priors, playouts, evaluation."""
+        """Whether the game has learned knowledge: a prior, a playout policy and an evaluation."""
         return self.knowledge != NULL
 
     @property
     def can_be_followed(self):
-        """Whether the game says what each seat sees of an action."""
+        """Whether the game can be followed from one seat, because it defines what each seat sees of an action."""
         return type(self).seen_steps is not Game.seen_steps
 
     @property
     def has_suspicions(self):
-        """Whether the game knows what speaks for hidden cards being what they are."""
+        """Whether the game has a belief model, which weighs the possible hidden cards."""
         return self.knowledge != NULL and self.knowledge.suspect != NULL
 
     @property
@@ -270,7 +270,7 @@ cdef class Action:
 
     @property
     def code(self):
-        """The action as numbers, one a step."""
+        """The action as numbers, one per step."""
         return tuple([self.steps[i] for i in range(self.n_steps)])
 
     @property
@@ -305,7 +305,7 @@ cdef class Action:
 
 @cython.freelist(64)
 cdef class GameState:
-    """What positions and views share: a game, and the bytes of a state."""
+    """Base class of positions and views: a game, and the bytes of a state."""
 
     def __cinit__(self, Game game):
         self.game = game
@@ -321,7 +321,7 @@ cdef class GameState:
 
     @property
     def to_act(self):
-        """The seat whose turn it is, CHANCE (-1), or None when the game is over."""
+        """The seat to act, CHANCE (-1), or None when the game is over."""
         cdef int seat = self.game.api.to_act(self.game.rules, self.state)
         return None if seat == NOBODY else seat
 
@@ -331,7 +331,7 @@ cdef class GameState:
 
     @property
     def table(self):
-        """All there is to see in words, as a value of the game's own type."""
+        """The table in words, as a `Table` of the game's own module."""
         return self.game.describe(self)
 
     @property
@@ -343,7 +343,7 @@ cdef class GameState:
 
     @property
     def payoffs(self):
-        """What each seat is paid, once the game is over; where one wins, the shares of the win."""
+        """The payoff of each seat, once the game is over; in a game with a winner, the shares of the win."""
         cdef double payoffs[MAX_PLAYERS]
         if not self.is_over:
             raise EngineError("payoffs: the game is not over")
@@ -351,17 +351,16 @@ cdef class GameState:
         return tuple([payoffs[i] for i in range(self.game.n_players)])
 
     cdef list list_actions(self):
-        """All whole decisions, each once."""
+        """Return all whole decisions, each once."""
         cdef action_t steps[MAX_DECISION]
-        cdef list found
+        cdef list decisions = []
 
-        found = []
-        self.extend(found, self.state, steps, 0)
+        self.extend(decisions, self.state, steps, 0)
         self.game.check()
-        return found
+        return decisions
 
-    cdef extend(self, list found, const unsigned char* state, action_t* steps, int n):
-        """Add the decisions that begin with the `n` steps which led to `state`."""
+    cdef extend(self, list decisions, const unsigned char* state, action_t* steps, int n):
+        """Add the decisions that start with the first `n` of `steps`, which led to `state`."""
         cdef action_t actions[MAX_ACTIONS]
         cdef uint64_t room[STATE_WORDS]
         cdef unsigned char* next_state = <unsigned char*>room
@@ -376,9 +375,9 @@ cdef class GameState:
             if more:
                 memcpy(next_state, state, api.state_size)
                 api.apply(rules, next_state, actions[i])
-                self.extend(found, next_state, steps, n + 1)
+                self.extend(decisions, next_state, steps, n + 1)
             else:
-                found.append(self.game.action_of(steps, n + 1))
+                decisions.append(self.game.action_of(steps, n + 1))
 
     cdef Action read(self, object action):
         if isinstance(action, str):
@@ -421,20 +420,23 @@ cdef class Position(GameState):
         raise TypeError("positions come from game.deal(), game.position(text) and position.play(action)")
 
     def legal_actions(self):
-        """Everything the player to act may do, whole decisions, each once; empty when the game is over."""
+        """Return the legal decisions of the player to act, each once; none when the game is over."""
         return self.list_actions()
 
     cdef refuse(self, Action action):
-        """Refuse an action, and show only what the player to act sees: the text may reach that player."""
+        """Refuse an action by the view of the player to act: the message may reach that player."""
         cdef int seat = self.game.api.to_act(self.game.rules, self.state)
 
         if seat >= 0:
             (<View>self.view(seat)).refuse(action)
-        why = "chance is to act, and draws nothing of the kind" if seat != NOBODY else "the game is over"
+        why = "chance is to act, and this is not one of its actions" if seat != NOBODY else "the game is over"
         raise IllegalActionError(f"action: '{action}': {why}")
 
     def play(self, action):
-        """The position after `action` (an Action or its text); an illegal one is refused with what was legal."""
+        """Return the position after `action`, an Action or its text.
+
+        Raises IllegalActionError, which lists the legal actions.
+        """
         cdef action_t actions[MAX_ACTIONS]
         cdef Action taken = <Action>action if type(action) is Action else self.read(action)
         cdef Position after = self.clone()
@@ -448,7 +450,7 @@ cdef class Position(GameState):
             i = 0
             while i < n and actions[i] != taken.steps[step]:
                 i += 1
-            # The steps have to be all of one decision.
+            # The steps must be one whole decision.
             if i == n or (api.part(self.game.rules, after.state) & MORE != 0) != (step < taken.n_steps - 1):
                 self.refuse(taken)
             api.apply(self.game.rules, after.state, taken.steps[step])
@@ -456,13 +458,13 @@ cdef class Position(GameState):
         return after
 
     cpdef Position clone(self):
-        """Another object with the same bytes. Positions never change, so only measurements need it."""
+        """Return a new object with the same bytes. Only measurements need it, as positions are immutable."""
         cdef Position other = Position.__new__(Position, self.game)
         memcpy(other.state, self.state, self.game.api.state_size)
         return other
 
     def play_out(self, seed=0):
-        """The end of a game that goes on from here with uniformly random decisions."""
+        """Play to the end by uniformly random decisions; return the last position."""
         cdef Position end = self.clone()
         cdef Rng rng = as_rng(seed)
         self.game.api.play_out(self.game.rules, end.state, &rng.raw)
@@ -470,19 +472,19 @@ cdef class Position(GameState):
         return end
 
     def seen(self, action, player):
-        """The text of `action`, about to be played here, as `player` will see it; for `View.play` and records."""
+        """Return the text of `action`, legal here, as `player` will see it: for `View.play` and records."""
         cdef Action taken = self.read(action)
         steps, names = self.game.seen_steps(bytes(self), taken.code, read_seat(player, self.game.n_players))
         return self.game.write_steps(steps) + (f" = {','.join(names)}" if names else "")
 
     def seen_action(self, action, player):
-        """Return `action`, about to be played here, as `player` sees it, without the cards that it shows."""
+        """Return `action`, legal here, as `player` will see it, without the cards that it shows."""
         cdef Action taken = self.read(action)
         steps, _ = self.game.seen_steps(bytes(self), taken.code, read_seat(player, self.game.n_players))
         return self.game.action_from_steps(steps)
 
     def view(self, player):
-        """What `player` sees."""
+        """Return the view of `player`."""
         cdef View view = View.__new__(View, self.game)
         view.observer = read_seat(player, self.game.n_players)
         self.game.api.observe(self.game.rules, self.state, view.observer, view.state)
@@ -491,7 +493,7 @@ cdef class Position(GameState):
 
     @property
     def fault(self):
-        """The first invariant that this position breaks; None as long as the engine is right."""
+        """The first invariant that the position violates. A value other than None is a bug in the engine."""
         cdef const char* fault = self.game.fault(self.state, -1)
         return None if fault == NULL else fault.decode()
 
@@ -519,19 +521,21 @@ cdef class Position(GameState):
 
 @cython.final
 cdef class View(GameState):
-    """What one player, the observer, sees of a table; the rest is blotted out."""
+    """A table as one player, the observer, sees it; all other facts are masked."""
 
     def __init__(self, game):
         raise TypeError("views come from position.view(player) and game.view(text)")
 
     def legal_actions(self):
-        """What the observer may do; empty unless it is the observer's turn."""
+        """Return the legal decisions of the observer; none if another player is to act."""
         return self.list_actions() if self.to_act == self.observer else []
 
     @property
     def forced_action(self):
-        """The one decision that the observer can take, if all others see that there is no other; else None. An answer
-        to another forced one, given sooner than to a choice, would tell them what they do not see."""
+        """The only legal decision, if the other players see that it is the only one; else None.
+
+        A faster answer to a secretly forced decision would reveal hidden cards through its timing.
+        """
         cdef uint64_t world[STATE_WORDS]
         cdef View other
         cdef rng_t rng
@@ -549,9 +553,10 @@ cdef class View(GameState):
         return decisions[0]
 
     def play(self, action):
-        """The view after an action that the observer saw: an Action, or text.
+        """Return the view after an action that the observer saw, an Action or text.
 
-        Text names the cards that the action shows him, as in `reveal = Heir`; a card placed by another is `?`.
+        Text names the cards that the action shows to the observer, as in `reveal = Heir`. A card that another player
+        places is `?`.
         """
         cdef View after
         text, _, shown = str(action).partition("=")
@@ -570,16 +575,16 @@ cdef class View(GameState):
         return after
 
     def place_of(self, int spot):
-        """Where a face-down card lies, as a dict in the game's own terms; `spot` is its number in a belief."""
+        """Return the place of a face-down card, as a dict in the game's own terms; `spot` is its number in a belief."""
         return self.game.place_at(bytes(self), spot)
 
     @property
     def key(self):
-        """A 64-bit number, equal for views that look the same to their observer."""
+        """A 64-bit hash, equal for views that look the same to their observer."""
         return self.game.api.key(self.game.rules, self.state, self.observer)
 
     def count_worlds(self):
-        """How many positions fit this view."""
+        """Return the number of positions that fit the view."""
         cdef int seat
         total = 1
         for seat in range(self.game.n_players):
@@ -588,13 +593,13 @@ cdef class View(GameState):
         return total
 
     def worlds(self):
-        """All positions that fit this view, one after the other. See `count_worlds` before asking for many."""
+        """Yield all positions that fit the view. There may be billions: see `count_worlds`."""
         cdef Position start = new_position(self.game)
         memcpy(start.state, self.state, self.game.api.state_size)
         return self._worlds(start, 0)
 
     def _worlds(self, Position world, int seat):
-        """The worlds that differ from `world` in the secrets of `seat` and the seats after it."""
+        """Yield the worlds that differ from `world` only in the secrets of `seat` and the seats after it."""
         cdef Position other
         cdef uint64_t i, n
 
@@ -609,7 +614,7 @@ cdef class View(GameState):
             yield from self._worlds(other, seat + 1)
 
     def sample_world(self, seed=0):
-        """Sample a position that fits this view, as often as deals lead to it; `seed` is a number or an Rng."""
+        """Sample a position that fits the view, with its probability after the deal. `seed`: a number or an Rng."""
         cdef Position world = new_position(self.game)
         cdef Rng rng = as_rng(seed, WORLD_STREAM)
         self.game.api.sample(self.game.rules, self.state, self.observer, world.state, &rng.raw)
@@ -618,7 +623,7 @@ cdef class View(GameState):
 
     @property
     def fault(self):
-        """The first invariant that this view breaks; None as long as the engine is right."""
+        """The first invariant that the view violates. A value other than None is a bug in the engine."""
         cdef const char* fault = self.game.fault(self.state, self.observer)
         return None if fault == NULL else fault.decode()
 

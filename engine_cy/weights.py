@@ -1,7 +1,7 @@
-"""The weights of what games know of themselves, as files: whole thousandths in JSON, read at import.
+"""Files of the games' learned weights: whole thousandths in JSON, read at import.
 
-A file has a version and the sizes of its tables, which have to be those of the code that reads it, and by the name of
-each set its tables: one list of weights, or a list of such lists.
+A file has a version and the sizes of its tables, which must match the code that reads it. By the name of each set of
+weights it has the tables of the set: a list of weights, or a list of such lists.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from typing import Any
 
 
 def thousandths(weights: Iterable[float]) -> list[int | str]:
-    """Weights as in the file: whole thousandths; a text counts zeros in a row."""
-    written: list[int | str] = []
+    """Encode weights as in a file: whole thousandths, and a text with the length of each run of zeros."""
+    encoded: list[int | str] = []
     zeros = 0
     for weight in [*weights, math.inf]:
         if weight == 0 or abs(weight) < 0.0005:
             zeros += 1
             continue
         if zeros:
-            written.append(str(zeros))
+            encoded.append(str(zeros))
             zeros = 0
         if weight != math.inf:
-            written.append(round(weight * 1000))
-    return written
+            encoded.append(round(weight * 1000))
+    return encoded
 
 
 def spread(sparse: list[int | str], n: int) -> list[float]:
-    """The `n` weights that a list in the file stands for."""
+    """Decode a list of a file into its `n` weights."""
     weights: list[float] = []
     for number in sparse:
         if isinstance(number, str):
@@ -38,22 +38,22 @@ def spread(sparse: list[int | str], n: int) -> list[float]:
         else:
             weights.append(number / 1000)
     if len(weights) != n:
-        raise ValueError(f"weights: {len(weights)} where {n} belong")
+        raise ValueError(f"weights: {len(weights)}, not {n}")
     return weights
 
 
 def read_weights(
     path: Path, version: int, sizes: Mapping[str, int]
 ) -> dict[str, tuple[list[float], list[list[float]]]]:
-    """The marks and the rows of features of each set in a file."""
+    """Read a file: for each set of weights, its marks and its rows of features."""
     content = json.loads(path.read_text())
     if content["version"] != version or content["sizes"] != sizes:
         raise ValueError(
             f"{path}: weights of version {content['version']} and sizes {content['sizes']}, not {version} and {sizes}"
         )
     return {
-        name: (spread(kept["marks"], sizes["marks"]), [spread(row, sizes["features"]) for row in kept["features"]])
-        for name, kept in content["sets"].items()
+        name: (spread(tables["marks"], sizes["marks"]), [spread(row, sizes["features"]) for row in tables["features"]])
+        for name, tables in content["sets"].items()
     }
 
 
@@ -65,7 +65,7 @@ def write_weights(
     marks: Iterable[float],
     features: Iterable[Iterable[float]],
 ) -> None:
-    """Put the weights of a set into the file, beside those of the others."""
+    """Write the weights of a set to the file, and keep the other sets if the version and sizes match."""
     content: dict[str, Any] = {"version": version, "sizes": dict(sizes), "sets": {}}
     if path.exists():
         old = json.loads(path.read_text())

@@ -6,7 +6,7 @@ from engine_cy.oriflamme.table import TableShape
 from engine_cy.values import Game
 
 class Oriflamme(Game):
-    """Oriflamme and its prototype: one rules code."""
+    """Oriflamme or its prototype, which share the rules code."""
 
     def __init__(self, game: str, ruleset: str | Mapping[str, Value] | None, players: int) -> None: ...
     @property

@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""Oriflamme behind the door: fills in GameApi, and translates tables in words to states and back."""
+"""The binding of Oriflamme: fills in GameApi, and converts tables in words to states and back."""
 from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
@@ -28,10 +28,10 @@ from engine_cy.oriflamme import table as tables
 from engine_cy.oriflamme.editions import read_ruleset, table_numbers
 
 
-# --- the door -------------------------------------------------------------------------------------------------
+# --- GameApi -------------------------------------------------------------------------------------------------
 
 cdef void deal(const Rules* rules, State* state, int first, rng_t* rng) noexcept nogil:
-    """Each player sets cards aside at random: of each family as many."""
+    """Deal each player a random hand, with equally many cards of each family."""
     cdef int player, kind, n, _copy, _i
     cdef int per_family = rules.hand_size // rules.copies
     cdef uint8_t kinds[N_KINDS]
@@ -74,7 +74,7 @@ cdef void scores(const Rules* rules, const State* state, int32_t* per_seat) noex
         per_seat[player] = state.points[player]
 
 
-# Rules and State arrive as plain bytes at the door, hence the casts.
+# GameApi passes Rules and State as plain bytes, hence the casts.
 cdef GameApi API
 API.state_size = sizeof(State)
 API.deal = <void (*)(const void*, void*, int, rng_t*) noexcept nogil>deal
@@ -97,7 +97,7 @@ add_suspicion(&KNOWLEDGE)
 
 # --- the game in Python ---------------------------------------------------------------------------------------
 
-# The questions in words. The halves of a split decision are one question to everybody outside.
+# The questions in words. Outside, both halves of a decision are one question.
 PHASE_OF = {
     ASK_PLACE: "place", ASK_REVEAL: "reveal", ASK_TARGET: "target", ASK_ROB: "rob", ASK_COPY: "copy",
     ASK_LIFT: "move", ASK_PAIR_FIRST: "pair", ASK_NOTHING: "over",
@@ -106,7 +106,7 @@ ASK_OF = {phase: ask for ask, phase in PHASE_OF.items()}
 
 
 cdef class Oriflamme(Game):
-    """Oriflamme and its prototype: one rules code."""
+    """Oriflamme or its prototype, which share the rules code."""
 
     cdef readonly tuple cards
     cdef readonly object frame
@@ -114,13 +114,13 @@ cdef class Oriflamme(Game):
     def __init__(self, str game, ruleset, players):
         self.ruleset = read_ruleset(game, ruleset)
         numbers = table_numbers(self.ruleset, players)
-        turned = self.ruleset.turned()
-        named = {"edition": self.ruleset.edition, **turned} if turned else self.ruleset.edition
+        changed = self.ruleset.turned()
+        spec = {"edition": self.ruleset.edition, **changed} if changed else self.ruleset.edition
         self.api = &API
         self.knowledge = &KNOWLEDGE
         self.id = game
         self.n_players = players
-        self.spec = (game, named, players)
+        self.spec = (game, spec, players)
         self.cards = self.ruleset.cards
         self.frame = tables.TableShape(
             self.cards, players, numbers["copies"], numbers["hand_size"], numbers["start_points"], numbers["n_rounds"],
@@ -132,14 +132,14 @@ cdef class Oriflamme(Game):
         return state_fault(<const Rules*>self.rules, <const State*>state, observer)
 
     cdef bint hides_choice(self, const void* view) noexcept:
-        """A hand of two equal cards looks like one of two."""
+        """Return whether `place ?` may be one of several cards: views do not show if the cards of a hand are equal."""
         cdef const Rules* rules = <const Rules*>self.rules
         cdef const State* state = <const State*>view
 
         return state.ask == ASK_PLACE and rules.hand_size - cards_played(rules, state, state.to_act) > 1
 
     def start(self, deal, first=0):
-        """The start of a game in which each player has set aside the cards in `deal`: names or ids, a list a seat."""
+        """Return the start of a game: for each seat, `deal` lists the cards that it has set aside, by name or id."""
         aside = [[notation.read_card(name, self.cards) for name in names] for names in deal]
         return self.from_table(tables.dealt(aside, read_seat(first, self.n_players, "first"), self.frame))
 
@@ -149,10 +149,10 @@ cdef class Oriflamme(Game):
     def write_deal(self, GameState start):
         return notation.write_deal(start.table, self.frame)
 
-    # --- what an observer sees of an action ---
+    # --- actions as an observer sees them ---
 
     cdef list shown_ids(self, const State* state, tuple steps):
-        """The face-down cards that an action turns up or eliminates."""
+        """Return the ids of the face-down cards that an action shows: it turns them up or eliminates them."""
         cdef int verb = <int>steps[0] >> 16
         cdef bint eye = (<Rules*>self.rules).eye
         cdef int slot
@@ -182,8 +182,8 @@ cdef class Oriflamme(Game):
         if len(names) != len(unknown):
             text = self.write_steps(steps)
             raise IllegalActionError(
-                f"action: '{text}' shows {len(unknown)} cards that the observer did not know, but {len(names)} are "
-                f"named; name them as in '{text} = Heir'"
+                f"action: '{text}' shows {len(unknown)} cards that the observer did not know, but names {len(names)}; "
+                f"name them as in '{text} = Heir'"
             )
         for card_id, name in zip(unknown, names):
             kind = self.kind(notation.read_card(name, self.cards))
@@ -207,12 +207,12 @@ cdef class Oriflamme(Game):
         tables.check(table, self.frame)
         self.fill(&state, table)
         if table.phase is None:
-            # The card at the cursor is about to act.
+            # The card at the cursor acts next.
             resolve(<const Rules*>self.rules, &state)
         fault = state_fault(<const Rules*>self.rules, &state, observer)
         if fault != NULL:
-            what = "position" if table.observer is None else "view"
-            raise error(f"{what}.{fault.decode()}")
+            type_name = "position" if table.observer is None else "view"
+            raise error(f"{type_name}.{fault.decode()}")
         return (<char*>&state)[:sizeof(State)]
 
     cdef fill(self, State* state, table):
@@ -255,7 +255,7 @@ cdef class Oriflamme(Game):
         return hand
 
     def describe(self, GameState at):
-        """The table in words."""
+        """Return the table in words."""
         observer = getattr(at, "observer", None)
         return self.table_of(bytes(at), observer)
 
@@ -333,7 +333,7 @@ cdef class Oriflamme(Game):
         return self.steps_of(notation.read_action(text, self.cards))
 
     def steps_of(self, dict parts):
-        """The steps of an action in words."""
+        """Return the steps of an action from its parts."""
         verb = parts["type"]
         if verb == "place":
             kind = UNKNOWN_KIND if parts["card"] == "?" else self.kind(parts["card"])

@@ -1,6 +1,6 @@
-"""The cards, one row each. A row is written in the words of words.pxd; effects.pxd says what they mean.
+"""The cards, one row each, in the words of words.pxd. effects.pxd implements the words.
 
-A kind is a row's number: the order here is the order in which hands are listed.
+A *kind* is the number of a row; hands are listed in the order of the rows.
 """
 
 from typing import NamedTuple
@@ -9,7 +9,7 @@ from engine_cy.oriflamme.words import Deed, Nature, Reach
 
 
 class Card(NamedTuple):
-    """What a card may point at, what it then does, for how much, and what else is special about it."""
+    """The target, effect, amount and other properties of a card."""
 
     id: str
     name: str

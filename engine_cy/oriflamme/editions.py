@@ -1,4 +1,4 @@
-"""Editions as data: which cards, and which way each switch stands. No rules code asks which edition it is in."""
+"""Editions as data: their cards and the values of their switches. No rules code depends on an edition's name."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ Value = bool | int | str
 
 
 class Switch(NamedTuple):
-    """A choice that a caller may make too: the values it takes and what it decides."""
+    """A rule in which editions differ, and which a caller may change: its values and its meaning."""
 
     values: tuple[Value, ...]
     meaning: str
 
 
 class Edition(NamedTuple):
-    """The switches of an edition, and what is fixed for all editions of its game."""
+    """An edition: its switches, and the numbers that all editions of its game share."""
 
     game: str
     cards: tuple[Card, ...]
@@ -29,7 +29,7 @@ class Edition(NamedTuple):
 
 
 class Ruleset(NamedTuple):
-    """An edition, perhaps with some switches turned: all that the rules depend on but the number of players."""
+    """An edition, perhaps with changed switches: the rules of a game, except for the number of players."""
 
     edition: str
     game: str
@@ -39,9 +39,9 @@ class Ruleset(NamedTuple):
     fixed: Mapping[str, int]
 
     def turned(self) -> dict[str, Value]:
-        """The switches that differ from the edition's."""
-        usual = EDITIONS[self.edition].switches
-        return {name: value for name, value in self.switches.items() if value != usual[name]}
+        """Return the switches whose values differ from the edition's."""
+        defaults = EDITIONS[self.edition].switches
+        return {name: value for name, value in self.switches.items() if value != defaults[name]}
 
 
 YES_OR_NO: tuple[Value, ...] = (False, True)
@@ -68,7 +68,7 @@ SWITCHES: dict[str, dict[str, Switch]] = {
     },
 }
 
-# What is not a switch but differs between the two games, for 3 and more players.
+# The numbers that differ between the two games but are not switches, for 3 or more players.
 _PUBLISHED = {
     "copies": 1,
     "aside": 3,
@@ -130,7 +130,7 @@ _REVISED: dict[str, Value] = {
 }
 
 EDITIONS: dict[str, Edition] = {
-    # fr-2019 and en-2019 play alike; they are two so that clients can name what they own.
+    # fr-2019 and en-2019 have the same rules. Both names exist so that clients can name the box that they own.
     "en-2019": Edition("oriflamme", PUBLISHED, (3, 4, 5), _EN, _PUBLISHED),
     "fr-2019": Edition("oriflamme", PUBLISHED, (3, 4, 5), _EN, _PUBLISHED),
     "de-2019": Edition("oriflamme", PUBLISHED, (3, 4, 5), _DE, _PUBLISHED),
@@ -146,22 +146,22 @@ EDITIONS: dict[str, Edition] = {
 
 
 def editions_of(game: str) -> list[str]:
-    """The editions of a game; the first is the one taken when none is named."""
+    """Return the names of a game's editions; the first is the default."""
     return [name for name, edition in EDITIONS.items() if edition.game == game]
 
 
 def read_ruleset(game: str, ruleset: str | Mapping[str, Value] | None = None) -> Ruleset:
-    """The ruleset that a caller named: an edition, or switches laid over one (`edition`, if given)."""
-    given: dict[str, Value] = {"edition": ruleset} if isinstance(ruleset, str) else dict(ruleset or {})
-    name = given.pop("edition", editions_of(game)[0])
+    """Read a ruleset: the name of an edition, or an optional `edition` and switches that replace its own."""
+    switches: dict[str, Value] = {"edition": ruleset} if isinstance(ruleset, str) else dict(ruleset or {})
+    name = switches.pop("edition", editions_of(game)[0])
     if name not in editions_of(game):
         raise InvalidRulesetError(
             f"ruleset.edition: {name!r} is not an edition of {game} ({listed(editions_of(game))})"
         )
     edition = EDITIONS[str(name)]
-    for switch, value in given.items():
+    for switch, value in switches.items():
         _check_switch(game, switch, value)
-    return Ruleset(str(name), game, edition.cards, edition.players, {**edition.switches, **given}, edition.fixed)
+    return Ruleset(str(name), game, edition.cards, edition.players, {**edition.switches, **switches}, edition.fixed)
 
 
 def _check_switch(game: str, switch: str, value: Value) -> None:
@@ -171,13 +171,13 @@ def _check_switch(game: str, switch: str, value: Value) -> None:
         hint = f"; it is a switch of {listed(elsewhere)}" if elsewhere else ""
         raise InvalidRulesetError(f"ruleset.{switch}: {game} has no such switch ({listed(switches)}){hint}")
     values = switches[switch].values
-    # A bool is an int to Python, but True is no number of rounds and 1 is no yes.
+    # In Python, True == 1: compare types, too, as True is not a number of rounds.
     if not any(type(value) is type(possible) and value == possible for possible in values):
         raise InvalidRulesetError(f"ruleset.{switch}: {value!r} is not one of {listed(map(repr, values))}")
 
 
 def table_numbers(ruleset: Ruleset, n_players: int) -> dict[str, int]:
-    """All numbers of rules.pxd's `Rules` for this ruleset at a table of `n_players`."""
+    """Return the fields of `Rules` in rules.pxd, for a ruleset and `n_players`."""
     if type(n_players) is not int or n_players not in ruleset.players:
         raise InvalidRulesetError(
             f"players: {n_players!r} is not possible in {ruleset.edition} ({listed(ruleset.players)})"
@@ -186,7 +186,7 @@ def table_numbers(ruleset: Ruleset, n_players: int) -> dict[str, int]:
     numbers = dict(ruleset.fixed)
     two_player_rounds = switches.pop("two_player_rounds", None)
     if n_players == 2:
-        # Two families each, played as one.
+        # Each player plays two families as one.
         numbers.update(copies=2, aside=8, n_rounds=int(two_player_rounds or 7))
     if switches.get("cards_per_turn") == 2 and (n_players != 2 or two_player_rounds != 6):
         raise InvalidRulesetError(

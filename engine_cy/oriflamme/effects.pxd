@@ -1,7 +1,7 @@
-"""What the words of cards.py mean: one branch per word. All of it is from the acting card's own slot, the cursor's.
+"""The implementation of the words of cards.py, with one branch per word. The acting card lies at the cursor.
 
-An ability either asks its owner to choose (`asks`) or does its deed at once; each way ends in exactly one of
-`finish` and `attacker_leaves`, which move the cursor on.
+An ability either asks its owner to choose a target (`question`) or takes effect at once. Both ways end in exactly one
+of `finish` and `attacker_leaves`, which move the cursor on.
 """
 from libc.stdint cimport uint8_t
 
@@ -22,7 +22,7 @@ cdef inline bint is_rival(const State* state, int slot) noexcept nogil:
 
 
 cdef inline bint reaches_any(const Ability* ability, const State* state) noexcept nogil:
-    """Whether there is anything that `ability` may point at."""
+    """Return whether `ability` has a target."""
     cdef int own = state.cursor
     cdef int last = state.n_slots - 1
 
@@ -34,11 +34,11 @@ cdef inline bint reaches_any(const Ability* ability, const State* state) noexcep
         return (own > 0 and card_at(state, own - 1) & FACE_UP) or (own < last and card_at(state, own + 1) & FACE_UP)
     elif ability.reach == Reach.OTHER_PAIR:
         return last > 1
-    return ability.reach != Reach.NOTHING     # EITHER_END, ANY_SLOT: there is always the own slot
+    return ability.reach != Reach.NOTHING     # EITHER_END, ANY_SLOT: the own slot, at least
 
 
 cdef inline int reach(const Ability* ability, const State* state, uint8_t* slots) noexcept nogil:
-    """Write the slots that `ability` may point at, first to last; return how many. Not for RIVAL, which is a player."""
+    """List the target slots of `ability`, first to last; return their number. Not for RIVAL: it targets a player."""
     cdef int own = state.cursor
     cdef int last = state.n_slots - 1
     cdef int n = 0
@@ -62,7 +62,7 @@ cdef inline int reach(const Ability* ability, const State* state, uint8_t* slots
 
 
 cdef inline int opponents_only(const State* state, uint8_t* slots, int n) noexcept nogil:
-    """Keep the opponents' slots among `slots`, if there are any; return how many are left."""
+    """Keep only the opponents' slots, if there are any; return the number of slots left."""
     cdef int kept = 0
     cdef int i
 
@@ -73,10 +73,10 @@ cdef inline int opponents_only(const State* state, uint8_t* slots, int n) noexce
     return kept if kept else n
 
 
-# --- a card has acted ------------------------------------------------------------------------------------------
+# --- the end of an ability -------------------------------------------------------------------------------------
 
 cdef inline void attacker_leaves(const Rules* rules, State* state, int nature) noexcept nogil:
-    """The acting card goes to its owner's pile; the card it covered is next, or the slot to the right."""
+    """Put the acting card on its owner's pile. The card that it covered is next, or the slot to the right."""
     cdef uint8_t me = state.tops[state.cursor]
     cdef bint slot_gone = uncover(state, state.cursor)
 
@@ -86,7 +86,7 @@ cdef inline void attacker_leaves(const Rules* rules, State* state, int nature) n
 
 
 cdef inline void finish(const Rules* rules, State* state, int nature) noexcept nogil:
-    """The acting card, still in its slot, has acted: it is paid what tokens it still has and leaves if it must."""
+    """Pay the remaining tokens of the acting card, still in its slot; remove it if its nature says so."""
     cdef uint8_t me = state.tops[state.cursor]
 
     state.points[family(state.cards[me])] += state.tokens[me]
@@ -97,10 +97,10 @@ cdef inline void finish(const Rules* rules, State* state, int nature) noexcept n
         state.cursor += 1
 
 
-# --- eliminating -----------------------------------------------------------------------------------------------
+# --- elimination -----------------------------------------------------------------------------------------------
 
 cdef inline void take_out(State* state, int slot) noexcept nogil:
-    """Put the top card of `slot`, not the acting one, on its owner's pile."""
+    """Put the top card of `slot`, not the acting card, on its owner's pile."""
     cdef uint8_t target = state.tops[slot]
 
     if uncover(state, slot) and slot < state.cursor:
@@ -109,7 +109,7 @@ cdef inline void take_out(State* state, int slot) noexcept nogil:
 
 
 cdef inline void pay_for(const Rules* rules, State* state, const Ability* ability, uint8_t target) noexcept nogil:
-    """The acting card's owner is paid for eliminating `target`."""
+    """Pay the acting card's owner for the elimination of `target`."""
     cdef uint8_t me = card_at(state, state.cursor)
 
     if rules.pays_for_own or not same_family(me, target):
@@ -117,7 +117,7 @@ cdef inline void pay_for(const Rules* rules, State* state, const Ability* abilit
 
 
 cdef inline void eliminate(const Rules* rules, State* state, const Ability* ability, int slot) noexcept nogil:
-    """Eliminate the top card of `slot`; an Ambush strikes back."""
+    """Eliminate the top card of `slot`; an Ambush retaliates."""
     cdef uint8_t me = card_at(state, state.cursor)
     cdef uint8_t target = card_at(state, slot)
     cdef bint attacker_struck
@@ -141,13 +141,13 @@ cdef inline void eliminate(const Rules* rules, State* state, const Ability* abil
 
 
 cdef inline bint turn_up(const Rules* rules, State* state, int slot) noexcept nogil:
-    """An eye falls on `slot`; return whether an Ambush lay there."""
+    """Turn the top card of `slot` face up; return whether it is an Ambush."""
     state.cards[state.tops[slot]] |= FACE_UP
     return rules.abilities[card_at(state, slot) & KIND].nature & AMBUSH
 
 
 cdef inline void spring(const Rules* rules, State* state, int slot, int nature) noexcept nogil:
-    """The Ambush in `slot`, turned up, takes the acting card along and the rest of the ability is dropped."""
+    """Eliminate the Ambush in `slot`, turned face up, and the acting card; its ability has no further effect."""
     cdef uint8_t ambush = card_at(state, slot)
 
     if is_rival(state, slot):
@@ -157,7 +157,7 @@ cdef inline void spring(const Rules* rules, State* state, int slot, int nature) 
 
 
 cdef inline void hit(const Rules* rules, State* state, int slot) noexcept nogil:
-    """The acting card points at `slot` to eliminate what lies there."""
+    """Apply an elimination by the acting card to `slot`."""
     cdef const Ability* ability = &rules.abilities[state.acting]
 
     if rules.eye and slot != state.cursor and turn_up(rules, state, slot):
@@ -167,7 +167,7 @@ cdef inline void hit(const Rules* rules, State* state, int slot) noexcept nogil:
 
 
 cdef inline void hit_pair(const Rules* rules, State* state, int near, int far) noexcept nogil:
-    """The acting card points at both slots, near < far; of two Ambushes the nearer takes effect."""
+    """Apply the acting card to two slots, near < far. Of two Ambushes, the nearer one takes effect."""
     cdef const Ability* ability = &rules.abilities[state.acting]
     cdef uint8_t one = card_at(state, near)
     cdef uint8_t other = card_at(state, far)
@@ -190,7 +190,7 @@ cdef inline void hit_pair(const Rules* rules, State* state, int near, int far) n
 # --- other deeds -----------------------------------------------------------------------------------------------
 
 cdef inline void rob(const Rules* rules, State* state, int victim) noexcept nogil:
-    """The acting card's owner takes from `victim` what he has, up to the amount."""
+    """Move points from `victim` to the acting card's owner: the amount, or all points if they are fewer."""
     cdef const Ability* ability = &rules.abilities[state.acting]
     cdef uint8_t loot = min(ability.amount, state.points[victim])
 
@@ -200,7 +200,7 @@ cdef inline void rob(const Rules* rules, State* state, int victim) noexcept nogi
 
 
 cdef inline void carry(const Rules* rules, State* state, int slot, int place) noexcept nogil:
-    """The acting card moves the top card of `slot` to `place`, counted before it is lifted."""
+    """Move the top card of `slot` to `place`, whose gap or slot is counted before the card is lifted."""
     cdef uint8_t me = state.tops[state.cursor]
     cdef uint8_t moved = state.tops[slot]
     cdef int nature = rules.abilities[state.acting].nature
@@ -221,14 +221,14 @@ cdef inline void carry(const Rules* rules, State* state, int slot, int place) no
     if to != state.cursor:
         finish(rules, state, nature)
         return
-    # Laid on the acting card itself, which leaves from underneath; the moved card is next.
+    # The card moved onto the acting card, which leaves from below it; the moved card is next.
     state.points[family(state.cards[me])] += state.tokens[me]
     state.below[moved] = state.below[me]
     to_pile(state, me)
 
 
 cdef inline bint shown_elsewhere(const State* state, int kind, int copied) noexcept nogil:
-    """Whether a top card of `kind` lies face up in a slot that is neither the cursor's nor `copied`."""
+    """Return whether a top card of `kind` lies face up in a slot other than the cursor's and `copied`."""
     cdef int slot
 
     for slot in range(state.n_slots):
@@ -238,7 +238,7 @@ cdef inline bint shown_elsewhere(const State* state, int kind, int copied) noexc
 
 
 cdef inline int own_beside(const Rules* rules, const State* state) noexcept nogil:
-    """How many own cards lie in the slots beside the acting card's: the top ones, or all."""
+    """Count the own cards in the slots beside the acting card: the top ones, or all (`lord_counts_covered`)."""
     cdef int count = 0
     cdef int slot
     cdef uint8_t card_id
@@ -254,7 +254,7 @@ cdef inline int own_beside(const Rules* rules, const State* state) noexcept nogi
 
 
 cdef inline bint crowded(const State* state) noexcept nogil:
-    """Whether a slot beside the acting card's holds two or more cards."""
+    """Return whether a slot beside the acting card holds two or more cards."""
     cdef int own = state.cursor
 
     return ((own > 0 and state.below[state.tops[own - 1]] != NO_CARD)
@@ -262,7 +262,7 @@ cdef inline bint crowded(const State* state) noexcept nogil:
 
 
 cdef inline int question(int deed) noexcept nogil:
-    """What a deed asks of its owner."""
+    """Return the question of a deed to its owner."""
     if deed == Deed.ELIMINATE:
         return ASK_TARGET
     elif deed == Deed.STEAL:
@@ -275,9 +275,9 @@ cdef inline int question(int deed) noexcept nogil:
 
 
 cdef inline bint act(const Rules* rules, State* state, int kind, int copied) noexcept nogil:
-    """The card at the cursor uses the ability of `kind`, its own or that of the slot `copied` (else -1).
+    """Start the ability of `kind` for the card at the cursor: its own (`copied` is -1), or that of the slot `copied`.
 
-    Return whether its owner is now asked something; if not, it has acted completely.
+    Return whether the owner must now choose. If not, the card has acted completely.
     """
     cdef const Ability* ability = &rules.abilities[kind]
     cdef uint8_t me = state.tops[state.cursor]
@@ -312,7 +312,7 @@ cdef inline bint act(const Rules* rules, State* state, int kind, int copied) noe
 
 
 cdef inline bint copy(const Rules* rules, State* state, int slot) noexcept nogil:
-    """The acting card copies the card in `slot`; return as `act` does."""
+    """Start the acting card's copy of the card in `slot`; return as `act` does."""
     cdef int nature = rules.abilities[state.acting].nature
     cdef int kind
 

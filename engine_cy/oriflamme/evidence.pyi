@@ -9,21 +9,23 @@ VERSION: Final[int]
 SIZES: Final[dict[str, int]]
 BELIEFS: Final[Path]
 
-def set_weights(name: str, bare: Sequence[float], told: Sequence[float], factors: Sequence[float]) -> None:
-    """Replace weights for a set such as 'oriflamme-3'; only the fitting does so, before anybody else looks."""
+def set_weights(
+    name: str, without_account: Sequence[float], with_account: Sequence[float], factors: Sequence[float]
+) -> None:
+    """Replace the weights of a set such as 'oriflamme-3'. Not thread-safe: no search may run."""
 
 def load_weights(path: Path = ...) -> None:
-    """Read the weights from a file."""
+    """Read the weights from a file; done at import. Not thread-safe: no search may run."""
 
 def traces(
     view: View, player: int, history: History
 ) -> tuple[list[int], list[int], int, list[int], list[tuple[int, list[list[int]], list[float], list[float]]]]:
-    """For the fitting: what speaks for `player`'s cards being where, before it is weighed.
+    """Return the unweighted evidence on the hidden cards of `player`, for training.
 
-    The game's numbers of the kinds that may be anywhere, and how many of each; how many cards are in hand; for each
-    kind the number of its trace in hand; and for each spot its number and for each kind the numbers of the traces, and
-    what the history says of its placement and of its being left.
+    The tuple holds the game's numbers of the hidden kinds, the number of cards of each, the number of cards in hand,
+    and for each kind the index of its trace in hand. Its last item lists for each spot its number and, for each kind,
+    the indices of its traces and the account's evidence from its placement and from being kept.
     """
 
 def secrets(position: Position, player: int, spots: list[int]) -> tuple[list[int], list[int]]:
-    """For the fitting: the kinds of `player`'s cards in these spots, and of those in his hand."""
+    """Return the kinds of `player`'s cards in these spots and in hand, for training."""

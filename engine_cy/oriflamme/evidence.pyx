@@ -1,10 +1,10 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""What the others may hide in Oriflamme: sums of weights out of tables, fitted by solver/training/beliefs.py.
+"""Evidence on hidden cards: sums of weights from tables that solver/training/beliefs.py fits.
 
-What speaks for a face-down card being of a kind is first of all on the table: when it was placed and how long it lay
-there, its tokens, what covers it and what it covers, what it would find. A view shows all that, so a belief needs no
-history. An account of the game adds how likely a player was, by his preferences, to place such a card there and to
-leave it.
+Most of the evidence for the kind of a face-down card is on the table, its *traces*: the round in which it was placed,
+its age, its tokens, the cards above and below it, its targets. A view shows these, so a belief needs no history. An
+account of the game adds the log probabilities with which the player, by their preferences, would have placed such a
+card there and kept it.
 """
 from libc.stdint cimport uint8_t, uint16_t, uint32_t
 from libc.string cimport memcpy, memset
@@ -14,7 +14,7 @@ from engine_cy.values cimport Position, View
 from engine_cy.game_api cimport MAX_PLAYERS, Account, Knowledge, Suspicion, action_t
 from engine_cy.action_log cimport History
 from engine_cy.oriflamme.features cimport (
-    PHASES, SITUATIONS, Glance, danger, look, look_at_all, role_of, situation,
+    PHASES, SITUATIONS, Glance, danger, fill_glance, list_shown_roles, role_of, situation,
 )
 from engine_cy.oriflamme.knowledge cimport N_SETS, OPTIONS_MAX, preferences_of, set_of
 from engine_cy.oriflamme.rules cimport Rules
@@ -31,33 +31,33 @@ from pathlib import Path
 from engine_cy.oriflamme.knowledge import SET_NAMES
 from engine_cy.weights import spread
 
-# The traces of a face-down card, and where each table begins in the weights. The last index is a role.
+# The traces of a face-down card: the offset of each table in the weights. The last index of each table is a role.
 cdef enum:
     AGES = 7
-    OF_AGE = 0                                          # rounds to go when it was placed, rounds it has lain
-    OF_TOKENS = OF_AGE + PHASES * AGES * N_ROLES        # covered, tokens
-    OF_STACK = OF_TOKENS + 2 * 5 * N_ROLES              # covered by and covering: nothing, face down, face up
-    OF_END = OF_STACK + 3 * 3 * N_ROLES                 # at the front, at the back
-    OF_DANGER = OF_END + 2 * 2 * N_ROLES                # see `danger`
-    OF_STANDING = OF_DANGER + 4 * N_ROLES               # rounds to go, its owner is behind, level, ahead
-    OF_FINDS = OF_STANDING + PHASES * 3 * N_ROLES       # was asked, situation
-    OF_HAND = OF_FINDS + 2 * SITUATIONS * N_ROLES       # a card in hand: rounds to go, not yet placed this round
+    OF_AGE = 0                                          # rounds left when it was placed, age in rounds
+    OF_TOKENS = OF_AGE + PHASES * AGES * N_ROLES        # is covered, tokens
+    OF_STACK = OF_TOKENS + 2 * 5 * N_ROLES              # cards above and below: none, face down, face up
+    OF_END = OF_STACK + 3 * 3 * N_ROLES                 # is at the front, is at the back
+    OF_DANGER = OF_END + 2 * 2 * N_ROLES                # value of `danger`
+    OF_STANDING = OF_DANGER + 4 * N_ROLES               # rounds left, owner's standing
+    OF_FINDS = OF_STANDING + PHASES * 3 * N_ROLES       # was kept, value of `situation`
+    OF_HAND = OF_FINDS + 2 * SITUATIONS * N_ROLES       # a card in hand: rounds left, has yet to place this round
     N_TRACES = OF_HAND + PHASES * 2 * N_ROLES
 
     TRACES_EACH = 7
 
-# Without and with an account of the game, by set: of the traces, and of what the account says.
+# Weights by set: of the traces, without [0] and with [1] an account of the game, and of the numbers in the account.
 cdef float TRACES[2][N_SETS][N_TRACES]
 cdef float OF_PLACED[N_SETS]
 cdef float OF_KEPT[N_SETS]
 cdef bint KNOWN[N_SETS]
 
 
-# What has to be known of a face-down card to list its traces.
+# The place of a face-down card, from which its traces follow.
 cdef struct Spot:
     int slot
-    int above           # covered by nothing, a card face down, or face up
-    int beneath         # covering ...
+    int above           # the card above it: 0 none, 1 face down, 2 face up
+    int beneath         # the card below it, likewise
     int danger
 
 
@@ -90,10 +90,10 @@ cdef inline Spot spot_of(const Rules* rules, const State* view, const Glance* gl
 
 cdef inline void traces_of(const Rules* rules, const State* view, const Glance* glance, const Spot* spot, int card_id,
                            int role, uint16_t* traces) noexcept nogil:
-    """The numbers of the traces of a card, if it has this role."""
-    cdef int placed = 1 + card_id % rules.cards_each // rules.cards_per_turn      # the round
+    """Write the indices of the traces that a card would have in this role."""
+    cdef int placed = 1 + card_id % rules.cards_each // rules.cards_per_turn      # its round
     cdef int age = min(view.round - placed, AGES - 1)
-    cdef int asked = age > 0 or view.tokens[card_id] > 0
+    cdef bint was_kept = age > 0 or view.tokens[card_id] > 0
     cdef int before = min(rules.n_rounds - placed, PHASES - 1)
     cdef int find = situation(rules, view, glance, spot.slot, role)
 
@@ -103,7 +103,7 @@ cdef inline void traces_of(const Rules* rules, const State* view, const Glance* 
     traces[3] = <uint16_t>(OF_END + ((spot.slot == 0) * 2 + (spot.slot == glance.last)) * N_ROLES + role)
     traces[4] = <uint16_t>(OF_DANGER + spot.danger * N_ROLES + role)
     traces[5] = <uint16_t>(OF_STANDING + (glance.phase * 3 + glance.standing) * N_ROLES + role)
-    traces[6] = <uint16_t>(OF_FINDS + (asked * SITUATIONS + find) * N_ROLES + role)
+    traces[6] = <uint16_t>(OF_FINDS + (was_kept * SITUATIONS + find) * N_ROLES + role)
 
 
 cdef inline int trace_in_hand(const Rules* rules, const State* view, int player, int role) noexcept nogil:
@@ -113,7 +113,7 @@ cdef inline int trace_in_hand(const Rules* rules, const State* view, int player,
 
 
 cdef void list_secrets(const Rules* rules, const State* view, int player, Suspicion* suspicion) noexcept nogil:
-    """The cards that a player hides and where they may be, with nothing that speaks for anything."""
+    """List the hidden cards of a player and their possible places, with evidence 0."""
     cdef Hidden hidden
     cdef int kind, copies, i
 
@@ -139,8 +139,8 @@ cdef void list_secrets(const Rules* rules, const State* view, int player, Suspic
 cdef void suspect(const Rules* rules, const State* view, int observer, int player, const Account* account,
                   Suspicion* suspicion) noexcept nogil:
     cdef int which = set_of(rules)
-    cdef bint told = account != NULL and account.n_actions > 0
-    cdef const float* weights = TRACES[told][which]
+    cdef bint has_account = account != NULL and account.n_actions > 0
+    cdef const float* weights = TRACES[has_account][which]
     cdef Glance glance
     cdef uint32_t shown[MAX_PLAYERS]
     cdef uint16_t traces[TRACES_EACH]
@@ -154,8 +154,8 @@ cdef void suspect(const Rules* rules, const State* view, int observer, int playe
     list_secrets(rules, view, player, suspicion)
     if not KNOWN[which]:
         return
-    look_at_all(rules, view, shown)
-    look(rules, view, shown, player, player, &glance)
+    list_shown_roles(rules, view, shown)
+    fill_glance(rules, view, shown, player, player, &glance)
     for k in range(suspicion.n_kinds):
         role = role_of(rules, suspicion.kinds[k])
         suspicion.in_hand[k] = weights[trace_in_hand(rules, view, player, role)]
@@ -168,7 +168,7 @@ cdef void suspect(const Rules* rules, const State* view, int observer, int playe
             total = 0
             for m in range(TRACES_EACH):
                 total += weights[traces[m]]
-            if told:
+            if has_account:
                 total += OF_PLACED[which] * account.placed[card_id][suspicion.kinds[k]]
                 total += OF_KEPT[which] * account.kept[card_id][suspicion.kinds[k]]
             suspicion.in_spot[i][k] = total
@@ -214,10 +214,10 @@ cdef void read(const Rules* rules, const State* world, int player, const Suspici
             n += 1
 
 
-# --- what was done --------------------------------------------------------------------------------------------
+# --- the account of a game ------------------------------------------------------------------------------------
 
 cdef inline float log_share(const Rules* rules, const State* state, action_t action) noexcept nogil:
-    """The logarithm of how likely the player to act is to take this action; one in twenty does anything."""
+    """Return the log probability of an action: 0.95 of the softmax of preferences and 0.05 of the uniform choice."""
     cdef action_t actions[OPTIONS_MAX]
     cdef float preferences[OPTIONS_MAX]
     cdef float best = -1e30
@@ -236,8 +236,8 @@ cdef inline float log_share(const Rules* rules, const State* state, action_t act
     return <float>logarithm(0.95 * share / total + 0.05 / n)
 
 
-cdef void tell_placement(const Rules* rules, const State* view, action_t action, Account* account) noexcept nogil:
-    """How well each card that the player may hold would have gone there, as a card of a hand with all of them."""
+cdef void log_placement(const Rules* rules, const State* view, action_t action, Account* account) noexcept nogil:
+    """Log the preference of each card that the player may hold for this place, as if the hand held all of them."""
     cdef action_t actions[OPTIONS_MAX]
     cdef float preferences[OPTIONS_MAX]
     cdef int card_id = view.to_act * rules.cards_each + cards_played(rules, view, view.to_act)
@@ -254,9 +254,9 @@ cdef void tell_placement(const Rules* rules, const State* view, action_t action,
             account.placed[card_id][kind] = preferences[i]
 
 
-cdef void tell_choice(const Rules* rules, const State* view, action_t action, int slot,
+cdef void log_choice(const Rules* rules, const State* view, action_t action, int slot,
                       Account* account) noexcept nogil:
-    """How likely the choice was, if the card in `slot` is of one kind or another."""
+    """Log the probability of the choice for each kind that the card in `slot` may have."""
     cdef uint8_t card_id = view.tops[slot]
     cdef uint32_t pool = unseen(rules, view, view.to_act)
     cdef State state
@@ -274,15 +274,15 @@ cdef void tell(const Rules* rules, const State* view, action_t action, Account* 
 
     account.n_actions += 1
     if view.ask == ASK_PLACE:
-        tell_placement(rules, view, action, account)
+        log_placement(rules, view, action, account)
     elif view.ask == ASK_REVEAL:
-        # What was turned up, everybody knows.
+        # A revealed card is public and needs no evidence.
         if action >> 16 == VERB_KEEP:
             slot = view.cursor
     elif view.ask == ASK_TARGET or view.ask == ASK_COPY or view.ask == ASK_LIFT:
         slot = action >> 8 & 0xFF
     if slot >= 0 and not card_at(view, slot) & FACE_UP and family(card_at(view, slot)) == view.to_act:
-        tell_choice(rules, view, action, slot, account)
+        log_choice(rules, view, action, slot, account)
 
 
 cdef void add_suspicion(Knowledge* knowledge) noexcept:
@@ -295,28 +295,28 @@ cdef void add_suspicion(Knowledge* knowledge) noexcept:
 
 # --- the weights ----------------------------------------------------------------------------------------------
 
-# Of the file and of what the numbers in it mean.
+# The version of the file format and of the meaning of its numbers.
 VERSION = 1
 SIZES = {"traces": N_TRACES, "each": TRACES_EACH}
 BELIEFS = Path(__file__).with_name("beliefs.json")
 
 
-def set_weights(name, bare, told, factors):
-    """Replace weights for a set such as 'oriflamme-3'; only the fitting does so, before anybody else looks."""
+def set_weights(name, without_account, with_account, factors):
+    """Replace the weights of a set such as 'oriflamme-3'. Not thread-safe: no search may run."""
     cdef int which = SET_NAMES.index(name)
     cdef int i
 
-    if len(bare) != N_TRACES or len(told) != N_TRACES:
-        raise ValueError(f"traces: {len(bare)} and {len(told)} weights, not {N_TRACES}")
+    if len(without_account) != N_TRACES or len(with_account) != N_TRACES:
+        raise ValueError(f"traces: {len(without_account)} and {len(with_account)} weights, not {N_TRACES}")
     for i in range(N_TRACES):
-        TRACES[0][which][i] = bare[i]
-        TRACES[1][which][i] = told[i]
+        TRACES[0][which][i] = without_account[i]
+        TRACES[1][which][i] = with_account[i]
     OF_PLACED[which], OF_KEPT[which] = factors
     KNOWN[which] = True
 
 
 def load_weights(path=BELIEFS):
-    """Read the weights from a file."""
+    """Read the weights from a file; done at import. Not thread-safe: no search may run."""
     content = json.loads(Path(path).read_text())
     if content["version"] != VERSION or content["sizes"] != SIZES:
         raise ValueError(f"{path}: weights of version {content['version']} and sizes {content['sizes']}, "
@@ -325,17 +325,17 @@ def load_weights(path=BELIEFS):
         set_weights(name, spread(weights["bare"], N_TRACES), spread(weights["told"], N_TRACES), weights["factors"])
 
 
-# Without the file everything is as likely as anything.
+# Without the file, all hidden cards are equally likely.
 if BELIEFS.exists():
     load_weights()
 
 
 def traces(View view, int player, History history):
-    """For the fitting: what speaks for `player`'s cards being where, before it is weighed.
+    """Return the unweighted evidence on the hidden cards of `player`, for training.
 
-    The game's numbers of the kinds that may be anywhere, and how many of each; how many cards are in hand; for each
-    kind the number of its trace in hand; and for each spot its number and for each kind the numbers of the traces, and
-    what the history says of its placement and of its being left.
+    The tuple holds the game's numbers of the hidden kinds, the number of cards of each, the number of cards in hand,
+    and for each kind the index of its trace in hand. Its last item lists for each spot its number and, for each kind,
+    the indices of its traces and the account's evidence from its placement and from being kept.
     """
     cdef const Rules* rules = <const Rules*>view.game.rules
     cdef const State* state = <const State*>view.state
@@ -347,26 +347,26 @@ def traces(View view, int player, History history):
     cdef int i, k, m, card_id
 
     list_secrets(rules, state, player, &suspicion)
-    look_at_all(rules, state, shown)
-    look(rules, state, shown, player, player, &glance)
+    list_shown_roles(rules, state, shown)
+    fill_glance(rules, state, shown, player, player, &glance)
     kinds = [suspicion.kinds[k] for k in range(suspicion.n_kinds)]
     in_hand = [trace_in_hand(rules, state, player, role_of(rules, kind)) for kind in kinds]
     spots = []
     for i in range(suspicion.n_spots):
         card_id = suspicion.spots[i]
         spot = spot_of(rules, state, &glance, card_id)
-        found = []
+        rows = []
         for k in range(suspicion.n_kinds):
             traces_of(rules, state, &glance, &spot, card_id, role_of(rules, suspicion.kinds[k]), numbers)
-            found.append([numbers[m] for m in range(TRACES_EACH)])
-        spots.append((card_id, found, [history.account.placed[card_id][kind] for kind in kinds],
+            rows.append([numbers[m] for m in range(TRACES_EACH)])
+        spots.append((card_id, rows, [history.account.placed[card_id][kind] for kind in kinds],
                       [history.account.kept[card_id][kind] for kind in kinds]))
     copies = [suspicion.held[k] for k in range(suspicion.n_kinds)]
     return kinds, copies, suspicion.n_hand, in_hand, spots
 
 
 def secrets(Position position, int player, list spots):
-    """For the fitting: the kinds of `player`'s cards in these spots, and of those in his hand."""
+    """Return the kinds of `player`'s cards in these spots and in hand, for training."""
     cdef const State* state = <const State*>position.state
 
     return ([state.cards[card_id] & KIND for card_id in spots],

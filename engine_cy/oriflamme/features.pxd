@@ -1,6 +1,7 @@
-"""A look at the table: what one player makes of the queue, and what a card would find in a slot.
+"""Features of the queue from the point of view of one player, shared by knowledge.pyx and evidence.pyx.
 
-Cards are known by their *role*, the words in their row, so that both games and all editions are one code.
+A card counts by its *role*, which follows from the words of its row, so the code is the same for both games and all
+editions.
 """
 from libc.stdint cimport uint8_t, uint32_t
 from libc.string cimport memset
@@ -13,9 +14,9 @@ from engine_cy.oriflamme.words cimport (
 )
 
 cdef enum:
-    PHASES = 7          # rounds to go after this one
-    SITUATIONS = 12     # what a card would find if it acted, see `situation`
-    BESIDE = 8          # what lies beside a place, see `beside`
+    PHASES = 7          # the rounds left after this one, capped
+    SITUATIONS = 12     # values of `situation`
+    BESIDE = 8          # values of `beside`
 
 
 cdef inline int role_of(const Rules* rules, int kind) noexcept nogil:
@@ -23,26 +24,26 @@ cdef inline int role_of(const Rules* rules, int kind) noexcept nogil:
 
 
 cdef inline int role_seen(const Rules* rules, uint8_t card, int observer) noexcept nogil:
-    """The role of `card` if `observer` sees it. An observer of -1 sees everything."""
+    """Return the role of `card` if `observer` sees it, else UNSEEN. An observer of -1 sees every card."""
     if card & FACE_UP or observer < 0 or family(card) == observer:
         return role_of(rules, card & KIND)
     return UNSEEN
 
 
-# What one player makes of the queue as a whole.
+# The features of the whole queue for one player.
 cdef struct Glance:
     int me
-    int observer           # me, or -1: who sees everything
+    int observer           # me, or -1 if all cards are known
     int last               # the last slot
-    int phase
-    int best_rival         # the most points that a rival has
-    int standing           # behind, level, ahead of him
-    uint32_t rivals        # roles that rivals show, a bit each
-    uint32_t own           # ... that the player himself shows
+    int phase              # rounds left, below PHASES
+    int best_rival         # the most points of a rival
+    int standing           # 0 behind, 1 level with, 2 ahead of the best rival
+    uint32_t rivals        # one bit for each role that rivals show face up
+    uint32_t own           # ... that the player shows
 
 
-cdef inline void look_at_all(const Rules* rules, const State* state, uint32_t* shown) noexcept nogil:
-    """The roles that each player shows, a bit each."""
+cdef inline void list_shown_roles(const Rules* rules, const State* state, uint32_t* shown) noexcept nogil:
+    """Set one bit for each role among the face-up top cards of each player."""
     cdef int slot
     cdef uint8_t card
 
@@ -53,8 +54,8 @@ cdef inline void look_at_all(const Rules* rules, const State* state, uint32_t* s
             shown[family(card)] |= <uint32_t>1 << role_of(rules, card & KIND)
 
 
-cdef inline void look(const Rules* rules, const State* state, const uint32_t* shown, int me, int observer,
-                      Glance* glance) noexcept nogil:
+cdef inline void fill_glance(const Rules* rules, const State* state, const uint32_t* shown, int me, int observer,
+                             Glance* glance) noexcept nogil:
     cdef int player
 
     glance.me = me
@@ -72,7 +73,7 @@ cdef inline void look(const Rules* rules, const State* state, const uint32_t* sh
 
 
 cdef inline int relation(const State* state, const Glance* glance, int slot) noexcept nogil:
-    """1 his, 2 the leading rival's, 3 another rival's. 0 is left for the acting card itself."""
+    """Return the owner of `slot`: 1 the player, 2 the leading rival, 3 another rival. 0 stands for the acting card."""
     cdef int owner = family(card_at(state, slot))
 
     if owner == glance.me:
@@ -81,7 +82,7 @@ cdef inline int relation(const State* state, const Glance* glance, int slot) noe
 
 
 cdef inline int rival_at(const State* state, const Glance* glance, int slot) noexcept nogil:
-    """What lies in `slot`, outside the queue too: 0 nothing, 1 an own card, 2 a rival's face down, 3 face up."""
+    """Return the top card of any `slot`: 0 outside the queue, 1 an own card, 2 a rival's face down, 3 face up."""
     cdef uint8_t card
 
     if not 0 <= slot <= glance.last:
@@ -93,6 +94,7 @@ cdef inline int rival_at(const State* state, const Glance* glance, int slot) noe
 
 
 cdef inline int beside(const Rules* rules, const State* state, const Glance* glance, int slot) noexcept nogil:
+    """Classify the top card of a slot beside a place: below BESIDE, 0 outside the queue."""
     cdef uint8_t card
     cdef int role
 
@@ -110,22 +112,22 @@ cdef inline int beside(const Rules* rules, const State* state, const Glance* gla
 
 
 cdef inline int danger(const Rules* rules, const State* state, const Glance* glance, int slot) noexcept nogil:
-    """1: a rival's Soldier lies face up beside `slot`; 2: it is at an end, and a rival's Archer lies face up."""
-    cdef int found = 0
+    """Return the sum of threats to `slot`: 1 for a rival's face-up Soldier beside it, 2 for an Archer at an end."""
+    cdef int threat = 0
     cdef int next_slot
 
     if glance.rivals >> SOLDIER & 1:
         for next_slot in range(slot - 1, slot + 2, 2):
             if rival_at(state, glance, next_slot) == 3:
                 if role_of(rules, card_at(state, next_slot) & KIND) == SOLDIER:
-                    found = 1
+                    threat = 1
     if glance.rivals >> ARCHER & 1 and (slot == 0 or slot == glance.last):
-        found += 2
-    return found
+        threat += 2
+    return threat
 
 
 cdef inline int own_around(const Rules* rules, const State* state, const Glance* glance, int slot) noexcept nogil:
-    """What a Lord in `slot` counts."""
+    """Return the number of cards that a Lord in `slot` counts."""
     cdef int count = 0
     cdef int next_slot
     cdef uint8_t card_id
@@ -141,7 +143,7 @@ cdef inline int own_around(const Rules* rules, const State* state, const Glance*
 
 
 cdef inline int copied_role(const Rules* rules, const State* state, const Glance* glance, int slot) noexcept nogil:
-    """What a Shapeshifter finds in `slot`: the better, the higher."""
+    """Rate the card in `slot` as a target for a Shapeshifter: better targets have higher values."""
     cdef uint8_t card
     cdef int role
 
@@ -168,7 +170,7 @@ cdef inline int copied_role(const Rules* rules, const State* state, const Glance
 
 cdef inline int situation(const Rules* rules, const State* state, const Glance* glance, int slot,
                           int role) noexcept nogil:
-    """What a card of `role` would find in `slot`, if it acted now for the glance's player: below SITUATIONS."""
+    """Rate the targets of a card of `role` in `slot` if it acted now for the player: below SITUATIONS."""
     cdef int left, right, n, hidden, i, other
     cdef uint8_t card
 
@@ -181,7 +183,7 @@ cdef inline int situation(const Rules* rules, const State* state, const Glance* 
         for i in range(slot - 1, slot + 2, 2):
             if rival_at(state, glance, i) >= 2:
                 other = state.points[family(card_at(state, i))]
-                # An evaluation has to leave points out of this: more of them must never be worse.
+                # An evaluation ignores the rival's points here, so that more points are never worse.
                 n = max(n, 2 if glance.observer < 0 else 1 if other == 0 else 3 if other == glance.best_rival else 2)
         return n
     elif role == SOLDIER:

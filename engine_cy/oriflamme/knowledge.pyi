@@ -10,37 +10,37 @@ SIZES: Final[dict[str, int]]
 WEIGHTS: Final[Path]
 
 def features_of(position: Position) -> tuple[int, tuple[tuple[float, ...], ...]]:
-    """The row of weights that is used for `position`, and the features of each seat."""
+    """Return the index of the row of weights for `position`, and the features of each seat."""
 
 def set_name(game: Game) -> str:
-    """The set of weights that is used in `game`, such as `oriflamme-3`."""
+    """Return the name of the set of weights for `game`, such as `oriflamme-3`."""
 
 def load_weights(path: Path = ...) -> None:
-    """Read the weights from a file; done at import. Not while anybody else uses them."""
+    """Read the weights from a file; done at import. Not thread-safe: no search may run."""
 
 def set_weights(
     name: str, marks: Sequence[float] | None = None, features: Sequence[Sequence[float]] | None = None
 ) -> None:
-    """Replace weights of a set. Not while anybody else uses them."""
+    """Replace weights of a set. Not thread-safe: no search may run."""
 
 def contest(game: Game, games: int, seed: int, seats: int) -> float:
-    """What share of the wins goes to `seats` (bit p: player p), who play as playouts do; the others play at random."""
+    """Return the share of the wins of `seats` (bit p: player p), who play by the playout policy against random play."""
 
 class SelfPlay:
-    """Games of the playouts' policy against itself, to learn from; strangers play at random now and then."""
+    """Self-play of the playout policy, for training. A share `strangers` of the seats plays its game at random."""
 
     def __new__(cls, game: Game, seed: int, strangers: float) -> Self: ...
     def gradient(self, games: int, trust: float, heat: float) -> array[float]:
-        """How the weights of the marks should change, summed over `games`, as doubles.
+        """Return the policy gradient by the weights of the marks, summed over `games`, as doubles.
 
-        What a player did in a round is credited with what he wins beyond what the evaluation gave him before; a share
-        `trust` of that is judged by the evaluation after the round, the rest by the end of the game. `heat` keeps the
-        policy mixed: where learning ends, an action that wins `heat` less often than another is taken e times less.
+        The advantage of a player's actions in a round is a value after them minus the evaluation before the round. The
+        value mixes the evaluation after the round (share `trust`) and the payoff. `heat` is the weight of the entropy:
+        at the optimum, an action that wins `heat` less often than another is e times less probable.
         """
 
     def positions(self, games: int, midway: float) -> list[tuple[int, bytes, bytes, bytes, tuple[float, ...]]]:
-        """Positions at the ends of rounds of `games`, and of the others a share of `midway`.
+        """Sample positions from `games`: all at the ends of rounds, and a share `midway` of the others.
 
-        Each as its row, the number of features of each seat (int32), their numbers (uint16), their values (int8), and
-        the shares of the win in the end.
+        Each position is a tuple: the row of weights, the number of features of each seat (int32), their indices
+        (uint16), their values (int8), and the payoffs of the game.
         """

@@ -1,17 +1,17 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""What is worth knowing about Oriflamme beyond its rules: which actions are usually good, and who stands how well.
+"""Learned knowledge of Oriflamme: the prior of actions, the playout policy and the evaluation.
 
-Both are sums of weights out of tables, fitted by solver/training/oriflamme.py and read from weights.json at import:
+All are sums of weights from tables that solver/training/oriflamme.py fits, read from weights.json at import:
 
-- an action's *preference* adds up what its *marks* weigh, marks being things like "a Spy, two rounds to go, at the
-  front". Shares are the softmax of preferences; a playout takes the best one after a little noise is added.
-- a player's *standing* adds up his features, such as "cards in the queue"; the softmax over the players is what each
-  may expect of the win.
+- the *preference* of an action is the sum of the weights of its *marks*, such as "a Spy, two rounds left, at the
+  front". The prior is the softmax of preferences; a playout takes the greatest preference plus a little noise.
+- the *standing* of a player is the weighted sum of their features, such as "cards in the queue". The evaluation, each
+  player's expected share of the win, is the softmax of standings.
 
-Marks are made of what the player to act sees and of nothing else. Cards are known by their *role*, the words in their
-row, so that both games and all editions are one code.
+Marks depend only on facts that the player to act sees. A card counts by its *role*, which follows from the words of its
+row, so the code is the same for both games and all editions.
 
-Equal inputs give equal bits on every machine: no libm, and every sum has its fixed order.
+Equal inputs give equal bits on every machine: no libm, and every sum has a fixed order.
 """
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
@@ -20,7 +20,8 @@ from libc.string cimport memset
 from engine_cy.values cimport Game, Position
 from engine_cy.game_api cimport MAX_PLAYERS, action_t
 from engine_cy.oriflamme.features cimport (
-    BESIDE, PHASES, SITUATIONS, Glance, beside, danger, look, look_at_all, relation, role_of, role_seen, situation,
+    BESIDE, PHASES, SITUATIONS, Glance, beside, danger, fill_glance, list_shown_roles, relation, role_of, role_seen,
+    situation,
 )
 from engine_cy.oriflamme.rules cimport Rules
 from engine_cy.oriflamme.state cimport FACE_UP, KIND, State, card_at, family, held
@@ -37,15 +38,15 @@ from pathlib import Path
 
 from engine_cy.weights import read_weights
 
-# The marks of an action: where each table begins in the weights of a game's preferences.
+# The marks of an action: the offset of each table in the weights of preferences.
 cdef enum:
-    RELATIONS = 4       # of a card to the player to act: this card, his, the leading rival's, another's
+    RELATIONS = 4       # of a card: the acting card, the player's own, the leading rival's, another rival's
 
     PLACE_WHEN = 0                                                   # phase, last to place, role, place
     PLACE_BESIDE = PLACE_WHEN + PHASES * 2 * N_ROLES * 4             # role, front or back, beside
     PLACE_OVER = PLACE_BESIDE + N_ROLES * 2 * BESIDE                 # role, face, role covered
     PLACE_TOKENS = PLACE_OVER + N_ROLES * 2 * N_ROLES                # role, tokens covered
-    PLACE_RIVALS = PLACE_TOKENS + N_ROLES * 5                        # role, place, Archer shown, same role shown
+    PLACE_RIVALS = PLACE_TOKENS + N_ROLES * 5                        # role, place, a rival shows: Archer, this role
     REVEAL_WHEN = PLACE_RIVALS + N_ROLES * 4 * 4                     # role, phase, tokens
     REVEAL_FINDS = REVEAL_WHEN + N_ROLES * PHASES * 5                # role, situation, last round
     REVEAL_DANGER = REVEAL_FINDS + N_ROLES * SITUATIONS * 2          # role, danger, standing
@@ -53,10 +54,10 @@ cdef enum:
     TARGET_TOKENS = TARGET_ROLE + RELATIONS * 2 * N_ROLES            # relation, tokens, phase
     TARGET_WHERE = TARGET_TOKENS + RELATIONS * 5 * PHASES            # relation, face, ahead, covers, phase
     TARGET_BY = TARGET_WHERE + RELATIONS * 8 * PHASES                # acting role, relation, face
-    TARGET_HEIR = TARGET_BY + N_ROLES * RELATIONS * 2                # relation, role is shown by the player too
+    TARGET_HEIR = TARGET_BY + N_ROLES * RELATIONS * 2                # relation, the player shows this role, too
     COPY_FINDS = TARGET_HEIR + RELATIONS * 2                         # role, situation
     COPY_WHOSE = COPY_FINDS + N_ROLES * SITUATIONS                   # relation, phase
-    ROB_WHOM = COPY_WHOSE + RELATIONS * PHASES                       # leads, has points, phase
+    ROB_WHOM = COPY_WHOSE + RELATIONS * PHASES                       # victim leads, has points, phase
     LIFT_ROLE = ROB_WHOM + 2 * 2 * PHASES                            # relation, face, role, ahead
     LIFT_WHEN = LIFT_ROLE + RELATIONS * 2 * N_ROLES * 2              # relation, face, ahead, phase
     LIFT_COVERS = LIFT_WHEN + RELATIONS * 4 * PHASES                 # relation, covers, tokens
@@ -67,22 +68,22 @@ cdef enum:
     PAIR_SECOND = PAIR_FIRST + RELATIONS * 2 * 3                     # relation, face, alike
     N_MARKS = PAIR_SECOND + RELATIONS * 2 * 3
 
-    MARKS_EACH = 5      # no action has more
+    MARKS_EACH = 5      # the most marks of an action
     ROUNDS_MAX = 7
 
 # The features of a player.
 cdef enum:
     F_POINTS
-    F_LEAD              # over the best of the others
-    F_CLOSE_LEAD        # the same between -2 and 2
+    F_LEAD              # over the best rival
+    F_CLOSE_LEAD        # the lead, cut to -2..2
     F_CARDS             # in the queue
     F_STACKS
-    F_ORDER             # place in the order of this round
-    F_SHOWN = F_ORDER + 5                      # by role: top card, face up, to act this round
+    F_ORDER             # by place in the order of this round
+    F_SHOWN = F_ORDER + 5                      # by role: top card, face up, still to act this round
     F_SPENT = F_SHOWN + N_ROLES                # ... that acts no more this round
-    F_HIDDEN = F_SPENT + N_ROLES               # top card, face down, to be asked this round
-    F_PASSED = F_HIDDEN + N_ROLES              # ... that is asked no more this round
-    F_TOKENS = F_PASSED + N_ROLES              # on it
+    F_HIDDEN = F_SPENT + N_ROLES               # top card, face down, still to be revealed or kept
+    F_PASSED = F_HIDDEN + N_ROLES              # ... that stays face down this round
+    F_TOKENS = F_PASSED + N_ROLES              # tokens on it
     F_COVERED_SHOWN = F_TOKENS + N_ROLES
     F_COVERED_HIDDEN = F_COVERED_SHOWN + N_ROLES
     F_COVERED_TOKENS = F_COVERED_HIDDEN + N_ROLES
@@ -92,24 +93,24 @@ cdef enum:
     F_DANGER_SHOWN = F_WOULD_FIND + N_ROLES * SITUATIONS     # by danger 0 to 3
     F_DANGER_HIDDEN = F_DANGER_SHOWN + 4
     F_DANGER_AMBUSH = F_DANGER_HIDDEN + 4
-    F_HEIR_MET = F_DANGER_AMBUSH + 4           # an Heir in hand, and another's lies face up
+    F_HEIR_MET = F_DANGER_AMBUSH + 4           # an Heir in hand while a rival's lies face up
     N_FEATURES
 
-    N_ROWS = 18         # weights of features by rounds to go; see `row_of`
+    N_ROWS = 18         # rows of weights of features; see `row_of`
 
 
 # --- the marks of actions -------------------------------------------------------------------------------------
 
 cdef struct Options:
     int n
-    int width                                  # marks of each action
+    int width                                  # number of marks of each action
     uint16_t marks[OPTIONS_MAX][MARKS_EACH]
 
 
-# The weights: of the preferences by game and number of players, of the features also by row.
+# The weights by set: of the marks, and by row of the features.
 cdef float MARKS[N_SETS][N_MARKS]
 cdef float FEATURES[N_SETS][N_ROWS][N_FEATURES]
-# How much noise choices are shaken by.
+# The scale of the noise of playouts.
 cdef float SHAKE = 0.4
 
 
@@ -118,8 +119,8 @@ cdef inline void mark_places(const Rules* rules, const State* state, const Glanc
     cdef int last_to_place = state.turn == rules.n_players * rules.cards_per_turn - 1
     cdef int first_mark = PLACE_WHEN + (glance.phase * 2 + last_to_place) * N_ROLES * 4
     cdef int archer = glance.rivals >> ARCHER & 1
-    cdef int spots[128]        # by place: where its table of PLACE_BESIDE or PLACE_OVER begins ...
-    cdef int strides[128]      # ... and what each role takes of it
+    cdef int spots[128]        # by place: its offset in PLACE_BESIDE or PLACE_OVER for role 0 ...
+    cdef int strides[128]      # ... and the distance between roles
     cdef uint8_t kinds_of_place[128]
     cdef uint8_t tokens[128]
     cdef int i, slot, role, at, place, met
@@ -243,13 +244,13 @@ cdef inline void mark_pair(const Rules* rules, const State* state, const Glance*
 
 
 cdef void mark(const Rules* rules, const State* state, const action_t* actions, int n, Options* options) noexcept nogil:
-    """Note the marks of each of `n` legal actions, in the eyes of the player to act."""
+    """List the marks of each of `n` legal actions, from the view of the player to act."""
     cdef Glance glance
     cdef uint32_t shown[MAX_PLAYERS]
     cdef int i, arg, victim
 
-    look_at_all(rules, state, shown)
-    look(rules, state, shown, state.to_act, state.to_act, &glance)
+    list_shown_roles(rules, state, shown)
+    fill_glance(rules, state, shown, state.to_act, state.to_act, &glance)
     options.n = n
     if state.ask == ASK_PLACE:
         mark_places(rules, state, &glance, actions, n, options)
@@ -291,7 +292,7 @@ cdef void mark(const Rules* rules, const State* state, const action_t* actions, 
 
 cdef inline void prefer(const Rules* rules, const State* state, const float* weights, const action_t* actions, int n,
                         Options* options, float* preferences) noexcept nogil:
-    """The preference of each of `n` legal actions. To keep a card hidden counts nothing, so to show it may be below."""
+    """Write the preference of each of `n` legal actions. `keep` has preference 0, and `reveal` any number."""
     cdef float total
     cdef int i, m
 
@@ -307,10 +308,10 @@ cdef inline void prefer(const Rules* rules, const State* state, const float* wei
         preferences[i] = total
 
 
-# --- what a search asks ---------------------------------------------------------------------------------------
+# --- prior and playout policy ---------------------------------------------------------------------------------
 
 cdef action_t choose(const Rules* rules, const State* state, rng_t* rng) noexcept nogil:
-    """The best action by preference, now and then another."""
+    """Return the action with the greatest preference plus noise."""
     cdef action_t actions[OPTIONS_MAX]
     cdef float preferences[OPTIONS_MAX]
     cdef Options options
@@ -337,13 +338,13 @@ cdef void prior(const Rules* rules, const State* state, const action_t* actions,
     soften(preferences, n, shares)
 
 
-# --- who stands how well --------------------------------------------------------------------------------------
+# --- the evaluation -------------------------------------------------------------------------------------------
 
-# What becomes of the features: their weights are added up, or, for the fitting, they themselves.
+# A sum over the features of each player: of their weights or, for training, of the features themselves.
 cdef struct Tally:
-    const float* weights
+    const float* weights           # if `features` is NULL
     double totals[MAX_PLAYERS]
-    float* features
+    float* features                # N_FEATURES for each player, or NULL
 
 
 cdef inline void count(Tally* tally, int player, int feature, float value) noexcept nogil:
@@ -354,7 +355,7 @@ cdef inline void count(Tally* tally, int player, int feature, float value) noexc
 
 
 cdef inline int row_of(const Rules* rules, const State* state) noexcept nogil:
-    """The row of weights: before and within each round, and four parts of the last."""
+    """Return the row of weights: one for each placement, one for each resolution but the last, and four for that."""
     cdef int to_go = min(rules.n_rounds - state.round, PHASES - 1)
     cdef int ahead
 
@@ -375,10 +376,10 @@ cdef void tally_table(const Rules* rules, const State* state, Tally* tally) noex
     cdef uint8_t card
     cdef bint ahead
 
-    look_at_all(rules, state, shown)
+    list_shown_roles(rules, state, shown)
     for player in range(rules.n_players):
         glance = &glances[player]
-        look(rules, state, shown, player, -1, glance)
+        fill_glance(rules, state, shown, player, -1, glance)
         lead = state.points[player] - glance.best_rival
         count(tally, player, F_POINTS, state.points[player])
         count(tally, player, F_LEAD, lead)
@@ -437,7 +438,7 @@ cdef void evaluate(const Rules* rules, const State* state, double* per_seat) noe
     share_out(tally.totals, rules.n_players, per_seat)
 
 
-# Rules and State arrive as plain bytes at the door, hence the casts.
+# Knowledge passes Rules and State as plain bytes, hence the casts.
 KNOWLEDGE.prior = <void (*)(const void*, const void*, const action_t*, int, float*) noexcept nogil>prior
 KNOWLEDGE.choose = <action_t (*)(const void*, const void*, rng_t*) noexcept nogil>choose
 KNOWLEDGE.evaluate = <void (*)(const void*, const void*, double*) noexcept nogil>evaluate
@@ -445,7 +446,7 @@ KNOWLEDGE.evaluate = <void (*)(const void*, const void*, double*) noexcept nogil
 
 # --- the weights ----------------------------------------------------------------------------------------------
 
-# Of the file and of what the numbers in it mean.
+# The version of the file format and of the meaning of its numbers.
 VERSION = 1
 SIZES = {"marks": N_MARKS, "rows": N_ROWS, "features": N_FEATURES}
 SET_NAMES = ["", "oriflamme-3", "oriflamme-4", "oriflamme-5", "oriflamme_prototype-2", "oriflamme_prototype-3",
@@ -454,7 +455,7 @@ WEIGHTS = Path(__file__).with_name("weights.json")
 
 
 def set_weights(name, marks=None, features=None):
-    """Replace weights for a set such as 'oriflamme-3'; only the fitting does so, before anybody else looks."""
+    """Replace weights of a set such as 'oriflamme-3'. Not thread-safe: no search may run."""
     cdef int which = SET_NAMES.index(name)
     cdef int i, row
 
@@ -472,12 +473,12 @@ def set_weights(name, marks=None, features=None):
 
 
 def load_weights(path=WEIGHTS):
-    """Read the weights from a file."""
+    """Read the weights from a file; done at import. Not thread-safe: no search may run."""
     for name, (marks, features) in read_weights(Path(path), VERSION, SIZES).items():
         set_weights(name, marks, features)
 
 
-# Without the file everything weighs nothing: so begins a fitting after marks or features changed.
+# Without the file all weights are 0: training starts so after a change of marks or features.
 if WEIGHTS.exists():
     load_weights()
 
@@ -491,12 +492,12 @@ cdef const Rules* rules_of(Game game) except NULL:
 
 
 def set_name(Game game):
-    """The set of weights that is used in `game`."""
+    """Return the name of the set of weights for `game`, such as `oriflamme-3`."""
     return SET_NAMES[set_of(rules_of(game))]
 
 
 def features_of(Position position):
-    """The row of weights for `position`, and the features of each seat."""
+    """Return the index of the row of weights for `position`, and the features of each seat."""
     cdef const Rules* rules = rules_of(position.game)
     cdef float features[MAX_PLAYERS * N_FEATURES]
     cdef Tally tally
@@ -510,7 +511,7 @@ def features_of(Position position):
     ])
 
 
-# --- for the fitting ------------------------------------------------------------------------------------------
+# --- training -------------------------------------------------------------------------------------------------
 
 cdef inline action_t choose_any(const Rules* rules, const State* state, rng_t* rng) noexcept nogil:
     cdef action_t actions[OPTIONS_MAX]
@@ -518,7 +519,7 @@ cdef inline action_t choose_any(const Rules* rules, const State* state, rng_t* r
 
 
 def contest(Game game, int games, uint64_t seed, int seats):
-    """What share of the wins goes to `seats` (bit p: player p), who play as playouts do; the others play at random."""
+    """Return the share of the wins of `seats` (bit p: player p), who play by the playout policy against random play."""
     cdef const Rules* rules = rules_of(game)
     cdef State state
     cdef rng_t rng
@@ -544,13 +545,13 @@ def contest(Game game, int games, uint64_t seed, int seats):
 
 
 cdef class SelfPlay:
-    """Games of the playouts' policy against itself, to learn from; strangers play at random now and then."""
+    """Self-play of the playout policy, for training. A share `strangers` of the seats plays its game at random."""
 
     cdef Game game
     cdef rng_t rng
-    cdef double strangers          # how likely a seat is to play at random for a game
-    cdef float* gradients          # by round and seat: of the logarithm of the chances of what it did
-    cdef uint16_t* touched         # by round and seat: which of them are not 0
+    cdef double strangers          # the probability that a seat plays a game at random
+    cdef float* gradients          # by round and seat: of the log probability of its actions
+    cdef uint16_t* touched         # by round and seat: the indices of the marks in its gradient
     cdef int n_touched[ROUNDS_MAX * MAX_PLAYERS]
     cdef bint random_seat[MAX_PLAYERS]
 
@@ -576,21 +577,21 @@ cdef class SelfPlay:
         for player in range(rules.n_players):
             self.random_seat[player] = below(&self.rng, 1 << 20) < self.strangers * (1 << 20)
 
-    cdef void touch(self, int book, int which, float amount) noexcept nogil:
-        cdef float* gradient = self.gradients + book * N_MARKS + which
+    cdef void add_to_gradient(self, int turn, int mark, float amount) noexcept nogil:
+        cdef float* gradient = self.gradients + turn * N_MARKS + mark
 
         if gradient[0] == 0:
-            self.touched[book * N_MARKS + self.n_touched[book]] = <uint16_t>which
-            self.n_touched[book] += 1
-            gradient[0] = <float>1e-30     # it is listed, whatever it comes to
+            self.touched[turn * N_MARKS + self.n_touched[turn]] = <uint16_t>mark
+            self.n_touched[turn] += 1
+            gradient[0] = <float>1e-30     # not 0, so that it is listed once
         gradient[0] += amount
         if gradient[0] == 0:
             gradient[0] = <float>1e-30
 
     cdef action_t sample(self, const State* state, double heat, double* gradient) noexcept nogil:
-        """Draw an action from the prior, and note how the weights would make it likelier.
+        """Draw an action from the prior, and add the gradient of its log probability to that of its round and seat.
 
-        `heat` times the slope of the entropy goes into `gradient` at once.
+        Add `heat` times the gradient of the entropy to `gradient`.
         """
         cdef const Rules* rules = <const Rules*>self.game.rules
         cdef action_t actions[OPTIONS_MAX]
@@ -598,7 +599,7 @@ cdef class SelfPlay:
         cdef float shares[OPTIONS_MAX]
         cdef Options options
         cdef int n = legal_actions(rules, state, actions)
-        cdef int book = (state.round - 1) * MAX_PLAYERS + state.to_act
+        cdef int turn = (state.round - 1) * MAX_PLAYERS + state.to_act
         cdef int pick = 0
         cdef int i, m, at
         cdef double draw
@@ -621,30 +622,31 @@ cdef class SelfPlay:
                 continue
             at = 0 if state.ask == ASK_REVEAL else i
             for m in range(options.width):
-                self.touch(book, options.marks[at][m], (i == pick) - shares[i])
+                self.add_to_gradient(turn, options.marks[at][m], (i == pick) - shares[i])
                 gradient[options.marks[at][m]] -= heat * shares[i] * (preferences[i] - mean)
         return actions[pick]
 
-    cdef void flush(self, int book, double advantage, double* gradient) noexcept nogil:
-        cdef float* own = self.gradients + book * N_MARKS
-        cdef uint16_t* touched = self.touched + book * N_MARKS
+    cdef void flush(self, int turn, double advantage, double* gradient) noexcept nogil:
+        """Move the gradient of a round and seat, times `advantage`, into `gradient`."""
+        cdef float* own = self.gradients + turn * N_MARKS
+        cdef uint16_t* touched = self.touched + turn * N_MARKS
         cdef int i
 
-        for i in range(self.n_touched[book]):
+        for i in range(self.n_touched[turn]):
             gradient[touched[i]] += advantage * own[touched[i]]
             own[touched[i]] = 0
-        self.n_touched[book] = 0
+        self.n_touched[turn] = 0
 
     def gradient(self, int games, double trust, double heat):
-        """How the weights of the marks should change, summed over `games`, as doubles.
+        """Return the policy gradient by the weights of the marks, summed over `games`, as doubles.
 
-        What a player did in a round is credited with what he wins beyond what the evaluation gave him before; a share
-        `trust` of that is judged by the evaluation after the round, the rest by the end of the game. `heat` keeps the
-        policy mixed: where learning ends, an action that wins `heat` less often than another is taken e times less.
+        The advantage of a player's actions in a round is a value after them minus the evaluation before the round. The
+        value mixes the evaluation after the round (share `trust`) and the payoff. `heat` is the weight of the entropy:
+        at the optimum, an action that wins `heat` less often than another is e times less probable.
         """
         cdef const Rules* rules = <const Rules*>self.game.rules
-        cdef object found = array.array("d", bytes(8 * N_MARKS))
-        cdef double[::1] view = found
+        cdef object total = array.array("d", bytes(8 * N_MARKS))
+        cdef double[::1] view = total
         cdef double values[(ROUNDS_MAX + 1) * MAX_PLAYERS]
         cdef const double* paid = values + rules.n_rounds * MAX_PLAYERS
         cdef const double* before
@@ -666,13 +668,13 @@ cdef class SelfPlay:
                     for player in range(rules.n_players):
                         self.flush(played * MAX_PLAYERS + player, trust * before[MAX_PLAYERS + player]
                                    + (1 - trust) * paid[player] - before[player], &view[0])
-        return found
+        return total
 
     def positions(self, int games, double midway):
-        """Positions of `games`: those at the ends of rounds, and of the others a share of `midway`.
+        """Sample positions from `games`: all at the ends of rounds, and a share `midway` of the others.
 
-        A list of (row, number of features of each seat, their numbers, their values, shares of the win in the end),
-        of one position each, the middle three as bytes of int32, uint16 and int8.
+        Each position is a list: the row of weights, the number of features of each seat (int32), their indices
+        (uint16), their values (int8), and the payoffs of the game.
         """
         cdef const Rules* rules = <const Rules*>self.game.rules
         cdef float features[MAX_PLAYERS * N_FEATURES]
@@ -684,11 +686,11 @@ cdef class SelfPlay:
         cdef Tally tally
         cdef int player, i, n, _g, start
         cdef int n_players = rules.n_players
-        found = []
+        samples = []
 
         for _g in range(games):
             self.deal(&state)
-            start = len(found)
+            start = len(samples)
             while state.ask != ASK_NOTHING:
                 if (state.ask == ASK_PLACE and state.turn == 0) or below(&self.rng, 1 << 20) < midway * (1 << 20):
                     memset(features, 0, sizeof(features))
@@ -703,7 +705,7 @@ cdef class SelfPlay:
                                 values[n] = <signed char>features[player * N_FEATURES + i]
                                 n += 1
                         sizes[player] += n
-                    found.append([
+                    samples.append([
                         row_of(rules, &state), (<char*>sizes)[:n_players * 4], (<char*>numbers)[:n * 2],
                         (<char*>values)[:n], None,
                     ])
@@ -713,6 +715,6 @@ cdef class SelfPlay:
                     apply(rules, &state, choose(rules, &state, &self.rng))
             payoffs(rules, &state, per_seat)
             paid = tuple([per_seat[i] for i in range(n_players)])
-            for i in range(start, len(found)):
-                found[i][4] = paid
-        return found
+            for i in range(start, len(samples)):
+                samples[i][4] = paid
+        return samples

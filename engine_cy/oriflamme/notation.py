@@ -1,4 +1,4 @@
-"""Positions, views and actions as text, both ways. docs/notation.md is the page on it."""
+"""Positions, views and actions as text, both ways. docs/notation.md describes the notation."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FIELDS = ("round", "first", "ask", "points", "hands", "piles", "seen")
 
 
 def read_card(text: str, cards: tuple[Card, ...]) -> str:
-    """A card's id from its name or id, in any case."""
+    """Return the id of a card from its name or id, in any letter case."""
     plain = text.lower().replace("_", "")
     for card in cards:
         if plain in (card.name.lower(), card.id.replace("_", "")):
@@ -25,7 +25,7 @@ def read_card(text: str, cards: tuple[Card, ...]) -> str:
 
 
 def write_card(card_id: str, cards: tuple[Card, ...]) -> str:
-    """Return the name of a card; `?` stands for one that is not known."""
+    """Return the name of a card. `?`, an unknown card, stays `?`."""
     return "?" if card_id == "?" else next(card.name for card in cards if card.id == card_id)
 
 
@@ -33,7 +33,7 @@ def write_card(card_id: str, cards: tuple[Card, ...]) -> str:
 
 
 def read_table(text: str, frame: TableShape) -> Draft:
-    """What `text` says of a table."""
+    """Read a position or view, whose text may omit fields."""
     queue, *parts = text.split("|")
     fields = read_fields(parts, _FIELDS, text)
     slots, cursor = _read_queue(queue.strip(), frame)
@@ -54,7 +54,7 @@ def read_table(text: str, frame: TableShape) -> Draft:
 
 
 def write_table(table: Table, frame: TableShape) -> str:
-    """All of a complete table in one line."""
+    """Write a complete table in one line."""
     queue = [">" * (s == table.cursor) + _write_slot(slot, frame) for s, slot in enumerate(table.slots)]
     ask = "over"
     if table.to_act is not None:
@@ -93,7 +93,7 @@ def _read_played(text: str, field: str, frame: TableShape) -> PlayedCard:
         raise NotationError(f"{field}: {text!r} is no card in the queue, such as A:Spy, B2:Heir* or C:?(1)")
     letter, nth, name, star, tokens = match.groups()
     if nth and not int(nth):
-        raise NotationError(f"{field}.nth: {nth!r} in {text!r} is not from 1 on")
+        raise NotationError(f"{field}.nth: {nth!r} in {text!r} is not 1 or more")
     return PlayedCard(
         family=read_letter(letter, f"{field}.family", frame.families),
         card=None if name == "?" else read_card(name, frame.cards),
@@ -113,7 +113,7 @@ def _write_slot(slot: tuple[PlayedCard, ...], frame: TableShape) -> str:
 
 
 def _read_ask(text: str | None, frame: TableShape) -> tuple[str | None, int | None, str | None]:
-    """Phase, whose turn, and the ability in use if it is not the card's own."""
+    """Return the phase, the seat to act, and the ability in use if it is not the card's own."""
     if text is None:
         return None, None, None
     if text == "over":
@@ -156,7 +156,7 @@ def _piles(text: str | None, frame: TableShape) -> tuple[Kinds, ...] | None:
 
 
 def read_deal(lines: list[str], first: int, observer: int | None, frame: TableShape) -> Draft:
-    """A start from a record's lines such as `aside A Archer,Spy,Heir`; to an observer, those of others are `?`."""
+    """Read a start from the lines of a record such as `aside A Archer,Spy,Heir`, with `?` for cards that are hidden."""
     aside: dict[str, Kinds | None] = {}
     for line in lines:
         match line.split():
@@ -166,13 +166,13 @@ def read_deal(lines: list[str], first: int, observer: int | None, frame: TableSh
                 raise NotationError(f"{line!r} is not like 'aside A Archer,Spy,Heir', once for each seat")
     for p, letter in enumerate(frame.families):
         if (aside.get(letter) is None) == (observer in (None, p)):
-            knows = "is needed" if observer in (None, p) else "is not known to the seat that saw this game"
-            raise NotationError(f"aside {letter}: what {letter} set aside {knows}")
+            why = "are missing" if observer in (None, p) else "are hidden from the observer of this record"
+            raise NotationError(f"aside {letter}: the cards that {letter} has set aside {why}")
     return dealt([aside.get(letter) for letter in frame.families], first, frame, observer)
 
 
 def write_deal(table: Table, frame: TableShape) -> list[str] | None:
-    """The lines that `read_deal` reads, or None if `table` is not the start of a game."""
+    """Write the lines for `read_deal`; return None if `table` is not the start of a game."""
     lines = []
     aside: list[Kinds | None] = []
     for letter, hand in zip(frame.families, table.hands, strict=True):
@@ -204,7 +204,7 @@ _SLOT = re.compile(r"\d{1,2}")
 
 
 def read_action(text: str, cards: tuple[Card, ...]) -> dict[str, object]:
-    """An action's parts from its text."""
+    """Read the parts of an action from its text."""
     words = text.split()
     verb = words[0] if words else ""
     if verb == "place" and len(words) in (3, 4):
@@ -225,11 +225,11 @@ def read_action(text: str, cards: tuple[Card, ...]) -> dict[str, object]:
     elif verb == "pair" and len(words) == 3:
         slots = sorted((_slot(words[1], text), _slot(words[2], text)))
         return {"type": "pair", "slots": slots}
-    raise NotationError(f"action: {text!r} is none of {listed(ACTIONS)}")
+    raise NotationError(f"action: {text!r} is not one of {listed(ACTIONS)}")
 
 
 def _placed(text: str, cards: tuple[Card, ...]) -> str:
-    """The card placed; `?` stands for one that the observer of a record does not know."""
+    """Read the card to place; `?` is a card that the observer of a record does not know."""
     return "?" if text == "?" else read_card(text, cards)
 
 
@@ -240,7 +240,7 @@ def _slot(text: str, action: str) -> int:
 
 
 def write_action(parts: dict[str, object], cards: tuple[Card, ...]) -> str:
-    """The text of an action's parts."""
+    """Write the text of an action from its parts."""
     verb = str(parts["type"])
     if verb == "place":
         return f"place {write_card(str(parts['card']), cards)} {_where(parts['at'])}"
@@ -263,26 +263,26 @@ def _where(place: object) -> str:
 
 # --- reasons ---------------------------------------------------------------------------------------------------
 
-_ASKS = {
-    "place": "to place a card",
-    "reveal": "to reveal or keep the card at the cursor",
-    "target": "whom to hit",
-    "rob": "whom to rob",
-    "copy": "which slot to copy",
-    "move": "which card to move where",
-    "pair": "for a pair of slots",
+_QUESTIONS = {
+    "place": "place a card",
+    "reveal": "reveal or keep the card at the cursor",
+    "target": "choose a slot to hit",
+    "rob": "choose a player to rob",
+    "copy": "choose a slot to copy",
+    "move": "choose a card to move and its new place",
+    "pair": "choose a pair of slots",
 }
 
 
 def why_not(table: Table, parts: dict[str, object], legal: list[dict[str, object]], frame: TableShape) -> str:
-    """Why an action is not possible: the rule that it breaks, as far as the table tells."""
+    """Return the reason why an action is illegal: the rule that it breaks."""
     assert table.to_act is not None
     seat, verb = frame.families[table.to_act], str(parts["type"])
-    asked = table.phase or ""
-    if verb != asked and (verb, asked) != ("keep", "reveal"):
-        return f"{seat} is asked {_ASKS[asked]}"
+    phase = table.phase or ""
+    if verb != phase and (verb, phase) != ("keep", "reveal"):
+        return f"{seat} must {_QUESTIONS[phase]}"
     if verb == "reveal":
-        return "this card may only be kept"
+        return "this card cannot be revealed, only kept"
     acting = write_card(table.acting, frame.cards) if table.acting else ""
     if verb == "place":
         hand = table.hands[table.to_act]

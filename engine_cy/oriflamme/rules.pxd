@@ -1,4 +1,4 @@
-"""One ruleset and a number of players, packed: what cards.py and editions.py say, as bytes."""
+"""A ruleset and a number of players as plain bytes, packed from cards.py and editions.py."""
 from libc.stdint cimport uint8_t, uint32_t
 
 from engine_cy.oriflamme.words cimport N_KINDS
@@ -13,9 +13,9 @@ cdef struct Ability:
 
 cdef struct Rules:
     Ability abilities[N_KINDS]    # by kind
-    uint8_t roles[16]             # by kind; of those that nobody knows or has, UNSEEN
+    uint8_t roles[16]             # by kind; UNSEEN for UNKNOWN_KIND and unused numbers
 
-    # The set-up.
+    # Set-up.
     uint8_t n_players
     uint8_t copies                # of each kind in a family
     uint8_t aside                 # cards each player sets aside
@@ -26,22 +26,22 @@ cdef struct Rules:
     uint8_t cards_each            # cards each player plays in a game
     uint32_t full_hand            # all cards of a family, as a hand
 
-    # What is paid.
-    uint8_t tokens_on_keep                # laid on a card that is left face down
-    uint8_t tokens_before_ability
-    uint8_t lord_counts_covered
-    uint8_t pays_for_own                  # eliminating an own card pays too
-    uint8_t ambush_gain                   # to its owner, when an opponent's card hits it
-    uint8_t ambush_own_gain               # when an own card does
-    uint8_t cards_break_ties              # most cards in the queue decide a tie
+    # Points and tokens.
+    uint8_t tokens_on_keep                # laid on a card that its owner keeps face down
+    uint8_t tokens_before_ability         # a revealed card pays its tokens before it acts, else afterwards
+    uint8_t lord_counts_covered           # a Lord counts covered cards, too
+    uint8_t pays_for_own                  # eliminating an own card pays, too
+    uint8_t ambush_gain                   # points for its owner if an opponent's card eliminates it
+    uint8_t ambush_own_gain               # points for its owner if an own card eliminates it
+    uint8_t cards_break_ties              # of tied players, those with the most cards in the queue win
 
-    # What happens.
+    # Effects.
     uint8_t ambush_discards_attacker
     uint8_t ambush_discards_own_attacker
-    uint8_t eye                           # a card pointed at is turned up
-    uint8_t must_hit_opponents            # whenever an elimination could hit one
-    uint8_t decree_onto_stack
-    uint8_t uncovered_resolves_any        # else only below a one-shot card
+    uint8_t eye                           # a card turns its target face up
+    uint8_t must_hit_opponents            # an elimination hits an opponent's card if it can
+    uint8_t decree_onto_stack             # a Decree may move a card onto a slot of its family
+    uint8_t uncovered_resolves_any        # a card uncovered by a leaving card is next; else only below a one-shot
 
 
 cdef void pack(Rules* rules, object cards, dict numbers) except *

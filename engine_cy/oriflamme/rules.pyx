@@ -1,5 +1,5 @@
 # cython: language_level=3
-"""Packs a ruleset for the rules code."""
+"""Conversion of a ruleset to the bytes that the rules code reads."""
 from libc.string cimport memset
 
 from engine_cy.oriflamme.words cimport (
@@ -25,7 +25,7 @@ KILLERS = {Reach.EITHER_END: ARCHER, Reach.NEIGHBOUR: SOLDIER}
 
 
 def role_of_card(card):
-    """What a row of cards.py is good for."""
+    """Return the role of a row of cards.py."""
     role = ROLES[card.deed]
     return KILLERS.get(card.reach, role) if role == KILLER else role
 
@@ -66,4 +66,4 @@ cdef void pack(Rules* rules, object cards, dict numbers) except *:
     rules.must_hit_opponents = numbers.pop("must_hit_opponents")
     rules.decree_onto_stack = numbers.pop("decree_onto_stack")
     rules.uncovered_resolves_any = numbers.pop("uncovered_resolves_any")
-    assert not numbers, f"nothing reads {numbers}"
+    assert not numbers, f"unused numbers: {numbers}"

@@ -1,7 +1,7 @@
-"""The bytes of a table, and the few small steps that all rules are made of.
+"""The bytes of a table, and the elementary operations on it.
 
-A card is named by its *id*: family * cards_each + how many that family had played before. So ids are public, and
-all that an observer may not know stands in `cards` (the kind of a face-down card) and `hands`.
+The *id* of a card is family * cards_each + the number of cards that the family had placed before. Ids are therefore
+public: the only hidden fields are `cards` (the kinds of face-down cards) and `hands`.
 """
 from libc.stdint cimport uint8_t, uint32_t
 from libc.string cimport memmove
@@ -13,8 +13,8 @@ cdef enum:
     FACE_UP = 0x80
     FAMILY = 0x70
     KIND = 0x0F
-    UNKNOWN_HAND = 0x80000000     # a hand that the observer of a view does not know
-    SLOTS = 48                    # MAX_PLAYED, and room to shift sixteen at once
+    UNKNOWN_HAND = 0x80000000     # the hand of another player in a view
+    SLOTS = 48                    # MAX_PLAYED, and room to shift sixteen bytes at once
 
 
 cdef struct State:
@@ -23,22 +23,22 @@ cdef struct State:
     uint8_t below[32]             # by id: the card it covers, or NO_CARD
     uint8_t tokens[32]            # by id
     uint32_t hands[5]             # bit k: holds kind k; bit k + N_KINDS: holds it twice
-    uint32_t piles[5]             # the cards that left the queue, likewise
+    uint32_t piles[5]             # the cards that have left the queue, in the same format
     uint8_t points[5]
     uint8_t round                 # from 1
     uint8_t first                 # first player
     uint8_t turn                  # cards placed this round
     uint8_t n_slots
     uint8_t cursor                # slot being resolved; 0 in placement
-    uint8_t ask                   # what the player to act is asked, one of ASK_
+    uint8_t ask                   # the question to the player to act, one of ASK_
     uint8_t to_act                # 0 when the game is over
-    uint8_t acting                # kind whose ability asks; NO_KIND unless one does
-    uint8_t chosen                # slot picked by the first half of a split decision, else NO_SLOT
+    uint8_t acting                # kind of the ability that asks, else NO_KIND
+    uint8_t chosen                # slot chosen in the first half of a decision, else NO_SLOT
     uint8_t padding[10]           # zeros, up to a multiple of 16
 
 
 cdef inline uint8_t card_at(const State* state, int slot) noexcept nogil:
-    """The top card of `slot`."""
+    """Return the top card of `slot`."""
     return state.cards[state.tops[slot]]
 
 
@@ -47,7 +47,7 @@ cdef inline int family(uint8_t card) noexcept nogil:
 
 
 cdef inline bint owned(const Rules* rules, const State* state, int slot, int player) noexcept nogil:
-    """Whether `slot` is a slot of `player`: its top card's id says so."""
+    """Return whether `slot` belongs to `player`, by the id of its top card."""
     return <uint8_t>(state.tops[slot] - player * rules.cards_each) < rules.cards_each
 
 
@@ -56,25 +56,25 @@ cdef inline bint same_family(uint8_t a, uint8_t b) noexcept nogil:
 
 
 cdef inline uint32_t hold(uint32_t hand, int kind) noexcept nogil:
-    """`hand` with one more card of `kind`."""
+    """Return `hand` with one more card of `kind`."""
     cdef uint32_t once = <uint32_t>1 << kind
     return hand | (once << N_KINDS if hand & once else once)
 
 
 cdef inline uint32_t without(uint32_t hand, int kind) noexcept nogil:
-    """`hand` with one card of `kind` less; an unknown hand stays unknown."""
+    """Return `hand` with one card less of `kind`; an unknown hand stays unknown."""
     cdef uint32_t once = <uint32_t>1 << kind
     cdef uint32_t twice = once << N_KINDS
     return hand & ~(twice if hand & twice else once)
 
 
 cdef inline int held(uint32_t hand, int kind) noexcept nogil:
-    """How many cards of `kind` are in `hand`."""
+    """Return the number of cards of `kind` in `hand`."""
     return (hand >> kind & 1) + (hand >> (kind + N_KINDS) & 1)
 
 
 cdef inline void open_slot(State* state, int gap, int card_id) noexcept nogil:
-    """A new slot at `gap` for a card that covers nothing."""
+    """Insert a slot at `gap` for a card that covers no other."""
     cdef uint8_t* at = state.tops + gap
     if state.n_slots - gap > 16:
         memmove(at + 17, at + 16, 14)
@@ -84,7 +84,7 @@ cdef inline void open_slot(State* state, int gap, int card_id) noexcept nogil:
 
 
 cdef inline void close_slot(State* state, int slot) noexcept nogil:
-    """Take an empty slot out of the queue."""
+    """Remove an empty slot from the queue."""
     cdef uint8_t* at = state.tops + slot
     memmove(at, at + 1, 16)
     if state.n_slots - slot > 16:
@@ -93,7 +93,7 @@ cdef inline void close_slot(State* state, int slot) noexcept nogil:
 
 
 cdef inline bint uncover(State* state, int slot) noexcept nogil:
-    """Take the top card off `slot`; return whether the slot is gone with it. Its bytes are the caller's to settle."""
+    """Take the top card off `slot`; return whether this removes the slot. The caller updates the card's own bytes."""
     cdef uint8_t below = state.below[state.tops[slot]]
     if below == NO_CARD:
         close_slot(state, slot)
@@ -103,7 +103,7 @@ cdef inline bint uncover(State* state, int slot) noexcept nogil:
 
 
 cdef inline void to_pile(State* state, int card_id) noexcept nogil:
-    """`card_id`, already out of the queue, goes face up to its owner's pile; its tokens return to the supply."""
+    """Put `card_id`, which `uncover` has taken off, on its owner's pile; its tokens return to the supply."""
     cdef uint8_t card = state.cards[card_id]
     state.piles[family(card)] = hold(state.piles[family(card)], card & KIND)
     state.cards[card_id] = NO_CARD
@@ -112,9 +112,9 @@ cdef inline void to_pile(State* state, int card_id) noexcept nogil:
 
 
 cdef inline int cards_played(const Rules* rules, const State* state, int player) noexcept nogil:
-    """How many cards `player` has placed since the game began."""
-    cdef int turns = state.turn // rules.cards_per_turn           # complete ones this round
-    cdef int place = player - state.first                # in the order of this round
+    """Return the number of cards that `player` has placed in the game."""
+    cdef int turns = state.turn // rules.cards_per_turn           # complete turns of this round
+    cdef int place = player - state.first                         # in the order of this round
     cdef int this_round = 0
 
     if place < 0:
@@ -126,6 +126,6 @@ cdef inline int cards_played(const Rules* rules, const State* state, int player)
     return (state.round - 1) * rules.cards_per_turn + this_round
 
 
-# The first invariant that `state` breaks, as a sentence, or NULL. `observer` is the one of a view, or -1. Any bytes
-# may be asked about; a state without fault is safe to play on.
+# Return the first invariant that `state`, any bytes, violates, or NULL. `observer` is the one of a view, or -1. A state
+# without a fault is safe to play on.
 cdef const char* state_fault(const Rules* rules, const State* state, int observer) noexcept nogil

@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""What must be true of every table."""
+"""Validation of states: the invariants of every table."""
 from libc.stdint cimport uint8_t, uint32_t
 
 from engine_cy.oriflamme.effects cimport reaches_any
@@ -13,7 +13,7 @@ from engine_cy.oriflamme.words cimport (
 )
 
 cdef enum:
-    TOKENS_MAX = 20       # one a round, and one for each Decree that carries a card ahead of the cursor
+    TOKENS_MAX = 20       # one per round, and one for each Decree that moves a card ahead of the cursor
     POINTS_MAX = 250
 
 
@@ -31,7 +31,7 @@ cdef const char* state_fault(const Rules* rules, const State* state, int observe
 
 
 cdef const char* clock_fault(const Rules* rules, const State* state) noexcept nogil:
-    """Round, first player, whose turn it is; the points; the bytes that mean nothing."""
+    """Check the round, the first player, the player to act, the points and the unused bytes."""
     cdef int turns = rules.n_players * rules.cards_per_turn
     cdef int i
 
@@ -64,7 +64,7 @@ cdef const char* clock_fault(const Rules* rules, const State* state) noexcept no
 
 
 cdef const char* queue_fault(const Rules* rules, const State* state, int observer, uint32_t* in_queue) noexcept nogil:
-    """The slots and the cards in them; tells which ids lie there."""
+    """Check the slots and their cards; set the bits of their ids in `in_queue`."""
     cdef int n_ids = rules.n_players * rules.cards_each
     cdef int slot, card_id, owner
     cdef uint8_t card
@@ -104,7 +104,7 @@ cdef const char* queue_fault(const Rules* rules, const State* state, int observe
 
 
 cdef const char* cards_fault(const Rules* rules, const State* state, int observer, uint32_t in_queue) noexcept nogil:
-    """Each family's cards: how many lie where, and none too often."""
+    """Check each family: the number of its cards in each place and of each kind."""
     cdef int player, card_id, played, n_queue, kind, in_hand, in_pile
     cdef uint32_t twice = rules.full_hand >> N_KINDS << N_KINDS
     cdef uint8_t copies[16]
@@ -134,7 +134,7 @@ cdef const char* cards_fault(const Rules* rules, const State* state, int observe
             in_pile += held(state.piles[player], kind)
             copies[kind] += <uint8_t>held(state.piles[player], kind)
         if n_queue + in_pile != played:
-            return b"piles: the cards in queue and pile are not those that were played"
+            return b"piles: the cards in queue and pile are not the number that was placed"
         if observer >= 0 and player != observer:
             if state.hands[player] != UNKNOWN_HAND:
                 return b"hands: the observer does not see this hand"
@@ -146,7 +146,7 @@ cdef const char* cards_fault(const Rules* rules, const State* state, int observe
                 in_hand += held(state.hands[player], kind)
                 copies[kind] += <uint8_t>held(state.hands[player], kind)
             if in_hand != rules.hand_size - played:
-                return b"hands: not as many cards as are left to play"
+                return b"hands: not the number of cards left to play"
         for kind in range(N_KINDS):
             if copies[kind] > rules.copies:
                 return b"cards: more of a kind than a family has"
@@ -154,7 +154,7 @@ cdef const char* cards_fault(const Rules* rules, const State* state, int observe
 
 
 cdef const char* question_fault(const Rules* rules, const State* state) noexcept nogil:
-    """What is asked fits the card at the cursor; no other card lies as only an acting card may."""
+    """Check that the question fits the card at the cursor, and that no other card looks like an acting one."""
     cdef bint resolving = state.ask != ASK_PLACE and state.ask != ASK_NOTHING
     cdef bint halfway = state.ask == ASK_DROP or state.ask == ASK_PAIR_SECOND
     cdef bint acts = resolving and state.ask != ASK_REVEAL
@@ -168,7 +168,7 @@ cdef const char* question_fault(const Rules* rules, const State* state) noexcept
     if halfway and (state.chosen >= state.n_slots or state.chosen == state.cursor):
         return b"chosen: not a slot that can be chosen"
     if not halfway and state.chosen != NO_SLOT:
-        return b"chosen: nothing is half decided"
+        return b"chosen: no decision is half made"
     if resolving:
         card = card_at(state, state.cursor)
         if state.to_act != family(card):
@@ -180,9 +180,9 @@ cdef const char* question_fault(const Rules* rules, const State* state) noexcept
                 state.acting != card & KIND and rules.abilities[card & KIND].deed != Deed.COPY):
             return b"acting: not the ability of the card at the cursor"
         if not asks(rules.abilities[state.acting].deed, state.ask):
-            return b"ask: not what this ability asks"
+            return b"ask: not a question of this ability"
         if not reaches_any(&rules.abilities[state.acting], state):
-            return b"ask: there is nothing that this ability may point at"
+            return b"ask: this ability has no target"
         if rules.tokens_before_ability and state.tokens[state.tops[state.cursor]]:
             return b"tokens: on a card that was paid before it acts"
     if state.ask == ASK_PAIR_SECOND and state.chosen + 1 + (state.chosen + 1 == state.cursor) >= state.n_slots:
@@ -201,7 +201,7 @@ cdef const char* question_fault(const Rules* rules, const State* state) noexcept
 
 
 cdef bint asks(int deed, int question) noexcept nogil:
-    """Whether an ability with this deed may ask this."""
+    """Return whether an ability with this deed may ask this question."""
     if deed == Deed.ELIMINATE:
         return question == ASK_TARGET
     elif deed == Deed.STEAL:

@@ -1,7 +1,7 @@
-"""A table in words: what notation, records and other formats are written from and read into.
+"""Tables in words, from which text, records and messages are written and into which they are read.
 
-What somebody wrote by hand, a `Draft`, is filled in by `complete`; `check` then refuses what no game can reach, naming
-the field, the value and what was possible.
+`complete` fills in a `Draft`, a table with omitted fields. `check` refuses tables that no game leads to; its errors
+name the field, the rejected value and the accepted ones.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ PHASES = ("place", "reveal", "target", "rob", "copy", "move", "pair", "over")
 
 @dataclass(frozen=True)
 class TableShape:
-    """What the ruleset and the number of players say about any table."""
+    """The numbers of cards, rounds and tokens that follow from a ruleset and a number of players."""
 
     cards: tuple[Card, ...]
     n_players: int
@@ -47,7 +47,7 @@ class TableShape:
         return SEATS[: self.n_players]
 
     def placed(self, player: int, round_: int, first: int, turn: int) -> int:
-        """How many cards `player` has placed when `turn` cards of `round_` are on the table."""
+        """Return the number of cards that `player` has placed after `turn` placements of `round_`."""
         turns, within = divmod(turn, self.cards_per_turn)
         place = (player - first) % self.n_players
         this_round = self.cards_per_turn if place < turns else within if place == turns else 0
@@ -55,8 +55,11 @@ class TableShape:
 
 
 class PlayedCard(NamedTuple):
-    """A card in the queue. `card` is its id, None where the observer does not know it; `nth`, from 1, says which of
-    its family's cards it was."""
+    """A card in the queue.
+
+    `card` is its id, None if the observer does not know it. `nth` counts the cards of its family in the order of
+    placement, from 1.
+    """
 
     family: int
     card: str | None
@@ -71,9 +74,9 @@ Kinds = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """All there is to see. Slots are listed first to last, each from its top card down.
+    """A complete table. Slots are listed first to last, each from its top card down.
 
-    `phase` is None only before it is known what the card at the cursor, about to act, asks.
+    `phase` is None if the card at the cursor acts next and its question is not yet determined.
     """
 
     slots: Slots
@@ -91,7 +94,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A table as somebody wrote it by hand, with None for what was left out."""
+    """A table as a person or program wrote it: None stands for an omitted field."""
 
     slots: Slots
     round: int | None = None
@@ -107,16 +110,16 @@ class Draft:
 
 
 def refusal(
-    table: Table | Draft, field: str, found: object, why: str, of_view: type[InvalidViewError] = InvalidViewError
+    table: Table | Draft, field: str, value: object, why: str, of_view: type[InvalidViewError] = InvalidViewError
 ) -> InvalidPositionError:
-    """The error that says which field of a position or view is wrong, its value, and what was possible."""
+    """Make the error for a field of a position or view: its path, its value and the reason."""
     if table.observer is None:
-        return InvalidPositionError(f"position.{field}: {found!r} {why}")
-    return of_view(f"view.{field}: {found!r} {why}")
+        return InvalidPositionError(f"position.{field}: {value!r} {why}")
+    return of_view(f"view.{field}: {value!r} {why}")
 
 
 def in_queue(slots: Slots, n_players: int) -> list[list[PlayedCard]]:
-    """The cards of each family in the queue, front to back, in a slot from the lowest up."""
+    """Return the cards of each family in the queue, front to back, and in a slot from the lowest card up."""
     cards: list[list[PlayedCard]] = [[] for _ in range(n_players)]
     for slot in slots:
         for card in reversed(slot):
@@ -125,7 +128,7 @@ def in_queue(slots: Slots, n_players: int) -> list[list[PlayedCard]]:
 
 
 def dealt(aside: Sequence[Sequence[str] | None], first: int, frame: TableShape, observer: int | None = None) -> Draft:
-    """The start of a game from the cards that each seat has set aside, None where the observer does not know."""
+    """Make the start of a game from the cards that each seat has set aside; None if the observer does not know them."""
     n_aside = len(frame.cards) * frame.copies - frame.hand_size
     if len(aside) != frame.n_players:
         raise InvalidPositionError(f"aside: {len(aside)} lists, not one for each of {frame.n_players} players")
@@ -144,11 +147,11 @@ def dealt(aside: Sequence[Sequence[str] | None], first: int, frame: TableShape, 
     return Draft(slots=(), first=first, hands=tuple(hands), observer=observer)
 
 
-# --- filling in ------------------------------------------------------------------------------------------------
+# --- completion ------------------------------------------------------------------------------------------------
 
 
 def complete(draft: Draft, frame: TableShape) -> Table:
-    """The table that a draft means: what it leaves out is filled in, in the plainest way."""
+    """Complete a draft: give each omitted field its default, or the value that follows from the other fields."""
     seats = range(frame.n_players)
     _check_slots(draft, frame)
     phase, to_act, acting = _whose_turn(draft)
@@ -175,7 +178,7 @@ def complete(draft: Draft, frame: TableShape) -> Table:
     placed = _placed(frame, phase, round_, first, to_act, total)
     piles, hands = draft.piles, draft.hands
     if piles is None:
-        # What may lie in a pile: what is neither in the queue nor, if that is said, in hand.
+        # By default, piles hold cards that are neither in the queue nor in a specified hand.
         piles = tuple(_unused(draft, frame, p, queue[p], ())[: max(placed[p] - known[p], 0)] for p in seats)
     if hands is None:
         hidden = [draft.observer not in (None, p) for p in seats]
@@ -199,7 +202,7 @@ def complete(draft: Draft, frame: TableShape) -> Table:
 
 
 def _whose_turn(draft: Draft) -> tuple[str | None, int | None, str | None]:
-    """Phase, seat to act and acting card, as far as the cursor tells what the draft does not."""
+    """Return the phase, the seat to act and the acting card, by default those of the card at the cursor."""
     if draft.cursor is None:
         return draft.phase or "place", draft.to_act, draft.acting
     if not 0 <= draft.cursor < len(draft.slots):
@@ -213,7 +216,7 @@ def _whose_turn(draft: Draft) -> tuple[str | None, int | None, str | None]:
 def _placed(
     frame: TableShape, phase: str | None, round_: int, first: int, to_act: int | None, total: int | None
 ) -> list[int]:
-    """How many cards each seat has placed. Within a double turn only the `total` of cards tells how many."""
+    """Return the number of cards that each seat has placed. Within a double turn, `total`, their sum, determines it."""
     turn = frame.n_players * frame.cards_per_turn
     if phase == "place" and to_act is not None:
         before = (round_ - 1) * turn
@@ -224,7 +227,7 @@ def _placed(
 
 
 def _unused(draft: Draft, frame: TableShape, player: int, queue: list[PlayedCard], pile: Kinds) -> Kinds:
-    """The cards of a family that are not known to be in queue, pile or hand."""
+    """Return the cards of a family that are not known to be in the queue, pile or hand."""
     left = Counter(frame.ids * frame.copies)
     left.subtract(card.card for card in queue if card.card)
     left.subtract(pile)
@@ -233,7 +236,7 @@ def _unused(draft: Draft, frame: TableShape, player: int, queue: list[PlayedCard
 
 
 def _numbered(slots: Slots, placed: list[int]) -> Slots:
-    """The slots with every card's `nth`: those without one get the lowest free numbers, front to back."""
+    """Number the cards: those without `nth` get the lowest free numbers of their family, front to back."""
     if all(card.nth for slot in slots for card in slot):
         return slots
     numbers: dict[int, int] = {}
@@ -245,7 +248,7 @@ def _numbered(slots: Slots, placed: list[int]) -> Slots:
     return tuple(tuple(card._replace(nth=numbers[id(card)]) for card in slot) for slot in slots)
 
 
-# --- refusing --------------------------------------------------------------------------------------------------
+# --- validation ------------------------------------------------------------------------------------------------
 
 
 def check(table: Table, frame: TableShape) -> None:
@@ -263,7 +266,7 @@ def check(table: Table, frame: TableShape) -> None:
 def _check_slots(draft: Draft, frame: TableShape) -> None:
     for s, slot in enumerate(draft.slots):
         if not slot:
-            raise refusal(draft, f"slots[{s}]", [], "is a slot without a card")
+            raise refusal(draft, f"slots[{s}]", [], "is an empty slot; a slot has a card")
         for c, card in enumerate(slot):
             _check_card(draft, frame, s, c, card)
             if card.family != slot[0].family:
@@ -279,16 +282,16 @@ def _check_card(draft: Draft, frame: TableShape, s: int, c: int, card: PlayedCar
         raise refusal(draft, f"slots[{s}][{c}].family", letter, f"is not at this table ({listed(frame.families)})")
     if card.card is None:
         if draft.observer is None:
-            why = "in a position every card is known; a view says who it is seen by"
+            why = "is only for views; a position names every card"
             raise refusal(draft, f"slots[{s}][{c}].card", "?", why)
         if card.face_up or card.family == draft.observer:
-            raise refusal(draft, f"slots[{s}][{c}].card", "?", "its observer knows this card")
+            raise refusal(draft, f"slots[{s}][{c}].card", "?", "is a card that the observer knows; name it")
     elif card.card not in frame.ids:
         why = f"is no card of this edition ({listed(frame.ids)})"
         raise refusal(draft, f"slots[{s}][{c}].card", card.card, why)
     elif not card.face_up and draft.observer not in (None, card.family):
         owner = SEATS[card.family]
-        why = f"lies face down and is {owner}'s: its observer cannot know it"
+        why = f"lies face down and is {owner}'s: the observer cannot know it"
         raise refusal(draft, f"slots[{s}][{c}].card", card.card, why, HiddenCardError)
     most = TOKENS_MAX if frame.tokens_on_keep else 0
     if not 0 <= card.tokens <= most:
@@ -299,17 +302,17 @@ def _check_card(draft: Draft, frame: TableShape, s: int, c: int, card: PlayedCar
 
 
 def _check_turn(draft: Draft, frame: TableShape, phase: str | None, first: int, to_act: int | None) -> None:
-    """Phase and seats, which everything else is counted from."""
+    """Check the phase and the seats, on which all further checks depend."""
     if phase not in (*PHASES, None):
-        raise refusal(draft, "phase", phase, f"is none of {listed(PHASES)}")
+        raise refusal(draft, "phase", phase, f"is not one of {listed(PHASES)}")
     for field, seat in (("first", first), ("to_act", to_act), ("observer", draft.observer)):
         if seat is not None and seat not in range(frame.n_players):
             raise refusal(draft, field, seat, f"is not at this table ({listed(frame.families)})")
     if phase in ("place", "over"):
         if draft.cursor is not None:
-            raise refusal(draft, "cursor", draft.cursor, f"there is none in phase {phase}")
+            raise refusal(draft, "cursor", draft.cursor, f"is not possible in phase {phase}")
         if phase == "over" and to_act is not None:
-            raise refusal(draft, "to_act", frame.families[to_act], "nobody's turn: the game is over")
+            raise refusal(draft, "to_act", frame.families[to_act], "cannot act: the game is over")
     elif draft.cursor is None or not 0 <= draft.cursor < len(draft.slots):
         raise refusal(draft, "cursor", draft.cursor, f"is not one of the {len(draft.slots)} slots")
 
@@ -318,19 +321,21 @@ def _check_clock(draft: Draft, frame: TableShape, phase: str | None, round_: int
     if round_ not in range(1, frame.n_rounds + 1):
         raise refusal(draft, "round", round_, f"is not in 1..{frame.n_rounds}")
     if phase == "over" and round_ != frame.n_rounds:
-        raise refusal(draft, "round", round_, f"the game is over after round {frame.n_rounds}")
+        raise refusal(draft, "round", round_, f"is too early: the game is over after round {frame.n_rounds}")
 
 
 def _check_cursor(table: Table, frame: TableShape) -> None:
-    """What is asked fits the card at the cursor."""
+    """Check that the question fits the card at the cursor."""
     if table.cursor is None:
         if table.acting is not None:
-            raise refusal(table, "acting", table.acting, "no card acts outside the resolution")
+            raise refusal(table, "acting", table.acting, "is set, but cards act only in the resolution")
         return
     top = table.slots[table.cursor][0]
     if table.to_act is None or table.to_act != top.family:
         seat = None if table.to_act is None else frame.families[table.to_act]
-        raise refusal(table, "to_act", seat, f"the card at the cursor is {frame.families[top.family]}'s")
+        raise refusal(
+            table, "to_act", seat, f"is not the owner of the card at the cursor, {frame.families[top.family]}"
+        )
     if table.phase is not None and (table.phase == "reveal") == top.face_up:
         face = "face up" if top.face_up else "face down"
         raise refusal(table, "phase", table.phase, f"does not fit the card at the cursor, which lies {face}")
@@ -339,23 +344,23 @@ def _check_cursor(table: Table, frame: TableShape) -> None:
 
 
 def _check_family(table: Table, frame: TableShape, player: int, queue: list[PlayedCard], placed: int) -> None:
-    """One family's cards: as many as were placed, none too often, numbered as they were placed."""
+    """Check the cards of one family: their number, their kinds and the order of their placement."""
     letter = frame.families[player]
     pile, hand = table.piles[player], table.hands[player]
     if len(queue) + len(pile) != placed:
-        why = f"cards and {len(queue)} in the queue are not the {placed} that {letter} has placed by now"
+        why = f"cards and {len(queue)} in the queue, but {letter} has placed {placed}"
         raise refusal(table, f"piles[{letter}]", len(pile), why, NoWorldError)
     numbers = [card.nth for card in queue]
     for nth in numbers:
         if nth is None or not 1 <= nth <= placed:
             raise refusal(table, f"slots.{letter}.nth", nth, f"is not in 1..{placed}, the cards {letter} has placed")
         if numbers.count(nth) > 1:
-            raise refusal(table, f"slots.{letter}.nth", nth, "numbers two cards")
+            raise refusal(table, f"slots.{letter}.nth", nth, "is the number of two cards")
     hidden = table.observer not in (None, player)
     if hidden != (hand is None):
-        found = "?" if hand is None else ",".join(hand)
-        why = "is not for this observer to know" if hidden else "must be known"
-        raise refusal(table, f"hands[{letter}]", found, why, HiddenCardError if hidden else InvalidViewError)
+        text = "?" if hand is None else ",".join(hand)
+        why = "is hidden from this observer" if hidden else "must be known"
+        raise refusal(table, f"hands[{letter}]", text, why, HiddenCardError if hidden else InvalidViewError)
     if hand is not None and len(hand) != frame.hand_size - placed:
         why = f"cards; {letter} has {frame.hand_size - placed} left"
         raise refusal(table, f"hands[{letter}]", len(hand), why, NoWorldError)

@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""The course of a game: whose turn it is, what may be done, what it does."""
+"""The course of a game: the player to act, the legal actions and their effects."""
 from libc.stdint cimport uint8_t, uint32_t
 from libc.string cimport memset
 
@@ -29,7 +29,7 @@ cdef inline action_t action(int verb, int first, int second) noexcept nogil:
 # --- the course of a round ------------------------------------------------------------------------------------
 
 cdef void clear(const Rules* rules, State* state, int first) noexcept nogil:
-    """An empty table before the first placement; hands are the caller's to deal."""
+    """Write an empty table before the first placement. The caller deals the hands."""
     cdef int player
 
     memset(state, 0, sizeof(State))
@@ -61,7 +61,7 @@ cdef void end_round(const Rules* rules, State* state) noexcept nogil:
 
 
 cdef void resolve(const Rules* rules, State* state) noexcept nogil:
-    """Walk the cursor on to the next question, or to the end of the round."""
+    """Move the cursor to the next question, or to the end of the round."""
     cdef uint8_t card
 
     while state.cursor < state.n_slots:
@@ -76,10 +76,10 @@ cdef void resolve(const Rules* rules, State* state) noexcept nogil:
     end_round(rules, state)
 
 
-# --- the things a player does ---------------------------------------------------------------------------------
+# --- actions -------------------------------------------------------------------------------------------------
 
 cdef inline void place(const Rules* rules, State* state, int kind, int at) noexcept nogil:
-    """A card of `kind` from the player's hand goes to `at`: 0, BACK or ON a slot."""
+    """Place a card of `kind` from the hand of the player to act at `at`: 0, BACK or ON a slot."""
     cdef int player = state.to_act
     cdef int played = (state.round - 1) * rules.cards_per_turn + state.turn % rules.cards_per_turn
     cdef int card_id = player * rules.cards_each + played
@@ -113,7 +113,7 @@ cdef inline void reveal(const Rules* rules, State* state) noexcept nogil:
     cdef const Ability* ability = &rules.abilities[card & KIND]
 
     state.cards[me] = card | FACE_UP
-    # Cards that say themselves what their tokens are worth see to it when they act.
+    # The abilities from MULTIPLY_TOKENS on pay the tokens themselves.
     if rules.tokens_before_ability and ability.deed < Deed.MULTIPLY_TOKENS:
         state.points[family(card)] += state.tokens[me]
         state.tokens[me] = 0
@@ -159,10 +159,10 @@ cdef void apply(const Rules* rules, State* state, action_t taken) noexcept nogil
         resolve(rules, state)
 
 
-# --- what may be done -----------------------------------------------------------------------------------------
+# --- legal actions --------------------------------------------------------------------------------------------
 
 cdef inline int count_owned(const Rules* rules, const State* state, int player) noexcept nogil:
-    """How many slots `player` has. All slots are looked at, in use or not: that runs sixteen at a time."""
+    """Return the number of slots of `player`. The loop over used and unused slots is vectorized, by sixteen."""
     cdef uint8_t first_id = <uint8_t>(player * rules.cards_each)
     cdef uint8_t n_ids = rules.cards_each
     cdef uint8_t count = 0
@@ -184,7 +184,7 @@ cdef inline int nth_owned(const Rules* rules, const State* state, int player, in
 
 
 cdef inline int legal_drops(const Rules* rules, const State* state, int lifted, uint8_t* places) noexcept nogil:
-    """Where the top card of `lifted` may go. A card alone in its slot does not change the queue by staying there."""
+    """List the places to which the top card of `lifted` may move, without those that leave the queue unchanged."""
     cdef bint alone = state.below[state.tops[lifted]] == NO_CARD
     cdef int player = family(card_at(state, lifted))
     cdef int n = 0
@@ -203,7 +203,7 @@ cdef inline int legal_drops(const Rules* rules, const State* state, int lifted, 
 
 
 cdef inline int legal_places(const Rules* rules, const State* state, uint8_t* places) noexcept nogil:
-    """Where the player to act may put a card from hand."""
+    """List the places for a card from the hand of the player to act."""
     cdef int n = 1
     cdef int slot
 
@@ -218,7 +218,7 @@ cdef inline int legal_places(const Rules* rules, const State* state, uint8_t* pl
 
 
 cdef int legal_choices(const Rules* rules, const State* state, action_t* actions) noexcept nogil:
-    """All that may be done, once all cards of the round are placed."""
+    """List the legal actions, once all cards of the round are placed."""
     cdef const Ability* ability
     cdef uint8_t options[2 * 32]
     cdef int n_options, i, kind, neighbour
@@ -271,7 +271,7 @@ cdef int legal_choices(const Rules* rules, const State* state, action_t* actions
 
 
 cdef int legal_actions(const Rules* rules, const State* state, action_t* actions) noexcept nogil:
-    """Everything that the player to act may do."""
+    """List the legal actions of the player to act."""
     cdef uint8_t places[2 * 32]
     cdef uint32_t kinds
     cdef action_t placement
@@ -283,7 +283,7 @@ cdef int legal_actions(const Rules* rules, const State* state, action_t* actions
     n_places = legal_places(rules, state, places)
     kinds = state.hands[state.to_act] & ((1 << N_KINDS) - 1)
     if state.hands[state.to_act] == UNKNOWN_HAND:
-        # In a view: what its observer may see another do.
+        # In a view, the observer sees another player place an unknown card.
         kinds = 1 << UNKNOWN_KIND
     while kinds:
         placement = VERB_PLACE << 16 | lowest_bit(kinds) << 8
@@ -306,26 +306,26 @@ cdef int cards_in_queue(const Rules* rules, const State* state, int player) noex
 
 
 cdef void payoffs(const Rules* rules, const State* state, double* per_seat) noexcept nogil:
-    """Most points win; then, in some games, most own cards in the queue; then the win is shared."""
-    cdef int marks[5]
+    """Share the win among the players with the most points and, in some games, of those the most cards in the queue."""
+    cdef int ranks[5]           # points, then cards in the queue
     cdef int best = -1
     cdef int n_best = 0
     cdef int player
 
     for player in range(rules.n_players):
-        marks[player] = 32 * state.points[player]
+        ranks[player] = 32 * state.points[player]
         if rules.cards_break_ties:
-            marks[player] += cards_in_queue(rules, state, player)
-        best = max(best, marks[player])
+            ranks[player] += cards_in_queue(rules, state, player)
+        best = max(best, ranks[player])
     for player in range(rules.n_players):
-        n_best += marks[player] == best
+        n_best += ranks[player] == best
     for player in range(rules.n_players):
-        per_seat[player] = 1.0 / n_best if marks[player] == best else 0.0
+        per_seat[player] = 1.0 / n_best if ranks[player] == best else 0.0
 
 
 # --- random play ----------------------------------------------------------------------------------------------
 
-# The n-th lowest set bit of each 10-bit mask, and how many it has.
+# The n-th lowest set bit of each 10-bit mask, and the number of its set bits.
 cdef uint8_t NTH_KIND[1 << N_KINDS][N_KINDS]
 cdef uint8_t COUNT_KINDS[1 << N_KINDS]
 
@@ -342,7 +342,7 @@ fill_tables()
 
 
 cdef inline int place_any(const Rules* rules, State* state, rng_t* rng) noexcept nogil:
-    """Place a random card at a random place; return how many ways there were."""
+    """Place a random card at a random place; return the number of options."""
     cdef uint32_t kinds = state.hands[state.to_act] & ALL_KINDS
     cdef int n_kinds = COUNT_KINDS[kinds]
     cdef int n_ends = 1 + (state.n_slots > 0)
@@ -359,7 +359,7 @@ cdef inline int place_any(const Rules* rules, State* state, rng_t* rng) noexcept
 
 
 cdef inline int carry_any(const Rules* rules, State* state, rng_t* rng) noexcept nogil:
-    """Lift and drop a random card, each pair of card and place alike; return how many pairs there were."""
+    """Lift and drop a random card, uniformly over the pairs of card and place; return the number of pairs."""
     cdef uint8_t places[2 * 32]
     cdef int drops[32]
     cdef int total = 0
@@ -385,7 +385,7 @@ cdef inline int carry_any(const Rules* rules, State* state, rng_t* rng) noexcept
 
 
 cdef inline int pair_any(const Rules* rules, State* state, rng_t* rng) noexcept nogil:
-    """Point at a random pair; return how many pairs there were."""
+    """Choose a random pair of slots; return the number of pairs."""
     cdef uint8_t slots[32]
     cdef int n = reach(&rules.abilities[state.acting], state, slots)
     cdef int near = below(rng, n)

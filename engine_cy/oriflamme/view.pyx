@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""What a player sees. The only place that decides what is hidden."""
+"""Views: the only module that decides what is hidden."""
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
@@ -11,7 +11,7 @@ from engine_cy.oriflamme.words cimport UNKNOWN_KIND
 
 
 cdef inline void blot_cards(const uint8_t* cards, int observer, uint8_t* seen) noexcept nogil:
-    """The kinds of the others' face-down cards are hidden."""
+    """Copy the cards to `seen`, and mask the kinds of other players' face-down cards."""
     cdef uint8_t own = <uint8_t>(observer << 4)
     cdef uint8_t card
     cdef int i
@@ -22,13 +22,15 @@ cdef inline void blot_cards(const uint8_t* cards, int observer, uint8_t* seen) n
 
 
 cdef inline uint32_t seen_hand(const Rules* rules, const State* state, int player, int observer) noexcept nogil:
-    """A hand, if it is the observer's own: the others' are hidden. What they set aside is no part of a state: it is
-    what is in neither hand, queue nor pile."""
+    """Return the hand of `player` if the observer sees it, else UNKNOWN_HAND.
+
+    The cards set aside need no mask: a state does not contain them. They are the cards in neither hand, queue nor pile.
+    """
     return UNKNOWN_HAND if player != observer and player < rules.n_players else state.hands[player]
 
 
 cdef void observe(const Rules* rules, const State* state, int observer, State* view) noexcept nogil:
-    """`state` without what `observer` does not see."""
+    """Copy `state` to `view`, and mask all facts that `observer` does not see."""
     cdef int player
 
     copy_state(view, state, sizeof(State))
@@ -38,7 +40,7 @@ cdef void observe(const Rules* rules, const State* state, int observer, State* v
 
 
 cdef uint64_t key(const Rules* rules, const State* state, int observer) noexcept nogil:
-    """A hash of the view, of which only the parts with something hidden are written down."""
+    """Return the hash of the view, of which only the parts with masked fields are copied."""
     cdef uint8_t cards[32]
     cdef uint64_t tail[8]                       # from the hands to the end
     cdef size_t to_cards = sizeof(state.tops)
@@ -49,7 +51,7 @@ cdef uint64_t key(const Rules* rules, const State* state, int observer) noexcept
 
     blot_cards(state.cards, observer, cards)
     memcpy(tail, state.hands, sizeof(tail))
-    # Written as they are read below, two at a time: a processor waits for small writes that make up one read.
+    # Write pairs of hands, as the hash reads them: a wide read after narrow writes stalls (no store forwarding).
     for i in range(2):
         tail[i] = (seen_hand(rules, state, 2 * i, observer)
                    | <uint64_t>seen_hand(rules, state, 2 * i + 1, observer) << 32)

@@ -1,48 +1,48 @@
-"""The words that rows of cards.py are written in. effects.pxd gives each its meaning, once."""
+"""The words of the rows in cards.py. effects.pxd implements each of them once."""
 
 cpdef enum Reach:
-    """What a card may point at when it acts."""
-    NOTHING             # it asks nothing
+    """The targets that a card may choose from when it acts."""
+    NOTHING             # no target
     EITHER_END          # the first or the last slot
     NEIGHBOUR           # a slot beside its own
     RIVAL               # an opponent who owns a neighbour
-    ANY_SLOT            # also its own
+    ANY_SLOT            # any, its own included
     OTHER_SLOT          # any but its own
     SHOWN_NEIGHBOUR     # a neighbour that lies face up
     OTHER_PAIR          # two slots, neither its own
 
 cpdef enum Deed:
-    """What a card then does."""
+    """The effect of a card on its target, or without one."""
     NO_DEED
-    ELIMINATE               # the slot pointed at: `amount` for it
-    ELIMINATE_IF_ALIKE      # both slots pointed at, if their cards have one name: `amount` for each
-    STEAL                   # `amount` points from the player pointed at
-    GAIN_IF_SOLE_NAME       # `amount` unless another face-up top card has the acting card's own name
-    GAIN_IF_SOLE_KIND       # `amount` unless a face-up top card has the name of this ability; the copied one is exempt
-    GAIN_WITH_NEIGHBOURS    # `amount`, and 1 for each own card in the slots beside it
-    GAIN_UNLESS_CROWDED     # `amount`; with two or more cards in a slot beside it, it is eliminated instead
-    COPY                    # act as the card in the slot pointed at
-    MOVE                    # carry the card pointed at elsewhere
-    MULTIPLY_TOKENS         # its own tokens are worth `amount` each
-    FORFEIT_TOKENS          # its own tokens are worth nothing, `amount` instead
+    ELIMINATE               # eliminate the target; gain `amount`
+    ELIMINATE_IF_ALIKE      # eliminate both targets if their cards have one name; gain `amount` for each
+    STEAL                   # take `amount` points from the target, a player
+    GAIN_IF_SOLE_NAME       # gain `amount`, unless another face-up top card has the acting card's own name
+    GAIN_IF_SOLE_KIND       # gain `amount`, unless a face-up top card has the ability's name; the copied one is exempt
+    GAIN_WITH_NEIGHBOURS    # gain `amount`, and 1 for each own card in the slots beside it
+    GAIN_UNLESS_CROWDED     # gain `amount`; with two or more cards in a slot beside it, eliminated instead
+    COPY                    # act as the target
+    MOVE                    # move the target to another place
+    MULTIPLY_TOKENS         # gain `amount` for each of its own tokens
+    FORFEIT_TOKENS          # gain `amount` instead of its own tokens
 
 cpdef enum Nature:
-    """What else is special about a card; these add up."""
+    """Flags for the other properties of a card."""
     PLAIN = 0
-    ONE_SHOT = 1            # discarded after it acted
-    AMBUSH = 2              # strikes back at a card that would eliminate it, or turns it up
+    ONE_SHOT = 1            # discarded after it has acted
+    AMBUSH = 2              # retaliates against a card that eliminates it or turns it up
     UNREVEALABLE = 4        # its owner may not turn it up
-    LEAVES = 8              # eliminated, for nothing, after it acted
+    LEAVES = 8              # eliminated after it has acted; pays no one
 
 cdef enum:
     N_KINDS = 10
-    MAX_PLAYED = 30         # cards that all families together play in a game
+    MAX_PLAYED = 30         # the most cards that all families play in a game
     UNKNOWN_KIND = 15       # a card that the observer of a view does not know
     NO_KIND = 255
     NO_CARD = 255
     NO_SLOT = 255
 
-# What a card is good for: its deed, and for killers whom they reach. Editions and games have them in common.
+# The role of a card, for knowledge: its deed, and for killers their reach. Both games and all editions share the roles.
 cdef enum:
     ARCHER
     SOLDIER
@@ -50,27 +50,27 @@ cdef enum:
     HEIR
     LORD
     SHAPESHIFTER
-    KILLER              # kills anything anywhere: Assassination, Mercenaries
+    KILLER              # without a limit on its reach: Assassination, Mercenaries
     DECREE
     CONSPIRACY
     AMBUSHER
     ASSASSIN
     QUEEN
-    UNSEEN              # a card that the player to act does not see
+    UNSEEN              # unknown to the player to act
     N_ROLES
 
-# What the player to act is asked.
+# The question to the player to act.
 cdef enum:
-    ASK_PLACE               # a card from hand, and where
-    ASK_REVEAL              # turn up the card at the cursor, or leave it
-    ASK_TARGET              # a slot to hit
-    ASK_ROB                 # a player to rob
-    ASK_COPY                # a slot to copy
-    ASK_LIFT                # the Decree's first half: the card to move
-    ASK_DROP                # ... its second half: where to
-    ASK_PAIR_FIRST          # the Assassin's nearer slot
-    ASK_PAIR_SECOND         # ... and the farther one
-    ASK_NOTHING             # the game is over
+    ASK_PLACE               # choose a card from hand and a place
+    ASK_REVEAL              # reveal the card at the cursor or keep it face down
+    ASK_TARGET              # choose a slot to hit
+    ASK_ROB                 # choose a player to rob
+    ASK_COPY                # choose a slot to copy
+    ASK_LIFT                # first half of the Decree: choose the card to move
+    ASK_DROP                # second half: choose its new place
+    ASK_PAIR_FIRST          # first half of the Assassin: choose the slot nearer to the front
+    ASK_PAIR_SECOND         # second half: choose the other slot
+    ASK_NOTHING             # none: the game is over
 
 # An action is verb << 16 | first << 8 | second. A place is a gap (gap j lies in front of slot j), ON | slot, or BACK.
 cdef enum:
@@ -85,4 +85,4 @@ cdef enum:
     VERB_PAIR_FIRST         # slot
     VERB_PAIR_SECOND        # slot
     ON = 64
-    BACK = 63               # behind the last slot, wherever that is; only where there is a slot
+    BACK = 63               # behind the last slot; only if the queue is not empty

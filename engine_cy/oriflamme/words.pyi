@@ -1,7 +1,7 @@
 from enum import IntEnum, IntFlag
 
 class Reach(IntEnum):
-    """What a card may point at when it acts."""
+    """The targets that a card may choose from when it acts."""
 
     NOTHING = ...
     EITHER_END = ...
@@ -13,7 +13,7 @@ class Reach(IntEnum):
     OTHER_PAIR = ...
 
 class Deed(IntEnum):
-    """What a card then does."""
+    """The effect of a card on its target, or without one."""
 
     NO_DEED = ...
     ELIMINATE = ...
@@ -29,7 +29,7 @@ class Deed(IntEnum):
     FORFEIT_TOKENS = ...
 
 class Nature(IntFlag):
-    """What else is special about a card; these add up."""
+    """Flags for the other properties of a card."""
 
     PLAIN = ...
     ONE_SHOT = ...

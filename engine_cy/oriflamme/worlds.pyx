@@ -1,10 +1,10 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""The states that fit a view: each opponent's face-down cards, hand and cards set aside.
+"""Worlds: the states that fit a view, with each opponent's face-down cards, hand and cards set aside.
 
-Opponents have cards of their own, so what one may hold does not depend on another. A *secret* of an opponent is a
-kind for each of his face-down cards in the queue, in the order of their ids, and a hand; the cards set aside are what
-is left. Secrets are numbered, so that a number stands for one and, where no kind is held twice, uniform numbers for
-uniform secrets. Of two families, secrets are as likely as the deals and placements that lead to them (families.pxd).
+Each opponent has a family of their own, so their hidden cards are independent of each other. A *secret* of an opponent
+is a kind for each of their face-down cards in the queue, in the order of the ids, and a hand; the remaining cards are
+set aside. Secrets are indexed. If no kind occurs twice, they are equally likely, so a uniform index gives a uniform
+secret. With two families, their probability is that of the deals and placements that lead to them (families.pxd).
 """
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
@@ -27,7 +27,7 @@ cdef void find_hidden(const Rules* rules, const State* world, int opponent, Hidd
     if rules.copies == 1:
         pool = rules.full_hand & ~pile
     else:
-        # Of a kind held twice, one gone leaves one: the upper bit goes first.
+        # If one of two cards of a kind is gone, one remains: the upper bit is cleared first.
         pool = rules.full_hand & ~(pile << N_KINDS) & ~(pile >> N_KINDS)
     for card_id in range(card_id, card_id + played):
         card = world.cards[card_id]
@@ -57,7 +57,7 @@ cdef uint64_t WAYS[LIMIT][LIMIT][N_KINDS + 1][N_KINDS + 1]
 
 
 cdef void fill_ways() noexcept:
-    """A first face-down card is one of the twice or once held kinds; a hand has some kinds twice, some once."""
+    """Fill WAYS by recursion over the kind of the first face-down card, from hands with k kinds twice."""
     cdef uint64_t choose[N_KINDS + 1][LIMIT]
     cdef int f, h, d, s, n, k
 
@@ -79,7 +79,7 @@ cdef void fill_ways() noexcept:
                     if s:
                         WAYS[f][h][d][s] += s * WAYS[f - 1][h][d][s - 1]
 
-# The same, but what these secrets weigh in each of the sums over deals of two families.
+# The sum of the weights of these secrets, for each of the terms of families.pxd.
 cdef double WEIGHTS[DEALS_MAX][LIMIT][LIMIT][N_KINDS + 1][N_KINDS + 1]
 cdef Deal DEALS[DEALS_MAX]
 
@@ -131,18 +131,18 @@ cdef uint64_t count_secrets(const Rules* rules, const State* world, int observer
     cdef Hidden hidden
 
     find_hidden(rules, world, opponent, &hidden)
-    # An observer knows all of his own.
+    # The observer knows all of their own cards.
     return 1 if opponent == observer else ways(hidden.n_ids, hidden.n_hand, hidden.pool)
 
 
-# --- writing --------------------------------------------------------------------------------------------------
+# --- secrets --------------------------------------------------------------------------------------------------
 
 cdef inline void set_kind(State* world, int card_id, int kind) noexcept nogil:
     world.cards[card_id] = <uint8_t>(world.cards[card_id] & ~KIND | kind)
 
 
 cdef uint32_t numbered_hand(uint32_t pool, int n_hand, uint64_t index) noexcept nogil:
-    """The index-th hand of `n_hand` cards out of `pool`."""
+    """Return the index-th hand of `n_hand` cards out of `pool`."""
     cdef uint32_t hand = 0
     cdef int kind, taken, held_here
     cdef uint64_t fewer
@@ -152,7 +152,7 @@ cdef uint32_t numbered_hand(uint32_t pool, int n_hand, uint64_t index) noexcept 
         pool &= ~(<uint32_t>((1 << N_KINDS) + 1) << kind)
         taken = 0
         while taken < held_here:
-            fewer = ways(0, n_hand, pool)     # hands with no more than `taken` of this kind
+            fewer = ways(0, n_hand, pool)     # hands with `taken` cards of this kind
             if index < fewer:
                 break
             index -= fewer
@@ -185,7 +185,7 @@ cdef void write_secret(const Rules* rules, State* world, int observer, int oppon
 
 
 cdef inline int draw_kind(uint8_t* kinds, int n, rng_t* rng) noexcept nogil:
-    """One of `n` kinds at random; the last takes its place."""
+    """Draw one of `n` kinds; the last kind takes its place."""
     cdef int i = below(rng, n)
     cdef int kind = kinds[i]
 
@@ -194,7 +194,7 @@ cdef inline int draw_kind(uint8_t* kinds, int n, rng_t* rng) noexcept nogil:
 
 
 cdef void deal_secret(State* world, int opponent, const Hidden* hidden, rng_t* rng) noexcept nogil:
-    """A uniform secret where no kind is held twice: a kind for each face-down card, then a hand out of what is left."""
+    """Draw a uniform secret of one family: a kind for each face-down card, then a hand out of the rest."""
     cdef uint8_t kinds[N_KINDS]
     cdef uint32_t left = hidden.pool
     cdef uint32_t drawn = 0
@@ -209,7 +209,7 @@ cdef void deal_secret(State* world, int opponent, const Hidden* hidden, rng_t* r
         n -= 1
         left &= ~(<uint32_t>1 << kind)
         set_kind(world, hidden.ids[i], kind)
-    # Whichever are fewer are drawn: the hand, or what was set aside.
+    # Draw the smaller of two sets: the hand or the cards set aside.
     n_aside = n - hidden.n_hand
     for _i in range(min(hidden.n_hand, n_aside)):
         drawn |= <uint32_t>1 << draw_kind(kinds, n, rng)
@@ -218,7 +218,7 @@ cdef void deal_secret(State* world, int opponent, const Hidden* hidden, rng_t* r
 
 
 cdef inline double weight_of(const Deal* deal, int n_ids, int n_hand, uint32_t pool) noexcept nogil:
-    """What all secrets weigh that are left with a pool."""
+    """Return the sum of the weights of all secrets with `n_ids` face-down cards and a hand out of `pool`."""
     cdef int doubles = 0
     cdef int singles = 0
     cdef int kind
@@ -232,6 +232,7 @@ cdef inline double weight_of(const Deal* deal, int n_ids, int n_hand, uint32_t p
 
 
 cdef const Deal* draw_deal(const Hidden* hidden, rng_t* rng) noexcept nogil:
+    """Draw one of the terms of families.pxd, in proportion to its weight."""
     cdef double draw = 0
     cdef int n
 
@@ -246,7 +247,7 @@ cdef const Deal* draw_deal(const Hidden* hidden, rng_t* rng) noexcept nogil:
 
 
 cdef void deal_pairs(State* world, int opponent, Hidden* hidden, rng_t* rng) noexcept nogil:
-    """A secret of two families: a kind for each face-down card, then how many of each kind are in hand."""
+    """Draw a secret of two families: a kind for each face-down card, then the number in hand of each kind."""
     cdef const Deal* deal = draw_deal(hidden, rng)
     cdef uint32_t pool = hidden.pool
     cdef uint32_t hand = 0

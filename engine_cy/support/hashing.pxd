@@ -1,4 +1,4 @@
-"""A 64-bit hash of plain bytes: the same on every machine, not meant to withstand an enemy."""
+"""A 64-bit hash of plain bytes, equal on every machine. It is not cryptographic."""
 from libc.stdint cimport uint64_t
 from libc.string cimport memcpy
 
@@ -17,15 +17,15 @@ cdef extern from *:
         return (uint64_t)product ^ (uint64_t)(product >> 64);
     }
     """
-    # Both halves of a product of two words, in one.
+    # Return the exclusive or of both halves of the 128-bit product.
     uint64_t fold "eminence_fold" (uint64_t a, uint64_t b) noexcept nogil
 
 
 cdef inline uint64_t fold_bytes(const void* data, size_t size, size_t behind) noexcept nogil:
-    """What `size` bytes, a multiple of 16, add to a hash when `behind` others stand before them.
+    """Return the share of `size` bytes, a multiple of 16, in the hash of a message where `behind` bytes precede them.
 
-    Sixteen bytes at a time are multiplied with each other, each word under a mask of its own, and the products added
-    up: none waits for another.
+    The share is a sum of products of two words, each word under a mask of its own, so that a processor computes the
+    products in parallel.
     """
     cdef const char* at = <const char*>data
     cdef uint64_t sum = 0
@@ -40,7 +40,7 @@ cdef inline uint64_t fold_bytes(const void* data, size_t size, size_t behind) no
 
 
 cdef inline uint64_t finish_hash(uint64_t sum, size_t size, uint64_t seed) noexcept nogil:
-    """The hash of `size` bytes that added up to `sum`."""
+    """Return the hash of a message of `size` bytes whose shares have the sum `sum`."""
     return mix(sum + mix(seed, size), size)
 
 

@@ -1,10 +1,10 @@
-"""Arithmetic that gives equal bits on every machine: no libm, and every sum in its fixed order."""
+"""Functions with equal bits on every machine: without libm, and with every sum in a fixed order."""
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy
 
 
 cdef inline double power(double x) noexcept nogil:
-    """e to the x, from additions and multiplications alone."""
+    """Return e to the x, from additions and multiplications only."""
     cdef double y
     cdef int64_t whole
     cdef uint64_t bits
@@ -20,7 +20,7 @@ cdef inline double power(double x) noexcept nogil:
 
 
 cdef inline double logarithm(double x) noexcept nogil:
-    """The y with power(y) = x, by Halley's method."""
+    """Return the y with power(y) = x, by Halley's method."""
     cdef double y = 0
     cdef double before
     cdef int _i

@@ -1,7 +1,7 @@
 """The random generator: xoshiro256++ in 32 plain bytes, always passed by pointer.
 
-No state of a game holds one (a planner could read the future in it). The same seed gives the same numbers on
-every machine: integers only.
+No state of a game contains a generator, because a planner could read the future in it. Equal seeds give equal numbers
+on every machine, as the generator uses integers only.
 """
 from libc.stdint cimport uint32_t, uint64_t
 
@@ -10,16 +10,16 @@ cdef struct rng_t:
     uint64_t s[4]
 
 
-# Streams of one seed: a number that a caller uses twice, for a deal and a world, gives unrelated draws. A deal has
-# stream 0, and the shares of a search have two each from there on, all below these.
+# Streams of one seed are unrelated: a caller may use one seed for a deal and for a world. A deal uses stream 0. The
+# shares of a search use two streams each, from 0 on, all below these.
 cdef enum:
-    SECRET_STREAM = 1 << 20     # worlds in which a card is pretended to be another
-    LINE_STREAM = 1 << 21       # the world of a line of play
+    SECRET_STREAM = 1 << 20     # worlds in which another card replaces a hidden one
+    LINE_STREAM = 1 << 21       # the world of a line
     WORLD_STREAM = 1 << 22      # worlds for callers
 
 
 cdef inline uint64_t splitmix(uint64_t* x) noexcept nogil:
-    """Step `x` and return well mixed bits of it; turns any seed, also 0, into good generator state."""
+    """Step `x` and return 64 well mixed bits; makes a good generator state from any seed, also 0."""
     x[0] += <uint64_t>0x9E3779B97F4A7C15
     cdef uint64_t z = x[0]
     z = (z ^ (z >> 30)) * <uint64_t>0xBF58476D1CE4E5B9
@@ -42,7 +42,7 @@ cdef inline uint64_t rotate(uint64_t x, int k) noexcept nogil:
 
 
 cdef inline uint64_t next_bits(rng_t* rng) noexcept nogil:
-    """The next 64 random bits."""
+    """Return the next 64 random bits."""
     cdef uint64_t* s = rng.s
     cdef uint64_t result = rotate(s[0] + s[3], 23) + s[0]
     cdef uint64_t t = s[1] << 17
@@ -56,12 +56,12 @@ cdef inline uint64_t next_bits(rng_t* rng) noexcept nogil:
 
 
 cdef inline uint32_t below(rng_t* rng, uint32_t n) noexcept nogil:
-    """A number in 0..n-1 for small n, without a division (Lemire 2019); shares are off by n / 2**32 at most."""
+    """Draw from 0..n-1 for a small n, without a division (Lemire 2019); probabilities deviate by n / 2**32 at most."""
     return <uint32_t>(((next_bits(rng) >> 32) * n) >> 32)
 
 
 cdef inline uint64_t below64(rng_t* rng, uint64_t n) noexcept nogil:
-    """A number in 0..n-1 for any n > 0, exactly uniform: numbers of the incomplete last block are drawn again."""
+    """Draw from 0..n-1 for any n > 0, exactly uniformly: reject draws from the incomplete last block."""
     cdef uint64_t reject_from = <uint64_t>0 - (<uint64_t>0 - n) % n   # largest multiple of n, modulo 2**64
     cdef uint64_t x = next_bits(rng)
     while reject_from and x >= reject_from:
@@ -70,7 +70,7 @@ cdef inline uint64_t below64(rng_t* rng, uint64_t n) noexcept nogil:
 
 
 cdef inline double uniform(rng_t* rng) noexcept nogil:
-    """A number from 0 to 1, without 1."""
+    """Draw uniformly from [0, 1)."""
     return <double>(next_bits(rng) >> 11) / 9007199254740992.0
 
 

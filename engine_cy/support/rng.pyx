@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""The generator as a Python object, for callers that draw several things from one seed."""
+"""The generator as a Python object, for callers that draw several times from one seed."""
 from engine_cy.support.rng cimport below64, next_bits, seed_rng
 
 
@@ -12,11 +12,11 @@ cdef class Rng:
         seed_rng(&self.raw, self.seed & 0xFFFFFFFFFFFFFFFF, self.stream & 0xFFFFFFFFFFFFFFFF)
 
     def bits(self):
-        """64 random bits."""
+        """Return 64 random bits."""
         return next_bits(&self.raw)
 
     def below(self, n):
-        """A number in 0..n-1, exactly uniform."""
+        """Draw from 0..n-1, exactly uniformly."""
         if not 0 < n < 1 << 64:
             raise ValueError(f"n: {n!r} is not in 1..2**64-1")
         return below64(&self.raw, n)

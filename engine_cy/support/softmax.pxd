@@ -1,4 +1,4 @@
-"""From preferences, one number for each action, to shares and to choices: the same on every machine, without libm."""
+"""Softmax and choice by preferences, with equal results on every machine: without libm."""
 from libc.stdint cimport uint64_t
 
 from engine_cy.support.portable_math cimport power
@@ -7,12 +7,12 @@ from engine_cy.support.rng cimport next_bits, rng_t
 cdef enum:
     NOISES = 1024
 
-# What choices are shaken by: values of a Gumbel variable, as likely as each other; filled by softmax.pyx.
+# Equally likely values of a Gumbel variable, the noise of choices; filled by softmax.pyx.
 cdef float NOISE[NOISES]
 
 
 cdef inline void soften(const float* preferences, int n, float* shares) noexcept nogil:
-    """The softmax of `n` preferences."""
+    """Write the softmax of `n` preferences."""
     cdef float best = -1e30
     cdef double total = 0
     cdef int i
@@ -27,7 +27,7 @@ cdef inline void soften(const float* preferences, int n, float* shares) noexcept
 
 
 cdef inline int best_shaken(const float* preferences, int n, float shake, rng_t* rng) noexcept nogil:
-    """The greatest of `n` preferences, to each of which a little noise was added."""
+    """Return the index of the greatest of `n` preferences plus Gumbel noise times `shake`."""
     cdef uint64_t bits = 0
     cdef float best = -1e30
     cdef float value
@@ -49,7 +49,7 @@ cdef inline int best_shaken(const float* preferences, int n, float shake, rng_t*
 
 
 cdef inline void share_out(const double* standings, int n, double* per_seat) noexcept nogil:
-    """The softmax of what speaks for each of `n` seats."""
+    """Write the softmax of the standings of `n` seats."""
     cdef double best = standings[0]
     cdef double total = 0
     cdef int player

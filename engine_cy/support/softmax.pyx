@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""The noise that choices are shaken by."""
+"""The table of noise for choices."""
 from engine_cy.support.portable_math cimport logarithm
 
 

@@ -1,11 +1,11 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""Kuhn's and Leduc poker, two players each: games small enough to know everything about them.
+"""Kuhn and Leduc poker for two players: games small enough to be solved exactly.
 
-Both are one game. The players ante a chip and get a card each. They bet in one round or two, a card turned up for
-both before the second. Who folds loses what he put in; else a pair with the card turned up beats the higher rank,
-and equal ranks share.
+Both are variants of one game. The players ante a chip and get a card each. They bet in one or two rounds; before the
+second, a public card is dealt. A player who folds loses their stake. At a showdown, a pair with the public card beats
+the higher rank, and equal ranks share the pot.
 
-Cards are dealt by chance, first to seat A, then to seat B, whoever begins.
+Chance deals the cards, first to seat A, then to seat B, regardless of the first player.
 """
 from libc.stdint cimport int8_t, int32_t, uint8_t, uint64_t
 from libc.string cimport memcmp, memcpy, memset
@@ -25,10 +25,10 @@ cdef enum:
     MOVES = 4               # in a round, at most: check, raise, raise, call
     OPTIONS = 8             # actions to choose from, at most
 
-# A card is its place in the row of cards, from 1 on.
+# A card is its index in the variant's cards, from 1.
 cdef enum:
     NO_CARD = 0             # not dealt yet
-    UNKNOWN_CARD = 15       # one that the observer of a view does not know
+    UNKNOWN_CARD = 15       # a card that the observer of a view does not know
 
 # An action is a move or DEAL | card.
 cdef enum:
@@ -53,17 +53,17 @@ cdef struct Rules:
 cdef struct State:
     uint8_t cards[2]                # of each seat
     uint8_t public_card
-    uint8_t first                   # who begins each round of betting
-    uint8_t moves[ROUNDS][MOVES]    # as they were made; then NO_MOVE
+    uint8_t first                   # the seat that starts each round of betting
+    uint8_t moves[ROUNDS][MOVES]    # in the order of play; then NO_MOVE
     uint8_t stakes[2]               # chips each seat has put in
     uint8_t raises                  # in this round
-    int8_t to_act                   # a seat, CHANCE or NOBODY
+    int8_t to_act                   # a seat, CHANCE or `NOBODY`
 
 
 # --- the course of a game -------------------------------------------------------------------------------------
 
 cdef void clear(State* state, int first) noexcept nogil:
-    """The table before any card is dealt."""
+    """Write the table before the first card is dealt."""
     memset(state, 0, sizeof(State))
     state.first = <uint8_t>first
     state.stakes[0] = ANTE
@@ -84,12 +84,12 @@ cdef int part(const Rules* rules, const State* state) noexcept nogil:
 
 
 cdef inline int round_of(const State* state) noexcept nogil:
-    """The round of betting, from 0."""
+    """Return the round of betting, from 0."""
     return state.public_card != NO_CARD
 
 
 cdef inline bint owes(const State* state) noexcept nogil:
-    """Whether there is something to call."""
+    """Return whether the seat to act has a bet to call."""
     return state.stakes[state.to_act] < state.stakes[1 - state.to_act]
 
 
@@ -132,7 +132,7 @@ cdef void apply(const Rules* rules, State* state, action_t action) noexcept nogi
 
 
 cdef inline void lay(State* state, uint8_t card) noexcept nogil:
-    """Deal `card` to whom the next one is due."""
+    """Deal `card` to the next place without a card: seat A, seat B, or face up for both."""
     if state.cards[0] == NO_CARD:
         state.cards[0] = card
         return
@@ -186,14 +186,14 @@ cdef int play_out(const Rules* rules, State* state, rng_t* rng) noexcept nogil:
 
 
 cdef void deal(const Rules* rules, State* state, int first, rng_t* rng) noexcept nogil:
-    """A fresh table. Nothing is random about it, since chance is yet to deal the cards, action by action."""
+    """Write the start of a game. It is not random: chance deals the cards by actions."""
     clear(state, first)
 
 
 # --- the end --------------------------------------------------------------------------------------------------
 
 cdef inline bint is_showdown(const State* state) noexcept nogil:
-    """Whether the game ended without a fold; who folds has put in less."""
+    """Return whether the game ended without a fold. A player who folds has the smaller stake."""
     return state.to_act == NOBODY and state.stakes[0] == state.stakes[1]
 
 
@@ -206,7 +206,7 @@ cdef inline int strength(const Rules* rules, const State* state, int seat) noexc
 
 
 cdef void scores(const Rules* rules, const State* state, int32_t* per_seat) noexcept nogil:
-    """Chips won or lost; those in the pot count as lost to both until it is won."""
+    """Write the chips won or lost. Until the end, each stake counts as lost."""
     cdef int lead = state.stakes[0] - state.stakes[1]
     cdef int seat
 
@@ -231,10 +231,10 @@ cdef void payoffs(const Rules* rules, const State* state, double* per_seat) noex
         per_seat[seat] = chips[seat]
 
 
-# --- what is seen ---------------------------------------------------------------------------------------------
+# --- views ----------------------------------------------------------------------------------------------------
 
 cdef inline bint is_secret(const State* state, int seat) noexcept nogil:
-    """Whether `seat` has a card that the other does not see. At a showdown both are turned up, after a fold none."""
+    """Return whether `seat` has a card that the opponent does not see. Only a showdown turns the cards up."""
     return state.cards[seat] != NO_CARD and not is_showdown(state)
 
 
@@ -254,10 +254,10 @@ cdef uint64_t key(const Rules* rules, const State* state, int observer) noexcept
     return hash_bytes(&view, sizeof(State), observer)
 
 
-# --- what may be true -----------------------------------------------------------------------------------------
+# --- worlds ---------------------------------------------------------------------------------------------------
 
 cdef int possible_cards(const Rules* rules, const State* world, int observer, uint8_t* cards) noexcept nogil:
-    """The cards that the opponent of `observer` may have; return how many."""
+    """List the cards that the opponent of `observer` may have; return their number."""
     cdef int n = 0
     cdef int card
 
@@ -289,7 +289,7 @@ cdef void sample(const Rules* rules, const State* view, int observer, State* wor
     write_secret(rules, world, observer, opponent, below(rng, <int>count_secrets(rules, view, observer, opponent)))
 
 
-# --- what cannot be -------------------------------------------------------------------------------------------
+# --- validation -----------------------------------------------------------------------------------------------
 
 cdef bint is_legal(const Rules* rules, const State* state, action_t action) noexcept nogil:
     cdef action_t actions[OPTIONS]
@@ -303,7 +303,7 @@ cdef bint is_legal(const Rules* rules, const State* state, action_t action) noex
 
 
 cdef uint8_t next_card(const State* state, const State* so_far) noexcept nogil:
-    """The card of `state` that is dealt next at `so_far`, or NO_CARD."""
+    """Return the card of `state` that chance deals next at `so_far`, or NO_CARD."""
     if so_far.cards[0] == NO_CARD:
         return state.cards[0]
     elif so_far.cards[1] == NO_CARD:
@@ -320,47 +320,47 @@ cdef const char* card_fault(const Rules* rules, const State* state) noexcept nog
     if state.public_card > rules.n_cards:
         return b"public_card: no such card"
     if state.cards[0] != NO_CARD and state.cards[0] != UNKNOWN_CARD and state.cards[0] == state.cards[1]:
-        return b"cards: both players have the same one"
+        return b"cards: both players have the same card"
     if state.public_card != NO_CARD and (
             state.public_card == state.cards[0] or state.public_card == state.cards[1]):
-        return b"public_card: a player has it"
+        return b"public_card: a player has this card"
     return NULL
 
 
 cdef const char* course_fault(const Rules* rules, const State* state) noexcept nogil:
-    """All of a state follows from its cards and moves, so play them again."""
-    cdef State again
+    """Replay the cards and moves of a state, from which all of its bytes follow."""
+    cdef State replayed
     cdef int round, i
     cdef uint8_t move
 
-    clear(&again, state.first)
+    clear(&replayed, state.first)
     for round in range(ROUNDS):
-        while again.to_act == CHANCE and next_card(state, &again) != NO_CARD:
-            lay(&again, next_card(state, &again))
+        while replayed.to_act == CHANCE and next_card(state, &replayed) != NO_CARD:
+            lay(&replayed, next_card(state, &replayed))
         for i in range(MOVES):
             move = state.moves[round][i]
             if move == NO_MOVE:
                 break
-            if move >= DEAL or again.to_act < 0 or not is_legal(rules, &again, move):
-                return b"moves: one that was not possible"
-            bet(rules, &again, move)
-    if memcmp(again.cards, state.cards, sizeof(state.cards)):
+            if move >= DEAL or replayed.to_act < 0 or not is_legal(rules, &replayed, move):
+                return b"moves: an illegal move"
+            bet(rules, &replayed, move)
+    if memcmp(replayed.cards, state.cards, sizeof(state.cards)):
         return b"cards: dealt out of turn"
-    if again.public_card != state.public_card:
+    if replayed.public_card != state.public_card:
         return b"public_card: dealt too early"
-    if memcmp(again.moves, state.moves, sizeof(state.moves)):
+    if memcmp(replayed.moves, state.moves, sizeof(state.moves)):
         return b"moves: made out of turn"
-    if memcmp(again.stakes, state.stakes, sizeof(state.stakes)):
-        return b"stakes: not what the moves come to"
-    if again.raises != state.raises:
-        return b"raises: not as many as in this round"
-    if again.to_act != state.to_act:
-        return b"to_act: not whose turn it is"
+    if memcmp(replayed.stakes, state.stakes, sizeof(state.stakes)):
+        return b"stakes: do not follow from the moves"
+    if replayed.raises != state.raises:
+        return b"raises: not the number of raises in this round"
+    if replayed.to_act != state.to_act:
+        return b"to_act: not the seat to act"
     return NULL
 
 
 cdef const char* sight_fault(const State* state, int observer) noexcept nogil:
-    """Exactly those cards are unknown that the observer, if there is one, does not see."""
+    """Check that the unknown cards are exactly those that the observer, if any, does not see."""
     cdef bint hidden
     cdef int seat
 
@@ -377,7 +377,7 @@ cdef const char* state_fault(const Rules* rules, const State* state, int observe
     cdef const char* fault
 
     if state.first > 1:
-        return b"first: neither seat"
+        return b"first: no such seat"
     fault = card_fault(rules, state)
     if fault == NULL:
         fault = course_fault(rules, state)
@@ -386,7 +386,7 @@ cdef const char* state_fault(const Rules* rules, const State* state, int observe
     return fault
 
 
-# Rules and State arrive as plain bytes at the door, hence the casts.
+# GameApi passes Rules and State as plain bytes, hence the casts.
 cdef GameApi API
 API.state_size = sizeof(State)
 API.deal = <void (*)(const void*, void*, int, rng_t*) noexcept nogil>deal
@@ -408,16 +408,16 @@ API.write_secret = <void (*)(const void*, void*, int, int, uint64_t) noexcept no
 # --- the game in Python ---------------------------------------------------------------------------------------
 
 cdef class Poker(Game):
-    """Kuhn's or Leduc poker.
+    """Kuhn or Leduc poker.
 
-    A position is written as what has happened: the cards of A and B, the moves, the card turned up, the moves again,
-    as in `K Q | pass bet` or `Ka Qb | call call | Qa | raise`. `-` is a card that is not dealt yet, `?` one that the
-    observer of a view does not see; `| first B` and `| seen by A` follow where they apply.
+    The text of a position is the course of the game: the cards of A and B, the moves, the public card, the moves of the
+    second round, as in `K Q | pass bet` or `Ka Qb | call call | Qa | raise`. `-` is a card that is not dealt yet, `?` a
+    card that the observer of a view does not see; `| first B` and `| seen by A` follow where they apply.
     """
 
-    cdef readonly tuple cards       # their names; card c is cards[c - 1]
-    cdef dict words                 # step -> its word in a position
-    cdef dict steps                 # ... and back
+    cdef readonly tuple cards       # the names; card c is cards[c - 1]
+    cdef dict words                 # step -> word in a position
+    cdef dict steps                 # word -> step
 
     def __init__(self, str game, ruleset, players):
         cdef Rules* rules
@@ -472,15 +472,15 @@ cdef class Poker(Game):
     # --- positions and views as text ---
 
     def read_text(self, str text):
-        """Play what happened."""
+        """Play the cards and moves of the text."""
         cdef State state
         parts = [" ".join(part.split()) for part in text.split("|")]
-        story = [part for part in parts if not part.startswith(("first", "seen"))]
+        course = [part for part in parts if not part.startswith(("first", "seen"))]
         first = self.read_field(parts, "first", "first ", text)
         observer = self.read_field(parts, "seen", "seen by ", text)
 
         clear(&state, first or 0)
-        words = [word for part in story for word in part.split() if word != "-"]
+        words = [word for part in course for word in part.split() if word != "-"]
         for i, word in enumerate(words):
             options = self.options(&state)
             if word == "?" and observer is not None and state.to_act == CHANCE:
@@ -490,21 +490,21 @@ cdef class Poker(Game):
             else:
                 after = f"after {' '.join(words[:i])!r}" if i else "at the start"
                 raise NotationError(f"words[{i}]: {word!r} is not possible {after} ({listed(options)}), in {text!r}")
-        proper = self.write_story(&state)
-        if story != proper:
-            raise NotationError(f"text: {' | '.join(story)!r} is written {' | '.join(proper)!r}, in {text!r}")
+        canonical = self.write_course(&state)
+        if course != canonical:
+            raise NotationError(f"text: {' | '.join(course)!r} must be {' | '.join(canonical)!r}, in {text!r}")
         return observer, (<char*>&state)[:sizeof(State)]
 
     def read_field(self, parts, name, prefix, text):
-        """The seat in the part of the text that begins with `name`, if there is one."""
-        found = [part for part in parts if part.startswith(name)]
-        if not found:
+        """Return the seat in the part of the text that starts with `name`, or None if there is no such part."""
+        fields = [part for part in parts if part.startswith(name)]
+        if not fields:
             return None
-        if len(found) > 1:
-            raise NotationError(f"{name}: is given {len(found)} times, in {text!r}")
-        letter = found[0].removeprefix(prefix)
+        if len(fields) > 1:
+            raise NotationError(f"{name}: occurs {len(fields)} times, in {text!r}")
+        letter = fields[0].removeprefix(prefix)
         if letter not in tuple(self.seats):
-            raise NotationError(f"{name}: {found[0]!r} is not one of {listed(prefix + seat for seat in self.seats)}")
+            raise NotationError(f"{name}: {fields[0]!r} is not one of {listed(prefix + seat for seat in self.seats)}")
         return self.seats.index(letter)
 
     cdef list options(self, const State* state):
@@ -512,8 +512,8 @@ cdef class Poker(Game):
         cdef int n = legal_actions(<const Rules*>self.rules, state, actions)
         return [self.words[actions[i]] for i in range(n)]
 
-    cdef list write_story(self, const State* state):
-        """What happened, in the order of play."""
+    cdef list write_course(self, const State* state):
+        """Write the cards and moves in the order of play."""
         parts = [
             [self.card_name(state.cards[0]) or "-", self.card_name(state.cards[1]) or "-"],
             self.move_words(state, 0),
@@ -524,7 +524,7 @@ cdef class Poker(Game):
 
     def write_state(self, bytes state, observer):
         cdef const State* at = <const State*><const char*>state
-        parts = self.write_story(at)
+        parts = self.write_course(at)
         if at.first:
             parts.append(f"first {self.seats[at.first]}")
         if observer is not None:
@@ -537,7 +537,7 @@ cdef class Poker(Game):
         *deals, word = text.split() or [""]
         step = self.steps.get(word, NO_MOVE)
         if step == NO_MOVE or deals != (["deal"] if step >= DEAL else []):
-            raise NotationError(f"action: {text!r} is none of {listed(map(self.phrase, self.words))}")
+            raise NotationError(f"action: {text!r} is not one of {listed(map(self.phrase, self.words))}")
         return (step,)
 
     def phrase(self, step):
@@ -545,7 +545,7 @@ cdef class Poker(Game):
 
     def step_fields(self, tuple steps):
         if len(steps) != 1 or steps[0] not in self.words:
-            raise NotationError(f"steps: {steps} are no action of {self.id}")
+            raise NotationError(f"steps: {steps} are not an action of {self.id}")
         word = self.words[steps[0]]
         return {"type": "deal", "card": word} if steps[0] >= DEAL else {"type": word}
 
@@ -557,9 +557,9 @@ cdef class Poker(Game):
         cdef const Rules* rules = <const Rules*>self.rules
 
         if state.to_act == CHANCE:
-            return "this card is already dealt" if action.steps[0] >= DEAL else "a card is dealt first"
+            return "this card is already dealt" if action.steps[0] >= DEAL else "chance deals a card first"
         elif action.steps[0] >= DEAL:
-            return f"it is {self.seats[state.to_act]}'s turn, no card is due"
+            return f"{self.seats[state.to_act]} is to act, not chance"
         elif action.steps[0] == FOLD:
             return "there is nothing to call"
         return f"a round has {rules.raises_max} raises at most"

@@ -1,4 +1,4 @@
-"""A table in words."""
+"""Tables in words."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Table:
+    """A table of Kuhn or Leduc poker in words."""
+
     cards: tuple[str | None, str | None]  # of each seat; None: not dealt yet, "?": the observer does not see it
     public_card: str | None
     moves: tuple[tuple[str, ...], ...]  # of each round of betting

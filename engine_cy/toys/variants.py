@@ -1,4 +1,4 @@
-"""One row per toy: which cards there are, and how one bets."""
+"""The variants of poker, one row each."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Variant:
+    """The cards and the betting limits of a variant."""
+
     cards: tuple[str, ...]  # weakest first
-    suits: int  # cards of a rank; they stand side by side in `cards`
-    raise_sizes: tuple[int, ...]  # chips, one for each round of betting; a card is turned up before the second
+    suits: int  # cards of each rank, which are adjacent in `cards`
+    raise_sizes: tuple[int, ...]  # chips, for each round of betting; the public card is dealt before the second
     raises_max: int  # in a round
-    pass_or_bet: bool  # these two words stand for fold, call and raise
+    pass_or_bet: bool  # `pass` and `bet` replace fold, call and raise
 
 
 VARIANTS = {

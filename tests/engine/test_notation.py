@@ -128,10 +128,10 @@ def test_a_table_whose_card_is_about_to_act_goes_on_to_the_next_question() -> No
         ("", "game: missing"),
         ("game oriflamme\n", "players: missing"),
         ("game whist\nplayers 3\n", "'whist' is not a game"),
-        ("game oriflamme\nplayers three\n", "'three' is no number"),
-        ("game oriflamme\nplayers 3\nplayers 4\n", "'players' is given twice"),
-        ("version 2\ngame oriflamme\nplayers 3\n", "version: '2' is not one that is read here (1)"),
-        ("game oriflamme\nplayers 3\n", "aside A: what A set aside is needed"),
+        ("game oriflamme\nplayers three\n", "'three' is not a number"),
+        ("game oriflamme\nplayers 3\nplayers 4\n", "'players' occurs twice"),
+        ("version 2\ngame oriflamme\nplayers 3\n", "version: '2' is not supported (1)"),
+        ("game oriflamme\nplayers 3\n", "aside A: the cards that A has set aside are missing"),
         ("game oriflamme\nplayers 3\nmeeple A 3\n", "is not like 'aside A Archer,Spy,Heir'"),
         ("game oriflamme\nruleset en-2019 magic=yes\nplayers 3\n", "oriflamme has no such switch"),
         ("game oriflamme\nruleset en-2019 decree_onto_stack\nplayers 3\n", "is not like 'decree_onto_stack=no'"),
@@ -140,13 +140,13 @@ def test_a_table_whose_card_is_about_to_act_goes_on_to_the_next_question() -> No
         ("game oriflamme\nplayers 3\nposition - | round 1\nfirst A\n", "cannot stand beside it"),
         ("game oriflamme\nplayers 3\nposition - | round 1\nA reveal\n", "line 4: action: 'reveal'"),
         ("game oriflamme\nplayers 3\nposition - | round 1\nB place Spy front\n", "line 4: 'B' is not the seat to act"),
-        ("game oriflamme\nplayers 3\nposition -\nA place Archer front\nnonsense\n", "line 5: 'nonsense' is no action"),
+        ("game oriflamme\nplayers 3\nposition -\nA place Archer front\nnonsense\n", "line 5: 'nonsense' is not"),
         ("game oriflamme\nplayers 3\nposition -\nA place Archer front\nresult 9 9 9\n", "end at 1 1 1"),
         ("game oriflamme\nplayers 3\nposition -\nresult one two\n", "line 4"),
-        ("game oriflamme\nplayers 3\nposition -\nresult 1 1 1\nA place Archer front\n", "nothing follows the result"),
+        ("game oriflamme\nplayers 3\nposition -\nresult 1 1 1\nA place Archer front\n", "an action after the result"),
         (
             "game oriflamme\nplayers 3\nseen by A\naside A Spy,Heir,Lord\naside B Spy,Heir,Lord\n",
-            "aside B: what B set aside is not known",
+            "aside B: the cards that B has set aside are hidden",
         ),
     ],
 )
@@ -159,7 +159,7 @@ def test_broken_records_are_refused_with_the_place(text: str, says: str) -> None
 def test_a_record_seen_by_a_seat_must_name_what_it_was_shown() -> None:
     game = new_game("oriflamme", "en-2019", 3)
     view = game.position(">B:Spy A:Heir C:Lord").view("A")
-    with pytest.raises(ValueError, match="shows 1 cards that the observer did not know, but 0 are named"):
+    with pytest.raises(ValueError, match="shows 1 cards that the observer did not know, but names 0"):
         view.play("reveal")
     assert view.play("reveal = Spy").table.slots[0][0].card == "spy"
     with pytest.raises(ValueError, match="'Archer' cannot be shown: B has no more of them"):

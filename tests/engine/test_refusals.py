@@ -62,7 +62,11 @@ POSITIONS: dict[str, tuple[Any, str, str]] = {
     "a one-shot of the published game in the prototype": (PROTOTYPE, ">A:Decree B:Heir", "'Decree' is no card"),
     "a family that is not at the table": (EN, "A:Spy >D:Heir", "slots[1].family: 'D' is not at this table (A, B, C)"),
     "a stack of two families": (EN, ">A:Spy/B:Heir C:Lord", "slots[0][1].family: 'B' lies in a stack of A"),
-    "an unknown card in a position": (EN, ">A:Spy B:?", "slots[1][0].card: '?' in a position every card is known"),
+    "an unknown card in a position": (
+        EN,
+        ">A:Spy B:?",
+        "slots[1][0].card: '?' is only for views; a position names every",
+    ),
     "absurd tokens": (EN, damaged("Lord(1)", "Lord(99)"), "slots[2][0].tokens: 99 is not in 0..20"),
     "negative tokens": (EN, damaged("Lord(1)", "Lord(-1)"), "slots[2]: 'C1:Lord(-1)' is no card in the queue"),
     "tokens in the prototype": (PROTOTYPE, ">A:Spy(1) B:Heir", "slots[0][0].tokens: 1 is not in 0..0"),
@@ -75,16 +79,20 @@ POSITIONS: dict[str, tuple[Any, str, str]] = {
     "a one-shot card that stays face up": (EN, damaged("Spy*", "Conspiracy*"), "cards: this card cannot stay face up"),
     "an ambush that stays face up": (PROTOTYPE, "A:Ambush* >B:Heir C:Lord", "cards: this card cannot stay face up"),
     "a cursor on two slots": (EN, damaged("C1:Lord", ">C1:Lord"), "slots[2]: '>' stands before two slots"),
-    "a cursor during placement": (EN, damaged("B reveal", "B place"), "cursor: 1 there is none in phase place"),
+    "a cursor during placement": (EN, damaged("B reveal", "B place"), "cursor: 1 is not possible in phase place"),
     "a resolution without a cursor": (EN, damaged(">", ""), "cursor: None is not one of the 3 slots"),
     "a cursor on an empty queue": (EN, "- | ask A reveal", "cursor: None is not one of the 0 slots"),
-    "the wrong owner asked": (EN, damaged("B reveal", "C reveal"), "to_act: 'C' the card at the cursor is B's"),
+    "the wrong owner asked": (
+        EN,
+        damaged("B reveal", "C reveal"),
+        "to_act: 'C' is not the owner of the card at the cursor, B",
+    ),
     "a reveal of a face-up card": (EN, damaged("B1:Heir", "B1:Heir*"), "phase: 'reveal' does not fit the card"),
     "a target for a face-down card": (EN, damaged("B reveal", "B target"), "phase: 'target' does not fit the card"),
     "an ability that asks something else": (
         EN,
         damaged("B reveal", "B target").replace("B1:Heir", "B1:Lord*").replace("Spy,Lord", "Spy,Heir"),
-        "ask: not what this ability asks",
+        "ask: not a question of this ability",
     ),
     "an ability that only a copy could have": (
         EN,
@@ -94,15 +102,15 @@ POSITIONS: dict[str, tuple[Any, str, str]] = {
     "a target where there is none": (
         EN,
         ">A:Soldier* | ask A target",
-        "ask: there is nothing that this ability may point",
+        "ask: this ability has no target",
     ),
     "round nought": (EN, damaged("round 1", "round 0"), "round: 0 is not in 1..6"),
     "a seventh round": (EN, damaged("round 1", "round 7"), "round: 7 is not in 1..6"),
-    "a round that is no number": (EN, damaged("round 1", "round one"), "round: 'one' is no number"),
+    "a round that is no number": (EN, damaged("round 1", "round one"), "round: 'one' is not a number"),
     "a round with too few cards": (
         EN,
         damaged("round 1", "round 2"),
-        "piles[A]: 0 cards and 1 in the queue are not the 2",
+        "piles[A]: 0 cards and 1 in the queue, but A has placed 2",
     ),
     "a card too many for the round": (
         EN,
@@ -117,7 +125,7 @@ POSITIONS: dict[str, tuple[Any, str, str]] = {
     "a placement out of turn": (
         EN,
         "A1:Spy | round 1 | first A | ask C place | piles - - -",
-        "piles[B]: 0 cards and 0 in the queue are not the 1 that B has placed by now",
+        "piles[B]: 0 cards and 0 in the queue, but B has placed 1",
     ),
     "a hand too large": (
         EN,
@@ -144,10 +152,10 @@ POSITIONS: dict[str, tuple[Any, str, str]] = {
     "absurd points": (EN, damaged("points 1 2 3", "points 1 2 999"), "points[C]: 999 is not in 0..250"),
     "a first player who is not there": (EN, damaged("first A", "first E"), "first: 'E' is not at this table (A, B, C)"),
     "a card numbered beyond what was placed": (EN, damaged("C1:", "C2:"), "slots.C.nth: 2 is not in 1..1"),
-    "a number for two cards": (EN, "A1:Spy >A1:Heir B:Lord | round 2", "slots.A.nth: 1 numbers two cards"),
-    "a number nought": (EN, damaged("C1:", "C0:"), "slots[2].nth: '0' in 'C0:Lord(1)' is not from 1 on"),
-    "a field twice": (EN, WHOLE + " | round 1", "field: 'round' is given twice"),
-    "a field that does not exist": (EN, WHOLE + " | weather fine", "field: 'weather' is none of round, first, ask"),
+    "a number for two cards": (EN, "A1:Spy >A1:Heir B:Lord | round 2", "slots.A.nth: 1 is the number of two cards"),
+    "a number nought": (EN, damaged("C1:", "C0:"), "slots[2].nth: '0' in 'C0:Lord(1)' is not 1 or more"),
+    "a field twice": (EN, WHOLE + " | round 1", "field: 'round' occurs twice"),
+    "a field that does not exist": (EN, WHOLE + " | weather fine", "field: 'weather' is not one of round, first, ask"),
     "a question that does not exist": (
         EN,
         damaged("B reveal", "B ponder"),
@@ -168,13 +176,13 @@ VIEWS = {
     "an own card that is unknown": (
         EN,
         damaged("A1:Spy*", "A1:?", VIEW),
-        "slots[0][0].card: '?' its observer knows this card",
+        "slots[0][0].card: '?' is a card that the observer knows; name it",
     ),
-    "a face-up card that is unknown": (EN, damaged("B1:?", "B1:?*", VIEW), "slots[1][0].card: '?' its observer knows"),
+    "a face-up card that is unknown": (EN, damaged("B1:?", "B1:?*", VIEW), "slots[1][0].card: '?' is a card"),
     "a face-down card of another that is known": (
         EN,
         damaged("B1:?", "B1:Heir", VIEW),
-        "view.slots[1][0].card: 'heir' lies face down and is B's: its observer cannot know it",
+        "view.slots[1][0].card: 'heir' lies face down and is B's: the observer cannot know it",
     ),
     "a hand of another that is known": (
         EN,
@@ -195,7 +203,7 @@ VIEWS = {
 }
 
 ACTIONS = {
-    "a reveal during placement": (EN, "-", "reveal", "A is asked to place a card (legal:"),
+    "a reveal during placement": (EN, "-", "reveal", "A must place a card (legal:"),
     "a card that is not in hand": (EN, "-", "place Conspiracy front", "A holds no Conspiracy (legal:"),
     "a hidden card where the cards are known": (EN, "-", "place ? front", "A holds no ? (legal: place Archer front"),
     "a hidden card of the prototype": (PROTOTYPE, "-", "place ? front", "A holds no ? (legal:"),
@@ -242,7 +250,12 @@ ACTIONS = {
     "a decree that moves itself": (EN, "C:Spy >A:Decree* B:Heir*", "move 1 to 0", "a Decree moves another top card"),
     "a decree that changes nothing": (EN, "C:Spy >A:Decree* B:Heir*", "move 0 to 1", "so that the queue changes"),
     "a decree onto another family": (EN, "C:Spy >A:Decree* B:Heir*", "move 0 on 2", "on its family"),
-    "a keep of a face-up card": (EN, ">A:Soldier* B:Spy C:Heir", "keep", "A is asked whom to hit (legal: target 1)"),
+    "a keep of a face-up card": (
+        EN,
+        ">A:Soldier* B:Spy C:Heir",
+        "keep",
+        "A must choose a slot to hit (legal: target 1)",
+    ),
     "an own card where an opponent's could be hit": (
         PROTOTYPE,
         "A:Heir >A:Soldier* B:Lord | round 2",
@@ -253,7 +266,7 @@ ACTIONS = {
         PROTOTYPE,
         ">A:Ambush B:Lord",
         "reveal",
-        "this card may only be kept (legal: keep)",
+        "this card cannot be revealed, only kept (legal: keep)",
     ),
     "a pair with the assassin in it": (
         PROTOTYPE,
@@ -266,13 +279,13 @@ ACTIONS = {
 }
 
 TEXTS = {
-    "no action": ("", "action: '' is none of place CARD front"),
-    "an unknown verb": ("dance", "action: 'dance' is none of"),
+    "no action": ("", "action: '' is not one of place CARD front"),
+    "an unknown verb": ("dance", "action: 'dance' is not one of"),
     "a slot that is no number": ("target x", "action: 'x' in 'target x' is not a slot or gap (0 to 30)"),
     "a slot out of all bounds": ("target 99", "action: '99' in 'target 99' is not a slot or gap"),
-    "a seat that does not exist": ("rob Z", "action: 'rob Z' is none of"),
+    "a seat that does not exist": ("rob Z", "action: 'rob Z' is not one of"),
     "a card that does not exist": ("place Joker front", "card: 'Joker' is no card of this edition (Archer,"),
-    "a place without a card": ("place front", "action: 'place front' is none of"),
+    "a place without a card": ("place front", "action: 'place front' is not one of"),
 }
 
 RULESETS: dict[str, tuple[Any, str]] = {
@@ -378,7 +391,7 @@ def test_a_refusal_where_chance_is_to_act_shows_nothing(spec: tuple[str, str | N
     illegal = next(action for at, action in random_game(game, 1) if at.to_act != CHANCE and action is not None)
     with pytest.raises(IllegalActionError) as refused:
         position.play(illegal)
-    assert str(refused.value) == f"action: '{illegal}': chance is to act, and draws nothing of the kind"
+    assert str(refused.value) == f"action: '{illegal}': chance is to act, and this is not one of its actions"
 
 
 @pytest.mark.parametrize("name", TEXTS)
@@ -450,7 +463,7 @@ def test_wrong_deals_are_refused() -> None:
 
 def test_wrong_bytes_and_foreign_actions_are_refused() -> None:
     game = new_game(*EN)
-    with pytest.raises(InvalidPositionError, match="bytes: 3 bytes are no state of oriflamme, which has 208"):
+    with pytest.raises(InvalidPositionError, match="bytes: 3 bytes, but a state of oriflamme has 208"):
         game.position_from_bytes(b"abc")
     with pytest.raises(InvalidPositionError, match="round: not a round"):
         game.position_from_bytes(bytes(208))

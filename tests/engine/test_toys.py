@@ -392,10 +392,10 @@ def test_text_is_read_with_any_spaces_and_with_the_first_player_named_or_not() -
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "text: '' is written '- -'"),
-        ("Ka Qb call", "text: 'Ka Qb call' is written 'Ka Qb | call'"),
-        ("Ka Qb | ", "text: 'Ka Qb | ' is written 'Ka Qb'"),
-        ("- Ka", "text: '- Ka' is written 'Ka -'"),
+        ("", "text: '' must be '- -'"),
+        ("Ka Qb call", "text: 'Ka Qb call' must be 'Ka Qb | call'"),
+        ("Ka Qb | ", "text: 'Ka Qb | ' must be 'Ka Qb'"),
+        ("- Ka", "text: '- Ka' must be 'Ka -'"),
         ("Ka Ka", "words[1]: 'Ka' is not possible after 'Ka' (Ja, Jb, Qa, Qb, Kb)"),
         ("Ka K", "words[1]: 'K' is not possible after 'Ka' (Ja, Jb, Qa, Qb, Kb)"),
         ("? Qb", "words[0]: '?' is not possible at the start (Ja, Jb, Qa, Qb, Ka, Kb)"),
@@ -405,7 +405,7 @@ def test_text_is_read_with_any_spaces_and_with_the_first_player_named_or_not() -
         ("Ka Qb | raise fold | Qa", "words[4]: 'Qa' is not possible after 'Ka Qb raise fold' (nothing)"),
         ("Ka Qb | call call | Qb", "words[4]: 'Qb' is not possible after 'Ka Qb call call' (Ja, Jb, Qa, Kb)"),
         ("Ka Qb | first C", "first: 'first C' is not one of first A, first B"),
-        ("Ka Qb | first A | first A", "first: is given 2 times"),
+        ("Ka Qb | first A | first A", "first: occurs 2 times"),
         ("Ka ? | seen by A", "seen: this is a view, not a position"),
     ],
 )
@@ -441,7 +441,7 @@ def test_text_that_is_no_action_is_refused_with_all_actions(text: str) -> None:
     with pytest.raises(NotationError) as refused:
         LEDUC.action(text)
     assert str(refused.value) == (
-        f"action: {text!r} is none of fold, call, raise, deal Ja, deal Jb, deal Qa, deal Qb, deal Ka, deal Kb"
+        f"action: {text!r} is not one of fold, call, raise, deal Ja, deal Jb, deal Qa, deal Qb, deal Ka, deal Kb"
     )
 
 
@@ -455,9 +455,9 @@ def test_numbers_that_are_no_action_are_never_played(steps: tuple[int, ...]) -> 
 @pytest.mark.parametrize(
     ("text", "action", "why"),
     [
-        ("- -", "call", "chance is to act, and draws nothing of the kind"),
-        ("Ka -", "deal Ka", "chance is to act, and draws nothing of the kind"),
-        ("Ka Qb", "deal Ja", "it is A's turn, no card is due (legal: call, raise)"),
+        ("- -", "call", "chance is to act, and this is not one of its actions"),
+        ("Ka -", "deal Ka", "chance is to act, and this is not one of its actions"),
+        ("Ka Qb", "deal Ja", "A is to act, not chance (legal: call, raise)"),
         ("Ka Qb", "fold", "there is nothing to call (legal: call, raise)"),
         ("Ka Qb | raise raise", "raise", "a round has 2 raises at most (legal: fold, call)"),
         ("Ka Qb | raise fold", "call", "the game is over"),
@@ -478,24 +478,24 @@ CALL, RAISE = LEDUC.action("call").code[0], LEDUC.action("raise").code[0]
     ("text", "changes", "fault"),
     [
         ("Ka Qb", {"cards": 7}, "cards: no such card"),
-        ("Ka Qb", {"cards": 4}, "cards: both players have the same one"),
+        ("Ka Qb", {"cards": 4}, "cards: both players have the same card"),
         ("Ka Qb", {"cards": 0}, "cards: dealt out of turn"),
         ("Ka Qb", {"cards": 15}, "cards: this card cannot be unknown here"),
         ("Ka Qb", {"public_card": 1}, "public_card: dealt too early"),
         ("Ka Qb | call call | Qa", {"public_card": 7}, "public_card: no such card"),
         ("Ka Qb | call call | Qa", {"public_card": 15}, "public_card: no such card"),
-        ("Ka Qb | call call | Qa", {"public_card": 4}, "public_card: a player has it"),
-        ("Ka Qb", {"first": 2}, "first: neither seat"),
-        ("Ka Qb", {"first": 1}, "to_act: not whose turn it is"),
-        ("- -", {"moves": CALL}, "moves: one that was not possible"),
-        ("Ka Qb", {"moves": 200}, "moves: one that was not possible"),
-        ("Ka Qb | raise raise call", {"moves": CALL}, "stakes: not what the moves come to"),
+        ("Ka Qb | call call | Qa", {"public_card": 4}, "public_card: a player has this card"),
+        ("Ka Qb", {"first": 2}, "first: no such seat"),
+        ("Ka Qb", {"first": 1}, "to_act: not the seat to act"),
+        ("- -", {"moves": CALL}, "moves: an illegal move"),
+        ("Ka Qb", {"moves": 200}, "moves: an illegal move"),
+        ("Ka Qb | raise raise call", {"moves": CALL}, "stakes: do not follow from the moves"),
         ("Ka Qb | raise raise call", {"moves": 0}, "moves: made out of turn"),
-        ("Ka Qb", {"stakes": 2}, "stakes: not what the moves come to"),
-        ("Ka Qb | raise", {"raises": 0}, "raises: not as many as in this round"),
-        ("Ka Qb | raise", {"to_act": 0}, "to_act: not whose turn it is"),
-        ("Ka Qb | raise", {"to_act": 254}, "to_act: not whose turn it is"),
-        ("Ka Qb | raise", {"to_act": 100}, "to_act: not whose turn it is"),
+        ("Ka Qb", {"stakes": 2}, "stakes: do not follow from the moves"),
+        ("Ka Qb | raise", {"raises": 0}, "raises: not the number of raises in this round"),
+        ("Ka Qb | raise", {"to_act": 0}, "to_act: not the seat to act"),
+        ("Ka Qb | raise", {"to_act": 254}, "to_act: not the seat to act"),
+        ("Ka Qb | raise", {"to_act": 100}, "to_act: not the seat to act"),
     ],
 )
 def test_bytes_that_contradict_themselves_are_refused_with_the_first_fault(

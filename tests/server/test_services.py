@@ -282,8 +282,8 @@ def test_what_the_referee_refuses(referee: Any) -> None:
 @pytest.mark.parametrize(
     ("sent", "said"),
     [
-        ("reveal", "action: 'reveal': A is asked to place a card (legal: "),
-        ("jump", "action.text: 'jump' is none of place CARD front, "),
+        ("reveal", "action: 'reveal': A must place a card (legal: "),
+        ("jump", "action.text: 'jump' is not one of place CARD front, "),
         ("target 99", "action.text: '99' in 'target 99' is not a slot"),
     ],
 )

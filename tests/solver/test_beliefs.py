@@ -244,7 +244,7 @@ def test_what_cannot_be_told_is_refused() -> None:
     other = new_game("oriflamme", "de-2019", players=3)
     start = game.deal(1)
     view: View = start.view(0)
-    with pytest.raises(EngineError, match=r"table: this is .*de-2019.*, and the history is one of .*en-2019"):
+    with pytest.raises(EngineError, match=r"table: is of .*de-2019.*, but the history is of .*en-2019"):
         History(game).add(other.deal(1), "place Heir front")
     with pytest.raises(InvalidQuestionError, match="history: it is one of"):
         solve(view, Budget(iterations=10), history=History(other))
