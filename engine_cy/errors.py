@@ -6,55 +6,55 @@ value of `ErrorReason` in the contract.
 
 
 class EngineError(ValueError):
-    """Base class: a caller's argument is invalid. No state has changed."""
+    """The base class: an invalid argument. No state has changed."""
 
     reason = "UNSPECIFIED"
 
 
 class InvalidRulesetError(EngineError):
-    """The game, edition or a switch is unknown, a switch has the wrong type or range, or two contradict each other."""
+    """An unknown game, edition or switch, a value of the wrong type or range, or contradicting switches."""
 
     reason = "INVALID_RULESET"
 
 
 class InvalidPositionError(EngineError):
-    """The table contradicts itself, or has cards in numbers or kinds that no game leads to."""
+    """A table that contradicts itself, or has cards in numbers or kinds that no game leads to."""
 
     reason = "INVALID_POSITION"
 
 
 class InvalidViewError(InvalidPositionError):
-    """The view contradicts itself, or hides a fact that its observer must know."""
+    """A view that contradicts itself, or hides a fact that its observer must know."""
 
     reason = "INVALID_VIEW"
 
 
 class HiddenCardError(InvalidViewError):
-    """The view names a card that its observer cannot know: the caller leaks hidden information."""
+    """A view that names a card that its observer cannot know: the caller leaks hidden information."""
 
     reason = "HIDDEN_CARD"
 
 
 class NoWorldError(InvalidViewError):
-    """No position fits the view: a card occurs too often, or a count is wrong."""
+    """A view that no position fits: a card occurs too often, or a count is wrong."""
 
     reason = "NO_WORLD_FITS"
 
 
 class IllegalActionError(EngineError):
-    """The rules do not allow the action at this table."""
+    """An action that is illegal at this table."""
 
     reason = "ILLEGAL_ACTION"
 
 
 class NotationError(EngineError):
-    """The text is not a position, action or card in the notation of this game."""
+    """A text that is not a position, action or card in the notation of the game."""
 
     reason = "INVALID_NOTATION"
 
 
 class InvalidRecordError(EngineError):
-    """The game record cannot be read or replayed."""
+    """A game record that cannot be read or replayed."""
 
     reason = "INVALID_RECORD"
 

@@ -64,8 +64,8 @@ cdef struct GameApi:
     # Return a 64-bit key, equal for two states exactly when `observer` sees the same (up to hash collisions).
     uint64_t (*key)(const void* rules, const void* state, int observer) noexcept nogil
 
-    # --- worlds: the secrets of the players, each independent of the others' ---------------------------------
-    # Sample a state that `observer` cannot distinguish from `view`, with the probability that deals give it.
+    # --- worlds: the secrets of the players, each independent of the others' -----------------------------
+    # Sample a state that `observer` cannot distinguish from `view`, weighted by the deals that lead to it.
     void (*sample)(const void* rules, const void* view, int observer, void* world, rng_t* rng) noexcept nogil
     # Return the number of possible secrets of `player` for `observer`, given the rest of `world`: a state, or a view,
     # whose masked cards exclude nothing. For the observer's own seat, count the facts that they do not see either,
@@ -112,7 +112,7 @@ cdef struct Knowledge:
     # Write the expected payoff of each seat, in the unit of `payoffs`.
     void (*evaluate)(const void* rules, const void* state, double* per_seat) noexcept nogil
 
-    # --- beliefs: all of these are NULL in a game without a belief model -----------------------------------
+    # --- beliefs: all of these are NULL in a game without a belief model ---------------------------------
     # Write the evidence on the secrets of `player`, from the view of `observer` and an account of the game or NULL.
     void (*suspect)(const void* rules, const void* view, int observer, int player, const Account* account,
                     Suspicion* suspicion) noexcept nogil

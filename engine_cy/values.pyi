@@ -206,4 +206,4 @@ class View(GameState):
         """Yield all positions that fit the view. There may be billions: see `count_worlds`."""
 
     def sample_world(self, seed: int | Rng = 0) -> Position:
-        """Sample a position that fits the view, with its probability after the deal. `seed`: a number or an Rng."""
+        """Sample a position that fits the view, weighted by the deals that lead to it. `seed`: a number or Rng."""

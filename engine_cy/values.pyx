@@ -614,7 +614,7 @@ cdef class View(GameState):
             yield from self._worlds(other, seat + 1)
 
     def sample_world(self, seed=0):
-        """Sample a position that fits the view, with its probability after the deal. `seed`: a number or an Rng."""
+        """Sample a position that fits the view, weighted by the deals that lead to it. `seed`: a number or Rng."""
         cdef Position world = new_position(self.game)
         cdef Rng rng = as_rng(seed, WORLD_STREAM)
         self.game.api.sample(self.game.rules, self.state, self.observer, world.state, &rng.raw)

@@ -28,7 +28,7 @@ from engine_cy.oriflamme import table as tables
 from engine_cy.oriflamme.editions import read_ruleset, table_numbers
 
 
-# --- GameApi -------------------------------------------------------------------------------------------------
+# --- GameApi --------------------------------------------------------------------------------------------------
 
 cdef void deal(const Rules* rules, State* state, int first, rng_t* rng) noexcept nogil:
     """Deal each player a random hand, with equally many cards of each family."""

@@ -86,7 +86,7 @@ cdef inline void attacker_leaves(const Rules* rules, State* state, int nature) n
 
 
 cdef inline void finish(const Rules* rules, State* state, int nature) noexcept nogil:
-    """Pay the remaining tokens of the acting card, still in its slot; remove it if its nature says so."""
+    """Pay the remaining tokens of the acting card, still in its slot; remove it if it is ONE_SHOT or LEAVES."""
     cdef uint8_t me = state.tops[state.cursor]
 
     state.points[family(state.cards[me])] += state.tokens[me]

@@ -112,7 +112,7 @@ cdef inline int beside(const Rules* rules, const State* state, const Glance* gla
 
 
 cdef inline int danger(const Rules* rules, const State* state, const Glance* glance, int slot) noexcept nogil:
-    """Return the sum of threats to `slot`: 1 for a rival's face-up Soldier beside it, 2 for an Archer at an end."""
+    """Return the threats to `slot`: 1 for a rival's Soldier face up beside it, plus 2 for an Archer at an end."""
     cdef int threat = 0
     cdef int next_slot
 

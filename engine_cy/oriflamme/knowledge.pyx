@@ -123,7 +123,7 @@ cdef inline void mark_places(const Rules* rules, const State* state, const Glanc
     cdef int strides[128]      # ... and the distance between roles
     cdef uint8_t kinds_of_place[128]
     cdef uint8_t tokens[128]
-    cdef int i, slot, role, at, place, met
+    cdef int i, slot, role, at, place, same_role
     cdef uint8_t card
 
     options.width = 4
@@ -146,10 +146,10 @@ cdef inline void mark_places(const Rules* rules, const State* state, const Glanc
         role = role_of(rules, actions[i] >> 8 & 0xFF)
         at = actions[i] & 0x7F
         place = kinds_of_place[at]
-        met = glance.rivals >> role & 1
+        same_role = glance.rivals >> role & 1
         options.marks[i][0] = <uint16_t>(first_mark + role * 4 + place)
         options.marks[i][1] = <uint16_t>(spots[at] + role * strides[at])
-        options.marks[i][2] = <uint16_t>(PLACE_RIVALS + ((role * 4 + place) * 2 + archer) * 2 + met)
+        options.marks[i][2] = <uint16_t>(PLACE_RIVALS + ((role * 4 + place) * 2 + archer) * 2 + same_role)
         options.marks[i][3] = <uint16_t>(PLACE_TOKENS + role * 5 + tokens[at])
 
 
@@ -513,7 +513,7 @@ def features_of(Position position):
 
 # --- training -------------------------------------------------------------------------------------------------
 
-cdef inline action_t choose_any(const Rules* rules, const State* state, rng_t* rng) noexcept nogil:
+cdef inline action_t choose_at_random(const Rules* rules, const State* state, rng_t* rng) noexcept nogil:
     cdef action_t actions[OPTIONS_MAX]
     return actions[below(rng, legal_actions(rules, state, actions))]
 
@@ -535,7 +535,7 @@ def contest(Game game, int games, uint64_t seed, int seats):
             if seats >> state.to_act & 1:
                 action = choose(rules, &state, &rng)
             else:
-                action = choose_any(rules, &state, &rng)
+                action = choose_at_random(rules, &state, &rng)
             apply(rules, &state, action)
         payoffs(rules, &state, per_seat)
         for player in range(rules.n_players):
@@ -710,7 +710,7 @@ cdef class SelfPlay:
                         (<char*>values)[:n], None,
                     ])
                 if self.random_seat[state.to_act]:
-                    apply(rules, &state, choose_any(rules, &state, &self.rng))
+                    apply(rules, &state, choose_at_random(rules, &state, &self.rng))
                 else:
                     apply(rules, &state, choose(rules, &state, &self.rng))
             payoffs(rules, &state, per_seat)

@@ -154,7 +154,7 @@ def complete(draft: Draft, frame: TableShape) -> Table:
     """Complete a draft: give each omitted field its default, or the value that follows from the other fields."""
     seats = range(frame.n_players)
     _check_slots(draft, frame)
-    phase, to_act, acting = _whose_turn(draft)
+    phase, to_act, acting = _read_turn(draft)
     first = draft.first
     if first is None:
         first = to_act if phase == "place" and to_act is not None else 0
@@ -170,24 +170,24 @@ def complete(draft: Draft, frame: TableShape) -> Table:
     total = sum(known) if draft.piles else None
     round_ = draft.round
     if round_ is None:
-        counts = {r: _placed(frame, phase, r, first, to_act, total) for r in range(1, frame.n_rounds + 1)}
+        counts = {r: _count_placed(frame, phase, r, first, to_act, total) for r in range(1, frame.n_rounds + 1)}
         fits = [r for r, placed in counts.items() if all(known[p] <= placed[p] for p in seats)]
         round_ = frame.n_rounds if phase == "over" or not fits else fits[0]
     _check_clock(draft, frame, phase, round_)
 
-    placed = _placed(frame, phase, round_, first, to_act, total)
+    placed = _count_placed(frame, phase, round_, first, to_act, total)
     piles, hands = draft.piles, draft.hands
     if piles is None:
         # By default, piles hold cards that are neither in the queue nor in a specified hand.
-        piles = tuple(_unused(draft, frame, p, queue[p], ())[: max(placed[p] - known[p], 0)] for p in seats)
+        piles = tuple(_unused_cards(draft, frame, p, queue[p], ())[: max(placed[p] - known[p], 0)] for p in seats)
     if hands is None:
         hidden = [draft.observer not in (None, p) for p in seats]
         hands = tuple(
-            None if hidden[p] else _unused(draft, frame, p, queue[p], piles[p])[: frame.hand_size - placed[p]]
+            None if hidden[p] else _unused_cards(draft, frame, p, queue[p], piles[p])[: frame.hand_size - placed[p]]
             for p in seats
         )
     return Table(
-        slots=_numbered(draft.slots, placed),
+        slots=_number_cards(draft.slots, placed),
         round=round_,
         first=first,
         phase=phase,
@@ -201,7 +201,7 @@ def complete(draft: Draft, frame: TableShape) -> Table:
     )
 
 
-def _whose_turn(draft: Draft) -> tuple[str | None, int | None, str | None]:
+def _read_turn(draft: Draft) -> tuple[str | None, int | None, str | None]:
     """Return the phase, the seat to act and the acting card, by default those of the card at the cursor."""
     if draft.cursor is None:
         return draft.phase or "place", draft.to_act, draft.acting
@@ -213,7 +213,7 @@ def _whose_turn(draft: Draft) -> tuple[str | None, int | None, str | None]:
     return phase, top.family if draft.to_act is None else draft.to_act, acting
 
 
-def _placed(
+def _count_placed(
     frame: TableShape, phase: str | None, round_: int, first: int, to_act: int | None, total: int | None
 ) -> list[int]:
     """Return the number of cards that each seat has placed. Within a double turn, `total`, their sum, determines it."""
@@ -226,7 +226,7 @@ def _placed(
     return [frame.placed(p, round_, first, turn) for p in range(frame.n_players)]
 
 
-def _unused(draft: Draft, frame: TableShape, player: int, queue: list[PlayedCard], pile: Kinds) -> Kinds:
+def _unused_cards(draft: Draft, frame: TableShape, player: int, queue: list[PlayedCard], pile: Kinds) -> Kinds:
     """Return the cards of a family that are not known to be in the queue, pile or hand."""
     left = Counter(frame.ids * frame.copies)
     left.subtract(card.card for card in queue if card.card)
@@ -235,7 +235,7 @@ def _unused(draft: Draft, frame: TableShape, player: int, queue: list[PlayedCard
     return tuple((+left).elements())
 
 
-def _numbered(slots: Slots, placed: list[int]) -> Slots:
+def _number_cards(slots: Slots, placed: list[int]) -> Slots:
     """Number the cards: those without `nth` get the lowest free numbers of their family, front to back."""
     if all(card.nth for slot in slots for card in slot):
         return slots
@@ -258,7 +258,7 @@ def check(table: Table, frame: TableShape) -> None:
             raise refusal(table, f"points[{frame.families[p]}]", points, f"is not in 0..{POINTS_MAX}")
     _check_cursor(table, frame)
     total = sum(len(slot) for slot in table.slots) + sum(len(pile) for pile in table.piles)
-    placed = _placed(frame, table.phase, table.round, table.first, table.to_act, total)
+    placed = _count_placed(frame, table.phase, table.round, table.first, table.to_act, total)
     for player, queue in enumerate(in_queue(table.slots, frame.n_players)):
         _check_family(table, frame, player, queue, placed[player])
 

@@ -76,7 +76,7 @@ cdef void resolve(const Rules* rules, State* state) noexcept nogil:
     end_round(rules, state)
 
 
-# --- actions -------------------------------------------------------------------------------------------------
+# --- actions --------------------------------------------------------------------------------------------------
 
 cdef inline void place(const Rules* rules, State* state, int kind, int at) noexcept nogil:
     """Place a card of `kind` from the hand of the player to act at `at`: 0, BACK or ON a slot."""
@@ -341,7 +341,7 @@ cdef void fill_tables() noexcept:
 fill_tables()
 
 
-cdef inline int place_any(const Rules* rules, State* state, rng_t* rng) noexcept nogil:
+cdef inline int place_at_random(const Rules* rules, State* state, rng_t* rng) noexcept nogil:
     """Place a random card at a random place; return the number of options."""
     cdef uint32_t kinds = state.hands[state.to_act] & ALL_KINDS
     cdef int n_kinds = COUNT_KINDS[kinds]
@@ -358,7 +358,7 @@ cdef inline int place_any(const Rules* rules, State* state, rng_t* rng) noexcept
     return n_kinds * n_places
 
 
-cdef inline int carry_any(const Rules* rules, State* state, rng_t* rng) noexcept nogil:
+cdef inline int move_at_random(const Rules* rules, State* state, rng_t* rng) noexcept nogil:
     """Lift and drop a random card, uniformly over the pairs of card and place; return the number of pairs."""
     cdef uint8_t places[2 * 32]
     cdef int drops[32]
@@ -384,7 +384,7 @@ cdef inline int carry_any(const Rules* rules, State* state, rng_t* rng) noexcept
     return total
 
 
-cdef inline int pair_any(const Rules* rules, State* state, rng_t* rng) noexcept nogil:
+cdef inline int hit_pair_at_random(const Rules* rules, State* state, rng_t* rng) noexcept nogil:
     """Choose a random pair of slots; return the number of pairs."""
     cdef uint8_t slots[32]
     cdef int n = reach(&rules.abilities[state.acting], state, slots)
@@ -417,11 +417,11 @@ cdef int play_out(const Rules* rules, State* state, rng_t* rng) noexcept nogil:
                 else:
                     keep(rules, state)
         elif state.ask == ASK_PLACE:
-            n = place_any(rules, state, rng)
+            n = place_at_random(rules, state, rng)
         elif state.ask == ASK_LIFT:
-            n = carry_any(rules, state, rng)
+            n = move_at_random(rules, state, rng)
         elif state.ask == ASK_PAIR_FIRST:
-            n = pair_any(rules, state, rng)
+            n = hit_pair_at_random(rules, state, rng)
         else:
             n = legal_choices(rules, state, actions)
             apply(rules, state, actions[below(rng, n)])

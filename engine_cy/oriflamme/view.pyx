@@ -10,7 +10,7 @@ from engine_cy.oriflamme.state cimport FACE_UP, FAMILY, UNKNOWN_HAND, State
 from engine_cy.oriflamme.words cimport UNKNOWN_KIND
 
 
-cdef inline void blot_cards(const uint8_t* cards, int observer, uint8_t* seen) noexcept nogil:
+cdef inline void mask_cards(const uint8_t* cards, int observer, uint8_t* seen) noexcept nogil:
     """Copy the cards to `seen`, and mask the kinds of other players' face-down cards."""
     cdef uint8_t own = <uint8_t>(observer << 4)
     cdef uint8_t card
@@ -34,7 +34,7 @@ cdef void observe(const Rules* rules, const State* state, int observer, State* v
     cdef int player
 
     copy_state(view, state, sizeof(State))
-    blot_cards(state.cards, observer, view.cards)
+    mask_cards(state.cards, observer, view.cards)
     for player in range(rules.n_players):
         view.hands[player] = seen_hand(rules, state, player, observer)
 
@@ -49,7 +49,7 @@ cdef uint64_t key(const Rules* rules, const State* state, int observer) noexcept
     cdef uint64_t sum
     cdef int i
 
-    blot_cards(state.cards, observer, cards)
+    mask_cards(state.cards, observer, cards)
     memcpy(tail, state.hands, sizeof(tail))
     # Write pairs of hands, as the hash reads them: a wide read after narrow writes stalls (no store forwarding).
     for i in range(2):

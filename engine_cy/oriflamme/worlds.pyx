@@ -141,7 +141,7 @@ cdef inline void set_kind(State* world, int card_id, int kind) noexcept nogil:
     world.cards[card_id] = <uint8_t>(world.cards[card_id] & ~KIND | kind)
 
 
-cdef uint32_t numbered_hand(uint32_t pool, int n_hand, uint64_t index) noexcept nogil:
+cdef uint32_t hand_at_index(uint32_t pool, int n_hand, uint64_t index) noexcept nogil:
     """Return the index-th hand of `n_hand` cards out of `pool`."""
     cdef uint32_t hand = 0
     cdef int kind, taken, held_here
@@ -181,7 +181,7 @@ cdef void write_secret(const Rules* rules, State* world, int observer, int oppon
                 index -= n
         hidden.pool = without(hidden.pool, kind)
         set_kind(world, hidden.ids[i], kind)
-    world.hands[opponent] = numbered_hand(hidden.pool, hidden.n_hand, index)
+    world.hands[opponent] = hand_at_index(hidden.pool, hidden.n_hand, index)
 
 
 cdef inline int draw_kind(uint8_t* kinds, int n, rng_t* rng) noexcept nogil:
