@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""Castle, Village, Port behind the door: fills in GameApi, and translates tables in words to states and back."""
+"""Castle, Village, Port as a `GameApi`, and the conversion of tables in words to states and back."""
 from libc.stdint cimport int32_t, uint8_t, uint16_t, uint64_t
 from libc.string cimport memcpy
 
@@ -29,10 +29,10 @@ from engine_cy.errors import IllegalActionError, InvalidPositionError, InvalidVi
 from engine_cy.values import read_seat
 
 
-# --- the door -------------------------------------------------------------------------------------------------
+# --- the functions of GameApi ---------------------------------------------------------------------------------
 
 cdef void deal(const Rules* rules, State* state, int first, rng_t* rng) noexcept nogil:
-    """Each player shuffles his cards into a deck and draws a hand."""
+    """Shuffle each player's cards into a deck, and draw their hand."""
     cdef int player, value, n, _i
     cdef uint8_t cards[MAX_VALUE]
 
@@ -79,7 +79,7 @@ cdef void scores(const Rules* rules, const State* state, int32_t* per_seat) noex
         per_seat[player] = state.gold[player]
 
 
-# Rules and State arrive as plain bytes at the door, hence the casts.
+# GameApi takes Rules and State as plain bytes, hence the casts.
 cdef GameApi API
 API.state_size = sizeof(State)
 API.deal = <void (*)(const void*, void*, int, rng_t*) noexcept nogil>deal
@@ -118,11 +118,12 @@ cdef class CastleVillagePort(Game):
     def __init__(self, str game, ruleset, players):
         self.ruleset = read_ruleset(ruleset)
         numbers = table_numbers(self.ruleset, players)
-        turned = self.ruleset.turned()
+        overrides = self.ruleset.turned()
         self.api = &API
         self.id = game
         self.n_players = players
-        self.spec = (game, {"edition": self.ruleset.edition, **turned} if turned else self.ruleset.edition, players)
+        edition = self.ruleset.edition
+        self.spec = (game, {"edition": edition, **overrides} if overrides else edition, players)
         self.frame = tables.frame_of(numbers)
         pack(<Rules*>self.own(sizeof(Rules)), numbers)
         if fits(<const Rules*>self.rules):
@@ -132,7 +133,7 @@ cdef class CastleVillagePort(Game):
         return state_fault(<const Rules*>self.rules, <const State*>state, observer)
 
     def start(self, deal, first=0):
-        """The start of a game from each seat's whole deck, top first, before the first draw."""
+        """Start a game from each seat's whole deck, top first, before the first draw."""
         return self.from_table(tables.dealt(deal, read_seat(first, self.n_players, "first"), self.frame))
 
     def read_deal(self, list lines, int first, observer):
@@ -141,14 +142,14 @@ cdef class CastleVillagePort(Game):
     def write_deal(self, GameState start):
         return notation.write_deal(start.table, self.frame)
 
-    # --- what an observer sees of an action ---
+    # --- an observer's view of an action ---
 
-    cdef list drawn(self, const State* state, action_t taken, int player):
-        """The cards that `player` draws if the action ends the round, in order; UNKNOWN where the deck is."""
+    cdef list cards_drawn(self, const State* state, action_t action, int player):
+        """Return the cards that `player` draws if the action ends the round, in order; UNKNOWN if the deck is."""
         cdef State after
 
         memcpy(&after, state, sizeof(State))
-        apply(<const Rules*>self.rules, &after, taken)
+        apply(<const Rules*>self.rules, &after, action)
         return [state.decks[player][i] for i in range(state.n_deck[player] - 1, after.n_deck[player] - 1, -1)]
 
     def name_of(self, int kind):
@@ -159,32 +160,32 @@ cdef class CastleVillagePort(Game):
 
     def seen_steps(self, bytes state, tuple steps, int observer):
         cdef State at
-        cdef action_t taken = steps[0]
-        cdef int verb = taken >> 24
+        cdef action_t action = steps[0]
+        cdef int verb = action >> 24
 
         memcpy(&at, <const char*>state, sizeof(State))
-        names = [str(card) for card in self.drawn(&at, taken, observer)]
+        names = [str(card) for card in self.cards_drawn(&at, action, observer)]
         if verb == VERB_PLACE and at.to_act != observer:
             names.insert(0, str(at.selected[at.to_act]))
         if (verb == VERB_SELECT and at.to_act != observer) or (verb == VERB_REPLACE and at.victim != observer):
-            taken = verb << 24 | UNKNOWN << 16
-        return (taken,), names
+            action = verb << 24 | UNKNOWN << 16
+        return (action,), names
 
     def show(self, bytes view, tuple steps, list names, int observer):
         cdef State state
-        cdef action_t taken = steps[0]
+        cdef action_t action = steps[0]
         cdef int player, i
         text = self.write_steps(steps)
 
         memcpy(&state, <const char*>view, sizeof(State))
         values = [self.shown_value(name, text) for name in names]
         player = state.to_act
-        if taken >> 24 == VERB_PLACE and state.selected[player] == NOT_SHOWN:
+        if action >> 24 == VERB_PLACE and state.selected[player] == NOT_SHOWN:
             if not values:
                 raise IllegalActionError(f"action: '{text}' shows the card placed; name it as in '{text} = 9'")
             self.check_possible(&state, observer, player, values[:1], text)
             state.selected[player] = values.pop(0)
-        n_drawn = len(self.drawn(&state, taken, observer))
+        n_drawn = len(self.cards_drawn(&state, action, observer))
         if len(values) != n_drawn:
             raise IllegalActionError(
                 f"action: '{text}' makes the observer draw {n_drawn} cards, but {len(values)} are named; name them, in "
@@ -197,11 +198,11 @@ cdef class CastleVillagePort(Game):
 
     def shown_value(self, str name, str text):
         if not name.isdecimal() or int(name) not in self.frame.values:
-            raise NotationError(f"action: {name!r} in what '{text}' shows is no card ({self.frame.values})")
+            raise NotationError(f"action: {name!r}, as shown by '{text}', is not a card ({self.frame.values})")
         return int(name)
 
     cdef check_possible(self, const State* state, int observer, int player, list values, str text):
-        """Refuse cards that cannot be shown: they lie elsewhere already, or are named twice."""
+        """Refuse cards that cannot be shown because they lie elsewhere already or are named twice."""
         cdef int location, i
         known = set()
 
@@ -215,7 +216,7 @@ cdef class CastleVillagePort(Game):
         for value in values:
             if value in known:
                 seat = self.seats[player]
-                raise IllegalActionError(f"action: {value} cannot be shown by '{text}': {seat}'s lies elsewhere")
+                raise IllegalActionError(f"action: '{text}' cannot show {value}: {seat}'s lies elsewhere")
             known.add(value)
 
     # --- tables in words ---
@@ -230,7 +231,7 @@ cdef class CastleVillagePort(Game):
         tables.check(table, self.frame)
         self.fill(&state, table)
         if table.phase == "round_end" and table.ask is None:
-            # The end of the round is about to begin.
+            # The walk at the end of the round has yet to start: on to its first question.
             end_round_from(<const Rules*>self.rules, &state, 0)
         fault = state_fault(<const Rules*>self.rules, &state, observer)
         if fault != NULL and observer < 0:
@@ -266,7 +267,7 @@ cdef class CastleVillagePort(Game):
         self.fill_turn(state, table)
 
     cdef fill_turn(self, State* state, table):
-        """Who acts, and for which card."""
+        """Fill in the player to act, the acting card, and the progress of the turn and of the walk."""
         cdef const Rules* rules = <const Rules*>self.rules
 
         if table.acting is not None:
@@ -290,7 +291,7 @@ cdef class CastleVillagePort(Game):
             state.ranked[<int>card.owner] |= bit(card.value)
 
     def describe(self, GameState at):
-        """The table in words."""
+        """Return the table in words."""
         return self.table_of(bytes(at), getattr(at, "observer", None))
 
     def table_of(self, bytes raw, observer):
@@ -349,7 +350,7 @@ cdef class CastleVillagePort(Game):
         return notation.write_table(self.table_of(state, observer), self.frame)
 
     def read_steps(self, str text):
-        """The step of an action in words."""
+        """Return the step of an action in words."""
         parts = notation.read_action(text)
         verb = parts["type"]
         if verb == "select" or verb == "replacement":

@@ -1,7 +1,6 @@
-"""The cards of the house table, one row each. A row is written in the words of words.pxd; effects.pxd says what they
-mean.
+"""The cards of the house table, one row each, in the words of words.pxd; effects.pxd gives each word its meaning.
 
-The rule book lost its icons: what is marked (ours) is not in it.
+The rule book lost its icons: entries marked (ours) are not in it.
 """
 
 from typing import NamedTuple
@@ -10,7 +9,7 @@ from engine_cy.castle_village_port.words import Deed, When
 
 
 class Card(NamedTuple):
-    """A value, which nobody else at a table has, and what the card does when, with the numbers of its deed."""
+    """Hold a card's value, unique in a table, its name, timing and deed, and the parameters of the deed."""
 
     value: int
     name: str

@@ -1,4 +1,4 @@
-"""Tables of cards and rewards as data: the house's, and those that callers send. No rules code asks which it is in."""
+"""Tables of cards and rewards as data: the house's and callers' own. No rules code asks which edition it is in."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NAME_MAX = 40
 
 
 class RewardEntry(NamedTuple):
-    """What a rank pays; only a number has an amount."""
+    """The reward of a rank; only `Reward.NUMBER` has an amount."""
 
     kind: Reward
     amount: int = 0
@@ -27,7 +27,7 @@ Rewards = Mapping[str, Mapping[str, Entries]]
 
 
 class Ruleset(NamedTuple):
-    """All that the rules depend on but the number of players. The cards are listed by value, highest first."""
+    """All parameters of the rules but the number of players. Cards are listed by value, highest first."""
 
     edition: str
     cards: tuple[Card, ...]
@@ -39,7 +39,7 @@ class Ruleset(NamedTuple):
     hidden_gold: bool
 
     def spelled_out(self) -> dict[str, object]:
-        """All of it but the turns in a round, which differ by the number of players, as a caller would send it."""
+        """Return all fields as a caller would send them, but the turns of a round: they differ by number of players."""
         return {
             "edition": self.edition,
             "cards": [_write_card(card) for card in self.cards],
@@ -51,27 +51,29 @@ class Ruleset(NamedTuple):
         }
 
     def turned(self) -> dict[str, object]:
-        """What differs from the house's, as a caller would send it: `read_ruleset` makes an equal ruleset of it."""
+        """Return the fields that differ from the house's, as a caller would send them.
+
+        `read_ruleset` makes an equal ruleset from them.
+        """
         house = EDITIONS[self.edition]
-        given: dict[str, object] = {}
+        overrides: dict[str, object] = {}
         if self.cards != house.cards:
-            given["cards"] = [_write_card(card) for card in self.cards]
+            overrides["cards"] = [_write_card(card) for card in self.cards]
         rewards = _write_rewards(
             {location: by_group for location, by_group in self.rewards.items() if by_group != house.rewards[location]}
         )
         if rewards:
-            given["rewards"] = rewards
+            overrides["rewards"] = rewards
         if self.turns_per_round != house.turns_per_round:
-            given["turns_per_round"] = self.turns_per_round[PLAYERS[0]]
+            overrides["turns_per_round"] = self.turns_per_round[PLAYERS[0]]
         for field in ("hand_size", "rounds", "starting_gold", "hidden_gold"):
             if getattr(self, field) != getattr(house, field):
-                given[field] = getattr(self, field)
-        return given
+                overrides[field] = getattr(self, field)
+        return overrides
 
 
 class Numbers(NamedTuple):
-    """All numbers of rules.pxd's `Rules`: a ruleset at a table of so many players. Rewards are in the order of
-    `LOCATIONS`."""
+    """All numbers of rules.pxd's `Rules`: a ruleset for one number of players. Rewards follow `LOCATIONS`."""
 
     n_players: int
     hand_size: int
@@ -83,13 +85,13 @@ class Numbers(NamedTuple):
     cards: tuple[Card, ...]
 
 
-# --- the words of a table that is sent --------------------------------------------------------------------------
+# --- the words of a caller's table -----------------------------------------------------------------------------
 
 WHEN = {"immediate": When.IMMEDIATE, "end": When.END, "never": When.NEVER}
 
 
 class Effect(NamedTuple):
-    """A deed, the parameters that it has, with None for one that must be given, and when it may be."""
+    """A deed, its parameters with their defaults (None: required), and its only timing, if restricted."""
 
     deed: Deed
     parameters: Mapping[str, int | str | None] = {}
@@ -103,7 +105,7 @@ EFFECTS = {
     "move_neighbour": Effect(Deed.MOVE_NEIGHBOUR),
     "rob_neighbour": Effect(Deed.ROB_NEIGHBOUR, {"amount": 2}),
     "copy_neighbour": Effect(Deed.COPY_NEIGHBOUR),
-    # Only before the end of the round does anybody have a face-down selection.
+    # At the end of a round no player has a face-down card left.
     "swap_selected": Effect(Deed.SWAP_SELECTED, only="immediate"),
     "order_location": Effect(Deed.ORDER_LOCATION, only="immediate"),
     "pay_from_right": Effect(Deed.PAY_FROM_RIGHT, only="end"),
@@ -125,7 +127,7 @@ def _number(amount: int) -> RewardEntry:
 _PER_CARD, _STEAL_EACH, _HALF_VALUE = (RewardEntry(kind) for kind in REWARDS.values())
 
 HOUSE_REWARDS: Rewards = {
-    # Of these the rule book has only the castle's for 3 and 4 players; the rest is (ours).
+    # The rule book has only the castle's for 3 and 4 players; the others are (ours).
     "castle": {
         "3-4": (_number(4), _number(3), _number(1)),
         "5": (_number(5), _number(4), _number(2), _number(1)),
@@ -161,30 +163,33 @@ _CARD_FIELDS = ("value", "name", "when", "effect")
 # --- reading ---------------------------------------------------------------------------------------------------
 
 
-def read_ruleset(given: object = None) -> Ruleset:
-    """The ruleset that a caller named or sent: an edition, or tables and numbers laid over one (`edition`, if given).
+def read_ruleset(fields: object = None) -> Ruleset:
+    """Read a caller's ruleset: the name of an edition, or tables and numbers that override one (default "house").
 
-    `docs/rules/castle_village_port.md` is the page on the format. What the rules cannot run is refused with the reason.
+    `docs/rules/castle_village_port.md` describes the format. A ruleset that cannot be played is refused with the
+    reason.
     """
-    if given is None or isinstance(given, str):
-        given = {"edition": "house" if given is None else given}
-    if not isinstance(given, Mapping):
-        raise InvalidRulesetError(f"ruleset: {given!r} is neither an edition's name nor tables over one")
-    for field in given:
+    if fields is None or isinstance(fields, str):
+        fields = {"edition": "house" if fields is None else fields}
+    if not isinstance(fields, Mapping):
+        raise InvalidRulesetError(f"ruleset: {fields!r} is neither an edition's name nor a mapping that overrides one")
+    for field in fields:
         if field not in FIELDS:
             raise InvalidRulesetError(f"ruleset.{field}: castle_village_port has no such field ({listed(FIELDS)})")
-    name = given.get("edition", "house")
+    name = fields.get("edition", "house")
     if not isinstance(name, str) or name not in EDITIONS:
         raise InvalidRulesetError(
             f"ruleset.edition: {name!r} is not an edition of castle_village_port ({listed(EDITIONS)})"
         )
     ruleset = EDITIONS[name]
-    if "cards" in given:
-        ruleset = ruleset._replace(cards=_read_cards(given["cards"]))
-    if "rewards" in given:
-        ruleset = ruleset._replace(rewards={**ruleset.rewards, **_read_rewards(given["rewards"], ruleset.rewards)})
+    if "cards" in fields:
+        ruleset = ruleset._replace(cards=_read_cards(fields["cards"]))
+    if "rewards" in fields:
+        ruleset = ruleset._replace(rewards={**ruleset.rewards, **_read_rewards(fields["rewards"], ruleset.rewards)})
     numbers = {
-        field: _whole(given[field], f"ruleset.{field}", *limits) for field, limits in NUMBERS.items() if field in given
+        field: _whole(fields[field], f"ruleset.{field}", *limits)
+        for field, limits in NUMBERS.items()
+        if field in fields
     }
     if "turns_per_round" in numbers:
         ruleset = ruleset._replace(turns_per_round=dict.fromkeys(PLAYERS, numbers["turns_per_round"]))
@@ -192,15 +197,15 @@ def read_ruleset(given: object = None) -> Ruleset:
         hand_size=numbers.get("hand_size", ruleset.hand_size),
         rounds=numbers.get("rounds", ruleset.rounds),
         starting_gold=numbers.get("starting_gold", ruleset.starting_gold),
-        hidden_gold=_yes_or_no(given.get("hidden_gold", ruleset.hidden_gold), "ruleset.hidden_gold"),
+        hidden_gold=_yes_or_no(fields.get("hidden_gold", ruleset.hidden_gold), "ruleset.hidden_gold"),
     )
-    # With the fewest turns: the house's differ by the number of players, and only that number says which are played.
+    # With the fewest turns: the house's differ by the number of players, which is unknown here.
     _check_turns(ruleset, min(ruleset.turns_per_round.values()))
     return ruleset
 
 
 def table_numbers(ruleset: Ruleset, n_players: int) -> Numbers:
-    """The numbers of a ruleset at a table of `n_players`."""
+    """Return the numbers of a ruleset for `n_players`."""
     if type(n_players) is not int or n_players not in PLAYERS:
         raise InvalidRulesetError(f"players: {n_players!r} is not possible in {ruleset.edition} ({listed(PLAYERS)})")
     n_turns = ruleset.turns_per_round[n_players]
@@ -223,7 +228,7 @@ def _group(n_players: int) -> str:
 
 
 def _check_turns(ruleset: Ruleset, n_turns: int, where: str = "") -> None:
-    """Whether everybody has a card to play in every turn."""
+    """Check that each player has a card to play in every turn."""
     if n_turns > ruleset.hand_size:
         raise InvalidRulesetError(
             f"ruleset.turns_per_round: {n_turns}{where} is more than hand_size {ruleset.hand_size}, "
@@ -240,7 +245,7 @@ def _check_turns(ruleset: Ruleset, n_turns: int, where: str = "") -> None:
 
 
 def _whole(value: object, field: str, low: int, high: int) -> int:
-    # A bool is an int to Python, but True is no number of rounds.
+    # A bool is an int to Python, but True is not a number of rounds.
     if type(value) is not int:
         raise InvalidRulesetError(f"{field}: {value!r} is not a whole number in {low}..{high}")
     if not low <= value <= high:
@@ -260,30 +265,30 @@ def _word(value: object, field: str, words: Collection[str]) -> str:
     return value
 
 
-def _list(value: object, field: str, of_what: str) -> list[object]:
+def _list(value: object, field: str, items: str) -> list[object]:
     if not isinstance(value, (list, tuple)):
-        raise InvalidRulesetError(f"{field}: {value!r} is not a list of {of_what}")
+        raise InvalidRulesetError(f"{field}: {value!r} is not a list of {items}")
     return list(value)
 
 
-def _read_cards(given: object) -> tuple[Card, ...]:
-    rows = _list(given, "ruleset.cards", "cards")
+def _read_cards(value: object) -> tuple[Card, ...]:
+    rows = _list(value, "ruleset.cards", "cards")
     if not rows:
-        raise InvalidRulesetError("ruleset.cards: [] has no card; 1 to 15 are possible, each of another value")
+        raise InvalidRulesetError("ruleset.cards: [] has no card; accepted are 1 to 15 cards, each of another value")
     cards: list[Card] = []
     for c, row in enumerate(rows):
         field = f"ruleset.cards[{c}]"
         card = _read_card(row, field)
         for other, earlier in enumerate(cards):
             if earlier.value == card.value:
-                raise InvalidRulesetError(f"{field}.value: {card.value} is that of cards[{other}] already")
+                raise InvalidRulesetError(f"{field}.value: cards[{other}] has the value {card.value} already")
         cards.append(card)
     names = {card.name for card in cards}
     for c, card in enumerate(cards):
         if card.deed == Deed.LEAVE_IF_PRESENT and card.who not in names:
             raise InvalidRulesetError(
-                f"ruleset.cards[{c}].who: {card.who!r} names no card of the table, so that nobody could drive "
-                f"this one out ({listed(sorted(name for name in names if name))})"
+                f"ruleset.cards[{c}].who: {card.who!r} is not the name of a card of the table, so no card could "
+                f"drive this one out ({listed(sorted(name for name in names if name))})"
             )
     return tuple(sorted(cards, reverse=True))
 
@@ -304,14 +309,14 @@ def _read_card(row: object, field: str) -> Card:
     for key in row:
         if key not in _CARD_FIELDS and key not in effect.parameters:
             raise InvalidRulesetError(
-                f"{field}.{key}: {row[key]!r} is given, but {word} has no such parameter ({listed(effect.parameters)})"
+                f"{field}.{key}: {row[key]!r} is set, but {word} has no such parameter ({listed(effect.parameters)})"
             )
     numbers: dict[str, int] = {}
     words: dict[str, str] = {}
-    for key, usual in effect.parameters.items():
-        if key not in row and usual is None:
+    for key, default in effect.parameters.items():
+        if key not in row and default is None:
             raise InvalidRulesetError(f"{field}.{key}: missing; {word} needs it")
-        parameter = row.get(key, usual)
+        parameter = row.get(key, default)
         if key in RANGES:
             numbers[key] = _whole(parameter, f"{field}.{key}", *RANGES[key])
         elif key == "where":
@@ -319,7 +324,7 @@ def _read_card(row: object, field: str) -> Card:
         else:
             words[key] = _name(parameter, f"{field}.{key}")
             if not words[key]:
-                raise InvalidRulesetError(f"{field}.{key}: '' is no name")
+                raise InvalidRulesetError(f"{field}.{key}: '' is not a name")
     return Card(
         value=value,
         name=name,
@@ -339,12 +344,14 @@ def _name(value: object, field: str) -> str:
     return value
 
 
-def _read_rewards(given: object, usual: Rewards) -> dict[str, dict[str, Entries]]:
-    """The rewards of the locations that are given; a number of players that is left out is the edition's."""
-    if not isinstance(given, Mapping):
-        raise InvalidRulesetError(f"ruleset.rewards: {given!r} is not lists by location ({listed(LOCATIONS)})")
+def _read_rewards(value: object, defaults: Rewards) -> dict[str, dict[str, Entries]]:
+    """Read rewards by location; an omitted number of players has the edition's."""
+    if not isinstance(value, Mapping):
+        raise InvalidRulesetError(
+            f"ruleset.rewards: {value!r} is not a mapping from locations to lists ({listed(LOCATIONS)})"
+        )
     rewards: dict[str, dict[str, Entries]] = {}
-    for location, by_group in given.items():
+    for location, by_group in value.items():
         field = f"ruleset.rewards.{location}"
         if location not in LOCATIONS:
             raise InvalidRulesetError(f"{field}: {location!r} is not a location ({listed(LOCATIONS)})")
@@ -353,16 +360,18 @@ def _read_rewards(given: object, usual: Rewards) -> dict[str, dict[str, Entries]
             continue
         for group in by_group:
             if group not in GROUPS:
-                raise InvalidRulesetError(f"{field}.{group}: {group!r} is no number of players ({listed(GROUPS)})")
+                raise InvalidRulesetError(f"{field}.{group}: {group!r} is not a number of players ({listed(GROUPS)})")
         rewards[location] = {
-            group: _read_entries(by_group[group], f"{field}.{group}") if group in by_group else usual[location][group]
+            group: (
+                _read_entries(by_group[group], f"{field}.{group}") if group in by_group else defaults[location][group]
+            )
             for group in GROUPS
         }
     return rewards
 
 
-def _read_entries(given: object, field: str) -> Entries:
-    entries = _list(given, field, "rewards")
+def _read_entries(value: object, field: str) -> Entries:
+    entries = _list(value, field, "rewards")
     if len(entries) > RANKS_MAX:
         raise InvalidRulesetError(f"{field}: {len(entries)} rewards; at most {RANKS_MAX} are possible")
     return tuple(_read_reward(entry, f"{field}[{rank}]") for rank, entry in enumerate(entries))

@@ -1,6 +1,6 @@
-"""What the words of cards.py mean: one branch per word. A card acts from its own place in its row.
+"""The meaning of the words of cards.py, one branch per word. A card acts from its own place in its row.
 
-An effect either asks its owner, or chance, for a choice or does its deed at once.
+An effect either asks its owner or chance for a choice, or does its deed at once.
 """
 from libc.stdint cimport int32_t, uint8_t, uint16_t
 
@@ -13,7 +13,7 @@ from engine_cy.castle_village_port.words cimport (
 )
 
 
-# --- what an effect finds ---------------------------------------------------------------------------------------
+# --- the candidates of an effect --------------------------------------------------------------------------------
 
 cdef inline int neighbours(const State* state, int location, int index, uint8_t* cards) noexcept nogil:
     """Write the cards left and right of a place in a row; return how many there are."""
@@ -30,7 +30,10 @@ cdef inline int neighbours(const State* state, int location, int index, uint8_t*
 
 cdef inline int copyable(
         const Rules* rules, const State* state, int location, int index, uint8_t* cards) noexcept nogil:
-    """The neighbours whose effect is immediate and does not copy itself; it may well find nothing to do."""
+    """Write the neighbours whose effect is immediate and does not itself copy; return how many there are.
+
+    An effect counts even if it would find no candidates.
+    """
     cdef int n = neighbours(state, location, index, cards)
     cdef int kept = 0
     cdef int i
@@ -45,7 +48,7 @@ cdef inline int copyable(
 
 
 cdef inline int victims(const State* state, int location, int index, int robber, uint8_t* players) noexcept nogil:
-    """The opponents who own a neighbour, each once."""
+    """Write the opponents who own a neighbour, each once; return how many there are."""
     cdef uint8_t cards[2]
     cdef int n = neighbours(state, location, index, cards)
     cdef int kept = 0
@@ -59,7 +62,7 @@ cdef inline int victims(const State* state, int location, int index, int robber,
 
 
 cdef inline int unrevealed(const Rules* rules, const State* state, int player, uint8_t* players) noexcept nogil:
-    """The others who have not revealed yet."""
+    """Write the other players who have not revealed yet; return how many there are."""
     cdef int kept = 0
     cdef int other
 
@@ -73,7 +76,7 @@ cdef inline int unrevealed(const Rules* rules, const State* state, int player, u
 # --- gold -------------------------------------------------------------------------------------------------------
 
 cdef inline void earn(State* state, int player, int32_t amount) noexcept nogil:
-    """Gold never falls below 0: who owes more than he has pays what he has."""
+    """Add to a player's gold, which never falls below 0: a debt larger than it takes all of it."""
     state.gold[player] += amount
     if state.gold[player] < 0:
         state.gold[player] = 0
@@ -136,8 +139,8 @@ cdef inline int count_low(const State* state, int location, int below) noexcept 
 
 
 cdef inline int question(const Rules* rules, const State* state, int location, int index, int deed) noexcept nogil:
-    """What an effect asks, or -1: nothing, or there is nothing to choose from."""
-    cdef uint8_t found[5]
+    """Return the question of an effect, or -1 if it asks none or has no candidates."""
+    cdef uint8_t candidates[5]
     cdef int player = owner_of(state.rows[location][index])
 
     if deed == Deed.MOVE_NEIGHBOUR:
@@ -147,21 +150,21 @@ cdef inline int question(const Rules* rules, const State* state, int location, i
     elif deed == Deed.FETCH:
         return ASK_MOVE if state.n_row[0] + state.n_row[1] + state.n_row[2] > state.n_row[location] else -1
     elif deed == Deed.ROB_NEIGHBOUR:
-        return ASK_ROB if victims(state, location, index, player, found) else -1
+        return ASK_ROB if victims(state, location, index, player, candidates) else -1
     elif deed == Deed.COPY_NEIGHBOUR:
-        return ASK_COPY if copyable(rules, state, location, index, found) else -1
+        return ASK_COPY if copyable(rules, state, location, index, candidates) else -1
     elif deed == Deed.SWAP_SELECTED:
         # Without another card to swap for, there is nothing to do.
-        return ASK_SWAP if spare_cards(rules, state) > 0 and unrevealed(rules, state, player, found) else -1
+        return ASK_SWAP if spare_cards(rules, state) > 0 and unrevealed(rules, state, player, candidates) else -1
     elif deed == Deed.ORDER_LOCATION:
-        return ASK_ORDER if unrevealed(rules, state, player, found) else -1
+        return ASK_ORDER if unrevealed(rules, state, player, candidates) else -1
     return -1
 
 
 cdef inline bint act(const Rules* rules, State* state, int location, int index, int value) noexcept nogil:
-    """The card at a place in a row has the effect of the card of `value`, its own or a copied one.
+    """Let the card at a place in a row have the effect of the card of `value`, its own or a copied one.
 
-    Return whether its owner is now asked something; if not, it has acted completely.
+    Return whether the effect waits for a choice; if not, the card has finished.
     """
     cdef const Effect* effect = &rules.effects[value]
     cdef uint8_t card = state.rows[location][index]
@@ -170,7 +173,7 @@ cdef inline bint act(const Rules* rules, State* state, int location, int index, 
     if effect.deed == Deed.NO_DEED or effect.deed == Deed.DOUBLE_REWARD:
         return False
     elif effect.deed == Deed.LEAVE_IF_PRESENT:
-        if is_present(state, location, effect.who):
+        if is_present(state, location, effect.driven_by):
             discard(state, location, index)
     elif effect.deed == Deed.PAY_OTHERS:
         pay_others(state, location, index, effect.amount)

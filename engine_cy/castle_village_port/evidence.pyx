@@ -1,8 +1,8 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""What the others may hide in Castle, Village, Port: above all the card that each has selected.
+"""Evidence for hidden cards in Castle, Village, Port: for the card that each opponent has selected.
 
-It is of the kinds that he may hold, and the likelier the better it would be for him, by the preferences that actions
-have. Decks are in any order; whatever is not selected may as well be in hand as in the deck.
+Candidates are the cards that the opponent may hold. A card is the likelier, the better it is for its owner, by the
+preferences of actions. Decks are in any order; a card that is not selected may as well be in hand as in the deck.
 """
 from libc.stdint cimport uint8_t
 from libc.string cimport memcpy
@@ -16,8 +16,8 @@ from engine_cy.castle_village_port.worlds cimport Hidden, hidden_of
 from engine_cy.values cimport Position, View
 from engine_cy.game_api cimport MAX_ACTIONS, MAX_KINDS, Account, Knowledge, Suspicion, action_t
 
-# How far the preferences tell what others have selected: fitted by solver/training/beliefs.py to players of all kinds.
-cdef float OF_PREFERENCE = 0.45
+# Weight of preferences in beliefs about selected cards, fitted by solver/training/beliefs.py to a mixture of players.
+cdef float PREFERENCE_WEIGHT = 0.45
 
 # The only spot.
 cdef enum:
@@ -26,7 +26,7 @@ cdef enum:
 
 cdef void list_secrets(const Rules* rules, const State* view, int observer, int player,
                        Suspicion* suspicion) noexcept nogil:
-    """The cards that a player hides and where they may be, with nothing that speaks for anything."""
+    """List the cards that a player hides and their possible places, all without evidence."""
     cdef Hidden hidden = hidden_of(rules, view, observer, player)
     cdef int k
 
@@ -45,10 +45,10 @@ cdef void list_secrets(const Rules* rules, const State* view, int observer, int 
 
 cdef void prefer_selections(const Rules* rules, const State* view, int player, const Suspicion* suspicion,
                             float* preferences) noexcept nogil:
-    """How much the player would like to select each card, were all that he may hold in his hand."""
+    """Compute the player's preference for selecting each card, as if all candidates were in hand."""
     cdef action_t actions[MAX_ACTIONS]
-    cdef float found[MAX_ACTIONS]
-    cdef int values[MAX_VALUE + 1]
+    cdef float by_action[MAX_ACTIONS]
+    cdef int action_of[MAX_VALUE + 1]
     cdef State state
     cdef int n, i, k
 
@@ -60,11 +60,11 @@ cdef void prefer_selections(const Rules* rules, const State* view, int player, c
     for k in range(suspicion.n_kinds):
         state.hands[player] |= bit(suspicion.kinds[k])
     n = legal_actions(rules, &state, actions)
-    preferences_of(rules, &state, actions, n, found)
+    preferences_of(rules, &state, actions, n, by_action)
     for i in range(n):
-        values[actions[i] >> 16 & 0xFF] = i
+        action_of[actions[i] >> 16 & 0xFF] = i
     for k in range(suspicion.n_kinds):
-        preferences[k] = found[values[suspicion.kinds[k]]]
+        preferences[k] = by_action[action_of[suspicion.kinds[k]]]
 
 
 cdef void suspect(const Rules* rules, const State* view, int observer, int player, const Account* account,
@@ -76,7 +76,7 @@ cdef void suspect(const Rules* rules, const State* view, int observer, int playe
     if suspicion.n_spots and suspicion.n_kinds > 1:
         prefer_selections(rules, view, player, suspicion, preferences)
         for k in range(suspicion.n_kinds):
-            suspicion.in_spot[0][k] = OF_PREFERENCE * preferences[k]
+            suspicion.in_spot[0][k] = PREFERENCE_WEIGHT * preferences[k]
 
 
 cdef void lay(const Rules* rules, State* world, int player, const Suspicion* suspicion,
@@ -119,7 +119,7 @@ cdef void read(const Rules* rules, const State* world, int player, const Suspici
                 picks[n] = <uint8_t>k
                 taken[k] = True
                 n += 1
-    # Of a deck that nobody knows, the cards that are left, in whatever order.
+    # For a hidden deck: the cards that are left, in any order.
     for k in range(suspicion.n_kinds):
         if not taken[k]:
             picks[n] = <uint8_t>k
@@ -127,7 +127,7 @@ cdef void read(const Rules* rules, const State* world, int player, const Suspici
 
 
 cdef void tell(const Rules* rules, const State* view, action_t action, Account* account) noexcept nogil:
-    """What was selected before has been shown since: nothing to remember."""
+    """Note nothing: every card selected earlier has been shown since."""
     pass
 
 
@@ -142,8 +142,10 @@ cdef void add_suspicion(Knowledge* knowledge) noexcept:
 # --- for the fitting ------------------------------------------------------------------------------------------
 
 def selections(Position position, int player):
-    """What may be thought of the card that `player` has selected: the cards that it may be, how much he would like to
-    select each, and which it is. None if he has selected none, or there is nothing to think."""
+    """Return the candidates for the card that `player` has selected, the preference for each, and the truth.
+
+    None without a selected card, or with a single candidate.
+    """
     cdef const Rules* rules = <const Rules*>position.game.rules
     cdef View view = position.view((player + 1) % position.game.n_players)
     cdef Suspicion suspicion

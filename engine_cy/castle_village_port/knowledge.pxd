@@ -4,9 +4,9 @@ from engine_cy.game_api cimport Knowledge, action_t
 
 cdef Knowledge KNOWLEDGE
 
-# Whether the weights say anything about a table with these rules.
+# Return whether the weights apply to tables with these rules.
 cdef bint fits(const Rules* rules) noexcept nogil
 
-# Shares of actions are the softmax of these.
+# Compute the preferences of actions; the prior is their softmax.
 cdef void preferences_of(const Rules* rules, const State* state, const action_t* actions, int n,
                          float* preferences) noexcept nogil

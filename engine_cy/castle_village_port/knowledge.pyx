@@ -1,19 +1,18 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""What is worth knowing about Castle, Village, Port beyond its rules: which actions are usually good, and who stands
-how well.
+"""Knowledge of Castle, Village, Port beyond its rules: a prior over actions, and an evaluation of positions.
 
-Most of it is reckoned, not learned: what each location would pay if the round ended now (`settle`), and what an action
-changes of that, the best use of an immediate effect included. The rest are sums of weights out of tables, fitted by
-solver/training/castle_village_port.py and read from weights.json at import:
+Most of it is computed, not learned: the payments of each location if the round ended now (`settle`), and the change
+that an action makes to them, including the best use of an immediate effect. The rest are sums of weights from tables,
+fitted by solver/training/castle_village_port.py and read from weights.json at import:
 
-- an action's *preference* adds up what its *marks* weigh, times an amount: "gold that I gain, late in the round", "a
-  Warrior beside a rival's card". Shares are the softmax of preferences; a playout takes the best one after a little
-  noise is added.
-- a player's *standing* adds up his features; the softmax over the players is what each may expect of the win.
+- an action's *preference* adds up the weights of its *marks*, each times an amount: "gold that I gain, late in the
+  round", "a Warrior beside a rival's card". The prior is the softmax of preferences; a playout takes the best action
+  after a little noise is added.
+- a player's *standing* adds up the weights of their features; the softmax over the players is the expected share of
+  the win.
 
-Marks are made of what the player to act sees and of nothing else. Cards are known by their *role*, what they do and
-when, and locations by what they pay, so that the weights say something about tables that callers send, too: `fits` says
-which.
+Marks depend only on information that the player to act has. The weights know a card by its *role*, which is its deed
+and timing, and a location by its rewards. They therefore apply to callers' tables, too, if `fits` accepts these.
 
 Equal inputs give equal bits on every machine: no libm, and every sum has its fixed order.
 """
@@ -38,7 +37,7 @@ from pathlib import Path
 
 from engine_cy.weights import read_weights
 
-# What a card does, when that is as in the house's table.
+# Roles: deeds at the time that they have in the house's table.
 cdef enum:
     PLAIN               # nothing
     KING
@@ -63,46 +62,46 @@ cdef enum:
 cdef enum:
     PHASES = 15         # how much is to come, see `phase_of`
     RANKS = 6           # 0 to 3 from the left, further; 5: none
-    WHOSE = 4           # nobody's, an own card, the leading rival's, another's
+    RELATIONS = 4       # no card, an own card, the leading rival's, another rival's
 
     SELECT_WHEN = 0                                     # phase, role
     SELECT_ORDER = SELECT_WHEN + PHASES * N_ROLES       # first, between or last to reveal, role
-    SELECT_VALUE = SELECT_ORDER + 3 * N_ROLES           # phase; times how high the value is
+    SELECT_VALUE = SELECT_ORDER + 3 * N_ROLES           # phase; times the value, scaled
     SELECT_WORTH = SELECT_VALUE + PHASES                # phase; times the worth of its best place
     SELECT_FOLLOW = SELECT_WORTH + PHASES               # role; times the same
     PLACE_RANK = SELECT_FOLLOW + N_ROLES                # role, rank
-    PLACE_BESIDE = PLACE_RANK + N_ROLES * RANKS         # role, whose cards are left and right
-    PLACE_AMONG = PLACE_BESIDE + N_ROLES * WHOSE * WHOSE        # phase, cards there
-    PLACE_OWN = PLACE_AMONG + PHASES * 5                # phase; times what it changes for the player ...
-    PLACE_RIVALS = PLACE_OWN + PHASES                   # ... for his rivals, on average ...
+    PLACE_BESIDE = PLACE_RANK + N_ROLES * RANKS         # role, relations of the cards left and right
+    PLACE_AMONG = PLACE_BESIDE + N_ROLES * RELATIONS * RELATIONS    # phase, cards there
+    PLACE_OWN = PLACE_AMONG + PHASES * 5                # phase; times the change for the player ...
+    PLACE_RIVALS = PLACE_OWN + PHASES                   # ... for the rivals, on average ...
     PLACE_LEADER = PLACE_RIVALS + PHASES                # ... and for the leading rival
     PLACE_FOLLOW = PLACE_LEADER + PHASES                # role; times the worth of the best use of its effect
-    CHANGE_OWN = PLACE_FOLLOW + N_ROLES                 # moved or discarded, phase; times what it changes ...
+    CHANGE_OWN = PLACE_FOLLOW + N_ROLES                 # moved or discarded, phase; times the change ...
     CHANGE_RIVALS = CHANGE_OWN + 2 * PHASES
     CHANGE_LEADER = CHANGE_RIVALS + 2 * PHASES
-    CHANGE_WHOSE = CHANGE_LEADER + 2 * PHASES           # moved or discarded, whose card, role
-    CHANGE_RANK = CHANGE_WHOSE + 2 * WHOSE * N_ROLES    # whose card, rank where it goes
-    ROB_WHOM = CHANGE_RANK + WHOSE * RANKS              # whose
-    ROB_LOOT = ROB_WHOM + WHOSE                         # times the loot
+    CHANGE_CARD = CHANGE_LEADER + 2 * PHASES            # moved or discarded, relation, role
+    CHANGE_RANK = CHANGE_CARD + 2 * RELATIONS * N_ROLES # relation, rank at the destination
+    ROB_VICTIM = CHANGE_RANK + RELATIONS * RANKS        # relation
+    ROB_LOOT = ROB_VICTIM + RELATIONS                   # times the loot
     COPY_ROLE = ROB_LOOT + 1                            # role
     COPY_FOLLOW = COPY_ROLE + N_ROLES                   # role; times the worth of the best use of its effect
-    ORDER_WHOM = COPY_FOLLOW + N_ROLES                  # whose, cards there
-    ORDER_WORTH = ORDER_WHOM + WHOSE * 5                # whose; times the worth of a middling card there
-    SWAP_WHOM = ORDER_WORTH + WHOSE                     # whose
-    N_MARKS = SWAP_WHOM + WHOSE
+    ORDER_PLAYER = COPY_FOLLOW + N_ROLES                # relation, cards there
+    ORDER_WORTH = ORDER_PLAYER + RELATIONS * 5          # relation; times the worth of a middling card there
+    SWAP_VICTIM = ORDER_WORTH + RELATIONS               # relation
+    N_MARKS = SWAP_VICTIM + RELATIONS
 
     MARKS_EACH = 7      # no action has more
 
 # The features of a player.
 cdef enum:
     F_GOLD
-    F_LEAD              # over the richest of the others
-    F_TOTAL             # gold, and what the rows would pay now
+    F_LEAD              # over the richest other player
+    F_TOTAL             # gold, and the payments of the rows if the round ended now
     F_TOTAL_LEAD
     F_CLOSE_LEAD        # the same between -2 and 2
     F_ORDER                                     # place in the order of this turn
     F_RANKED = F_ORDER + 5                      # cards that would take a rank now
-    F_STAY                                      # ... and that would not
+    F_STAY                                      # cards that would take none
     F_ROW                                       # by role: in a row
     F_ROW_VALUES = F_ROW + N_ROLES              # their values, as below
     F_HAND
@@ -113,8 +112,8 @@ cdef enum:
     F_SELECTED_VALUES = F_SELECTED + N_ROLES
     N_FEATURES
 
-    N_ROWS = 24         # weights of features by what is to come; see `row_of`
-    N_SETS = 3          # and by number of players
+    N_ROWS = 24         # of weights of features, by the progress of the game; see `row_of`
+    N_SETS = 3          # of weights, by number of players
     TURNS_MAX = 15      # as many as there are cards
 
 
@@ -149,23 +148,23 @@ cdef inline int role_of(const Rules* rules, int value) noexcept nogil:
     return ROLE_OF[rules.effects[value].deed][rules.effects[value].when]
 
 
-# --- which tables the weights fit -----------------------------------------------------------------------------
+# --- the tables that the weights fit --------------------------------------------------------------------------
 
 cdef inline int turns_known(const Rules* rules) noexcept nogil:
-    """The turns of a round that the fitting has seen: the house's."""
+    """Return the turns of a round in the games of the fitting: the house's."""
     return 4 if rules.n_players == 3 else 3
 
 
 cdef bint fits(const Rules* rules) noexcept nogil:
-    """Cards that do what the house's do when the house's do it, and numbers near to those of the house.
+    """Return whether the weights apply: each card has a role, and all numbers are close to the house's.
 
-    Which value does what, and who drives whom out, are free.
+    The values of the cards, and which card drives out which, are free.
     """
     cdef int value, location, rank
     cdef const Effect* effect
     cdef const Rank* entry
 
-    # In longer games than the house's, the evaluation was seen to foretell winners worse than gold alone.
+    # In games longer than the house's, the evaluation was measured to predict winners worse than gold alone.
     if not (2 <= rules.n_rounds <= 3 and 2 <= rules.n_turns <= turns_known(rules)
             and rules.hand_size <= 8 and rules.start_gold <= 10):
         return False
@@ -182,16 +181,16 @@ cdef bint fits(const Rules* rules) noexcept nogil:
     return True
 
 
-# --- what the rows would pay ----------------------------------------------------------------------------------
+# --- the payments of the rows ---------------------------------------------------------------------------------
 
-# Gold that each player gets, or has to pay. It knows no limits: who has nothing is robbed all the same, so that it does
-# not depend on who owns what.
+# Gold that each player gains, or loses if negative. It has no limits: even a player without gold can be robbed, so that
+# gains do not depend on the players' gold.
 cdef struct Gains:
     int of[MAX_PLAYERS]
 
 
 cdef inline void settle(const Rules* rules, int location, const uint8_t* row, int n, Gains* gains) noexcept nogil:
-    """What the end of the round would bring if `row` lay in `location`: its effects, then its rewards."""
+    """Compute the gains at the end of the round if `row` lay in `location`: first its effects, then its rewards."""
     cdef uint8_t left[MAX_ROW]
     cdef const uint8_t* cards = row
     cdef const Effect* effect
@@ -213,7 +212,7 @@ cdef inline void settle(const Rules* rules, int location, const uint8_t* row, in
                 if k != i - 1:
                     gains.of[owner_of(cards[k])] += effect.amount
         elif effect.deed == Deed.DISCARD_HIGHEST or (
-                effect.deed == Deed.LEAVE_IF_PRESENT and has_any(cards, n, effect.who)):
+                effect.deed == Deed.LEAVE_IF_PRESENT and has_any(cards, n, effect.driven_by)):
             k = 0 if effect.deed == Deed.DISCARD_HIGHEST else i - 1
             if cards == row:
                 memcpy(left, row, n)
@@ -258,7 +257,7 @@ cdef inline void add(Gains* gains, const Gains* more, int times) noexcept nogil:
 
 
 cdef inline int lowest_place(const uint8_t* row, int n, int value) noexcept nogil:
-    """Where a card of `value` stands in a row, left of its equals."""
+    """Return the index of a card of `value` in a row, left of its equals."""
     cdef int i = 0
 
     while i < n and value_of(row[i]) > value:
@@ -279,18 +278,18 @@ cdef inline void without_card(const uint8_t* row, int n, int index, uint8_t* sho
 
 # --- a look at the table --------------------------------------------------------------------------------------
 
-# What the player to act makes of the table as a whole.
+# Figures of the whole table, as the player to act sees them.
 cdef struct Glance:
     const Rules* rules
     const State* state
     int me
-    int leader             # of the rivals: who has most, with what the rows would pay now
+    int leader             # the rival with most gold if the round ended now
     int phase
-    Gains now[LOCATIONS]   # what each row would pay now
+    Gains now[LOCATIONS]   # of each row if the round ended now
 
 
 cdef inline int phase_of(const Rules* rules, const State* state) noexcept nogil:
-    """How much is to come: cards until the end of the round after this one, and rounds."""
+    """Return how much is to come: rounds, and cards until the end of the round after the current one."""
     cdef int cards = (rules.n_turns - state.turn) * rules.n_players
     cdef int rounds = min(rules.n_rounds - state.round, 2)
     cdef int near
@@ -321,25 +320,25 @@ cdef inline void look(const Rules* rules, const State* state, Glance* glance) no
             glance.leader = player
 
 
-cdef inline int whose(const Glance* glance, int owner) noexcept nogil:
+cdef inline int relation(const Glance* glance, int owner) noexcept nogil:
     return 1 if owner == glance.me else 2 if owner == glance.leader else 3
 
 
-cdef inline int whose_at(const Glance* glance, const uint8_t* row, int n, int index) noexcept nogil:
+cdef inline int relation_at(const Glance* glance, const uint8_t* row, int n, int index) noexcept nogil:
     if not 0 <= index < n:
         return 0
-    return whose(glance, owner_of(row[index]))
+    return relation(glance, owner_of(row[index]))
 
 
 cdef inline int rank_at(const Rules* rules, int location, int index) noexcept nogil:
-    """From the left; RANKS - 1 where nothing is paid."""
+    """Return the rank of an index, from the left; RANKS - 1 for an index without reward."""
     if index >= rules.n_ranks[location]:
         return RANKS - 1
     return min(index, RANKS - 2)
 
 
 cdef inline float rivals_of(const Glance* glance, const Gains* change) noexcept nogil:
-    """What a change is to the rivals, on average."""
+    """Return a change for the rivals, on average."""
     cdef int total = -change.of[glance.me]
     cdef int player
 
@@ -354,10 +353,10 @@ cdef inline float worth_of(const Glance* glance, const Gains* change) noexcept n
 
 cdef float best_use(const Glance* glance, int location, const uint8_t* row, int n, const Gains* there, int index,
                     int value) noexcept nogil:
-    """The worth of the immediate effect of the card of `value` in the place of another, or its own.
+    """Return the worth of the immediate effect of the card of `value`, used by the card at `index` of `row`.
 
-    The card that acts lies in `row` at `index`, and `row`, which would pay `there`, in `location`; all else is as in
-    the glance.
+    `row` lies in `location` and has the gains `there`; all else is as in the glance. The acting card uses its own
+    effect, or copies that of another.
     """
     cdef const Rules* rules = glance.rules
     cdef const State* state = glance.state
@@ -366,15 +365,15 @@ cdef float best_use(const Glance* glance, int location, const uint8_t* row, int 
     cdef uint8_t longer[MAX_ROW]
     cdef Gains change, rest
     cdef float best = -1e30
-    cdef float found = 0
+    cdef float n_low = 0
     cdef int i, other, at, loot
 
     if effect.when != When.IMMEDIATE:
         return 0
     elif effect.deed == Deed.GAIN_PER_LOW:
         for i in range(n):
-            found += value_of(row[i]) < effect.below
-        return effect.amount * found
+            n_low += value_of(row[i]) < effect.below
+        return effect.amount * n_low
     elif effect.deed == Deed.FETCH:
         for other in range(LOCATIONS):
             if other == location:
@@ -435,7 +434,7 @@ cdef inline void note(Options* options, int i, int m, int mark, float amount) no
 
 
 cdef inline float best_place(const Glance* glance, int value) noexcept nogil:
-    """The worth of the best place for an own card."""
+    """Return the worth of the best place for an own card."""
     cdef const State* state = glance.state
     cdef uint8_t row[MAX_ROW]
     cdef Gains there, change
@@ -485,8 +484,8 @@ cdef inline void mark_place(const Glance* glance, action_t action, Options* opti
     change = there
     add(&change, &glance.now[location], -1)
     note(options, i, 0, PLACE_RANK + role * RANKS + rank_at(glance.rules, location, index), 1)
-    note(options, i, 1, PLACE_BESIDE + (role * WHOSE + whose_at(glance, row, n, index - 1)) * WHOSE
-         + whose_at(glance, row, n, index + 1), 1)
+    note(options, i, 1, PLACE_BESIDE + (role * RELATIONS + relation_at(glance, row, n, index - 1)) * RELATIONS
+         + relation_at(glance, row, n, index + 1), 1)
     note(options, i, 2, PLACE_AMONG + glance.phase * 5 + min(n - 1, 4), 1)
     note(options, i, 3, PLACE_OWN + glance.phase, change.of[glance.me])
     note(options, i, 4, PLACE_RIVALS + glance.phase, rivals_of(glance, &change))
@@ -495,7 +494,7 @@ cdef inline void mark_place(const Glance* glance, action_t action, Options* opti
 
 
 cdef inline void mark_change(const Glance* glance, action_t action, Options* options, int i) noexcept nogil:
-    """A card is moved or discarded."""
+    """Note the marks of moving or discarding a card."""
     cdef const Rules* rules = glance.rules
     cdef const State* state = glance.state
     cdef bint gone = state.ask == ASK_DISCARD
@@ -504,7 +503,7 @@ cdef inline void mark_change(const Glance* glance, action_t action, Options* opt
     cdef int at = action & 0xFF
     cdef int location = 0
     cdef int index = 0
-    cdef int owner = whose(glance, owner_of(card))
+    cdef int owner = relation(glance, owner_of(card))
     cdef uint8_t row[MAX_ROW]
     cdef Gains change, more
 
@@ -524,7 +523,7 @@ cdef inline void mark_change(const Glance* glance, action_t action, Options* opt
     note(options, i, 0, CHANGE_OWN + gone * PHASES + glance.phase, change.of[glance.me])
     note(options, i, 1, CHANGE_RIVALS + gone * PHASES + glance.phase, rivals_of(glance, &change))
     note(options, i, 2, CHANGE_LEADER + gone * PHASES + glance.phase, change.of[glance.leader])
-    note(options, i, 3, CHANGE_WHOSE + (gone * WHOSE + owner) * N_ROLES + role_of(rules, value_of(card)), 1)
+    note(options, i, 3, CHANGE_CARD + (gone * RELATIONS + owner) * N_ROLES + role_of(rules, value_of(card)), 1)
     if not gone:
         note(options, i, 4, CHANGE_RANK + owner * RANKS + rank_at(rules, to, at), 1)
 
@@ -547,7 +546,7 @@ cdef inline void mark_copy(const Glance* glance, action_t action, Options* optio
 
 
 cdef inline void mark_order(const Glance* glance, action_t action, Options* options, int i) noexcept nogil:
-    """What an unknown card would do there: one of middling value stands for it."""
+    """Note the marks of an order; a card of middling value stands for the unknown one."""
     cdef const State* state = glance.state
     cdef int player = action >> 16 & 0xFF
     cdef int location = action >> 8 & 0xFF
@@ -559,12 +558,12 @@ cdef inline void mark_order(const Glance* glance, action_t action, Options* opti
     with_card(state.rows[location], n, index, <uint8_t>(player << 4 | 8), row)
     settle(glance.rules, location, row, n + 1, &change)
     add(&change, &glance.now[location], -1)
-    note(options, i, 0, ORDER_WHOM + whose(glance, player) * 5 + min(n, 4), 1)
-    note(options, i, 1, ORDER_WORTH + whose(glance, player), worth_of(glance, &change))
+    note(options, i, 0, ORDER_PLAYER + relation(glance, player) * 5 + min(n, 4), 1)
+    note(options, i, 1, ORDER_WORTH + relation(glance, player), worth_of(glance, &change))
 
 
 cdef void mark(const Rules* rules, const State* state, const action_t* actions, int n, Options* options) noexcept nogil:
-    """Note the marks of each of `n` legal actions, in the eyes of the player to act."""
+    """Note the marks of each of `n` legal actions, as the player to act sees them."""
     cdef Glance glance
     cdef int i, victim
 
@@ -583,7 +582,7 @@ cdef void mark(const Rules* rules, const State* state, const action_t* actions, 
         options.width = 2
         for i in range(n):
             victim = actions[i] >> 16 & 0xFF
-            note(options, i, 0, ROB_WHOM + whose(&glance, victim), 1)
+            note(options, i, 0, ROB_VICTIM + relation(&glance, victim), 1)
             note(options, i, 1, ROB_LOOT, min(<int32_t>rules.effects[state.effect].amount, state.gold[victim]))
     elif state.ask == ASK_COPY:
         options.width = 2
@@ -596,13 +595,13 @@ cdef void mark(const Rules* rules, const State* state, const action_t* actions, 
     else:
         options.width = 1
         for i in range(n):
-            note(options, i, 0, SWAP_WHOM + whose(&glance, actions[i] >> 16 & 0xFF), 1)
+            note(options, i, 0, SWAP_VICTIM + relation(&glance, actions[i] >> 16 & 0xFF), 1)
 
 
 # The weights: of the preferences by number of players, of the features also by row.
 cdef float MARKS[N_SETS][N_MARKS]
 cdef float FEATURES[N_SETS][N_ROWS][N_FEATURES]
-# How much noise choices are shaken by.
+# Scale of the noise that a playout adds to preferences.
 cdef float SHAKE = 0.4
 
 
@@ -612,7 +611,7 @@ cdef int set_of(const Rules* rules) noexcept nogil:
 
 cdef inline void prefer(const Rules* rules, const State* state, const float* weights, const action_t* actions, int n,
                         Options* options, float* preferences) noexcept nogil:
-    """The preference of each of `n` legal actions."""
+    """Compute the preference of each of `n` legal actions."""
     cdef float total
     cdef int i, m
 
@@ -624,10 +623,10 @@ cdef inline void prefer(const Rules* rules, const State* state, const float* wei
         preferences[i] = total
 
 
-# --- what a search asks ---------------------------------------------------------------------------------------
+# --- the functions of Knowledge -------------------------------------------------------------------------------
 
 cdef action_t choose(const Rules* rules, const State* state, rng_t* rng) noexcept nogil:
-    """The best action by preference, now and then another."""
+    """Return the best action by preference plus noise."""
     cdef action_t actions[MAX_ACTIONS]
     cdef float preferences[MAX_ACTIONS]
     cdef Options options
@@ -654,9 +653,9 @@ cdef void prior(const Rules* rules, const State* state, const action_t* actions,
     soften(preferences, n, shares)
 
 
-# --- who stands how well --------------------------------------------------------------------------------------
+# --- evaluation -----------------------------------------------------------------------------------------------
 
-# What becomes of the features: their weights are added up, or, for the fitting, they themselves.
+# Sums over features: of their weights times values in `totals`, or, for the fitting, of the values in `features`.
 cdef struct Tally:
     const float* weights
     double totals[MAX_PLAYERS]
@@ -671,7 +670,7 @@ cdef inline void count(Tally* tally, int player, int feature, float value) noexc
 
 
 cdef inline int row_of(const Rules* rules, const State* state) noexcept nogil:
-    """The row of weights: by rounds to go, turns to go in the round, and whether cards are being revealed."""
+    """Return the row of weights: by rounds to go, turns to go in the round, and whether cards are being revealed."""
     cdef int rounds = rules.n_rounds - state.round
     cdef int turns = rules.n_turns - state.turn
     cdef bint revealing = state.revealing or state.walking != NOWHERE
@@ -681,7 +680,7 @@ cdef inline int row_of(const Rules* rules, const State* state) noexcept nogil:
 
 cdef inline void count_cards(const Rules* rules, Tally* tally, int player, int feature, int values_feature,
                              uint16_t cards) noexcept nogil:
-    """Count cards by role, and how high their values are."""
+    """Count cards by role, and add up their values, in eighths, from 8 on."""
     cdef int value
     cdef int total = 0
 
@@ -693,7 +692,7 @@ cdef inline void count_cards(const Rules* rules, Tally* tally, int player, int f
 
 
 cdef inline int lead_of(const int* amounts, int n_players, int player) noexcept nogil:
-    """Over the best of the others."""
+    """Return the lead over the best of the other players."""
     cdef int best = -1000000
     cdef int other
 
@@ -758,7 +757,7 @@ cdef void evaluate(const Rules* rules, const State* state, double* per_seat) noe
     share_out(tally.totals, rules.n_players, per_seat)
 
 
-# Rules and State arrive as plain bytes at the door, hence the casts.
+# Knowledge takes Rules and State as plain bytes, hence the casts.
 KNOWLEDGE.prior = <void (*)(const void*, const void*, const action_t*, int, float*) noexcept nogil>prior
 KNOWLEDGE.choose = <action_t (*)(const void*, const void*, rng_t*) noexcept nogil>choose
 KNOWLEDGE.evaluate = <void (*)(const void*, const void*, double*) noexcept nogil>evaluate
@@ -766,7 +765,7 @@ KNOWLEDGE.evaluate = <void (*)(const void*, const void*, double*) noexcept nogil
 
 # --- the weights ----------------------------------------------------------------------------------------------
 
-# Of the file and of what the numbers in it mean.
+# Of the file, and of the meaning of its numbers.
 VERSION = 1
 SIZES = {"marks": N_MARKS, "rows": N_ROWS, "features": N_FEATURES}
 SET_NAMES = ["castle_village_port-3", "castle_village_port-4", "castle_village_port-5"]
@@ -774,31 +773,30 @@ WEIGHTS = Path(__file__).with_name("weights.json")
 
 
 def set_weights(name, marks=None, features=None):
-    """Replace weights for a set such as 'castle_village_port-3'; only the fitting does so, before anybody else looks.
-    """
-    cdef int which = SET_NAMES.index(name)
+    """Replace weights of a set such as 'castle_village_port-3'. Not thread-safe: for the fitting."""
+    cdef int set_index = SET_NAMES.index(name)
     cdef int i, row
 
     if marks is not None:
         if len(marks) != N_MARKS:
             raise ValueError(f"marks: {len(marks)} weights, not {N_MARKS}")
         for i in range(N_MARKS):
-            MARKS[which][i] = marks[i]
+            MARKS[set_index][i] = marks[i]
     if features is not None:
         if len(features) != N_ROWS or any(len(weights) != N_FEATURES for weights in features):
             raise ValueError(f"features: not {N_ROWS} rows of {N_FEATURES} weights")
         for row in range(N_ROWS):
             for i in range(N_FEATURES):
-                FEATURES[which][row][i] = features[row][i]
+                FEATURES[set_index][row][i] = features[row][i]
 
 
 def load_weights(path=WEIGHTS):
-    """Read the weights from a file."""
+    """Read the weights from a file; done at import. Not thread-safe."""
     for name, (marks, features) in read_weights(Path(path), VERSION, SIZES).items():
         set_weights(name, marks, features)
 
 
-# Without the file everything weighs nothing: so begins a fitting after marks or features changed.
+# Without the file all weights are 0: a fitting starts from there after marks or features changed.
 if WEIGHTS.exists():
     load_weights()
 
@@ -814,7 +812,7 @@ cdef const Rules* rules_of(Game game) except NULL:
 
 
 def set_name(Game game):
-    """The set of weights that is used in `game`."""
+    """Return the name of the set of weights for `game`, such as `castle_village_port-3`."""
     return SET_NAMES[set_of(rules_of(game))]
 
 
@@ -826,7 +824,7 @@ cdef inline action_t choose_any(const Rules* rules, const State* state, rng_t* r
 
 
 def contest(Game game, int games, uint64_t seed, int seats):
-    """What share of the wins goes to `seats` (bit p: player p), who play as playouts do; the others play at random."""
+    """Return the share of wins of `seats` (bit p: player p), which play as playouts do; the others play at random."""
     cdef const Rules* rules = rules_of(game)
     cdef State state
     cdef rng_t rng
@@ -854,13 +852,13 @@ def contest(Game game, int games, uint64_t seed, int seats):
 
 
 cdef class SelfPlay:
-    """Games of the playouts' policy against itself, to learn from; strangers play at random now and then."""
+    """Games of the playouts' policy against itself, for learning; now and then a seat, a stranger, plays at random."""
 
     cdef Game game
     cdef rng_t rng
-    cdef double strangers          # how likely a seat is to play at random for a game
-    cdef float* gradients          # by turn and seat: of the logarithm of the chances of what it did
-    cdef uint16_t* touched         # by turn and seat: which of them are not 0
+    cdef double strangers          # probability that a seat plays at random for a game
+    cdef float* gradients          # by turn and seat: of the log-probability of its actions
+    cdef uint16_t* touched         # by turn and seat: indices of gradients that are not 0
     cdef int n_touched[TURNS_MAX * MAX_PLAYERS]
     cdef bint random_seat[MAX_PLAYERS]
 
@@ -886,21 +884,21 @@ cdef class SelfPlay:
         for player in range(rules.n_players):
             self.random_seat[player] = below(&self.rng, 1 << 20) < self.strangers * (1 << 20)
 
-    cdef void touch(self, int book, int which, float amount) noexcept nogil:
-        cdef float* gradient = self.gradients + book * N_MARKS + which
+    cdef void touch(self, int book, int mark, float amount) noexcept nogil:
+        cdef float* gradient = self.gradients + book * N_MARKS + mark
 
         if gradient[0] == 0:
-            self.touched[book * N_MARKS + self.n_touched[book]] = <uint16_t>which
+            self.touched[book * N_MARKS + self.n_touched[book]] = <uint16_t>mark
             self.n_touched[book] += 1
-            gradient[0] = <float>1e-30     # it is listed, whatever it comes to
+            gradient[0] = <float>1e-30     # not 0: it is listed, even if the sum cancels
         gradient[0] += amount
         if gradient[0] == 0:
             gradient[0] = <float>1e-30
 
     cdef action_t sample(self, const State* state, int turn, double heat, double* gradient) noexcept nogil:
-        """Draw an action from the prior, and note how the weights would make it likelier.
+        """Draw an action from the prior, and add the gradient of its log-probability to the seat's for the turn.
 
-        `heat` times the slope of the entropy goes into `gradient` at once.
+        The gradient of the entropy, times `heat`, is added to `gradient` at once.
         """
         cdef const Rules* rules = <const Rules*>self.game.rules
         cdef action_t actions[MAX_ACTIONS]
@@ -943,15 +941,15 @@ cdef class SelfPlay:
         self.n_touched[book] = 0
 
     def gradient(self, int games, double trust, double heat):
-        """How the weights of the marks should change, summed over `games`, as doubles.
+        """Return the gradient of the weights of the marks, summed over `games`, as doubles.
 
-        What a player did in a turn is credited with what he wins beyond what the evaluation gave him before; a share
-        `trust` of that is judged by the evaluation after the turn, the rest by the end of the game. `heat` keeps the
-        policy mixed: where learning ends, an action that wins `heat` less often than another is taken e times less.
+        The credit for a player's actions in a turn is their share of the win minus the evaluation before the turn. A
+        fraction `trust` of the credit takes the evaluation after the turn in place of the result. `heat` keeps the
+        policy mixed: once learning converges, an action that wins `heat` less often than another is e times rarer.
         """
         cdef const Rules* rules = <const Rules*>self.game.rules
-        cdef object found = array.array("d", bytes(8 * N_MARKS))
-        cdef double[::1] view = found
+        cdef object total = array.array("d", bytes(8 * N_MARKS))
+        cdef double[::1] view = total
         cdef double values[(TURNS_MAX + 1) * MAX_PLAYERS]
         cdef int n_turns = rules.n_rounds * rules.n_turns
         cdef const double* paid = values + n_turns * MAX_PLAYERS
@@ -975,13 +973,13 @@ cdef class SelfPlay:
                     for player in range(rules.n_players):
                         self.flush(turn * MAX_PLAYERS + player, trust * before[MAX_PLAYERS + player]
                                    + (1 - trust) * paid[player] - before[player], &view[0])
-        return found
+        return total
 
     def positions(self, int games, double midway):
-        """Positions of `games`: those at the beginnings of turns, and of the others a share of `midway`.
+        """Return positions of `games`: all at the beginnings of turns, and a fraction `midway` of the others.
 
-        A list of (row, number of features of each seat, their numbers, their values, shares of the win in the end),
-        of one position each, the middle three as bytes of int32, uint16 and float32.
+        Each is (row, number of features of each seat, their numbers, their values, shares of the win in the end), the
+        middle three as bytes of int32, uint16 and float32.
         """
         cdef const Rules* rules = <const Rules*>self.game.rules
         cdef float features[MAX_PLAYERS * N_FEATURES]
@@ -993,11 +991,11 @@ cdef class SelfPlay:
         cdef Tally tally
         cdef int player, i, n, _g, start
         cdef int n_players = rules.n_players
-        found = []
+        samples = []
 
         for _g in range(games):
             self.deal(&state)
-            start = len(found)
+            start = len(samples)
             while state.ask != ASK_NOTHING:
                 if (state.ask == ASK_SELECT and state.n_done == 0) or below(&self.rng, 1 << 20) < midway * (1 << 20):
                     memset(features, 0, sizeof(features))
@@ -1012,7 +1010,7 @@ cdef class SelfPlay:
                                 values[n] = features[player * N_FEATURES + i]
                                 n += 1
                         sizes[player] += n
-                    found.append([
+                    samples.append([
                         row_of(rules, &state), (<char*>sizes)[:n_players * 4], (<char*>numbers)[:n * 2],
                         (<char*>values)[:n * 4], None,
                     ])
@@ -1022,6 +1020,6 @@ cdef class SelfPlay:
                     apply(rules, &state, choose(rules, &state, &self.rng))
             payoffs(rules, &state, per_seat)
             paid = tuple([per_seat[i] for i in range(n_players)])
-            for i in range(start, len(found)):
-                found[i][4] = paid
-        return found
+            for i in range(start, len(samples)):
+                samples[i][4] = paid
+        return samples

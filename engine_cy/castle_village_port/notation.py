@@ -1,4 +1,4 @@
-"""Positions, views and actions as text, both ways. docs/notation.md is the page on it."""
+"""Read and write positions, views and actions as text. docs/notation.md describes the format."""
 
 from __future__ import annotations
 
@@ -48,38 +48,38 @@ _FIELDS = (
 
 
 def read_table(text: str, frame: TableShape) -> Draft:
-    """What `text` says of a table."""
+    """Read a table from text."""
     fields = read_fields(text.split("|"), _FIELDS, text)
-    asked = _read_ask(fields.get("ask"), "walk" in fields, frame)
-    walked = _read_walk(fields.get("walk"), frame)
+    question = _read_ask(fields.get("ask"), "walk" in fields, frame)
+    walk = _read_walk(fields.get("walk"), frame)
     return Draft(
         rows=tuple(_row(fields.get(location, "-"), location, frame) for location in LOCATIONS),
         round=read_number(fields.get("round"), "round"),
         turn=read_number(fields.get("turn"), "turn"),
         first=read_letter(fields.get("first"), "first", frame.families),
-        phase=asked.phase,
-        ask=asked.ask,
-        to_act=asked.to_act,
+        phase=question.phase,
+        ask=question.ask,
+        to_act=question.to_act,
         gold=_gold(fields.get("gold")),
         selected=_selected(fields.get("selected")),
         orders=_orders(fields.get("orders")),
         hands=_lists(fields.get("hands"), "hands"),
         decks=_lists(fields.get("decks"), "decks"),
         piles=_piles(fields.get("piles")),
-        acting=asked.acting,
-        effect=asked.effect,
-        victim=asked.victim,
-        walk=walked.walk,
-        due=walked.due,
-        ranked=walked.ranked,
-        from_right=walked.from_right,
+        acting=question.acting,
+        effect=question.effect,
+        victim=question.victim,
+        walk=walk.location,
+        due=walk.due,
+        ranked=walk.ranked,
+        from_right=walk.from_right,
         observer=read_observer(fields.get("seen"), frame.families),
         remembered_gold=_remembered(fields.get("remembered_gold")),
     )
 
 
 def write_table(table: Table, frame: TableShape) -> str:
-    """All of a complete table in one line."""
+    """Write a complete table in one line."""
     hides_gold = frame.hidden_gold and table.observer is not None
     gold = ["?" if hides_gold and p != table.observer else str(n) for p, n in enumerate(table.gold)]
     fields = [f"{location} {_write_row(row, ' ')}" for location, row in zip(LOCATIONS, table.rows, strict=True)]
@@ -105,8 +105,8 @@ def write_table(table: Table, frame: TableShape) -> str:
 
 
 @dataclass(slots=True)
-class _Asked:
-    """What the field `ask` says."""
+class _Question:
+    """The content of the field `ask`."""
 
     phase: str | None = None
     ask: str | None = None
@@ -116,41 +116,41 @@ class _Asked:
     victim: int | None = None
 
 
-def _read_ask(text: str | None, walking: bool, frame: TableShape) -> _Asked:
-    asked = _Asked()
+def _read_ask(text: str | None, walking: bool, frame: TableShape) -> _Question:
+    question = _Question()
     if text is None:
-        return asked
+        return question
     match text.split():
         case ["over"]:
-            asked.phase = "over"
-            return asked
+            question.phase = "over"
+            return question
         case ["walk"]:
-            asked.phase = "round_end"
-            return asked
+            question.phase = "round_end"
+            return question
         case [letter, "select" | "place" as ask]:
-            asked.phase = "select" if ask == "select" else "reveal"
-            asked.ask, asked.to_act = ask, read_letter(letter, "ask", frame.families)
-            return asked
+            question.phase = "select" if ask == "select" else "reveal"
+            question.ask, question.to_act = ask, read_letter(letter, "ask", frame.families)
+            return question
         case ["*", "replace", letter, "by", card, *copied]:
-            asked.ask, asked.to_act = "replace", CHANCE
-            asked.victim = read_letter(letter, "ask", frame.families)
+            question.ask, question.to_act = "replace", CHANCE
+            question.victim = read_letter(letter, "ask", frame.families)
         case [letter, ask, "by", card, *copied] if ask in EFFECT_ASKS and ask != "replace":
-            asked.ask, asked.to_act = ask, read_letter(letter, "ask", frame.families)
+            question.ask, question.to_act = ask, read_letter(letter, "ask", frame.families)
         case _:
-            raise _no_ask(text)
-    asked.phase = "round_end" if walking else "reveal"
-    asked.acting = _row_card(card, "ask", frame)
+            raise _ask_error(text)
+    question.phase = "round_end" if walking else "reveal"
+    question.acting = _row_card(card, "ask", frame)
     match copied:
         case []:
             pass
         case ["as", value]:
-            asked.effect = read_number(value, "ask")
+            question.effect = read_number(value, "ask")
         case _:
-            raise _no_ask(text)
-    return asked
+            raise _ask_error(text)
+    return question
 
 
-def _no_ask(text: str) -> NotationError:
+def _ask_error(text: str) -> NotationError:
     return NotationError(
         f"ask: {text!r} is not like 'A select', 'A place', 'A move by 12A', 'A move by 10A as 12' "
         f"({listed(ask for ask in EFFECT_ASKS if ask != 'replace')}), '* replace B by 9A', 'walk' or 'over'"
@@ -172,35 +172,35 @@ def _write_ask(table: Table) -> str:
 
 
 @dataclass(slots=True)
-class _Walked:
-    """What the field `walk` says."""
+class _Walk:
+    """The content of the field `walk`."""
 
-    walk: str | None = None
+    location: str | None = None
     due: Row = ()
     ranked: Row = ()
     from_right: bool = False
 
 
-def _read_walk(text: str | None, frame: TableShape) -> _Walked:
-    walked = _Walked()
+def _read_walk(text: str | None, frame: TableShape) -> _Walk:
+    walk = _Walk()
     if text is None:
-        return walked
+        return walk
     words = text.split()
     example = "is not like 'village due 7A,1C ranked 15A,12B right'"
     if not words:
         raise NotationError(f"walk: {text!r} {example}")
-    walked.walk = _location(words.pop(0), "walk")
+    walk.location = _location(words.pop(0), "walk")
     while words:
         match words:
-            case ["due", cards, *rest] if not walked.due:
-                walked.due, words = _row(cards, "due", frame, ","), rest
-            case ["ranked", cards, *rest] if not walked.ranked:
-                walked.ranked, words = _row(cards, "ranked", frame, ","), rest
-            case ["right", *rest] if not walked.from_right:
-                walked.from_right, words = True, rest
+            case ["due", cards, *rest] if not walk.due:
+                walk.due, words = _row(cards, "due", frame, ","), rest
+            case ["ranked", cards, *rest] if not walk.ranked:
+                walk.ranked, words = _row(cards, "ranked", frame, ","), rest
+            case ["right", *rest] if not walk.from_right:
+                walk.from_right, words = True, rest
             case _:
                 raise NotationError(f"walk: {text!r} {example}")
-    return walked
+    return walk
 
 
 def _row(text: str, field: str, frame: TableShape, between: str | None = None) -> Row:
@@ -216,7 +216,7 @@ def _write_row(row: Row, between: str) -> str:
 def _row_card(text: str, field: str, frame: TableShape) -> RowCard:
     match = _CARD.fullmatch(text)
     if match is None:
-        raise NotationError(f"{field}: {text!r} is no card in a row, such as 12B")
+        raise NotationError(f"{field}: {text!r} is not a card in a row, such as 12B")
     value, letter = match.groups()
     return RowCard(int(value), read_letter(letter, f"{field}.owner", frame.families))
 
@@ -268,8 +268,11 @@ def _write_values(values: Values | None) -> str:
 
 
 def read_deal(lines: list[str], first: int, observer: int | None, frame: TableShape) -> Draft:
-    """A start from a record's lines: each seat's whole deck, top first (`deck A 6,3,8,2,7,10,5`); to an observer,
-    only the hand that he drew (`hand A 6,3,8,2,7,10`)."""
+    """Read the start of a game from a record's lines.
+
+    They list each seat's whole deck, top first (`deck A 6,3,8,2,7,10,5`); in the record of an observer, only the hand
+    that they drew (`hand A 6,3,8,2,7,10`).
+    """
     word = "deck" if observer is None else "hand"
     cards: dict[str, Values] = {}
     for line in lines:
@@ -280,8 +283,8 @@ def read_deal(lines: list[str], first: int, observer: int | None, frame: TableSh
                 raise NotationError(f"{line!r} is not like '{word} A 6,3,8,2,7,10', once for each seat")
     for p, letter in enumerate(frame.families):
         if (letter in cards) != (observer in (None, p)):
-            knows = "is needed" if observer in (None, p) else "is not known to the seat that saw this game"
-            raise NotationError(f"{word} {letter}: what {letter} drew {knows}")
+            why = "are required" if observer in (None, p) else "are hidden from the observer of this game"
+            raise NotationError(f"{word} {letter}: the cards that {letter} drew {why}")
     if observer is None:
         return dealt([cards[letter] for letter in frame.families], first, frame)
     return Draft(
@@ -298,8 +301,10 @@ def read_deal(lines: list[str], first: int, observer: int | None, frame: TableSh
 
 
 def write_deal(table: Table, frame: TableShape) -> list[str] | None:
-    """The lines that `read_deal` reads, or None if `table` is not the start of a game. A hand has no order, so a deck
-    begins with it from the highest card down."""
+    """Write the lines that `read_deal` reads; return None if `table` is not the start of a game.
+
+    A hand has no order, so a deck begins with its cards from the highest down.
+    """
     if any(table.rows) or any(table.piles) or table.ask != "select" or table.to_act != table.first:
         return None
     lines = []
@@ -324,7 +329,7 @@ ACTIONS = (
     "order SEAT LOCATION",
     "discard CARD",
 )
-# The text's verbs, and the types of the parts that they stand for.
+# The verbs of the text, and the types of actions that they stand for.
 TYPES = {
     "select": "select",
     "place": "place_in",
@@ -340,7 +345,7 @@ _VERBS = {kind: verb for verb, kind in TYPES.items()}
 
 
 def read_action(text: str) -> dict[str, object]:
-    """An action's parts from its text."""
+    """Read the parts of an action from its text."""
     match text.split():
         case ["select" | "replace" as verb, value]:
             return {"type": TYPES[verb], "card": _value(value, text)}
@@ -355,15 +360,15 @@ def read_action(text: str) -> dict[str, object]:
             return {"type": verb, "card": _card(card, text)}
         case ["order", seat, location]:
             return {"type": "order", "player": _player(seat, text), "location": _location(location, "action")}
-    raise NotationError(f"action: {text!r} is none of {listed(ACTIONS)}")
+    raise NotationError(f"action: {text!r} is not one of {listed(ACTIONS)}")
 
 
 def _value(text: str, action: str) -> int | str:
-    """The card selected; `?` stands for one that the observer of a record does not know."""
+    """Read the value of a card; `?` stands for one that the observer of a record does not know."""
     if text == "?":
         return text
     if not re.fullmatch(r"[0-9]{1,2}", text) or not 1 <= int(text) <= 15:
-        raise NotationError(f"action: {text!r} in {action!r} is no card's value (1 to 15)")
+        raise NotationError(f"action: {text!r} in {action!r} is not a card's value (1 to 15)")
     return int(text)
 
 
@@ -382,12 +387,12 @@ def _player(text: str, action: str) -> int:
 def _card(text: str, action: str) -> dict[str, int]:
     match = _CARD.fullmatch(text)
     if match is None or not 1 <= int(match[1]) <= 15 or match[2] not in SEATS:
-        raise NotationError(f"action: {text!r} in {action!r} is no card in a row, such as 12B")
+        raise NotationError(f"action: {text!r} in {action!r} is not a card in a row, such as 12B")
     return {"value": int(match[1]), "player": SEATS.index(match[2])}
 
 
 def write_action(parts: Mapping[str, object]) -> str:
-    """The text of an action's parts."""
+    """Write the parts of an action as text."""
     verb = _VERBS[str(parts["type"])]
     if verb in ("select", "replace"):
         return f"{verb} {parts['card']}"
@@ -417,27 +422,27 @@ def _row_card_of(card: object) -> RowCard:
 
 # --- reasons ---------------------------------------------------------------------------------------------------
 
-_ASKS = {
-    "select": "to select a card from hand",
-    "place": "to place the selected card",
-    "move": "which card to move where",
-    "rob": "whom to rob",
-    "copy": "which neighbour to copy",
-    "swap": "whose selected card to swap",
-    "replace": "for the card that replaces the selected one",
-    "order": "whom to order where",
-    "discard": "which neighbour to discard",
+_TASKS = {
+    "select": "select a card from hand",
+    "place": "place the selected card",
+    "move": "choose a card to move and its new place",
+    "rob": "choose a player to rob",
+    "copy": "choose a neighbour to copy",
+    "swap": "choose a player whose selected card is swapped",
+    "replace": "choose the card that replaces the selected one",
+    "order": "choose a player and the location to order",
+    "discard": "choose a neighbour to discard",
 }
 
 
 def why_not(table: Table, parts: Mapping[str, object], legal: list[dict[str, object]], frame: TableShape) -> str:
-    """Why an action is not possible: the rule that it breaks, as far as the table tells."""
+    """Explain why an action is not possible: by the rule that it breaks, as far as the table shows it."""
     assert table.to_act is not None
     assert table.ask is not None
     verb = _VERBS[str(parts["type"])]
     seat = "chance" if table.to_act == CHANCE else frame.families[table.to_act]
     if verb != table.ask:
-        return f"{seat} is asked {_ASKS[table.ask]}"
+        return f"{seat} has to {_TASKS[table.ask]}"
     if verb in ("select", "replace"):
         holder = table.victim if verb == "replace" else table.to_act
         return f"{frame.families[holder or 0]} holds no {parts['card']}"
@@ -458,7 +463,7 @@ def why_not(table: Table, parts: Mapping[str, object], legal: list[dict[str, obj
 
 
 def _why_not_there(table: Table, parts: Mapping[str, object], to: str, value: int | None, frame: TableShape) -> str:
-    """Why a card of `value` cannot stand in the row `to` at the index that the parts name."""
+    """Explain why a card of `value` cannot stand in the row `to` at the index in `parts`."""
     if parts["type"] == "place_in" and table.to_act is not None:
         order = table.orders[table.to_act]
         if order is not None and order != to:
@@ -483,7 +488,7 @@ def _why_not_moved(table: Table, parts: Mapping[str, object], frame: TableShape)
             return f"{card} does not lie in another location"
     else:
         if card not in neighbours(table, table.acting):
-            return f"{table.acting} moves a neighbour, and {card} is none"
+            return f"{table.acting} moves a neighbour, and {card} is not one"
         if to == here:
             return f"a neighbour is moved to another location than the {here}"
     return _why_not_there(table, parts, to, card.value, frame)

@@ -1,4 +1,4 @@
-"""One ruleset and a number of players, packed: what cards.py and editions.py say, as bytes."""
+"""A ruleset for one number of players, packed: the tables of cards.py and editions.py as bytes."""
 from libc.stdint cimport int8_t, uint8_t, uint16_t
 
 from engine_cy.castle_village_port.words cimport LOCATIONS, MAX_RANKS, MAX_VALUE
@@ -11,7 +11,7 @@ cdef struct Effect:
     uint8_t below
     uint8_t where         # a location
     uint8_t factor
-    uint16_t who          # the values of the cards with the name that drives this one out, a bit each
+    uint16_t driven_by    # the values of the cards with the name that drives this one out, a bit each
 
 
 cdef struct Rank:

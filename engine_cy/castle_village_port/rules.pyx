@@ -1,5 +1,5 @@
 # cython: language_level=3
-"""Packs a ruleset for the rules code."""
+"""Pack a ruleset for the rules code."""
 from libc.string cimport memset
 
 from engine_cy.castle_village_port.cards import LOCATIONS as NAMES
@@ -19,7 +19,7 @@ cdef void pack(Rules* rules, object numbers) except *:
         effect.below = card.below
         effect.where = NAMES.index(card.where) if card.where else 0
         effect.factor = card.factor
-        effect.who = sum([1 << other.value for other in numbers.cards if card.who and other.name == card.who])
+        effect.driven_by = sum([1 << other.value for other in numbers.cards if card.who and other.name == card.who])
         rules.values |= 1 << card.value
     for location in range(LOCATIONS):
         rules.n_ranks[location] = len(numbers.rewards[location])

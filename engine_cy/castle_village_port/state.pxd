@@ -1,6 +1,6 @@
-"""The bytes of a table, and the few small steps that all rules are made of.
+"""The bytes of a table, and the elementary operations that the rules are made of.
 
-A card in a row is owner << 4 | value: as a player has each value once, that names it. In a view the values that the
+A card in a row is owner << 4 | value, which is unique because a player has each value once. In a view, values that the
 observer does not know are UNKNOWN.
 """
 from libc.stdint cimport int32_t, uint8_t, uint16_t
@@ -36,12 +36,12 @@ cdef struct State:
     uint8_t n_done                # players who have selected, or revealed, this turn
     uint8_t revealing             # the cards of this turn are being revealed
     uint8_t walking               # the location whose row is walked at the end of the round, or NOWHERE
-    uint8_t from_right            # it pays from the right
-    uint8_t ask                   # what is asked, one of ASK_
-    uint8_t to_act                # who is asked; the owner of the acting card when chance is; 0 when the game is over
+    uint8_t from_right            # the row being walked pays from the right
+    uint8_t ask                   # the open question, one of ASK_
+    uint8_t to_act                # player to answer; the owner of the acting card if chance is; 0 at the end
     uint8_t acting                # the card in a row whose effect asks, else NO_CARD
-    uint8_t effect                # the value of the card whose effect it uses, else NO_CARD
-    uint8_t victim                # whose selected card chance replaces, else NOWHERE
+    uint8_t effect                # value of the card whose effect it uses, else NO_CARD
+    uint8_t victim                # the player whose selected card chance replaces, else NOWHERE
     uint8_t padding[11]          # zeros, up to a multiple of 16
 
 
@@ -58,7 +58,7 @@ cdef inline uint16_t bit(int value) noexcept nogil:
 
 
 cdef inline int locate(const State* state, uint8_t card, int* index) noexcept nogil:
-    """The location of `card`, which lies in a row, and its index there; NOWHERE if it does not."""
+    """Return the location of `card` and write its index in the row; return NOWHERE if it lies in none."""
     cdef int location, i
 
     for location in range(LOCATIONS):
@@ -70,11 +70,11 @@ cdef inline int locate(const State* state, uint8_t card, int* index) noexcept no
 
 
 cdef inline void put(State* state, int location, int index, uint8_t card) noexcept nogil:
-    """Put `card` into a row."""
+    """Insert `card` into a row."""
     cdef uint8_t* at = state.rows[location] + index
     cdef int n_right = state.n_row[location] - index
 
-    # A fixed number of bytes, where it will do, needs no call.
+    # Moving a constant number of bytes, if that suffices, needs no call.
     if n_right <= 16 and index < MAX_ROW - 16:
         memmove(at + 1, at, 16)
     else:
@@ -84,7 +84,7 @@ cdef inline void put(State* state, int location, int index, uint8_t card) noexce
 
 
 cdef inline uint8_t take(State* state, int location, int index) noexcept nogil:
-    """Take a card out of a row; what it still had to do there is forgotten."""
+    """Remove a card from a row, and with it the effect that was still due there; return the card."""
     cdef uint8_t* at = state.rows[location] + index
     cdef uint8_t card = at[0]
     cdef int n_right = state.n_row[location] - index - 1
@@ -107,14 +107,14 @@ cdef inline void discard(State* state, int location, int index) noexcept nogil:
 
 
 cdef inline void places(const State* state, int location, int value, int* lowest, int* highest) noexcept nogil:
-    """Where a card of `value` may stand in a row: any index from `lowest` to `highest`, among its equals."""
+    """Write the range of indices at which a card of `value` may stand in a row, among its equals."""
     cdef const uint8_t* row = state.rows[location]
     cdef uint8_t above = 0
     cdef uint8_t equal = 0
     cdef uint8_t here
     cdef int base, i
 
-    # Sixteen at a time, in use or not: no card has value 0.
+    # Compare sixteen places at a time, in use or not: no card has value 0.
     for base in range(0, state.n_row[location], 16):
         for i in range(16):
             here = row[base + i] & VALUE
@@ -135,34 +135,34 @@ cdef inline void draw(const Rules* rules, State* state, int player, int n) noexc
 
 
 cdef inline int drawn_before(const Rules* rules, int round) noexcept nogil:
-    """How many cards each player has drawn when `round`, from 1, begins."""
+    """Return how many cards each player has drawn when `round`, from 1, begins."""
     cdef int drawn = (round - 1) * rules.n_turns + rules.hand_size
 
     return min(drawn, rules.n_cards)
 
 
 cdef inline int spare_cards(const Rules* rules, const State* state) noexcept nogil:
-    """How many cards a player who has selected one and not revealed it still holds: that is public."""
+    """Return how many cards a player holds between selecting a card and revealing it: public knowledge."""
     return drawn_before(rules, state.round) - (state.round - 1) * rules.n_turns - state.turn
 
 
 cdef inline int place_in_turn(const Rules* rules, const State* state, int player) noexcept nogil:
-    """How many players come before this one."""
+    """Return how many players come before this one."""
     return (player + rules.n_players - state.first) % rules.n_players
 
 
 cdef inline bint has_revealed(const Rules* rules, const State* state, int player) noexcept nogil:
-    """Whether the player's card of this turn lies in a row."""
+    """Return whether the player's card of this turn lies in a row."""
     return state.walking != NOWHERE or state.ask == ASK_NOTHING or (
         state.revealing and place_in_turn(rules, state, player) < state.n_done + (state.ask != ASK_PLACE))
 
 
 cdef inline bint has_selected(const Rules* rules, const State* state, int player) noexcept nogil:
-    """Whether the player's card of this turn lies face down before him."""
+    """Return whether the player's card of this turn lies face down before them."""
     return not has_revealed(rules, state, player) and (
         state.revealing or place_in_turn(rules, state, player) < state.n_done)
 
 
-# The first invariant that `state` breaks, as a sentence, or NULL. `observer` is the one of a view, or -1. Any bytes
-# may be asked about; a state without fault is safe to play on.
+# Return the first invariant that `state` breaks, as a sentence, or NULL. `observer` is that of a view, or -1. Any bytes
+# are accepted; a state without fault is safe to play on.
 cdef const char* state_fault(const Rules* rules, const State* state, int observer) noexcept nogil

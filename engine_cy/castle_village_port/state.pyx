@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""What must be true of every table."""
+"""The invariants of a state."""
 from libc.stdint cimport uint8_t, uint16_t
 
 from engine_cy.castle_village_port.effects cimport copyable, question
@@ -31,7 +31,7 @@ cdef const char* state_fault(const Rules* rules, const State* state, int observe
 
 
 cdef const char* clock_fault(const Rules* rules, const State* state) noexcept nogil:
-    """Round, turn, whose turn it is; the gold; the bytes that mean nothing."""
+    """Check round, turn, the player to act, gold, and unused bytes."""
     cdef bint ended = state.ask == ASK_NOTHING or state.walking != NOWHERE
     cdef int i
 
@@ -73,7 +73,7 @@ cdef const char* clock_fault(const Rules* rules, const State* state) noexcept no
 
 
 cdef bint is_absent(const State* state, int player) noexcept nogil:
-    """Whether all bytes of a seat are those of one that nobody sits on."""
+    """Return whether all bytes of a seat are those of an empty one."""
     cdef int i
 
     for i in range(MAX_VALUE):
@@ -84,7 +84,7 @@ cdef bint is_absent(const State* state, int player) noexcept nogil:
 
 
 cdef const char* rows_fault(const Rules* rules, const State* state, uint16_t* in_rows) noexcept nogil:
-    """The rows; tells which cards of each player lie there."""
+    """Check the rows, and write which cards of each player lie there."""
     cdef int location, i
     cdef uint8_t card
 
@@ -120,7 +120,7 @@ cdef int count(uint16_t cards) noexcept nogil:
 
 cdef const char* cards_fault(
         const Rules* rules, const State* state, int observer, const uint16_t* in_rows) noexcept nogil:
-    """Each player's cards: how many lie where, and none in two places."""
+    """Check each player's cards: their number in each place, and that none lies in two."""
     cdef int player, i, value, drawn
     cdef bint selected, revealed
     cdef uint16_t seen
@@ -132,17 +132,17 @@ cdef const char* cards_fault(
         drawn = drawn_before(rules, state.round)
         seen = in_rows[player]
         if (state.selected[player] != NO_CARD) != selected:
-            return b"selected: not as far as the turn has come"
+            return b"selected: does not match the progress of the turn"
         if state.orders[player] != NOWHERE and (
                 state.orders[player] >= LOCATIONS or not (selected and state.revealing)):
             return b"orders: for a player who has no card to place"
         if state.n_deck[player] != rules.n_cards - drawn:
-            return b"decks: not as many cards as are left"
+            return b"decks: not the number of cards that are left"
         if seen & state.piles[player]:
             return b"piles: a card lies in two places"
         seen |= state.piles[player]
         if count(seen) != before + revealed:
-            return b"piles: the cards in rows and pile are not those that were played"
+            return b"piles: rows and pile do not hold the number of cards played"
         if observer >= 0 and player != observer:
             if state.hands[player] != UNKNOWN_HAND or (selected and state.selected[player] != NOT_SHOWN):
                 return b"hands: the observer does not see this player's cards"
@@ -158,7 +158,7 @@ cdef const char* cards_fault(
             value = state.decks[player][i]
             if observer >= 0 or i >= state.n_deck[player]:
                 if value != UNKNOWN:
-                    return b"decks: a card that nobody knows"
+                    return b"decks: a known card in a place that has to be unknown"
                 continue
             if value > MAX_VALUE or seen & bit(value):
                 return b"decks: a card lies in two places"
@@ -169,7 +169,7 @@ cdef const char* cards_fault(
 
 
 cdef const char* walk_fault(const Rules* rules, const State* state, const uint16_t* in_rows) noexcept nogil:
-    """What is noted while the rows are walked."""
+    """Check the progress of the walk through the rows."""
     cdef int player, value, location
     cdef int index = 0
     cdef int at = 0
@@ -177,7 +177,7 @@ cdef const char* walk_fault(const Rules* rules, const State* state, const uint16
     cdef int n_paid = 0
 
     if state.from_right and (state.walking == NOWHERE or not has_effect(rules, Deed.PAY_FROM_RIGHT, When.END)):
-        return b"from_right: nothing that is being paid"
+        return b"from_right: no row is being paid from the right"
     if state.walking != NOWHERE and locate(state, state.acting, &at) != state.walking:
         return b"acting: not a card in the row being walked"
     for player in range(5):
@@ -193,7 +193,7 @@ cdef const char* walk_fault(const Rules* rules, const State* state, const uint16
                     locate(state, <uint8_t>(player << 4 | value), &index) != state.walking
                     or (index <= at and rules.effects[value].deed != Deed.DOUBLE_REWARD)
                     or rules.effects[value].when != When.END):
-                return b"due: a card that has nothing to do any more in the row being walked"
+                return b"due: a card with no effect left in the row being walked"
     for location in range(LOCATIONS):
         if location < state.walking and state.walking != NOWHERE:
             n_paid += rules.n_ranks[location]
@@ -203,7 +203,7 @@ cdef const char* walk_fault(const Rules* rules, const State* state, const uint16
 
 
 cdef bint has_effect(const Rules* rules, int deed, int when) noexcept nogil:
-    """Whether some card of the table does this, then."""
+    """Return whether some card of the table has this deed at this time."""
     cdef int value
 
     for value in range(1, MAX_VALUE + 1):
@@ -213,7 +213,7 @@ cdef bint has_effect(const Rules* rules, int deed, int when) noexcept nogil:
 
 
 cdef const char* orders_fault(const Rules* rules, const State* state) noexcept nogil:
-    """Whoever has revealed gave one order at most."""
+    """Check that players who have revealed gave at most one order each."""
     cdef int n = 0
     cdef int player
 
@@ -227,20 +227,20 @@ cdef const char* orders_fault(const Rules* rules, const State* state) noexcept n
 
 
 cdef bint copies(const Rules* rules, const State* state, int location, int index) noexcept nogil:
-    """Whether the acting card may have copied the effect in use from a neighbour."""
-    cdef uint8_t found[5]
+    """Return whether the acting card may have copied the effect in use from a neighbour."""
+    cdef uint8_t candidates[5]
     cdef int i
 
     if rules.effects[value_of(state.acting)].deed != Deed.COPY_NEIGHBOUR:
         return False
-    for i in range(copyable(rules, state, location, index, found)):
-        if value_of(found[i]) == state.effect:
+    for i in range(copyable(rules, state, location, index, candidates)):
+        if value_of(candidates[i]) == state.effect:
             return True
     return False
 
 
 cdef const char* question_fault(const Rules* rules, const State* state) noexcept nogil:
-    """What is asked fits the card that acts."""
+    """Check that the question fits the acting card."""
     cdef bint acts = state.ask != ASK_SELECT and state.ask != ASK_PLACE and state.ask != ASK_NOTHING
     cdef int index = 0
     cdef int location, deed

@@ -1,7 +1,7 @@
-"""A table in words: what notation, records and other formats are written from and read into.
+"""A table in words, which notation, records and other formats are read into and written from.
 
-What somebody wrote by hand, a `Draft`, is filled in by `complete`; `check` then refuses what no game can reach, naming
-the field, the value and what was possible.
+`complete` fills in a `Draft`, a table written by hand; `check` then refuses tables that no game can reach. Its error
+names the field, the value and the accepted values.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from engine_cy.castle_village_port.words import GOLD_MAX, Deed, When
 from engine_cy.errors import HiddenCardError, InvalidPositionError, InvalidViewError, NoWorldError, listed
 from engine_cy.seats import CHANCE, SEATS
 
-# The questions that the effect of a card in a row asks, with the deeds that ask them.
+# The questions of effects of cards in rows, with the deeds that ask them.
 EFFECT_ASKS = {
     "move": (Deed.MOVE_NEIGHBOUR, Deed.FETCH),
     "rob": (Deed.ROB_NEIGHBOUR,),
@@ -29,7 +29,7 @@ EFFECT_ASKS = {
     "discard": (Deed.DISCARD_NEIGHBOUR,),
 }
 ASKS = ("select", "place", *EFFECT_ASKS)
-# What may be asked in each phase; None at the round's end: its walk has yet to begin.
+# The possible questions of each phase; at the end of a round, None means that the walk has yet to start.
 PHASES: dict[str, tuple[str | None, ...]] = {
     "select": ("select",),
     "reveal": ("place", *EFFECT_ASKS),
@@ -40,7 +40,7 @@ PHASES: dict[str, tuple[str | None, ...]] = {
 
 @dataclass(frozen=True)
 class TableShape:
-    """What the ruleset and the number of players say about any table. `ranks` counts the rewards of each location."""
+    """The properties of all tables of a ruleset and number of players. `ranks` counts the rewards of each location."""
 
     cards: tuple[Card, ...]
     n_players: int
@@ -53,7 +53,7 @@ class TableShape:
 
     @cached_property
     def values(self) -> list[int]:
-        """The values of the cards that each player has, highest first."""
+        """The values of each player's cards, highest first."""
         return [card.value for card in self.cards]
 
     @cached_property
@@ -68,20 +68,20 @@ class TableShape:
         return next(card for card in self.cards if card.value == value)
 
     def place(self, player: int, first: int) -> int:
-        """How many seats `player` sits clockwise from `first`."""
+        """Return how many seats `player` sits clockwise from `first`."""
         return (player - first) % self.n_players
 
     def drawn(self, round_: int) -> int:
-        """How many cards each player has drawn when `round_` begins."""
+        """Return how many cards each player has drawn when `round_` begins."""
         return min((round_ - 1) * self.n_turns + self.hand_size, len(self.cards))
 
     def turns_before(self, round_: int, turn: int) -> int:
-        """How many turns were done before this one. In each, everybody played a card."""
+        """Return how many turns were played before this one. In each, every player played a card."""
         return (round_ - 1) * self.n_turns + turn - 1
 
 
 def frame_of(numbers: Numbers) -> TableShape:
-    """The frame of all tables with these numbers."""
+    """Return the frame of all tables with these numbers."""
     return TableShape(
         cards=numbers.cards,
         n_players=numbers.n_players,
@@ -95,7 +95,7 @@ def frame_of(numbers: Numbers) -> TableShape:
 
 
 class RowCard(NamedTuple):
-    """A card in a row. A player has each value once, so this names it."""
+    """A card in a row, identified by value and owner: a player has each value once."""
 
     value: int
     owner: int
@@ -110,16 +110,16 @@ Values = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """All there is to see. Rows are listed castle, village, port, each from left to right.
+    """A complete table. Rows are listed castle, village, port, each from left to right.
 
-    Hands and piles have no order and are listed from the highest value down, decks from the top. None stands for what
-    the observer does not know: hands, decks, and in `selected` a card that lies face down (0: none lies there). `gold`
-    is the true gold under `hidden_gold` too.
+    Hands and piles have no order and are listed from the highest value down, decks from the top. None stands for cards
+    that the observer does not know: hands, decks, and in `selected` a face-down card (0: no card is selected). `gold`
+    is the true gold, even under `hidden_gold`.
 
-    `ask` is None when the game is over, or at the end of a round whose walk has yet to begin. The card `acting` in a
-    row asks, by the effect of the card whose value is `effect`: its own, or the one that it copied. `due`, the cards
-    that will still act in this walk (a Sailor: when the row is paid), and `ranked`, the cards in rows that took a rank
-    this round, are listed as they lie.
+    `ask` is None when the game is over, or at the end of a round whose walk has yet to start. The card `acting` in a
+    row asks, by the effect of the card of value `effect`: its own, or the one that it copied. `due` holds the cards
+    that will still act in this walk (a Sailor: when the row is paid), `ranked` the cards in rows that took a rank this
+    round, both in the order of the rows.
     """
 
     rows: tuple[Row, ...]
@@ -147,10 +147,10 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A table as somebody wrote it by hand, with None for what was left out.
+    """A table written by hand, with None for omitted fields.
 
-    In a view under `hidden_gold` the others' `gold` is None, and `remembered_gold` what its observer knows all the
-    same: every gain was public.
+    In a view under `hidden_gold` the others' `gold` is None; `remembered_gold` holds the gold that the observer knows
+    nevertheless, since every gain was public.
     """
 
     rows: tuple[Row, ...] = ((), (), ())
@@ -178,16 +178,16 @@ class Draft:
 
 
 def refusal(
-    table: Table | Draft, field: str, found: object, why: str, of_view: type[InvalidViewError] = InvalidViewError
+    table: Table | Draft, field: str, value: object, why: str, of_view: type[InvalidViewError] = InvalidViewError
 ) -> InvalidPositionError:
-    """The error that says which field of a position or view is wrong, its value, and what was possible."""
+    """Make the error for a wrong field of a position or view, with its value and the reason."""
     if table.observer is None:
-        return InvalidPositionError(f"position.{field}: {found!r} {why}")
-    return of_view(f"view.{field}: {found!r} {why}")
+        return InvalidPositionError(f"position.{field}: {value!r} {why}")
+    return of_view(f"view.{field}: {value!r} {why}")
 
 
 def dealt(decks: Sequence[Sequence[int]], first: int, frame: TableShape) -> Draft:
-    """The start of a game from each seat's whole deck, top first, before the first draw."""
+    """Return the start of a game from each seat's whole deck, top first, before the first draw."""
     if len(decks) != frame.n_players:
         raise InvalidPositionError(f"decks: {len(decks)} lists, not one for each of {frame.n_players} players")
     for letter, deck in zip(frame.families, decks, strict=True):
@@ -206,8 +206,10 @@ def dealt(decks: Sequence[Sequence[int]], first: int, frame: TableShape) -> Draf
 
 
 def standing(frame: TableShape, phase: str, ask: str | None, first: int, actor: int) -> list[str]:
-    """What each seat has done this turn: "waits", or "selected" or "revealed" a card. `actor` is the seat to act, or
-    whose card chance acts for."""
+    """Return the progress of each seat this turn: "waits", "selected" or "revealed".
+
+    `actor` is the seat to act; if chance acts, the owner of the acting card.
+    """
     if phase == "select":
         done = frame.place(actor, first)
         return ["selected" if frame.place(p, first) < done else "waits" for p in frame.seats]
@@ -218,7 +220,7 @@ def standing(frame: TableShape, phase: str, ask: str | None, first: int, actor: 
 
 
 def in_rows(rows: tuple[Row, ...], n_players: int) -> list[list[int]]:
-    """The values of each player's cards in the rows."""
+    """Return the values of each player's cards in the rows."""
     values: list[list[int]] = [[] for _ in range(n_players)]
     for row in rows:
         for card in row:
@@ -227,7 +229,7 @@ def in_rows(rows: tuple[Row, ...], n_players: int) -> list[list[int]]:
 
 
 def neighbours(table: Table, card: RowCard) -> list[RowCard]:
-    """The cards directly left and right of a card in a row."""
+    """Return the cards directly left and right of a card in a row."""
     for row in table.rows:
         if card in row:
             at = row.index(card)
@@ -243,10 +245,10 @@ def _letter(frame: TableShape, seat: int) -> str | int:
 
 
 def complete(draft: Draft, frame: TableShape) -> Table:
-    """The table that a draft means: what it leaves out is filled in, in the plainest way."""
+    """Fill in the omitted fields of a draft, each in the simplest way that fits the others."""
     _check_shape(draft, frame)
     first = draft.first or 0
-    phase, ask, to_act = _whose_turn(draft, frame, first)
+    phase, ask, to_act = _question(draft, frame, first)
     actor = draft.acting.owner if to_act == CHANCE and draft.acting else first if to_act is None else to_act
     done = standing(frame, phase, ask, first, actor)
     round_, turn = _clock(draft, frame, phase, done)
@@ -303,7 +305,7 @@ def complete(draft: Draft, frame: TableShape) -> Table:
 
 
 class _Sizes(NamedTuple):
-    """How many cards a player has where; `played` counts those in rows and pile."""
+    """The number of a player's cards in each place; `played` counts those in rows and pile."""
 
     played: int
     hand: int
@@ -317,14 +319,14 @@ def _sizes(frame: TableShape, round_: int, turn: int, done: str) -> _Sizes:
 
 
 class _Free:
-    """The cards of a player that a draft does not place anywhere, to be taken from the highest down."""
+    """The cards of a player that a draft places nowhere, taken from the highest down."""
 
     def __init__(self, draft: Draft, frame: TableShape, player: int, rows: list[int]) -> None:
         self._draft, self._frame, self._player, self._rows = draft, frame, player, rows
 
     @cached_property
     def values(self) -> list[int]:
-        """Those that are left to take. A draft that leaves nothing out asks for none."""
+        """The cards left to take, computed on first use: a complete draft takes none."""
         draft, player = self._draft, self._player
         named = [*self._rows, (draft.selected[player] if draft.selected else None) or 0]
         for lists in (draft.hands, draft.decks, draft.piles):
@@ -337,9 +339,11 @@ class _Free:
         return taken
 
 
-def _whose_turn(draft: Draft, frame: TableShape, first: int) -> tuple[str, str | None, int | None]:
-    """Phase, question and seat to act. A draft that does not say is asked for the selections that it lacks, then for
-    the places of the selected cards."""
+def _question(draft: Draft, frame: TableShape, first: int) -> tuple[str, str | None, int | None]:
+    """Return phase, question and seat to act.
+
+    A draft without these comes to the first missing selection or, if there are enough, to the first unplaced card.
+    """
     if draft.phase is not None:
         return draft.phase, draft.ask, draft.to_act
     if draft.ask is not None:
@@ -354,7 +358,7 @@ def _whose_turn(draft: Draft, frame: TableShape, first: int) -> tuple[str, str |
 
 
 def _clock(draft: Draft, frame: TableShape, phase: str, done: list[str]) -> tuple[int, int]:
-    """Round and turn: what is given, else the first that fits the cards on the table."""
+    """Return round and turn: the draft's, or the first that fit the cards on the table."""
     if draft.round is not None and draft.turn is not None:
         return draft.round, draft.turn
     rounds = range(1, frame.n_rounds + 1) if draft.round is None else (draft.round,)
@@ -380,11 +384,11 @@ def _fits(draft: Draft, frame: TableShape, round_: int, turn: int, done: list[st
 
 
 def _gold(draft: Draft, frame: TableShape) -> tuple[int, ...]:
-    """Everybody's true gold. What the observer does not see of it under `hidden_gold` is what he remembers."""
+    """Return all players' true gold; under `hidden_gold`, as the observer of a view remembers it."""
     remembered = draft.remembered_gold
     if not frame.hidden_gold or draft.observer is None:
         if remembered is not None:
-            raise refusal(draft, "remembered_gold", remembered, "belongs into a view under hidden_gold only")
+            raise refusal(draft, "remembered_gold", remembered, "is accepted only in a view under hidden_gold")
         gold = draft.gold or (frame.starting_gold,) * frame.n_players
         for p, shown in enumerate(gold):
             if shown is None:
@@ -395,16 +399,16 @@ def _gold(draft: Draft, frame: TableShape) -> tuple[int, ...]:
             draft,
             "remembered_gold",
             None,
-            "is needed under hidden_gold: every gain was public. Without it the history must be sent, as a record",
+            "is required under hidden_gold: every gain was public. Without it, send the history, as a record",
         )
     for p, shown in enumerate(draft.gold or ()):
         field = f"gold[{frame.families[p]}]"
         if p != draft.observer and shown is not None:
-            why = "is hidden from its observer; what he remembers is remembered_gold"
+            why = "is hidden from its observer; remembered_gold holds the gold that they remember"
             raise refusal(draft, field, shown, why, HiddenCardError)
         if p == draft.observer and shown != remembered[p]:
-            found = "?" if shown is None else shown
-            raise refusal(draft, field, found, f"is seen by its observer, but remembered_gold is {remembered[p]}")
+            value = "?" if shown is None else shown
+            raise refusal(draft, field, value, f"is seen by its observer, but remembered_gold is {remembered[p]}")
     return remembered
 
 
@@ -413,7 +417,7 @@ def _sorted(values: Values) -> Values:
 
 
 def _as_they_lie(cards: Row, rows: tuple[Row, ...]) -> Row:
-    """The cards in the order of the rows; those that lie in none come last."""
+    """Sort cards in the order of the rows; cards that lie in none come last."""
     lying = [card for row in rows for card in row]
     return tuple(sorted(cards, key=lambda card: lying.index(card) if card in lying else len(lying)))
 
@@ -426,7 +430,7 @@ def check(table: Table, frame: TableShape) -> None:
     _check_shape(table, frame)
     _check_clock(table, frame)
     _check_rows(table, frame)
-    _check_asked(table, frame)
+    _check_acting(table, frame)
     _check_walk(table, frame)
     actor = table.acting.owner if table.to_act == CHANCE and table.acting else table.to_act or 0
     done = standing(frame, table.phase, table.ask, table.first, actor)
@@ -441,7 +445,7 @@ def check(table: Table, frame: TableShape) -> None:
 
 
 def _check_shape(table: Table | Draft, frame: TableShape) -> None:
-    """Numbers of entries, seats and words, which everything else is counted from."""
+    """Check numbers of entries, seats and words, which all other checks depend on."""
     if len(table.rows) != len(LOCATIONS):
         raise refusal(table, "rows", len(table.rows), f"rows, not one for each of {listed(LOCATIONS)}")
     for location, row in zip(LOCATIONS, table.rows, strict=True):
@@ -470,33 +474,31 @@ def _check_shape(table: Table | Draft, frame: TableShape) -> None:
 
 
 def _check_words(table: Table | Draft, frame: TableShape) -> None:
-    """Phase, question and who is asked go together."""
+    """Check that phase, question and seat to act go together."""
     if table.ask is not None and table.ask not in ASKS:
-        raise refusal(table, "ask", table.ask, f"is none of {listed(ASKS)}")
+        raise refusal(table, "ask", table.ask, f"is not one of {listed(ASKS)}")
     if table.phase is not None:
         if table.phase not in PHASES:
-            raise refusal(table, "phase", table.phase, f"is none of {listed(PHASES)}")
+            raise refusal(table, "phase", table.phase, f"is not one of {listed(PHASES)}")
         if table.ask not in PHASES[table.phase]:
-            raise refusal(table, "ask", table.ask, f"is not asked in phase {table.phase} ({_asked_in(table.phase)})")
+            raise refusal(table, "ask", table.ask, f"is not possible in phase {table.phase} ({_asks_in(table.phase)})")
     if table.ask is None:
         if table.to_act is not None:
-            raise refusal(table, "to_act", _letter(frame, table.to_act), "is nobody's turn: nothing is asked")
+            raise refusal(table, "to_act", _letter(frame, table.to_act), "is set, but there is no question")
     elif table.to_act is None:
-        raise refusal(table, "to_act", None, f"a seat is asked ({listed(frame.families)})")
+        raise refusal(table, "to_act", None, f"is not a seat to answer {table.ask} ({listed(frame.families)})")
     elif (table.to_act == CHANCE) != (table.ask == "replace"):
-        raise refusal(
-            table, "to_act", _letter(frame, table.to_act), f"is not asked to {table.ask}; chance, '*', replaces"
-        )
+        raise refusal(table, "to_act", _letter(frame, table.to_act), f"cannot {table.ask}; chance, '*', replaces")
     if table.ask not in EFFECT_ASKS:
         for field in ("acting", "effect", "victim"):
-            found = getattr(table, field)
-            if found is not None:
-                raise refusal(table, field, _shown(frame, found), "no card's effect asks here")
+            value = getattr(table, field)
+            if value is not None:
+                raise refusal(table, field, _shown(value), "is set, but no card's effect asks")
     elif table.acting is None:
-        raise refusal(table, "acting", None, f"some card asks to {table.ask}")
+        raise refusal(table, "acting", None, f"is not a card whose effect asks to {table.ask}")
 
 
-def _asked_in(phase: str) -> str:
+def _asks_in(phase: str) -> str:
     return listed(ask or "nothing" for ask in PHASES[phase])
 
 
@@ -504,8 +506,8 @@ def _not_here(frame: TableShape) -> str:
     return f"is not at this table ({listed(frame.families)})"
 
 
-def _shown(frame: TableShape, found: object) -> object:
-    return str(found) if isinstance(found, RowCard) else found
+def _shown(value: object) -> object:
+    return str(value) if isinstance(value, RowCard) else value
 
 
 def _check_clock(table: Table, frame: TableShape) -> None:
@@ -513,11 +515,11 @@ def _check_clock(table: Table, frame: TableShape) -> None:
         if value not in range(1, most + 1):
             raise refusal(table, field, value, f"is not in 1..{most}")
     if table.phase == "over" and table.round != frame.n_rounds:
-        raise refusal(table, "round", table.round, f"the game is over after round {frame.n_rounds}")
+        raise refusal(table, "round", table.round, f"is too early: the game is over after round {frame.n_rounds}")
     if table.phase in ("round_end", "over") and table.turn != frame.n_turns:
-        raise refusal(table, "turn", table.turn, f"a round ends after turn {frame.n_turns}")
+        raise refusal(table, "turn", table.turn, f"is too early: a round ends after turn {frame.n_turns}")
     if table.phase == "round_end" and table.ask is None and table.observer is not None:
-        raise refusal(table, "ask", "walk", "only a position may say so: a view shows what is asked next")
+        raise refusal(table, "ask", "walk", "is accepted in a position only: a view has the next question")
 
 
 def _check_rows(table: Table, frame: TableShape) -> None:
@@ -535,23 +537,21 @@ def _check_rows(table: Table, frame: TableShape) -> None:
 
 
 def _no_card(frame: TableShape) -> str:
-    return f"is no card of this table ({listed(frame.values)})"
+    return f"is not a card of this table ({listed(frame.values)})"
 
 
-def _check_asked(table: Table, frame: TableShape) -> None:
-    """The card that asks lies where it says, may act now, and by an effect that asks this."""
+def _check_acting(table: Table, frame: TableShape) -> None:
+    """Check that the acting card lies in a row, may act now, and has or copies an effect with this question."""
     if (table.victim is None) != (table.ask != "replace"):
-        found = None if table.victim is None else frame.families[table.victim]
-        raise refusal(table, "victim", found, "a victim has the selected card replaced, and only then is there one")
+        victim = None if table.victim is None else frame.families[table.victim]
+        raise refusal(table, "victim", victim, "does not fit ask: replace has a victim, other questions have none")
     card = table.acting
     if card is None:
         return
     if not any(card in row for row in table.rows):
         raise refusal(table, "acting", str(card), "lies in no row")
     if table.to_act not in (card.owner, CHANCE):
-        raise refusal(
-            table, "to_act", _letter(frame, table.to_act or 0), f"the card that asks is {frame.families[card.owner]}'s"
-        )
+        raise refusal(table, "to_act", _letter(frame, table.to_act or 0), f"does not own {card}, the card that asks")
     own = frame.card(card.value)
     now = When.IMMEDIATE if table.phase == "reveal" else When.END
     if own.when != now:
@@ -562,11 +562,11 @@ def _check_asked(table: Table, frame: TableShape) -> None:
     if table.effect != card.value:
         copied = [beside.value for beside in neighbours(table, card) if _can_be_copied(frame, beside)]
         if own.deed != Deed.COPY_NEIGHBOUR:
-            raise refusal(table, "effect", table.effect, f"is not that of {card}, which copies none ({card.value})")
+            raise refusal(table, "effect", table.effect, f"is not that of {card}, which does not copy ({card.value})")
         if table.effect not in copied:
             raise refusal(table, "effect", table.effect, f"is not one that {card} may have copied ({listed(copied)})")
     if frame.card(table.effect).deed not in EFFECT_ASKS[table.ask or ""]:
-        raise refusal(table, "ask", table.ask, f"is not what the effect of the card of value {table.effect} asks")
+        raise refusal(table, "ask", table.ask, f"is not the question of the effect of the card of value {table.effect}")
 
 
 def _can_be_copied(frame: TableShape, card: RowCard) -> bool:
@@ -575,7 +575,7 @@ def _can_be_copied(frame: TableShape, card: RowCard) -> bool:
 
 
 def _check_possible(table: Table, frame: TableShape, card: RowCard, done: list[str]) -> None:
-    """There is something that the effect may choose; without, nothing would be asked."""
+    """Check that the effect has candidates; without any, it would not ask."""
     beside = neighbours(table, card)
     deed = frame.card(table.effect or 0).deed
     waiting = "selected" in done
@@ -594,31 +594,31 @@ def _check_possible(table: Table, frame: TableShape, card: RowCard, done: list[s
         rest = _sizes(frame, table.round, table.turn, "selected").hand
         possible, needs = waiting and rest > 0, "a player who has not revealed yet and holds another card"
     if not possible:
-        raise refusal(table, "ask", table.ask, f"there is nothing to choose for {card}, which needs {needs}")
+        raise refusal(table, "ask", table.ask, f"is not possible for {card}, which needs {needs}")
     if table.victim is not None and done[table.victim] != "selected":
         raise refusal(table, "victim", frame.families[table.victim], "has revealed already")
 
 
 def _check_walk(table: Table, frame: TableShape) -> None:
-    """What is said of the walk through a row fits the row."""
+    """Check that the progress of the walk fits the row."""
     if table.walk is None:
         if table.phase == "round_end" and table.ask is not None:
-            raise refusal(table, "walk", None, f"some row is being walked when a round ends ({listed(LOCATIONS)})")
+            raise refusal(table, "walk", None, f"is not the row that is walked in this phase ({listed(LOCATIONS)})")
         for field in ("due", "ranked", "from_right"):
-            found = getattr(table, field)
-            if found:
-                shown = found if found is True else listed(found)
-                raise refusal(table, field, shown, "belongs to the walk at the end of a round")
+            value = getattr(table, field)
+            if value:
+                shown = value if value is True else listed(value)
+                raise refusal(table, field, shown, "is set, but no row is being walked")
         return
     if table.phase != "round_end" or table.acting is None:
-        raise refusal(table, "walk", table.walk, "a row is walked at the end of a round, and a card in it asks")
+        raise refusal(table, "walk", table.walk, "is not possible: no card asks at the end of a round")
     at = LOCATIONS.index(table.walk)
     row = table.rows[at]
     if table.acting not in row:
-        raise refusal(table, "acting", str(table.acting), f"is not in the row that is walked, {table.walk}")
+        raise refusal(table, "acting", str(table.acting), f"is not in the row being walked, {table.walk}")
     to_come = row[row.index(table.acting) + 1 :]
     for card in table.due:
-        # A Sailor counts twice when the row is paid, wherever he stands in it.
+        # A Sailor counts twice when the row is paid, at any place in it.
         if card not in to_come and not (card in row and frame.card(card.value).deed == Deed.DOUBLE_REWARD):
             raise refusal(table, "due", str(card), f"is not to the right of {table.acting} in {table.walk}")
         if frame.card(card.value).when != When.END:
@@ -634,30 +634,30 @@ def _check_walk(table: Table, frame: TableShape) -> None:
     if len(table.ranked) > paid:
         raise refusal(table, "ranked", listed(table.ranked), f"are more than the {paid} ranks paid before {table.walk}")
     if table.from_right and not any(card.deed == Deed.PAY_FROM_RIGHT for card in frame.cards if card.when == When.END):
-        raise refusal(table, "from_right", True, "no card of this table pays from the right")
+        raise refusal(table, "from_right", True, "is not possible: no card of this table pays from the right")
 
 
 def _check_orders(table: Table, frame: TableShape, done: list[str], n_revealed: int) -> None:
-    given = [p for p, order in enumerate(table.orders) if order is not None]
+    recipients = [p for p, order in enumerate(table.orders) if order is not None]
     able = any(card.deed == Deed.ORDER_LOCATION and card.when == When.IMMEDIATE for card in frame.cards)
-    for p in given:
+    for p in recipients:
         letter, order = frame.families[p], table.orders[p]
         if table.phase != "reveal" or done[p] != "selected":
-            raise refusal(table, f"orders[{letter}]", order, f"{letter} has no card yet to reveal")
+            raise refusal(table, f"orders[{letter}]", order, f"is not possible: {letter} has no card to reveal")
         if not able:
-            raise refusal(table, f"orders[{letter}]", order, "no card of this table orders a location")
-    if len(given) > n_revealed:
-        p = given[n_revealed]
+            raise refusal(table, f"orders[{letter}]", order, "is not possible: no card of this table orders a location")
+    if len(recipients) > n_revealed:
+        p = recipients[n_revealed]
         raise refusal(
             table,
             f"orders[{frame.families[p]}]",
             table.orders[p],
-            f"is one of {len(given)} orders; who has revealed and done with it gave one at most, so far {n_revealed}",
+            f"is one of {len(recipients)} orders; at most {n_revealed} are possible, one a player who has revealed",
         )
 
 
 def _check_cards(table: Table, frame: TableShape, player: int, rows: list[int], done: str) -> None:
-    """One player's cards: as many everywhere as the turn says, and none twice."""
+    """Check that one player's cards have the numbers of the turn in each place, and that none is there twice."""
     letter = frame.families[player]
     sizes = _sizes(frame, table.round, table.turn, done)
     pile, hand, deck, selected = table.piles[player], table.hands[player], table.decks[player], table.selected[player]
@@ -683,20 +683,21 @@ def _check_selected(table: Table, letter: str, selected: int | None, done: str, 
     if done != "selected":
         if selected != 0:
             why = "has not selected a card yet" if done == "waits" else "has no selected card any more"
-            raise refusal(table, f"selected[{letter}]", "?" if selected is None else selected, f"{letter} {why}")
+            value = "?" if selected is None else selected
+            raise refusal(table, f"selected[{letter}]", value, f"is not possible: {letter} {why}")
     elif selected == 0:
-        raise refusal(table, f"selected[{letter}]", 0, f"{letter} has selected a card by now")
+        raise refusal(table, f"selected[{letter}]", 0, f"is not possible: {letter} has selected a card by now")
     elif hidden and selected is not None:
-        raise refusal(table, f"selected[{letter}]", selected, "is not for this observer to know", HiddenCardError)
+        raise refusal(table, f"selected[{letter}]", selected, "is hidden from this observer", HiddenCardError)
     elif not hidden and selected is None:
         raise refusal(table, f"selected[{letter}]", "?", "must be known")
 
 
 def _check_list(table: Table, field: str, letter: str, values: Values | None, hidden: bool, size: int) -> None:
-    """A hand or deck is known to those who know it, and as large as it must be."""
+    """Check that a hand or deck is listed if the observer knows it, and has the right number of cards."""
     if hidden != (values is None):
-        found = "?" if values is None else ",".join(map(str, values))
-        why = "is not for this observer to know" if hidden else "must be known"
-        raise refusal(table, f"{field}[{letter}]", found, why, HiddenCardError if hidden else InvalidViewError)
+        value = "?" if values is None else ",".join(map(str, values))
+        why = "is hidden from this observer" if hidden else "must be known"
+        raise refusal(table, f"{field}[{letter}]", value, why, HiddenCardError if hidden else InvalidViewError)
     if values is not None and len(values) != size:
         raise refusal(table, f"{field}[{letter}]", len(values), f"cards; {letter} has {size} there", NoWorldError)

@@ -9,5 +9,5 @@ cdef int legal_actions(const Rules* rules, const State* state, action_t* actions
 cdef void apply(const Rules* rules, State* state, action_t action) noexcept nogil
 cdef void payoffs(const Rules* rules, const State* state, double* per_seat) noexcept nogil
 cdef int play_out(const Rules* rules, State* state, rng_t* rng) noexcept nogil
-# Walk the rows from `location` on, the end of a round, as far as the next question.
+# Walk the rows from `location` on at the end of a round, up to the next question.
 cdef void end_round_from(const Rules* rules, State* state, int location) noexcept nogil

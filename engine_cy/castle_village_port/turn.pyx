@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""The course of a game: whose turn it is, what may be done, what it does."""
+"""The course of a game: the order of turns, the legal actions and their effects."""
 from libc.stdint cimport uint8_t, uint16_t
 from libc.string cimport memset
 
@@ -18,14 +18,14 @@ from engine_cy.game_api cimport MAX_ACTIONS, action_t
 from engine_cy.support.rng cimport below, rng_t
 
 
-cdef inline action_t action(int verb, int a, int b, int c) noexcept nogil:
+cdef inline action_t encode(int verb, int a, int b, int c) noexcept nogil:
     return <action_t>(verb << 24 | a << 16 | b << 8 | c)
 
 
 # --- the course of a round ------------------------------------------------------------------------------------
 
 cdef void clear(const Rules* rules, State* state, int first) noexcept nogil:
-    """An empty table before the first selection; hands and decks are the caller's to deal."""
+    """Set up an empty table before the first selection; the caller deals hands and decks."""
     cdef int player
 
     memset(state, 0, sizeof(State))
@@ -42,22 +42,22 @@ cdef void clear(const Rules* rules, State* state, int first) noexcept nogil:
 
 
 cdef inline uint8_t after(const Rules* rules, int player) noexcept nogil:
-    """The next player, clockwise."""
+    """Return the next player, clockwise."""
     return <uint8_t>(player + 1 if player + 1 < rules.n_players else 0)
 
 
-cdef inline void acted(const Rules* rules, State* state) noexcept nogil:
-    """A card has acted completely: the game goes on where it was."""
+cdef inline void finish_effect(const Rules* rules, State* state) noexcept nogil:
+    """Continue the turn or the walk after a card has finished acting."""
     state.acting = NO_CARD
     state.effect = 0
     if state.walking != NOWHERE:
         walk(rules, state)
     else:
-        revealed(rules, state)
+        finish_reveal(rules, state)
 
 
-cdef inline void revealed(const Rules* rules, State* state) noexcept nogil:
-    """A player has revealed, and his card has acted."""
+cdef inline void finish_reveal(const Rules* rules, State* state) noexcept nogil:
+    """Continue after a player has revealed a card and the card has finished acting."""
     state.n_done += 1
     if state.n_done < rules.n_players:
         state.to_act = after(rules, state.to_act)
@@ -80,7 +80,7 @@ cdef void end_round_from(const Rules* rules, State* state, int location) noexcep
 
 
 cdef void begin_walk(const Rules* rules, State* state, int location) noexcept nogil:
-    """Note the cards that lie in the row now and have an effect on it at the end of a round."""
+    """Mark the cards of a row that have an effect on it at the end of a round as due."""
     cdef const Effect* effect
     cdef int i
     cdef uint8_t card
@@ -96,7 +96,7 @@ cdef void begin_walk(const Rules* rules, State* state, int location) noexcept no
 
 
 cdef void walk(const Rules* rules, State* state) noexcept nogil:
-    """Let the noted cards act, left to right, location by location, and pay; on to a question or the next round."""
+    """Let due cards act, left to right, location by location, and pay; stop at a question or the next round."""
     cdef int i
     cdef uint8_t card
 
@@ -104,13 +104,13 @@ cdef void walk(const Rules* rules, State* state) noexcept nogil:
         i = 0
         while i < state.n_row[state.walking]:
             card = state.rows[state.walking][i]
-            # A Sailor stays noted until the row is paid.
+            # A Sailor stays due until the row is paid.
             if state.due[owner_of(card)] & bit(value_of(card)) and (
                     rules.effects[value_of(card)].deed != Deed.DOUBLE_REWARD):
                 state.due[owner_of(card)] &= ~bit(value_of(card))
                 if act(rules, state, state.walking, i, value_of(card)):
                     return
-                # The row may have changed on either side; those who have acted are passed over.
+                # The row may have changed on either side; cards that have acted are no longer due.
                 i = 0
             else:
                 i += 1
@@ -135,7 +135,7 @@ cdef void pay(const Rules* rules, State* state, int location) noexcept nogil:
 
 
 cdef void finish_round(const Rules* rules, State* state) noexcept nogil:
-    """Cards that took a rank are discarded; everyone draws; or the game is over."""
+    """Discard the cards that took a rank; then let all players draw, or end the game."""
     cdef int location, i, player, n
     cdef uint8_t card
 
@@ -162,7 +162,7 @@ cdef void finish_round(const Rules* rules, State* state) noexcept nogil:
     state.to_act = state.first
 
 
-# --- the things a player does ---------------------------------------------------------------------------------
+# --- actions of players and chance ----------------------------------------------------------------------------
 
 cdef inline void select(const Rules* rules, State* state, int value) noexcept nogil:
     cdef int player = state.to_act
@@ -185,16 +185,16 @@ cdef inline void place(const Rules* rules, State* state, int location, int index
     state.orders[player] = NOWHERE
     put(state, location, index, <uint8_t>(player << 4 | value))
     if rules.effects[value].when != When.IMMEDIATE or not act(rules, state, location, index, value):
-        acted(rules, state)
+        finish_effect(rules, state)
 
 
 cdef inline void copy(const Rules* rules, State* state, uint8_t card) noexcept nogil:
-    """The acting card has the effect of a neighbour."""
+    """Let the acting card have the effect of a neighbour."""
     cdef int index = 0
     cdef int location = locate(state, state.acting, &index)
 
     if not act(rules, state, location, index, value_of(card)):
-        acted(rules, state)
+        finish_effect(rules, state)
 
 
 cdef inline void move(State* state, uint8_t card, int to, int at) noexcept nogil:
@@ -205,7 +205,7 @@ cdef inline void move(State* state, uint8_t card, int to, int at) noexcept nogil
 
 
 cdef inline void replace(State* state, int value) noexcept nogil:
-    """Chance picks the victim's new card; the old one returns to the hand. Where neither is shown, nothing changes."""
+    """Give the victim the selected card that chance picked; the old one returns to hand. UNKNOWN changes nothing."""
     cdef int victim = state.victim
 
     state.victim = NOWHERE
@@ -214,11 +214,11 @@ cdef inline void replace(State* state, int value) noexcept nogil:
         state.selected[victim] = <uint8_t>value
 
 
-cdef void apply(const Rules* rules, State* state, action_t taken) noexcept nogil:
-    cdef int verb = taken >> 24
-    cdef int a = taken >> 16 & 0xFF
-    cdef int b = taken >> 8 & 0xFF
-    cdef int c = taken & 0xFF
+cdef void apply(const Rules* rules, State* state, action_t action) noexcept nogil:
+    cdef int verb = action >> 24
+    cdef int a = action >> 16 & 0xFF
+    cdef int b = action >> 8 & 0xFF
+    cdef int c = action & 0xFF
     cdef int index = 0
 
     if verb == VERB_SELECT:
@@ -245,13 +245,13 @@ cdef void apply(const Rules* rules, State* state, action_t taken) noexcept nogil
     elif verb == VERB_DISCARD:
         b = locate(state, <uint8_t>a, &index)
         discard(state, b, index)
-    acted(rules, state)
+    finish_effect(rules, state)
 
 
-# --- what may be done -----------------------------------------------------------------------------------------
+# --- legal actions --------------------------------------------------------------------------------------------
 
 cdef inline int list_moves(const State* state, uint8_t card, int to, action_t* actions) noexcept nogil:
-    """Moving `card` to a location, each place among its equals."""
+    """List the moves of `card` to a location, one for each place among its equals."""
     cdef int lowest = 0
     cdef int highest = 0
     cdef int index
@@ -259,13 +259,13 @@ cdef inline int list_moves(const State* state, uint8_t card, int to, action_t* a
 
     places(state, to, value_of(card), &lowest, &highest)
     for index in range(lowest, highest + 1):
-        actions[n] = action(VERB_MOVE, card, to, index)
+        actions[n] = encode(VERB_MOVE, card, to, index)
         n += 1
     return n
 
 
 cdef int legal_moves(const Rules* rules, const State* state, int location, int index, action_t* actions) noexcept nogil:
-    """A neighbour to another location, or any card of another location to this one."""
+    """List the moves of a neighbour to another location, or of any card of another location to this one."""
     cdef uint8_t cards[2]
     cdef int n = 0
     cdef int i, other
@@ -284,22 +284,22 @@ cdef int legal_moves(const Rules* rules, const State* state, int location, int i
 
 
 cdef int legal_selections(uint16_t hand, int verb, action_t* actions) noexcept nogil:
-    """Each card of a hand; of one that the observer of a view does not know, an unknown card."""
+    """List the cards of a hand; for a hand that the observer of a view does not know, one unknown card."""
     cdef int n = 0
     cdef int value
 
     if hand == UNKNOWN_HAND:
-        actions[0] = action(verb, UNKNOWN, 0, 0)
+        actions[0] = encode(verb, UNKNOWN, 0, 0)
         return 1
     for value in range(MAX_VALUE, 0, -1):
         if hand & bit(value):
-            actions[n] = action(verb, value, 0, 0)
+            actions[n] = encode(verb, value, 0, 0)
             n += 1
     return n
 
 
 cdef int legal_places(const Rules* rules, const State* state, action_t* actions) noexcept nogil:
-    """Every place for the selected card; one that is not shown could go anywhere."""
+    """List all places for the selected card; a card that is not shown could go anywhere."""
     cdef int player = state.to_act
     cdef int value = state.selected[player]
     cdef int lowest, highest, location, index
@@ -312,16 +312,16 @@ cdef int legal_places(const Rules* rules, const State* state, action_t* actions)
             if value != NOT_SHOWN:
                 places(state, location, value, &lowest, &highest)
             for index in range(lowest, highest + 1):
-                actions[n] = action(VERB_PLACE, location, index, 0)
+                actions[n] = encode(VERB_PLACE, location, index, 0)
                 n += 1
     return n
 
 
 cdef int legal_actions(const Rules* rules, const State* state, action_t* actions) noexcept nogil:
-    cdef uint8_t found[5]
+    cdef uint8_t candidates[5]
     cdef int index = 0
     cdef int n = 0
-    cdef int location, i, n_found
+    cdef int location, i, n_candidates
 
     if state.ask == ASK_NOTHING:
         return 0
@@ -335,23 +335,23 @@ cdef int legal_actions(const Rules* rules, const State* state, action_t* actions
     if state.ask == ASK_MOVE:
         return legal_moves(rules, state, location, index, actions)
     elif state.ask == ASK_ORDER:
-        n_found = unrevealed(rules, state, state.to_act, found)
-        for i in range(n_found):
+        n_candidates = unrevealed(rules, state, state.to_act, candidates)
+        for i in range(n_candidates):
             for location in range(LOCATIONS):
-                actions[n] = action(VERB_ORDER, found[i], location, 0)
+                actions[n] = encode(VERB_ORDER, candidates[i], location, 0)
                 n += 1
         return n
     elif state.ask == ASK_SWAP:
-        n_found = unrevealed(rules, state, state.to_act, found)
+        n_candidates = unrevealed(rules, state, state.to_act, candidates)
     elif state.ask == ASK_ROB:
-        n_found = victims(state, location, index, state.to_act, found)
+        n_candidates = victims(state, location, index, state.to_act, candidates)
     elif state.ask == ASK_COPY:
-        n_found = copyable(rules, state, location, index, found)
+        n_candidates = copyable(rules, state, location, index, candidates)
     else:
-        n_found = neighbours(state, location, index, found)
-    for i in range(n_found):
-        actions[i] = action(verb_for(state.ask), found[i], 0, 0)
-    return n_found
+        n_candidates = neighbours(state, location, index, candidates)
+    for i in range(n_candidates):
+        actions[i] = encode(verb_for(state.ask), candidates[i], 0, 0)
+    return n_candidates
 
 
 cdef inline int verb_for(int ask) noexcept nogil:
@@ -365,7 +365,7 @@ cdef inline int verb_for(int ask) noexcept nogil:
 
 
 cdef void payoffs(const Rules* rules, const State* state, double* per_seat) noexcept nogil:
-    """Most gold wins; of the tied, the one nearest clockwise from the first player after the last pass."""
+    """Pay the player with most gold; of the tied, the nearest clockwise from the first player after the last pass."""
     cdef int winner = state.first
     cdef int player, i
 
@@ -379,7 +379,7 @@ cdef void payoffs(const Rules* rules, const State* state, double* per_seat) noex
 
 # --- random play ----------------------------------------------------------------------------------------------
 
-# The n-th lowest set bit of each byte, and how many it has.
+# The n-th lowest set bit of each byte, and the number of its set bits.
 cdef uint8_t NTH_BIT[256][8]
 cdef uint8_t COUNT_BITS[256]
 
@@ -438,7 +438,7 @@ cdef int play_out(const Rules* rules, State* state, rng_t* rng) noexcept nogil:
             n = place_any(rules, state, rng)
         else:
             n = legal_actions(rules, state, actions)
-            # What chance does is no decision.
+            # A choice of chance is no decision.
             decisions -= n > 1 and state.ask == ASK_REPLACE
             apply(rules, state, actions[below(rng, n)])
         decisions += n > 1

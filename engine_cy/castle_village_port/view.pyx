@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""What a player sees. The only place that decides what is hidden."""
+"""The view of a player. Only this module decides what is hidden."""
 from libc.stdint cimport uint64_t
 from libc.string cimport memset
 
@@ -12,10 +12,10 @@ from engine_cy.support.hashing cimport hash_bytes
 
 
 cdef void observe(const Rules* rules, const State* state, int observer, State* view) noexcept nogil:
-    """`state` without what `observer` does not see: the others' hands and selected cards, the order of every deck.
+    """Write `state` without the cards hidden from `observer`: others' hands and selected cards, and all decks.
 
-    Who was swapped by a Courtesan sees his new card in his selection and the old one in his hand; nobody else does.
-    Gold stays, also where the others' is hidden from the display: every gain was public.
+    Only the victim of a Courtesan sees the new card selected and the old one in hand. Gold stays, even if a display
+    hides that of others: every gain was public.
     """
     cdef int player
 

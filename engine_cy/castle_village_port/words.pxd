@@ -1,20 +1,20 @@
-"""The words that tables of cards and rewards are written in. effects.pxd gives each its meaning, once."""
+"""The vocabulary of tables of cards and rewards. effects.pxd gives each word its meaning, once."""
 
 cpdef enum When:
-    """When a card's effect happens."""
+    """The timing of a card's effect."""
     NEVER
     IMMEDIATE           # when it is revealed
     END                 # at the end of every round that it lies in a row
 
 cpdef enum Deed:
-    """What a card does, from its place in its row."""
+    """The effect of a card, acting from its place in its row."""
     NO_DEED
     LEAVE_IF_PRESENT    # it is discarded if a card named `who` is in its location
     PAY_OTHERS          # every other card there earns its owner `amount`
     MOVE_NEIGHBOUR      # to another location
     ROB_NEIGHBOUR       # up to `amount` gold from a player who owns a neighbour
     COPY_NEIGHBOUR      # the immediate effect of a neighbour that does not copy itself
-    SWAP_SELECTED       # another player's selected card for a random one of his hand
+    SWAP_SELECTED       # another player's selected card for a random one of their hand
     ORDER_LOCATION      # where another player must place the selected card
     PAY_FROM_RIGHT      # the rewards of its location, this round
     GAIN_PER_LOW        # `amount` for each card of value under `below` in its location
@@ -24,7 +24,7 @@ cpdef enum Deed:
     DISCARD_HIGHEST     # of its location, the leftmost of equals
 
 cpdef enum Reward:
-    """What a rank pays."""
+    """The reward of a rank."""
     NUMBER              # `amount` gold, perhaps negative
     PER_CARD            # 1 gold per card in the location
     STEAL_EACH          # 1 gold from each other player
@@ -34,13 +34,13 @@ cdef enum:
     MAX_VALUE = 15
     LOCATIONS = 3
     MAX_RANKS = 8
-    MAX_ROW = 80        # five players, fifteen cards each, and room to look at sixteen at once
+    MAX_ROW = 80        # five players, fifteen cards each, and room to compare sixteen at once
     NOWHERE = 255       # no location
 
 cpdef enum:
-    GOLD_MAX = 999_999  # of a seat, in what a caller sends
+    GOLD_MAX = 999_999  # of a seat, in a caller's input
 
-# What the player to act, or chance, is asked.
+# The question to the player to act, or to chance.
 cdef enum:
     ASK_SELECT          # a card from hand
     ASK_PLACE           # location and place for the selected card

@@ -1,2 +1,2 @@
 # cython: language_level=3
-"""Makes the words of words.pxd known to Python."""
+"""Export the words of words.pxd to Python."""

@@ -6,11 +6,11 @@ from engine_cy.castle_village_port.words cimport MAX_VALUE
 from engine_cy.support.rng cimport rng_t
 
 
-# What one player hides from an observer.
+# The cards that one player hides from an observer.
 cdef struct Hidden:
     uint8_t cards[MAX_VALUE]    # the cards that may be anywhere, by value
     int n_cards
-    int n_ordered               # how many of them lie where order matters: selected, or in the deck
+    int n_ordered               # how many of them lie in order: selected, or in the deck
     bint with_selected
 
 

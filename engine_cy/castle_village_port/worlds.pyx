@@ -1,9 +1,9 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 """The states that fit a view: the others' hands, selected cards and decks, and the order of the observer's own deck.
 
-Everybody has cards of his own, so what one may hold does not depend on another. A *secret* of a player is a selected
-card, an order of the deck, and a hand of the rest; the observer's is an order of his deck alone. They are numbered: a
-number names, digit by digit, which of the cards that are left comes next.
+Each player has their own cards, so the secrets of different players are independent. A *secret* of a player is a
+selected card, an order of the deck, and a hand of the rest; the observer's is only an order of their own deck. Secrets
+are indexed: the digits of an index, in mixed radix, pick one after the other from the cards that are left.
 """
 from libc.stdint cimport uint8_t, uint16_t, uint64_t
 
@@ -50,7 +50,7 @@ cdef uint64_t count_secrets(const Rules* rules, const State* world, int observer
 
 
 cdef inline uint8_t pick(Hidden* hidden, int n) noexcept nogil:
-    """Take the n-th card out of those that are left."""
+    """Take the n-th of the cards that are left."""
     cdef uint8_t value = hidden.cards[n]
 
     hidden.n_cards -= 1
@@ -59,7 +59,7 @@ cdef inline uint8_t pick(Hidden* hidden, int n) noexcept nogil:
 
 
 cdef inline void lay_out(State* world, int observer, int player, Hidden* hidden, const uint8_t* picks) noexcept nogil:
-    """Write the secret that `picks`, one for each card where order matters, stand for."""
+    """Write the secret that `picks` stand for, one for each card that lies in order."""
     cdef int i
     cdef int n = 0
 

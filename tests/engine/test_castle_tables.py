@@ -309,7 +309,7 @@ def without(*fields: str) -> dict[str, Any]:
 RULESETS: dict[str, tuple[Any, str]] = {
     "an unknown edition": ("grand", "ruleset.edition: 'grand' is not an edition of castle_village_port (house)"),
     "an edition that is no name": ({"edition": 3}, "ruleset.edition: 3 is not an edition"),
-    "a ruleset of another type": (2019, "ruleset: 2019 is neither an edition's name nor tables over one"),
+    "a ruleset of another type": (2019, "ruleset: 2019 is neither an edition's name nor a mapping that overrides one"),
     "a list as ruleset": (["house"], "ruleset: ['house'] is neither"),
     "an unknown field": ({"dragons": True}, "ruleset.dragons: castle_village_port has no such field (edition, cards,"),
     "cards that are no list": ({"cards": "King"}, "ruleset.cards: 'King' is not a list of cards"),
@@ -327,10 +327,10 @@ RULESETS: dict[str, tuple[Any, str]] = {
     "a value that is no number": (table_with({"value": "4"}), "cards[0].value: '4' is not a whole number in 1..15"),
     "a value that is a yes": (table_with({"value": True}), "cards[0].value: True is not a whole number in 1..15"),
     "a value with a fraction": (table_with({"value": 4.0}), "cards[0].value: 4.0 is not a whole number"),
-    "a value twice": (table_with({}, {"value": 4}), "ruleset.cards[1].value: 4 is that of cards[0] already"),
+    "a value twice": (table_with({}, {"value": 4}), "ruleset.cards[1].value: cards[0] has the value 4 already"),
     "sixteen cards": (
         {"cards": [{**PLAIN, "value": 1 + n % 15} for n in range(16)]},
-        "ruleset.cards[15].value: 1 is that of cards[0] already",
+        "ruleset.cards[15].value: cards[0] has the value 1 already",
     ),
     "a name that is no text": (table_with({"name": None}), "cards[0].name: None is not a text of at most 40"),
     "a name too long": (table_with({"name": "x" * 41}), "is not a text of at most 40 characters"),
@@ -345,11 +345,11 @@ RULESETS: dict[str, tuple[Any, str]] = {
     "an effect that is no word": (table_with({"effect": ["none"]}), "cards[0].effect: ['none'] is not one of"),
     "an unknown parameter": (
         table_with({"colour": "red"}),
-        "ruleset.cards[0].colour: 'red' is given, but none has no such parameter (nothing)",
+        "ruleset.cards[0].colour: 'red' is set, but none has no such parameter (nothing)",
     ),
     "a parameter of another effect": (
         table_with({"effect": "pay_others", "below": 6}),
-        "ruleset.cards[0].below: 6 is given, but pay_others has no such parameter (amount)",
+        "ruleset.cards[0].below: 6 is set, but pay_others has no such parameter (amount)",
     ),
     "an amount too high": (
         table_with({}, {}, {}, {"effect": "rob_neighbour", "amount": 10}),
@@ -381,11 +381,11 @@ RULESETS: dict[str, tuple[Any, str]] = {
     ),
     "a king driven out by a card that is not there": (
         table_with({"effect": "leave_if_present", "who": "Thief"}, {"name": "Queen"}),
-        "ruleset.cards[0].who: 'Thief' names no card of the table, so that nobody could drive this one out (Miller 0,",
+        "ruleset.cards[0].who: 'Thief' is not the name of a card of the table, so no card could drive this",
     ),
     "a king driven out by a card without a name": (
         table_with({"effect": "leave_if_present", "who": ""}, {"name": ""}),
-        "ruleset.cards[0].who: '' is no name",
+        "ruleset.cards[0].who: '' is not a name",
     ),
     "a traitor at once": (
         table_with({"effect": "pay_from_right"}),
@@ -405,7 +405,7 @@ RULESETS: dict[str, tuple[Any, str]] = {
     ),
     "rewards that are no table": (
         {"rewards": [4, 3, 1]},
-        "ruleset.rewards: [4, 3, 1] is not lists by location (castle,",
+        "ruleset.rewards: [4, 3, 1] is not a mapping from locations to lists (castle,",
     ),
     "rewards of an unknown location": (
         {"rewards": {"tavern": [1]}},
@@ -413,7 +413,7 @@ RULESETS: dict[str, tuple[Any, str]] = {
     ),
     "rewards for six": (
         {"rewards": {"port": {"6": [1]}}},
-        "ruleset.rewards.port.6: '6' is no number of players (3-4, 5)",
+        "ruleset.rewards.port.6: '6' is not a number of players (3-4, 5)",
     ),
     "rewards that are no list": ({"rewards": {"port": 4}}, "ruleset.rewards.port: 4 is not a list of rewards"),
     "nine rewards": ({"rewards": {"port": [1] * 9}}, "ruleset.rewards.port: 9 rewards; at most 8 are possible"),
@@ -522,8 +522,8 @@ POSITIONS: dict[str, tuple[str, str]] = {
     "a card in hand and deck": (damaged("hands 15,14,13,11", "hands 15,14,13,9"), "cards[A].9: 2 copies"),
     "a card in row and pile": (damaged("piles 10", "piles 12"), "cards[A].12: 2 copies; each player has one"),
     "a selected card in hand": (damaged("selected - 6", "selected - 15"), "cards[B].15: 2 copies"),
-    "a card of no table": (damaged("port 9C", "port 16C"), "port[0].value: 16 is no card of this table (15, 14,"),
-    "card nought in a hand": (damaged("15,14,13,11", "15,14,13,0"), "hands[A]: 0 is no card of this table"),
+    "a card of no table": (damaged("port 9C", "port 16C"), "port[0].value: 16 is not a card of this table (15, 14,"),
+    "card nought in a hand": (damaged("15,14,13,11", "15,14,13,0"), "hands[A]: 0 is not a card of this table"),
     "a row that is not sorted": (
         damaged("14B 12A", "12A 14B"),
         "castle[1]: '14B' stands to the right of 12A; a row has its highest value on the left",
@@ -533,7 +533,7 @@ POSITIONS: dict[str, tuple[str, str]] = {
     "an unknown deck": (damaged("decks 9,8,7,6,5,4,3,2,1", "decks ?"), "decks[A]: '?' must be known"),
     "an unknown selected card": (damaged("selected - 6", "selected - ?"), "selected[B]: '?' must be known"),
     "unknown gold": (damaged("gold 3 4 5", "gold 3 ? 5"), "gold[B]: '?' must be known"),
-    "remembered gold": (f"{WHOLE} | remembered_gold 3 4 5", "remembered_gold: (3, 4, 5) belongs into a view under"),
+    "remembered gold": (f"{WHOLE} | remembered_gold 3 4 5", "remembered_gold: (3, 4, 5) is accepted only in a view"),
     "negative gold": (damaged("gold 3", "gold -3"), "gold[A]: -3 is not in 0..999999"),
     "gold for two": (damaged("gold 3 4 5", "gold 3 4"), "gold: 2 entries, not one for each of 3 players"),
     "four piles": (damaged("piles 10", "piles - 10"), "piles: 4 entries, not one for each of 3 players"),
@@ -550,8 +550,8 @@ POSITIONS: dict[str, tuple[str, str]] = {
     ),
     "a hand too small": (damaged("15,14,13,11", "15,14,13"), "hands[A]: 3 cards; A has 4 there"),
     "a deck too large": (damaged("9,8,7,6,5,4,3,2,1 ", "11,9,8,7,6,5,4,3,2,1 "), "decks[A]: 10 cards; A has 9 there"),
-    "the game over too soon": ("round 2 | ask over", "round: 2 the game is over after round 3"),
-    "the game over within a round": ("round 3 | turn 2 | ask over", "turn: 2 a round ends after turn 4"),
+    "the game over too soon": ("round 2 | ask over", "round: 2 is too early: the game is over after round 3"),
+    "the game over within a round": ("round 3 | turn 2 | ask over", "turn: 2 is too early: a round ends after turn 4"),
     "a seat's turn in a question of chance": (damaged("* replace", "A replace", REPLACING), "ask: 'A replace C by 9A'"),
     "a seat that selects twice": (
         damaged("selected 15 - -", "selected 15 9 -", SELECTING),
@@ -566,18 +566,18 @@ POSITIONS: dict[str, tuple[str, str]] = {
         "A has no selected card any more",
     ),
     "a card that asks from nowhere": (damaged("by 12A", "by 11A"), "acting: '11A' lies in no row"),
-    "the wrong owner asked": (damaged("ask A", "ask B"), "to_act: 'B' the card that asks is A's"),
+    "the wrong owner asked": (damaged("ask A", "ask B"), "to_act: 'B' does not own 12A, the card that asks"),
     "a card whose time it is not": (
         damaged("A move by 12A", "B move by 14B"),
         "acting: '14B' has no effect when it is",
     ),
     "a question that the card does not ask": (
         damaged("A move", "A rob"),
-        "ask: 'rob' is not what the effect of the card",
+        "ask: 'rob' is not the question of the effect",
     ),
     "a card that copies none": (
         damaged("by 12A", "by 12A as 9"),
-        "effect: 9 is not that of 12A, which copies none (12)",
+        "effect: 9 is not that of 12A, which does not copy (12)",
     ),
     "a copied card that is no neighbour": (
         "castle 12B 10A | port 5C | ask A discard by 10A as 5",
@@ -589,11 +589,11 @@ POSITIONS: dict[str, tuple[str, str]] = {
     ),
     "nobody beside the card": (
         damaged("castle 14B 12A | village -", "castle 14B | village 12A"),
-        "ask: 'move' there is nothing to choose for 12A, which needs a neighbour",
+        "ask: 'move' is not possible for 12A, which needs a neighbour",
     ),
     "nobody to rob": (
         "castle 11A 5A | ask A rob by 11A",
-        "ask: 'rob' there is nothing to choose for 11A, which needs an opponent's card as neighbour",
+        "ask: 'rob' is not possible for 11A, which needs an opponent's card as neighbour",
     ),
     "nobody to copy": (
         "castle 15B 10A 3B | ask A copy by 10A",
@@ -612,22 +612,25 @@ POSITIONS: dict[str, tuple[str, str]] = {
     "a victim at the end": ("castle 9C | ask * replace A by 9C", "a player who has not revealed yet and holds another"),
     "an order for one who has revealed": (
         damaged("- port -", "port - -"),
-        "orders[A]: 'port' A has no card yet to reveal",
+        "orders[A]: 'port' is not possible: A has no card to reveal",
     ),
     "an order before anybody has revealed": (
         "ask A place | orders - village -",
-        "orders[B]: 'village' is one of 1 orders; who has revealed and done with it gave one at most, so far 0",
+        "orders[B]: 'village' is one of 1 orders; at most 0 are possible, one a player who has revealed",
     ),
     "an order into a tavern": (
         damaged("- port -", "- tavern -"),
         "orders: 'tavern' is not a location (castle, village",
     ),
-    "a walk before the end": (f"{WHOLE} | walk castle", "turn: 2 a round ends after turn 4"),
-    "cards due before the end": (f"{SELECTING} | walk castle due 7A", "walk: 'castle' a row is walked at the end"),
+    "a walk before the end": (f"{WHOLE} | walk castle", "turn: 2 is too early: a round ends after turn 4"),
+    "cards due before the end": (
+        f"{SELECTING} | walk castle due 7A",
+        "walk: 'castle' is not possible: no card asks at the end",
+    ),
     "a field that is none": (damaged("gold", "silver"), "field: 'silver' is not one of castle, village, port, round,"),
     "a field twice": (f"{WHOLE} | round 1", "field: 'round' occurs twice"),
     "no text": ("", "field: '' is not one of castle"),
-    "a card that is none": (damaged("14B", "B14"), "castle[0]: 'B14' is no card in a row, such as 12B"),
+    "a card that is none": (damaged("14B", "B14"), "castle[0]: 'B14' is not a card in a row, such as 12B"),
     "a round that is no number": (damaged("round 1", "round one"), "round: 'one' is not a number"),
     "a question that is none": (
         damaged("A move by 12A", "A dance"),
@@ -667,31 +670,34 @@ LATE_POSITIONS: dict[str, tuple[str, str]] = {
         "castle 9A | ask B place | orders - - port",
         "no card of this table orders a location",
     ),
-    "a selection at the end": (f"{LATE_WALK} | selected - 8 -", "selected[B]: 8 B has no selected card any more"),
-    "a turn that is not the last": (f"{LATE_WALK} | turn 1", "turn: 1 a round ends after turn 2"),
+    "a selection at the end": (
+        f"{LATE_WALK} | selected - 8 -",
+        "selected[B]: 8 is not possible: B has no selected card any more",
+    ),
+    "a turn that is not the last": (f"{LATE_WALK} | turn 1", "turn: 1 is too early: a round ends after turn 2"),
 }
 
 VIEWS: dict[str, tuple[Any, str, str]] = {
     "a view that shows another's hand": (
         None,
         damaged("hands 15,14,13,11 ?", "hands 15,14,13,11 15,12,11,10", VIEW),
-        "view.hands[B]: '15,12,11,10' is not for this observer to know",
+        "view.hands[B]: '15,12,11,10' is hidden from this observer",
     ),
     "a view that hides the own hand": (None, damaged("15,14,13,11", "?", VIEW), "view.hands[A]: '?' must be known"),
     "a view that shows another's selected card": (
         None,
         damaged("selected - ?", "selected - 6", VIEW),
-        "view.selected[B]: 6 is not for this observer to know",
+        "view.selected[B]: 6 is hidden from this observer",
     ),
     "a view that hides that somebody has selected": (
         None,
         damaged("selected - ?", "selected - -", VIEW),
-        "view.selected[B]: 0 B has selected a card by now",
+        "view.selected[B]: 0 is not possible: B has selected a card by now",
     ),
     "a view that shows the own deck": (
         None,
         VIEW + " | decks 9,8,7,6,5,4,3,2,1 ? ?",
-        "view.decks[A]: '9,8,7,6,5,4,3,2,1' is not for this observer to know",
+        "view.decks[A]: '9,8,7,6,5,4,3,2,1' is hidden from this observer",
     ),
     "a view from a seat that is not there": (
         None,
@@ -703,18 +709,18 @@ VIEWS: dict[str, tuple[Any, str, str]] = {
     "a view that shows all gold, with a memory of it": (
         None,
         f"{VIEW} | remembered_gold 3 4 5",
-        "view.remembered_gold: (3, 4, 5) belongs into a view under hidden_gold only",
+        "view.remembered_gold: (3, 4, 5) is accepted only in a view under hidden_gold",
     ),
     "hidden gold that nobody remembers": (
         HIDDEN,
         "gold 3 ? ? | seen by A",
-        "view.remembered_gold: None is needed under hidden_gold: every gain was public. Without it the history must be",
+        "view.remembered_gold: None is required under hidden_gold: every gain was public. Without it, send the history",
     ),
-    "hidden gold that nobody remembers at the start": (HIDDEN, "seen by A", "view.remembered_gold: None is needed"),
+    "hidden gold that nobody remembers at the start": (HIDDEN, "seen by A", "view.remembered_gold: None is required"),
     "hidden gold that is shown": (
         HIDDEN,
         damaged("gold 3 ?", "gold 3 5", HIDDEN_VIEW),
-        "view.gold[B]: 5 is hidden from its observer; what he remembers is remembered_gold",
+        "view.gold[B]: 5 is hidden from its observer; remembered_gold holds the gold that they remember",
     ),
     "the own gold hidden": (
         HIDDEN,
@@ -732,7 +738,7 @@ VIEWS: dict[str, tuple[Any, str, str]] = {
         "view.remembered_gold: 2 entries, not one for each of 3 players",
     ),
     "negative gold remembered": (HIDDEN, damaged("5 2", "-5 2", HIDDEN_VIEW), "view.gold[B]: -5 is not in 0..999999"),
-    "a walk that a view has yet to see": (None, "ask walk | seen by A", "view.ask: 'walk' only a position may say so"),
+    "a walk that a view has yet to see": (None, "ask walk | seen by A", "view.ask: 'walk' is accepted in a position"),
 }
 
 
@@ -792,30 +798,32 @@ def test_the_undamaged_examples_are_accepted() -> None:
 def test_what_a_table_in_words_says_is_checked_too() -> None:
     table = read(WHOLE)
     for changed, says in (
-        (replace(table, phase="dance"), "phase: 'dance' is none of select, reveal, round_end, over"),
-        (replace(table, ask="dance"), "ask: 'dance' is none of select, place, move,"),
-        (replace(table, ask="select"), "ask: 'select' is not asked in phase reveal (place, move,"),
-        (replace(table, to_act=None), "to_act: None a seat is asked (A, B, C)"),
-        (replace(table, to_act=CHANCE), "to_act: '*' is not asked to move; chance, '*', replaces"),
+        (replace(table, phase="dance"), "phase: 'dance' is not one of select, reveal, round_end, over"),
+        (replace(table, ask="dance"), "ask: 'dance' is not one of select, place, move,"),
+        (replace(table, ask="select"), "ask: 'select' is not possible in phase reveal (place, move,"),
+        (replace(table, to_act=None), "to_act: None is not a seat to answer move (A, B, C)"),
+        (replace(table, to_act=CHANCE), "to_act: '*' cannot move; chance, '*', replaces"),
         (replace(table, to_act=7), "to_act: 7 is not at this table"),
-        (replace(table, acting=None), "acting: None some card asks to move"),
+        (replace(table, acting=None), "acting: None is not a card whose effect asks to move"),
         (replace(table, acting=RowCard(12, 9)), "acting: '129' is not at this table"),
-        (replace(table, effect=None), "effect: None is no card of this table"),
-        (replace(table, victim=1), "victim: 'B' a victim has the selected card replaced"),
+        (replace(table, effect=None), "effect: None is not a card of this table"),
+        (replace(table, victim=1), "victim: 'B' does not fit ask: replace has a victim"),
         (replace(table, rows=table.rows[:2]), "rows: 2 rows, not one for each of castle, village, port"),
-        (replace(table, due=(RowCard(14, 1),)), "due: '14B' belongs to the walk at the end of a round"),
-        (replace(table, from_right=True), "from_right: True belongs to the walk at the end of a round"),
+        (replace(table, due=(RowCard(14, 1),)), "due: '14B' is set, but no row is being walked"),
+        (replace(table, from_right=True), "from_right: True is set, but no row is being walked"),
         (replace(table, walk="tavern"), "walk: 'tavern' is not a location (castle, village, port)"),
     ):
         with pytest.raises(InvalidPositionError) as refused:
             check(changed, HOUSE_FRAME)
         assert says in str(refused.value)
     walk = read(LATE_WALK, LATE_FRAME)
-    with pytest.raises(InvalidPositionError, match="walk: None some row is being walked when a round ends"):
+    with pytest.raises(InvalidPositionError, match="walk: None is not the row that is walked"):
         check(replace(walk, walk=None, due=(), ranked=(), from_right=False), LATE_FRAME)
     honest: Any = table_with({"effect": "fetch", "when": "end"}, turns_per_round=2)
     text = "castle 9A | port 5B 4C | ask C move by 4C | walk port"
-    with pytest.raises(InvalidPositionError, match="from_right: True no card of this table pays from the right"):
+    with pytest.raises(
+        InvalidPositionError, match="from_right: True is not possible: no card of this table pays from the right"
+    ):
         read(f"{text} right", frame(honest))
     assert read(text, frame(honest)).walk == "port"
 
@@ -865,7 +873,7 @@ DECK = "6,3,8,2,7,10,5,12,4,11,14,1,13,15,9"
 @pytest.mark.parametrize(
     ("lines", "observer", "says"),
     [
-        ([], None, "deck A: what A drew is needed"),
+        ([], None, "deck A: the cards that A drew are required"),
         ([f"deck A {DECK}"] * 2, None, "is not like 'deck A 6,3,8,2,7,10', once for each seat"),
         ([f"deck D {DECK}"], None, "is not like 'deck A 6,3,8,2,7,10'"),
         ([f"stack A {DECK}"], None, "is not like 'deck A"),
@@ -873,8 +881,8 @@ DECK = "6,3,8,2,7,10,5,12,4,11,14,1,13,15,9"
         ([f"deck {seat} 6,3,8" for seat in "ABC"], None, "decks[A]: 6, 3, 8 is not each card of the table once (15,"),
         ([f"deck {seat} {DECK},9" for seat in "ABC"], None, "decks[A]: 6, 3, 8,"),
         ([f"deck A {DECK}"], 0, "is not like 'hand A 6,3,8,2,7,10'"),
-        (["hand A 6,3,8,2,7,10", "hand B 6,3,8,2,7,10"], 0, "hand B: what B drew is not known to the seat that saw"),
-        ([], 1, "hand B: what B drew is needed"),
+        (["hand A 6,3,8,2,7,10", "hand B 6,3,8,2,7,10"], 0, "hand B: the cards that B drew are hidden"),
+        ([], 1, "hand B: the cards that B drew are required"),
         (["hand A 6,3,8"], 0, "view.hands[A]: 3 cards; A has 6 there"),
         (["hand A 6,3,8,2,7,7"], 0, "view.cards[A].7: 2 copies"),
     ],
@@ -929,22 +937,22 @@ def test_actions_are_read_and_written(text: str, parts: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("", "action: '' is none of select VALUE, place LOCATION INDEX, move CARD to LOCATION INDEX,"),
-        ("dance", "action: 'dance' is none of"),
-        ("select", "action: 'select' is none of"),
-        ("select 16", "action: '16' in 'select 16' is no card's value (1 to 15)"),
-        ("select King", "action: 'King' in 'select King' is no card's value"),
-        ("replace 0", "action: '0' in 'replace 0' is no card's value"),
+        ("", "action: '' is not one of select VALUE, place LOCATION INDEX, move CARD to LOCATION INDEX,"),
+        ("dance", "action: 'dance' is not one of"),
+        ("select", "action: 'select' is not one of"),
+        ("select 16", "action: '16' in 'select 16' is not a card's value (1 to 15)"),
+        ("select King", "action: 'King' in 'select King' is not a card's value"),
+        ("replace 0", "action: '0' in 'replace 0' is not a card's value"),
         ("place tavern 0", "action: 'tavern' is not a location (castle, village, port)"),
         ("place port x", "action: 'x' in 'place port x' is not a place in a row (0 to 74)"),
         ("place port 75", "is not a place in a row"),
         ("place ² 0", "is not a location"),
         ("place port ²", "is not a place in a row"),
-        ("move 12 to port 0", "action: '12' in 'move 12 to port 0' is no card in a row, such as 12B"),
-        ("copy 12F", "action: '12F' in 'copy 12F' is no card in a row"),
-        ("discard ?", "action: '?' in 'discard ?' is no card in a row"),
+        ("move 12 to port 0", "action: '12' in 'move 12 to port 0' is not a card in a row, such as 12B"),
+        ("copy 12F", "action: '12F' in 'copy 12F' is not a card in a row"),
+        ("discard ?", "action: '?' in 'discard ?' is not a card in a row"),
         ("rob Z", "action: 'Z' in 'rob Z' is not a seat (A, B, C, D, E)"),
-        ("order B", "action: 'order B' is none of"),
+        ("order B", "action: 'order B' is not one of"),
     ],
 )
 def test_text_that_is_no_action_is_refused(text: str, says: str) -> None:
@@ -956,10 +964,10 @@ def test_text_that_is_no_action_is_refused(text: str, says: str) -> None:
 @pytest.mark.parametrize(
     ("text", "action", "legal", "says"),
     [
-        (SELECTING, "place port 0", [], "B is asked to select a card from hand"),
+        (SELECTING, "place port 0", [], "B has to select a card from hand"),
         (SELECTING, "select 9", [], "B holds no 9"),
         (REPLACING, "replace 5", [], "C holds no 5"),
-        (REPLACING, "select 5", [], "chance is asked for the card that replaces the selected one"),
+        (REPLACING, "select 5", [], "chance has to choose the card that replaces the selected one"),
         ("castle 12A | ask B place | orders - port -", "place castle 0", [], "B was ordered to place in the port"),
         (
             "castle 15A 15C | first C | ask B place | selected - 4 -",
@@ -973,7 +981,7 @@ def test_text_that_is_no_action_is_refused(text: str, says: str) -> None:
             [],
             "in the castle a 15 stands at 0 to 1",
         ),
-        (WHOLE, "move 9C to port 0", [], "12A moves a neighbour, and 9C is none"),
+        (WHOLE, "move 9C to port 0", [], "12A moves a neighbour, and 9C is not one"),
         (WHOLE, "move 14B to castle 0", [], "a neighbour is moved to another location than the castle"),
         (WHOLE, "move 14B to port 1", [], "in the port a 14 stands at 0"),
         (
@@ -990,7 +998,7 @@ def test_text_that_is_no_action_is_refused(text: str, says: str) -> None:
             ["rob B"],
             "of the opponents, only B owns a neighbour of 11A",
         ),
-        ("castle 12B 11A 9B | ask A rob by 11A", "swap B", [], "A is asked whom to rob"),
+        ("castle 12B 11A 9B | ask A rob by 11A", "swap B", [], "A has to choose a player to rob"),
         (
             "castle 9A | ask A swap by 9A",
             "swap A",
