@@ -1,1 +1,1 @@
-"""Our games for other people's programs. Each bridge is a module of its own; importing it needs its own packages."""
+"""Bridges between our games and OpenSpiel, a module for each direction. They need the extra `openspiel`."""

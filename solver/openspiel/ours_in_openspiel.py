@@ -1,31 +1,30 @@
-"""Our games as OpenSpiel games, for its algorithms and bots. Needs the extra `openspiel`.
+"""Offer our games as OpenSpiel games, for its algorithms and bots. Needs the extra `openspiel`.
 
     from solver.openspiel import ours_in_openspiel
     ours_in_openspiel.register()
     game = pyspiel.load_game("eminence_oriflamme(ruleset=revised,players=4,first=1)")
 
-**Parameters**: `ruleset`, an edition's name; `players`; `first`, the seat that begins.
+**Parameters**: `ruleset`, an edition's name; `players`; `first`, the first player.
 
-**Chance**: every deal is explicit. It is dealt in parts that are few enough to list: each family of Oriflamme sets
-cards aside (120 ways), each deck of Castle, Village, Port is laid card by card from the top, poker is dealt by the
-engine's own chance actions. So all probabilities are exact, a history says everything and replays, and nothing keeps
-a random generator. Whole deals would be 1.7 million outcomes for three players of Oriflamme. Deals drawn from a seed
-(SAMPLED_STOCHASTIC) would do without, but then algorithms that look at all outcomes refuse the game.
+**Chance**: every deal is explicit. It consists of parts with few outcomes each: each family of Oriflamme sets cards
+aside (120 ways), each deck of Castle, Village, Port is dealt card by card from the top, and poker uses the engine's own
+chance actions. All probabilities are therefore exact, a history is complete and replays, and no state holds a random
+generator. Whole deals would be 1.7 million outcomes for three players of Oriflamme. Deals drawn from a seed
+(SAMPLED_STOCHASTIC) would avoid this, but algorithms that enumerate outcomes refuse such games.
 
-**Actions** are whole decisions, numbered from 0 in an order that depends on the ruleset and the number of players
-alone; `action_to_string` writes them in our notation, and `string_to_action` reads that. Chance has numbers of its own.
+**Actions** are whole decisions, numbered from 0 in an order that depends only on the ruleset and the number of players;
+`action_to_string` writes them in our notation, and `string_to_action` reads it. Chance has numbers of its own.
 
-**Returns**: a share of the win less 1/players, so that they add up to zero; in the two pokers chips, as usual.
+**Returns**: the share of the win minus 1/players, so that returns add up to zero; in the two pokers chips, as usual.
 
-**Strings**: the information state is all that a player has seen, line by line as in a record (perfect recall); the
-observation is the text of his view. There are no tensors.
+**Strings**: the information state is a player's whole information, line by line as in a record (perfect recall); the
+observation is the text of their view. There are no tensors.
 
-**Bots**: `resample_from_infostate` is what an ISMCTS needs. OpenSpiel's bot in Python calls it and so plays all these
-games (`ISMCTSBot` of `open_spiel.python.algorithms.ismcts`; `step` and `get_policy`). Its bot in C++ cannot: OpenSpiel
-2.0.2 forwards no such call to a game written in Python, and `pyspiel.ISMCTSBot.get_policy` ends with
-"ResampleFromInfostate() not implemented". Call no `step` of a C++ search on any game written in Python, these or
-others: it lets go of the GIL, and the process crashes. `pyspiel.MCTSBot.mcts_search` keeps it and works; it knows all
-that is hidden.
+**Bots**: an ISMCTS needs `resample_from_infostate`. OpenSpiel's Python bot calls it and plays all these games
+(`ISMCTSBot` of `open_spiel.python.algorithms.ismcts`; `step` and `get_policy`). Its C++ bot cannot: OpenSpiel 2.0.2
+does not forward the call to a game written in Python, and `pyspiel.ISMCTSBot.get_policy` fails with
+"ResampleFromInfostate() not implemented". Do not call `step` of a C++ search on any game written in Python: it releases
+the GIL, and the process crashes. `pyspiel.MCTSBot.mcts_search` holds the GIL and works, but it sees hidden information.
 """
 
 from __future__ import annotations
@@ -50,12 +49,12 @@ PREFIX: Final = "eminence_"
 CHANCE: Final = int(pyspiel.PlayerId.CHANCE)
 TERMINAL: Final = int(pyspiel.PlayerId.TERMINAL)
 
-# What was dealt, as the outcomes that chance chose one after the other.
+# A deal, as the outcomes of chance one after the other.
 Deal = tuple[int, ...]
 
 
 class Step(NamedTuple):
-    """Who did what, the seat perhaps CHANCE and the number one of its own."""
+    """An action by its seat and number; CHANCE has numbers of its own."""
 
     seat: int
     number: int
@@ -67,11 +66,11 @@ class Step(NamedTuple):
 class GameTerms(ABC):
     """A game of ours with a first player: its actions as numbers, its deal as outcomes of chance."""
 
-    deal_size: int  # outcomes that a deal is made of, before the first position
-    max_outcomes: int  # of chance, to choose from
-    max_decisions: int  # in a game, of players; no game comes near
-    max_chances: int  # in a game, of chance
-    remembers = False  # whether a view shows all that was seen before
+    deal_size: int  # outcomes of a deal, before the first position
+    max_outcomes: int  # of a choice of chance
+    max_decisions: int  # of players in a game: an upper bound that no game reaches
+    max_chances: int  # choices of chance in a game
+    remembers = False  # whether a view contains all earlier observations
     shares = True  # whether payoffs are shares of a win
 
     def __init__(self, game: Game, first: int, texts: Sequence[str], chance: Sequence[str] = ()) -> None:
@@ -86,24 +85,26 @@ class GameTerms(ABC):
 
     @abstractmethod
     def start(self, deal: Deal) -> Position:
-        """The table after a finished deal."""
+        """Return the position after a finished deal."""
 
     @abstractmethod
-    def relive(self, deal: Deal, steps: list[Step], world: Position, player: int) -> tuple[Deal, list[int]]:
-        """A deal and numbers that lead to `world`, which `player` cannot tell from where `steps` led, and show him the
-        same on the way."""
+    def rebuild(self, deal: Deal, steps: list[Step], world: Position, player: int) -> tuple[Deal, list[int]]:
+        """Return a deal and actions that lead to `world` with the same observations of `player` on the way.
 
-    # Where there is a deal before the first position:
+        `player` cannot distinguish `world` from the position after `deal` and `steps`.
+        """
+
+    # For games with a deal before the first position:
 
     def outcomes(self, deal: Deal) -> Sequence[int]:
-        """What chance may do next, all equally likely, in a deal that is not finished."""
+        """Return the possible next outcomes of an unfinished deal, all equally likely."""
         raise NotImplementedError
 
     def outcome_text(self, deal: Deal, outcome: int) -> str:
         raise NotImplementedError
 
-    def dealt(self, deal: Deal, player: int) -> str:
-        """What `player` has seen of a deal, perhaps of an unfinished one."""
+    def deal_text(self, deal: Deal, player: int) -> str:
+        """Return the text of a deal, perhaps unfinished, as `player` sees it."""
         raise NotImplementedError
 
     @property
@@ -115,7 +116,7 @@ class GameTerms(ABC):
 
 
 class PokerTerms(GameTerms):
-    """The engine deals by actions of chance, and a view shows all that has happened."""
+    """Poker: the engine deals by actions of chance, and a view contains the history."""
 
     deal_size = 0
     remembers = True
@@ -139,7 +140,7 @@ class PokerTerms(GameTerms):
     def start(self, deal: Deal) -> Position:
         return self.game.deal(0, self.first)
 
-    def relive(self, deal: Deal, steps: list[Step], world: Position, player: int) -> tuple[Deal, list[int]]:
+    def rebuild(self, deal: Deal, steps: list[Step], world: Position, player: int) -> tuple[Deal, list[int]]:
         numbers = [step.number for step in steps]
         # Seat A's card is dealt first, then seat B's.
         for seat, card in enumerate(world.table.cards):
@@ -149,7 +150,7 @@ class PokerTerms(GameTerms):
 
 
 class OriflammeTerms(GameTerms):
-    """Each family sets some of its cards aside."""
+    """Oriflamme: the outcomes of the deal are the cards that each family sets aside."""
 
     def __init__(self, game: Game, first: int) -> None:
         frame: Any = game.frame  # type: ignore[attr-defined]
@@ -162,11 +163,11 @@ class OriflammeTerms(GameTerms):
         self.aside_numbers = {kinds: number for number, kinds in enumerate(self.asides)}
         self.deal_size = self.max_chances = n * frame.copies
         self.max_outcomes = len(self.asides)
-        # A slot asks three questions at most when the cursor comes to it: reveal it, copy whom, and act how. It comes
-        # again to a card that a Decree, or who copied one, carried on; each such card does so once.
+        # At each slot, the cursor asks at most three questions: whether to reveal, the card to copy, and the choice of
+        # its effect. It returns to a card that was moved on by a Decree or a copy of one; each does so once.
         visits = sum(n * frame.cards_per_turn * r for r in range(1, frame.n_rounds + 1)) + frame.n_rounds * 2 * n
         self.max_decisions = slots + 3 * visits
-        # Placements come first, those of a kind side by side: `relive` counts on it.
+        # Placements come first, grouped by card: `rebuild` depends on it.
         places = ["front", "back", *(f"on {slot}" for slot in range(slots))]
         self.n_places = len(places)
         self.n_placements = len(places) * len(self.names)
@@ -200,38 +201,38 @@ class OriflammeTerms(GameTerms):
     def by_seat(self, deal: Deal) -> list[Deal]:
         return [deal[seat * self.copies :][: self.copies] for seat in range(self.game.n_players)]
 
-    def dealt(self, deal: Deal, player: int) -> str:
-        # Of two families in one hand, nobody can tell which of them a card was set aside from.
+    def deal_text(self, deal: Deal, player: int) -> str:
+        # If one hand holds two families, no player knows from which family a card was set aside.
         own = sorted(kind for outcome in self.by_seat(deal)[player] for kind in self.asides[outcome])
         return f"aside {SEATS[player]} {','.join(self.names[kind] for kind in own)}"
 
-    def relive(self, deal: Deal, steps: list[Step], world: Position, player: int) -> tuple[Deal, list[int]]:
+    def rebuild(self, deal: Deal, steps: list[Step], world: Position, player: int) -> tuple[Deal, list[int]]:
         table = world.table
-        # What left the queue was seen by all. What lies there is in `world` what it is now.
-        lying = {(card.family, card.nth): self.kinds[card.card] for slot in table.slots for card in slot}
+        # Cards that left the queue are public; cards in the queue are those of `world`.
+        in_queue = {(card.family, card.nth): self.kinds[card.card] for slot in table.slots for card in slot}
         placed = Counter[int]()
         numbers = []
         for seat, number in steps:
             if number < self.n_placements:
                 placed[seat] += 1
-                kind = lying.get((seat, placed[seat]), number // self.n_places)
+                kind = in_queue.get((seat, placed[seat]), number // self.n_places)
                 number = kind * self.n_places + number % self.n_places
             numbers.append(number)
-        relived = [
+        rebuilt = [
             own if seat == player else self.split(self.left_over(table, seat))
             for seat, own in enumerate(self.by_seat(deal))
         ]
-        return tuple(outcome for own in relived for outcome in own), numbers
+        return tuple(outcome for own in rebuilt for outcome in own), numbers
 
     def left_over(self, table: Any, seat: int) -> Counter[int]:
-        """The cards that `seat` must have set aside."""
+        """Return the cards that `seat` must have set aside."""
         left = Counter(dict.fromkeys(self.kinds.values(), self.copies))
         left.subtract(self.kinds[card] for card in (*table.hands[seat], *table.piles[seat]))
         left.subtract(self.kinds[card.card] for slot in table.slots for card in slot if card.family == seat)
         return left
 
     def split(self, aside: Counter[int]) -> Deal:
-        """The cards set aside, dealt out to the families; what is there twice goes to both."""
+        """Split the cards set aside between the families; one of each pair goes to each family."""
         if self.copies == 1:
             return (self.aside_numbers[tuple(sorted(aside.elements()))],)
         twice = [kind for kind, count in aside.items() if count == 2]
@@ -241,7 +242,7 @@ class OriflammeTerms(GameTerms):
 
 
 class CastleTerms(GameTerms):
-    """Each seat's deck is laid from the top, before the first draw; its last card follows from the others."""
+    """Castle, Village, Port: each deck is dealt from the top, before the first draw; its last card is implied."""
 
     def __init__(self, game: Game, first: int) -> None:
         frame: Any = game.frame  # type: ignore[attr-defined]
@@ -253,14 +254,14 @@ class CastleTerms(GameTerms):
         self.deal_size = n * self.each
         self.max_outcomes = len(self.values)
         plays = n * frame.n_rounds * frame.n_turns
-        # A card acts when it is placed, and at the end of a round perhaps in each location. It asks two questions at
-        # most, copy whom and act how, or one and one of chance.
+        # A card acts when it is placed, and at the end of a round at most once in each location. It asks at most two
+        # questions, the card to copy and the choice of its effect, or one and one of chance.
         acts = plays * (1 + frame.n_rounds * len(LOCATIONS))
         self.max_chances = self.deal_size + acts
         self.max_decisions = 2 * plays + 2 * acts
         cards = [f"{value}{seat}" for seat in game.seats for value in self.values]
         places = [f"{location} {index}" for location in LOCATIONS for index in range(plays)]
-        # Selections come first, then placements, then swaps: `relive` counts on it.
+        # Selections come first, then placements, then swaps: `rebuild` depends on it.
         self.n_selections = len(self.values)
         self.first_swap = len(self.values) + len(places)
         super().__init__(
@@ -287,7 +288,7 @@ class CastleTerms(GameTerms):
         return f"deck {SEATS[len(deal) // self.each]} {self.values[outcome]}"
 
     def deck(self, deal: Deal, seat: int) -> list[int]:
-        """The numbers of a seat's cards, top first; all of them once they are dealt."""
+        """Return the numbers of a seat's cards dealt so far, top first, with the last one once it is implied."""
         own = deal[seat * self.each :][: self.each]
         return [*own, *(set(range(len(self.values))) - set(own) if len(own) == self.each else ())]
 
@@ -295,30 +296,32 @@ class CastleTerms(GameTerms):
         decks = [[self.values[number] for number in self.deck(deal, seat)] for seat in range(self.game.n_players)]
         return self.game.start(decks, self.first)
 
-    def dealt(self, deal: Deal, player: int) -> str:
+    def deal_text(self, deal: Deal, player: int) -> str:
         hand = sorted(self.deck(deal, player)[: self.frame.drawn(1)], reverse=True)
         return f"hand {SEATS[player]} {','.join(str(self.values[number]) for number in hand)}"
 
-    def relive(self, deal: Deal, steps: list[Step], world: Position, player: int) -> tuple[Deal, list[int]]:
+    def rebuild(self, deal: Deal, steps: list[Step], world: Position, player: int) -> tuple[Deal, list[int]]:
         table = world.table
         numbers = [step.number for step in steps]
-        relived: list[int] = []
+        rebuilt: list[int] = []
         for seat, turns in enumerate(self.turns(steps)):
             deck = [self.number_of[value] for value in table.decks[seat]]
             if seat == player:
                 drawn = self.deck(deal, seat)[: len(self.values) - len(deck)]
             else:
-                # What was revealed is drawn first, which is always early enough.
+                # Draw the revealed cards first: that is always early enough.
                 selected = [table.selected[seat]] if table.selected[seat] else []
                 drawn = [steps[turn[-1]].number for turn in (turns[:-1] if selected else turns)]
                 drawn += [self.number_of[value] for value in (*selected, *table.hands[seat])]
                 self.reselect(numbers, turns, drawn)
-            relived += [*drawn, *deck][: self.each]
-        return tuple(relived), numbers
+            rebuilt += [*drawn, *deck][: self.each]
+        return tuple(rebuilt), numbers
 
     def turns(self, steps: list[Step]) -> list[list[list[int]]]:
-        """For each seat and turn, the steps that said what its selected card is: a selection, and what chance made of
-        it."""
+        """Return, for each seat and turn, the indices of the steps that set its selected card.
+
+        The first is the selection; each replacement by chance adds one.
+        """
         turns: list[list[list[int]]] = [[] for _ in range(self.game.n_players)]
         victim = 0
         for i, (seat, number) in enumerate(steps):
@@ -331,9 +334,9 @@ class CastleTerms(GameTerms):
         return turns
 
     def reselect(self, numbers: list[int], turns: list[list[int]], drawn: list[int]) -> None:
-        """Let each turn of a seat, which drew these cards and played the first of them, end with the card it played.
+        """Change the steps of a seat so that each turn ends with the card played: the turns play `drawn` in order.
 
-        What it had selected before a Courtesan stays what it was if it could be that.
+        A selection before a Courtesan's swap stays as it was if possible.
         """
         for t, turn in enumerate(turns):
             held = drawn[t : self.frame.drawn(1 + t // self.frame.n_turns)]
@@ -351,12 +354,12 @@ def terms_of(game_id: str, ruleset: str, players: int, first: int) -> GameTerms:
 
 
 class Registration(NamedTuple):
-    """What registering a game takes."""
+    """The data that registers a game with OpenSpiel."""
 
     terms: Callable[[Game, int], GameTerms]
     long_name: str
-    ruleset: str  # the one that is played if none is named
-    players: int  # likewise
+    ruleset: str  # the default
+    players: int  # the default
     least: int
     most: int
 
@@ -376,16 +379,16 @@ REGISTRATIONS: Final = {
 
 
 class HistoryNode:
-    """One moment of a game and all that came before. It never changes, so that cloned states share it."""
+    """A node of a game's history, linked to those before it. It is immutable, so that cloned states share it."""
 
-    __slots__ = ("_options", "_told", "before", "deal", "number", "player", "position", "terms")
+    __slots__ = ("_information", "_options", "before", "deal", "number", "player", "position", "terms")
 
     def __init__(
         self, terms: GameTerms, before: HistoryNode | None, number: int, deal: Deal, position: Position | None
     ) -> None:
         self.terms = terms
         self.before = before
-        self.number = number  # what was done at `before`
+        self.number = number  # of the action taken at `before`
         self.deal = deal
         if position is None and len(deal) == terms.deal_size:
             position = terms.start(deal)
@@ -393,10 +396,10 @@ class HistoryNode:
         seat = CHANCE if position is None else position.to_act
         self.player: int = TERMINAL if seat is None else seat
         self._options: list[int] | None = None
-        self._told: dict[int, str] = {}
+        self._information: dict[int, str] = {}
 
     def options(self) -> list[int]:
-        """The numbers of what may be done, in order."""
+        """Return the numbers of the legal actions, in order."""
         if self._options is None:
             if self.position is None:
                 self._options = list(self.terms.outcomes(self.deal))
@@ -413,7 +416,7 @@ class HistoryNode:
         return HistoryNode(self.terms, self, number, self.deal, self.position.play(self.action(number)))
 
     def action(self, number: int) -> Action:
-        """Our action with this number."""
+        """Return our action with this number."""
         actions = self.terms.chance if self.player == CHANCE else self.terms.actions
         if not 0 <= number < len(actions):
             raise ValueError(f"action: {number} is not in 0..{len(actions) - 1}")
@@ -426,78 +429,78 @@ class HistoryNode:
             return self.terms.outcome_text(self.deal, number)
         return str(self.terms.chance[number])
 
-    def told(self, player: int) -> str:
-        """All that `player` has seen, a line each."""
-        untold: list[HistoryNode] = []
-        at = self
-        while player not in at._told:
-            if at.before is None or at.before.position is None or self.terms.remembers:
-                at._told[player] = at.beginning(player)
+    def information(self, player: int) -> str:
+        """Return the information state of `player`: a line for each observation. Results are cached in the nodes."""
+        missing: list[HistoryNode] = []
+        node = self
+        while player not in node._information:
+            if node.before is None or node.before.position is None or self.terms.remembers:
+                node._information[player] = node.beginning(player)
             else:
-                untold.append(at)
-                at = at.before
-        for moment in reversed(untold):
-            moment._told[player] = f"{at._told[player]}\n{at.line(moment.number, player)}"
-            at = moment
-        return self._told[player]
+                missing.append(node)
+                node = node.before
+        for after in reversed(missing):
+            after._information[player] = f"{node._information[player]}\n{node.line(after.number, player)}"
+            node = after
+        return self._information[player]
 
     def beginning(self, player: int) -> str:
-        """What `player` knows before his first line: his part of the deal, or what he sees where there is none."""
-        return self.terms.dealt(self.deal, player) if self.deal else self.seen(player)
+        """Return the first information of `player`: their part of the deal, or the view if there was no deal."""
+        return self.terms.deal_text(self.deal, player) if self.deal else self.observation(player)
 
     def line(self, number: int, player: int) -> str:
-        """What `player` sees when `number` is done here."""
+        """Return the observation of `player` of the action `number`, taken here."""
         assert self.position is not None
         seat = "*" if self.player == CHANCE else SEATS[self.player]
         return f"{seat} {self.position.seen(self.action(number), player)}"
 
-    def seen(self, player: int) -> str:
-        """What `player` sees now."""
-        return self.terms.dealt(self.deal, player) if self.position is None else str(self.position.view(player))
+    def observation(self, player: int) -> str:
+        """Return the current view of `player`, as text."""
+        return self.terms.deal_text(self.deal, player) if self.position is None else str(self.position.view(player))
 
     def returns(self) -> list[float]:
         if self.position is None or self.player != TERMINAL:
             return [0.0] * self.terms.game.n_players
-        less = 1 / self.terms.game.n_players if self.terms.shares else 0
-        return [paid - less for paid in self.position.payoffs]
+        mean = 1 / self.terms.game.n_players if self.terms.shares else 0
+        return [paid - mean for paid in self.position.payoffs]
 
     def path(self) -> list[HistoryNode]:
-        """All moments, from the first to this one."""
-        moments = [self]
-        while (before := moments[-1].before) is not None:
-            moments.append(before)
-        return moments[::-1]
+        """Return all nodes, from the first to this one."""
+        nodes = [self]
+        while (before := nodes[-1].before) is not None:
+            nodes.append(before)
+        return nodes[::-1]
 
     def __deepcopy__(self, memo: object) -> HistoryNode:
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
         first, *rest = self.path()
-        begun = None if first is self.terms.root else first.position
-        return _again, (self.terms, begun, first._told if begun else {}, [moment.number for moment in rest])
+        start = None if first is self.terms.root else first.position
+        return _replay, (self.terms, start, first._information if start else {}, [node.number for node in rest])
 
     def __str__(self) -> str:
         if self.position is not None:
             return str(self.position)
-        moments = [moment for moment in self.path() if moment.before is not None]
-        return " | ".join([m.before.text(CHANCE, m.number) for m in moments if m.before is not None]) or "the deal"
+        texts = [node.before.text(CHANCE, node.number) for node in self.path() if node.before is not None]
+        return " | ".join(texts) or "the deal"
 
 
-def _begun(terms: GameTerms, position: Position, told: dict[int, str]) -> HistoryNode:
-    """A game that begins at `position`, after what the players have been told."""
-    moment = HistoryNode(terms, None, 0, (), position)
-    moment._told.update(told)
-    return moment
+def _start_at(terms: GameTerms, position: Position, information: dict[int, str]) -> HistoryNode:
+    """Start a game at `position`, with the earlier information of the players."""
+    node = HistoryNode(terms, None, 0, (), position)
+    node._information.update(information)
+    return node
 
 
-def _again(terms: GameTerms, begun: Position | None, told: dict[int, str], numbers: list[int]) -> HistoryNode:
-    moment = terms.root if begun is None else _begun(terms, begun, told)
+def _replay(terms: GameTerms, start: Position | None, information: dict[int, str], numbers: list[int]) -> HistoryNode:
+    node = terms.root if start is None else _start_at(terms, start, information)
     for number in numbers:
-        moment = moment.after(number)
-    return moment
+        node = node.after(number)
+    return node
 
 
-# --- what OpenSpiel calls -----------------------------------------------------------------------------------------
+# --- the interface of OpenSpiel -----------------------------------------------------------------------------------
 
 
 class EminenceGame(pyspiel.Game):  # type: ignore[misc]
@@ -506,22 +509,23 @@ class EminenceGame(pyspiel.Game):  # type: ignore[misc]
     game_id: str
 
     def __init__(self, params: dict[str, Any] | None = None) -> None:
-        kind = REGISTRATIONS[self.game_id]
-        given = {"ruleset": kind.ruleset, "players": kind.players, "first": 0, **(params or {})}
-        if not 0 <= given["first"] < given["players"]:
-            raise ValueError(f"first: {given['first']} is not in 0..{given['players'] - 1}")
-        self.terms = terms = terms_of(self.game_id, given["ruleset"], given["players"], given["first"])
+        defaults = REGISTRATIONS[self.game_id]
+        arguments = {"ruleset": defaults.ruleset, "players": defaults.players, "first": 0, **(params or {})}
+        players, first = arguments["players"], arguments["first"]
+        if not 0 <= first < players:
+            raise ValueError(f"first: {first} is not in 0..{players - 1}")
+        self.terms = terms = terms_of(self.game_id, arguments["ruleset"], players, first)
         lowest, highest = terms.utility_range
         info = pyspiel.GameInfo(
             num_distinct_actions=len(terms.actions),
             max_chance_outcomes=terms.max_outcomes,
-            num_players=given["players"],
+            num_players=players,
             min_utility=lowest,
             max_utility=highest,
             utility_sum=0.0,
             max_game_length=terms.max_decisions,
         )
-        super().__init__(_game_type(self.game_id), info, given)
+        super().__init__(_game_type(self.game_id), info, arguments)
 
     def new_initial_state(self) -> EminenceState:
         return EminenceState(self)
@@ -533,9 +537,9 @@ class EminenceGame(pyspiel.Game):  # type: ignore[misc]
         return self.terms.root.text(player, number)
 
     def make_py_observer(self, kind: Any = None, params: Any = None) -> EminenceObserver | None:
-        """None for a kind of observation that there is not: what all see, or what only one sees."""
+        """Return an observer of one player's information; None for a kind with only its public or private part."""
         if params:
-            raise ValueError(f"observer: {params} are not possible; there are no parameters")
+            raise ValueError(f"observer: {params} are not possible; an observer has no parameters")
         kind = kind or pyspiel.IIGObservationType(perfect_recall=False)
         if not kind.public_info or kind.private_info != pyspiel.PrivateInfoType.SINGLE_PLAYER:
             return None
@@ -545,8 +549,8 @@ class EminenceGame(pyspiel.Game):  # type: ignore[misc]
         return _load, (str(self),)
 
 
-# A class for each game, and no function that makes them: OpenSpiel lets go of it after Python has ended, which crashes
-# unless something still holds it. A class holds itself.
+# A class for each game, not a factory function: OpenSpiel releases its reference after Python has shut down, which
+# crashes unless another reference exists. A class refers to itself.
 
 
 class OriflammeGame(EminenceGame):
@@ -573,58 +577,58 @@ GAMES: Final = (OriflammeGame, PrototypeGame, CastleGame, KuhnGame, LeducGame)
 
 
 class EminenceState(pyspiel.State):  # type: ignore[misc]
-    """A moment of a game, as OpenSpiel's `State`."""
+    """A node of a game's history, as OpenSpiel's `State`."""
 
     # OpenSpiel copies and pickles the attributes one by one, so there is only one.
-    _at: HistoryNode
+    _node: HistoryNode
 
     def __init__(self, game: EminenceGame) -> None:
         super().__init__(game)
-        self._at = game.terms.root
+        self._node = game.terms.root
 
     def current_player(self) -> int:
-        return self._at.player
+        return self._node.player
 
     def is_terminal(self) -> bool:
-        return self._at.player == TERMINAL
+        return self._node.player == TERMINAL
 
     def _legal_actions(self, player: int) -> list[int]:
-        return self._at.options()
+        return self._node.options()
 
     def chance_outcomes(self) -> list[tuple[int, float]]:
-        outcomes = self._at.options()
+        outcomes = self._node.options()
         return [(outcome, 1 / len(outcomes)) for outcome in outcomes]
 
     def _apply_action(self, action: int) -> None:
-        self._at = self._at.after(action)
+        self._node = self._node.after(action)
 
     def _action_to_string(self, player: int, action: int) -> str:
-        return self._at.text(player, action)
+        return self._node.text(player, action)
 
     def returns(self) -> list[float]:
-        return self._at.returns()
+        return self._node.returns()
 
     def resample_from_infostate(self, player: int, sampler: Callable[[], float]) -> EminenceState:
-        """A state that `player` cannot tell from this one, each world that fits his view being equally likely.
+        """Draw a state that `player` cannot distinguish from this one; worlds that fit the view are equally likely.
 
-        Its history leads there and shows `player` the same on the way; of several such pasts it is any. A state that
-        was made by `from_position` has no past to go by: what is drawn for it begins at the world, without history.
+        Its history leads there with the same observations of `player` on the way; it is any of several such histories.
+        A state made by `from_position` has no history, so the drawn state starts at the world, without history.
         """
-        at = self._at
-        if at.position is None:
+        node = self._node
+        if node.position is None:
             raise ValueError("resample: the deal is not finished")
-        world = at.position.view(player).sample_world(Rng(int(sampler() * 2**53)))
+        world = node.position.view(player).sample_world(Rng(int(sampler() * 2**53)))
         game: EminenceGame = self.get_game()
         state = game.new_initial_state()
-        first, *rest = at.path()
-        if first is not at.terms.root:
-            state._at = _begun(at.terms, world, {player: at.told(player)})
+        first, *rest = node.path()
+        if first is not node.terms.root:
+            state._node = _start_at(node.terms, world, {player: node.information(player)})
             return state
-        steps = [Step(m.before.player, m.number) for m in rest if m.before is not None and m.before.position]
-        deal, numbers = at.terms.relive(at.deal, steps, world, player)
+        steps = [Step(n.before.player, n.number) for n in rest if n.before is not None and n.before.position]
+        deal, numbers = node.terms.rebuild(node.deal, steps, world, player)
         for number in (*deal, *numbers):
             state.apply_action(number)
-        if state._at.position != world:
+        if state._node.position != world:
             raise AssertionError(f"resample: {deal} and {numbers} lead to {state}, not to {world}")
         return state
 
@@ -632,11 +636,11 @@ class EminenceState(pyspiel.State):  # type: ignore[misc]
         return _load_state, (str(self.get_game()), self.serialize())
 
     def __str__(self) -> str:
-        return str(self._at)
+        return str(self._node)
 
 
 class EminenceObserver:
-    """What one player sees, as text."""
+    """An observer that writes one player's information as text."""
 
     tensor = None
 
@@ -645,34 +649,34 @@ class EminenceObserver:
         self.dict: dict[str, Any] = {}
 
     def set_from(self, state: EminenceState, player: int) -> None:
-        """There is no tensor to write."""
+        """Do nothing: there is no tensor to write."""
 
     def string_from(self, state: EminenceState, player: int) -> str:
-        return state._at.told(player) if self.perfect_recall else state._at.seen(player)
+        return state._node.information(player) if self.perfect_recall else state._node.observation(player)
 
 
 @cache
 def _game_type(game_id: str) -> Any:
-    kind = REGISTRATIONS[game_id]
+    registration = REGISTRATIONS[game_id]
     return pyspiel.GameType(
         short_name=PREFIX + game_id,
-        long_name=kind.long_name,
+        long_name=registration.long_name,
         dynamics=pyspiel.GameType.Dynamics.SEQUENTIAL,
         chance_mode=pyspiel.GameType.ChanceMode.EXPLICIT_STOCHASTIC,
         information=pyspiel.GameType.Information.IMPERFECT_INFORMATION,
         utility=pyspiel.GameType.Utility.ZERO_SUM,
         reward_model=pyspiel.GameType.RewardModel.TERMINAL,
-        max_num_players=kind.most,
-        min_num_players=kind.least,
+        max_num_players=registration.most,
+        min_num_players=registration.least,
         provides_information_state_string=True,
         provides_information_state_tensor=False,
         provides_observation_string=True,
         provides_observation_tensor=False,
-        parameter_specification={"ruleset": kind.ruleset, "players": kind.players, "first": 0},
+        parameter_specification={"ruleset": registration.ruleset, "players": registration.players, "first": 0},
     )
 
 
-# --- what callers use ---------------------------------------------------------------------------------------------
+# --- functions for callers ----------------------------------------------------------------------------------------
 
 
 def register() -> list[str]:
@@ -697,19 +701,19 @@ def _load_state(name: str, text: str) -> EminenceState:
 
 
 def as_position(state: EminenceState) -> Position:
-    """The position that a state of one of our games stands for."""
-    if state._at.position is None:
+    """Return the position of a state of one of our games."""
+    if state._node.position is None:
         raise ValueError("state: the deal is not finished")
-    return state._at.position
+    return state._node.position
 
 
 def from_position(position: Position) -> EminenceState:
-    """A state at a position, however it came about: it has no history, and its players remember only what they see."""
+    """Make a state at any position; it has no history, and its players remember nothing but their view."""
     game_id, ruleset, players = position.game.spec
     if game_id not in REGISTRATIONS or not isinstance(ruleset, str):
-        raise ValueError(f"position: of {game_id} under {ruleset}, and only the editions can be named to OpenSpiel")
+        raise ValueError(f"position: of {game_id} under {ruleset}; only the editions have a name in OpenSpiel")
     register()
     game = pyspiel.load_game(PREFIX + game_id, {"ruleset": ruleset, "players": players})
     state: EminenceState = game.new_initial_state()
-    state._at = _begun(state._at.terms, position, {})
+    state._node = _start_at(state._node.terms, position, {})
     return state

@@ -11,17 +11,17 @@ PLAYERS_MAX: Final[int]
 class SpielGame(Game):
     """A game of OpenSpiel, for our search. Made by `from_openspiel`."""
 
-    def __init__(self, spiel: Any, room: int, perfect: bool, seen_by_all: Callable[[Any], str] | None) -> None: ...
+    def __init__(self, spiel: Any, room: int, perfect: bool, public_text: Callable[[Any], str] | None) -> None: ...
     @property
     def spiel(self) -> Any:
-        """OpenSpiel's game."""
+        """The game of OpenSpiel."""
 
     @property
-    def kept(self) -> int:
-        """How many states of OpenSpiel's are kept."""
+    def cache_size(self) -> int:
+        """The number of OpenSpiel's states in the cache."""
 
     def at(self, spiel_state: Any) -> Position:
-        """The position that a state of OpenSpiel's game stands for; it has to have a history."""
+        """Return the position of a state of OpenSpiel's game, which must have a history."""
 
     def as_state(self, table: GameState) -> Any:
-        """OpenSpiel's state of a position; of a view, that of the world that stands for it."""
+        """Return OpenSpiel's state of a position; for a view, that of the world that represents it."""

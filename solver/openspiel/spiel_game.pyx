@@ -1,17 +1,16 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""A game of OpenSpiel behind our door, for our search; `from_openspiel` makes them.
+"""A game of OpenSpiel as a `GameApi`, for our search; `from_openspiel` makes them.
 
-A state is its history: the numbers of all actions since the start, as plain bytes. So states are copied, compared and
-stored as those of any game. What OpenSpiel says of a history is asked once and kept, for the last `KEPT` histories;
-what was dropped is played again. The functions of the door take the GIL and call Python's objects: this is slow, and
-threads wait for each other, but they find what one thread finds.
+A state is its history: the numbers of all actions since the start, as plain bytes. States are therefore copied,
+compared and stored like those of any game. A cache holds OpenSpiel's states of the last `CACHE_MAX` histories; others
+are replayed. The functions of GameApi take the GIL and call Python objects: this is slow, and threads wait for each
+other, but their results equal those of one thread.
 
-**A view** is a world too: one that the observer cannot tell from the truth, drawn by the game's own
-`resample_from_infostate` with random numbers that follow from what he sees alone. The truth is not in it.
+**A view** is a world, too: one that the observer cannot distinguish from the truth, drawn by the game's own
+`resample_from_infostate` with random numbers derived only from the observer's information. It does not hold the truth.
 
-**Chance** has as many equally likely actions as it has outcomes, where these are equally likely. Elsewhere it draws
-numbers below `DIGITS`, as many as it takes to tell which outcome they fall into; no probability is off by more than
-2 ** -45.
+**Chance** has one action for each outcome if all are equally likely. Otherwise it draws digits below `DIGITS` until
+they determine the outcome; no probability is off by more than 2 ** -45.
 
 **Payoffs** are returns, scaled so that the game's lowest utility is 0 and its highest 1: exploration means the same in
 every game. Scores are returns, rounded to whole numbers.
@@ -31,37 +30,37 @@ from engine_cy.errors import EngineError, InvalidPositionError, NotationError
 
 cdef enum:
     HEAD = 16               # bytes of a state before its history
-    KEPT = 1024             # histories at most, of which it is known what OpenSpiel says
+    CACHE_MAX = 1024        # histories in the cache
     DRAW = 1 << 16          # an action of chance is an outcome, or DRAW | digit
     DIGIT_BITS = 9
     DIGITS = 1 << DIGIT_BITS
     DRAWS_MAX = 5           # digits for one outcome
-    BROKEN = 0xFF           # `n_drawn` of a state that something went wrong in
+    BROKEN = 0xFF           # `n_drawn` of a state after an error
 
 HISTORY_MAX = (STATE_WORDS * 8 - HEAD) // sizeof(uint16_t)
 NUMBERS = DRAW              # actions and outcomes are numbered from 0 to less than this
 OPTIONS_MAX = MAX_ACTIONS
 PLAYERS_MAX = MAX_PLAYERS
-_DRAWN = "~"                # how a drawn digit begins in text
+_DRAWN = "~"                # prefix of a drawn digit in text
 _START = "start"
 
 
 cdef struct State:
     uint64_t drawn          # the digits drawn for the next outcome, as one number
     uint16_t length         # of the history
-    int8_t to_act           # a seat, CHANCE or NOBODY
+    int8_t to_act           # a seat, `CHANCE` or `NOBODY`
     uint8_t n_drawn         # digits, or BROKEN
     uint32_t unused
-    uint16_t history[1]     # of `SpielGame.room` numbers; those to come are 0
+    uint16_t history[1]     # `SpielGame.room` numbers; those behind `length` are 0
 
 
-# The rules of the door: whose functions these are.
+# The `rules` argument of GameApi: the Python game.
 cdef struct Rules:
     void* game              # borrowed; it owns these rules
 
 
 cdef class Sampler:
-    """Random numbers from 0 to less than 1, as OpenSpiel takes them."""
+    """A generator of random numbers in [0, 1), with the interface that OpenSpiel expects."""
 
     cdef rng_t rng
 
@@ -70,35 +69,35 @@ cdef class Sampler:
 
 
 cdef class SpielNode:
-    """A history, and what is asked about it."""
+    """OpenSpiel's state of a history, with its options."""
 
     cdef object state       # OpenSpiel's; never written
     cdef int to_act
     cdef list options       # legal actions, or the outcomes of chance
-    cdef list bounds        # of the outcomes' parts of 0..1, but the last; None if they are equally likely
+    cdef list bounds        # upper ends of the outcomes' parts of 0..1 but the last; None if equally likely
 
 
-cdef SpielNode look(object state):
-    cdef SpielNode moment = SpielNode.__new__(SpielNode)
+cdef SpielNode make_node(object state):
+    cdef SpielNode node = SpielNode.__new__(SpielNode)
     cdef double total = 0
 
-    moment.state = state
-    moment.to_act = to_act_of(state)
-    moment.options = []
-    if moment.to_act == CHANCE:
-        moment.options, chances = map(list, zip(*state.chance_outcomes()))
+    node.state = state
+    node.to_act = to_act_of(state)
+    node.options = []
+    if node.to_act == CHANCE:
+        node.options, chances = map(list, zip(*state.chance_outcomes()))
         if len(chances) > MAX_ACTIONS or max(chances) - min(chances) > 1e-9:
-            moment.bounds = []
+            node.bounds = []
             for chance in chances:
                 total += chance
-                moment.bounds.append(total)
-            moment.bounds.pop()
-    elif moment.to_act != NOBODY:
-        moment.options = state.legal_actions()
-        if not 0 < len(moment.options) <= MAX_ACTIONS:
-            raise EngineError(f"legal actions: {state.get_game()} has {len(moment.options)}, not 1 to {MAX_ACTIONS}, "
+                node.bounds.append(total)
+            node.bounds.pop()
+    elif node.to_act != NOBODY:
+        node.options = state.legal_actions()
+        if not 0 < len(node.options) <= MAX_ACTIONS:
+            raise EngineError(f"legal actions: {state.get_game()} has {len(node.options)}, not 1 to {MAX_ACTIONS}, "
                               f"after {state.history()}")
-    return moment
+    return node
 
 
 cdef int to_act_of(object state) except -3:
@@ -109,37 +108,37 @@ cdef int to_act_of(object state) except -3:
     return state.current_player()
 
 
-cdef object outcome_of(SpielNode moment, uint64_t drawn, int n_drawn):
-    """The outcome that the digits fall into; None if more of them have to be drawn."""
+cdef object outcome_of(SpielNode node, uint64_t drawn, int n_drawn):
+    """Return the outcome that the digits determine; None if another digit has to be drawn."""
     cdef double width = 1.0 / <double>(<uint64_t>1 << (DIGIT_BITS * n_drawn))
     cdef double low = <double>drawn * width
     cdef int i = 0
 
-    for bound in moment.bounds:
+    for bound in node.bounds:
         if low < <double>bound:
             break
         i += 1
-    if n_drawn == DRAWS_MAX or i == len(moment.bounds) or low + width <= <double>moment.bounds[i]:
-        return moment.options[i]
+    if n_drawn == DRAWS_MAX or i == len(node.bounds) or low + width <= <double>node.bounds[i]:
+        return node.options[i]
     return None
 
 
 cdef class SpielGame(Game):
-    """See the module. Positions and views are written as their histories: `2 0 1 | seen by A`."""
+    """A game of OpenSpiel; see the module. Positions and views are written as histories: `2 0 1 | seen by A`."""
 
     cdef GameApi table
     cdef readonly object spiel            # OpenSpiel's game
     cdef int room                         # numbers in a history
     cdef object numbers                   # of all actions and outcomes
     cdef bint perfect                     # nothing is hidden
-    cdef bint by_information              # players are told apart by information states, else by observations
-    cdef object seen_by_all               # state -> text, or None
+    cdef bint by_information              # nodes of players are keyed by information states, else by observations
+    cdef object public_text               # state -> text, or None
     cdef double lowest, highest           # utility
-    cdef dict moments                     # history -> SpielNode
-    cdef dict faults                      # thread -> what went wrong where nothing could be raised
+    cdef dict cache                       # history -> SpielNode
+    cdef dict errors                      # thread -> the first exception in a function that cannot raise
     cdef object __weakref__
 
-    def __init__(self, spiel, int room, bint perfect, seen_by_all):
+    def __init__(self, spiel, int room, bint perfect, public_text):
         kind = spiel.get_type()
         self.spiel = spiel
         self.id = f"openspiel:{spiel}"
@@ -150,11 +149,11 @@ cdef class SpielGame(Game):
         self.numbers = range(max(spiel.num_distinct_actions(), spiel.max_chance_outcomes()))
         self.perfect = perfect
         self.by_information = kind.provides_information_state_string
-        self.seen_by_all = seen_by_all
-        self.has_spectator = perfect or seen_by_all is not None
+        self.public_text = public_text
+        self.has_spectator = perfect or public_text is not None
         self.lowest, self.highest = spiel.min_utility(), spiel.max_utility()
-        self.moments = {}
-        self.faults = {}
+        self.cache = {}
+        self.errors = {}
         self.table = API
         self.table.state_size = (HEAD + self.room * sizeof(uint16_t) + 15) // 16 * 16
         self.api = &self.table
@@ -162,25 +161,28 @@ cdef class SpielGame(Game):
 
     # --- histories ---
 
-    cdef SpielNode moment(self, const State* state):
-        """What OpenSpiel says of a state's history."""
+    cdef SpielNode node(self, const State* state):
+        """Return the node of a state's history, from the cache or by replaying it."""
         cdef bytes history = PyBytes_FromStringAndSize(<const char*>state.history, state.length * sizeof(uint16_t))
-        found = self.moments.get(history)
-        if found is None:
+        node = self.cache.get(history)
+        if node is None:
             if state.n_drawn == BROKEN:
-                raise EngineError("state: something went wrong on the way to it")
-            found = look(self.replay([state.history[i] for i in range(state.length)], strictly=False))
-            self.keep(history, <SpielNode>found)
-        return <SpielNode>found
+                raise EngineError("state: an earlier action failed")
+            node = make_node(self.replay([state.history[i] for i in range(state.length)], strictly=False))
+            self.keep(history, <SpielNode>node)
+        return <SpielNode>node
 
-    cdef keep(self, bytes history, SpielNode moment):
-        if len(self.moments) >= KEPT:
-            self.moments.clear()
-        self.moments[history] = moment
+    cdef keep(self, bytes history, SpielNode node):
+        if len(self.cache) >= CACHE_MAX:
+            self.cache.clear()
+        self.cache[history] = node
 
     cdef object replay(self, history, bint strictly=True):
-        """OpenSpiel's state after a history; of a drawn world it need not be one by the rules, as the trick-taking
-        games draw players who had the suit that they did not follow."""
+        """Return OpenSpiel's state after a history.
+
+        The history of a drawn world need not obey the rules (`strictly`): the trick-taking games draw players who held
+        the suit that they did not follow.
+        """
         state = self.spiel.new_initial_state()
         for number in history:
             if state.is_terminal() or number not in (state.legal_actions() if strictly else self.numbers):
@@ -189,29 +191,29 @@ cdef class SpielGame(Game):
         return state
 
     cdef fill(self, State* state, object spiel_state):
-        """Write the state that OpenSpiel's is, and keep that."""
+        """Write a state from OpenSpiel's, and keep that in the cache."""
         cdef list history = spiel_state.history()
-        cdef SpielNode moment = look(spiel_state)
+        cdef SpielNode node = make_node(spiel_state)
         cdef int i
 
         if len(history) > self.room:
-            raise EngineError(f"history: {len(history)} actions, and {self.id} says that there are {self.room} at most")
+            raise EngineError(f"history: {len(history)} actions; the maximum of {self.id} is {self.room}")
         memset(state, 0, self.table.state_size)
         for i in range(len(history)):
             state.history[i] = history[i]
         state.length = <uint16_t>len(history)
-        state.to_act = <int8_t>moment.to_act
-        self.keep(PyBytes_FromStringAndSize(<const char*>state.history, state.length * sizeof(uint16_t)), moment)
+        state.to_act = <int8_t>node.to_act
+        self.keep(PyBytes_FromStringAndSize(<const char*>state.history, state.length * sizeof(uint16_t)), node)
 
     cdef append(self, State* state, object number):
         if state.length >= self.room:
-            raise EngineError(f"history: longer than {self.room} actions, which {self.id} says is the most")
+            raise EngineError(f"history: longer than {self.room} actions, the maximum of {self.id}")
         state.history[state.length] = number
         state.length += 1
 
     cdef step(self, State* state, action_t action):
         """Take an action, or draw a digit of an outcome."""
-        cdef SpielNode before = self.moment(state)
+        cdef SpielNode before = self.node(state)
         cdef SpielNode after
         cdef object number = action
 
@@ -223,15 +225,15 @@ cdef class SpielGame(Game):
                 return
             state.drawn = 0
             state.n_drawn = 0
-        moved = before.state.clone()
-        moved.apply_action(number)
-        after = look(moved)
+        successor = before.state.clone()
+        successor.apply_action(number)
+        after = make_node(successor)
         self.append(state, number)
         state.to_act = <int8_t>after.to_act
         self.keep(PyBytes_FromStringAndSize(<const char*>state.history, state.length * sizeof(uint16_t)), after)
 
     cdef int play_on(self, State* state, rng_t* rng) except -1:
-        """To the end at random, keeping nothing but the end."""
+        """Play to the end at random; only the end enters the cache. Return the number of decisions."""
         cdef int decisions = 0
         cdef SpielNode now
         cdef uint64_t drawn
@@ -239,7 +241,7 @@ cdef class SpielGame(Game):
 
         if state.to_act == NOBODY:
             return 0
-        now = look(self.moment(state).state.clone())
+        now = make_node(self.node(state).state.clone())
         drawn, n_drawn = state.drawn, state.n_drawn
         while now.to_act != NOBODY:
             if now.bounds is None:
@@ -254,34 +256,34 @@ cdef class SpielGame(Game):
             drawn, n_drawn = 0, 0
             now.state.apply_action(number)
             self.append(state, number)
-            now = look(now.state)
+            now = make_node(now.state)
         state.drawn = 0
         state.n_drawn = 0
         state.to_act = NOBODY
         self.keep(PyBytes_FromStringAndSize(<const char*>state.history, state.length * sizeof(uint16_t)), now)
         return decisions
 
-    # --- what is seen ---
+    # --- observation ---
 
     cdef uint64_t key_of(self, const State* state, int observer) except? 0:
         cdef uint64_t key = mix(observer, state.length)
 
         key = mix(mix(key, <uint64_t>(state.to_act + 2)), state.n_drawn)
         if self.perfect:
-            # Everybody sees everything, and a history says it.
+            # Every player knows the history, which determines the state.
             return mix(hash_bytes(state, self.table.state_size, 0), key)
         if observer != SPECTATOR:
-            return hash_text(self.told(self.moment(state).state, observer), key)
-        if self.seen_by_all is not None:
-            return hash_text(self.seen_by_all(self.moment(state).state), key)
-        # Nobody says what all see besides the number of actions and whose turn it is.
+            return hash_text(self.private_text(self.node(state).state, observer), key)
+        if self.public_text is not None:
+            return hash_text(self.public_text(self.node(state).state), key)
+        # No public information but the number of actions and the player to act.
         return key
 
-    cdef str told(self, object state, int player):
+    cdef str private_text(self, object state, int player):
         return state.information_state_string(player) if self.by_information else state.observation_string(player)
 
     cdef resample(self, const State* state, int observer, State* world, rng_t* rng):
-        """Into `world`, a state that `observer` cannot tell from `state`."""
+        """Write into `world` a state that `observer` cannot distinguish from `state`."""
         cdef Sampler sampler
         cdef uint64_t room[STATE_WORDS]
         cdef State* other = <State*>room
@@ -290,36 +292,36 @@ cdef class SpielGame(Game):
             memcpy(world, state, self.table.state_size)
             return
         if not 0 <= observer < self.n_players:
-            raise EngineError(f"view: {self.id} shows a view to players only")
+            raise EngineError(f"view: {self.id} has views for players only")
         sampler = Sampler.__new__(Sampler)
         sampler.rng = rng[0]
-        found = self.moment(state).state.resample_from_infostate(observer, sampler)
+        sample = self.node(state).state.resample_from_infostate(observer, sampler)
         rng[0] = sampler.rng
-        self.fill(other, found)
+        self.fill(other, sample)
         other.drawn, other.n_drawn = state.drawn, state.n_drawn
         if self.key_of(other, observer) != self.key_of(state, observer):
-            raise EngineError(f"resample_from_infostate: {self.id} draws for player {observer} a state that he can "
-                              f"tell from the present one: {found.history()}")
+            raise EngineError(f"resample_from_infostate: {self.id} draws for player {observer} a state that they can "
+                              f"distinguish from the present one: {sample.history()}")
         memcpy(world, other, self.table.state_size)
 
     @property
-    def kept(self):
-        """How many states of OpenSpiel's are kept."""
-        return len(self.moments)
+    def cache_size(self):
+        """The number of OpenSpiel's states in the cache."""
+        return len(self.cache)
 
-    # --- what went wrong ---
+    # --- errors ---
 
     cdef break_off(self, State* state, error):
-        """An action of the door failed, which it cannot say: the state is over, and `check` raises."""
+        """End a state after an error in a function that cannot raise; `check` will raise it."""
         self.note(error)
         state.n_drawn = BROKEN
         state.to_act = NOBODY
 
     cdef note(self, error):
-        self.faults.setdefault(get_ident(), error)
+        self.errors.setdefault(get_ident(), error)
 
     cpdef int check(self) except -1:
-        error = self.faults.pop(get_ident(), None) if self.faults else None
+        error = self.errors.pop(get_ident(), None) if self.errors else None
         if error is None:
             return 0
         if isinstance(error, EngineError):
@@ -329,33 +331,33 @@ cdef class SpielGame(Game):
     # --- the game in Python ---
 
     cdef const char* fault(self, const void* state, int observer) noexcept:
-        cdef const State* given = <const State*>state
+        cdef const State* checked = <const State*>state
         cdef uint64_t room[STATE_WORDS]
-        cdef State* again = <State*>room
+        cdef State* replayed = <State*>room
 
-        if given.length > self.room:
+        if checked.length > self.room:
             return b"length: longer than any game"
-        if given.n_drawn >= DRAWS_MAX or given.drawn >> (DIGIT_BITS * given.n_drawn):
-            return b"drawn: not what digits come to"
+        if checked.n_drawn >= DRAWS_MAX or checked.drawn >> (DIGIT_BITS * checked.n_drawn):
+            return b"drawn: not a number of that many digits"
         try:
-            history = [given.history[i] for i in range(given.length)]
-            self.fill(again, self.replay(history, strictly=observer < 0))
-            again.drawn, again.n_drawn = given.drawn, given.n_drawn
-            if given.n_drawn and (again.to_act != CHANCE or not self.is_open(again)):
+            history = [checked.history[i] for i in range(checked.length)]
+            self.fill(replayed, self.replay(history, strictly=observer < 0))
+            replayed.drawn, replayed.n_drawn = checked.drawn, checked.n_drawn
+            if checked.n_drawn and (replayed.to_act != CHANCE or not self.is_open(replayed)):
                 return b"drawn: no digit is due"
         except Exception:
             return b"history: an action that is not possible"
-        if memcmp(again, given, self.table.state_size):
-            return b"to_act: not whose turn it is"
+        if memcmp(replayed, checked, self.table.state_size):
+            return b"to_act: not the player to act"
         return NULL
 
     cdef bint is_open(self, const State* state) except -1:
-        """Whether the digits drawn leave open what the outcome is."""
-        cdef SpielNode moment = self.moment(state)
-        return moment.bounds is not None and outcome_of(moment, state.drawn, state.n_drawn) is None
+        """Return whether another digit has to be drawn for the outcome."""
+        cdef SpielNode node = self.node(state)
+        return node.bounds is not None and outcome_of(node, state.drawn, state.n_drawn) is None
 
     def at(self, spiel_state):
-        """The position that a state of OpenSpiel's game stands for; it has to have a history."""
+        """Return the position of a state of OpenSpiel's game, which must have a history."""
         cdef Position position = new_position(self)
         if str(spiel_state.get_game()) != self.ruleset:
             raise EngineError(f"state: of {spiel_state.get_game()}, not of {self.ruleset}")
@@ -363,13 +365,15 @@ cdef class SpielGame(Game):
         return position
 
     def as_state(self, GameState table):
-        """OpenSpiel's state of a position; of a view, that of the world that stands for it."""
-        return self.moment(<const State*>table.state).state.clone()
+        """Return OpenSpiel's state of a position; for a view, that of the world that represents it."""
+        return self.node(<const State*>table.state).state.clone()
 
     def describe(self, GameState at):
-        """A position as OpenSpiel writes it, a view as what its observer is told."""
+        """Return a position as OpenSpiel writes it; for a view, the text of its observer's information."""
         state = self.as_state(at)
-        return self.told(state, (<View>at).observer) if isinstance(at, View) and not self.perfect else str(state)
+        if isinstance(at, View) and not self.perfect:
+            return self.private_text(state, (<View>at).observer)
+        return str(state)
 
     def read_text(self, str text):
         cdef uint64_t room[STATE_WORDS]
@@ -383,14 +387,14 @@ cdef class SpielGame(Game):
             history = [int(number) for number in history]
             digits = [int(word.removeprefix(_DRAWN)) for word in drawn]
         except ValueError:
-            raise NotationError(f"history: {text!r} is not '{_START}', or the numbers of actions") from None
+            raise NotationError(f"history: {text!r} is neither '{_START}' nor a list of action numbers") from None
         self.fill(state, self.replay(history, strictly=not seen))
         for digit in digits:
-            if not 0 <= digit < DIGITS or state.to_act != CHANCE or self.moment(state).bounds is None:
+            if not 0 <= digit < DIGITS or state.to_act != CHANCE or self.node(state).bounds is None:
                 raise NotationError(f"drawn: {_DRAWN}{digit} is not possible, in {text!r}")
             self.step(state, DRAW | <action_t>digit)
         if seen and seat.strip() not in tuple(self.seats):
-            raise NotationError(f"seen: {seat.strip()!r} is none of {', '.join(self.seats)}, in {text!r}")
+            raise NotationError(f"seen: {seat.strip()!r} is not one of {', '.join(self.seats)}, in {text!r}")
         packed = <bytes>(<const char*>state)[:self.table.state_size]
         return self.seats.index(seat.strip()) if seen else None, packed
 
@@ -408,7 +412,7 @@ cdef class SpielGame(Game):
         except ValueError:
             number = -1
         if not 0 <= number < (DIGITS if digit else NUMBERS):
-            raise NotationError(f"action: {text!r} is no number of an action of {self.id}")
+            raise NotationError(f"action: {text!r} is not the number of an action of {self.id}")
         return (DRAW | number if digit else number,)
 
     def write_steps(self, tuple steps):
@@ -417,7 +421,7 @@ cdef class SpielGame(Game):
 
     def step_fields(self, tuple steps):
         if len(steps) != 1 or not 0 <= steps[0] < DRAW + DIGITS:
-            raise NotationError(f"steps: {steps} are no action of {self.id}")
+            raise NotationError(f"steps: {steps} are not an action of {self.id}")
         number = steps[0]
         return {"type": "draw", "number": number - DRAW} if number >= DRAW else {"type": "act", "number": number}
 
@@ -435,7 +439,7 @@ cdef uint64_t hash_text(str text, uint64_t seed):
     return hash_bytes(<const char*>data, len(data), mix(seed, len(text)))
 
 
-# --- the door -------------------------------------------------------------------------------------------------
+# --- the functions of GameApi ---------------------------------------------------------------------------------
 
 cdef inline SpielGame game_of(const void* rules):
     return <SpielGame>(<const Rules*>rules).game
@@ -445,7 +449,7 @@ cdef void deal(const void* rules, void* state, int first, rng_t* rng) noexcept w
     game = game_of(rules)
     try:
         if first:
-            raise EngineError(f"first: {first}, and {game.id} says itself who begins")
+            raise EngineError(f"first: {first} is not possible; {game.id} itself chooses the first player")
         game.fill(<State*>state, game.spiel.new_initial_state())
     except Exception as error:
         memset(state, 0, game.table.state_size)
@@ -466,24 +470,24 @@ cdef int round_number(const void* rules, const void* state) noexcept nogil:
 
 cdef int legal(const void* rules, const void* state, action_t* actions) noexcept with gil:
     cdef const State* at = <const State*>state
-    cdef SpielNode moment
+    cdef SpielNode node
     cdef int i
 
     if at.to_act == NOBODY:
         return 0
     game = game_of(rules)
     try:
-        moment = game.moment(at)
+        node = game.node(at)
     except Exception as error:
         game.note(error)
         return 0
-    if moment.bounds is not None:
+    if node.bounds is not None:
         for i in range(DIGITS):
             actions[i] = DRAW | i
         return DIGITS
-    for i in range(len(moment.options)):
-        actions[i] = moment.options[i]
-    return len(moment.options)
+    for i in range(len(node.options)):
+        actions[i] = node.options[i]
+    return len(node.options)
 
 
 cdef void apply(const void* rules, void* state, action_t action) noexcept with gil:
@@ -504,11 +508,11 @@ cdef int play_out(const void* rules, void* state, rng_t* rng) noexcept with gil:
 
 
 cdef list returns_of(SpielGame game, const State* state):
-    """What each player has won so far; nothing is said of a state that something went wrong in."""
+    """Return the returns of all players so far; zeros for a state after an error."""
     if state.n_drawn == BROKEN:
         return [0.0] * game.n_players
     try:
-        return game.moment(state).state.returns()
+        return game.node(state).state.returns()
     except Exception as error:
         game.note(error)
         return [0.0] * game.n_players
@@ -562,16 +566,16 @@ cdef void sample(const void* rules, const void* view, int observer, void* world,
 cdef uint64_t count_secrets(const void* rules, const void* world, int observer, int player) noexcept with gil:
     game = game_of(rules)
     if not game.perfect:
-        game.note(EngineError(f"worlds: {game.id} draws them, and does not count them"))
+        game.note(EngineError(f"worlds: {game.id} draws worlds, and does not count them"))
     return 1
 
 
 cdef void write_secret(
         const void* rules, void* world, int observer, int player, uint64_t index) noexcept nogil:
-    """Of the one secret that there is, where anything can be counted, it is written already."""
+    """Do nothing: secrets are counted only without hidden information, and the state holds the only one."""
 
 
-# `SpielGame` says how large its states are.
+# `SpielGame` sets the size of states.
 cdef GameApi API
 API.deal = deal
 API.to_act = to_act

@@ -376,7 +376,7 @@ def test_nothing_but_the_last_states_is_kept():
     game = from_openspiel("oh_hell(players=4,num_tricks_fixed=5)")
     view = seen_by_mover(decisions(game, 9)[9])
     solve(view, Budget(iterations=3000))
-    assert 0 < game.kept <= 1024
+    assert 0 < game.cache_size <= 1024
     gone = weakref.ref(game)
     del game, view
     gc.collect()
@@ -393,10 +393,10 @@ def test_nothing_but_the_last_states_is_kept():
         ("goofspiel", "players move at once"),
         ("matrix_rps", "players move at once"),
         ("tarok", "its chance is not explicit"),
-        ("phantom_ttt", r"it hides something, and has no resample_from_infostate"),
+        ("phantom_ttt", r"it has hidden information, but no resample_from_infostate"),
         ("solitaire", "it has 1 players, not 2 to 5"),
         ("kuhn_poker(players=6)", "it has 6 players, not 2 to 5"),
-        ("gin_rummy", "its resample_from_infostate draws states that are not what their histories lead to"),
+        ("gin_rummy", "its resample_from_infostate draws states that differ from those"),
         ("chess", "its histories may have 17695 actions, more than 376"),
         ("colored_trails", "its actions are numbered beyond 65535"),
     ],
@@ -409,7 +409,7 @@ def test_games_that_cannot_be_searched_are_refused_by_name(name, says):
 
 def test_worlds_are_not_counted():
     view = from_openspiel("leduc_poker").position("0 2").view(0)
-    with pytest.raises(EngineError, match=r"openspiel:leduc_poker\(\) draws them, and does not count them"):
+    with pytest.raises(EngineError, match=r"openspiel:leduc_poker\(\) draws worlds, and does not count"):
         view.count_worlds()
     with pytest.raises(EngineError, match="does not count"):
         list(view.worlds())
@@ -419,9 +419,9 @@ def test_worlds_are_not_counted():
     ("text", "says"),
     [
         ("0 0", r"history: 0 is not possible after \[0\]"),
-        ("0 x", "history: '0 x' is not 'start'"),
+        ("0 x", "history: '0 x' is neither 'start' nor"),
         ("0 ~3", "drawn: ~3 is not possible"),
-        ("0 2 | seen by C", "seen: 'C' is none of A, B"),
+        ("0 2 | seen by C", "seen: 'C' is not one of A, B"),
     ],
 )
 def test_texts_that_are_no_position_are_refused(text, says):
@@ -434,9 +434,9 @@ def test_actions_that_are_none_are_refused():
     with pytest.raises(EngineError, match=r"action: '0': not possible here \(legal: 1, 2\)"):
         game.position("0 2").play("0")
     for text in ("x", "-1", "65536", "~512"):
-        with pytest.raises(NotationError, match="is no number of an action"):
+        with pytest.raises(NotationError, match="is not the number of an action"):
             game.action(text)
-    with pytest.raises(EngineError, match="says itself who begins"):
+    with pytest.raises(EngineError, match="itself chooses the first player"):
         game.deal(1, first=1)
     with pytest.raises(EngineError, match="not of leduc_poker"):
         game.at(pyspiel.load_game("kuhn_poker").new_initial_state())
@@ -459,7 +459,7 @@ def fails(state: Any, player: int, sampler: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("resample", "says"), [(lies, "draws for player 0 a state that he can tell"), (fails, "out of cards")]
+    ("resample", "says"), [(lies, "draws for player 0 a state that they can"), (fails, "out of cards")]
 )
 def test_a_game_that_fails_in_a_search_is_named(monkeypatch, resample, says):
     game = from_openspiel("eminence_leduc_poker")

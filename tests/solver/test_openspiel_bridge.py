@@ -191,7 +191,7 @@ def test_the_solver_does_without_openspiel():
 @pytest.mark.parametrize("name", GAMES)
 def test_it_is_the_game_of_the_engine(name):
     states = list(random_states(pyspiel.load_game(name), 6))
-    begun = next(i for i, state in enumerate(states) if state._at.position is not None)
+    begun = next(i for i, state in enumerate(states) if state._node.position is not None)
     start = bridge.as_position(states[begun])
     played = []
     for before, after in zip(states[begun:], states[begun + 1 :], strict=False):
@@ -278,7 +278,7 @@ def test_a_state_begins_at_any_position(text):
 
 def test_a_position_under_switches_has_no_name_in_openspiel():
     position = new_game("oriflamme", {"edition": "en-2019", "decree_onto_stack": False}, 3).deal(1)
-    with pytest.raises(ValueError, match="only the editions"):
+    with pytest.raises(ValueError, match="only the editions have a name"):
         bridge.from_position(position)
 
 
