@@ -1,4 +1,4 @@
-"""Fit what games know of themselves: priors, evaluations, beliefs.
+"""Fit the learned knowledge of games: priors, evaluations, beliefs.
 
-The wheel has none of it. It needs numpy and scipy, of the group `dev`.
+The wheel does not contain this package. It needs numpy and scipy, of the group `dev`.
 """

@@ -1,13 +1,14 @@
-"""Fits engine_cy/oriflamme/beliefs.json: python -m solver.training.beliefs [--help]
+"""Fit engine_cy/oriflamme/beliefs.json, or PREFERENCE_WEIGHT of engine_cy/castle_village_port/evidence.pyx.
 
-and prints OF_PREFERENCE of engine_cy/castle_village_port/evidence.pyx: python -m solver.training.beliefs castle
+    python -m solver.training.beliefs [--help]      writes the file
+    python -m solver.training.beliefs castle        prints the weight
 
-Players of all kinds, good and bad, play games against each other. Of positions of these games, what everybody saw of a
-player and what he hid are kept; the weights make what was hidden likely, given what was seen. They are those of a
-log-linear model of whole secrets, so what is fitted is exactly what a search draws from.
+A mixture of strong and weak players plays games. An item, from a position of a game, is the public information about a
+player and the cards that the player hides; the fit maximizes the likelihood of the hidden cards given the public
+information. The weights belong to a log-linear model of whole secrets, which is the distribution that a search samples.
 
-A policy that is learned from one kind of player alone believes strangers too readily: hence the mixture, and hence the
-power below 1 that a search raises the weights to (`Config.trust`).
+A policy learned from one kind of player is too confident about other players: hence the mixture, and hence the power
+below 1 of the weights in a search (`Config.trust`).
 """
 
 from __future__ import annotations
@@ -36,39 +37,39 @@ from solver.training.oriflamme import EDITIONS
 
 Floats = NDArray[np.float64]
 
-# Both printings of the published game that differ, and the later one, as often as each other.
+# The editions of the published game count as often as in solver/training/oriflamme.py.
 SETS = {f"oriflamme-{n}": [("oriflamme", edition, n) for edition in EDITIONS] for n in (3, 4, 5)} | {
-    # For two, with each card twice, secrets are too many to be weighed until the game is nearly over.
+    # For two players, who have each card twice, there are too many secrets to weigh until near the end of the game.
     f"oriflamme_prototype-{n}": [("oriflamme_prototype", "prototype", n)]
     for n in (3, 4)
 }
-# Who plays, how often of ten, and with how many iterations.
+# Players: configuration, weight in the mixture (of ten), iterations.
 PLAYERS = (("default", 5, 300), ("plain", 2, 600), ("flat", 1, 200), ("greedy", 1, 1), ("random", 1, 1))
-KEPT = 0.2  # of the positions of a game
-MOST_BITS = 13  # kinds that may be anywhere, those held twice counted double; more take long and say little
+SAMPLED = 0.2  # share of the positions of a game
+BITS_MAX = 13  # candidate kinds, those held twice counted double; items with more are slow and carry little information
 EACH = evidence.SIZES["each"]  # traces of a card in a spot
-LOT = 64  # items between two steps of the fitting
+LOT = 64  # items per step of the fit
 PASSES = 6
-PULL = 1e-3  # towards 0, for what little is known of
+PULL = 1e-3  # towards 0, for traces with few items
 
 
 class Item(NamedTuple):
-    """What was seen of a player, and what he hid."""
+    """The public information about a player, and the player's hidden cards."""
 
-    held: list[int]  # how many of each kind may be anywhere
+    held: list[int]  # number of hidden cards of each kind
     n_hand: int
     traces: NDArray[np.int64]  # by spot and kind
-    said: Floats  # by spot and kind: what the history says of the placement, and of the rest
+    evidence: Floats  # by spot and kind: of the history, from the placement and from later keeps
     in_hand: NDArray[np.int64]  # by kind: its trace
-    spots: list[int]  # the truth: for each spot, which of the kinds
-    hand: Floats  # ... and how many of each are in hand
+    spots: list[int]  # the truth: for each spot, the index of its kind
+    hand: Floats  # the truth: how many cards of each kind are in hand
 
 
 # --- games ----------------------------------------------------------------------------------------------------
 
 
 def play(game: Game, rng: Rng) -> Iterator[tuple[Position, Action]]:
-    """A game among players drawn from the mixture: its positions, and what was done in each."""
+    """Play a game among players drawn from the mixture; yield its positions with the action taken in each."""
     bag = [(name, iterations) for name, share, iterations in PLAYERS for _ in range(share)]
     seats = [bag[rng.below(len(bag))] for _ in range(game.n_players)]
     position = game.deal(rng, first=rng.below(game.n_players))
@@ -86,31 +87,31 @@ def play(game: Game, rng: Rng) -> Iterator[tuple[Position, Action]]:
 
 
 def items_of(games: Sequence[Game], n_games: int, seed: int) -> list[Item]:
-    """What was seen and hidden in positions of so many games."""
-    found = []
+    """Return the items of `n_games` games, from a sample of their positions."""
+    items = []
     for number in range(n_games):
         rng = Rng(seed, number)
         game = games[number % len(games)]
         history = History(game)
         for position, action in play(game, rng):
-            if rng.below(1000) < 1000 * KEPT:
-                found += [item for player in range(game.n_players) if (item := item_of(position, player, history))]
+            if rng.below(1000) < 1000 * SAMPLED:
+                items += [item for player in range(game.n_players) if (item := item_of(position, player, history))]
             history.add(position, action)
-    return found
+    return items
 
 
 def item_of(position: Position, player: int, history: History) -> Item | None:
-    """What another one sees of `player`; None if nothing is open, or too much."""
+    """Return the item of `player`, as another player sees them; None if there is nothing to infer, or too much."""
     view = position.view((player + 1) % position.game.n_players)
     kinds, copies, n_hand, in_hand, spots = evidence.traces(view, player, history)
-    if sum(copies) <= 1 or len(copies) + copies.count(2) > MOST_BITS:
+    if sum(copies) <= 1 or len(copies) + copies.count(2) > BITS_MAX:
         return None
     true_spots, true_hand = evidence.secrets(position, player, [card for card, *_ in spots])
     return Item(
         held=copies,
         n_hand=n_hand,
         traces=np.array([traces for _, traces, _, _ in spots], np.int64).reshape(len(spots), len(kinds), EACH),
-        said=np.array([[placed, kept] for *_, placed, kept in spots]).reshape(len(spots), 2, len(kinds)),
+        evidence=np.array([[placed, kept] for *_, placed, kept in spots]).reshape(len(spots), 2, len(kinds)),
         in_hand=np.array(in_hand, np.int64),
         spots=[kinds.index(kind) for kind in true_spots],
         hand=np.array([float(true_hand.count(kind)) for kind in kinds]),
@@ -121,20 +122,20 @@ def item_of(position: Position, player: int, history: History) -> Item | None:
 
 
 class Weights(NamedTuple):
-    """Of the traces, and of what a history says (0 where there is none)."""
+    """The weights of the traces, and of the evidence of a history (0 without a history)."""
 
     traces: Floats
     factors: Floats
 
 
 def scores_of(item: Item, weights: Weights) -> tuple[Floats, Floats]:
-    """What speaks for each kind in each spot and in the hand."""
-    in_spot = weights.traces[item.traces].sum(axis=2) + np.einsum("sfk,f->sk", item.said, weights.factors)
+    """Return the score of each kind in each spot and in the hand."""
+    in_spot = weights.traces[item.traces].sum(axis=2) + np.einsum("sfk,f->sk", item.evidence, weights.factors)
     return in_spot, weights.traces[item.in_hand]
 
 
 def surprise(item: Item, weights: Weights) -> tuple[float, Floats, Floats]:
-    """How surprising the truth is, in nats, and how likely each kind seems in each spot and how many in hand."""
+    """Return the surprise of the truth, in nats, the probabilities of kinds by spot, and their mean numbers in hand."""
     in_spot, in_hand = scores_of(item, weights)
     chances, hand, ways = weigh_secrets(item.held, item.n_hand, in_spot.tolist(), in_hand.tolist())
     true = sum(in_spot[i, kind] - in_spot[i].max() for i, kind in enumerate(item.spots))
@@ -142,8 +143,8 @@ def surprise(item: Item, weights: Weights) -> tuple[float, Floats, Floats]:
     return math.log(ways) - true, np.array(chances).reshape(in_spot.shape), np.array(hand)
 
 
-def fit(items: Sequence[Item], start: Weights, told: bool, rng: np.random.Generator) -> Weights:
-    """The weights that make the truth likeliest: Adam, slower from pass to pass."""
+def fit(items: Sequence[Item], start: Weights, with_history: bool, rng: np.random.Generator) -> Weights:
+    """Return the weights that maximize the likelihood of the truth: by Adam, with a smaller step in each pass."""
     traces, factors = start.traces.copy(), start.factors.copy()
     n = len(traces)
     mean, square = np.zeros(n + 2), np.zeros(n + 2)
@@ -162,27 +163,27 @@ def fit(items: Sequence[Item], start: Weights, told: bool, rng: np.random.Genera
             pace = 0.05 / (1 + number)
             move = pace * (mean / (1 - 0.9**step)) / (np.sqrt(square / (1 - 0.99**step)) + 1e-3)
             traces = traces + move[:n]
-            if told:
+            if with_history:
                 factors = factors + move[n:]
     return Weights(traces, factors)
 
 
 def add_slope(item: Item, weights: Weights, slope: Floats) -> None:
-    """Add how the weights would make the truth likelier."""
+    """Add the gradient of the log-likelihood of the truth."""
     n = len(weights.traces)
     _, chances, hand = surprise(item, weights)
     away = -chances
     away[range(len(item.spots)), item.spots] += 1
     np.add.at(slope, item.traces, away[:, :, None])
     np.add.at(slope, item.in_hand, item.hand - hand)
-    slope[n:] += np.einsum("sfk,sk->f", item.said, away)
+    slope[n:] += np.einsum("sfk,sk->f", item.evidence, away)
 
 
 # --- figures --------------------------------------------------------------------------------------------------
 
 
 def bits_a_card(items: Sequence[Item], weights: Weights) -> float:
-    """How surprised one is by a face-down card in the queue, in bits."""
+    """Return the mean surprise of a face-down card in the queue, in bits."""
     total, n = 0.0, 0
     for item in items:
         _, chances, _ = surprise(item, weights)
@@ -197,39 +198,40 @@ def tempered(weights: Weights, power: float) -> Weights:
 
 
 def fit_set(name: str, n_games: int, seed: int) -> tuple[Weights, Weights]:
-    """The weights of a set, without and with a history."""
+    """Fit the weights of a set, without and with a history."""
     games = [new_game(*spec) for spec in SETS[name]]
-    begun = time.monotonic()
+    started = time.monotonic()
     items = items_of(games, n_games, seed)
     held_out = items_of(games, n_games // 8, seed + 500)
-    played = time.monotonic() - begun
+    play_time = time.monotonic() - started
     nothing = Weights(np.zeros(evidence.SIZES["traces"]), np.zeros(2))
     rng = np.random.default_rng(seed)
     bare = fit(items, nothing, False, rng)
-    told = fit(items, bare, True, rng)
+    full = fit(items, bare, True, rng)
     figures = [
         f"{label} {bits_a_card(held_out, weights):.3f}"
         for label, weights in (
             ("uniform", nothing),
             ("table", bare),
             ("^0.5", tempered(bare, 0.5)),
-            ("with history", told),
-            ("^0.5", tempered(told, 0.5)),
+            ("with history", full),
+            ("^0.5", tempered(full, 0.5)),
         )
     ]
     print(
         f"{name}: bits a face-down card: {', '.join(figures)}; {len(items)} items of {n_games} games; factors "
-        f"{told.factors.round(2).tolist()}; {played:.0f} s playing, {time.monotonic() - begun - played:.0f} s fitting",
+        f"{full.factors.round(2).tolist()}; {play_time:.0f} s playing, "
+        f"{time.monotonic() - started - play_time:.0f} s fitting",
         flush=True,
     )
-    return bare, told
+    return bare, full
 
 
 def fit_castle(n_games: int, seed: int) -> None:
-    """How far preferences tell what was selected in Castle, Village, Port."""
+    """Fit and print the weight of preferences in beliefs about selected cards in Castle, Village, Port."""
     for players in (3, 4, 5):
         game = new_game("castle_village_port", "house", players)
-        found = [
+        samples = [
             selection
             for number in range(n_games)
             for position, _ in play(game, Rng(seed, number))
@@ -237,24 +239,24 @@ def fit_castle(n_games: int, seed: int) -> None:
             if (selection := selections(position, player))
         ]
 
-        def surprise_at(factor: float, found: list[tuple[list[int], list[float], int]] = found) -> float:
-            """In bits a card."""
+        def surprise_at(weight: float, samples: list[tuple[list[int], list[float], int]] = samples) -> float:
+            """Return the mean surprise of a selected card, in bits."""
             total = 0.0
-            for cards, liked, true in found:
-                odds = np.exp(factor * (np.array(liked) - max(liked)))
+            for cards, preferences, true in samples:
+                odds = np.exp(weight * (np.array(preferences) - max(preferences)))
                 total -= math.log2(float(odds[cards.index(true)] / odds.sum()))
-            return total / len(found)
+            return total / len(samples)
 
         best = minimize_scalar(surprise_at, bounds=(0, 2), method="bounded").x
         print(
-            f"castle_village_port-{players}: factor {best:.2f}; bits a selected card: uniform {surprise_at(0):.3f}, "
-            f"fitted {surprise_at(best):.3f}; {len(found)} of {n_games} games",
+            f"castle_village_port-{players}: weight {best:.2f}; bits a selected card: uniform {surprise_at(0):.3f}, "
+            f"fitted {surprise_at(best):.3f}; {len(samples)} cards of {n_games} games",
             flush=True,
         )
 
 
-def write(path: Path, name: str, bare: Weights, told: Weights) -> None:
-    """Put the weights of a set into the file, beside those of the others."""
+def write(path: Path, name: str, bare: Weights, full: Weights) -> None:
+    """Write the weights of a set into the file, and keep those of other sets."""
     content: dict[str, Any] = {"version": evidence.VERSION, "sizes": evidence.SIZES, "sets": {}}
     if path.exists():
         old = json.loads(path.read_text())
@@ -262,8 +264,8 @@ def write(path: Path, name: str, bare: Weights, told: Weights) -> None:
             content = old
     content["sets"][name] = {
         "bare": thousandths(bare.traces.tolist()),
-        "told": thousandths(told.traces.tolist()),
-        "factors": [round(float(factor), 3) for factor in told.factors],
+        "told": thousandths(full.traces.tolist()),
+        "factors": [round(float(factor), 3) for factor in full.factors],
     }
     content["sets"] = dict(sorted(content["sets"].items()))
     path.write_text(json.dumps(content, separators=(",", ":")).replace('"told":', '\n"told":') + "\n")
@@ -272,11 +274,11 @@ def write(path: Path, name: str, bare: Weights, told: Weights) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
-        "sets", nargs="*", default=list(SETS), help=f"which: {', '.join(SETS)} (the default: all of these), castle"
+        "sets", nargs="*", default=list(SETS), help=f"sets to fit: {', '.join(SETS)} (default: all of these), castle"
     )
     parser.add_argument("--games", type=int, default=2000, help="games to learn from (default 2000)")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--out", type=Path, default=evidence.BELIEFS, help="the file (default: the engine's)")
+    parser.add_argument("--out", type=Path, default=evidence.BELIEFS, help="output file (default: the engine's)")
     options = parser.parse_args()
     for name in options.sets:
         if name == "castle":

@@ -1,6 +1,8 @@
-"""Fits engine_cy/castle_village_port/weights.json: python -m solver.training.castle_village_port [--help]
+"""Fit engine_cy/castle_village_port/weights.json.
 
-How, says solver/training/fitting.py; for all sets it takes about five minutes on one core.
+    python -m solver.training.castle_village_port [--help]
+
+solver/training/fitting.py describes the method; fitting all sets takes about five minutes on one core.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from engine_cy import new_game
 from engine_cy.castle_village_port import knowledge
 from solver.training.fitting import FitPlan, fit_sets, parser_for
 
-SUBJECT = FitPlan(
+PLAN = FitPlan(
     knowledge,
     {f"castle_village_port-{n}": [new_game("castle_village_port", "house", n)] for n in (3, 4, 5)},
     points=(0, 1),
@@ -19,12 +21,12 @@ SUBJECT = FitPlan(
     steps=100,
     games=8000,
     trust=0.5,
-    never_worse=(2, 3, 4),  # what the rows would pay now included
+    never_worse=(2, 3, 4),  # totals with the payments of the rows
 )
 
 
 def main() -> None:
-    fit_sets(SUBJECT, parser_for(SUBJECT, __doc__).parse_args())
+    fit_sets(PLAN, parser_for(PLAN, __doc__).parse_args())
 
 
 if __name__ == "__main__":

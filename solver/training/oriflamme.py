@@ -1,8 +1,9 @@
-"""Fits engine_cy/oriflamme/weights.json: python -m solver.training.oriflamme [--help]
+"""Fit engine_cy/oriflamme/weights.json.
 
-How, says solver/training/fitting.py; for all sets it takes about five minutes on one core. What that learns of who
-stands how well comes from quick play; the weights in use were then drawn towards games of the search itself, better and
-better ones:
+    python -m solver.training.oriflamme [--help]
+
+solver/training/fitting.py describes the method; fitting all sets takes about five minutes on one core. It learns the
+evaluation from fast, weak play; the weights in use were then refitted to increasingly strong games of the search:
 
     python -m solver.training.oriflamme --by-search 8000 --iterations 150
     python -m solver.training.oriflamme --by-search 12000 --iterations 400 --seed 2 oriflamme-3
@@ -25,7 +26,7 @@ from solver.config import Budget
 from solver.solve import solve
 from solver.training.fitting import FitPlan, Samples, fit, fit_sets, gather, log_loss, parser_for
 
-# What is learned together. fr-2019 plays like en-2019.
+# The editions of a set, learned together. fr-2019 plays like en-2019.
 EDITIONS = ("en-2019", "de-2019", "en-2019", "revised")
 SETS: dict[str, list[Game]] = {
     f"oriflamme-{n}": [new_game("oriflamme", edition, n) for edition in EDITIONS] for n in (3, 4, 5)
@@ -33,8 +34,8 @@ SETS: dict[str, list[Game]] = {
 SETS["oriflamme_prototype-2"].append(
     new_game("oriflamme_prototype", {"two_player_rounds": 6, "cards_per_turn": 2}, 2),
 )
-ANY_MOVE = 20  # in games of the search, one move in so many is any move
-SUBJECT = FitPlan(
+RANDOM_MOVE = 20  # in games of the search, one move in 20 is random
+PLAN = FitPlan(
     knowledge,
     SETS,
     points=(0, 1, 2),
@@ -44,25 +45,25 @@ SUBJECT = FitPlan(
 )
 
 
-def by_policy(start: Position, policy: Callable[[Position], Action]) -> list[Position]:
-    """The tables of a game by any policy, such as a search."""
-    tables = [start]
-    while not tables[-1].is_over:
-        tables.append(tables[-1].play(policy(tables[-1])))
-    return tables
+def play_game(start: Position, policy: Callable[[Position], Action]) -> list[Position]:
+    """Return the positions of a game by any policy, such as a search."""
+    positions = [start]
+    while not positions[-1].is_over:
+        positions.append(positions[-1].play(policy(positions[-1])))
+    return positions
 
 
-def by_record(path: Path) -> list[Position]:
-    """The tables of a recorded game."""
+def read_game(path: Path) -> list[Position]:
+    """Return the positions of a recorded game."""
     tables = read_record(path.read_text()).tables()
     return [table for table in tables if isinstance(table, Position)]
 
 
-def observed(games: Iterable[Sequence[Position]]) -> dict[int, Samples]:
-    """Positions at the ends of rounds of complete games, however played."""
-    found = []
-    for tables in games:
-        for before, after in itertools.pairwise(tables):
+def round_ends(games: Iterable[Sequence[Position]]) -> dict[int, Samples]:
+    """Return the positions at the ends of rounds of complete games, by any policy."""
+    samples = []
+    for positions in games:
+        for before, after in itertools.pairwise(positions):
             if after.is_over or (before.table.phase, after.table.phase) == ("place", "place"):
                 continue
             if after.table.phase == "place":
@@ -71,17 +72,19 @@ def observed(games: Iterable[Sequence[Position]]) -> dict[int, Samples]:
                 values = [np.array(seat)[n].astype(np.int8) for seat, n in zip(seats, numbers, strict=True)]
                 sizes = np.array([len(n) for n in numbers], np.int32).tobytes()
                 parts = (np.concatenate(numbers).tobytes(), np.concatenate(values).tobytes())
-                found.append((row, sizes, *parts, tables[-1].payoffs))
-    return gather(SUBJECT, found)
+                samples.append((row, sizes, *parts, positions[-1].payoffs))
+    return gather(PLAN, samples)
 
 
-def searched(games: Sequence[Game], n_games: int, iterations: int, seed: int) -> Iterator[list[Position]]:
-    """Games of the search against itself, to learn who stands how well from better play; with any move now and then, so
-    that no two are alike."""
+def search_games(games: Sequence[Game], n_games: int, iterations: int, seed: int) -> Iterator[list[Position]]:
+    """Play games of the search against itself, for an evaluation of stronger play.
+
+    Random moves now and then make the games differ.
+    """
 
     def policy(position: Position) -> Action:
         options = position.legal_actions()
-        if rng.below(ANY_MOVE) == 0:
+        if rng.below(RANDOM_MOVE) == 0:
             return options[rng.below(len(options))]
         view = position.view(position.to_act or 0)
         best = solve(view, Budget(iterations=iterations), seed=rng.bits(), lines=0).best
@@ -91,20 +94,20 @@ def searched(games: Sequence[Game], n_games: int, iterations: int, seed: int) ->
     for number in range(n_games):
         rng = Rng(seed, number)
         game = games[number % len(games)]
-        yield by_policy(game.deal(rng, first=rng.below(game.n_players)), policy)
+        yield play_game(game.deal(rng, first=rng.below(game.n_players)), policy)
 
 
 def refit(name: str, games: Iterable[Sequence[Position]], held_out: Iterable[Sequence[Position]], out: Path) -> None:
-    """Draw the weights of the features towards what complete games of one set say."""
+    """Refit the weights of the features to complete games of one set, staying close to the present weights."""
     marks, features = read_weights(knowledge.WEIGHTS, knowledge.VERSION, knowledge.SIZES)[name]
     rows = [np.array(row) for row in features]
-    others = observed(held_out)
-    for row, samples in observed(games).items():
+    others = round_ends(held_out)
+    for row, samples in round_ends(games).items():
         other = others.get(row, samples)
-        was = log_loss(rows[row], other)
-        rows[row] = fit(SUBJECT, samples, rows[row])
+        loss_before = log_loss(rows[row], other)
+        rows[row] = fit(PLAN, samples, rows[row])
         print(
-            f"{name} row {row:2}: log-loss {was:.3f}, now {log_loss(rows[row], other):.3f} "
+            f"{name} row {row:2}: log-loss {loss_before:.3f}, now {log_loss(rows[row], other):.3f} "
             f"({len(samples.shares)} positions)",
             flush=True,
         )
@@ -112,30 +115,28 @@ def refit(name: str, games: Iterable[Sequence[Position]], held_out: Iterable[Seq
 
 
 def refit_to_records(paths: Sequence[Path], out: Path) -> None:
-    games = [by_record(path) for path in paths]
+    games = [read_game(path) for path in paths]
     name = knowledge.set_name(games[0][0].game)
-    if any(knowledge.set_name(tables[0].game) != name for tables in games):
-        raise SystemExit(f"--records: these are games of several sets, of which the first is {name}")
+    if any(knowledge.set_name(positions[0].game) != name for positions in games):
+        raise SystemExit(f"--records: all games must be of one set; the first is of {name}")
     refit(name, games, (), out)
 
 
 def main() -> None:
-    parser = parser_for(SUBJECT, __doc__)
-    parser.add_argument("--records", nargs="+", type=Path, help="fit the features of one set to these games instead")
-    parser.add_argument(
-        "--by-search", type=int, metavar="GAMES", help="fit them to so many games of the search instead"
-    )
-    parser.add_argument("--iterations", type=int, default=400, help="... of so many iterations a move (default 400)")
+    parser = parser_for(PLAN, __doc__)
+    parser.add_argument("--records", nargs="+", type=Path, help="refit the features of one set to these games instead")
+    parser.add_argument("--by-search", type=int, metavar="GAMES", help="refit them to games of the search instead")
+    parser.add_argument("--iterations", type=int, default=400, help="iterations a move of these games (default 400)")
     options = parser.parse_args()
     if options.records:
         refit_to_records(options.records, options.out)
     elif options.by_search:
         for name in options.sets:
             n, iterations, seed = options.by_search, options.iterations, options.seed
-            held_out = searched(SETS[name], n // 8, iterations, seed + 500)
-            refit(name, searched(SETS[name], n, iterations, seed), held_out, options.out)
+            held_out = search_games(SETS[name], n // 8, iterations, seed + 500)
+            refit(name, search_games(SETS[name], n, iterations, seed), held_out, options.out)
     else:
-        fit_sets(SUBJECT, options)
+        fit_sets(PLAN, options)
 
 
 if __name__ == "__main__":
