@@ -231,7 +231,7 @@ cdef class CastleVillagePort(Game):
         tables.check(table, self.frame)
         self.fill(&state, table)
         if table.phase == "round_end" and table.ask is None:
-            # The walk at the end of the round has yet to start: on to its first question.
+            # Start the walk at the end of the round, up to its first question.
             end_round_from(<const Rules*>self.rules, &state, 0)
         fault = state_fault(<const Rules*>self.rules, &state, observer)
         if fault != NULL and observer < 0:

@@ -54,19 +54,19 @@ cdef enum:
     SAILOR
     HUNTER
     N_ROLES
-    STRANGE = N_ROLES   # a timing that no card of the house has
+    STRANGE = N_ROLES   # a deed at a time that no card of the house has
     N_DEEDS = 14
     N_TIMES = 3
 
 # The marks of an action: where each table begins in the weights of the preferences.
 cdef enum:
-    PHASES = 15         # how much is to come, see `phase_of`
-    RANKS = 6           # 0 to 3 from the left, further; 5: none
+    PHASES = 15         # of the game, see `phase_of`
+    RANKS = 6           # 0 to 3 from the left; 4: further right; 5: without reward
     RELATIONS = 4       # no card, an own card, the leading rival's, another rival's
 
     SELECT_WHEN = 0                                     # phase, role
     SELECT_ORDER = SELECT_WHEN + PHASES * N_ROLES       # first, between or last to reveal, role
-    SELECT_VALUE = SELECT_ORDER + 3 * N_ROLES           # phase; times the value, scaled
+    SELECT_VALUE = SELECT_ORDER + 3 * N_ROLES           # phase; times (value - 8) / 8
     SELECT_WORTH = SELECT_VALUE + PHASES                # phase; times the worth of its best place
     SELECT_FOLLOW = SELECT_WORTH + PHASES               # role; times the same
     PLACE_RANK = SELECT_FOLLOW + N_ROLES                # role, rank
@@ -98,14 +98,14 @@ cdef enum:
     F_LEAD              # over the richest other player
     F_TOTAL             # gold, and the payments of the rows if the round ended now
     F_TOTAL_LEAD
-    F_CLOSE_LEAD        # the same between -2 and 2
+    F_CLOSE_LEAD        # F_TOTAL_LEAD, limited to -2..2
     F_ORDER                                     # place in the order of this turn
     F_RANKED = F_ORDER + 5                      # cards that would take a rank now
     F_STAY                                      # cards that would take none
     F_ROW                                       # by role: in a row
     F_ROW_VALUES = F_ROW + N_ROLES              # their values, as below
     F_HAND
-    F_HAND_VALUES = F_HAND + N_ROLES            # in eighths, from 8 on
+    F_HAND_VALUES = F_HAND + N_ROLES            # sum of (value - 8) / 8
     F_DECK
     F_DECK_VALUES = F_DECK + N_ROLES
     F_SELECTED
@@ -289,7 +289,7 @@ cdef struct Glance:
 
 
 cdef inline int phase_of(const Rules* rules, const State* state) noexcept nogil:
-    """Return how much is to come: rounds, and cards until the end of the round after the current one."""
+    """Return the phase: classes of rounds after the current one, and of cards after the current one in its round."""
     cdef int cards = (rules.n_turns - state.turn) * rules.n_players
     cdef int rounds = min(rules.n_rounds - state.round, 2)
     cdef int near
@@ -680,7 +680,7 @@ cdef inline int row_of(const Rules* rules, const State* state) noexcept nogil:
 
 cdef inline void count_cards(const Rules* rules, Tally* tally, int player, int feature, int values_feature,
                              uint16_t cards) noexcept nogil:
-    """Count cards by role, and add up their values, in eighths, from 8 on."""
+    """Count cards by role, and add up (value - 8) / 8."""
     cdef int value
     cdef int total = 0
 

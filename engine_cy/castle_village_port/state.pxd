@@ -74,7 +74,7 @@ cdef inline void put(State* state, int location, int index, uint8_t card) noexce
     cdef uint8_t* at = state.rows[location] + index
     cdef int n_right = state.n_row[location] - index
 
-    # Moving a constant number of bytes, if that suffices, needs no call.
+    # A memmove of constant size, where it suffices, compiles without a call.
     if n_right <= 16 and index < MAX_ROW - 16:
         memmove(at + 1, at, 16)
     else:
@@ -114,7 +114,7 @@ cdef inline void places(const State* state, int location, int value, int* lowest
     cdef uint8_t here
     cdef int base, i
 
-    # Compare sixteen places at a time, in use or not: no card has value 0.
+    # Compare sixteen places at a time, used or not: an unused one holds 0, less than any card's value.
     for base in range(0, state.n_row[location], 16):
         for i in range(16):
             here = row[base + i] & VALUE

@@ -657,7 +657,7 @@ def _check_orders(table: Table, frame: TableShape, done: list[str], n_revealed: 
 
 
 def _check_cards(table: Table, frame: TableShape, player: int, rows: list[int], done: str) -> None:
-    """Check that one player's cards have the numbers of the turn in each place, and that none is there twice."""
+    """Check one player's cards: their number in each place at this turn, and that none is there twice."""
     letter = frame.families[player]
     sizes = _sizes(frame, table.round, table.turn, done)
     pile, hand, deck, selected = table.piles[player], table.hands[player], table.decks[player], table.selected[player]

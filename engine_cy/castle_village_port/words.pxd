@@ -44,7 +44,7 @@ cpdef enum:
 cdef enum:
     ASK_SELECT          # a card from hand
     ASK_PLACE           # location and place for the selected card
-    ASK_MOVE            # a neighbour, or a card of another location; where to
+    ASK_MOVE            # a neighbour, or a card of another location; its new place
     ASK_ROB             # a player
     ASK_COPY            # a neighbour
     ASK_SWAP            # a player
