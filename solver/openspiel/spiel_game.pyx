@@ -2,9 +2,9 @@
 """A game of OpenSpiel as a `GameApi`, for our search; `from_openspiel` makes them.
 
 A state is its history: the numbers of all actions since the start, as plain bytes. States are therefore copied,
-compared and stored like those of any game. A cache holds OpenSpiel's states of the last `CACHE_MAX` histories; others
-are replayed. The functions of GameApi take the GIL and call Python objects: this is slow, and threads wait for each
-other, but their results equal those of one thread.
+compared and stored like those of any game. A cache holds OpenSpiel's states of up to `CACHE_MAX` histories, and is
+emptied when it is full; other histories are replayed. The functions of GameApi take the GIL and call Python objects:
+this is slow, and threads wait for each other, but their results equal those of one thread.
 
 **A view** is a world, too: one that the observer cannot distinguish from the truth, drawn by the game's own
 `resample_from_infostate` with random numbers derived only from the observer's information. It does not hold the truth.
