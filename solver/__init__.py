@@ -1,4 +1,4 @@
-"""The search: what to play, given only what one player sees.
+"""Search for the best play, given only what one player sees.
 
 ```
 from engine_cy import new_game

@@ -1,4 +1,4 @@
-"""The answer to a search question, made of the sums that its shares found: numbers with their errors."""
+"""Turn the sums of a search's shares into its answer: moves and expectations, each with its standard error."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from solver.question import MEGABYTE, Question, SearchQuestion
 from solver.search import Searcher
 
 MILLION = 1_000_000
-DRAWS = 3  # the stream of random numbers, of a search's seed, that moves are drawn by
+DRAWS = 3  # number of the random stream, under a search's seed, that samples moves
 
-# A move with less than one visit for so many of the best one's is no near-equal.
+# A near-equal move has at least 1/NEAR_VISITS of the best move's visits.
 NEAR_VISITS = 4
-# Two moves win alike if all playouts of both paid the same, to this much, and there were so many.
+# Two moves win alike if all playouts of both paid the same within SAME_WIN, over at least SAME_AFTER visits.
 SAME_WIN = 1e-4
 SAME_AFTER = 100
-# Between moves that win alike, so much more of a lead counts.
+# Of moves that win alike, one that leads by more than this much less is not near-equal.
 LESS_LEAD = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A mean over playouts, the standard error of it, and the spread of a single one."""
+    """Hold a mean over playouts, its standard error, and the standard deviation of a single playout."""
 
     mean: float
     error: float
@@ -40,7 +40,7 @@ class Estimate:
 
 
 class LineStep(NamedTuple):
-    """A decision of a line of play as the observer would see it: the seat that takes it, or CHANCE."""
+    """Hold one decision of a line of play, as the observer would see it, and the seat that takes it, or CHANCE."""
 
     seat: int
     action: Action
@@ -55,29 +55,33 @@ class LineStep(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """What the search found of one decision. `win` is the expected share of the win (in a toy, of chips), `points` and
-    `lead` (over the best of the others) are those at the end of the game; all for the player to act.
+    """Hold the search's estimates for one decision of the player to act.
 
-    `ranks` says how likely he comes first, second, ...; `seats` what every seat is expected to be paid. A move without
-    visits has none of these; one that was only ever evaluated, not played to the end, has no points, lead and ranks.
+    `win` is their expected share of the win (in a toy, of chips); `points` and `lead` (over the best opponent) are the
+    means at the end of the game. `ranks` are the probabilities that they come first, second, ...; `seats` is the
+    expected payoff of every seat. A move without visits has no estimates. A move whose playouts all stopped at an
+    evaluation, before the end of the game, has no points, lead and ranks.
     """
 
     action: Action
     visits: int
-    # Of the visits, the playouts that went to the end: `points`, `lead` and `ranks` come from these alone.
+    # The visits whose playouts reached the end of the game: `points`, `lead` and `ranks` come from these alone.
     ended: int
     win: Estimate | None
     points: Estimate | None
     lead: float | None
     ranks: tuple[float, ...]
     seats: tuple[float, ...]
-    # How play is likely to go on, from this move on: for as many of the most tried moves as lines were asked for, in
-    # games that say what a seat sees of an action.
+    # The likely continuation, starting with this move. Only the `lines` most visited moves have one, and only in games
+    # that define what a seat sees of an action.
     line: tuple[LineStep, ...] = ()
 
 
 class Chance(NamedTuple):
-    """The expected share of the win, and points at the end, of one seat; no points if no playout ended."""
+    """Hold the expected share of the win and the expected final points of one seat.
+
+    `points` is None if no playout reached the end of the game.
+    """
 
     win: Estimate
     points: Estimate | None
@@ -85,21 +89,21 @@ class Chance(NamedTuple):
 
 @dataclass(frozen=True)
 class Answer:
-    """The answer to a search question: the moves, best first, what each seat may expect, and how that was found."""
+    """Hold the answer to a search question: the moves, best first, each seat's expectation, and the search's effort."""
 
     question: SearchQuestion
     # The move to play; None if the observer is not to act. A weaker strength level may play another than the best.
     best: Action | None
     moves: tuple[Move, ...]
-    # Moves too close to the best to tell, with how often to play each: who always plays the best is easy to read.
+    # Near-equal moves, with the frequency to play each: a player who always plays the best is predictable.
     mix: tuple[tuple[Action, float], ...]
     # By seat; empty if nothing was searched.
     seats: tuple[Chance, ...]
-    # All shares added up, and the iterations of each; no share if nothing was searched.
+    # The sum of all shares, and the iterations of each; no share if nothing was searched.
     total: Share
     share_iterations: tuple[int, ...]
     elapsed_ms: float
-    # Whether a session searched on in the tree of an earlier answer.
+    # Whether a session continued in the tree of an earlier answer.
     continued: bool = False
 
     @property
@@ -108,7 +112,7 @@ class Answer:
 
     @property
     def signature(self) -> str:
-        """Of the engine, the search and what they know of this ruleset: equal ones answer alike."""
+        """The signature of engine, search and knowledge for this ruleset: equal signatures give equal answers."""
         return signature_of(self.view.game)
 
     @property
@@ -129,23 +133,25 @@ class Answer:
 
     @property
     def stopped_by(self) -> str:
-        """ "iterations", "time", "confidence", "stopped", "forced", or "lost" if workers were lost before any of these;
-        empty while the search goes on."""
+        """The limit that ended the search; empty while it runs.
+
+        One of "iterations", "time", "confidence", "stopped", "forced"; "lost" if workers were lost before any of these.
+        """
         return self.total.stopped_by
 
     @property
     def missing(self) -> int:
-        """Shares that did not end, as their worker was lost or late."""
+        """The number of shares that did not finish, because their worker was lost or late."""
         return self.total.missing
 
     @property
     def note(self) -> str:
-        """A sentence about anything unusual in how this answer came about; usually empty."""
+        """A sentence about anything unusual in this search; usually empty."""
         return self.total.note
 
     @property
     def reproducible(self) -> bool:
-        """Whether the same question has the same answer again, to the last digit, under the same signature."""
+        """Whether the same question gets the same answer again, to the last digit, under the same signature."""
         return self.stopped_by in REPRODUCIBLE and not self.missing and not self.continued
 
     @property
@@ -159,12 +165,12 @@ class Answer:
         return self.question.beliefs
 
     def move(self, action: Action | str) -> Move:
-        """The figures of one move."""
-        wanted = str(action)
+        """Return the estimates of one move."""
+        text = str(action)
         for move in self.moves:
-            if str(move.action) == wanted:
+            if str(move.action) == text:
                 return move
-        raise KeyError(f"action: {wanted!r} is none of {', '.join(str(move.action) for move in self.moves)}")
+        raise KeyError(f"action: {text!r} is not one of {', '.join(str(move.action) for move in self.moves)}")
 
     def __str__(self) -> str:
         head = f"{self.iterations} iterations, {self.worlds} worlds, {self.elapsed_ms:.0f} ms"
@@ -179,7 +185,7 @@ class Answer:
         return "\n".join(lines)
 
 
-# Why a search may end and still find the same again.
+# The values of `stopped_by` that leave an answer reproducible.
 REPRODUCIBLE = ("iterations", "confidence", "forced")
 
 
@@ -203,7 +209,7 @@ def answer_at_once(question: SearchQuestion) -> Share | None:
 
 
 def answer_without_search(question: SearchQuestion, share: Share, began: float) -> Answer:
-    """The answer that `answer_at_once` found; the question began then, by `time.perf_counter`."""
+    """Return the answer made of the share of `answer_at_once`. `began` is the question's start, by `perf_counter`."""
     answer = _answer(question, share, (), began)
     if share.stopped_by == "forced":
         return answer
@@ -212,7 +218,7 @@ def answer_without_search(question: SearchQuestion, share: Share, began: float) 
 
 
 def answer_of(question: SearchQuestion, shares: Sequence[Share], began: float) -> Answer:
-    """The answer of a search, so far or in all: all of its shares together."""
+    """Return the answer made of all shares of a search, finished or not. `began` is its start, by `perf_counter`."""
     return _answer(question, merge(shares), tuple(share.iterations for share in shares), began)
 
 
@@ -245,8 +251,10 @@ def _move_without_search(question: SearchQuestion) -> Action:
 
 
 def _draws(question: SearchQuestion) -> Rng:
-    """The random numbers that moves are drawn by. The view has a part: with one seed for a whole game, each move is
-    drawn anew."""
+    """Return the random generator that samples moves.
+
+    It is seeded by the view too: with one seed for a whole game, each move has random numbers of its own.
+    """
     return Rng(question.seed ^ question.view.key, DRAWS)
 
 
@@ -282,10 +290,10 @@ def expect(total: Share) -> tuple[Chance, ...]:
 
 
 def recommend(moves: tuple[Move, ...]) -> tuple[tuple[Action, float], ...]:
-    """The near-equal moves, best first, and how often to play each: as often as the search tried it.
+    """Return the near-equal moves, best first, and the frequency to play each, in proportion to its visits.
 
-    A move is near-equal if it had a fair share of the visits and the bounds of one standard error overlap, unless it
-    wins alike and leaves less.
+    A move is near-equal if it had enough visits and its interval of one standard error overlaps that of the best,
+    unless it wins alike with a smaller lead.
     """
     best = moves[0]
     if best.win is None:
@@ -298,9 +306,9 @@ def recommend(moves: tuple[Move, ...]) -> tuple[tuple[Action, float], ...]:
 
 
 def judge(view: View, actions: Sequence[Action], share: Share) -> tuple[Move, ...]:
-    """The moves, best first: by visits, which a search gives to what it trusts; then by win, lead, and as listed.
+    """Return the moves, best first: by visits, then by win, lead, and the order of `actions`.
 
-    Where the game is decided whatever is played, visits say nothing: moves that win as the best one does come by lead.
+    In a decided game every move wins alike and visits mean nothing: moves that win like the best are ordered by lead.
     """
     lines = dict(share.lines)
     moves = [
@@ -322,7 +330,7 @@ def _lead(move: Move) -> float:
 
 
 def _wins_alike(move: Move, best: Move) -> bool:
-    """Whether both are known to win equally often: their playouts all paid the same."""
+    """Return whether both moves are known to win equally often: their playouts all paid the same."""
     if move.win is None or best.win is None or move.visits < max(SAME_AFTER, best.visits // 100):
         return False
     return max(move.win.spread, best.win.spread, abs(move.win.mean - best.win.mean)) <= SAME_WIN
@@ -344,8 +352,8 @@ def _move(player: int, action: Action, tally: Tally, line: tuple[LineStep, ...])
 
 
 def estimate(n: int, total: float, squares: float) -> Estimate:
-    """The mean of `n` numbers by their sum and sum of squares."""
+    """Return the mean of `n` numbers, given their sum and their sum of squares."""
     mean = total / n
-    # Of one playout nothing is known of the spread but what the unit allows.
+    # A single playout has no sample variance: assume 1, the range of payoffs.
     variance = max(squares / n - mean * mean, 0.0) * n / (n - 1) if n > 1 else 1.0
     return Estimate(mean, math.sqrt(variance / n), math.sqrt(variance))

@@ -1,4 +1,4 @@
-"""A flag that one thread raises and another reads."""
+"""Share a flag between threads: one raises it, another reads it."""
 
 cdef extern from *:
     """

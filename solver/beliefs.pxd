@@ -1,4 +1,4 @@
-"""What an observer thinks of the others' secrets, as plain data."""
+"""Declare an observer's belief about the others' secrets, as plain data."""
 from libc.stdint cimport uint32_t
 
 from engine_cy.families cimport Deal
@@ -9,21 +9,21 @@ from engine_cy.support.rng cimport rng_t
 from solver.marginals cimport Chances, Weights
 
 
-# One player's secrets and how much they weigh in one of the sums over deals. Cards that are `left` are a set of bits:
-# one for each kind, and above these one more for each kind that the player may have twice.
+# One player's secrets and their weights in one of the sums over deals. A set of cards `left` to place is a bit mask:
+# a bit for each kind, and above these a second bit for each kind that the player may hold twice.
 cdef struct Secrets:
     Suspicion suspicion
-    uint32_t all                              # the cards that may be anywhere
-    bint are_weighed                          # else they are too many, or none
+    uint32_t all                              # all hidden cards
+    bint are_weighed                          # False: no secrets, or too many for the tables
     Weights weights
     Deal deal
-    double* ways                              # by what is left: of all ways to fill the other spots and the hand
-    double* hands                             # ... and the cards in hand still to be taken
+    double* ways                              # by cards left: weight of all ways to fill the other spots and the hand
+    double* hands                             # by cards left and hand size: weight of all hands
 
 
 cdef class WorldSampler:
     cdef readonly View view
-    cdef bint pretends                        # the world that was drawn last does not fit the view, on purpose
+    cdef bint pretends                        # the world drawn last does not fit the view, on purpose: see SecretCard
 
     cpdef int get_ready(self) except -1
     cdef void draw(self, void* world, rng_t* rng) noexcept nogil
@@ -33,8 +33,8 @@ cdef class Belief(WorldSampler):
     cdef readonly double trust
     cdef History history
     cdef int n_players
-    cdef Secrets* secrets                     # DEALS_MAX for each of them; with one family the first alone is used
-    cdef bint is_sampled                      # whether some are too many to be weighed
+    cdef Secrets* secrets                     # DEALS_MAX for each player; with one family only the first is used
+    cdef bint is_sampled                      # some player's secrets are too many to weigh: the game samples them
 
     cdef Secrets* secrets_of(self, int player) noexcept nogil
     cdef bint chances_of(self, int player, Chances* chances) except -1
@@ -42,9 +42,9 @@ cdef class Belief(WorldSampler):
 
 cdef class SecretCard(WorldSampler):
     cdef Belief belief
-    cdef Suspicion seen                       # the observer's secrets, as everybody else sees them
-    cdef int number                           # of the card that the others do not know, among the spots
-    cdef int true                             # the number of its kind
-    cdef double chances[MAX_KINDS]            # how likely it is of each kind, to them
-    cdef readonly double guessed              # how likely the truth is to them
-    cdef rng_t side
+    cdef Suspicion seen                       # the observer's secrets, as all other players see them
+    cdef int number                           # index of the secret card among the spots
+    cdef int true                             # index of its kind
+    cdef double chances[MAX_KINDS]            # the others' probability of each kind
+    cdef readonly double guessed              # the others' probability of its true kind
+    cdef rng_t side                           # for worlds that pretend; the rest come as from the belief alone

@@ -4,8 +4,10 @@ from engine_cy import Position, Rng, View
 from engine_cy.action_log import History
 
 class WorldSampler:
-    """A source of worlds for a search. Searches on several threads may share it once it is ready, unless it says
-    otherwise."""
+    """Sample worlds for a search.
+
+    Searches on several threads may share an instance after `get_ready`, unless its class excludes that.
+    """
 
     @property
     def view(self) -> View: ...
@@ -13,12 +15,12 @@ class WorldSampler:
         """Build the tables for sampling. Marginals do not need them."""
 
     def sample_world(self, seed: int | Rng = 0) -> Position:
-        """Sample one of the positions, as likely as it seems; `seed` is a number or an Rng."""
+        """Sample a position by its posterior probability; `seed` is a number or an Rng."""
 
 class Belief(WorldSampler):
-    """How likely the worlds are that fit a view: from what the table shows, and a history if there is one.
+    """Hold the posterior over the worlds that fit a view, given the table and, if present, the history.
 
-    `trust` is the power that all weights are raised to: 1 takes them as they were learned, 0 makes all worlds alike.
+    `trust` is the exponent of all weights: 1 uses them as learned, 0 makes all worlds equally likely.
     """
 
     def __new__(cls, view: View, history: History | None = None, trust: float = 1.0) -> Self: ...
@@ -28,9 +30,12 @@ class Belief(WorldSampler):
     def chances(
         self, player: int, named: Literal[False] = ...
     ) -> tuple[dict[int, dict[int, float]], dict[int, float]] | None:
-        """What `player` hides: for each spot, by the game's number for it, how likely each kind is; and how many of
-        each kind are in his hand in the mean. Kinds are numbers of the game, or named, in the order of their numbers.
-        None: it is too much to be weighed."""
+        """Return the marginals of a player's hidden cards, or None if their secrets are too many to weigh.
+
+        The first dictionary has, for each spot by the game's number for it, the probability of each kind; the second
+        has the expected number of cards of each kind in hand. Keys are the game's numbers of kinds, or names if
+        `named`, in the order of the numbers.
+        """
 
     @overload
     def chances(
@@ -38,20 +43,20 @@ class Belief(WorldSampler):
     ) -> tuple[dict[int, dict[str, float]], dict[str, float]] | None: ...
     @property
     def effective_worlds(self) -> float:
-        """How many worlds, all as likely, would leave as much open: 1 / the sum of the squares of their chances."""
+        """The effective number of worlds: 1 / the sum of their squared probabilities."""
 
 class SecretCard(WorldSampler):
-    """Worlds in which the other players do not know one of the observer's face-down cards: it is of the kinds that they
-    may take it for, as often as they do.
+    """Sample worlds in which the other players do not know one of the observer's face-down cards.
 
-    A card of another kind changes places with the true one, wherever the observer has that. All other worlds come in
-    the order in which the belief alone draws them. One search at a time may use it.
+    The card is of a kind sampled from the others' marginal. If that is not its true kind, it swaps places with a card
+    of that kind, wherever the observer has it. Worlds with the true kind come in the same order as from the belief
+    alone. Only one search at a time may use an instance.
     """
 
     def __new__(cls, belief: Belief, spot: int, seed: int = 0) -> Self: ...
     @property
     def guessed(self) -> float:
-        """How likely the card is of its true kind, to who does not see it."""
+        """The other players' probability that the card is of its true kind."""
 
 def own_spots(view: View) -> list[tuple[int, int]]:
-    """The observer's own face-down cards: the game's number of each spot, and of the kind that lies there."""
+    """Return the observer's face-down cards: the game's numbers of each spot and of the kind that lies there."""

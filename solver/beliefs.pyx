@@ -1,10 +1,10 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""What an observer thinks of the others' secrets: which worlds are likely, drawn as often as that.
+"""Sample worlds exactly from an observer's posterior over the others' secrets.
 
-A game says what speaks for each hidden card being of each kind (`Knowledge.suspect`). Whole secrets, with as many
-cards as there are, weigh the product of their cards' weights; as each player has cards of his own, one's secrets do not
-depend on another's. To draw, all secrets of a player are weighed by what is left when the first cards are settled, so
-each is drawn exactly as often as it should be; marginals.pyx says how likely each card is where, exactly as well.
+A game scores the evidence for each hidden card being of each kind (`Knowledge.suspect`). The weight of a whole secret,
+an assignment of all of a player's hidden cards, is the product of its cards' weights. Each player has cards of their
+own, so the players' secrets are independent. Sampling uses tables of the total weight of all completions by the cards
+left, so each secret has exactly its probability; marginals.pyx computes the marginals, exactly too.
 """
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
@@ -24,11 +24,11 @@ cdef extern from *:
     int count_bits "__builtin_popcount" (uint32_t bits) noexcept nogil
 
 cdef enum:
-    BITS_MAX = 15           # more kinds, counting those held twice double, and the numbers of ways take too much room
+    BITS_MAX = 15           # kinds, those held twice counted double: the tables have 2**BITS_MAX entries at most
     PICKS_MAX = 2 * MAX_KINDS
     HANDS_MAX = PICKS_MAX + 1
 
-# The truth about a card comes up at least so often when it is what others take the card for, see SecretCard.
+# The least probability of a card's true kind in the worlds of SecretCard.
 cdef double LEAST_TRUE = 0.1
 
 
@@ -39,7 +39,7 @@ cdef inline uint32_t once(int kind) noexcept nogil:
 
 
 cdef inline uint32_t without(const Secrets* secrets, uint32_t left, int kind) noexcept nogil:
-    """`left` with one card of `kind` less: of two the upper bit goes first."""
+    """Return `left` without one card of `kind`: of two, the upper bit goes first."""
     cdef uint32_t twice = once(secrets.suspicion.n_kinds + kind)
 
     if secrets.suspicion.held[kind] == 2 and left & twice:
@@ -56,13 +56,15 @@ cdef inline int number_of(const Secrets* secrets, uint32_t left, int kind) noexc
 
 
 cdef inline double share_of(const Secrets* secrets, int left, int taken) noexcept nogil:
-    """What a kind weighs, by how it was dealt, of which so many were left for the hand and so many are in it."""
+    """Return the deal's weight of a kind with `left` cards left for the hand, of which `taken` are in it."""
     return share_of_kind(&secrets.deal, 2 - left, taken)
 
 
 cdef double ways_to_hold(const Secrets* secrets, uint32_t left, int n, int first) noexcept nogil:
-    """How much all hands of `n` cards weigh out of what is left, all of it of the kinds from `first` on. `get_ready`
-    asks for all that drawing may ask for, so drawing only reads: threads may share a belief."""
+    """Return the total weight of all hands of `n` cards out of `left`, which has only kinds from `first` on.
+
+    `get_ready` fills every entry that sampling may read, so sampling never writes: threads may share a belief.
+    """
     cdef double* known
     cdef double total
     cdef double product = 1
@@ -91,8 +93,10 @@ cdef double ways_to_hold(const Secrets* secrets, uint32_t left, int n, int first
 
 
 cdef double ways_to_end(const Secrets* secrets, uint32_t left) noexcept nogil:
-    """The same for all hands out of what the spots left: where each is asked for once, a table of everything that could
-    be left would take longer to clear than to fill."""
+    """Return the total weight of all hands out of the cards that the spots left.
+
+    It uses no table by cards left: each entry would be read once, and clearing the table would take longer.
+    """
     cdef double hands[HANDS_MAX]            # by the number of cards
     cdef double weight, none, one, two
     cdef int n = secrets.suspicion.n_hand
@@ -110,7 +114,7 @@ cdef double ways_to_end(const Secrets* secrets, uint32_t left) noexcept nogil:
         none = share_of(secrets, copies, 0)
         one = weight * share_of(secrets, copies, 1)
         two = weight * weight * share_of(secrets, copies, 2) if copies == 2 else 0
-        # Downwards, so that what is added to was not added to before.
+        # Downwards, so that each sum uses the values from before this kind.
         for j in range(n, 0, -1):
             hands[j] = none * hands[j] + one * hands[j - 1] + (two * hands[j - 2] if j > 1 else 0)
         hands[0] *= none
@@ -118,14 +122,14 @@ cdef double ways_to_end(const Secrets* secrets, uint32_t left) noexcept nogil:
 
 
 cdef inline double weight_in_spot(const Secrets* secrets, uint32_t left, int spot, int kind) noexcept nogil:
-    """What a kind weighs in a spot; the last card of it settles how it was dealt."""
+    """Return the weight of a kind in a spot; its last card includes the weight of how the kind was dealt."""
     if number_of(secrets, left, kind) == 1:
         return secrets.weights.spots[spot][kind] * share_of(secrets, 0, 0)
     return secrets.weights.spots[spot][kind]
 
 
 cdef double ways_to_fill(Secrets* secrets, uint32_t left, int spot) noexcept nogil:
-    """How much all ways weigh to fill the spots from `spot` on, and the hand, out of what is left."""
+    """Return the total weight of all ways to fill the spots from `spot` on, and the hand, out of `left`."""
     cdef double* known = &secrets.ways[left]
     cdef double total = 0
     cdef int kind
@@ -144,7 +148,7 @@ cdef double ways_to_fill(Secrets* secrets, uint32_t left, int spot) noexcept nog
 
 
 cdef bint can_be_weighed(Secrets* secrets) noexcept nogil:
-    """Whether there is room for the numbers of ways; fills in which cards there are."""
+    """Set `secrets.all`; return whether the tables have room for these secrets."""
     cdef int n = secrets.suspicion.n_kinds
     cdef int bits = n
     cdef int i
@@ -166,10 +170,10 @@ cdef inline int n_cards(const Suspicion* suspicion) noexcept nogil:
     return n
 
 
-# --- drawing --------------------------------------------------------------------------------------------------
+# --- sampling -------------------------------------------------------------------------------------------------
 
 cdef Secrets* pick_deal(Secrets* secrets, rng_t* rng) noexcept nogil:
-    """Draw one of the sums over deals of two families."""
+    """Sample one of the sums over deals of two families, by its weight."""
     cdef double draw = 0
     cdef int n
 
@@ -184,7 +188,7 @@ cdef Secrets* pick_deal(Secrets* secrets, rng_t* rng) noexcept nogil:
 
 
 cdef void pick(Secrets* secrets, rng_t* rng, uint8_t* picks) noexcept nogil:
-    """Draw a secret: a kind for each spot, then for the hand, then for the rest."""
+    """Sample a secret: a kind for each spot, then for the hand, then for the rest."""
     cdef uint32_t left = secrets.all
     cdef uint32_t rest
     cdef double draw, weight
@@ -214,7 +218,7 @@ cdef void pick(Secrets* secrets, rng_t* rng, uint8_t* picks) noexcept nogil:
         draw = uniform(rng) * ways_to_hold(secrets, left, to_take, kind)
         for _i in range(copies):
             left = without(secrets, left, kind)
-        # Take none of it, else one, else two; what the last bits of the sums leave open is settled by what has to be.
+        # Take none of it, else one, else two. The bounds in `if` absorb rounding errors of the sums.
         weight = 1
         i = 0
         while True:
@@ -243,23 +247,25 @@ cdef void pick(Secrets* secrets, rng_t* rng, uint8_t* picks) noexcept nogil:
 # --- in Python ------------------------------------------------------------------------------------------------
 
 cdef dict as_dict(list kinds, const double* numbers):
-    """The numbers of kinds, each of which comes with its place."""
+    """Return the numbers by kind; `kinds` holds pairs of a kind and its index."""
     return {kind: numbers[<int>i] for kind, i in kinds}
 
 
 cdef class WorldSampler:
-    """A source of worlds for a search. Searches on several threads may share it once it is ready, unless it says
-    otherwise."""
+    """Sample worlds for a search.
+
+    Searches on several threads may share an instance after `get_ready`, unless its class excludes that.
+    """
 
     cpdef int get_ready(self) except -1:
         """Build the tables for sampling. Marginals do not need them."""
         raise NotImplementedError
 
     cdef void draw(self, void* world, rng_t* rng) noexcept nogil:
-        """Sample a world; `get_ready` comes first."""
+        """Sample a world into `world`; call `get_ready` first."""
 
     def sample_world(self, seed=0):
-        """Sample one of the positions, as likely as it seems; `seed` is a number or an Rng."""
+        """Sample a position by its posterior probability; `seed` is a number or an Rng."""
         cdef Position world = new_position(self.view.game)
         cdef Rng rng = seed if isinstance(seed, Rng) else Rng(seed, WORLD_STREAM)
 
@@ -269,9 +275,9 @@ cdef class WorldSampler:
 
 
 cdef class Belief(WorldSampler):
-    """How likely the worlds are that fit a view: from what the table shows, and a history if there is one.
+    """Hold the posterior over the worlds that fit a view, given the table and, if present, the history.
 
-    `trust` is the power that all weights are raised to: 1 takes them as they were learned, 0 makes all worlds alike.
+    `trust` is the exponent of all weights: 1 uses them as learned, 0 makes all worlds equally likely.
     """
 
     def __cinit__(self, View view, History history=None, double trust=1.0):
@@ -300,7 +306,7 @@ cdef class Belief(WorldSampler):
                 continue
             secrets.are_weighed = can_be_weighed(secrets)
             self.is_sampled |= not secrets.are_weighed
-            # Those that are too many are as likely as the deals alone make them.
+            # Secrets that are too many to weigh keep the probabilities of the deals alone.
             weigh(&secrets.suspicion, trust if secrets.are_weighed else 0, &secrets.weights)
             for n in range(list_deals(secrets.suspicion.two_families, deals)):
                 if n:
@@ -310,7 +316,7 @@ cdef class Belief(WorldSampler):
     def __dealloc__(self):
         cdef int n
 
-        # Not those of the view: the garbage collector may have taken it already.
+        # Not `view.game.n_players`: the garbage collector may have cleared `view` already.
         for n in range(self.n_players * DEALS_MAX):
             free(self.secrets[n].ways)
             free(self.secrets[n].hands)
@@ -327,7 +333,7 @@ cdef class Belief(WorldSampler):
             secrets = &self.secrets[n]
             if not secrets.are_weighed or secrets.ways != NULL:
                 continue
-            # Most of it is never touched: what can be left is far less than what could be written down.
+            # calloc: most entries are never touched, as few sets of cards can be left.
             secrets.hands = <double*>calloc((<size_t>secrets.all + 1) * (secrets.suspicion.n_hand + 1), sizeof(double))
             secrets.ways = <double*>calloc(<size_t>secrets.all + 1, sizeof(double))
             if secrets.ways == NULL or secrets.hands == NULL:
@@ -354,11 +360,11 @@ cdef class Belief(WorldSampler):
                 pick(secrets, rng, picks)
                 knowledge.lay(self.view.game.rules, world, player, &secrets.suspicion, picks)
             elif not secrets.suspicion.n_kinds and player != self.view.observer:
-                # That he hides nothing has to be written, too.
+                # Write the hand of a player with nothing hidden as well.
                 knowledge.lay(self.view.game.rules, world, player, &secrets.suspicion, picks)
 
     cdef bint chances_of(self, int player, Chances* chances) except -1:
-        """Fill in what `player` hides; False: it is too much to be weighed."""
+        """Fill in the marginals of a player's hidden cards; return False if their secrets are too many to weigh."""
         cdef Secrets* secrets = self.secrets_of(player)
 
         if not secrets.are_weighed:
@@ -368,9 +374,12 @@ cdef class Belief(WorldSampler):
         return True
 
     def chances(self, int player, bint named=False):
-        """What `player` hides: for each spot, by the game's number for it, how likely each kind is; and how many of
-        each kind are in his hand in the mean. Kinds are numbers of the game, or named, in the order of their numbers.
-        None: it is too much to be weighed."""
+        """Return the marginals of a player's hidden cards, or None if their secrets are too many to weigh.
+
+        The first dictionary has, for each spot by the game's number for it, the probability of each kind; the second
+        has the expected number of cards of each kind in hand. Keys are the game's numbers of kinds, or names if
+        `named`, in the order of the numbers.
+        """
         cdef Suspicion* suspicion = &self.secrets_of(player).suspicion
         cdef Chances chances
         cdef int i
@@ -389,29 +398,29 @@ cdef class Belief(WorldSampler):
 
     @property
     def effective_worlds(self):
-        """How many worlds, all as likely, would leave as much open: 1 / the sum of the squares of their chances."""
+        """The effective number of worlds: 1 / the sum of their squared probabilities."""
         cdef Secrets* secrets
         cdef double total = 1
-        cdef double found
+        cdef double n_secrets
         cdef int player
 
         for player in range(self.n_players):
             secrets = self.secrets_of(player)
             if not secrets.suspicion.n_kinds:
                 continue
-            found = effective_secrets(&secrets.suspicion, &secrets.weights)
-            if found < 0:
+            n_secrets = effective_secrets(&secrets.suspicion, &secrets.weights)
+            if n_secrets < 0:
                 raise MemoryError
-            total *= found
+            total *= n_secrets
         return total
 
 
 cdef class SecretCard(WorldSampler):
-    """Worlds in which the other players do not know one of the observer's face-down cards: it is of the kinds that they
-    may take it for, as often as they do.
+    """Sample worlds in which the other players do not know one of the observer's face-down cards.
 
-    A card of another kind changes places with the true one, wherever the observer has that. All other worlds come in
-    the order in which the belief alone draws them. One search at a time may use it.
+    The card is of a kind sampled from the others' marginal. If that is not its true kind, it swaps places with a card
+    of that kind, wherever the observer has it. Worlds with the true kind come in the same order as from the belief
+    alone. Only one search at a time may use an instance.
     """
 
     def __cinit__(self, Belief belief, int spot, uint64_t seed=0):
@@ -434,7 +443,7 @@ cdef class SecretCard(WorldSampler):
         self.seen = secrets.suspicion
         spots = [self.seen.spots[i] for i in range(self.seen.n_spots)]
         if spot not in spots:
-            raise ValueError(f"spot: {spot} is none of {spots}")
+            raise ValueError(f"spot: {spot} is not one of {spots}")
         self.number = spots.index(spot)
         knowledge.read(view.game.rules, view.state, view.observer, &self.seen, picks)
         self.true = true = picks[self.number]
@@ -443,11 +452,11 @@ cdef class SecretCard(WorldSampler):
             if expect(&secrets.suspicion, &secrets.weights, &chances) < 0:
                 raise MemoryError
         else:
-            # Too many to be weighed: what is left is as likely as how many there are.
+            # Too many to weigh: a kind's probability is its share of the hidden cards.
             for i in range(self.seen.n_kinds):
                 chances.spots[self.number][i] = self.seen.held[i] / <double>n_cards(&self.seen)
         self.guessed = chances.spots[self.number][true]
-        # However unlikely the truth seems, it has to come up to be measured.
+        # Only worlds with the true kind are measured, so they must come up even if the others think it unlikely.
         least = max(self.guessed, LEAST_TRUE)
         for i in range(self.seen.n_kinds):
             self.chances[i] = chances.spots[self.number][i]
@@ -475,7 +484,7 @@ cdef class SecretCard(WorldSampler):
         self.pretends = kind != true
         if not self.pretends:
             return
-        # As they are in this world: the order of his own deck is hidden from the observer, too.
+        # Read the cards from this world: the order of the observer's own deck is hidden from them too.
         self.view.game.knowledge.read(self.view.game.rules, world, self.view.observer, &self.seen, picks)
         for i in range(n_cards(&self.seen)):
             if i != self.number and picks[i] == kind:
@@ -486,7 +495,7 @@ cdef class SecretCard(WorldSampler):
 
 
 def own_spots(View view):
-    """The observer's own face-down cards: the game's number of each spot, and of the kind that lies there."""
+    """Return the observer's face-down cards: the game's numbers of each spot and of the kind that lies there."""
     cdef const Knowledge* knowledge = view.game.knowledge
     cdef uint64_t public[STATE_WORDS]
     cdef Suspicion own

@@ -1,7 +1,8 @@
-"""Several moves in the same worlds: which is better, and by how much.
+"""Compare several moves in the same worlds: which is better, and by how much.
 
-What the worlds have in common cancels out, so small differences show. Each move is an arm that is searched on its own;
-every arm of a share meets the same worlds in the same order, and differences are taken world by world afterwards.
+Common random numbers cancel the variance between worlds, so small differences show. Each move is an arm with a search
+tree of its own. Every arm of a share gets the same worlds in the same order; differences are taken world by world
+afterwards.
 """
 
 from __future__ import annotations
@@ -26,10 +27,10 @@ ZERO = Estimate(0.0, 0.0, 0.0)
 
 @dataclass(frozen=True, slots=True)
 class ComparedMove:
-    """A move beside the first one: what it wins, and how much more, in the same worlds.
+    """Hold a move's estimates and their differences from the first move's, in the same worlds.
 
-    Points are only known of the playouts that went to the end, which are not the same ones for both, so the error of
-    their difference is that of two means. A value that no world tells is None.
+    Only playouts that reached the end of the game have points, and these are not the same ones for both moves, so the
+    error of a difference of points is that of two independent means. A value without data is None.
     """
 
     action: Action
@@ -41,15 +42,15 @@ class ComparedMove:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The answer to a comparison question: the moves in the order in which they were named."""
+    """Hold the answer to a comparison question: the moves in the order of the question."""
 
     question: ComparisonQuestion
     moves: tuple[ComparedMove, ...]
-    # Worlds that all moves met.
+    # Worlds in which all moves were searched.
     worlds: int
     stopped_by: str  # as in an Answer
     elapsed_ms: float
-    # Parts that did not end, as their worker was lost or late.
+    # Parts that did not finish, because their worker was lost or late.
     missing: int = 0
     note: str = ""
 
@@ -63,7 +64,7 @@ class Comparison:
 
     @property
     def reproducible(self) -> bool:
-        """Whether the same question has the same answer again."""
+        """Whether the same question gets the same answer again."""
         return self.stopped_by in REPRODUCIBLE and not self.missing
 
     @property
@@ -80,7 +81,7 @@ class Comparison:
 
 
 class Differences:
-    """The payoffs of every arm less those of the first one, world by world: their sums and sums of squares."""
+    """Accumulate the payoffs of every arm minus those of the first, world by world: sums and sums of squares."""
 
     def __init__(self, arms: int) -> None:
         self.worlds = 0
@@ -88,7 +89,7 @@ class Differences:
         self._squares = [0.0] * arms
 
     def add(self, payoffs: Sequence[array[float]], begin: int, end: int) -> None:
-        """Add a burst of worlds: the payoffs of each arm there. Floating-point sums depend on the order of bursts."""
+        """Add the payoffs of each arm in a burst of worlds. Floating-point sums depend on the order of bursts."""
         for arm in range(1, len(payoffs)):
             total, squares = sum_differences(payoffs[arm], payoffs[0], begin, end)
             self._totals[arm] += total
@@ -99,8 +100,10 @@ class Differences:
         return estimate(self.worlds, self._totals[arm], self._squares[arm])
 
     def are_sure(self, confidence: float) -> bool:
-        """Whether every arm differs from the first by more than chance explains, by Chebyshev's inequality, which
-        holds whatever the playouts pay; the risk is shared among the arms."""
+        """Return whether every arm differs from the first by more than chance explains.
+
+        Chebyshev's inequality bounds the error probability for any distribution of payoffs; the arms share the risk.
+        """
         if self.worlds < SURE_AFTER:
             return False
         others = [self.of(arm) for arm in range(1, len(self._totals))]
@@ -109,7 +112,7 @@ class Differences:
 
 
 def comparison_of(question: ComparisonQuestion, shares: Sequence[Share], began: float) -> Comparison:
-    """The answer made of all parts, in their order; the question began then, by `time.perf_counter`."""
+    """Return the answer made of all parts, in their order. `began` is the question's start, by `perf_counter`."""
     n = len(question.actions)
     arms = [shares[arm::n] for arm in range(n)]
     differences = _differences(arms)
@@ -140,13 +143,13 @@ def comparison_of(question: ComparisonQuestion, shares: Sequence[Share], began: 
 
 
 def _differences(arms: Sequence[Sequence[Share]]) -> Differences:
-    """Of the worlds that all arms of a share met, burst by burst in turn."""
+    """Return the differences over the worlds that all arms of a share searched, burst by burst, shares in turn."""
     payoffs = [[array("d", share.payoffs) for share in arm] for arm in arms]
     by_share = list(zip(*payoffs, strict=True))
-    met = [min(map(len, arrays)) for arrays in by_share]
+    common_worlds = [min(map(len, arrays)) for arrays in by_share]
     differences = Differences(len(arms))
-    for begin in range(0, max(met), BURST):
-        for arrays, worlds in zip(by_share, met, strict=True):
+    for begin in range(0, max(common_worlds), BURST):
+        for arrays, worlds in zip(by_share, common_worlds, strict=True):
             if begin < worlds:
                 differences.add(arrays, begin, min(begin + BURST, worlds))
     return differences

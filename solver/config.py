@@ -1,4 +1,4 @@
-"""How to search: each knob, its unit and why it stands as it does; and the configurations that have a name."""
+"""Configure a search: each setting with its unit and the reason for its default, and the named configurations."""
 
 from __future__ import annotations
 
@@ -8,15 +8,17 @@ from typing import Literal, NamedTuple
 from engine_cy import Game
 
 Nodes = Literal["public", "own", "world"]
-# How another seat is thought to play: as well as I, so but for one random decision in four, by the game's rule of
-# thumb, or at random.
+# The model of another seat's play: as well as the search, the same with one random decision in four, by the game's
+# heuristic policy, or at random.
 Model = Literal["me", "noisy", "greedy", "random"]
 MODELS: tuple[Model, ...] = ("me", "noisy", "greedy", "random")
 
 
 class InvalidQuestionError(ValueError):
-    """A question, budget or configuration that is refused: the field, what is wrong with its value, and what is
-    accepted. `reason` is a word of the contract's `ErrorReason`."""
+    """Refuse a question, budget or configuration: name the field, the problem with its value, and the accepted values.
+
+    `reason` is a value of the contract's `ErrorReason`.
+    """
 
     def __init__(
         self, field: str, problem: str, *, reason: str = "OUT_OF_RANGE", value: object = None, accepted: str = ""
@@ -35,46 +37,46 @@ def _refuse(field: str, problem: str, reason: str, value: object, accepted: str)
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """A way to search. `how` says what is done at all; the rest are its knobs."""
+    """Hold the settings of a search. `how` is the method; all other fields are settings of the method "search"."""
 
     name: str
     how: Literal["search", "greedy", "random"] = "search"
-    # Whose nodes are told apart by what: the others' by what everybody saw and their own actions ("public"), by their
-    # private cards too ("own"), or every world apart ("world"). Not to split by private cards was worth 55 Elo.
+    # The key of the other seats' nodes: public information and their own actions ("public"), their private cards too
+    # ("own"), or the whole world ("world"). Not splitting by private cards gained 55 Elo.
     nodes: Nodes = "public"
-    # No tree below the root's decision: every action is judged by playouts alone.
+    # Grow no tree below the root's decision: judge every action by playouts alone.
     flat: bool = False
-    # How to choose: UCB1, or PUCT with the game's prior.
+    # Selection formula: UCB1, or PUCT with the game's prior.
     selection: Literal["ucb", "puct"] = "ucb"
-    # The constant of that formula, in the unit of the payoffs (0 to 1). For UCB1, 0.25 to 0.9 made no difference.
+    # Exploration constant of that formula, in the unit of payoffs (0 to 1). For UCB1, 0.25 to 0.9 made no difference.
     exploration: float = 0.5
-    # PUCT: an action never tried counts as so much less than the mean of its node.
+    # PUCT: the value of an untried action is the mean of its node minus this (first-play urgency).
     first_play: float = 0.2
-    # Play out at random, or as the game's knowledge would.
+    # Play out at random, or with the game's learned policy.
     playouts: Literal["random", "known"] = "random"
-    # Evaluate instead of playing on when so many rounds have ended, counted from the present one; 0: play to the end.
+    # Cut playouts at the end of this many rounds, counted from the present one, and evaluate there; 0: never cut.
     horizon: int = 0
-    # Iterations by which every second playout goes to the end all the same: an evaluation's errors do not average
-    # out, so long thinking must not rest on it. 0: none does.
+    # Iterations after which half of the playouts run to the end of the game despite the horizon: an evaluation's errors
+    # do not average out, and long searches must not rest on it. 0: no playout does.
     full_half: int = 0
-    # How far worlds are weighed by what opponents did: the power of the weights; 0: all are alike.
+    # Exponent of the belief weights; 0 makes all worlds equally likely.
     trust: float = 0.0
-    # Worlds in all, one after the other; 0: a new one for every iteration.
+    # Number of worlds in all, one after the other; 0: a new one for every iteration.
     worlds: int = 0
-    # No more iterations than so, whatever the budget; 0: as many as it allows.
+    # Upper limit on the iterations of any budget; 0: none.
     iterations: int = 0
-    # The move to play is the best (0), or drawn: as often as visits to the power of 1 / temperature.
+    # Play the best move (0), or sample in proportion to visits to the power of 1 / temperature.
     temperature: float = 0.0
-    # One move in so many is any move at all, each as likely: 0.25 is one in four.
+    # Probability of a uniformly random move: 0.25 is one move in four.
     noise: float = 0.0
 
     @property
     def knows(self) -> bool:
-        """Whether it uses what the game knows of itself."""
+        """Whether the configuration uses the game's learned knowledge."""
         return self.how == "greedy" or self.selection == "puct" or self.playouts == "known" or self.horizon > 0
 
     def settings(self, iterations: int | None, models: tuple[Model, ...] = ()) -> SearchParameters:
-        """What a searcher with so many iterations is told; None: nobody knows how many."""
+        """Return the parameters of a searcher with this many iterations; None if their number is not limited."""
         repeats = 1 if not self.worlds else -(-(iterations or REPEATS) // self.worlds)
         return SearchParameters(
             nodes=self.nodes,
@@ -91,7 +93,7 @@ class Config:
 
 
 class SearchParameters(NamedTuple):
-    """What a searcher is told."""
+    """Hold the parameters of a searcher."""
 
     nodes: Nodes
     flat: bool
@@ -105,7 +107,7 @@ class SearchParameters(NamedTuple):
     models: tuple[Model, ...] = ()
 
 
-# Iterations for which a few worlds are enough, where the budget is time.
+# The iterations over which a limited number of worlds is spread if the budget has no iteration limit.
 REPEATS = 16_000
 
 CONFIGS = {
@@ -116,8 +118,8 @@ CONFIGS = {
         Config("flat", flat=True),
         Config("pimc", nodes="world", worlds=16),
         Config("plain"),
-        # What the game knows of itself guides the tree, plays on, and judges the table at the end of the next round.
-        # By how much that is better than `plain` at equal time: DECISIONS.md.
+        # The game's knowledge is the prior of the tree, the playout policy, and the evaluation at the end of the next
+        # round. DECISIONS.md has the gain over `plain` at equal time.
         Config(
             "default",
             selection="puct",
@@ -143,7 +145,7 @@ def as_level(level: int, iterations: int, temperature: float, noise: float) -> C
 
 # Strength levels for opponents at a table. On a quick ladder (three players, one against two of the level below, 360
 # games each, en-2019) the steps from random play up were 89, 106, 73, 86, 57, 100, 87, 67, 56 and 64 Elo, each give or
-# take 35. Time has no part in them, so that a level is as strong on every machine.
+# take 35. Levels have no time limit, so a level is equally strong on every machine.
 LEVELS = {
     level: as_level(level, *how)
     for level, how in enumerate(
@@ -167,23 +169,23 @@ CONFIGS |= {config.name: config for config in LEVELS.values()}
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """When to stop thinking: at the first limit that is reached. Without any, after `DEFAULT_ITERATIONS`.
+    """Hold the limits of a search; the first one reached ends it. Without any, `DEFAULT_ITERATIONS` applies.
 
-    Only a budget without a time limit is reproducible. Memory never ends a search: a full tree goes on without
-    growing.
+    Only a budget without a time limit is reproducible. Memory never ends a search: with a full tree it continues
+    without adding nodes.
     """
 
     iterations: int | None = None
     time_ms: float | None = None
-    # Like `time_ms`, but of what the searching thread computed: for matches on a machine that others use.
+    # Like `time_ms`, but CPU time of the searching thread: for matches on a shared machine.
     thread_time_ms: float | None = None
     memory_mb: float = 256.0
-    # Stop when the best decision is the best with this probability, as `is_sure` judges; not where there is only one.
+    # Stop when `is_sure` finds the leading decision best with this probability; ignored for a single decision.
     confidence: float | None = None
 
     @property
     def reproducible(self) -> bool:
-        """Whether no clock has a say."""
+        """Whether the budget has no time limit."""
         return self.time_ms is None and self.thread_time_ms is None
 
 
@@ -194,18 +196,20 @@ MEMORY_LEAST_MB, MEMORY_MAX_MB = 0.095, 65_536.0
 
 
 def read_config(config: str | Config) -> Config:
-    """A configuration by its name, or as it is."""
+    """Return the configuration of a name; return a `Config` unchanged."""
     if isinstance(config, Config):
         return config
     if config not in CONFIGS:
         names = ", ".join(CONFIGS)
-        raise InvalidQuestionError("config", f"{config!r} is none of {names}", value=config, accepted=names)
+        raise InvalidQuestionError("config", f"{config!r} is not one of {names}", value=config, accepted=names)
     return CONFIGS[config]
 
 
 def fit_config(config: Config, game: Game) -> Config:
-    """What a configuration comes to in a game: where the game knows nothing of itself, `plain`; and where it does not
-    say what everybody sees, the others' nodes are told apart by what each of them sees."""
+    """Adapt a configuration to a game: `plain` if the game has no learned knowledge.
+
+    In a game without a spectator's view, "own" replaces "public" nodes.
+    """
     if config.nodes == "public" and not game.has_spectator:
         config = replace(config, nodes="own")
     if game.has_knowledge or not config.knows:
@@ -219,7 +223,7 @@ def fit_config(config: Config, game: Game) -> Config:
 
 
 def check_budget(budget: Budget) -> Budget:
-    """The budget, with what was left out, or why it makes no sense."""
+    """Return the budget, with the default limit if it has none; raise InvalidQuestionError if a limit is invalid."""
     limits = {
         "iterations": (1, ITERATIONS_MAX),
         "time_ms": (0.001, TIME_MAX_MS),
@@ -238,7 +242,7 @@ def check_budget(budget: Budget) -> Budget:
                 f"budget.{field}", f"{value!r} is not in {accepted}", value=value, accepted=accepted
             )
     if budget.time_ms is not None and budget.thread_time_ms is not None:
-        problem = "one clock is enough; time_ms is given too"
+        problem = "cannot be combined with time_ms"
         raise InvalidQuestionError("budget.thread_time_ms", problem, reason="CONTRADICTION")
     if budget.iterations is None and budget.reproducible:
         return replace(budget, iterations=DEFAULT_ITERATIONS)
@@ -246,7 +250,7 @@ def check_budget(budget: Budget) -> Budget:
 
 
 def fit_budget(budget: Budget, config: Config) -> Budget:
-    """The budget, with no more iterations than the configuration has."""
+    """Return the budget with its iterations capped at the configuration's."""
     if config.iterations and (budget.iterations is None or budget.iterations > config.iterations):
         return replace(budget, iterations=config.iterations)
     return budget

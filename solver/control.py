@@ -1,4 +1,4 @@
-"""Follows a search from outside, wherever it runs, and ends it."""
+"""Follow and stop a search from outside, in whichever pool it runs."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ NEVER_NS = 2**63 - 1
 
 
 class Control:
-    """Follows one search, and ends it.
+    """Follow one search, and stop it.
 
-    `report`, if there is one, gets an Answer every `interval_ms`, once something was found. The search waits for it, so
-    it should be quick. It is called on any thread, one call at a time. `until_ns`, on the clock `time.monotonic_ns`, is
-    when the search ends at the latest. Where other processes compute and are late, the answer is given without them at
-    `answer_by_ns`. `stop` ends the search soon; from any thread, also before the search has begun.
+    The search calls `report`, if set, with an Answer every `interval_ms`, from its first result on. It waits for the
+    call, so `report` should be quick. Calls come from any thread, one at a time. `until_ns` is the deadline of the
+    search, on the clock `time.monotonic_ns`. At `answer_by_ns` a pool answers without worker processes that are late.
+    `stop` ends the search soon; any thread may call it, even before the search starts.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class Control:
 
     @contextmanager
     def stopping(self, *stops: Callable[[], None]) -> Iterator[None]:
-        """Call `stops` when this control is stopped; at once if it was already."""
+        """Call `stops` when this control is stopped, or at once if it already is."""
         with self._lock:
             self._stops += stops
             stopped = self.stopped

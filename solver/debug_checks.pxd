@@ -1,7 +1,7 @@
-"""What a checked build holds the games to while they are searched: EMINENCE_CFLAGS="-DEMINENCE_CHECKED".
+"""Check the games during a search, in builds with EMINENCE_CFLAGS="-DEMINENCE_CHECKED" only.
 
-A world that does not look to the observer as the root does, or a key that holds more than its player sees, would make
-a search play well for a reason that no player has. Such a search is aborted. The usual build checks nothing.
+A sampled world that looks different from the root to the observer, or a key that depends on more than its player sees,
+would leak hidden information into the search. A checked build aborts such a search. The usual build checks nothing.
 """
 from libc.stdint cimport uint64_t
 from libc.string cimport memcmp
@@ -30,7 +30,7 @@ cdef extern from *:
 
 cdef inline void check_world(const GameApi* api, const void* rules, const void* root, int observer,
                              const void* world) noexcept nogil:
-    """A sampled world looks to its observer as the root of the search does, to the last byte."""
+    """Check that a sampled world looks to its observer exactly like the root of the search, to the last byte."""
     cdef uint64_t seen[STATE_WORDS]
 
     if IS_CHECKED:
@@ -41,7 +41,7 @@ cdef inline void check_world(const GameApi* api, const void* rules, const void* 
 
 cdef inline void check_pretence(const GameApi* api, const void* rules, const void* root,
                                 const void* world) noexcept nogil:
-    """A world in which the observer's own cards are others looks to everybody else as the root does."""
+    """Check that a world with other own cards of the observer looks to a spectator exactly like the root."""
     cdef uint64_t seen[STATE_WORDS]
     cdef uint64_t public[STATE_WORDS]
 
@@ -53,7 +53,7 @@ cdef inline void check_pretence(const GameApi* api, const void* rules, const voi
 
 
 cdef inline void check_key(const GameApi* api, const void* rules, const void* state, int observer) noexcept nogil:
-    """A key follows from what its observer sees."""
+    """Check that a key depends only on what its observer sees."""
     cdef uint64_t seen[STATE_WORDS]
 
     if IS_CHECKED:

@@ -1,4 +1,4 @@
-"""Which engine, search and knowledge this is: equal signatures answer equal questions alike."""
+"""Store the signatures of engine, search and knowledge: equal signatures give equal answers to equal questions."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from hashlib import blake2b
 
 from engine_cy import Game
 
-# What `python -m solver.signature` prints: digests of fixed games and searches, over all published editions and of
-# each. A commit that moves them changes them here and says so in its message; `.ci/signature` compares all three. An
-# edition gets a line of its own here when it is published, and leaves those of the others.
+# The output of `python -m solver.signature`: digests of fixed games and searches, over all published editions and of
+# each. A commit that moves them updates them here and states the new signature in its message; `.ci/signature` compares
+# all three. A newly published edition adds a line and leaves the others as they are.
 SIGNATURE = "405c6601034b9342"
 DIGESTS = {
     "oriflamme": {
@@ -26,10 +26,11 @@ DIGESTS = {
 
 
 def signature_of(game: Game) -> str:
-    """Return the signature of a ruleset: equal ones answer equal questions alike, whatever other rulesets there are.
+    """Return the signature of a ruleset; it does not depend on other rulesets.
 
-    A published edition has a stored one. Switches and tables that a caller lays over an edition take its signature and
-    their own spec; an edition that is not published takes the one of its game's first edition, and all of its rules.
+    A published edition has a stored signature. A ruleset with changed switches or tables gets a hash of its edition's
+    signature and its spec. An unpublished edition gets a hash of the signature of its game's first edition and of all
+    its rules.
     """
     game_id, ruleset, _ = game.spec
     changes = {} if isinstance(ruleset, str) else dict(ruleset or {})

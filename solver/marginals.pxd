@@ -1,22 +1,22 @@
-"""How likely each card of one player is where, as plain data."""
+"""Declare the marginals of one player's hidden cards, as plain data."""
 from engine_cy.game_api cimport MAX_KINDS, MAX_SPOTS, Suspicion
 
 
-# What a card of each kind weighs in each spot, and in hand. The chance of a whole secret is in proportion to the
+# The weight of a card of each kind in each spot, and in hand. The probability of a whole secret is proportional to the
 # product of its cards' weights.
 cdef struct Weights:
     double spots[MAX_SPOTS][MAX_KINDS]
     double hand[MAX_KINDS]
 
 
-# How likely each kind is in each spot, and how many of it are in hand in the mean.
+# The probability of each kind in each spot, and the expected number of its cards in hand.
 cdef struct Chances:
     double spots[MAX_SPOTS][MAX_KINDS]
     double hand[MAX_KINDS]
 
 
 cdef void weigh(const Suspicion* suspicion, double trust, Weights* weights) noexcept nogil
-# Fill in the chances; return how much all secrets weigh, -1 if there is no memory to tell.
+# Fill in the chances; return the total weight of all secrets, or -1 if out of memory.
 cdef double expect(const Suspicion* suspicion, const Weights* weights, Chances* chances) noexcept nogil
-# How many secrets, all as likely, would leave as much open; -1 if there is no memory to tell.
+# Return the effective number of secrets, 1 / the sum of their squared probabilities, or -1 if out of memory.
 cdef double effective_secrets(const Suspicion* suspicion, const Weights* weights) noexcept nogil

@@ -1,8 +1,8 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""How likely each card of one player is where, exactly, as it follows from what speaks for it.
+"""Compute the exact marginals of one player's hidden cards from the scores of the evidence.
 
-All secrets are summed up kind by kind: behind the first kinds, by which spots these fill and how many of them are in
-hand. Forwards and backwards such sums say how likely each card is where, and no secret is ever listed.
+A forward-backward pass sums over all secrets without enumerating them. Its steps are the kinds; its states are the
+set of spots filled by the kinds so far and the number of their cards in hand.
 """
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
@@ -11,12 +11,12 @@ from engine_cy.support.portable_math cimport power
 from engine_cy.families cimport DEALS_MAX, Deal, list_deals, share_of_kind
 from engine_cy.game_api cimport Suspicion
 
-# No card is less likely than so, against the likeliest in its place: tables are learned from some players, not all.
+# The least weight of a card, relative to the likeliest in its place: tables are learned from some players, not all.
 cdef double LEAST = 0.001
 
 
 cdef void weigh(const Suspicion* suspicion, double trust, Weights* weights) noexcept nogil:
-    """What each card weighs, the likeliest in each place 1."""
+    """Fill in the weight of each card; the likeliest in each place has weight 1."""
     cdef int spot
 
     for spot in range(suspicion.n_spots):
@@ -36,31 +36,31 @@ cdef void weigh_place(const float* scores, int n, double trust, double* weights)
 
 # --- sums over all secrets ------------------------------------------------------------------------------------
 
-# Past one kind. Sums are rows by the set of spots that are filled, with a place for each number of cards in hand.
+# The step over one kind. Sums are indexed by the set of filled spots, then by the number of cards in hand.
 cdef struct Walk:
     const Suspicion* suspicion
     const Weights* weights
     const Deal* deal
-    Chances* chances              # NULL: forwards
+    Chances* chances              # NULL in the forward pass
     int kind
-    double* before                # over the earlier kinds
+    double* before                # forward sums over the earlier kinds
     double* after                 # ... and this one
-    double* to_come               # over the later kinds
+    double* to_come               # backward sums over the later kinds
     double* all_to_come           # ... and this one
 
 
 cdef inline void step(const Walk* walk, int filled, int one, int two) noexcept nogil:
-    """The kind goes to one more spot, or to two, or to none (-1), and to the hand as often as it can then."""
+    """Place the kind in spots `one` and `two` (-1: none), and in hand in every number that is left."""
     cdef int last = walk.suspicion.n_hand
     cdef int held = walk.suspicion.held[walk.kind]
     cdef int more = held - (one >= 0) - (two >= 0)
     cdef int then = filled
     cdef double weight = 1
-    cdef double shares[3]                   # by how many are in hand
+    cdef double shares[3]                   # by the number of cards in hand
     cdef int taken
 
     for taken in range(more + 1):
-        # Of two families, what is not hidden has been placed. With one, no kind weighs anything.
+        # With two families, a card that is not hidden counts as placed. With one family, every share is 1.
         shares[taken] = share_of_kind(walk.deal, 2 - more, taken)
 
     if one >= 0:
@@ -116,7 +116,7 @@ cdef inline void go_back(const Walk* walk, int filled, int then, int one, int tw
 
 
 cdef void walk_past(const Walk* walk) noexcept nogil:
-    """Take all steps that the kind can take."""
+    """Take every step of the kind."""
     cdef int n = walk.suspicion.n_spots
     cdef int filled, one, two
 
@@ -133,12 +133,12 @@ cdef void walk_past(const Walk* walk) noexcept nogil:
 
 
 cdef int size_of(const Suspicion* suspicion) noexcept nogil:
-    """Of the sums behind one kind."""
+    """Return the number of sums at one kind."""
     return (1 << suspicion.n_spots) * (suspicion.n_hand + 1)
 
 
 cdef double add_up(const Suspicion* suspicion, const Weights* weights, const Deal* deal, double* sums) noexcept nogil:
-    """Fill in the sums over no kind, the first, the first two ...; return how much all secrets weigh."""
+    """Fill in the forward sums over no kind, the first, the first two ...; return the total weight of all secrets."""
     cdef int size = size_of(suspicion)
     cdef Walk walk
 
@@ -175,7 +175,7 @@ cdef double expect(const Suspicion* suspicion, const Weights* weights, Chances* 
 
 cdef void add_chances(const Suspicion* suspicion, const Weights* weights, const Deal* deal, double* sums, double total,
                       Chances* chances) noexcept nogil:
-    """Go back over the sums that were filled in for a deal, of all that weigh `total`."""
+    """Add the marginals of one deal by a backward pass over its forward sums; `total` is the weight of all deals."""
     cdef int size = size_of(suspicion)
     cdef int kind = suspicion.n_kinds
     cdef Walk walk
@@ -225,8 +225,10 @@ cdef double effective_secrets(const Suspicion* suspicion, const Weights* weights
 
 
 def weigh_secrets(list held, int n_hand, list in_spot, list in_hand, bint two_families=False):
-    """For the fitting: how likely each kind is in each spot, how many of it are in hand, and how much all secrets
-    weigh, that of the likeliest card in each place being 1."""
+    """Return the marginals in each spot, the expected hand, and the total weight of all secrets, for training.
+
+    The scores are log-weights; the likeliest kind in each place has weight 1.
+    """
     cdef Suspicion suspicion
     cdef Weights weights
     cdef Chances chances

@@ -1,13 +1,13 @@
-"""How strong a way to play is: matches of one A against n-1 copies of B.
+"""Measure playing strength by matches of one A against n-1 copies of B.
 
-The same deal is played with A in each seat, so that games = deals x n. The *score* is A's mean share of the win. As the
-games of a deal are not independent, each deal's mean is one observation for the 95 % interval. In Elo, a fair share
-(1/n) is 0. All random numbers, of deals, chance and searches, follow from the seed and the deal's number: the games of
-a deal have them in common, so A against itself scores exactly a fair share, and with a budget of iterations a match
-repeats to the last digit, whatever the pool and the number of its workers.
+The same deal is played with A in each seat, so games = deals x n. The *score* is A's mean share of the win. The games
+of a deal are not independent, so each deal's mean is one observation for the 95 % interval. A fair share (1/n) is 0
+Elo. All random numbers, of deals, chance and searches, are derived from the seed and the deal's number. The games of a
+deal share them, so A against itself scores exactly a fair share. With an iteration budget, a match repeats to the last
+digit with any pool and any number of workers.
 
-A file to resume has each deal as soon as it is over. A sequential test stops as soon as one of two strengths is the
-likelier one: a generalized one on the deals' means, taken as normally distributed, both errors 5 %.
+A match appends each deal to a file as soon as it is over, and can be resumed from there. A sequential test (SPRT) stops
+a match early: a generalized one on the deals' means, taken as normally distributed, with error probabilities of 5 %.
 """
 
 from solver.match.book import Book, OtherMatchError

@@ -1,4 +1,4 @@
-"""The file of a match: each deal as soon as it is over, for a match to be resumed."""
+"""Store each deal of a match in a file as soon as it is over, so the match can be resumed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class OtherMatchError(ValueError):
 
 
 class Book:
-    """The deals that are over, by number; with a path, also as JSON lines: first the match, then a deal a line."""
+    """Hold the finished deals by number; with a path, also as JSON lines: first the match, then one deal per line."""
 
     def __init__(self, match: Match, path: Path | None = None) -> None:
         self.path = path
@@ -31,7 +31,7 @@ class Book:
             for line in lines[1:]:
                 deal = Deal(line["deal"], tuple(line["shares"]), tuple(line["decisions"]), tuple(line["iterations"]))
                 self.deals[deal.number] = deal
-            # The rest is part of a deal that was being written when the match was killed.
+            # Truncate a partial last line, left by a process that was killed while writing.
             os.truncate(path, size)
         else:
             self._write(header)
@@ -42,8 +42,7 @@ class Book:
         self._write({"deal": number, "shares": shares, "decisions": decisions, "iterations": iterations})
 
     def first(self, number: int) -> list[Deal]:
-        """Return the first deals, at most `number`, up to the first that is missing: they do not depend on the order
-        in which deals end."""
+        """Return the deals before the first missing one, at most `number`, whichever order they ended in."""
         return [self.deals[i] for i in takewhile(self.deals.__contains__, range(number))]
 
     def _write(self, line: dict[str, Any]) -> None:
@@ -53,20 +52,22 @@ class Book:
 
 
 def header_of(match: Match) -> dict[str, Any]:
-    """Return the first line of the file: the match. Of a configuration it names the fields that differ from a new
-    one's, so that a file outlives settings that are added later and left as they are."""
+    """Return the first line of the file: the match.
+
+    It omits settings of a configuration that have their default value, so settings added later do not invalidate it.
+    """
     values = asdict(match)
     for side in ("a", "b"):
         player = getattr(match, side)
         if isinstance(player, Config):
-            usual = asdict(Config(player.name))
-            values[side] = {k: v for k, v in asdict(player).items() if k == "name" or v != usual[k]}
+            defaults = asdict(Config(player.name))
+            values[side] = {k: v for k, v in asdict(player).items() if k == "name" or v != defaults[k]}
     header: dict[str, Any] = json.loads(json.dumps({"match": values}))
     return header
 
 
 def whole_lines(path: Path) -> tuple[list[dict[str, Any]], int]:
-    """Read the lines of a file, at least one, and count their bytes; an unfinished line at the end is left out."""
+    """Return the complete lines of a file, at least one, and their size in bytes; skip a partial last line."""
     text = path.read_bytes()
     size = text.rfind(b"\n") + 1
     try:
@@ -74,5 +75,5 @@ def whole_lines(path: Path) -> tuple[list[dict[str, Any]], int]:
     except ValueError:
         lines = []
     if not lines:
-        raise OtherMatchError(f"{path} is no file of a match")
+        raise OtherMatchError(f"{path} is not the file of a match")
     return lines, size

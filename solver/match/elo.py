@@ -1,4 +1,4 @@
-"""The arithmetic of matches: scores with their intervals, Elo, and the sequential test."""
+"""Compute match statistics: scores with their intervals, Elo, and the sequential test."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LLR_BOUND = math.log(0.95 / 0.05)  # 2.94
 
 
 def elo_of(share: float, players: int) -> float:
-    """Return the Elo of a player with this share of the win against equal others."""
+    """Return the Elo of a player with this share of the win against opponents of 0 Elo."""
     return 400 * math.log10(share * (players - 1) / (1 - share))
 
 
@@ -24,7 +24,7 @@ def share_of(elo: float, players: int) -> float:
 
 
 class MatchScore(NamedTuple):
-    """A mean share of the win and its 95 % interval."""
+    """Hold a mean share of the win and its 95 % interval."""
 
     mean: float
     low: float
@@ -33,13 +33,13 @@ class MatchScore(NamedTuple):
     games: int
 
     def elo(self, share: float) -> float:
-        """Return the Elo, limited to that of half a game won or lost: no player is infinitely strong."""
+        """Return the Elo of a share, which is kept half a game away from 0 and 1: Elo is infinite there."""
         least = 0.5 / self.games
         return elo_of(min(max(share, least), 1 - least), self.players)
 
 
 def score_of(means: Sequence[float], players: int) -> MatchScore:
-    """Return the score from each deal's mean; a single deal says nothing about the error."""
+    """Return the score of the deals' means; a single deal has an infinite error."""
     n = len(means)
     mean = fmean(means)
     variance = sum((x - mean) ** 2 for x in means) / (n - 1) if n > 1 else math.inf
@@ -48,9 +48,9 @@ def score_of(means: Sequence[float], players: int) -> MatchScore:
 
 
 def llr_of(means: Sequence[float], players: int, elo0: float, elo1: float) -> float:
-    """Return the logarithm of how much likelier the deals' means are if A is stronger by `elo1` than by `elo0`.
+    """Return the log-likelihood ratio of `elo1` to `elo0` as A's strength, given the deals' means.
 
-    Their variance is estimated with one fair deal of independent games added: the first few may be all alike.
+    The estimate of their variance includes one fair deal of independent games, as the first few deals may be equal.
     """
     if not means:
         return 0.0
@@ -63,7 +63,7 @@ def llr_of(means: Sequence[float], players: int, elo0: float, elo1: float) -> fl
 
 
 class Sprt(NamedTuple):
-    """A sequential test of two strengths."""
+    """Hold a sequential probability ratio test of two strengths."""
 
     elo0: float
     elo1: float
@@ -72,7 +72,7 @@ class Sprt(NamedTuple):
         return llr_of([deal.mean for deal in deals], players, self.elo0, self.elo1)
 
     def decided_after(self, deals: Sequence[Deal], players: int, checked: int = 0) -> int | None:
-        """Return the number of deals that decide the test, or None. The first `checked` are known not to."""
+        """Return the number of deals that decide the test, or None; skip the first `checked`, which do not."""
         for n in range(checked + 1, len(deals) + 1):
             if abs(self.llr(deals[:n], players)) >= LLR_BOUND:
                 return n

@@ -1,4 +1,4 @@
-"""Plays the games of a match, each decision by a search or a guest."""
+"""Play the games of a match, each decision by a search or a guest."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from solver.solve import solve
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Two players at a game: all that the outcome of a deal depends on, but its number."""
+    """Hold the two players, the game, budget and seed: with a deal's number, they determine its outcome."""
 
     game: tuple[str, str | Mapping[str, bool | int | str] | None, int]
     a: Config | Guest
@@ -33,7 +33,7 @@ class Match:
 
 
 class Deal(NamedTuple):
-    """The outcome of a deal: A's share of the win in each seat, and the work of A and of all B together."""
+    """Hold the outcome of a deal: A's share of the win in each seat, and the work of A and of all B together."""
 
     number: int
     shares: tuple[float, ...]
@@ -46,7 +46,7 @@ class Deal(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """The outcome of a game: A's share of the win, and the work of A and of all B together."""
+    """Hold the outcome of a game: A's share of the win, and the work of A and of all B together."""
 
     share: float
     decisions: tuple[int, int]
@@ -72,8 +72,8 @@ def _by_side(work: Iterable[tuple[int, int]]) -> tuple[int, int]:
 def play_game(match: Match, number: int, seat_of_a: int, *, pool: Pool | None = None) -> Outcome:
     """Play a game of a deal. Searches run on the pool; without one, on this thread.
 
-    Every seat has a log of its own, so that no question holds what its player did not see. Logs stay empty in games
-    that do not say what a seat sees of an action.
+    Every seat has a log of its own, so a question never holds hidden information. Logs stay empty in games that do not
+    define what a seat sees of an action.
     """
     decisions, iterations = [0, 0], [0, 0]
     chance, seeds = Rng(match.seed, 2 * number), Rng(match.seed, 2 * number + 1)
@@ -95,19 +95,21 @@ def play_game(match: Match, number: int, seat_of_a: int, *, pool: Pool | None = 
         position = position.play(action)
     payoffs = position.payoffs
     if min(payoffs) < 0 or abs(sum(payoffs) - 1) > 1e-9:
-        raise InvalidQuestionError("game", f"{match.game[0]} pays no shares of a win, so there is no score")
+        raise InvalidQuestionError(
+            "game", f"{match.game[0]} cannot be played as a match: its payoffs are not shares of a win"
+        )
     return Outcome(payoffs[seat_of_a], (decisions[0], decisions[1]), (iterations[0], iterations[1]))
 
 
 def choose(
-    who: Config | Guest, turn: Turn, budget: Budget, seed: int, *, pool: Pool | None = None
+    player: Config | Guest, turn: Turn, budget: Budget, seed: int, *, pool: Pool | None = None
 ) -> tuple[Action, int | None]:
-    """Return the decision of a player, and the iterations that it took: None if it was forced."""
-    if isinstance(who, Config):
-        question = SearchQuestion(turn.view, budget, config=who, seed=seed, history=turn.history, lines=0)
-        # Without a control: many games are under way, so the pool need not spread this search.
+    """Return the decision of a player, and the iterations that it took, or None if it was forced."""
+    if isinstance(player, Config):
+        question = SearchQuestion(turn.view, budget, config=player, seed=seed, history=turn.history, lines=0)
+        # Without a control: the pool computes whole questions, as many games run at once.
         answer: Answer = solve(question) if pool is None else pool.submit(question).result()
         assert answer.best is not None
         return answer.best, None if answer.stopped_by == "forced" else answer.iterations
     options = turn.position.legal_actions()
-    return who.choose(turn, budget, seed) if len(options) > 1 else (options[0], None)
+    return player.choose(turn, budget, seed) if len(options) > 1 else (options[0], None)

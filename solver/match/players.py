@@ -1,4 +1,4 @@
-"""The players of a match: configurations of the search by their names and settings, and guests that are none."""
+"""Read the players of a match: configurations of the search, by name and settings, and guests."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Variant = TypeVar("Variant")
 
 
 class Turn(NamedTuple):
-    """A decision to take: the table, the log of the player to act, and the table after the deal."""
+    """Hold a decision to take: the position, the log of the player to act, and the position after the deal."""
 
     position: Position
     history: History  # the actions as the player to act saw them
@@ -23,7 +23,7 @@ class Turn(NamedTuple):
 
     @property
     def view(self) -> View:
-        """The table as the player to act sees it."""
+        """The position as the player to act sees it."""
         return self.position.view(self._player)
 
     @property
@@ -38,8 +38,10 @@ class Turn(NamedTuple):
 
 
 class Guest(Protocol):
-    """A player that is no configuration of our search: a dataclass, whose fields are the settings. From a turn it may
-    take no more than the player to act sees and has seen."""
+    """A player other than our search: a dataclass whose fields are its settings.
+
+    It may use only the information of a turn that the player to act sees or has seen.
+    """
 
     @property
     def name(self) -> str: ...
@@ -49,8 +51,10 @@ class Guest(Protocol):
 
 
 def read_player(text: str, guests: Mapping[str, Callable[[str, str], Guest]] | None = None) -> Config | Guest:
-    """Read a configuration, with other settings if there are any: `plain:nodes=own,exploration=0.7`; or one of the
-    guests, by the name of its kind: its function takes the whole text, and what follows the first colon."""
+    """Read a configuration with optional settings, such as `plain:nodes=own,exploration=0.7`, or a guest.
+
+    `guests` maps the name of a kind of guest to a function of the whole text and the part after the first colon.
+    """
     name, _, settings = text.partition(":")
     if guests and name in guests:
         return guests[name](text, settings)
@@ -61,12 +65,12 @@ def read_player(text: str, guests: Mapping[str, Callable[[str, str], Guest]] | N
             raise
         accepted = ", ".join([error.accepted, *guests])
         raise InvalidQuestionError(
-            error.field, f"{name!r} is none of {accepted}", value=name, accepted=accepted
+            error.field, f"{name!r} is not one of {accepted}", value=name, accepted=accepted
         ) from None
 
 
 def with_settings(variant: Variant, text: str, settings: str) -> Variant:
-    """Return a player with other settings; its name is the whole text."""
+    """Return the player with changed settings; its name is the whole text."""
     if not settings:
         return variant
     kinds = get_type_hints(type(variant))
@@ -75,19 +79,19 @@ def with_settings(variant: Variant, text: str, settings: str) -> Variant:
     for setting in settings.split(","):
         field, _, value = setting.partition("=")
         if field not in names:
-            raise InvalidQuestionError(text, f"{field!r} is none of {', '.join(names)}", accepted=", ".join(names))
+            raise InvalidQuestionError(text, f"{field!r} is not one of {', '.join(names)}", accepted=", ".join(names))
         changes[field] = read_setting(field, value, kinds[field])
     player: Any = variant
     return cast(Variant, replace(player, **changes, name=text))
 
 
 def read_setting(field: str, value: str, kind: Any) -> Any:
-    """Read the value of a setting as the type of its field."""
+    """Parse the value of a setting as the type of its field."""
     if get_origin(kind) is Literal:
         if value in get_args(kind):
             return value
         accepted = ", ".join(get_args(kind))
-        raise InvalidQuestionError(field, f"{value!r} is none of {accepted}", value=value, accepted=accepted)
+        raise InvalidQuestionError(field, f"{value!r} is not one of {accepted}", value=value, accepted=accepted)
     kinds = get_args(kind) or (kind,)
     try:
         if bool in kinds:

@@ -1,4 +1,4 @@
-"""The result of a match, as text and as JSON."""
+"""Write the result of a match as text and as JSON."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from solver.match.play import Deal, Match
 
 
 class Report(NamedTuple):
-    """The deals of a match, and how fast they were played."""
+    """Hold the deals of a match, and the speed of play."""
 
     match: Match
     deals: list[Deal]
     sprt: Sprt | None
     workers: int
-    moves_per_s: float | None  # None: all deals were in the file already
+    moves_per_s: float | None  # None: all deals came from the file
 
     @property
     def score(self) -> MatchScore:
@@ -61,7 +61,7 @@ def as_json(report: Report) -> dict[str, Any]:
 
 def as_text(report: Report) -> str:
     match, score = report.match, report.score
-    speed = "all deals were known" if report.moves_per_s is None else f"{report.moves_per_s:.0f} moves/s"
+    speed = "all deals are from the file" if report.moves_per_s is None else f"{report.moves_per_s:.0f} moves/s"
     deals = counted(len(report.deals), "deal")
     lines = [
         f"{match.a.name} against {match.players - 1} x {match.b.name}: {score.games} games ({deals})",

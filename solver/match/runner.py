@@ -1,4 +1,4 @@
-"""Plays a whole match, on this thread or on a pool."""
+"""Play a whole match, on this thread or on a pool."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def run(
 ) -> Report:
     """Play the deals that are not in the file yet; with a sequential test, until it is decided.
 
-    They are played on the pool; without one, on this thread, or with several `workers`, by processes. `tell` gets all
-    deals that are over, at the start and after each.
+    Deals are played on the pool; without one, on this thread, or with several `workers`, in processes. `tell` is called
+    with all finished deals, at the start and after each deal.
     """
     began = time.perf_counter()
     book = Book(match, path)
@@ -41,14 +41,14 @@ def run(
         if tell:
             tell(list(book.deals.values()))
         if sprt and decided is None:
-            known = book.first(deals)
-            decided = sprt.decided_after(known, match.players, checked)
-            checked = len(known)
+            finished = book.first(deals)
+            decided = sprt.decided_after(finished, match.players, checked)
+            checked = len(finished)
         return decided is not None
 
     missing = [number for number in range(deals) if number not in book.deals]
     if not is_decided():
-        # Closed at once, also by an error here: deals under way may be long.
+        # `closing` cancels the deals under way at once, even after an error here: they may take long.
         with closing(play_deals(match, missing, workers=workers, pool=pool)) as playing:
             for deal in playing:
                 book.add(deal)
@@ -62,10 +62,13 @@ def run(
 def play_deals(
     match: Match, numbers: Sequence[int], *, workers: int = 1, pool: Pool | None = None
 ) -> Generator[Deal, None, None]:
-    """Yield each deal as soon as it is over, in any order. Closing the generator ends the deals under way in its own
-    processes; those of a pool go on until the pool is closed."""
+    """Yield each deal as soon as it is over, in any order.
+
+    Closing the generator cancels the deals under way in its own processes; those on a pool run until the pool is
+    closed.
+    """
     if pool is not None:
-        # Where the pool lets them, games that it plays have it search, too.
+        # Games on a reentrant pool search on the same pool.
         play = partial(play_deal, match, pool=pool if pool.is_reentrant else None)
         yield from pool.map(play, numbers, in_order=False)
     elif workers == 1:
@@ -75,4 +78,4 @@ def play_deals(
             try:
                 yield from processes.map(partial(play_deal, match), numbers, in_order=False)
             except WorkerLostError:
-                raise WorkerLostError("a worker was lost; deals that were over are in the file to resume") from None
+                raise WorkerLostError("a worker was lost; the file has the finished deals, to resume from") from None

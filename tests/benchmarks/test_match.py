@@ -43,7 +43,7 @@ def test_a_match_repeats(capsys):
 def test_games_without_shares_of_a_win_are_refused(capsys):
     with pytest.raises(SystemExit):
         main(["match", "flat", "flat", "--game=leduc_poker", "--players=2", "--iterations=5", "--workers=1"])
-    assert "leduc_poker pays no shares of a win" in capsys.readouterr().err
+    assert "leduc_poker cannot be played as a match" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("text", ["Buy milk\nand bread", "Buy milk", "\n"])
@@ -52,7 +52,7 @@ def test_a_file_that_is_none_of_ours_is_refused_and_left_alone(tmp_path, capsys,
     path.write_text(text)
     with pytest.raises(SystemExit):
         main(["match", "plain", "flat", "--iterations", "5", "--workers", "1", "--resume", str(path)])
-    assert "is no file of a match" in capsys.readouterr().err
+    assert "is not the file of a match" in capsys.readouterr().err
     assert path.read_text() == text
 
 
@@ -106,7 +106,7 @@ def test_openspiels_bot_does_not_see_what_is_hidden():
 
 
 def test_settings_that_the_bot_has_not_are_refused():
-    with pytest.raises(InvalidQuestionError, match="'nodes' is none of exploration, rollouts"):
+    with pytest.raises(InvalidQuestionError, match="'nodes' is not one of exploration, rollouts"):
         read_player("openspiel:nodes=own")
-    with pytest.raises(InvalidQuestionError, match="rollouts: 'fast' is none of openspiel, engine"):
+    with pytest.raises(InvalidQuestionError, match="rollouts: 'fast' is not one of openspiel, engine"):
         read_player("openspiel:rollouts=fast")

@@ -203,7 +203,7 @@ def test_servers_as_they_are_written():
         ("host:65536", "'host:65536' is no address"),
         ("host:1,level=11", "level 11 is not in 0..10"),
         ("host:1,level=high", "level: 'high' is not of the kind"),
-        ("host:1,depth=3", "'depth' is none of address, level, tls"),
+        ("host:1,depth=3", "'depth' is not one of address, level, tls"),
         ("host:1,address=other:2", "the address is said once"),
     ],
 )
@@ -218,8 +218,8 @@ def test_servers_that_cannot_be_are_refused(settings, why):
 @pytest.mark.parametrize(
     ("args", "why"),
     [
-        (("nobody", "plain"), "config: 'nobody' is none of random"),
-        (("plain", "plain:depth=3"), "plain:depth=3: 'depth' is none of how, "),
+        (("nobody", "plain"), "config: 'nobody' is not one of random"),
+        (("plain", "plain:depth=3"), "plain:depth=3: 'depth' is not one of how, "),
         (("plain", "plain", "--players", "9"), "players: 9 is not possible in en-2019 (3, 4, 5)"),
         (("plain", "plain", "--iterations", "0"), "budget.iterations: 0 is not in 1.."),
         (("plain", "server:h:1", "--cpu-ms", "5"), "cpu-ms: a server does not say"),
@@ -233,5 +233,5 @@ def test_what_cannot_be_is_refused(run, args, why):
 def test_the_file_of_another_match_is_refused_and_left_alone(run, tmp_path):
     path = tmp_path / "match.jsonl"
     path.write_text("mine\n")
-    assert "is no file of a match" in run("match", "plain", "flat", *FEW, "--resume", "match.jsonl", rc=1).stderr
+    assert "is not the file of a match" in run("match", "plain", "flat", *FEW, "--resume", "match.jsonl", rc=1).stderr
     assert path.read_text() == "mine\n"

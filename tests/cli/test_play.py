@@ -103,7 +103,7 @@ def test_programs_play_by_json(run):
             ("--seats", "me,level-2", "--players", "3"),
             "seats: 'me,level-2' does not name 'me' once and others to make 3",
         ),
-        (("--seats", "me,level-2,nobody"), "config: 'nobody' is none of random"),
+        (("--seats", "me,level-2,nobody"), "config: 'nobody' is not one of random"),
         (("--players", "7"), "players: 7 is not possible in en-2019"),
         (("--load", "nothing.txt"), "nothing.txt: there is no such file"),
     ],

@@ -20,7 +20,7 @@ def test_there_are_ten_and_each_has_a_name() -> None:
     for level, config in LEVELS.items():
         assert CONFIGS[f"level-{level}"] is config
         assert config.iterations > 0
-    with pytest.raises(InvalidQuestionError, match="config: 'level-11' is none of"):
+    with pytest.raises(InvalidQuestionError, match="config: 'level-11' is not one of"):
         solve(ROB, config="level-11")
 
 
