@@ -1,4 +1,4 @@
-"""Adds up what several trees found at one root, in a fixed order."""
+"""Add up the results of several trees with one root, in a fixed order."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """What the playouts behind one decision came to, added up.
+    """Hold the sums over all playouts behind one decision.
 
-    All sums are one row of numbers, which is added and sent as it is: a distributed search waits for that. First come
-    `visits` and `ended`, then a number a seat of each of `payoffs`, `squares`, `scores`, `score_squares` and `leads`,
-    then for each seat, a number a rank.
+    All sums are in one row of numbers, which is cheap to add and to send: a distributed search waits for both. First
+    come `visits` and `ended`, then one number per seat for each of `payoffs`, `squares`, `scores`, `score_squares` and
+    `leads`, then for each seat one number per rank.
     """
 
     players: int
@@ -27,7 +27,7 @@ class Tally:
 
     @property
     def ended(self) -> int:
-        """Of the visits, the playouts that went to the end: the others have no scores, leads and ranks."""
+        """The visits whose playouts reached the end of the game: the others have no scores, leads and ranks."""
         return int(self.sums[1])
 
     @property
@@ -52,7 +52,7 @@ class Tally:
 
     @property
     def ranks(self) -> tuple[tuple[int, ...], ...]:
-        """For each seat how often it came first, second, ..."""
+        """For each seat, the number of times it came first, second, ..."""
         return tuple(self._of_seats(_COLUMNS + seat) for seat in range(self.players))
 
     def __add__(self, other: Tally) -> Tally:
@@ -63,17 +63,17 @@ class Tally:
         return self.sums[begin : begin + self.players]
 
 
-_COUNTS, _COLUMNS = 2, 5  # of the whole decision, and of each seat
+_COUNTS, _COLUMNS = 2, 5  # numbers of the whole decision, and of each seat
 
 
 def tally_numbers(players: int) -> tuple[int, int, int]:
-    """Of a tally's row: how many counts come first, then how many numbers with fractions, then how many counts."""
+    """Return the layout of a tally's row: the number of leading integers, of floats, and of trailing integers."""
     return _COUNTS, 2 * players, (_COLUMNS - 2 + players) * players
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What one tree found: a tally for each decision at the root, in the order of `view.legal_actions()`."""
+    """Hold the result of one tree: a tally for each decision at the root, in the order of `view.legal_actions()`."""
 
     tallies: tuple[Tally, ...]
     iterations: int
@@ -83,11 +83,11 @@ class Share:
     stopped_by: str
     # Lines of play behind some of the decisions, by their numbers: each step is a seat and the code of its action.
     lines: tuple[tuple[int, tuple[tuple[int, tuple[int, ...]], ...]], ...] = ()
-    # Of an arm of a comparison: what each world paid the observer, as bytes of doubles.
+    # The observer's payoff in each world, as bytes of doubles; for arms of a comparison or an information question.
     payoffs: bytes = b""
-    # How many of the shares added up here did not come to their end: what was found of them until then counts.
+    # The number of shares in this sum that did not finish; their partial results are included.
     missing: int = 0
-    # What somebody who reads the answer should know of how it came about; empty: nothing unusual.
+    # A note to the reader of the answer about anything unusual in the search; usually empty.
     note: str = ""
 
 
@@ -95,7 +95,7 @@ REASONS = ("", "stopped", "time", "confidence", "forced", "lost", "iterations")
 
 
 def merge(shares: Sequence[Share]) -> Share:
-    """All shares as one. Floating-point sums depend on their order, which is that of the shares."""
+    """Return the sum of all shares. Floating-point sums depend on their order, which is the order of the shares."""
     columns = zip(*(share.tallies for share in shares), strict=True)
     return Share(
         tallies=tuple(reduce(lambda a, b: a + b, column) for column in columns),
@@ -111,14 +111,14 @@ def merge(shares: Sequence[Share]) -> Share:
 
 
 def why_ended(shares: Sequence[Share]) -> str:
-    """Return the most important reason why a search ended; empty while a share goes on."""
+    """Return the most important reason why the shares ended; empty while one still runs."""
     reasons = {share.stopped_by for share in shares}
     return next(reason for reason in REASONS if reason in reasons)
 
 
 @cache
 def empty_share(n_decisions: int, n_players: int, stopped_by: str = "iterations") -> Share:
-    """What is known without a search."""
+    """Return a share without visits."""
     counts, fractions, more = tally_numbers(n_players)
     tally = Tally(n_players, (0,) * counts + (0.0,) * fractions + (0,) * more)
     return Share((tally,) * n_decisions, 0, 0, 0, 0, stopped_by)

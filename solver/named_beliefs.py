@@ -1,4 +1,4 @@
-"""Beliefs about hidden cards by the names of cards and places: for people and messages."""
+"""Describe beliefs about hidden cards by the names of cards and places, for people and messages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from solver.config import Config
 
 @dataclass(frozen=True, slots=True)
 class HiddenCard:
-    """A face-down card of another player: where it lies, in the game's own terms, and how likely it is of each kind."""
+    """Hold the marginal of another player's face-down card: its place, in the game's terms, and each kind's chance."""
 
     place: dict[str, int | str]
     kinds: dict[str, float]
@@ -20,7 +20,7 @@ class HiddenCard:
 
 @dataclass(frozen=True, slots=True)
 class SeatBelief:
-    """What a player hides: his face-down cards, and how many of each kind are in his hand in the mean."""
+    """Hold the marginals of a player's hidden cards: face-down cards, and the expected number of each kind in hand."""
 
     seat: int
     cards: tuple[HiddenCard, ...]
@@ -29,10 +29,10 @@ class SeatBelief:
 
 @dataclass(frozen=True, slots=True)
 class Beliefs:
-    """What the observer thinks of what he does not see.
+    """Hold the observer's beliefs about all hidden cards.
 
-    `worlds` fit his view; `effective_worlds`, all as likely, would leave as much open as they do, weighed by what
-    opponents did. A seat is left out whose secrets are too many to be weighed.
+    `worlds` is the number of worlds that fit the view; `effective_worlds` is their effective number,
+    1 / the sum of their squared posterior probabilities. A seat with too many secrets to weigh is left out.
     """
 
     seats: tuple[SeatBelief, ...]
@@ -41,7 +41,7 @@ class Beliefs:
 
 
 def believe(belief: Belief) -> Beliefs:
-    """A belief in the words of its game."""
+    """Return a belief with the names of its game's cards and places."""
     view = belief.view
     seats = []
     for seat in range(view.game.n_players):
@@ -55,5 +55,5 @@ def believe(belief: Belief) -> Beliefs:
 
 
 def beliefs_of(view: View, history: History | None, config: Config) -> Beliefs | None:
-    """Return the beliefs at a view without a search; None if the game has no model of hidden cards."""
+    """Return the beliefs at a view, without a search; None if the game has no model of hidden cards."""
     return believe(Belief(view, history, config.trust)) if view.game.has_suspicions else None

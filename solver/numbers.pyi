@@ -1,10 +1,10 @@
 from array import array
 
 def log(n: int) -> float:
-    """The natural logarithm of n >= 1, as the search sees it."""
+    """Return the natural logarithm of n >= 1, with n > 4096 rounded down to its first twelve bits."""
 
 def exp(x: float) -> float:
-    """e to the x."""
+    """Return e to the power of x."""
 
 def sum_differences(ones: array[float], others: array[float], begin: int, end: int) -> tuple[float, float]:
-    """The sum of `ones[i] - others[i]` for i from `begin` to `end`, and the sum of their squares, added in order."""
+    """Return the sums of `ones[i] - others[i]` and of its square for i in `begin`..`end` - 1, added in order."""

@@ -1,12 +1,12 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""Arithmetic that comes out the same on every machine."""
+"""Compute the same results on every machine: nothing here depends on libm."""
 from libc.stdint cimport uint64_t
 
 from engine_cy.support cimport portable_math
 
 
 cdef void fill_logs() noexcept:
-    """ln(n) = ln(n - 1) + 2 artanh(1 / (2n - 1)), a series of sums, products and quotients in a fixed order."""
+    """Fill the table by ln(n) = ln(n - 1) + 2 artanh(1 / (2n - 1)): sums, products, quotients in a fixed order."""
     cdef int n, k
     cdef double x, power, term
 
@@ -24,7 +24,7 @@ fill_logs()
 
 
 cdef double log_of(uint64_t n) noexcept nogil:
-    """The natural logarithm of n >= 1; above the table, of n rounded down to its first twelve bits."""
+    """Return the natural logarithm of n >= 1; above the table, of n rounded down to its first twelve bits."""
     cdef int halvings = 0
 
     while n > LOG_TABLE:
@@ -34,28 +34,28 @@ cdef double log_of(uint64_t n) noexcept nogil:
 
 
 def log(n):
-    """The natural logarithm of n >= 1, as the search sees it."""
+    """Return the natural logarithm of n >= 1, with n > 4096 rounded down to its first twelve bits."""
     if n < 1:
-        raise ValueError(f"n: {n!r} is not from 1 on")
+        raise ValueError(f"n: {n!r} is less than 1")
     return log_of(n)
 
 
 def exp(double x):
-    """e to the x."""
+    """Return e to the power of x."""
     return portable_math.power(x)
 
 
 def sum_differences(const double[::1] ones, const double[::1] others, Py_ssize_t begin, Py_ssize_t end):
-    """The sum of `ones[i] - others[i]` for i from `begin` to `end`, and the sum of their squares, added in order."""
+    """Return the sums of `ones[i] - others[i]` and of its square for i in `begin`..`end` - 1, added in order."""
     cdef double total = 0
     cdef double squares = 0
-    cdef double more
+    cdef double difference
     cdef Py_ssize_t i
 
     if not 0 <= begin <= end <= min(len(ones), len(others)):
         raise IndexError(f"begin, end: {begin} and {end} are not in 0..{min(len(ones), len(others))}")
     for i in range(begin, end):
-        more = ones[i] - others[i]
-        total += more
-        squares += more * more
+        difference = ones[i] - others[i]
+        total += difference
+        squares += difference * difference
     return total, squares

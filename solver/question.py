@@ -1,7 +1,7 @@
-"""Questions to the search: three shapes over one base. Their constructors check them.
+"""Define the questions to the search: three shapes with one base, checked by their constructors.
 
-A question holds one player's view and never a true state. Every pool computes it in *parts*, one tree each, and equal
-questions have equal answers wherever their parts are computed.
+A question holds one player's view and never a true state. Every pool computes it in *parts*, one tree each. Equal
+questions have equal answers in every pool.
 """
 
 from __future__ import annotations
@@ -40,16 +40,17 @@ SHARES_MAX = 256
 LINES_MAX = 100
 COMPARED_MAX = 16
 MEGABYTE = 2**20
-# Worlds that all arms of a comparison go through before any goes further, where they meet; shares take turns with them.
+# Worlds in a burst. In lockstep, all arms of a comparison finish a burst before any continues; shares take turns by
+# bursts.
 BURST = 256
 PAYOFF_BYTES = 8
 PAYOFFS_BYTES_MAX = 2**27  # of all parts of a question
-# The memory that searchers may take beside their trees before it counts as part of the memory budget.
+# The memory that searchers may use besides their trees before it counts against the memory budget.
 SLACK_BYTES = 16 * MEGABYTE
 
 
 class QuestionOptions(TypedDict, total=False):
-    """The keywords of every question."""
+    """Hold the keyword arguments of every question."""
 
     config: str | Config
     seed: int
@@ -59,8 +60,11 @@ class QuestionOptions(TypedDict, total=False):
 
 
 class Part(NamedTuple):
-    """One tree of a question: its stream of random numbers and its worlds; `only`, a decision taken without a choice;
-    `among`, the decisions to consider."""
+    """Hold the parameters of one tree of a question.
+
+    `stream` is the number of its random stream. `only` is a decision that the tree takes without a choice; `among` are
+    the decisions to consider.
+    """
 
     stream: int
     worlds: WorldSampler | None
@@ -69,15 +73,15 @@ class Part(NamedTuple):
 
 
 class Question(ABC):
-    """A view, what was done before it, and how to think about it.
+    """A view, the history before it, and the options of the search.
 
     `history` is the log of the actions before `view`, or a record of them that ends at `view`, as its observer saw
-    them. `models` says how other seats play, by seat number or letter: "me" (as well as the search), "noisy", "greedy"
-    or "random". `shares` is the number of trees. Questions never change.
+    them. `models` are the models of other seats, by seat number or letter: "me" (as well as the search), "noisy",
+    "greedy" or "random". `shares` is the number of trees. Questions are immutable.
     """
 
-    shape: str  # of the three
-    keeps_payoffs = False  # whether parts keep what each world paid the observer
+    shape: str  # "search", "comparison" or "information"
+    keeps_payoffs = False  # whether parts keep the observer's payoff in each world
 
     def __init__(
         self,
@@ -112,39 +116,39 @@ class Question(ABC):
 
     @abstractmethod
     def iterations_of(self, number: int) -> int:
-        """The iterations of a part; without a limit, `ITERATIONS_MAX`."""
+        """Return the iterations of a part; without a limit, `ITERATIONS_MAX`."""
 
     @property
     def n_trees(self) -> int:
-        """The number of parts that have iterations: the others have no trees."""
+        """The number of parts with iterations: the others have no trees."""
         return self.n_parts
 
     @property
     def bytes_of_part(self) -> int:
-        """The memory limit of a part: of its tree, and of the payoffs that it keeps."""
+        """The memory limit of a part, for its tree and the payoffs that it keeps."""
         return bytes_of_each(self.budget.memory_mb, self.n_trees, self.n_tallies)
 
     @property
     def payoffs_max(self) -> int:
-        """How many payoffs fit into half of a part's memory."""
+        """The number of payoffs that fit into half of a part's memory."""
         return payoffs_that_fit(self.bytes_of_part, self.n_trees)
 
     @property
     def n_tallies(self) -> int:
-        """The number of tallies of a part: one for each decision, or one for whatever another seat decides."""
+        """The number of tallies of a part: one per decision, or a single one if the observer is not to act."""
         return max(len(self.decisions), 1)
 
-    def is_owed(self, number: int) -> bool:
-        """Whether a part searches a slice however little time there is, as there would be no answer without it."""
+    def always_runs(self, number: int) -> bool:
+        """Return whether a part searches at least one turn even without time, because the answer needs it."""
         return True
 
     @property
     def meets(self) -> bool:
-        """Whether parts have to wait for each other on their way, so that one thread computes all of them."""
+        """Whether parts run in lockstep, so one thread has to compute all of them."""
         return False
 
     def get_ready(self) -> None:
-        """Build what all parts share. To be called before they begin, once."""
+        """Build the tables that all parts share. Call it once, before the parts start."""
         if self.belief is not None:
             self.belief.get_ready()
 
@@ -155,7 +159,7 @@ class Question(ABC):
 
     @cached_property
     def belief(self) -> Belief | None:
-        """The posterior over hidden cards, built once; None if the game has no model of them."""
+        """The posterior over hidden cards, computed once; None if the game has no model of them."""
         if not self.view.game.has_suspicions:
             return None
         return Belief(self.view, self.history, self.config.trust)
@@ -167,32 +171,31 @@ class Question(ABC):
 
     @property
     def worlds(self) -> WorldSampler | None:
-        """The worlds of the search; None: all that fit the view are equally likely."""
+        """The sampler of worlds; None if all worlds that fit the view are equally likely."""
         return self.belief if self.config.trust else None
 
     # --- as data ---
 
     def options(self) -> dict[str, Any]:
-        """The options that the answer depends on beside the configuration, as JSON has them."""
+        """Return the options, other than the configuration, that the answer depends on, as JSON values."""
         return {"shares": self.shares, "models": self.models}
 
     def limits(self) -> dict[str, Any]:
-        """The limits that the answer depends on: all but clocks."""
+        """Return the limits that the answer depends on: all but time limits."""
         budget = self.budget
         return {"iterations": budget.iterations, "memory_mb": float(budget.memory_mb), "confidence": budget.confidence}
 
     def with_belief_of(self, other: Question) -> Self:
-        """Return the same question with the belief that was built for another one about the same view, history and
-        configuration."""
-        mine = copy.copy(self)
-        mine.belief = other.belief
-        return mine
+        """Return a copy that shares the belief of a question with the same view, history and configuration."""
+        question = copy.copy(self)
+        question.belief = other.belief
+        return question
 
     def with_seed(self, seed: int) -> Self:
-        """Return the same question with another seed."""
-        other = copy.copy(self)
-        other.seed = in_range("seed", seed, 0, 2**64 - 1)
-        return other
+        """Return a copy with another seed."""
+        question = copy.copy(self)
+        question.seed = in_range("seed", seed, 0, 2**64 - 1)
+        return question
 
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and self._values() == other._values()
@@ -208,11 +211,11 @@ class Question(ABC):
 
 
 class SearchQuestion(Question):
-    """Ask what the observer should play, and what every seat may expect.
+    """Ask for the observer's best move and every seat's expectation.
 
-    For the `lines` most tried moves the answer says how play is likely to go on. With `among`, only these moves are
-    considered. `share_iterations` are the iterations of each share, if not split evenly: they reproduce a search that a
-    clock ended.
+    The answer has a line of likely continuation for each of the `lines` most visited moves. `among` restricts the
+    search to these moves. `share_iterations` are the iterations of each share, if not split evenly: the values of an
+    earlier answer reproduce a search that a time limit ended.
     """
 
     shape = "search"
@@ -238,7 +241,8 @@ class SearchQuestion(Question):
             for number, iterations in enumerate(self.share_iterations):
                 in_range(f"share_iterations[{number}]", iterations, 0, ITERATIONS_MAX)
         if not self.decides and self.config.how != "search":
-            raise InvalidQuestionError("config", f"{self.config.name!r} does not search, so it expects nothing")
+            problem = f"{self.config.name!r} does not search; an expectation needs a search"
+            raise InvalidQuestionError("config", problem)
         check_room(self)
 
     @property
@@ -248,20 +252,22 @@ class SearchQuestion(Question):
 
     @cached_property
     def decisions(self) -> tuple[Action, ...]:
-        """The decisions that are considered, in the order of all legal ones."""
+        """The decisions to consider, in the order of the legal ones."""
         return self.among or tuple(self.view.legal_actions())
 
     @property
     def confidence(self) -> float | None:
-        """The confidence that may end the search. None for a single decision: what hidden cards alone force would
-        take less time than what is not, and others would see it."""
+        """The confidence that may end the search; None for a single decision.
+
+        Stopping early on a move that only hidden cards force would leak them through timing.
+        """
         return None if len(self.decisions) == 1 else self.budget.confidence
 
     @property
     def n_parts(self) -> int:
         return self.shares
 
-    def is_owed(self, number: int) -> bool:
+    def always_runs(self, number: int) -> bool:
         return number == 0
 
     def part(self, number: int) -> Part:
@@ -283,7 +289,7 @@ class SearchQuestion(Question):
 class ComparisonQuestion(Question):
     """Ask which of several moves is better.
 
-    Each move is an arm, searched on in the same worlds as the others. The budget's iterations are for each move.
+    Each move is an arm, searched in the same worlds as the others. The budget's iterations are for each move.
     """
 
     shape = "comparison"
@@ -298,7 +304,7 @@ class ComparisonQuestion(Question):
     ) -> None:
         super().__init__(view, budget, **thinking)
         check_to_act(view)
-        check_searches(self.config, "compares")
+        check_searches(self.config, "a comparison")
         if not 2 <= len(actions) <= COMPARED_MAX:
             problem = f"{len(actions)} moves; 2 to {COMPARED_MAX} can be compared"
             raise InvalidQuestionError("actions", problem)
@@ -310,17 +316,17 @@ class ComparisonQuestion(Question):
     def n_parts(self) -> int:
         return len(self.actions) * self.shares
 
-    def is_owed(self, number: int) -> bool:
+    def always_runs(self, number: int) -> bool:
         return number < len(self.actions)
 
     def part(self, number: int) -> Part:
-        """All arms of a share come before the next share."""
+        """Return an arm of a share: parts are ordered by share, then by arm."""
         share, arm = divmod(number, len(self.actions))
         code = self.actions[arm].code
         return Part(share, self.worlds, only=code, among=(code,))
 
     def iterations_of(self, number: int) -> int:
-        """Shares take turns, a burst each."""
+        """Return the iterations of a part: shares take turns, a burst each."""
         total = self.budget.iterations
         if total is None:
             return self.payoffs_max
@@ -347,11 +353,11 @@ class ComparisonQuestion(Question):
 
 
 class InformationQuestion(Question):
-    """Ask what the observer's face-down cards are worth as secrets. The budget's iterations are for each card.
+    """Ask for the value of keeping each of the observer's face-down cards secret.
 
-    Each card has two arms in the same worlds: one in which the other players may take the card for another, as often as
-    they do, and one in which they know it. The first half of the iterations is for both to learn, the second half is
-    compared.
+    The budget's iterations are for each card. Each card has two arms in the same worlds: in one, the other players may
+    take the card for another, by their posterior; in the other, they know it. The first half of the iterations grows
+    the trees of both; only the second half is compared.
     """
 
     shape = "information"
@@ -359,12 +365,12 @@ class InformationQuestion(Question):
 
     def __init__(self, view: View, budget: Budget | None = None, **thinking: Unpack[QuestionOptions]) -> None:
         super().__init__(view, budget, **thinking)
-        check_searches(self.config, "measures")
+        check_searches(self.config, "information")
         if not view.game.has_suspicions:
-            problem = f"{view.game.id} says nothing of what players may think of hidden cards"
+            problem = f"{view.game.id} has no model of hidden cards"
             raise InvalidQuestionError("view", problem, reason="CONTRADICTION")
         if self.budget.iterations is None:
-            raise InvalidQuestionError("budget.iterations", "is required: information takes no other limit")
+            raise InvalidQuestionError("budget.iterations", "is required; information accepts no other limit")
         self.spots = own_spots(view)
         check_room(self)
         check_payoffs(self, 1)
@@ -374,11 +380,11 @@ class InformationQuestion(Question):
         return 2 * len(self.spots)
 
     def part(self, number: int) -> Part:
-        """Even numbers are secrets, odd ones known cards."""
+        """Return the arm in which a card is secret (even numbers) or known (odd numbers)."""
         return Part(0, self.belief if number % 2 else self.secret(number // 2))
 
     def secret(self, number: int) -> SecretCard:
-        """The worlds in which others do not know a card. Each search needs its own."""
+        """Return the sampler of worlds in which others do not know a card. Each search needs its own."""
         assert self.belief is not None
         return SecretCard(self.belief, self.spots[number][0], self.seed)
 
@@ -391,7 +397,7 @@ class InformationQuestion(Question):
 
 
 class Encoded(NamedTuple):
-    """A question as bytes: what is `asked`, the seed, and the limits without clocks."""
+    """Hold a question as bytes, in three parts: the question itself, the seed, and all limits but time limits."""
 
     asked: bytes
     seed: bytes
@@ -399,8 +405,10 @@ class Encoded(NamedTuple):
 
 
 def encode(question: Question) -> Encoded:
-    """Write a question. Equal parts mean equal answers; nothing derived is in them. Games of others, such as
-    OpenSpiel's, cannot be written."""
+    """Serialize a question, without derived values; equal bytes imply equal answers.
+
+    Games from outside this package, such as OpenSpiel's, cannot be serialized.
+    """
     view, history = question.view, question.history
     own = {
         "shape": question.shape,
@@ -417,23 +425,23 @@ def encode(question: Question) -> Encoded:
 
 @lru_cache(256)
 def _common_head(game: Game, config: Config) -> bytes:
-    """The part that most questions have in common."""
+    """Return the game and configuration as JSON, which most questions have in common."""
     return _ENCODER.encode({"game": game.spec, "config": {**asdict(config), **_fractions(config)}}).encode()
 
 
 def _fractions(config: Config) -> dict[str, float]:
-    """The knobs that are no whole numbers, written alike if they were given as such."""
+    """Return as floats the float settings that hold integers, so equal values have equal JSON."""
     values = {field.name: getattr(config, field.name) for field in fields(config) if field.type == "float"}
     return {name: float(value) for name, value in values.items() if type(value) is int}
 
 
 def pack(blobs: Sequence[bytes]) -> bytes:
-    """Several pieces as one, each after its length."""
+    """Concatenate several byte strings, each after its length."""
     return b"".join(piece for blob in blobs for piece in (_LENGTH.pack(len(blob)), blob))
 
 
 _LENGTH = struct.Struct("<I")
-# Made once: `json.dumps` makes one at each call that says how.
+# Created once: `json.dumps` with separators creates an encoder in each call.
 _ENCODER = json.JSONEncoder(separators=(",", ":"))
 
 
@@ -458,15 +466,15 @@ def _whose(view: View) -> str:
     return "chance's" if view.to_act is None or view.to_act < 0 else f"{view.game.seats[view.to_act]}'s"
 
 
-def check_searches(config: Config, verb: str) -> None:
+def check_searches(config: Config, purpose: str) -> None:
     if config.how != "search":
         raise InvalidQuestionError(
-            "config", f"{config.name!r} does not search, so it {verb} nothing", value=config.name
+            "config", f"{config.name!r} does not search; {purpose} needs a search", value=config.name
         )
 
 
 def check_room(question: Question) -> None:
-    """Refuse more trees than fit into the memory limit, however small they are."""
+    """Refuse a question whose trees, at their smallest size, do not fit into the memory limit."""
     trees, room = question.n_trees, question.budget.memory_mb * MEGABYTE + SLACK_BYTES
     each = SMALLEST_TREE_BYTES + bytes_beside_tree(question.n_tallies)
     if trees * each > room:
@@ -477,13 +485,13 @@ def check_room(question: Question) -> None:
 
 
 def information_iterations_max(question: SearchQuestion, cards: int) -> int:
-    """Return the most iterations for each card that fit into the memory of the search."""
+    """Return the most iterations per card of an information question that fit into a search's memory limit."""
     trees = 2 * cards
     return payoffs_that_fit(bytes_of_each(question.budget.memory_mb, trees, max(len(question.decisions), 1)), trees)
 
 
 def check_payoffs(question: Question, shares: int) -> None:
-    """Refuse more iterations than have room for their payoffs."""
+    """Refuse a question whose payoffs do not fit into the memory limit."""
     most = question.payoffs_max * shares
     if question.budget.iterations is not None and question.budget.iterations > most:
         problem = f"{question.budget.iterations} are too many for the memory budget; {most} fit"
@@ -493,77 +501,80 @@ def check_payoffs(question: Question, shares: int) -> None:
 
 
 def comparison_iterations_max(memory_mb: float, moves: int, shares: int) -> int:
-    """The most iterations of a comparison that fit into its memory."""
+    """Return the most iterations of a comparison that fit into its memory limit."""
     trees = moves * shares
     return payoffs_that_fit(bytes_of_each(memory_mb, trees, 1), trees) * shares
 
 
 def bytes_of_each(memory_mb: float, trees: int, tallies: int) -> int:
-    """Return the bytes that each tree may have, given the tallies of a searcher."""
+    """Return the memory limit of each tree in bytes, given the number of tallies of a searcher."""
     beside = trees * bytes_beside_tree(tallies)
     return int((memory_mb * MEGABYTE - max(beside - SLACK_BYTES, 0)) / max(trees, 1))
 
 
 def payoffs_that_fit(bytes_of_part: int, trees: int) -> int:
-    """How many payoffs each of some trees may keep: in half of its memory, and all together no more than a message
-    between processes holds."""
+    """Return the number of payoffs that each tree may keep.
+
+    They fit into half of its memory, and those of all trees into one message between processes.
+    """
     return max(min(bytes_of_part // 2, PAYOFFS_BYTES_MAX // max(trees, 1)) // PAYOFF_BYTES, BURST)
 
 
 def read_models(models: Mapping[int | str, Model], view: View) -> tuple[Model, ...]:
-    """Return the model of every seat; seats that are not named play as well as the search."""
-    found: list[Model] = ["me"] * view.game.n_players
+    """Return the model of every seat; seats without an entry play as well as the search."""
+    result: list[Model] = ["me"] * view.game.n_players
     for seat, model in models.items():
         number, field = read_seat(seat, view.game.n_players, "models"), f"models[{seat}]"
         if model not in MODELS:
             raise InvalidQuestionError(
-                field, f"{model!r} is none of {listed(MODELS)}", reason="UNKNOWN_VALUE", accepted=listed(MODELS)
+                field, f"{model!r} is not one of {listed(MODELS)}", reason="UNKNOWN_VALUE", accepted=listed(MODELS)
             )
         if number == view.observer:
             raise InvalidQuestionError(field, "this is the observer's own seat", reason="CONTRADICTION")
         if model == "greedy" and not view.game.has_knowledge:
-            problem = f"'greedy' needs a rule of thumb, and {view.game.id} has none"
+            problem = f"'greedy' needs a heuristic policy, and {view.game.id} has none"
             raise InvalidQuestionError(field, problem, reason="CONTRADICTION")
-        found[number] = model
-    return tuple(found)
+        result[number] = model
+    return tuple(result)
 
 
 def read_history(history: History | Record | None, view: View) -> History | None:
-    """The log of what was done before `view`; a record is replayed here, once."""
+    """Return the log of the actions before `view`; replay a record, once."""
     if isinstance(history, Record):
-        # Of a record with nothing hidden, the rest is dropped here.
+        # Drop information of a complete record that the observer did not see.
         log = History.of(history if history.observer is not None else history.seen_from(view.observer))
         if log.end != view:
             problem = f"the record ends at '{log.end}', not at '{view}'"
             raise InvalidQuestionError("history", problem, reason="INVALID_RECORD")
         return log
     if history is not None and history.game != view.game:
-        problem = f"it is one of {history.game!r}, and the view one of {view.game!r}"
+        problem = f"it belongs to {history.game!r}, but the view to {view.game!r}"
         raise InvalidQuestionError("history", problem, reason="CONTRADICTION")
-    return None if history is None else history.copy()  # questions never change
+    return None if history is None else history.copy()  # questions are immutable
 
 
 def read_among(among: Sequence[Action | str], view: View) -> tuple[Action, ...]:
-    """The moves to consider, in the order of all legal ones."""
-    wanted = set(read_actions(among, view, "among"))
-    return tuple([action for action in view.legal_actions() if action in wanted]) if wanted else ()
+    """Return the moves to consider, in the order of the legal ones."""
+    chosen = set(read_actions(among, view, "among"))
+    return tuple([action for action in view.legal_actions() if action in chosen]) if chosen else ()
 
 
 def read_actions(actions: Sequence[Action | str], view: View, field: str) -> tuple[Action, ...]:
-    """Legal moves of a view, in the order in which they are named, each once."""
+    """Check that actions are legal and distinct; return them in their order."""
     if not actions:
         return ()
-    # Writing hundreds of actions as text takes milliseconds.
+    # Compare as text only if needed: formatting hundreds of actions takes milliseconds.
     by_text = any(isinstance(action, str) for action in actions)
     legal = {str(action) if by_text else action: action for action in view.legal_actions()}
     chosen: dict[Action, None] = {}
-    for number, named in enumerate(actions):
-        action = legal.get(str(named) if by_text else named)
+    for number, argument in enumerate(actions):
+        action = legal.get(str(argument) if by_text else argument)
         if action is None:
             accepted = listed(legal)
-            problem = f"{str(named)!r} is none of {accepted}"
+            problem = f"{str(argument)!r} is not one of {accepted}"
             raise InvalidQuestionError(f"{field}[{number}]", problem, reason="ILLEGAL_ACTION", accepted=accepted)
         if action in chosen:
-            raise InvalidQuestionError(f"{field}[{number}]", f"{str(named)!r} is named twice", reason="CONTRADICTION")
+            problem = f"{str(argument)!r} is named twice"
+            raise InvalidQuestionError(f"{field}[{number}]", problem, reason="CONTRADICTION")
         chosen[action] = None
     return tuple(chosen)

@@ -1,4 +1,4 @@
-"""A game, decision by decision: what each seat lost by what it knew then, and what luck did."""
+"""Review a game decision by decision: each seat's losses, given its information at the time, and its luck."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from solver.compare import Comparison
 from solver.config import Budget, InvalidQuestionError, check_budget, read_config
 from solver.question import ComparisonQuestion, QuestionOptions, SearchQuestion, comparison_iterations_max
 
-# By the share of the win that was lost; a loss smaller than so many of its errors is never worse than fine.
+# The grades by the lost share of the win. A loss below ERRORS standard errors is never graded worse than "fine".
 GRADES = (("fine", 0.02), ("inaccuracy", 0.05), ("mistake", 0.10))
 ERRORS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Somebody's turn in a record: what was seen then, and what was done."""
+    """Hold one decision of a record: the seat, its view and history at the time, and the action it played."""
 
     index: int  # of the action in the record
     seat: int
     view: View
-    history: History  # what was seen up to here
+    history: History  # the actions before, as the seat saw them
     played: Action
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What became of one decision."""
+    """Hold the review of one decision: its loss against the best one, and its grade."""
 
     decision: Decision
     played: Move
@@ -50,17 +50,20 @@ class Verdict:
 
     @property
     def value(self) -> float | None:
-        """What the seat could expect before it decided; None if nothing was searched."""
+        """The seat's expected win before its decision; None if nothing was searched."""
         return self.best.win.mean if self.best.win is not None else None
 
 
 def decisions(record: Record, seat: int | None = None) -> Iterator[Decision]:
-    """Every decision of a seat, or of all; of a record that one seat saw, only that seat's can be told. The game is
-    replayed once for all seats, and once for what each of them saw."""
+    """Yield the decisions of a seat, or of all seats.
+
+    A record as one seat saw it has only the views of that seat. The game is replayed once for all seats, and once for
+    the view of each.
+    """
     observer = record.observer
     if observer is not None:
         if seat not in (None, observer):
-            problem = "this record was seen by another seat, whose decisions alone can be judged"
+            problem = "this record was seen by another seat; only that seat's decisions can be judged"
             raise InvalidQuestionError("seat", problem, reason="CONTRADICTION")
         seat = observer
     seats = range(record.game.n_players) if seat is None else [seat]
@@ -80,12 +83,12 @@ def decisions(record: Record, seat: int | None = None) -> Iterator[Decision]:
 
 
 def _action(record: Record, text: str) -> Action:
-    what, _, _ = text.partition("=")
-    return record.game.action(what.strip())
+    action, _, _ = text.partition("=")
+    return record.game.action(action.strip())
 
 
 def grade_of(loss: Estimate) -> str:
-    """How good a decision is that lost so much against the best one."""
+    """Return the grade of a decision by its loss against the best one."""
     if loss.mean <= 0:
         return "best"
     if loss.mean < ERRORS * loss.error:
@@ -94,8 +97,11 @@ def grade_of(loss: Estimate) -> str:
 
 
 class Judge:
-    """Judges decisions: a search for the best one with half of the budget, then the one that was played beside it in
-    the same worlds with the other half. `budget` is for each decision; `thinking` as for every question."""
+    """Judge decisions: search for the best one, then compare it with the one that was played in the same worlds.
+
+    The search and the comparison get half of the budget each. `budget` is for each decision; `thinking` are the
+    options of the questions.
+    """
 
     def __init__(self, budget: Budget, **thinking: Unpack[QuestionOptions]) -> None:
         self.budget = check_budget(budget)
@@ -103,15 +109,15 @@ class Judge:
         self._thinking = thinking
 
     def search(self, decision: Decision) -> SearchQuestion:
-        """The search for the best decision."""
+        """Return the search for the best decision."""
         return SearchQuestion(decision.view, self._part(2), **self._thinking_of(decision))
 
     def comparison(self, decision: Decision, answer: Answer) -> ComparisonQuestion | None:
-        """The comparison with the best one; None if that was played."""
+        """Return the comparison of the played decision with the best one; None if the best one was played."""
         best = answer.moves[0].action
         if best == decision.played:
             return None
-        # Of two moves, each has half.
+        # Half of the budget, split between two moves.
         thinking, budget = self._thinking_of(decision), self._part(4)
         most = comparison_iterations_max(budget.memory_mb, 2, thinking.get("shares", 1))
         if budget.iterations is not None and budget.iterations > most:
@@ -121,12 +127,12 @@ class Judge:
         )
 
     def _part(self, parts: int) -> Budget:
-        """A part of the budget's iterations. Of its time, the controls have the parts."""
+        """Return the budget with 1/`parts` of its iterations. The caller's controls divide the time."""
         iterations = self.budget.iterations
         return replace(self.budget, iterations=None if iterations is None else max(iterations // parts, 1))
 
     def _thinking_of(self, decision: Decision) -> QuestionOptions:
-        """How the seat itself plays is the search's own matter."""
+        """Return the question options for a decision, without a model of the deciding seat itself."""
         players = decision.view.game.n_players
         models = {
             seat: model
@@ -159,17 +165,19 @@ def verdict_of(decision: Decision, answer: Answer, comparison: Comparison | None
         stopped_by=comparison.stopped_by,
         reproducible=verdict.reproducible and comparison.reproducible,
     )
-    other = comparison.moves[1]  # the one held for best, less the one played
-    loss = other.win_difference
-    if loss is None or loss.mean <= 0:  # beside it, it is not better after all
+    alternative = comparison.moves[1]  # the best move of the search; differences are from the played one
+    loss = alternative.win_difference
+    if loss is None or loss.mean <= 0:  # the comparison does not confirm that it is better
         return replace(verdict, best=played)
-    return replace(verdict, win_loss=loss, points_loss=other.points_difference, grade=grade_of(loss))
+    return replace(verdict, win_loss=loss, points_loss=alternative.points_difference, grade=grade_of(loss))
 
 
 @dataclass(slots=True)
 class SeatScore:
-    """How a seat played: its decisions that were not forced, by their grades, and what they lost in all. `luck` is what
-    chance and hidden cards did to its share of the win; None if that is not known."""
+    """Hold the score of a seat: its luck, and the grades and losses of its decisions with a choice.
+
+    `luck` is the effect of chance and hidden cards on its share of the win; None if unknown.
+    """
 
     seat: int
     grades: Counter[str] = field(default_factory=Counter)
@@ -187,18 +195,21 @@ class SeatScore:
 
 
 class ScoreKeeper:
-    """Adds up what was judged. Luck is what happens between what a seat could expect after a decision and before its
-    next one; before the deal, all are alike. It is known if nothing is hidden in the record."""
+    """Add up verdicts by seat.
+
+    Luck is the change of a seat's expected win from after one decision to before the next; before the deal, every seat
+    has a fair share. It is known only if the record hides nothing.
+    """
 
     def __init__(self, record: Record) -> None:
         self._record = record
         self._knows_luck = record.observer is None
         self._seats: dict[int, SeatScore] = {}
-        # What each seat could expect after its last decision.
-        self._stands_at: dict[int, float] = {}
+        # Each seat's expected win after its last decision.
+        self._expected: dict[int, float] = {}
 
     def add(self, verdict: Verdict) -> float | None:
-        """One more decision; what luck did to its seat since the one before, None if that is not known."""
+        """Add a verdict; return its seat's luck since the decision before, or None if unknown."""
         number = verdict.decision.seat
         seat = self._seats.setdefault(number, SeatScore(number, luck=0.0 if self._knows_luck else None))
         if not verdict.forced:
@@ -210,24 +221,24 @@ class ScoreKeeper:
             return None
         luck = None
         if seat.luck is not None:
-            luck = verdict.value - self._stands_at.get(number, 1 / self._record.game.n_players)
+            luck = verdict.value - self._expected.get(number, 1 / self._record.game.n_players)
             seat.luck += luck
-        self._stands_at[number] = verdict.value - verdict.win_loss.mean
+        self._expected[number] = verdict.value - verdict.win_loss.mean
         return luck
 
     def seats(self) -> list[SeatScore]:
-        """Every seat that decided something. What came after the last decision is luck, too."""
+        """Return the scores of all seats with a decision; luck includes the change after their last one."""
         end = self._record.end
-        found = []
+        scores = []
         for number, seat in sorted(self._seats.items()):
             luck = seat.luck
             if luck is not None and end.is_over:
-                luck += end.payoffs[number] - self._stands_at.get(number, 1 / self._record.game.n_players)
-            found.append(replace(seat, luck=luck))
-        return found
+                luck += end.payoffs[number] - self._expected.get(number, 1 / self._record.game.n_players)
+            scores.append(replace(seat, luck=luck))
+        return scores
 
 
 def _sum(parts: list[Estimate]) -> Estimate:
-    """Of independent estimates."""
+    """Return the sum of independent estimates."""
     mean = sum(part.mean for part in parts)
     return Estimate(mean, math.hypot(*(part.error for part in parts)), math.hypot(*(part.spread for part in parts)))

@@ -1,28 +1,30 @@
-"""Selection formulas: which of a node's actions to try next.
+"""Choose which of a node's actions to try next, by UCB1 or PUCT.
 
-UCB1 and PUCT are both
+Both formulas have the form
 
     mean + width * growth(available)
 
-The mean and the width of an edge change only when it is passed; the growth, with how often its action was legal, at
-every visit of its node. So the square roots and quotients are done once for each edge passed, and what is done for
-every edge of a node is a table look-up, a product and a sum.
+The mean and the width of an edge change only when an iteration passes it. The growth depends on how often its action
+was legal and changes at every visit of its node. Square roots and quotients are therefore computed once per edge
+passed; the cost per edge of a visited node is a table look-up, a product and a sum.
 """
 from libc.math cimport sqrtf
 from libc.stdint cimport uint32_t
 from libc.string cimport memcpy
 
 cdef enum:
-    GROWTHS = 33 << 6       # any 32-bit number, by its exponent and its first six bits behind the leading one
+    GROWTHS = 33 << 6       # an entry for each exponent and first six mantissa bits of a 32-bit number
 
-# By `growth_index`; filled by selection.pyx.
+# Indexed by `growth_index`; filled by selection.pyx.
 cdef float UCB_GROWTH[GROWTHS]      # sqrt(ln(available))
 cdef float PUCT_GROWTH[GROWTHS]     # sqrt(available)
 
 
 cdef inline uint32_t growth_index(uint32_t available) noexcept nogil:
-    """Where the growth for `available`, at least 1, stands: it is rounded down to its first seven bits, which is exact
-    up to 128. A float keeps a number's exponent and first bits side by side."""
+    """Return the table index for `available` >= 1, rounded down to its first seven bits: exact up to 128.
+
+    A float has the exponent and the first mantissa bits side by side.
+    """
     cdef float as_float = <float>available
     cdef uint32_t bits
 
@@ -31,8 +33,10 @@ cdef inline uint32_t growth_index(uint32_t available) noexcept nogil:
 
 
 cdef inline float ucb_width(uint32_t visits, float c) noexcept nogil:
-    """UCB1 with availability for the number of trials (Cowling, Powley, Whitehouse 2012): an action that was seldom
-    legal is not explored as if it had been passed over."""
+    """Return the width of UCB1 with the availability as the number of trials (Cowling, Powley, Whitehouse 2012).
+
+    Actions that are rarely legal are thus not explored more for being rare.
+    """
     return c / sqrtf(<float>visits)
 
 

@@ -1,4 +1,4 @@
-"""One seat of one game, from its first view on: what was done is remembered, and so is what was searched."""
+"""Follow one seat of one game from its first view on, and keep its history and its search tree."""
 
 from __future__ import annotations
 
@@ -19,12 +19,11 @@ from solver.solve import solve
 
 
 class Session:
-    """Follows a game with the eyes of one player, and answers what to play.
+    """Follow a game as one player sees it, and answer what to play.
 
-    Each answer rests on all that was done so far. With `reuse`, the session owns its tree and searches on in it, on the
-    calling thread: what was found about tables that may still come counts again. Such an answer depends on what was
-    asked before, so it is not called reproducible; without `reuse` it is what `solve` gives for the same view and
-    history.
+    Each answer uses the full history. With `reuse`, the session owns a tree and continues in it, on the calling thread:
+    nodes of positions that can still occur keep their statistics. Such an answer depends on earlier ones, so it is not
+    marked reproducible. Without `reuse`, it equals that of `solve` for the same view and history.
     """
 
     def __init__(
@@ -42,7 +41,7 @@ class Session:
         self._tree = _Tree() if reuse else None
 
     def play(self, action: Action | str) -> View:
-        """Add an action as this player saw it (as `View.play` takes it); return the view after it."""
+        """Add an action as this player saw it, in the form of `View.play`; return the view after it."""
         after = self.view.play(action)
         if self._tree and self.view.to_act is not None and self.view.to_act >= 0:
             text, _, _ = str(action).partition("=")
@@ -59,18 +58,18 @@ class Session:
         control: Control | None = None,
         **options: Any,
     ) -> Answer:
-        """Say what to play now; see `solver.solve`."""
+        """Search for the best move now; see `solver.solve`."""
         question = SearchQuestion(self.view, budget, history=self.history.copy(), **self._options, **options)
         if self._tree is None:
             return solve(question, pool=pool, control=control)
         if "shares" in options or pool is not None:
             field = "shares" if "shares" in options else "pool"
-            raise InvalidQuestionError(field, "a session that keeps its tree has one; open it with reuse=False")
+            raise InvalidQuestionError(field, "a session that reuses its tree has one; open it with reuse=False")
         return self._tree.answer(question, control or Control())
 
 
 class _Tree:
-    """A tree that lives on from one search to the next."""
+    """A tree that is kept from one search to the next."""
 
     def __init__(self) -> None:
         self.taken: list[tuple[int, tuple[int, ...]]] = []
@@ -83,25 +82,24 @@ class _Tree:
         if share is not None:
             return answer_without_search(question, share, began)
         question.get_ready()
-        grown = self._goes_on(question)
-        if self._searcher is not None and grown:
+        continued = self._can_continue(question)
+        if self._searcher is not None and continued:
             self._searcher.follow(question.view, self.taken, question.worlds)
         else:
             self._searcher = begin_part(question, 0)
         self.taken.clear()
         self._question = question
         answer = answer_of(question, run_parts(question, [0], control, searcher=self._searcher), began)
-        return replace(answer, continued=grown)
+        return replace(answer, continued=continued)
 
-    def _goes_on(self, question: SearchQuestion) -> bool:
-        """Whether the tree is one for this question too, and has room: what cannot be reached any more is never
-        freed."""
+    def _can_continue(self, question: SearchQuestion) -> bool:
+        """Return whether the tree suits this question and is at most half full: unreachable nodes are never freed."""
         last, searcher = self._question, self._searcher
         if last is None or searcher is None or question.among:
             return False
-        asked = (question.config, question.models, question.budget.memory_mb)
         return (
-            asked == (last.config, last.models, last.budget.memory_mb)
+            (question.config, question.models, question.budget.memory_mb)
+            == (last.config, last.models, last.budget.memory_mb)
             and not last.among
             and searcher.tree_bytes * 2 < question.budget.memory_mb * MEGABYTE
         )

@@ -1,6 +1,6 @@
-"""Digests of fixed games and searches: a change that is not meant to change what is played leaves them as they are.
+"""Compute digests of fixed games and searches: a change that should not affect play must not change them.
 
-`python -m solver.signature` prints what solver/expected_signature.py stores.
+`python -m solver.signature` prints the digests that solver/expected_signature.py stores.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ DEALS = 32
 
 
 class Signatures(NamedTuple):
-    """16 hexadecimal digits each: over all editions, and of each by its game and name."""
+    """Hold the digest over all editions, and that of each by its game and name, as 16 hexadecimal digits."""
 
     total: str
     digests: dict[str, dict[str, str]]
 
 
 def signature(deals: int = DEALS) -> str:
-    """Return the digest over all editions that there are."""
+    """Return the digest over all editions."""
     return measure(editions(), deals).total
 
 
 def published() -> Signatures:
-    """Measure the editions whose digests are stored; others may have been added."""
+    """Measure only the editions whose digests are stored."""
     return measure([(game_id, edition) for game_id, stored in DIGESTS.items() for edition in stored])
 
 
@@ -52,15 +52,15 @@ def measure(rulesets: Iterable[tuple[str, str]], deals: int = DEALS) -> Signatur
 
 
 def editions() -> Iterator[tuple[str, str]]:
-    """Every edition of every game."""
+    """Yield every edition of every game."""
     for game_id in game_ids():
-        named = CASTLE_EDITIONS if game_id == "castle_village_port" else editions_of(game_id)
-        for edition in named or ["standard"]:  # the toys
+        names = CASTLE_EDITIONS if game_id == "castle_village_port" else editions_of(game_id)
+        for edition in names or ["standard"]:  # the toys
             yield game_id, edition
 
 
 def games(game_id: str, edition: str) -> Iterator[Game]:
-    """An edition, for every number of players."""
+    """Yield an edition for every number of players."""
     for players in range(2, 6):
         with contextlib.suppress(InvalidRulesetError):
             yield new_game(game_id, edition, players=players)
@@ -74,7 +74,7 @@ def parts(game: Game, deals: int) -> Iterator[bytes]:
 
 
 def random_game(game: Game, seed: int) -> Iterator[bytes]:
-    """All that a deal and a random game from it show."""
+    """Yield the states, views and actions of a random game."""
     rng = Rng(seed)
     position = game.deal(seed, first=seed % game.n_players)
     yield from playouts(position, rng)
@@ -89,7 +89,7 @@ def random_game(game: Game, seed: int) -> Iterator[bytes]:
 
 
 def searches(game: Game) -> Iterator[bytes]:
-    """What fixed searches find: the visits and values of every move, with one tree and with two."""
+    """Yield the results of fixed searches: the visits and values of every move, with one tree and with two."""
     rng = Rng(11)
     position = game.deal(3)
     while not position.is_over:
@@ -97,15 +97,15 @@ def searches(game: Game) -> Iterator[bytes]:
         if position.to_act != CHANCE and len(actions) > 1 and rng.below(6) == 0:
             for config, workers in (("default", 1), ("plain", 2), ("flat", 1), ("pimc", 1)):
                 view = position.view(position.to_act or 0)
-                found = solve(view, Budget(iterations=300), config=config, seed=5, shares=workers)
+                answer = solve(view, Budget(iterations=300), config=config, seed=5, shares=workers)
                 yield repr(
-                    [(str(move.action), move.visits, move.win, move.points, move.ranks) for move in found.moves]
+                    [(str(move.action), move.visits, move.win, move.points, move.ranks) for move in answer.moves]
                 ).encode()
         position = position.play(actions[rng.below(len(actions))])
 
 
 def views(game: Game, position: Position, rng: Rng) -> Iterator[bytes]:
-    """What each player sees, and a table that it may be."""
+    """Yield the key of each player's view, and a world sampled from it."""
     for player in range(game.n_players):
         view = position.view(player)
         yield struct.pack("<Q", view.key)
@@ -126,5 +126,5 @@ if __name__ == "__main__":
     measured = measure(editions())
     print(f"signature: {measured.total}")
     for game_id, digests in measured.digests.items():
-        for edition, found in digests.items():
-            print(f"{game_id} {edition}: {found}")
+        for edition, digest in digests.items():
+            print(f"{game_id} {edition}: {digest}")

@@ -1,4 +1,4 @@
-"""The one door: a question, or a view and how to think about it, and its answer."""
+"""Answer questions: the only entry point to the search."""
 
 from __future__ import annotations
 
@@ -17,33 +17,33 @@ from solver.secrecy import Information
 
 
 class SearchOptions(QuestionOptions, total=False):
-    """The keywords of a search."""
+    """Hold the keyword arguments of a search."""
 
     lines: int
     among: Sequence[Action | str]
 
 
 def solve(
-    asked: View | SearchQuestion,
+    question: View | SearchQuestion,
     budget: Budget | None = None,
     *,
     pool: Pool | None = None,
     control: Control | None = None,
     **options: Unpack[SearchOptions],
 ) -> Answer:
-    """Say what the observer of a view should play, and what every seat may expect.
+    """Search for the observer's best move and every seat's expectation.
 
-    Takes a question, or the view and what else makes one (see `SearchQuestion`). If another seat is to act, the answer
-    has no move. The same question with the same iterations has the same answer, whatever the pool and its timing; with
-    a limit of time it has not. Without a pool, threads of this process compute, one for each share. `control` follows
-    the search and can end it.
+    `question` is a complete question, or a view; the other arguments of a `SearchQuestion` are accepted with a view
+    only. If another seat is to act, the answer has no move. The same question with the same iterations has the same
+    answer on every pool; with a time limit it may differ. Without a pool, threads of this process compute, one per
+    share. `control` follows the search and can stop it.
     """
-    if isinstance(asked, View):
-        asked = SearchQuestion(asked, budget, **options)
+    if isinstance(question, View):
+        question = SearchQuestion(question, budget, **options)
     elif budget is not None or options:
-        named = "budget" if budget is not None else next(iter(options))
-        raise InvalidQuestionError(named, "cannot stand beside a question, which has its own", reason="CONTRADICTION")
-    answer: Answer = compute(asked, pool, control)
+        field = "budget" if budget is not None else next(iter(options))
+        raise InvalidQuestionError(field, "cannot be combined with a question", reason="CONTRADICTION")
+    answer: Answer = compute(question, pool, control)
     return answer
 
 
@@ -56,7 +56,7 @@ def compare(
     control: Control | None = None,
     **thinking: Unpack[QuestionOptions],
 ) -> Comparison:
-    """Search on behind each of several moves, in the same worlds. The budget's iterations are for each move."""
+    """Compare several moves in the same worlds. The budget's iterations are for each move."""
     comparison: Comparison = compute(ComparisonQuestion(view, actions, budget, **thinking), pool, control)
     return comparison
 
@@ -69,10 +69,12 @@ def information(
     control: Control | None = None,
     **thinking: Unpack[QuestionOptions],
 ) -> tuple[Information, ...]:
-    """Say what the observer's face-down cards are worth as secrets. The budget's iterations are for each card.
-    Nothing is said if the control or a clock ended it."""
-    found: tuple[Information, ...] = compute(InformationQuestion(view, budget, **thinking), pool, control)
-    return found
+    """Compute the value of keeping each of the observer's face-down cards secret.
+
+    The budget's iterations are for each card. The result is empty if the control or a time limit ended the search.
+    """
+    result: tuple[Information, ...] = compute(InformationQuestion(view, budget, **thinking), pool, control)
+    return result
 
 
 def compute(question: Question, pool: Pool | None = None, control: Control | None = None) -> Any:

@@ -1,8 +1,8 @@
-"""Where questions are computed: threads, processes or Ray's workers, behind one interface."""
+"""Compute questions on threads, processes or Ray's workers, behind one interface."""
 
 import os
 
 
 def cores() -> int:
-    """Return how many threads of this process can run at a time."""
+    """Return the number of CPUs that this process may use."""
     return len(os.sched_getaffinity(0))

@@ -1,4 +1,4 @@
-"""The interface of every pool, and how the parts of a question become its answer."""
+"""Define the interface of every pool, and turn the parts of a question into its answer."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from solver.secrecy import information_of
 T = TypeVar("T")
 R = TypeVar("R")
 
-AHEAD = 1024  # questions that are submitted before the first of them is answered
-# The longest wait at a time. If another thread takes a signal, the main thread sees it only when it wakes.
+AHEAD = 1024  # most questions in flight
+# The longest single wait. If another thread takes a signal, the main thread sees it only when it wakes.
 AWAKE_S = 0.1
 
 
 class PendingAnswer(Future[Any]):
-    """An answer under way. To cancel it stops the search, and the answer is what was found until then."""
+    """A future answer. `cancel` stops the search, and the future still gets the answer found until then."""
 
     def __init__(self, control: Control) -> None:
         super().__init__()
@@ -40,7 +40,7 @@ class PendingAnswer(Future[Any]):
         return False
 
     def answer(self, answer: Any) -> None:
-        """Set the result, or the exception if it is one, unless the future has either."""
+        """Set the result, or the exception if `answer` is one, unless the future is already done."""
         with suppress(InvalidStateError):
             if isinstance(answer, BaseException):
                 self.set_exception(answer)
@@ -49,47 +49,50 @@ class PendingAnswer(Future[Any]):
 
 
 class WorkerLostError(RuntimeError):
-    """The worker that computed this ended or did not answer."""
+    """Report that the worker of a question died or stopped responding."""
 
 
 class SearchLostError(RuntimeError):
-    """A search found nothing, and killed every worker that it was given to."""
+    """Report that a search has no result because it killed every worker it ran on."""
 
 
 class WorkersLostError(RuntimeError):
-    """A search found nothing before its time was over, as workers were lost; nothing says that it killed them."""
+    """Report that a search has no result by its deadline because workers were lost; it may not be the cause."""
 
 
 class Pool(Protocol):
-    """Computes questions somewhere: equal questions have equal answers in every pool."""
+    """Compute questions on workers: equal questions have equal answers in every pool."""
 
     @property
     def is_reentrant(self) -> bool:
-        """Whether functions that `map` calls may submit questions to this pool and wait for them: they run in this
-        process, on threads that compute no parts."""
+        """Whether functions called by `map` may submit questions to this pool and wait for them.
+
+        Such functions run in this process, on threads that compute no parts.
+        """
 
     @property
     def width(self) -> int:
-        """How many workers there are."""
+        """The number of workers."""
 
     def submit(self, question: Question, control: Control | None = None, *, width: int | None = None) -> Future[Any]:
-        """Have a question computed by at most `width` workers: an Answer, a Comparison or what own cards are worth, by
-        the question's shape. Never waits. With a control, the parts of the question are spread over workers; without
-        one, the pool chooses what answers many questions soonest."""
+        """Compute a question on at most `width` workers; return a future at once.
+
+        Its result is an Answer, a Comparison or a tuple of Information, by the question's shape. With a control, the
+        parts of the question are spread over workers; without one, the pool optimizes for throughput.
+        """
 
     def compute(self, question: Question, control: Control) -> Any:
-        """Return the answer to a question, whose parts are spread over workers; the calling thread waits. An interrupt
-        meanwhile stops the search."""
+        """Spread the parts of a question over workers and wait for the answer. An interrupt stops the search."""
 
     def map(self, function: Callable[[T], R], items: Iterable[T], *, in_order: bool = True) -> Iterator[R]:
-        """Call a function with each item, in parallel; the results in the order of the items, or as they come."""
+        """Call a function with each item, in parallel; yield the results in the order of the items, or as they come."""
 
     def close(self) -> None:
-        """End what is under way, and the workers."""
+        """Cancel all work in flight, and end the workers."""
 
 
 def compute_here(question: Question, control: Control | None = None) -> Any:
-    """Return the answer, computed on this thread: the definition of what every pool must find."""
+    """Compute the answer on this thread: the reference for every pool."""
     began = time.perf_counter()
     answer = answer_without_parts(question, began)
     if answer is not None:
@@ -99,7 +102,7 @@ def compute_here(question: Question, control: Control | None = None) -> Any:
 
 
 def answer_without_parts(question: Question, began: float) -> Any:
-    """Return the answer if there is nothing to compute; else None."""
+    """Return the answer if there is nothing to compute, else None."""
     if isinstance(question, SearchQuestion):
         share = answer_at_once(question)
         return None if share is None else answer_without_search(question, share, began)
@@ -107,7 +110,7 @@ def answer_without_parts(question: Question, began: float) -> Any:
 
 
 def answer_from(question: Question, shares: Sequence[Share], began: float) -> Any:
-    """Return the answer made of all parts, in their order; the question began then, by `time.perf_counter`."""
+    """Return the answer made of all parts, in their order. `began` is the question's start, by `perf_counter`."""
     match question:
         case SearchQuestion():
             return answer_of(question, shares, began)
@@ -115,11 +118,11 @@ def answer_from(question: Question, shares: Sequence[Share], began: float) -> An
             return comparison_of(question, shares, began)
         case InformationQuestion():
             return information_of(question, shares)
-    raise TypeError(f"question: {type(question).__name__} is none of the three shapes")
+    raise TypeError(f"question: {type(question).__name__} is not a search, comparison or information question")
 
 
 def wait_for(future: Future[T], control: Control) -> T:
-    """Wait for an answer; an interrupt meanwhile stops the search."""
+    """Wait for a future; an interrupt stops the search."""
     try:
         while not future.done():
             wait([future], AWAKE_S)
@@ -133,7 +136,7 @@ def wait_for(future: Future[T], control: Control) -> T:
 
 
 class Answered(NamedTuple):
-    """The answer to the question with this number, counted from 0, or the error that it ended with."""
+    """Hold the answer or the error of a question, and its number, counted from 0."""
 
     number: int
     answer: Any
@@ -145,8 +148,8 @@ def answer_many(
 ) -> Generator[Answered, None, None]:
     """Answer many questions, each exactly once: in their order, or as the answers come.
 
-    At most `ahead` questions have been read and not been answered, so there may be any number. A question over which
-    several workers were lost ends with a WorkerLostError. Closing the iterator ends what is under way.
+    At most `ahead` questions are in flight, so `questions` may be of any length. A question that lost several workers
+    ends with a WorkerLostError. Closing the iterator cancels the questions in flight.
     """
     for number, future in completed(pool.submit, questions, in_order=in_order, ahead=ahead):
         error = future.exception()
@@ -168,8 +171,10 @@ def _next_of(numbers: SimpleQueue[int]) -> int:
 def completed(
     begin: Callable[[T], Future[R]], items: Iterable[T], *, in_order: bool, ahead: int
 ) -> Generator[tuple[int, Future[R]], None, None]:
-    """Begin something for each item, at most `ahead` of them at a time, and yield the numbers and futures of those
-    that are done. Closing the generator cancels the others."""
+    """Start a future for each item, at most `ahead` at a time; yield the numbers and futures that are done.
+
+    Closing the generator cancels the others.
+    """
     source = enumerate(items)
     pending: dict[int, Future[R]] = {}
     order: deque[int] = deque()

@@ -1,4 +1,4 @@
-"""Frames between the process that asks and the one that drives Ray: a kind, the number of a call, and bytes."""
+"""Exchange frames between the client process and the Ray driver process: a kind, a call's number, and a payload."""
 
 from __future__ import annotations
 
@@ -18,51 +18,54 @@ FRAME_MAX = 2**28
 
 class FrameKind(IntEnum):
     # To the driver.
-    SEARCH = 1  # groups of the parts of a question, a call each, numbered from this one: `write_groups`
+    SEARCH = 1  # groups of the parts of a question, one call each, numbered from this one: `write_groups`
     BATCH = 2  # whole questions, packed
     STOP = 3  # end a call soon
-    PEEK = 4  # send what a search has found so far
-    ALONE = 5  # like BATCH, on a worker that computes nothing else meanwhile
-    AGAIN = 6  # like SEARCH, but only on a worker that is ready now
+    PEEK = 4  # request the progress of a search
+    ALONE = 5  # like BATCH, on a worker without any other call
+    RETRY = 6  # like SEARCH, but only on a worker that is ready now
     # From the driver.
-    FOUND = 10  # the result of a call; nothing follows
-    PART = 11  # what a search has found so far; empty: nothing yet
-    LOST = 12  # the call's worker was lost; nothing follows
-    GONE = 13  # no worker can compute the call; nothing follows
-    STATE = 14  # the state of the workers, as JSON; also a sign of life
-    FAILED = 15  # why the driver gives up, as text; it ends
+    RESULT = 10  # the result of a call; the call's last frame
+    PROGRESS = 11  # the shares of a search so far; empty: none yet
+    LOST = 12  # the call's worker was lost; the call's last frame
+    NO_WORKER = 13  # no worker can compute the call; the call's last frame
+    STATE = 14  # the state of the workers, as JSON; also the heartbeat
+    FAILED = 15  # the reason why the driver gives up, as text; it ends
 
 
 class GroupOptions(NamedTuple):
-    """How to compute a group of parts: every `step`-th one, for no longer than `left_ms`, noting what was found every
-    `interval_ms` (0: never)."""
+    """Hold how to compute a group of parts.
+
+    A group is every `step`-th part. It runs for at most `left_ms`, and its progress is noted every `interval_ms`
+    (0: never).
+    """
 
     step: int
     interval_ms: int
     left_ms: float
 
 
-_TERMS = struct.Struct("<HId")
+_OPTIONS = struct.Struct("<HId")
 _CALL = struct.Struct("<QH")
 
 
-def write_groups(first: Sequence[int], terms: GroupOptions, job: bytes) -> bytes:
+def write_groups(first: Sequence[int], options: GroupOptions, job: bytes) -> bytes:
     """Write groups of the parts of a job, each by the number of its first part."""
-    return struct.pack(f"<H{len(first)}H", len(first), *first) + _TERMS.pack(*terms) + job
+    return struct.pack(f"<H{len(first)}H", len(first), *first) + _OPTIONS.pack(*options) + job
 
 
 def calls_of(payload: bytes, call: int) -> dict[int, bytes]:
-    """Return the message of each group to its worker, by the numbers of their calls, from `call` on."""
+    """Return the message to each group's worker by the number of its call; calls are numbered from `call` on."""
     (n,) = struct.unpack_from("<H", payload)
     groups, rest = struct.unpack_from(f"<{n}H", payload, 2), payload[2 + 2 * n :]
     return {number: _CALL.pack(number, first) + rest for number, first in enumerate(groups, call)}
 
 
 def read_call(message: bytes) -> tuple[int, int, GroupOptions, bytes]:
-    """Read a message to a worker: the numbers of the call and of its first part, its terms, and the job."""
+    """Read a message to a worker: the numbers of the call and of its first part, its options, and the job."""
     call, first = _CALL.unpack_from(message)
-    end = _CALL.size + _TERMS.size
-    return call, first, GroupOptions(*_TERMS.unpack_from(message, _CALL.size)), message[end:]
+    end = _CALL.size + _OPTIONS.size
+    return call, first, GroupOptions(*_OPTIONS.unpack_from(message, _CALL.size)), message[end:]
 
 
 class Frame(NamedTuple):
@@ -72,18 +75,21 @@ class Frame(NamedTuple):
 
 
 class Channel:
-    """One end of the connection. Any thread may send, one receives. With a timeout, a peer that neither sends nor reads
-    for that long counts as gone."""
+    """One end of the connection.
+
+    Any thread may send; only one may receive. With a timeout, a peer that neither sends nor reads for that long counts
+    as disconnected.
+    """
 
     def __init__(self, end: socket.socket, timeout_s: float = 0.0) -> None:
-        limit = struct.pack("ll", int(timeout_s), int(timeout_s % 1 * 1e6))  # a timeval; 0: none
+        limit = struct.pack("ll", int(timeout_s), int(timeout_s % 1 * 1e6))  # a timeval; 0: no timeout
         end.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, limit)
         end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, limit)
         self._end, self._connection = end, Connection(os.dup(end.fileno()))
         self._lock = Lock()
 
     def send(self, kind: FrameKind, call: int = 0, payload: bytes = b"") -> bool:
-        """Send a frame; return whether that was possible."""
+        """Send a frame; return whether that succeeded."""
         try:
             with self._lock:
                 self._connection.send_bytes(_HEAD.pack(kind, call) + payload)
@@ -92,7 +98,7 @@ class Channel:
         return True
 
     def receive(self) -> Frame | None:
-        """Return the next frame; None at the end, after a timeout, or if it is none."""
+        """Return the next frame; None at the end, after a timeout, or if the bytes are not a frame."""
         try:
             frame = self._connection.recv_bytes(FRAME_MAX)
             kind, call = _HEAD.unpack_from(frame)
@@ -101,8 +107,10 @@ class Channel:
             return None
 
     def close(self) -> None:
-        """End the connection: the peer, and a thread that waits in `receive`, see it at once. That thread uses the
-        connection's file, so it is the garbage collector that closes it."""
+        """Shut the connection down; the peer, and a thread that waits in `receive`, notice at once.
+
+        Only the garbage collector closes the connection's file, as a waiting thread may still use it.
+        """
         with suppress(OSError):
             self._end.shutdown(socket.SHUT_RDWR)
         self._end.close()

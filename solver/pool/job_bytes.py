@@ -1,8 +1,8 @@
-"""Questions and shares as bytes: all that crosses from one process or machine to another. Nothing in here is unpickled.
+"""Serialize questions and shares for other processes and machines, without pickle.
 
-A job is a question as `encode` writes it, its clocks, and the account of its history, so that no worker replays it.
-Jobs and shares begin with a mark and a checksum; msgspec checks the types of all that is read, and constructors the
-rest. What fails is refused with a JobBytesError.
+A job is a question as `encode` writes it, its time limits, and the account of its history, so workers need not replay
+it. Jobs and shares begin with a magic number and a checksum. msgspec checks the types of all fields, and constructors
+check their values; invalid bytes raise JobBytesError.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _LENGTH = struct.Struct("<I")
 
 
 class JobBytesError(ValueError):
-    """Bytes that are no job or share of ours, or a question that cannot be sent."""
+    """Refuse bytes that are not a valid job or share, or a question that cannot be sent."""
 
 
 # --- jobs ---------------------------------------------------------------------------------------------------------
@@ -85,11 +85,10 @@ _CLOCKS = msgspec.json.Decoder(tuple[float | None, float | None])
 
 
 def encode_job(question: Question) -> bytes:
-    """Write a question for another process. Games of others, such as OpenSpiel's, are objects of this process and
-    cannot be sent."""
+    """Serialize a question for another process. Games registered in this process only, such as OpenSpiel's, fail."""
     game, budget = question.view.game, question.budget
     if game.spec[0] not in game_ids():
-        raise JobBytesError(f"game: {game.id!r} is none that other processes know ({', '.join(game_ids())})")
+        raise JobBytesError(f"game: {game.id!r} is unknown to other processes; they know {', '.join(game_ids())}")
     clocks = msgspec.json.encode((budget.time_ms, budget.thread_time_ms))
     account = b"" if question.history is None else bytes(question.history)
     return _seal(JOB, pack([*encode(question), clocks, account]))
@@ -115,8 +114,8 @@ def decode_job(message: bytes) -> Question:
 
 
 def _read_job(body: bytes) -> Question:
-    asked, seed, limits_text, clocks_text, account = unpack(body)
-    common, own_text, view = unpack(asked)
+    question, seed, limits_text, clocks_text, account = unpack(body)
+    common, own_text, view = unpack(question)
     game, config = _read_common(common)
     own, limits = _OWN.decode(own_text), _LIMITS.decode(limits_text)
     time_ms, thread_time_ms = _CLOCKS.decode(clocks_text)
@@ -141,9 +140,9 @@ def _read_job(body: bytes) -> Question:
 
 @lru_cache(64)
 def _read_common(text: bytes) -> tuple[Game, Config]:
-    """Read what many jobs share, which takes longer than all the rest."""
+    """Decode the game and configuration, which many jobs share; it takes longer than decoding all the rest."""
     common = _COMMON.decode(text)
-    # Of a dataclass, msgspec accepts missing and unknown fields.
+    # msgspec accepts missing and unknown fields of a dataclass.
     if msgspec.json.decode(text)["config"].keys() != set(_CONFIG_FIELDS):
         raise JobBytesError(f"config: its fields are {', '.join(_CONFIG_FIELDS)}")
     return new_game(*common.game), common.config
@@ -172,13 +171,13 @@ def decode_share(message: bytes) -> Share:
     shapes = {(tally.players, len(tally.sums)) for tally in share.tallies}
     is_even = len(shapes) == 1 and all(n > 0 and sum(tally_numbers(n)) == n_sums for n, n_sums in shapes)
     if not is_even or share.stopped_by not in REASONS or len(share.payoffs) % PAYOFF_BYTES:
-        raise JobBytesError("share: its parts do not add up")
+        raise JobBytesError("share: its tallies, reason or payoffs are inconsistent")
     return share
 
 
-# --- answers: what came of a call, or the error it ended with -----------------------------------------------------
+# --- answers: the result of a call, or its error ------------------------------------------------------------------
 
-# Errors that a job may end with on any machine; what else goes wrong there is a WorkerError.
+# Errors that a job may raise on any machine; every other error on a worker becomes a WorkerError.
 _ERRORS: dict[str, type[Exception]] = {
     cls.__name__: cls
     for cls in (
@@ -191,35 +190,35 @@ _ERRORS: dict[str, type[Exception]] = {
 
 
 class WorkerError(RuntimeError):
-    """Something went wrong on a worker that should not."""
+    """Report an unexpected error on a worker."""
 
 
-def answered(compute: Callable[[], bytes]) -> bytes:
-    """Return the result of a call as bytes, or the error that it ended with, by its name."""
+def write_answer(compute: Callable[[], bytes]) -> bytes:
+    """Call a function; return its result as bytes, or the error that it raised, by its name."""
     try:
         return b"\0" + compute()
     except Exception as error:
-        refused = [error.reason, error.accepted] if isinstance(error, InvalidQuestionError) else []
-        fields = [type(error).__name__, str(error), *refused]
+        details = [error.reason, error.accepted] if isinstance(error, InvalidQuestionError) else []
+        fields = [type(error).__name__, str(error), *details]
         return b"\1" + pack([field.encode(errors="replace") for field in fields])
 
 
 def read_answer(message: bytes) -> bytes:
-    """Return what `answered` computed, or raise its error."""
+    """Return the result that `write_answer` wrote, or raise its error."""
     if message[:1] == b"\0":
         return message[1:]
     if message[:1] != b"\1":
         raise JobBytesError("answer: neither a result nor an error")
     try:
-        name, text, *refused = [field.decode() for field in unpack(message[1:])]
-        reason, accepted = refused or ("OUT_OF_RANGE", "")
+        name, text, *details = [field.decode() for field in unpack(message[1:])]
+        reason, accepted = details or ("OUT_OF_RANGE", "")
     except ValueError:
-        raise JobBytesError("answer: an error that cannot be read") from None
-    known = _ERRORS.get(name)
-    if known is InvalidQuestionError:
+        raise JobBytesError("answer: an error that cannot be decoded") from None
+    error_type = _ERRORS.get(name)
+    if error_type is InvalidQuestionError:
         field, _, problem = text.partition(": ")
         raise InvalidQuestionError(field, problem, reason=reason, accepted=accepted)
-    raise known(text) if known else WorkerError(f"{name}: {text}")
+    raise error_type(text) if error_type else WorkerError(f"{name}: {text}")
 
 
 # --- packing ------------------------------------------------------------------------------------------------------
@@ -246,8 +245,8 @@ def _seal(mark: bytes, body: bytes) -> bytes:
 def _unseal(mark: bytes, message: bytes) -> bytes:
     if len(message) < _SEAL.size:
         raise JobBytesError(f"message: {len(message)} bytes are too few")
-    found, checksum = _SEAL.unpack_from(message)
+    actual_mark, checksum = _SEAL.unpack_from(message)
     body = message[_SEAL.size :]
-    if found != mark or checksum != crc32(body):
-        raise JobBytesError("message: the mark or the checksum is not as it should be")
+    if actual_mark != mark or checksum != crc32(body):
+        raise JobBytesError("message: wrong magic number or checksum")
     return body

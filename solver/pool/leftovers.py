@@ -1,4 +1,4 @@
-"""Processes that Ray leaves behind: its agents stay for a minute if their raylet did not end as they expected."""
+"""Kill the processes that Ray leaves behind: its agents outlive a killed raylet by a minute."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ from pathlib import Path
 
 
 def end_session(leader: int) -> None:
-    """Kill all processes of a session but this one: those that `leader`, which may be gone, began, and those that they
-    began."""
+    """Kill all processes of a session except this one: the descendants of `leader`, which may have ended."""
     for entry in Path("/proc").iterdir():
         if not entry.name.isdecimal() or int(entry.name) == os.getpid():
             continue
         with suppress(OSError):
-            # A name stands before the bracket, and may hold anything.
+            # The process name, in parentheses, may hold any characters: split behind the last one.
             _, _, _, session, *_ = (entry / "stat").read_text("utf-8", "replace").rpartition(")")[2].split()
             if int(session) == leader:
                 os.kill(int(entry.name), signal.SIGKILL)

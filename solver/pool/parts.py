@@ -1,4 +1,4 @@
-"""Computes the parts of a question, one tree each. Every pool runs this on its threads, processes or machines."""
+"""Compute the parts of a question, one tree each. Every pool runs this on its threads, processes or machines."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from solver.question import BURST, PAYOFF_BYTES, ComparisonQuestion, Question, S
 from solver.search import Searcher
 from solver.stopping import is_sure, next_look
 
-# Where one thread computes several parts in turn, each goes on for this long.
+# The length of a turn when one thread computes several parts round-robin.
 TURN_NS = 10_000_000
 LINE_LENGTH = 8  # decisions of a line, the first one included
 
 
 def begin_part(question: Question, number: int) -> Searcher:
-    """Make the tree of a part."""
+    """Create the searcher of a part, with an empty tree."""
     part, iterations = question.part(number), question.iterations_of(number)
     bytes_max = question.bytes_of_part - (PAYOFF_BYTES * iterations if question.keeps_payoffs else 0)
     settings = question.config.settings(None if question.budget.iterations is None else iterations, question.models)
@@ -41,8 +41,10 @@ def begin_part(question: Question, number: int) -> Searcher:
 
 
 class Progress:
-    """The shares of a question as far as they are known; any thread may write. `report`, if there is one, gets them
-    every `interval_ms`, once one has found something; one call at a time."""
+    """Hold the latest shares of a question, finished or not; any thread may write.
+
+    `report`, if set, is called with them every `interval_ms`, from the first result on, one call at a time.
+    """
 
     def __init__(
         self, question: Question, report: Callable[[list[Share]], None] | None = None, interval_ms: float = 250.0
@@ -78,11 +80,11 @@ class Progress:
 
 
 def progress_to(control: Control, question: Question) -> Progress:
-    """The progress of a search, reported to its control as answers."""
-    tell, began = control.report, time.perf_counter()
-    if tell is None or not isinstance(question, SearchQuestion):
+    """Return a progress that reports to the control of a search, as answers."""
+    report, began = control.report, time.perf_counter()
+    if report is None or not isinstance(question, SearchQuestion):
         return Progress(question)
-    return Progress(question, lambda shares: tell(answer_of(question, shares, began)), control.interval_ms)
+    return Progress(question, lambda shares: report(answer_of(question, shares, began)), control.interval_ms)
 
 
 def run_parts(
@@ -92,7 +94,7 @@ def run_parts(
     progress: Progress | None = None,
     searcher: Searcher | None = None,
 ) -> list[Share]:
-    """Compute some parts on this thread, to the ends of their budgets, and return their shares."""
+    """Compute some parts on this thread until their budgets end; return their shares."""
     return [run.share() for run in search_parts(question, numbers, control, progress, searcher)]
 
 
@@ -103,10 +105,10 @@ def search_parts(
     progress: Progress | None = None,
     searcher: Searcher | None = None,
 ) -> list[PartRun]:
-    """Compute some parts on this thread, to the ends of their budgets; go on with a searcher, if there is one.
+    """Compute some parts on this thread until their budgets end; `searcher`, if set, continues in its tree.
 
-    If a clock may end them, they take turns, so that all are equally far then, and their trees are freed with what is
-    returned: a caller can answer first. Neither turns nor reports change what is found.
+    Under a time limit, parts run round-robin, so they are equally far at its end, and their trees are freed together
+    with the returned runs: a caller can answer first. Neither turns nor reports affect results.
     """
     progress = progress or progress_to(control, question)
     until_ns = _end_of(question, control)
@@ -114,11 +116,11 @@ def search_parts(
     is_timed = until_ns != NEVER_NS or question.budget.thread_time_ms is not None
     with control.stopping(*[run.stop for run in runs]):
         if question.meets:
-            _run_to_meetings(question, runs, control, until_ns, progress)
+            _run_in_lockstep(question, runs, control, until_ns, progress)
         else:
-            for together in [runs] if is_timed else [[run] for run in runs]:
-                _run_in_turn(together, progress)
-                for run in together:
+            for group in [runs] if is_timed else [[run] for run in runs]:
+                _run_round_robin(group, progress)
+                for run in group:
                     progress.put(run.number, run.share())
     return runs
 
@@ -129,11 +131,11 @@ def _end_of(question: Question, control: Control) -> int:
     return min(control.until_ns, time.monotonic_ns() + int(question.budget.time_ms * 1e6))
 
 
-def _run_in_turn(runs: Sequence[PartRun], progress: Progress) -> None:
+def _run_round_robin(runs: Sequence[PartRun], progress: Progress) -> None:
     turn_ns = min(TURN_NS if len(runs) > 1 else NEVER_NS, progress.interval_ns)
-    while going := [run for run in runs if not run.ended_by]:
-        for run in going:
-            run.go_on(turn_ns)
+    while active := [run for run in runs if not run.ended_by]:
+        for run in active:
+            run.run_turn(turn_ns)
         _note_progress(runs, progress)
 
 
@@ -144,42 +146,47 @@ def _note_progress(runs: Sequence[PartRun], progress: Progress) -> None:
         progress.report_if_due()
 
 
-def _run_to_meetings(
+def _run_in_lockstep(
     question: Question, runs: Sequence[PartRun], control: Control, until_ns: int, progress: Progress
 ) -> None:
-    """Compute a comparison that a confidence may end: after each burst of worlds the arms meet. The first burst has the
-    time that it takes, as there would be no answer without it."""
+    """Compute a comparison with a confidence limit: check it whenever all arms have finished a burst of worlds.
+
+    The first burst ignores the time limit, as there would be no answer without it.
+    """
     assert isinstance(question, ComparisonQuestion)
     assert question.budget.confidence is not None
-    differences, turn, why = Differences(len(question.actions)), 0, "iterations"
+    differences, turn, reason = Differences(len(question.actions)), 0, "iterations"
     thread_ms = question.budget.thread_time_ms
     thread_until_ns = NEVER_NS if thread_ms is None else time.thread_time_ns() + int(thread_ms * 1e6)
     n_arms = len(question.actions)
     left = sum(question.iterations_of(share * n_arms) for share in range(question.shares))
     while left:
         if turn and (time.monotonic_ns() >= until_ns or time.thread_time_ns() >= thread_until_ns):
-            why = "time"
+            reason = "time"
             break
         arms = [run for run in runs if run.number // n_arms == turn % question.shares]
         burst = min(BURST, left)
-        payoffs = [array("d", arm.go_on_for(burst, until_ns if turn else NEVER_NS)) for arm in arms]
+        payoffs = [array("d", arm.run_worlds(burst, until_ns if turn else NEVER_NS)) for arm in arms]
         if min(map(len, payoffs)) < burst:
-            why = "stopped" if control.stopped else "time"
+            reason = "stopped" if control.stopped else "time"
             break
         differences.add(payoffs, 0, burst)
         _note_progress(runs, progress)
         left -= burst
         turn += 1
         if differences.are_sure(question.budget.confidence):
-            why = "confidence"
+            reason = "confidence"
             break
     for run in runs:
-        run.end(why)
+        run.end(reason)
 
 
 class PartRun:
-    """A part on its way to the end of its budget. Its tree is made when it begins, and freed when it ends, or later if
-    a clock may end it: to free a large tree takes milliseconds."""
+    """Run a part until its budget ends.
+
+    The tree is created when the run starts. It is freed when the run ends, but under a time limit only with the run
+    itself: freeing a large tree takes milliseconds.
+    """
 
     def __init__(self, question: Question, number: int, until_ns: int, searcher: Searcher | None = None) -> None:
         budget = question.budget
@@ -191,11 +198,11 @@ class PartRun:
         self._share = empty_share(question.n_tallies, question.view.game.n_players, stopped_by="")
         done = searcher.iterations if searcher else 0
         self._goal = done + question.iterations_of(number)
-        # Comparisons look at their confidence where arms meet.
+        # Comparisons check their confidence in lockstep.
         self._confidence = question.confidence if isinstance(question, SearchQuestion) else None
         self._look_at = self._goal if self._confidence is None else next_look(done)
         self._until_ns = until_ns
-        # By the clock of this thread, if that is what is limited.
+        # Whether the limit is on the CPU time of this thread.
         self._by_thread = budget.thread_time_ms is not None
         self._left_ns = int((budget.thread_time_ms or 0) * 1e6)
         self._is_timed = until_ns != NEVER_NS or self._by_thread
@@ -204,59 +211,59 @@ class PartRun:
             self.end("iterations")
 
     def stop(self) -> None:
-        """Have it end soon; from any thread, also before it begins."""
+        """End the run soon; any thread may call this, even before the run starts."""
         self._stopped = True
         if (searcher := self._searcher) is not None:
             searcher.stop()
 
-    def go_on(self, nanoseconds: int) -> None:
-        """Search for no longer than this."""
+    def run_turn(self, nanoseconds: int) -> None:
+        """Search for at most this long."""
         if self._stopped and self._searcher is None:
             self.end("stopped")
             return
         began_ns = time.thread_time_ns() if self._by_thread else 0
         left_ns = self._left_ns if self._by_thread else self._until_ns - time.monotonic_ns()
-        if left_ns <= 0 and (self._began or not self._question.is_owed(self.number)):
+        if left_ns <= 0 and (self._began or not self._question.always_runs(self.number)):
             self.end("time")
             return
         self._began = True
-        searcher = self._begun()
+        searcher = self._ensure_searcher()
         until = min(self._look_at, self._goal)
-        why = searcher.run(until - searcher.counted, max(min(nanoseconds, left_ns), 1), self._by_thread)
+        reason = searcher.run(until - searcher.counted, max(min(nanoseconds, left_ns), 1), self._by_thread)
         if self._by_thread:
             self._left_ns -= time.thread_time_ns() - began_ns
-        if why == "stopped" or (why == "iterations" and searcher.counted >= self._goal):
-            self.end(why)
-        elif why == "iterations" and self._confidence is not None:
+        if reason == "stopped" or (reason == "iterations" and searcher.counted >= self._goal):
+            self.end(reason)
+        elif reason == "iterations" and self._confidence is not None:
             if is_sure(tallies_of(searcher), searcher.observer, self._confidence):
                 self.end("confidence")
             self._look_at = next_look(searcher.counted)
 
-    def go_on_for(self, worlds: int, until_ns: int) -> bytes:
-        """Search on in so many worlds, as far as there is time; return what each paid."""
-        searcher = self._begun()
+    def run_worlds(self, worlds: int, until_ns: int) -> bytes:
+        """Search in this many more worlds, as time permits; return the observer's payoff in each."""
+        searcher = self._ensure_searcher()
         begin = searcher.counted
         searcher.run(worlds, max(until_ns - time.monotonic_ns(), 1))
         return searcher.recorded_payoffs(begin)
 
-    def end(self, why: str) -> None:
-        """Keep what was found."""
+    def end(self, reason: str) -> None:
+        """Store the final share."""
         if not self.ended_by:
-            self._share = replace(self.share(), stopped_by=why)
-            self.ended_by = why
+            self._share = replace(self.share(), stopped_by=reason)
+            self.ended_by = reason
             if not self._is_timed:
                 self._searcher = None
 
     def share(self) -> Share:
-        """Return the share so far, or in all."""
+        """Return the final share, or the share so far."""
         if self.ended_by or self._searcher is None:
             return self._share
         return sum_up(self._question, self.number, self._searcher, "")
 
-    def _begun(self) -> Searcher:
+    def _ensure_searcher(self) -> Searcher:
         if self._searcher is None:
             self._searcher = begin_part(self._question, self.number)
-            if self._stopped:  # meanwhile
+            if self._stopped:  # while the searcher was created
                 self._searcher.stop()
         return self._searcher
 
@@ -266,8 +273,8 @@ def tallies_of(searcher: Searcher) -> tuple[Tally, ...]:
     return tuple(Tally(players, sums) for sums in searcher.results())
 
 
-def sum_up(question: Question, number: int, searcher: Searcher, why: str) -> Share:
-    """Return the share of a part so far, or in all."""
+def sum_up(question: Question, number: int, searcher: Searcher, stopped_by: str) -> Share:
+    """Return the share of a part, finished or not."""
     question.view.game.check()
     tallies = tallies_of(searcher)
     return Share(
@@ -276,9 +283,9 @@ def sum_up(question: Question, number: int, searcher: Searcher, why: str) -> Sha
         worlds=searcher.worlds,
         nodes=searcher.nodes,
         tree_bytes=searcher.tree_bytes,
-        stopped_by=why,
+        stopped_by=stopped_by,
         payoffs=searcher.recorded_payoffs(),
-        # The first tree speaks for all of them.
+        # Lines come from the first tree only.
         lines=lines_of(question, searcher, tallies) if number == 0 and isinstance(question, SearchQuestion) else (),
     )
 
@@ -286,28 +293,28 @@ def sum_up(question: Question, number: int, searcher: Searcher, why: str) -> Sha
 def lines_of(
     question: SearchQuestion, searcher: Searcher, tallies: tuple[Tally, ...]
 ) -> tuple[tuple[int, tuple[tuple[int, tuple[int, ...]], ...]], ...]:
-    """How play is likely to go on behind the most tried decisions."""
+    """Return the likely continuations after the most visited decisions, by the decisions' numbers."""
     if not question.lines or not question.decides or not question.view.game.can_be_followed:
         return ()
-    most_tried = sorted(range(len(tallies)), key=lambda i: -tallies[i].visits)[: question.lines]
-    found = []
-    for i in most_tried:
+    most_visited = sorted(range(len(tallies)), key=lambda i: -tallies[i].visits)[: question.lines]
+    lines = []
+    for i in most_visited:
         world, steps = searcher.line(question.decisions[i].code, LINE_LENGTH, question.seed)
-        found.append((i, _as_seen(question, world, steps)))
-    return tuple(found)
+        lines.append((i, _as_seen(question, world, steps)))
+    return tuple(lines)
 
 
 def _as_seen(
     question: SearchQuestion, world: bytes, decisions: list[tuple[int, ...]]
 ) -> tuple[tuple[int, tuple[int, ...]], ...]:
-    """The seats and actions of a line as the observer would see them. Cards that only this world shows are left out."""
+    """Return the seats and actions of a line as the observer would see them, without cards hidden from them."""
     game, observer = question.view.game, question.view.observer
     position = game.position_from_bytes(world)
-    found = []
+    line = []
     for steps in decisions:
         action = game.action_from_steps(steps)
         seat = CHANCE if position.to_act is None else position.to_act
-        found.append((seat, position.seen_action(action, observer).code))
-        if len(found) < len(decisions):
+        line.append((seat, position.seen_action(action, observer).code))
+        if len(line) < len(decisions):
             position = position.play(action)
-    return tuple(found)
+    return tuple(line)

@@ -1,7 +1,6 @@
-"""Processes of this machine, one question at a time each; one that ends is replaced.
+"""Run questions in processes on this machine, one at a time each; a process that dies is replaced.
 
-A process that dies takes exactly one question with it, so a question that kills its workers is known by it and no other
-one is blamed.
+A process runs one question at a time, so a dying process identifies the question that may have killed it.
 """
 
 from __future__ import annotations
@@ -29,13 +28,13 @@ from solver.pool import cores
 from solver.pool.base import PendingAnswer, WorkerLostError, answer_from, answer_without_parts, completed, wait_for
 from solver.pool.job_bytes import (
     WorkerError,
-    answered,
     decode_job,
     decode_share,
     encode_job,
     encode_share,
     read_answer,
     unpack,
+    write_answer,
 )
 from solver.pool.parts import Progress, run_parts
 from solver.question import Question, SearchQuestion, pack
@@ -45,13 +44,13 @@ R = TypeVar("R")
 
 QUESTION, CALL = "question", "call"
 STOP = b"stop"
-PART, RESULT = b"p", b"r"  # how messages of a worker begin
-TRIES = 3  # workers that may be lost over one question
-SPAWN = get_context("spawn")  # not fork: threads may hold locks that would never be released in the copy
+PROGRESS, RESULT = b"p", b"r"  # first byte of a worker's messages
+TRIES = 3  # workers that one question may lose
+SPAWN = get_context("spawn")  # not fork: a forked process would keep locks that other threads hold
 
 
 class _Task(NamedTuple):
-    """The work of a process: a question as bytes, or a pickled call."""
+    """Hold the work of a process: a question as bytes, or a pickled call."""
 
     kind: str  # QUESTION or CALL
     payload: bytes
@@ -59,13 +58,13 @@ class _Task(NamedTuple):
     finish: Callable[[bytes], Any]
     control: Control
     report: Callable[[bytes], None] | None = None
-    numbers: Sequence[int] | None = None  # of the parts of a question to compute; None: all
+    numbers: Sequence[int] | None = None  # the parts of the question to compute; None: all
     tries_max: int = TRIES
     tries: int = 0
 
 
 class Processes:
-    """Computes whole questions, one in each process. `submit` spreads nothing: equal questions have equal answers."""
+    """Compute whole questions, one in each process; `submit` never spreads a question over processes."""
 
     is_reentrant = False
 
@@ -78,7 +77,7 @@ class Processes:
 
     @property
     def pids(self) -> list[int]:
-        """The processes that there are now."""
+        """The ids of the processes that are alive."""
         return [pid for worker in self._workers if (pid := worker.pid) is not None]
 
     def submit(self, question: Question, control: Control | None = None, *, width: int | None = None) -> Future[Any]:
@@ -87,8 +86,8 @@ class Processes:
 
         def finish(message: bytes) -> Any:
             shares = [decode_share(share) for share in unpack(read_answer(message))]
-            found = None if shares else answer_without_parts(question, began)
-            return answer_from(question, shares, began) if found is None else found
+            trivial_answer = None if shares else answer_without_parts(question, began)
+            return answer_from(question, shares, began) if trivial_answer is None else trivial_answer
 
         def report(message: bytes) -> None:
             shares = [decode_share(share) for share in unpack(message)]
@@ -104,8 +103,10 @@ class Processes:
         return answer
 
     def submit_parts(self, job: bytes, numbers: Sequence[int], control: Control) -> Future[bytes]:
-        """Have one process compute some parts of a job; return their shares as `answered` writes them. The future ends
-        with a WorkerLostError if that process ends: nothing is tried again."""
+        """Compute some parts of a job in one process; return a future of their shares, as `write_answer` writes them.
+
+        The future ends with a WorkerLostError if that process dies: there is no retry.
+        """
         answer = PendingAnswer(control)
         self._put(_Task(QUESTION, job, answer, bytes, control, numbers=numbers, tries_max=1))
         return answer
@@ -125,8 +126,10 @@ class Processes:
     def call(
         self, function: Callable[[T, Control], R], item: T, control: Control, *, tries_max: int = TRIES
     ) -> Future[R]:
-        """Call a function in a process, with `item` and a control of its own: it is stopped with `control`, and what
-        it is told to report is reported to `control`."""
+        """Call a function in a process, with `item` and a control there.
+
+        Stopping `control` stops the control in the process; reports to the latter are forwarded to `control`.
+        """
         answer = PendingAnswer(control)
 
         def report(message: bytes) -> None:
@@ -168,13 +171,13 @@ class Processes:
         task.answer.answer(CancelledError())
 
     def next_task(self) -> _Task | None:
-        """Wait for a task; None when the pool is closed."""
+        """Wait for a task and return it; return None when the pool is closed."""
         with self._changed:
             self._changed.wait_for(lambda: self._tasks or self._closed)
             return self._tasks.popleft() if self._tasks else None
 
     def lose(self, task: _Task) -> None:
-        """A worker was lost over a task: try again, unless it cost too many."""
+        """Retry a task that lost its worker, or fail it if it lost too many."""
         if self._closed:
             task.answer.answer(CancelledError())
         elif task.tries + 1 < task.tries_max:
@@ -185,7 +188,7 @@ class Processes:
 
 
 class _Worker:
-    """A thread of this process, and the process that it hands tasks to."""
+    """A thread of this process, and the child process to which it sends tasks."""
 
     def __init__(self, pool: Processes) -> None:
         self._pool = pool
@@ -193,7 +196,7 @@ class _Worker:
         self._connection: Connection | None = None
         self._starting, self._sending = Lock(), Lock()
         self._ended = False
-        self._task: _Task | None = None  # the last one that was sent
+        self._task: _Task | None = None  # the last task sent
         self._thread = Thread(target=self._run, name="process", daemon=True)
         self._thread.start()
 
@@ -212,14 +215,14 @@ class _Worker:
     def _run(self) -> None:
         while (task := self._pool.next_task()) is not None:
             try:
-                connection = self._started()
+                connection = self._ensure_process()
                 self._serve(connection, task)
             except (OSError, EOFError):
                 self._discard()
                 self._pool.lose(task)
         self._discard()
 
-    def _started(self) -> Connection:
+    def _ensure_process(self) -> Connection:
         with self._starting:
             if self._ended:
                 raise EOFError("the pool is closed")
@@ -230,9 +233,9 @@ class _Worker:
     def _start(self) -> tuple[BaseProcess, Connection]:
         ours, theirs = SPAWN.Pipe()
         process = SPAWN.Process(target=serve_parent, args=(theirs,), daemon=True)
-        # To start the tracker of multiprocessing unblocks SIGINT.
+        # Start multiprocessing's tracker first, as that unblocks SIGINT.
         resource_tracker.ensure_running()
-        # A child inherits the signals that are blocked: Ctrl-C is for this process to deal with.
+        # The child inherits the signal mask: only this process handles Ctrl-C.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
             process.start()
@@ -242,7 +245,7 @@ class _Worker:
         return process, ours
 
     def _serve(self, connection: Connection, task: _Task) -> None:
-        """Hand a task over and wait for its end."""
+        """Send a task to the process and wait for its end."""
         interval_ms = task.control.interval_ms if task.report else 0.0
         head = pickle.dumps((task.kind, interval_ms, task.control.until_ns, task.control.stopped, task.numbers))
         with self._sending:
@@ -250,7 +253,7 @@ class _Worker:
             connection.send_bytes(head)
             connection.send_bytes(task.payload)
         with task.control.stopping(lambda: self._stop(connection, task)):
-            while (message := connection.recv_bytes())[:1] == PART:
+            while (message := connection.recv_bytes())[:1] == PROGRESS:
                 self._report(task, message[1:])
         try:
             task.answer.answer(task.finish(message[1:]))
@@ -258,7 +261,7 @@ class _Worker:
             task.answer.answer(error)
 
     def _report(self, task: _Task, message: bytes) -> None:
-        """Report; an error of the report ends the search."""
+        """Report progress; an exception in the report ends the search."""
         try:
             if task.report and not task.answer.done():
                 task.report(message)
@@ -267,7 +270,7 @@ class _Worker:
             task.control.stop()
 
     def _stop(self, connection: Connection, task: _Task) -> None:
-        """Stop a task, unless it has ended and the next one was sent."""
+        """Stop a task, unless it has ended and the next one has been sent."""
         with suppress(OSError), self._sending:
             if self._task is task:
                 connection.send_bytes(STOP)
@@ -292,7 +295,7 @@ def _result_of_call(message: bytes) -> Any:
 
 
 def serve_parent(connection: Connection) -> None:
-    """Compute what the parent asks, one task after the other; end with the parent, even if it was killed."""
+    """Compute the parent's tasks, one after the other; exit when the parent ends, even if it was killed."""
     tasks: SimpleQueue[tuple[str, float, bytes, Control, Sequence[int] | None]] = SimpleQueue()
 
     def listen() -> None:
@@ -318,19 +321,19 @@ def serve_parent(connection: Connection) -> None:
             connection.send_bytes(RESULT + _call(payload, control, interval_ms, connection))
         else:
             compute = partial(_compute, payload, numbers, control, interval_ms, connection)
-            connection.send_bytes(RESULT + answered(compute))
+            connection.send_bytes(RESULT + write_answer(compute))
 
 
 def _compute(
     job: bytes, numbers: Sequence[int] | None, control: Control, interval_ms: float, connection: Connection
 ) -> bytes:
-    """The shares of a question; none if it is answered without a search."""
+    """Return the shares of a question, packed; none if the answer needs no search."""
     question = decode_job(job)
     if answer_without_parts(question, time.perf_counter()) is not None:
         return b""
 
     def report(shares: Sequence[Share]) -> None:
-        connection.send_bytes(PART + pack(list(map(encode_share, shares))))
+        connection.send_bytes(PROGRESS + pack(list(map(encode_share, shares))))
 
     question.get_ready()
     progress = Progress(question, report if interval_ms else None, interval_ms)
@@ -345,10 +348,10 @@ def _unless_stopped(function: Callable[[T], R], item: T, control: Control) -> R:
 
 
 def _call(pickled: bytes, control: Control, interval_ms: float, connection: Connection) -> bytes:
-    """The pickled result of a call, or the exception that it ended with."""
+    """Make a call; return its pickled result or exception."""
 
-    def report(found: Any) -> None:
-        connection.send_bytes(PART + pickle.dumps(found))
+    def report(progress: Any) -> None:
+        connection.send_bytes(PROGRESS + pickle.dumps(progress))
 
     control.report, control.interval_ms = report if interval_ms else None, interval_ms
     try:

@@ -1,4 +1,4 @@
-"""Many whole questions on their way to Ray's workers: in chunks, each answered, none refused for another's fault."""
+"""Send many whole questions to Ray's workers in chunks, and isolate the questions that kill workers."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ from solver.question import Question, pack
 if TYPE_CHECKING:
     from solver.pool.ray_pool import RayPool
 
-CHUNK_S = 0.02  # questions go to workers in chunks that take about this long,
-CHUNK_BYTES = 65_536  # and have no more bytes, nor their answers: what is larger goes through Ray's object store
-CHUNK_MAX = 64
-LOADS_MAX = 256  # of which it is remembered how long they take
-TRIES = 3  # workers that may be lost over one question that was alone on each
-TICK_S = 0.25  # between two looks at questions that wait for Ray
-HOLD_S = 60.0  # how long questions that lost a worker wait for Ray to be there
+CHUNK_S = 0.02  # target duration of a chunk
+CHUNK_BYTES = 65_536  # most bytes of a chunk, or of its answers: Ray passes larger messages through its object store
+CHUNK_MAX = 64  # questions
+LOADS_MAX = 256  # kinds of questions with an estimated duration
+TRIES = 3  # workers that one question may lose while alone on each
+TICK_S = 0.25  # interval of checks on questions that wait for Ray
+HOLD_S = 60.0  # timeout of questions that lost a worker and wait for Ray
 
 
 class Batches:
-    """Gives chunks of questions to workers, two each: one to work on and one to go on with.
+    """Send chunks of questions to workers, two per worker: one to compute, one queued.
 
-    A worker takes all of its questions with it, so each of them is tried again, alone on a worker. Only workers that
-    are lost then count against it. Everything below `submit` belongs to one thread.
+    A worker that dies loses all its questions. Each of them is retried alone on a worker, and only workers lost then
+    count against it. All methods but `submit` and `close` run on one thread.
     """
 
     def __init__(self, pool: RayPool) -> None:
@@ -49,12 +49,12 @@ class Batches:
         self._starting = Lock()
         self._thread: Thread | None = None
         self._here = Threads(cores())
-        self._entries: dict[int, _Entry] = {}  # that have no answer yet
+        self._entries: dict[int, _Entry] = {}  # questions without an answer
         self._waiting: deque[int] = deque()
-        self._suspects: deque[int] = deque()  # those that wait to be alone
-        self._chunks: dict[int, _Chunk] = {}  # under way, by their calls
-        self._seconds: dict[_Load, float] = {}  # that a question takes
-        self._bytes = 4096.0  # that a question or an answer has
+        self._suspects: deque[int] = deque()  # questions that lost a worker and wait for one of their own
+        self._chunks: dict[int, _Chunk] = {}  # in flight, by their calls
+        self._seconds: dict[_Load, float] = {}  # estimated duration of a question
+        self._bytes = 4096.0  # estimated size of a question or an answer
 
     def submit(self, question: Question) -> Future[Any]:
         began, number = time.perf_counter(), next(self._numbers)
@@ -74,7 +74,7 @@ class Batches:
         return pending
 
     def close(self) -> None:
-        """End what is under way. The pool takes no calls any more."""
+        """Cancel all questions. The pool must no longer accept calls."""
         self._inbox.put(None)
         if self._thread is not None:
             self._thread.join(10)
@@ -92,7 +92,7 @@ class Batches:
         try:
             while (event := self._next_event()) is not None:
                 event()
-                # A burst of questions goes into the same chunks.
+                # Drain the inbox first, so a burst of questions shares chunks.
                 if self._inbox.empty():
                     self._fill()
         finally:
@@ -111,7 +111,7 @@ class Batches:
         self._waiting.append(entry.number)
 
     def _drop(self, number: int) -> None:
-        """Have a question end soon: its chunk is stopped once no other question of it is wanted."""
+        """End a question soon: stop its chunk once all questions of it are dropped."""
         entry = self._entries.get(number)
         if entry is None:
             return
@@ -128,7 +128,7 @@ class Batches:
 
     def _fill(self) -> None:
         alone = sum(chunk.alone for chunk in self._chunks.values())
-        room = max(self._pool.width // 2, 1) if self._pool.is_there else 0
+        room = max(self._pool.width // 2, 1) if self._pool.is_there else 0  # workers that may serve one suspect each
         while alone < room and (entry := self._next_suspect()):
             self._begin([entry], alone=True)
             alone += 1
@@ -136,7 +136,7 @@ class Batches:
             self._begin(entries)
 
     def _next_chunk(self) -> list[_Entry]:
-        # The last ones are for all workers.
+        # Spread the last questions over all workers.
         most = min(CHUNK_MAX, int(CHUNK_BYTES / self._bytes), -(-len(self._waiting) // self._pool.width))
         chunk: list[_Entry] = []
         seconds = 0.0
@@ -166,20 +166,20 @@ class Batches:
             entry.chunk = chunk
 
     def _receive(self, frame: Frame) -> None:
-        """On any thread."""
+        """Receive the result of a call, on any thread."""
         self._inbox.put(partial(self._take, frame))
 
     def _take(self, frame: Frame) -> None:
         chunk = self._chunks[frame.call]
-        if frame.kind == FrameKind.GONE and not chunk.alone:
+        if frame.kind == FrameKind.NO_WORKER and not chunk.alone:
             self._here.call(self._compute_here, chunk).add_done_callback(
                 lambda _: self._inbox.put(partial(self._leave, chunk))
             )
             return
         self._leave(chunk)
         entries = [entry for entry in chunk.entries if not entry.pending.done()]
-        if frame.kind == FrameKind.FOUND:
-            # Workers go on while answers are read.
+        if frame.kind == FrameKind.RESULT:
+            # Refill the workers before decoding the answers.
             answers = unpack(frame.payload)
             self._learn(chunk, answers)
             self._fill()
@@ -192,7 +192,7 @@ class Batches:
             self._suspects.extend(entry.number for entry in entries)
 
     def _leave(self, chunk: _Chunk) -> None:
-        """A chunk is no longer under way."""
+        """Forget a chunk that is no longer in flight."""
         del self._chunks[chunk.call]
         for entry in chunk.entries:
             entry.chunk = None
@@ -200,7 +200,7 @@ class Batches:
                 self._entries.pop(entry.number, None)
 
     def _learn(self, chunk: _Chunk, answers: Sequence[bytes]) -> None:
-        """Learn how long questions take, and how large they are: half of the time, the chunk waited for another one."""
+        """Update the estimates of questions' duration and size. A chunk spends half of its time in a worker's queue."""
         n, seconds = len(chunk.entries), (time.monotonic() - chunk.began) / 2
         size = max(sum(map(len, answers)), sum(len(entry.job) for entry in chunk.entries)) / n
         self._bytes += (size - self._bytes) / 4
@@ -211,7 +211,7 @@ class Batches:
             self._seconds[load] = self._seconds.get(load, CHUNK_S) * (1 + (ratio - 1) / 4)
 
     def _compute_here(self, chunk: _Chunk) -> None:
-        """On a thread for what no worker computes."""
+        """Compute a chunk in this process, on a thread, as no worker can."""
         for entry in chunk.entries:
             if not entry.pending.done():
                 try:
@@ -222,7 +222,7 @@ class Batches:
     # --- questions that lost a worker ---
 
     def _suspect(self, entry: _Entry, was_alone: bool) -> None:
-        """Try a question again, alone, unless that cost too many workers."""
+        """Retry a question alone on a worker, unless it has lost too many."""
         entry.tries += was_alone
         entry.lost = time.monotonic()
         if entry.is_dropped:
@@ -233,20 +233,23 @@ class Batches:
             self._suspects.append(entry.number)
 
     def _end_holding(self) -> None:
-        """Do without Ray where it does not come back: what cost a worker alone might cost this process, too."""
-        due = time.monotonic() - HOLD_S
+        """Stop waiting for Ray after a timeout.
+
+        A question that lost a worker alone fails, as it might kill this process too; the others are queued again.
+        """
+        oldest = time.monotonic() - HOLD_S
         held = [entry for number in self._suspects if (entry := self._entries.get(number)) is not None]
         self._suspects.clear()
         for entry in held:
-            if entry.lost > due or self._pool.is_there:
+            if entry.lost > oldest or self._pool.is_there:
                 self._suspects.append(entry.number)
             elif entry.tries:
-                self._end(entry, WorkerLostError(f"{entry.tries} workers were lost over this question; Ray is gone"))
+                self._end(entry, WorkerLostError(f"{entry.tries} workers were lost over this question; Ray is down"))
             else:
                 self._waiting.append(entry.number)
 
 
-# What decides how long a question takes.
+# The properties that determine how long a question takes.
 _Load = tuple[str, Budget, int]
 
 
@@ -255,7 +258,7 @@ def _load(question: Question) -> _Load:
 
 
 class _EntryControl(Control):
-    """The control of one question; it keeps none of what the question holds."""
+    """The control of one question; it keeps no reference to the question."""
 
     def __init__(self, stopped: Callable[[], None]) -> None:
         super().__init__()
@@ -273,8 +276,8 @@ class _Entry:
     job: bytes
     pending: PendingAnswer
     began: float
-    tries: int = 0  # workers that were lost over it alone
-    lost: float = 0.0  # when the last one was
+    tries: int = 0  # workers lost while it was alone on them
+    lost: float = 0.0  # time of the last loss
     chunk: _Chunk | None = None
 
     @property
@@ -298,7 +301,7 @@ def _answer(entry: _Entry, message: bytes) -> Any:
 
 
 def _stopped_answer(entry: _Entry) -> Any:
-    """Return the answer to a question that was stopped before it began."""
+    """Return the answer to a question that was stopped before it started."""
     question = entry.question
     share = empty_share(question.n_tallies, question.view.game.n_players, stopped_by="stopped")
     return answer_from(question, [share] * question.n_parts, entry.began)

@@ -1,8 +1,8 @@
-"""Ray's driver, a process of its own, and the actors that search: the only file that imports Ray.
+"""Run Ray's driver and the actors that search: the only file that imports Ray.
 
-`ray_pool.py` starts it, as `main`, and speaks to it in the frames of `driver_channel.py`. A process of its own, because
-Ray ends a driver whose head is lost, takes its signals, and starts a second Ray when it is asked too late. Only bytes
-and numbers go to actors and come back; no exception does.
+`ray_pool.py` starts the driver as a process (`main`) and exchanges the frames of `driver_channel.py` with it. It needs
+a process of its own because Ray kills a driver whose head is lost, installs signal handlers, and starts a second Ray on
+a call after its end. Only bytes and numbers pass to and from actors, never exceptions.
 """
 
 from __future__ import annotations
@@ -29,62 +29,62 @@ from solver.control import NEVER_NS, Control
 from solver.expected_signature import SIGNATURE
 from solver.merge import Share
 from solver.pool.driver_channel import Channel, Frame, FrameKind, calls_of, read_call
-from solver.pool.job_bytes import answered, decode_job, encode_share, unpack
+from solver.pool.job_bytes import decode_job, encode_share, unpack, write_answer
 from solver.pool.leftovers import end_session
 from solver.pool.parts import Progress, run_parts
 from solver.question import pack
 
 T = TypeVar("T")
 
-SEARCHES_MAX = 8  # calls that one worker has under way; more wait
-STOPS_KEPT = 10_000  # the latest stops that came before their calls
-TICK = 0.5  # s between two looks at the workers
-WEDGED_AFTER = 2.5  # s without an answer of a worker
-NOBODY_AFTER = 5.0  # s that a call waits for a worker
-JOIN_S = 8.0  # to be let into a cluster; Ray itself tries for 20 s and more
-STARTS_MAX = 3  # workers that fail one after the other before any is there
+SEARCHES_MAX = 8  # concurrent calls of a worker; more are queued
+STOPS_KEPT = 10_000  # the latest stops that overtook their calls
+TICK = 0.5  # s, interval of checks on the workers
+WEDGED_AFTER = 2.5  # s, timeout of a worker's heartbeat
+CALL_TIMEOUT = 5.0  # s that a call waits for a worker
+JOIN_S = 8.0  # timeout for joining a cluster; Ray itself tries for 20 s and more
+STARTS_MAX = 3  # consecutive failed starts before the driver gives up
 
 
 class Worker:
-    """One core. Calls run on threads of their own, so that control calls come through."""
+    """A Ray actor with one core. Searches and control calls run on separate threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._running: dict[int, Control] = {}
         self._stopped: OrderedDict[int, None] = OrderedDict()
-        self._noted: dict[int, Sequence[Share]] = {}
+        self._progress: dict[int, Sequence[Share]] = {}
 
     @ray.method(concurrency_group="search")
     def search(self, message: bytes) -> bytes:
-        """Compute a group of parts; return their shares. One argument, since each of them takes its time."""
-        call, first, terms, job = read_call(message)
-        until_ns = NEVER_NS if terms.left_ms == float("inf") else time.monotonic_ns() + int(terms.left_ms * 1e6)
+        """Compute a group of parts; return their shares. A single argument, because Ray adds overhead for each."""
+        call, first, options, job = read_call(message)
+        until_ns = NEVER_NS if options.left_ms == float("inf") else time.monotonic_ns() + int(options.left_ms * 1e6)
 
         def compute(control: Control) -> bytes:
             question = decode_job(job)
-            numbers = range(first, question.n_parts, terms.step)
+            numbers = range(first, question.n_parts, options.step)
 
             def note(shares: Sequence[Share]) -> None:
-                self._noted[call] = shares[first :: terms.step]
+                self._progress[call] = shares[first :: options.step]
 
             question.get_ready()
-            progress = Progress(question, note if terms.interval_ms else None, terms.interval_ms)
+            progress = Progress(question, note if options.interval_ms else None, options.interval_ms)
             return pack_shares(run_parts(question, numbers, control, progress))
 
-        return answered(partial(self._run, call, Control(until_ns=until_ns), compute))
+        return write_answer(partial(self._run, call, Control(until_ns=until_ns), compute))
 
     @ray.method(concurrency_group="search")
     def batch(self, call: int, jobs: bytes) -> bytes:
-        """Compute several questions, each whole; return the shares of each."""
+        """Compute several whole questions; return the shares of each."""
 
         def compute(control: Control) -> bytes:
-            return pack([answered(partial(compute_whole, job, control)) for job in unpack(jobs)])
+            return pack([write_answer(partial(compute_whole, job, control)) for job in unpack(jobs)])
 
         return self._run(call, Control(), compute)
 
     @ray.method(concurrency_group="control")
     def stop(self, call: int) -> None:
-        """End a call soon. It may overtake its call: they come on different threads."""
+        """End a call soon. A stop may overtake its call, as they arrive on different threads."""
         with self._lock:
             self._stopped[call] = None
             if len(self._stopped) > STOPS_KEPT:
@@ -95,12 +95,12 @@ class Worker:
 
     @ray.method(concurrency_group="control")
     def peek(self, call: int) -> bytes:
-        """Return the shares of a search as of its last pause; empty: nothing yet."""
-        return pack_shares(self._noted.get(call, ()))
+        """Return the shares of a search as of its last pause; empty: none yet."""
+        return pack_shares(self._progress.get(call, ()))
 
     @ray.method(concurrency_group="control")
     def ready(self) -> bytes:
-        """Return the process, the node and the engine of this worker."""
+        """Return the process id, node id and engine signature of this worker, as JSON."""
         return json.dumps([os.getpid(), ray.get_runtime_context().get_node_id(), SIGNATURE]).encode()
 
     def _run(self, call: int, control: Control, compute: Callable[[Control], T]) -> T:
@@ -115,7 +115,7 @@ class Worker:
             with self._lock:
                 del self._running[call]
                 self._stopped.pop(call, None)
-                self._noted.pop(call, None)
+                self._progress.pop(call, None)
 
 
 def compute_whole(job: bytes, control: Control) -> bytes:
@@ -128,11 +128,11 @@ def pack_shares(shares: Sequence[Share]) -> bytes:
     return pack(list(map(encode_share, shares)))
 
 
-# Ray's type stubs know no `concurrency_groups`, hence Any. Ray does not restart a worker that ends, as it takes seconds
-# to report that; another one begins in its place.
+# Any, as Ray's type stubs lack `concurrency_groups`. No restarts by Ray, which reports them seconds later: `Workers`
+# starts another worker instead.
 _options: dict[str, Any] = {
     "num_cpus": 1,
-    "enable_task_events": False,  # reporting every call to Ray's dashboard takes its time
+    "enable_task_events": False,  # avoid the overhead of reporting every call to Ray's dashboard
     "max_restarts": 0,
     "max_task_retries": 0,
     "scheduling_strategy": "SPREAD",
@@ -142,23 +142,23 @@ RemoteWorker: Any = ray.remote(**_options)(Worker)
 
 
 class Member:
-    """One of the workers."""
+    """The driver's record of one worker."""
 
     def __init__(self) -> None:
         self.handle = RemoteWorker.remote()
         self.born = time.monotonic()
-        self.asked: float | None = None  # when it was asked for a sign of life, if it has not answered
+        self.pinged: float | None = None  # time of the pending heartbeat request, if any
         self.ready = False
-        self.refused = ""  # why it is not used; it stays, so that no other begins in its place
+        self.refused = ""  # reason why it is not used; it stays, so no other worker starts in its place
         self.pid = 0
         self.node = ""
         self.calls: set[int] = set()
-        self.reserved = False  # for a call that must be alone: it gets no other
-        self.is_alone = False  # it has such a call
+        self.reserved = False  # kept free for a call of kind ALONE
+        self.is_alone = False  # runs a call of kind ALONE
 
 
 def choose(ready: Sequence[Member], kind: FrameKind) -> Member | None:
-    """Return the worker for a call: the one with the fewest, or one without any for a call that must be alone."""
+    """Return the worker for a call: the one with the fewest calls; for ALONE, a reserved one without calls."""
     if kind == FrameKind.ALONE:
         return next((member for member in ready if member.reserved and not member.calls), None)
     free = [member for member in ready if not member.reserved and not member.is_alone]
@@ -166,13 +166,13 @@ def choose(ready: Sequence[Member], kind: FrameKind) -> Member | None:
 
 
 class Workers:
-    """One for each CPU, up to a cap; those that are lost or do not answer are replaced."""
+    """Manage one worker per CPU, up to a cap; replace workers that die or miss their heartbeat."""
 
     def __init__(self, channel: Channel, cap: int) -> None:
         self._channel = channel
         self._cap = cap
         self._lock = threading.Lock()
-        # What Ray's callbacks leave to be done: its thread, which brings all answers, must not wait for Ray.
+        # Work deferred by Ray's callbacks: they run on the thread that delivers all results and must not block on Ray.
         self._todo: SimpleQueue[Callable[[], None]] = SimpleQueue()
         self._members: list[Member] = []
         self._of: dict[int, Member] = {}
@@ -182,18 +182,18 @@ class Workers:
         self._node = ray.get_runtime_context().get_node_id()
 
     def handle(self, frame: Frame) -> None:
-        """Do what the other process asks."""
+        """Handle a frame of the client process."""
         if frame.kind == FrameKind.STOP:
             self._stop(frame.call)
         elif frame.kind == FrameKind.PEEK:
             self._peek(frame.call)
-        elif frame.kind in (FrameKind.SEARCH, FrameKind.AGAIN):
+        elif frame.kind in (FrameKind.SEARCH, FrameKind.RETRY):
             self._place([Frame(frame.kind, *call) for call in calls_of(frame.payload, frame.call).items()])
         else:
             self._place([frame])
 
     def keep(self) -> None:
-        """Look after the workers, until the process ends."""
+        """Check and replace the workers until the process ends."""
         threading.Thread(target=self._count_cpus, daemon=True).start()
         due = time.monotonic()
         while True:
@@ -201,7 +201,7 @@ class Workers:
                 self._todo.get(timeout=max(due - time.monotonic(), 0.0))()
             if time.monotonic() >= due:
                 due = time.monotonic() + TICK
-                self._ping()
+                self._check_heartbeats()
                 self._grow()
                 self._place()
                 self._send_state()
@@ -209,7 +209,7 @@ class Workers:
     # --- calls ---
 
     def _place(self, frames: Sequence[Frame] = ()) -> None:
-        """Begin calls, and those that wait, as far as there are workers for them."""
+        """Queue new calls; start queued calls for which there are workers."""
         now = time.monotonic()
         with self._lock:
             self._waiting.extend([(now, frame) for frame in frames])
@@ -217,35 +217,35 @@ class Workers:
                 return
             ready = [member for member in self._members if member.ready]
             self._reserve(ready)
-            begun, gone, still = [], [], deque[tuple[float, Frame]]()
+            started, rejected, still_waiting = [], [], deque[tuple[float, Frame]]()
             for since, frame in self._waiting:
                 if (member := choose(ready, frame.kind)) is not None:
                     member.calls.add(frame.call)
                     member.is_alone = frame.kind == FrameKind.ALONE
                     self._of[frame.call] = member
-                    begun.append((member, frame))
-                elif frame.kind == FrameKind.AGAIN or (ready and frame.kind == FrameKind.SEARCH):
-                    gone.append(frame)  # searches do not wait for a worker that is reserved
+                    started.append((member, frame))
+                elif frame.kind == FrameKind.RETRY or (ready and frame.kind == FrameKind.SEARCH):
+                    rejected.append(frame)  # searches do not wait for a reserved worker
                 else:
-                    still.append((since, frame))
-            self._waiting = still
-        for member, frame in begun:
+                    still_waiting.append((since, frame))
+            self._waiting = still_waiting
+        for member, frame in started:
             self._begin(member, frame)
-        for frame in gone:
-            self._channel.send(FrameKind.GONE, frame.call)
+        for frame in rejected:
+            self._channel.send(FrameKind.NO_WORKER, frame.call)
 
     def _reserve(self, ready: Sequence[Member]) -> None:
-        """Keep workers free for calls that must be alone: one, or up to half of them."""
-        wanted = sum(frame.kind == FrameKind.ALONE for _, frame in self._waiting)
+        """Reserve workers for calls of kind ALONE: up to half of them, and at least one."""
+        demand = sum(frame.kind == FrameKind.ALONE for _, frame in self._waiting)
         room = max(len(ready) // 2, 1) - sum(member.is_alone for member in ready)
         others = [member for member in ready if not member.is_alone]
-        if wanted:
+        if demand:
             others.sort(key=lambda member: (not member.reserved, len(member.calls)))
         for i, member in enumerate(others):
-            member.reserved = i < min(wanted, room)
+            member.reserved = i < min(demand, room)
 
     def _begin(self, member: Member, frame: Frame) -> None:
-        if frame.kind in (FrameKind.SEARCH, FrameKind.AGAIN):
+        if frame.kind in (FrameKind.SEARCH, FrameKind.RETRY):
             ref = member.handle.search.remote(frame.payload)
         else:
             ref = member.handle.batch.remote(frame.call, frame.payload)
@@ -258,13 +258,13 @@ class Workers:
             return
         with self._lock:
             if self._of.get(call) is not member:
-                return  # given up before
+                return  # the worker was given up
             del self._of[call]
             member.calls.discard(call)
             member.is_alone = False
             waits = bool(self._waiting)
         if error is None:
-            self._channel.send(FrameKind.FOUND, call, future.result())
+            self._channel.send(FrameKind.RESULT, call, future.result())
         else:
             self._channel.send(FrameKind.LOST, call)
         if waits:
@@ -279,7 +279,7 @@ class Workers:
         if member:
             member.handle.stop.remote(call)
         for _ in waiting:
-            self._channel.send(FrameKind.GONE, call)
+            self._channel.send(FrameKind.NO_WORKER, call)
 
     def _peek(self, call: int) -> None:
         with self._lock:
@@ -289,12 +289,12 @@ class Workers:
 
     def _peeked(self, call: int, future: Any) -> None:
         if future.exception() is None:
-            self._channel.send(FrameKind.PART, call, future.result())
+            self._channel.send(FrameKind.PROGRESS, call, future.result())
 
     # --- workers ---
 
     def _lose(self, member: Member) -> None:
-        """Give up a worker; another one begins."""
+        """Give up a worker, fail its calls, and start another one."""
         with self._lock:
             if member not in self._members:
                 return
@@ -311,21 +311,21 @@ class Workers:
     def _replace(self, member: Member) -> None:
         ray.kill(member.handle)
         if member.pid and member.node == self._node:
-            # Ray asks it to end, and waits for seconds for one that does not run.
+            # SIGKILL, as Ray's kill waits seconds for a process that hangs.
             with suppress(OSError):
                 os.kill(member.pid, signal.SIGKILL)
         if self._failed_starts >= STARTS_MAX:
-            give_up(self._channel, "workers end as soon as they begin: is the same version of eminence on every node?")
+            give_up(self._channel, "workers end right after their start: is the same eminence version on every node?")
         self._send_state()
         self._grow()
 
     def _grow(self) -> None:
-        """Begin as many workers as there is room for; only the thread of `keep` does."""
+        """Start or end workers until their number fits the CPUs; called on the thread of `keep` only."""
         while len(self._members) < self._target:
             member = Member()
             with self._lock:
                 self._members.append(member)
-            self._ask(member)
+            self._ping(member)
         # Workers that no longer fit would stay pending forever.
         with self._lock:
             starting = [member for member in self._members if not member.ready]
@@ -334,11 +334,11 @@ class Workers:
         for member in surplus:
             ray.kill(member.handle)
 
-    def _ask(self, member: Member) -> None:
-        member.asked = time.monotonic()
-        member.handle.ready.remote().future().add_done_callback(partial(self._answered, member))
+    def _ping(self, member: Member) -> None:
+        member.pinged = time.monotonic()
+        member.handle.ready.remote().future().add_done_callback(partial(self._pong, member))
 
-    def _answered(self, member: Member, future: Any) -> None:
+    def _pong(self, member: Member, future: Any) -> None:
         if future.exception() is not None:
             self._lose(member)
             return
@@ -348,42 +348,42 @@ class Workers:
             return
         with self._lock:
             first, member.ready = not member.ready, True
-            member.asked, member.pid, member.node = None, pid, node
+            member.pinged, member.pid, member.node = None, pid, node
             self._failed_starts = 0
         if first:
             self._todo.put(self._send_state)
             self._todo.put(self._place)
 
-    def _refuse(self, member: Member, why: str) -> None:
-        """Do not use a worker that would find something else than this engine."""
+    def _refuse(self, member: Member, reason: str) -> None:
+        """Exclude a worker whose engine differs from this one: its answers might differ."""
         with self._lock:
-            member.refused, member.asked = why, None
+            member.refused, member.pinged = reason, None
             is_all = all(one.refused for one in self._members)
         if is_all:
-            give_up(self._channel, f"{why}: install one version everywhere")
+            give_up(self._channel, f"{reason}: install one version everywhere")
         self._todo.put(self._send_state)
 
-    def _ping(self) -> None:
+    def _check_heartbeats(self) -> None:
         now = time.monotonic()
         with self._lock:
             wedged = [
                 one
                 for one in self._members
-                if one.asked and (one.ready or one.refused) and now - one.asked > WEDGED_AFTER
+                if one.pinged and (one.ready or one.refused) and now - one.pinged > WEDGED_AFTER
             ]
-            resting = [one for one in self._members if (one.ready or one.refused) and one.asked is None]
+            healthy = [one for one in self._members if (one.ready or one.refused) and one.pinged is None]
             expired = []
-            while self._waiting and now - self._waiting[0][0] > NOBODY_AFTER:
+            while self._waiting and now - self._waiting[0][0] > CALL_TIMEOUT:
                 expired.append(self._waiting.popleft()[1])
         for member in wedged:
             self._lose(member)
-        for member in resting:
-            self._ask(member)
+        for member in healthy:
+            self._ping(member)
         for frame in expired:
-            self._channel.send(FrameKind.GONE, frame.call)
+            self._channel.send(FrameKind.NO_WORKER, frame.call)
 
     def _count_cpus(self) -> None:
-        """On a thread of its own: a head that is lost never answers."""
+        """Follow the number of CPUs. Needs its own thread: `cluster_resources` blocks forever when the head is lost."""
         resources: Any = ray.cluster_resources
         while True:
             cpus = int(resources().get("CPU", 0))
@@ -407,7 +407,7 @@ class Workers:
 
 
 def join(address: str, workers: int, folder: str) -> None:
-    """Join the cluster at `address`; empty: start a Ray of our own on this machine, whose files are in `folder`."""
+    """Join the cluster at `address`; if empty, start Ray on this machine, with its files in `folder`."""
     quiet: dict[str, Any] = {"logging_level": 50, "log_to_driver": False}
     if address:
         ray.init(address=address, **quiet)
@@ -418,62 +418,65 @@ def join(address: str, workers: int, folder: str) -> None:
             num_gpus=0,
             include_dashboard=False,
             object_store_memory=80 * 2**20,
-            _temp_dir=f"{folder}/ray",  # Ray lets everybody into this one
+            _temp_dir=f"{folder}/ray",  # a subfolder, as Ray makes it accessible to all users
             **quiet,
         )
 
 
-TOKEN = "RAY_AUTH_TOKEN, or the file that RAY_AUTH_TOKEN_PATH names, has to hold the cluster's token"
+TOKEN = "set RAY_AUTH_TOKEN, or RAY_AUTH_TOKEN_PATH to a file, with the cluster's token"
 
 
-def give_up(channel: Channel, why: str) -> NoReturn:
-    channel.send(FrameKind.FAILED, 0, why.encode())
+def give_up(channel: Channel, reason: str) -> NoReturn:
+    channel.send(FrameKind.FAILED, 0, reason.encode())
     os._exit(2)
 
 
 def explain(error: BaseException) -> str:
-    """Return why Ray cannot be used, in one line."""
+    """Return the reason why Ray cannot be used, in one line."""
     text = str(error)
     if "ersion mismatch" in text:
         parts = [line.strip() for line in text.splitlines() if "Ray:" in line or "Python:" in line]
         return "its versions differ from ours: " + (", ".join(parts) or text.splitlines()[0])
     if "uthentication" in text or "token" in text:
-        return f"it wants a token: {TOKEN}"
+        return f"it requires a token: {TOKEN}"
     return f"{type(error).__name__}: {text.strip().splitlines()[0] if text.strip() else 'no reason given'}"
 
 
-def live(channel: Channel, begun: threading.Event) -> None:
-    """Send a sign of life until the workers do."""
-    while not begun.wait(TICK):
+def send_heartbeats(channel: Channel, started: threading.Event) -> None:
+    """Send heartbeats until the workers do."""
+    while not started.wait(TICK):
         channel.send(FrameKind.STATE, 0, b'{"workers": 0, "of": 0, "note": ""}')
 
 
 def main() -> None:
-    """argv: the number of the socket's file, the address (empty: none), the greatest number of workers, and the folder
-    of a Ray of our own."""
+    """Run the driver until the client process ends.
+
+    Arguments: the socket's file descriptor, the address of a cluster (empty: none), the most workers, and the folder
+    for the files of a Ray on this machine.
+    """
     file, address, workers, folder = int(sys.argv[1]), sys.argv[2], int(sys.argv[3]), sys.argv[4]
     channel = Channel(socket.socket(fileno=file))
-    begun = threading.Event()
+    started = threading.Event()
     if address:
-        late = threading.Timer(JOIN_S, give_up, (channel, f"it lets nobody in within {JOIN_S:.0f} s; {TOKEN}"))
+        late = threading.Timer(JOIN_S, give_up, (channel, f"joining took longer than {JOIN_S:.0f} s; {TOKEN}"))
         late.start()
-    threading.Thread(target=live, args=(channel, begun), daemon=True).start()
+    threading.Thread(target=send_heartbeats, args=(channel, started), daemon=True).start()
     try:
         join(address, workers, folder)
         members = Workers(channel, workers)
     except BaseException as error:
         give_up(channel, explain(error))
-    begun.set()
+    started.set()
     if address:
         late.cancel()
     threading.Thread(target=members.keep, daemon=True).start()
     while frame := channel.receive():
         members.handle(frame)
-    # The other process is gone.
+    # The client process has ended.
     if address:
-        threading.Timer(5.0, os._exit, (0,)).start()  # with its head lost, Ray may never come to an end
+        threading.Timer(5.0, os._exit, (0,)).start()  # `shutdown` may block forever when the head is lost
         ray.shutdown()
     elif os.getsid(0) == os.getpid():
-        end_session(os.getpid())  # at once, and all of it: there is nothing to be kept
+        end_session(os.getpid())  # kill Ray at once: it has no state to save
         shutil.rmtree(folder, ignore_errors=True)
     os._exit(0)

@@ -1,7 +1,8 @@
-"""Ray's workers, embedded on this machine or in a cluster; whatever becomes of them, questions are answered.
+"""Compute questions on Ray's workers, embedded on this machine or in a cluster, and answer even when they fail.
 
-Ray runs in a process of its own (`ray_driver.py`), so nothing here imports it, and nothing that happens to it ends this
-process. While there is no Ray, threads of this process do the work, answers say so, and Ray is tried again.
+Ray runs in a process of its own (`ray_driver.py`), so this module does not import it, and its failures cannot end this
+process. While Ray is unavailable, threads of this process compute, a note in the answers says so, and the pool
+restarts Ray.
 """
 
 from __future__ import annotations
@@ -57,21 +58,21 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 WORKERS_MAX = 256
-SEARCHES_MAX = 256  # under way at a time; a thread waits for each
-CALLERS = 4  # functions of `map` for each worker: they wait for questions most of the time
-FOLDERS = "/tmp"  # where Ray's files are; names of sockets have at most 107 characters
-CONNECT_S = 1.0  # to find out whether a server is at an address
-START_S = 60.0  # for Ray to begin
-SILENCE_S = 8.0  # without a sign of life from Ray's driver
-PAUSES_S = (0.2, 5.0)  # between two attempts to get Ray back, at first and at last
+SEARCHES_MAX = 256  # searches in flight; a thread waits for each
+CALLERS = 4  # threads of `map` for each worker: they wait for questions most of the time
+FOLDERS = "/tmp"  # parent of the folders for Ray's files; a short path, as socket paths have at most 107 characters
+CONNECT_S = 1.0  # timeout for connecting to an address
+START_S = 60.0  # timeout for starting Ray
+SILENCE_S = 8.0  # timeout of the driver's heartbeat
+PAUSES_S = (0.2, 5.0)  # backoff between attempts to restart Ray: first and longest pause
 
 
 class RayUnavailableError(RuntimeError):
-    """Ray cannot be used; the message says why."""
+    """Report that Ray cannot be used; the message has the reason."""
 
 
 class Health(NamedTuple):
-    """The state of a pool: `workers` can be used now; `note` says what is wrong."""
+    """Hold the state of a pool: the number of usable workers, and a note about any problem."""
 
     state: Literal["starting", "ready", "lost", "closed"]
     workers: int
@@ -79,17 +80,17 @@ class Health(NamedTuple):
 
 
 class RayPool:
-    """Computes questions on Ray's workers, one a core.
+    """Compute questions on Ray's workers, one per core.
 
-    With a control, the parts of a question are spread over workers; without one, whole questions go to workers in
-    chunks.
+    With a control, the parts of a question are spread over workers; without one, workers get chunks of whole questions.
 
-    Without an address, and without RAY_ADDRESS in the environment or with address="local", Ray runs on this machine,
-    with as many workers as cores, or `workers`. With an address, host:port of a cluster's head, or "auto" for the
-    cluster of this machine, the workers are as many as the CPUs that the cluster has, up to `workers`, and follow them.
-    The constructor returns when workers are there and raises RayUnavailableError if there will be none; with
-    wait=False it returns at once, and `health` tells. While there is no Ray, searches run on threads of this process;
-    `initializer` is called once on each. Call `close` at the end, or use the pool in a `with`.
+    With address="local", or without an address and without RAY_ADDRESS in the environment, Ray runs on this machine,
+    with one worker per core, or with `workers` workers. An address is host:port of a cluster's head, or "auto" for the
+    cluster of this machine; the number of workers then follows the CPUs of the cluster, up to `workers`.
+
+    The constructor returns when workers are ready and raises RayUnavailableError if Ray does not start. With wait=False
+    it returns at once; `health` has the state. While Ray is unavailable, searches run on threads of this process, each
+    of which calls `initializer` once. Call `close` at the end, or use the pool in a `with` statement.
     """
 
     is_reentrant = True
@@ -114,9 +115,9 @@ class RayPool:
         self._calls: dict[int, Callable[[Frame], None]] = {}
         self._last_call = 0
         self._closed = threading.Event()
-        # Threads are made when they are needed. None of `here` waits for another one.
+        # Threads start on demand. A thread of `here` never waits for another one.
         self.here = Threads(SEARCHES_MAX, initializer)
-        # For searches that may have killed a worker; a process begins when it is needed.
+        # Local processes for searches that may have killed a worker; they start on demand.
         self.apart = Processes()
         self._executor = ThreadPoolExecutor(SEARCHES_MAX, "search", initializer)
         self._searches: set[SpreadSearch] = set()
@@ -141,16 +142,16 @@ class RayPool:
 
     @property
     def width(self) -> int:
-        """The number of workers, or of threads here if there are none."""
+        """The number of workers; without any, the number of local threads."""
         return self._health.workers or cores()
 
     def submit(self, question: Question, control: Control | None = None, *, width: int | None = None) -> Future[Any]:
-        """Have a question computed, by at most `width` workers; never wait.
+        """Compute a question on at most `width` workers; return a future at once.
 
-        With a control, a group of parts whose worker was lost is begun again for the rest of its time, on another
-        worker or in a process apart. The future ends with a WorkersLostError if nothing was found, or with a
-        SearchLostError if the search killed its workers. Without a control, it ends with a WorkerLostError if several
-        workers were lost over this question and nothing else.
+        With a control, a group of parts that loses its worker is restarted for the rest of its time, on another worker
+        or in a local process. Without any result, the future ends with a WorkersLostError, or with a SearchLostError if
+        the search killed its workers. Without a control, it ends with a WorkerLostError if the question lost several
+        workers while alone on them.
         """
         if control is None:
             return self._batches.submit(question)
@@ -165,7 +166,7 @@ class RayPool:
         return answer
 
     def compute(self, question: Question, control: Control) -> Any:
-        """Return the answer to a question; the calling thread coordinates the workers, so no other one has to begin."""
+        """Return the answer to a question; the calling thread coordinates the workers, so no other thread starts."""
         search = SpreadSearch(self, question, control, self.width)
         self._searches.add(search)
         try:
@@ -174,8 +175,10 @@ class RayPool:
             self._searches.discard(search)
 
     def map(self, function: Callable[[T], R], items: Iterable[T], *, in_order: bool = True) -> Iterator[R]:
-        """Call a function with each item on threads of this process, some for each worker: functions do not go to Ray,
-        where nothing is unpickled. They submit questions to this pool."""
+        """Call a function with each item, on `CALLERS` local threads per worker; the function submits questions here.
+
+        Functions are not sent to Ray, as the workers do not unpickle.
+        """
         callers = CALLERS * self.width
         executor = ThreadPoolExecutor(callers, "map")
 
@@ -189,7 +192,7 @@ class RayPool:
             executor.shutdown(wait=False, cancel_futures=True)
 
     def close(self) -> None:
-        """End what is under way, all workers, and the Ray that was begun here."""
+        """Cancel all work in flight; end all workers, and Ray if this pool started it."""
         self._closed.set()
         for search in list(self._searches):
             search.control.stop()
@@ -225,8 +228,10 @@ class RayPool:
     # --- calls ---
 
     def begin(self, kind: FrameKind, payload: bytes, deliver: Callable[[Frame], None], n: int = 1) -> range:
-        """Begin `n` calls and return their numbers. `deliver` gets the result of each, on another thread, or at once if
-        there is no Ray."""
+        """Start `n` calls and return their numbers.
+
+        `deliver` gets the frames of each, on another thread; if Ray is unavailable, it gets NO_WORKER at once.
+        """
         with self._changed:
             calls = range(self._last_call + 1, self._last_call + 1 + n)
             self._last_call += n
@@ -236,11 +241,11 @@ class RayPool:
         if channel is None or not channel.send(kind, calls[0], payload):
             for call in calls:
                 if channel is None or self.forget(call):
-                    deliver(Frame(FrameKind.GONE, call, b""))
+                    deliver(Frame(FrameKind.NO_WORKER, call, b""))
         return calls
 
     def send(self, kind: FrameKind, call: int) -> None:
-        """Send something about a call that is under way."""
+        """Send a frame without payload about a call in flight."""
         channel = self._channel
         if channel and call in self._calls:
             channel.send(kind, call)
@@ -250,7 +255,7 @@ class RayPool:
         with self._changed:
             return self._calls.pop(call, None) is not None
 
-    # --- Ray's driver, from its start to its end, over and over ---
+    # --- Ray's driver: start it, listen to it, restart it ---
 
     def _wait(self) -> None:
         with self._changed:
@@ -273,7 +278,7 @@ class RayPool:
         self._set(Health("closed", 0, "closed"))
 
     def _serve(self) -> bool:
-        """Start a driver and listen to it until its end; return whether it had workers."""
+        """Start a driver and listen to it until it ends; return whether it had workers."""
         try:
             if self._address and self._address != "auto":
                 probe(self._address)
@@ -281,7 +286,7 @@ class RayPool:
             self._set(Health("lost", 0, str(error)))
             return False
         ours, theirs = socket.socketpair()
-        folder = mkdtemp(prefix="eminence-ray-", dir=FOLDERS)  # that nobody else can read
+        folder = mkdtemp(prefix="eminence-ray-", dir=FOLDERS)  # readable by this user only
         with theirs:
             process = self._start(theirs, folder)
         channel = Channel(ours, SILENCE_S)
@@ -292,41 +297,41 @@ class RayPool:
         if self._closed.is_set():
             channel.close()
         try:
-            served, why = self._listen(channel, late)
+            served, reason = self._listen(channel, late)
         finally:
             late.cancel()
-        self._give_up(channel, process, f"{self._where}: {why}")
+        self._give_up(channel, process, f"{self._where}: {reason}")
         shutil.rmtree(folder, ignore_errors=True)
         return served
 
     def _listen(self, channel: Channel, late: threading.Timer) -> tuple[bool, str]:
-        served, why = False, "its driver ended"
+        served, reason = False, "its driver ended"
         while frame := channel.receive():
             if frame.kind == FrameKind.STATE:
                 state = json.loads(frame.payload)
-                # All of an embedded Ray's workers, or the first of a cluster's.
+                # Wait for all workers of an embedded Ray, but only for the first one of a cluster.
                 if state["workers"] and (served or self._address or state["workers"] >= state["of"]):
                     late.cancel()
                     served = True
                 if served:
                     self._set(Health("ready", state["workers"], state["note"]))
             elif frame.kind == FrameKind.FAILED:
-                why = frame.payload.decode()
+                reason = frame.payload.decode()
             else:
-                deliver = self._calls.get(frame.call) if frame.kind == FrameKind.PART else self._pop(frame.call)
+                deliver = self._calls.get(frame.call) if frame.kind == FrameKind.PROGRESS else self._pop(frame.call)
                 if deliver:
                     deliver(frame)
-        return served, why
+        return served, reason
 
     def _pop(self, call: int) -> Callable[[Frame], None] | None:
         with self._changed:
             return self._calls.pop(call, None)
 
-    def _give_up(self, channel: Channel, process: subprocess.Popen[bytes], why: str) -> None:
+    def _give_up(self, channel: Channel, process: subprocess.Popen[bytes], reason: str) -> None:
         with self._changed:
             self._channel = None
             calls, self._calls = self._calls, {}
-        self._set(Health("lost", 0, why))
+        self._set(Health("lost", 0, reason))
         channel.close()
         if not self._closed.is_set():
             process.kill()
@@ -337,7 +342,7 @@ class RayPool:
             process.wait()
         end_session(process.pid)
         for call, deliver in calls.items():
-            deliver(Frame(FrameKind.GONE, call, b""))
+            deliver(Frame(FrameKind.NO_WORKER, call, b""))
 
     def _set(self, health: Health) -> None:
         with self._changed:
@@ -350,26 +355,26 @@ class RayPool:
 
     def _start(self, end: socket.socket, folder: str) -> subprocess.Popen[bytes]:
         root = str(Path(__file__).parents[2])
-        known = os.environ.get("PYTHONPATH")
+        python_path = os.environ.get("PYTHONPATH")
         environment = {
-            # By default, a token is asked for. A Ray of our own has its own one: Ray keeps one that it makes in a file
-            # that all users can read.
+            # Require a token by default. An embedded Ray gets a random one: Ray would store one that it generates in a
+            # file that all users can read.
             "RAY_AUTH_MODE": "token",
             **({} if self._address or "RAY_AUTH_TOKEN_PATH" in os.environ else {"RAY_AUTH_TOKEN": token_hex(32)}),
-            # How long a driver whose head is lost stays.
+            # Timeout of a driver whose head is lost.
             "RAY_gcs_rpc_server_reconnect_timeout_s": "5",
-            # Workers give way to this process, but not as far as Ray has them: where other programs keep all cores
-            # busy, they would be late, and be taken for stuck.
+            # Workers run below this process's priority, but above Ray's default niceness: on a busy machine, they would
+            # be late and miss their heartbeats.
             "RAY_worker_niceness": "5",
             **os.environ,
-            "PYTHONPATH": f"{root}{os.pathsep}{known}" if known else root,
+            "PYTHONPATH": f"{root}{os.pathsep}{python_path}" if python_path else root,
             "RAY_USAGE_STATS_ENABLED": "0",
-            # Else the first call after the end of Ray starts another one.
+            # Otherwise the first call after the end of Ray starts another one.
             "RAY_ENABLE_AUTO_CONNECT": "0",
-            # Else workers that were started by `uv run` build the project anew, each in a copy.
+            # Otherwise workers started by `uv run` rebuild the project, each in a copy.
             "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0",
         }
-        environment.pop("RAY_ADDRESS", None)  # it goes before the address that we give
+        environment.pop("RAY_ADDRESS", None)  # it would override the address in the arguments
         return subprocess.Popen(
             [
                 *(sys.executable, "-P", "-c", "from solver.pool.ray_driver import main; main()"),
@@ -380,19 +385,19 @@ class RayPool:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            start_new_session=True,  # an interrupt from the keyboard is for us
+            start_new_session=True,  # only this process handles Ctrl-C
         )
 
 
 # --- addresses ----------------------------------------------------------------------------------------------------
 
-# How a connection of HTTP/2 begins, on both sides: so does every one of gRPC, and Ray speaks nothing else.
+# The preface of an HTTP/2 connection and an empty SETTINGS frame: a Ray head speaks gRPC, so it answers with SETTINGS.
 _PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0\0\0\4\0\0\0\0\0"
 _SETTINGS = 4
 
 
 def read_address(address: str) -> str:
-    """Check an address; return it, empty for a Ray of our own."""
+    """Check an address and return it; return "" for a Ray on this machine."""
     if address in ("", "local"):
         return ""
     host, _, port = address.rpartition(":")
@@ -402,7 +407,7 @@ def read_address(address: str) -> str:
 
 
 def probe(address: str) -> None:
-    """Raise RayUnavailableError at once if no Ray head can be at an address: Ray itself takes minutes."""
+    """Raise RayUnavailableError if no Ray head listens at an address: Ray itself would try for minutes."""
     host, _, port = address.rpartition(":")
     try:
         with socket.create_connection((host.strip("[]"), int(port)), CONNECT_S) as connection:
@@ -412,7 +417,7 @@ def probe(address: str) -> None:
             connection.sendall(_PREFACE)
             answer = connection.recv(9)
     except OSError as error:
-        reason = "it says nothing" if isinstance(error, TimeoutError) else error.strerror or str(error)
-        raise RayUnavailableError(f"address: nobody at {address} answers as a Ray head does: {reason}") from None
+        reason = "no answer" if isinstance(error, TimeoutError) else error.strerror or str(error)
+        raise RayUnavailableError(f"address: no Ray head at {address}: {reason}") from None
     if len(answer) < 9 or answer[3] != _SETTINGS:
-        raise RayUnavailableError(f"address: what answers at {address} is not a Ray head; its port is 6379 by default")
+        raise RayUnavailableError(f"address: the server at {address} is not a Ray head; its port is 6379 by default")

@@ -1,4 +1,4 @@
-"""Threads of this process: a search holds no lock of Python's, so they run at the same time."""
+"""Compute questions on threads of this process: a search releases the GIL, so threads run in parallel."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ R = TypeVar("R")
 
 
 class Threads:
-    """Computes the parts of a question on some threads at once; several parts of one thread take turns.
+    """Compute the parts of a question on several threads; several parts of one thread take turns.
 
     `initializer` is called once on each thread.
     """
@@ -54,11 +54,11 @@ class Threads:
             yield future.result()
 
     def call(self, function: Callable[..., R], *arguments: object) -> Future[R]:
-        """Have something computed that is no question."""
+        """Call a function on a thread of the pool."""
         return self._executor.submit(function, *arguments)
 
     def close(self, *, wait: bool = True) -> None:
-        # Before groups that wait are dropped, which ends their answers.
+        # Copied before `shutdown` cancels the queued groups, which ends their answers.
         pending = list(self._pending)
         self._executor.shutdown(wait=False, cancel_futures=True)
         for answer in pending:
@@ -73,8 +73,11 @@ class Threads:
 
 
 class _Run:
-    """A question whose parts are computed in groups. The first group prepares what all share, the last one answers: no
-    thread waits for another one that may not have begun."""
+    """Compute the parts of a question in groups.
+
+    The first group prepares the shared tables and the last one to end answers: no thread waits for a group that may
+    not have started.
+    """
 
     def __init__(self, question: Question, control: Control, threads: int) -> None:
         self.answer = PendingAnswer(control)
@@ -105,17 +108,17 @@ class _Run:
             self.answer.answer(error)
 
     def end_if_dropped(self, group: Future[None]) -> None:
-        """The pool was closed before this group began."""
+        """Cancel the answer if the pool was closed before this group started."""
         if group.cancelled():
             self.answer.answer(CancelledError())
 
     def _prepare(self) -> Progress | None:
-        """Return None if the answer is there without a search."""
+        """Prepare the question, once; return None if it already has an answer without a search."""
         with self._preparing:
             if self._progress is None and not self.answer.done():
-                found = answer_without_parts(self._question, self._began)
-                if found is not None:
-                    self.answer.answer(found)
+                answer = answer_without_parts(self._question, self._began)
+                if answer is not None:
+                    self.answer.answer(answer)
                     return None
                 self._question.get_ready()
                 self._progress = progress_to(self._control, self._question)

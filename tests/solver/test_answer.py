@@ -120,7 +120,7 @@ def test_only_moves_among_those_named_are_considered() -> None:
         assert solve(view, Budget(iterations=600), among=[str(action) for action in wanted[::-1]]).moves == answer.moves
     everything = solve(start(), Budget(iterations=600), among=start().legal_actions())
     assert everything.moves == solve(start(), Budget(iterations=600)).moves
-    with pytest.raises(InvalidQuestionError, match=r"among\[0\]: 'resolve' is none of place"):
+    with pytest.raises(InvalidQuestionError, match=r"among\[0\]: 'resolve' is not one of place"):
         solve(start(), among=["resolve"])
     with pytest.raises(InvalidQuestionError, match=r"among\[1\]: 'place Heir front' is named twice"):
         solve(start(), among=["place Heir front", "place Heir front"])
@@ -187,7 +187,7 @@ def test_chances_need_a_game_that_goes_on_and_a_search() -> None:
     over = GAME.deal(1).play_out(2)
     with pytest.raises(InvalidQuestionError, match="view: the game is over"):
         solve(over.view(0))
-    with pytest.raises(InvalidQuestionError, match="config: 'random' does not search, so it expects nothing"):
+    with pytest.raises(InvalidQuestionError, match="config: 'random' does not search; an expectation needs a search"):
         solve(GAME.deal(1).view(1), config="random")
 
 

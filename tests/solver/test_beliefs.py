@@ -246,7 +246,7 @@ def test_what_cannot_be_told_is_refused() -> None:
     view: View = start.view(0)
     with pytest.raises(EngineError, match=r"table: is of .*de-2019.*, but the history is of .*en-2019"):
         History(game).add(other.deal(1), "place Heir front")
-    with pytest.raises(InvalidQuestionError, match="history: it is one of"):
+    with pytest.raises(InvalidQuestionError, match="history: it belongs to"):
         solve(view, Budget(iterations=10), history=History(other))
     record = Record(start).play(start.legal_actions()[0])
     with pytest.raises(InvalidQuestionError, match=r"history: the record ends at '.*', not at '.*'"):

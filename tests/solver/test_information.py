@@ -101,7 +101,7 @@ def test_information_is_asked_for_in_iterations_while_the_game_lasts() -> None:
     with pytest.raises(InvalidQuestionError, match="view: the game is over"):
         information(over.view(2))
     assert information(view.sample_world(1).view(1), Budget(iterations=50)) == ()  # B has nothing face down
-    with pytest.raises(InvalidQuestionError, match="view: kuhn_poker says nothing of what players may think"):
+    with pytest.raises(InvalidQuestionError, match="view: kuhn_poker has no model of hidden cards"):
         information(new_game("kuhn_poker", players=2).deal(1).view(0))
 
 

@@ -21,13 +21,13 @@ from solver.pool.base import compute_here
 from solver.pool.job_bytes import (
     JobBytesError,
     WorkerError,
-    answered,
     decode_job,
     decode_share,
     encode_job,
     encode_share,
     read_answer,
     unpack,
+    write_answer,
 )
 from solver.pool.parts import run_parts
 from solver.question import pack
@@ -234,7 +234,7 @@ def test_a_game_of_another_process_is_not_sent() -> None:
     state = game.spiel.new_initial_state()
     state.apply_action(0)
     state.apply_action(1)
-    with pytest.raises(JobBytesError, match=r"game: 'openspiel:.*' is none that other processes know"):
+    with pytest.raises(JobBytesError, match=r"game: 'openspiel:.*' is unknown to other processes"):
         encode_job(SearchQuestion(game.at(state).view(0), Budget(iterations=10), config="plain"))
 
 
@@ -245,7 +245,7 @@ def test_errors_cross_by_their_names() -> None:
 
         return compute
 
-    assert read_answer(answered(lambda: b"yes")) == b"yes"
+    assert read_answer(write_answer(lambda: b"yes")) == b"yes"
     for error in (
         NoWorldError("no world"),
         InvalidQuestionError("budget.iterations", "0 is too few", reason="CONTRADICTION", accepted="1..9"),
@@ -253,11 +253,11 @@ def test_errors_cross_by_their_names() -> None:
         MemoryError("full"),
     ):
         with pytest.raises(type(error), match=str(error)) as raised:
-            read_answer(answered(fail(error)))
+            read_answer(write_answer(fail(error)))
         for attribute in ("reason", "accepted", "field"):
             assert getattr(raised.value, attribute, "") == getattr(error, attribute, "")
     with pytest.raises(WorkerError, match="ZeroDivisionError: by zero"):
-        read_answer(answered(fail(ZeroDivisionError("by zero"))))
+        read_answer(write_answer(fail(ZeroDivisionError("by zero"))))
     for bad in (b"", b"\2", b"\1nonsense", b"\1[1]", b'\1["InvalidQuestionError", "a: b", "c"]'):
         with pytest.raises(JobBytesError):
             read_answer(bad)

@@ -201,7 +201,7 @@ def test_nothing_stands_beside_a_question_that_has_it() -> None:
     question = SearchQuestion(view_of(a_turn()[0]), Budget(iterations=60))
     assert solve(question).iterations == 60
     for options in ({"seed": 9}, {"budget": Budget(iterations=5)}):
-        with pytest.raises(InvalidQuestionError, match="cannot stand beside a question"):
+        with pytest.raises(InvalidQuestionError, match="cannot be combined with a question"):
             solve(question, **options)
 
 
@@ -312,7 +312,7 @@ def test_a_comparison_of_few_iterations_needs_no_memory_for_shares_without_any()
 @pytest.mark.parametrize(
     ("history", "problem"),
     [
-        (lambda record: History(new_game("oriflamme", "de-2019", 3)), "history: it is one of .*, and the view one of"),
+        (lambda record: History(new_game("oriflamme", "de-2019", 3)), "history: it belongs to .*, but the view to"),
         (lambda record: Record(record.start), "history: the record ends at '.*', not at '.*'"),
         (lambda record: record.seen_from(0), "history: the record ends at '.*', not at '.*'"),
     ],

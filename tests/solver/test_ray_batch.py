@@ -18,7 +18,7 @@ from solver import Budget, Control, SearchQuestion
 from solver.pool import ray_batch
 from solver.pool.base import PendingAnswer, WorkerLostError, compute_here
 from solver.pool.driver_channel import Frame, FrameKind
-from solver.pool.job_bytes import answered, decode_job, encode_job, encode_share, unpack
+from solver.pool.job_bytes import decode_job, encode_job, encode_share, unpack, write_answer
 from solver.pool.parts import run_parts
 from solver.pool.ray_batch import Batches
 from solver.pool.ray_pool import RayPool
@@ -45,12 +45,12 @@ class Fake:
         seeds = [question.seed for question in questions]
         self.begun.append((kind, seeds))
         if not self.is_there:
-            deliver(Frame(FrameKind.GONE, call, b""))
+            deliver(Frame(FrameKind.NO_WORKER, call, b""))
         elif self.killers & set(seeds):
             deliver(Frame(FrameKind.LOST, call, b""))
         else:
-            answers = [answered(partial(compute, question)) for question in questions]
-            answer = partial(deliver, Frame(FrameKind.FOUND, call, pack(answers)))
+            answers = [write_answer(partial(compute, question)) for question in questions]
+            answer = partial(deliver, Frame(FrameKind.RESULT, call, pack(answers)))
             if self._holds:
                 self.held.append(answer)
             else:

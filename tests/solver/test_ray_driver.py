@@ -147,7 +147,7 @@ def test_a_search_does_not_wait_for_a_worker_that_is_kept_free() -> None:
     driver = Driver(1)
     driver.ask(FrameKind.ALONE, 1)
     driver.ask(FrameKind.SEARCH, 2)
-    assert driver.sent == [(FrameKind.GONE, 2)]
+    assert driver.sent == [(FrameKind.NO_WORKER, 2)]
     assert driver.running == [{1}]
 
 
@@ -169,6 +169,6 @@ def test_a_call_that_is_stopped_while_it_waits_keeps_no_worker_free() -> None:
     driver.ask(FrameKind.BATCH, 1)
     driver.ask(FrameKind.ALONE, 2)
     driver.ask(FrameKind.STOP, 2)
-    assert driver.sent == [(FrameKind.GONE, 2)]
+    assert driver.sent == [(FrameKind.NO_WORKER, 2)]
     driver.ask(FrameKind.BATCH, 3)
     assert driver.running == [{1, 3}]

@@ -180,7 +180,7 @@ def test_the_head_of_a_cluster_is_lost(cluster: Any) -> None:
         found = solve(view, Budget(iterations=500), shares=2, seed=3, pool=pool)
         assert found.moves == solve(view, Budget(iterations=500), shares=2, seed=3).moves
         assert found.note
-        wait_until(lambda: "nobody at" in pool.health.note)
+        wait_until(lambda: "no Ray head at" in pool.health.note)
 
 
 SCRIPT = """

@@ -287,14 +287,14 @@ def test_pairing_worlds_makes_small_differences_visible() -> None:
 def test_senseless_comparisons_are_refused() -> None:
     view = views(ALL_SPECS[0], seed=3)[0]
     legal = [str(action) for action in view.legal_actions()]
-    with pytest.raises(InvalidQuestionError, match=r"actions\[1\]: 'dance' is none of"):
+    with pytest.raises(InvalidQuestionError, match=r"actions\[1\]: 'dance' is not one of"):
         compare(view, [legal[0], "dance"])
     with pytest.raises(InvalidQuestionError, match=r"actions\[2\]: '.*' is named twice"):
         compare(view, [*legal[:2], legal[0]])
     for number in (0, 1, 17):
         with pytest.raises(InvalidQuestionError, match=f"actions: {number} moves; 2 to 16 can be compared"):
             compare(view, (legal * 17)[:number])
-    with pytest.raises(InvalidQuestionError, match="config: 'random' does not search, so it compares nothing"):
+    with pytest.raises(InvalidQuestionError, match="config: 'random' does not search; a comparison needs a search"):
         compare(view, legal[:2], config="random")
     with pytest.raises(InvalidQuestionError, match=r"view: it is [BC]'s turn, not the observer's \(A\)"):
         compare(new_game("oriflamme").deal(first=1).view("A"), legal[:2])

@@ -116,9 +116,9 @@ def test_a_full_tree_is_left_for_a_new_one() -> None:
 
 def test_a_session_with_a_tree_has_one_share_and_no_pool() -> None:
     session = Session(new_game("oriflamme", "en-2019", players=3).deal(6).view(0))
-    with pytest.raises(InvalidQuestionError, match="shares: a session that keeps its tree has one"):
+    with pytest.raises(InvalidQuestionError, match="shares: a session that reuses its tree has one"):
         session.solve(Budget(iterations=10), shares=2)
-    with Threads(1) as pool, pytest.raises(InvalidQuestionError, match="pool: a session that keeps its tree has one"):
+    with Threads(1) as pool, pytest.raises(InvalidQuestionError, match="pool: a session that reuses its tree has one"):
         session.solve(Budget(iterations=10), pool=pool)
 
 

@@ -101,10 +101,10 @@ def test_against_a_random_opponent_the_queen_bets() -> None:
 @pytest.mark.parametrize(
     ("models", "says"),
     [
-        ({"B": "clever"}, r"models\[B\]: 'clever' is none of me, noisy, greedy, random"),
+        ({"B": "clever"}, r"models\[B\]: 'clever' is not one of me, noisy, greedy, random"),
         ({"A": "random"}, r"models\[A\]: this is the observer's own seat"),
         ({"C": "random"}, "models: 'C' is not at this table"),
-        ({1: "greedy"}, r"models\[1\]: 'greedy' needs a rule of thumb, and kuhn_poker has none"),
+        ({1: "greedy"}, r"models\[1\]: 'greedy' needs a heuristic policy, and kuhn_poker has none"),
     ],
 )
 def test_senseless_models_are_refused(models: Any, says: str) -> None:
