@@ -1,4 +1,4 @@
-"""The search as plain data: what is searched, how, and what came of it."""
+"""Declare the search as plain data: its parameters, its state, and its tallies."""
 cimport cython
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
@@ -11,55 +11,55 @@ from solver.tree cimport Node, Tree
 cdef enum:
     MAX_DEPTH = 1024              # nodes in one descent
 
-# Whose nodes are told apart by what.
+# The information that keys the nodes.
 cdef enum:
-    NODES_PUBLIC                  # others': what everybody saw, and their own actions since the root
-    NODES_OWN                     # everybody's: all that he sees, his hand too
-    NODES_WORLD                   # everything: each world has a tree of perfect information
+    NODES_PUBLIC                  # others' nodes: public information, and their own actions since the root
+    NODES_OWN                     # each player's nodes: everything they see, including their hand
+    NODES_WORLD                   # the whole state: each world has a tree of perfect information
 
 
-# How the other seats are thought to play.
+# The models of the other seats' play.
 cdef enum:
-    PLAYS_AS_I                    # as well as the search lets them
-    PLAYS_NOISY                   # so, but one decision in four is random
-    PLAYS_GREEDY                  # by the game's rule of thumb
+    PLAYS_AS_I                    # as well as the search
+    PLAYS_NOISY                   # the same, with one random decision in four
+    PLAYS_GREEDY                  # by the game's heuristic policy
     PLAYS_RANDOM
 
 
 cdef struct SearchParameters:
-    uint8_t models[MAX_PLAYERS]   # of each seat; the observer's own is not asked
-    uint8_t modelled              # whether any seat plays otherwise than as I
+    uint8_t models[MAX_PLAYERS]   # by seat; the observer's own entry is not used
+    uint8_t modelled              # whether any model is not PLAYS_AS_I
     uint8_t nodes
     uint8_t flat                  # no tree below the root's decision
-    uint8_t puct                  # choose by PUCT with the game's prior, else by UCB1
-    uint8_t known_playouts        # play out as the game's knowledge would, else at random
-    uint8_t horizon               # evaluate when so many rounds have ended, counted from the root's; 0: play to the end
+    uint8_t puct                  # select by PUCT with the game's prior, else by UCB1
+    uint8_t known_playouts        # play out with the game's learned policy, else at random
+    uint8_t horizon               # evaluate after this many rounds, counted from the root's; 0: play to the end
     float exploration
-    double first_play             # PUCT: an action never tried counts as much less than its node's mean
-    uint64_t full_half            # iterations by which half of the playouts go to the end all the same; 0: none do
+    double first_play             # PUCT: the value of an untried action is its node's mean minus this
+    uint64_t full_half            # iterations after which half of the playouts ignore the horizon; 0: none do
     uint32_t world_repeats        # iterations for each sampled world
 
 
-# What the playouts behind one whole decision at the root came to.
+# The sums over the playouts behind one whole decision at the root.
 cdef struct Tally:
     action_t steps[3]
     uint8_t n_steps
     uint64_t visits
-    uint64_t ended                        # of these, those whose playouts went to the end; the rest were evaluated
+    uint64_t ended                        # visits whose playouts reached the end; the others were evaluated
     double payoffs[MAX_PLAYERS]           # sums
     double squares[MAX_PLAYERS]           # of the payoffs
-    int64_t scores[MAX_PLAYERS]           # from here on only of those that went to the end
+    int64_t scores[MAX_PLAYERS]           # this and the following: only over the playouts that reached the end
     int64_t score_squares[MAX_PLAYERS]
-    int64_t leads[MAX_PLAYERS]            # score less the best of the others
-    uint32_t ranks[MAX_PLAYERS][MAX_PLAYERS]      # how often each seat came 1st, 2nd, ...
+    int64_t leads[MAX_PLAYERS]            # score minus the best of the others
+    uint32_t ranks[MAX_PLAYERS][MAX_PLAYERS]      # number of times that each seat came 1st, 2nd, ...
 
 
-# An edge that an iteration passed.
+# An edge on the path of an iteration.
 cdef struct Passed:
     uint32_t block
     uint16_t room                         # of the block
     uint16_t edge
-    uint8_t player                        # who chose it
+    uint8_t player                        # the player who chose it
 
 
 cdef struct Trail:
@@ -67,7 +67,7 @@ cdef struct Trail:
     int n
     action_t decision[3]                  # the root's decision in this iteration, step by step
     int n_decision
-    bint deciding                         # it is not complete yet
+    bint deciding                         # the decision is not complete yet
 
 
 @cython.final
@@ -78,13 +78,13 @@ cdef class Searcher:
     cdef const Knowledge* knowledge
     cdef const void* rules
     cdef SearchParameters settings
-    cdef WorldSampler belief              # None: all worlds are alike
+    cdef WorldSampler belief              # None: all worlds are equally likely
     cdef bint believes
     cdef int root_round
     cdef uint64_t root[STATE_WORDS]
-    cdef action_t root_actions[MAX_ACTIONS]       # what the observer may do there, ascending; where it is his turn
+    cdef action_t root_actions[MAX_ACTIONS]       # the observer's actions at the root, ascending; if they are to act
     cdef int n_root
-    cdef uint64_t root_key                # of his node
+    cdef uint64_t root_key                # of the observer's node
     cdef uint64_t world[STATE_WORDS]
     cdef uint64_t state[STATE_WORDS]
     cdef uint64_t own[MAX_PLAYERS]        # hash of each player's own actions since the first root
@@ -93,18 +93,18 @@ cdef class Searcher:
     cdef Trail trail
     cdef Tally* tallies
     cdef int n_tallies
-    cdef bint restricted                  # to the tallies' decisions; else they are all that are legal
+    cdef bint restricted                  # to the tallies' decisions; else all legal decisions have a tally
     cdef bint watches                     # the observer is not to act
     cdef rng_t rng                        # for choices and playouts
-    cdef rng_t world_rng                  # for worlds: searches of one seed and stream meet the same
-    cdef action_t forced[3]               # the root's decision, where only one is to be looked at
+    cdef rng_t world_rng                  # for worlds: searches with one seed and stream draw the same ones
+    cdef action_t forced[3]               # the root's decision, if every iteration takes the same one
     cdef int n_forced
-    cdef double last[MAX_PLAYERS]         # what the last playout paid
+    cdef double last[MAX_PLAYERS]         # payoffs of the last playout
     cdef readonly uint64_t iterations
-    cdef readonly uint64_t counted        # of the iterations, those whose worlds fit the view
+    cdef readonly uint64_t counted        # iterations in worlds that fit the view
     cdef readonly uint64_t worlds
-    cdef bint pretends                    # the last world is none that the observer thinks possible, see SecretCard
-    cdef bint records                     # keep what each world paid the observer
+    cdef bint pretends                    # the last world contradicts the view, see SecretCard
+    cdef bint records                     # keep the observer's payoff in each world
     cdef double* payoffs
     cdef uint64_t n_payoffs
     cdef uint64_t payoffs_room

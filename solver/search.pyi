@@ -9,11 +9,11 @@ CHECKED: Final[bool]  # whether this build makes the checks of debug_checks.pxd
 SMALLEST_TREE_BYTES: Final[int]
 
 def bytes_beside_tree(decisions: int) -> int:
-    """Bytes that a searcher takes beside its tree: its own, and those of its tallies."""
+    """Return the size of a searcher without its tree, in bytes: its own fields and its tallies."""
 
 @final
 class Searcher:
-    """One tree, grown from one view by one thread at a time."""
+    """Grow a tree from one view, on one thread at a time."""
 
     def __new__(
         cls,
@@ -27,8 +27,11 @@ class Searcher:
         among: tuple[tuple[int, ...], ...] = (),
         records: bool = False,
     ) -> Self:
-        """`among` are the decisions at the root that are considered, by their steps: all legal ones if it is empty.
-        `only` is one that is taken without a choice. `records` keeps the observer's payoff of each world."""
+        """Create a searcher with an empty tree.
+
+        `among` are the decisions to consider at the root, by their steps; empty: all legal ones. `only` is a decision
+        that every iteration takes. `records` keeps the observer's payoff in each world.
+        """
 
     @property
     def game(self) -> Game: ...
@@ -38,7 +41,7 @@ class Searcher:
     def iterations(self) -> int: ...
     @property
     def counted(self) -> int:
-        """Of the iterations, those whose worlds fit the view."""
+        """The number of iterations in worlds that fit the view."""
 
     @property
     def worlds(self) -> int: ...
@@ -48,34 +51,47 @@ class Searcher:
     def edges(self) -> int: ...
     @property
     def tree_bytes(self) -> int:
-        """Bytes that the tree takes."""
+        """The allocated size of the tree in bytes."""
 
     @property
     def used_bytes(self) -> int:
-        """Bytes of the nodes and edges that are there, without the room for more."""
+        """The size of the nodes and edges in bytes, without the spare capacity."""
 
     def stop(self) -> None:
-        """Have the search end soon; from any thread."""
+        """End the search soon; any thread may call this."""
 
     def run(self, iterations: int, nanoseconds: int = 0, thread_time: bool = False) -> str:
-        """Search on for so many worlds that fit the view, or until the time is up (0: no limit) or `stop` is called;
-        return which of them it was. The clock is the monotonic one, or counts what this thread alone computes."""
+        """Search in more worlds that fit the view, until a limit; return "iterations", "time" or "stopped".
+
+        The limits are the number of such worlds, the time (0: no limit), and a call of `stop`. The clock is the
+        monotonic one, or this thread's CPU time.
+        """
 
     def recorded_payoffs(self, begin: int = 0) -> bytes:
-        """The observer's payoffs in the worlds that counted, from number `begin` on, as bytes of doubles; only where
-        `records` was asked for."""
+        """Return the observer's payoffs in the worlds that fit the view, from number `begin` on, as bytes of doubles.
+
+        They exist only with `records`.
+        """
 
     def follow(self, view: View, taken: list[tuple[int, tuple[int, ...]]], belief: WorldSampler | None = None) -> None:
-        """Go on from `view`, a later one of the same game, with the tree as it is. `taken` is what was done since, each
-        the player and the steps as the observer saw them: nodes that still mean the same are found again."""
+        """Continue from `view`, a later one of the same game, with the present tree.
+
+        `taken` are the decisions since, as the observer saw them: the player and the steps of each. Nodes with the same
+        key keep their statistics.
+        """
 
     def line(self, decision: tuple[int, ...], longest: int, seed: int) -> tuple[bytes, list[tuple[int, ...]]]:
-        """How play is likely to go on behind a decision: a world, as bytes, and the steps of each whole decision there,
-        each the most tried one, as far as enough was tried; chance as it falls."""
+        """Return the likely continuation after a decision: a sampled world, as bytes, and the steps of each decision.
+
+        Each decision is the most visited one, as long as one has enough visits; chance is sampled.
+        """
 
     def rule_of_thumb(self) -> tuple[int, ...]:
-        """The decision that the game's knowledge takes at once: its steps."""
+        """Return the steps of the decision of the game's heuristic policy, without a search."""
 
     def results(self) -> list[tuple[Any, ...]]:
-        """For each whole decision at the root, in the order of `view.legal_actions()` or of `among`: all sums, as a row
-        of plain numbers, see `solver.merge.Tally`. If the observer is not to act: once, for all that others may do."""
+        """Return the sums of each whole decision at the root, as rows of plain numbers: see `solver.merge.Tally`.
+
+        They are in the order of `view.legal_actions()` or of `among`. If the observer is not to act, a single row sums
+        over all decisions of others.
+        """

@@ -1,9 +1,9 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Information-set Monte-Carlo tree search, for any game behind the door.
+"""Search any game by information-set Monte-Carlo tree search.
 
-Each iteration draws a world that fits what the root's observer sees, walks down through what the players of that world
-would have seen, adds one action, plays to the end, and pays everybody on the way what he got (max^n). One search
-knows nothing of any game; what it is told of opponents is the view, never the truth.
+Each iteration samples a world that fits the root observer's view, descends through the information sets of the players
+in that world, adds one action, plays out, and backs up each player's own payoff (max^n). The search knows a game only
+through its `GameApi`, and the opponents' cards only through the view and the belief, never from the true state.
 """
 cimport cython
 from cpython.exc cimport PyErr_CheckSignals
@@ -25,14 +25,14 @@ from solver.atomic_flag cimport is_raised, lower_flag, raise_flag
 from solver.selection cimport PUCT_GROWTH, UCB_GROWTH, growth_index, puct_width, ucb_width
 from solver.tree cimport (
     FIRST_PLACES, FIRST_WORDS, NO_BLOCK, ROOMS, Edges, Node, Total, add_node, close_tree, edges_at, edges_of,
-    expect_node, find_node, insert_edge, make_room, open_tree, total_of, tree_bytes,
+    prefetch_node, find_node, insert_edge, make_room, open_tree, total_of, tree_bytes,
 )
 
 cdef enum:
-    POLL = 128          # the stop flag and the clock are looked at after so many iterations
-    SIGNALS = 16384     # ... and signals such as an interrupt after so many
-    FULL_LEAST = 16     # one playout in so many goes to the end in any case, where `full_half` is used
-    LINE_VISITS = 8     # a line goes on where an action was tried so often
+    POLL = 128          # iterations between checks of the stop flag and the clock
+    SIGNALS = 16384     # iterations between checks of signals such as an interrupt
+    FULL_LEAST = 16     # with `full_half`, one playout in this many always runs to the end
+    LINE_VISITS = 8     # visits that the next action of a line needs
 
 cdef float NEVER = -3e38        # less than any payoff
 
@@ -43,7 +43,7 @@ SMALLEST_TREE_BYTES = FIRST_PLACES * sizeof(Node) + FIRST_WORDS * sizeof(uint64_
 
 
 def bytes_beside_tree(int decisions):
-    """Bytes that a searcher takes beside its tree: its own, and those of its tallies."""
+    """Return the size of a searcher without its tree, in bytes: its own fields and its tallies."""
     return Searcher.__basicsize__ + decisions * sizeof(Tally)
 
 
@@ -55,12 +55,12 @@ cdef int64_t now_ns(int clock) noexcept nogil:
 
 
 cdef inline void sort_actions(action_t* actions, int n) noexcept nogil:
-    """Into ascending order; most games list them so."""
+    """Sort actions into ascending order. Most games list them sorted already."""
     cdef uint32_t disorder = 0
     cdef int i, j
     cdef action_t action
 
-    for i in range(1, n):       # several at a time, as nothing in it branches
+    for i in range(1, n):       # branch-free, so compilers vectorize it
         disorder |= actions[i - 1] > actions[i]
     if not disorder:
         return
@@ -74,7 +74,7 @@ cdef inline void sort_actions(action_t* actions, int n) noexcept nogil:
 
 
 cdef inline bint begins_with(const Tally* tally, const action_t* steps, int n) noexcept nogil:
-    """Whether the tally's decision begins with these steps."""
+    """Return whether the tally's decision begins with these steps."""
     cdef int i
 
     for i in range(n):
@@ -83,9 +83,9 @@ cdef inline bint begins_with(const Tally* tally, const action_t* steps, int n) n
     return True
 
 
-@cython.final       # so that its functions are called directly
+@cython.final       # direct calls of its methods
 cdef class Searcher:
-    """One tree, grown from one view by one thread at a time."""
+    """Grow a tree from one view, on one thread at a time."""
 
     def __cinit__(self, View view, settings, uint64_t bytes_max, uint64_t seed, uint64_t stream, tuple only=(),
                   WorldSampler belief=None, tuple among=(), bint records=False):
@@ -99,7 +99,7 @@ cdef class Searcher:
         self.settings.nodes = {"public": NODES_PUBLIC, "own": NODES_OWN, "world": NODES_WORLD}[settings.nodes]
         self.settings.flat = settings.flat
         self.settings.exploration = settings.exploration
-        # Without knowledge, the parts that need it are done without.
+        # A game without knowledge ignores the settings that need it.
         if self.knowledge != NULL:
             self.settings.puct = settings.puct
             self.settings.known_playouts = settings.known_playouts
@@ -124,7 +124,7 @@ cdef class Searcher:
         self.look_at(view, belief, among)
 
     cdef look_at(self, View view, WorldSampler belief, tuple among):
-        """Begin to search from `view`, where only the decisions `among` are considered, if any are named."""
+        """Make `view` the root and reset the tallies; `among`, if not empty, restricts the root's decisions."""
         cdef int i, j
         cdef tuple code
 
@@ -141,7 +141,7 @@ cdef class Searcher:
         self.restricted = bool(among)
         self.watches = not decisions
         free(self.tallies)
-        # Who only watches has one tally for whatever is played.
+        # An observer who is not to act has a single tally, for all decisions of others.
         self.n_tallies = max(len(decisions), 1)
         self.tallies = <Tally*>calloc(self.n_tallies, sizeof(Tally))
         if self.tallies == NULL:
@@ -163,30 +163,36 @@ cdef class Searcher:
             self.root_key = self.node_key(self.observer)
 
     def follow(self, View view, list taken, WorldSampler belief=None):
-        """Go on from `view`, a later one of the same game, with the tree as it is. `taken` is what was done since, each
-        the player and the steps as the observer saw them: nodes that still mean the same are found again."""
+        """Continue from `view`, a later one of the same game, with the present tree.
+
+        `taken` are the decisions since, as the observer saw them: the player and the steps of each. Nodes with the same
+        key keep their statistics.
+        """
         for player, code in taken:
             for step in code:
                 self.own_before[player] = mix(self.own_before[player], step)
-        lower_flag(&self.stop_flag)     # of the search before
+        lower_flag(&self.stop_flag)     # raised to stop the previous search
         self.look_at(view, belief, ())
 
     def __dealloc__(self):
-        with nogil:  # to free a large tree takes milliseconds
+        with nogil:  # freeing a large tree takes milliseconds
             close_tree(&self.tree)
             free(self.tallies)
             free(self.payoffs)
 
     def stop(self):
-        """Have the search end soon; from any thread."""
+        """End the search soon; any thread may call this."""
         raise_flag(&self.stop_flag)
 
     def run(self, uint64_t iterations, int64_t nanoseconds=0, bint thread_time=False):
-        """Search on for so many worlds that fit the view, or until the time is up (0: no limit) or `stop` is called;
-        return which of them it was. The clock is the monotonic one, or counts what this thread alone computes."""
+        """Search in more worlds that fit the view, until a limit; return "iterations", "time" or "stopped".
+
+        The limits are the number of such worlds, the time (0: no limit), and a call of `stop`. The clock is the
+        monotonic one, or this thread's CPU time.
+        """
         cdef int clock = CLOCK_THREAD_CPUTIME_ID if thread_time else CLOCK_MONOTONIC
-        cdef int64_t begun = now_ns(clock)
-        cdef int64_t deadline = begun + min(nanoseconds, INT64_MAX - begun)
+        cdef int64_t start = now_ns(clock)
+        cdef int64_t deadline = start + min(nanoseconds, INT64_MAX - start)
         cdef uint64_t counted = self.counted
         cdef uint64_t done = 0
         cdef uint64_t pause
@@ -203,15 +209,14 @@ cdef class Searcher:
                         if nanoseconds and done and now_ns(clock) >= deadline:
                             break
                     self.iterate()
-                    while self.pretends:        # a world in which others are deceived; it does not count
+                    while self.pretends:        # a world with a pretended card: the iteration does not count
                         self.iterate()
                     if self.records:
                         self.payoffs[self.n_payoffs] = self.last[self.observer]
                         self.n_payoffs += 1
                     done += 1
-            # So that who waits for it can interrupt it.
             self.counted = counted + done
-            PyErr_CheckSignals()
+            PyErr_CheckSignals()        # lets Ctrl-C interrupt the search
             if is_raised(&self.stop_flag):
                 return "stopped"
             if done < pause:
@@ -252,10 +257,10 @@ cdef class Searcher:
         self.worlds += 1
 
     cdef bint play_on(self) noexcept nogil:
-        """From the leaf to the end, or to where the game's evaluation is asked; return whether it is the end.
+        """Play out from the leaf to the end of the game or to the horizon; return whether it is the end.
 
-        Some playouts always go to the end, as points and ranks are counted there; and the more, the more the search has
-        done: an evaluation's errors do not average out.
+        With `full_half`, some playouts always run to the end, as points and ranks are counted there. Their share grows
+        with the iterations: an evaluation's errors do not average out.
         """
         cdef action_t actions[MAX_ACTIONS]
         cdef uint64_t half = self.settings.full_half
@@ -281,13 +286,13 @@ cdef class Searcher:
                 self.api.apply(self.rules, self.state, actions[below(&self.rng, n)])
 
     cdef void descend(self) noexcept nogil:
-        """Walk down the tree, add one action, and no half decisions."""
+        """Descend through the tree, add one action, and complete the decision that it belongs to."""
         cdef action_t room[MAX_ACTIONS]
         cdef action_t* actions = room
         cdef action_t action
-        # What the observer may do at the root is the same in all worlds that fit what he sees.
+        # The observer's legal actions at the root are the same in all worlds that fit the view.
         cdef bint at_root = self.n_root > 0 and self.n_forced == 0 and not self.pretends
-        cdef bint known = True
+        cdef bint in_tree = True
         cdef uint64_t key
         cdef int player, n
 
@@ -295,8 +300,8 @@ cdef class Searcher:
             player = self.api.to_act(self.rules, self.state)
             if player == NOBODY:
                 return
-            # Off the tree, only a decision that was begun is brought to its end.
-            if not known and not self.api.part(self.rules, self.state) & BEGUN:
+            # Below the tree, only complete a decision whose first step has been taken.
+            if not in_tree and not self.api.part(self.rules, self.state) & BEGUN:
                 return
             if at_root:
                 actions = self.root_actions
@@ -312,22 +317,22 @@ cdef class Searcher:
                 self.take(player, actions[0])
             elif self.settings.modelled and self.modelled_action(player, actions, n, &action):
                 self.take(player, action)
-            elif known:
+            elif in_tree:
                 if at_root:
                     key = self.root_key
                 else:
                     key = self.node_key(player)
-                    expect_node(&self.tree, key)
+                    prefetch_node(&self.tree, key)
                     sort_actions(actions, n)
-                known = self.step(player, key, actions, n)
+                in_tree = self.step(player, key, actions, n)
                 if self.settings.flat and not self.api.part(self.rules, self.state) & BEGUN:
-                    known = False
+                    in_tree = False
             else:
                 self.take(player, actions[below(&self.rng, n)])
             at_root = False
 
     cdef int considered(self, action_t* actions, int n) noexcept nogil:
-        """Of the next steps of the root's decision, keep those that a tally goes on with; return how many."""
+        """Keep the next steps of the root's decision that continue a tally's decision; return their number."""
         cdef int kept = 0
         cdef int i, t
 
@@ -342,7 +347,7 @@ cdef class Searcher:
         return kept
 
     cdef bint modelled_action(self, int player, const action_t* actions, int n, action_t* action) noexcept nogil:
-        """What a seat does that does not play as I would; return whether it does something of its own here."""
+        """Choose the action of a seat's model; return whether it has one here, else the search chooses."""
         cdef int model = self.settings.models[player]
 
         if model == PLAYS_RANDOM or (model == PLAYS_NOISY and below(&self.rng, 4) == 0):
@@ -354,7 +359,7 @@ cdef class Searcher:
         return False
 
     cdef void take(self, int player, action_t action) noexcept nogil:
-        """Apply a player's action; the root's own decision is noted."""
+        """Apply a player's action, and record the steps of the root's decision."""
         if self.trail.deciding:
             self.trail.decision[self.trail.n_decision] = action
             self.trail.n_decision += 1
@@ -363,8 +368,8 @@ cdef class Searcher:
         self.api.apply(self.rules, self.state, action)
 
     cdef uint64_t node_key(self, int player) noexcept nogil:
-        """What the node to be entered is found by; never 0."""
-        cdef uint64_t whose = player
+        """Return the key of the player's node in the present state; never 0."""
+        cdef uint64_t owner = player
         cdef uint64_t key
 
         if self.settings.nodes == NODES_WORLD:
@@ -373,11 +378,11 @@ cdef class Searcher:
             key = self.api.key(self.rules, self.state, player)
         else:
             key = self.api.key(self.rules, self.state, SPECTATOR)
-            whose = mix(self.own[player], player)
-        return mix(key, whose) | 1
+            owner = mix(self.own[player], player)
+        return mix(key, owner) | 1
 
     cdef bint step(self, int player, uint64_t key, const action_t* actions, int n) noexcept nogil:
-        """Choose an action at the node of `player` and apply it; return whether it was tried here before."""
+        """Choose an action at the node of `player` and apply it; return whether the edge had visits already."""
         cdef Node* node = find_node(&self.tree, key)
         cdef Passed* passed
         cdef int chosen = -1
@@ -403,10 +408,10 @@ cdef class Searcher:
         return not is_new
 
     cdef int choose(self, Node* node, const action_t* actions, int n, bint* is_new) noexcept nogil:
-        """The edge to follow, or -1 if the tree is full. Both lists of actions are ascending.
+        """Return the edge to follow, or -1 if the tree is full. `actions` are ascending, like the node's edges.
 
-        By UCB1, an action never tried, each as likely, or else the best edge. By PUCT the best edge; each legal action
-        has one, with the game's prior.
+        UCB1 picks a random untried action, and the best edge once all are tried. PUCT gives every legal action an
+        edge with the game's prior and picks the best edge.
         """
         cdef uint16_t untried[MAX_ACTIONS]      # the legal actions that have no edge
         cdef int n_untried = 0
@@ -427,11 +432,13 @@ cdef class Searcher:
 
     cdef int weigh(self, const Node* node, const action_t* actions, int n, uint32_t once, uint16_t* untried,
                    int* n_untried) noexcept nogil:
-        """Go through legal actions and edges side by side, counting the actions as available `once` more; return the
-        best of their edges, and which of them have none."""
+        """Merge the legal actions with the edges; return the best edge of a legal action, and the untried actions.
+
+        The availability of every legal edge grows by `once`.
+        """
         cdef bint puct = self.settings.puct
         cdef const float* growth = &PUCT_GROWTH[0] if puct else &UCB_GROWTH[0]
-        cdef Edges edges = edges_of(&self.tree, node)       # not to be looked into before there is one
+        cdef Edges edges = edges_of(&self.tree, node)       # invalid while the node has no edge
         cdef const Total* total
         cdef float unvisited = 0
         cdef float best_value = NEVER
@@ -467,14 +474,14 @@ cdef class Searcher:
         return best
 
     cdef bint widen(self, Node* node, int n) noexcept nogil:
-        """Have room for `n` more edges of `node`; return whether there is."""
+        """Make room for `n` more edges of `node`; return whether that succeeded."""
         cdef uint32_t old = node.block
         cdef int i
 
         if not make_room(&self.tree, node, node.n_edges + n):
             return False
         if node.block != old and old != NO_BLOCK:
-            # A player may see the same twice in one descent.
+            # A descent may pass the same node twice, if the player's information has not changed.
             for i in range(self.trail.n):
                 if self.trail.passed[i].block == old:
                     self.trail.passed[i].block = node.block
@@ -482,7 +489,7 @@ cdef class Searcher:
         return True
 
     cdef int add_edge(self, Node* node, action_t action) noexcept nogil:
-        """A new edge, in its place among the others, for an action available now. There must be room."""
+        """Insert an edge for an action available now, in order; return its index. There must be room."""
         cdef const action_t* actions = edges_of(&self.tree, node).actions
         cdef int at = 0
         cdef int i
@@ -498,7 +505,7 @@ cdef class Searcher:
 
     cdef void add_priors(self, Node* node, const action_t* actions, int n, const uint16_t* untried,
                          int n_untried) noexcept nogil:
-        """An edge for each untried action, as the game's knowledge has it."""
+        """Add an edge with the game's prior for each untried action."""
         cdef float shares[MAX_ACTIONS]
         cdef Edges edges = edges_of(&self.tree, node)
         cdef int i, at
@@ -510,7 +517,7 @@ cdef class Searcher:
             edges.widths[at] = puct_width(0, shares[untried[i]], self.settings.exploration)
 
     cdef void back_up(self, bint ended) noexcept nogil:
-        """Pay every edge of the trail what its player got, and count the root's decision."""
+        """Add each player's payoff to their edges on the trail, and update the tally of the root's decision."""
         cdef double* payoffs = self.last
         cdef int32_t scores[MAX_PLAYERS]
         cdef Tally* tally = self.tally_of_decision()
@@ -560,7 +567,7 @@ cdef class Searcher:
             tally.ranks[i][rank] += 1
 
     cdef Tally* tally_of_decision(self) noexcept nogil:
-        """The tally of the decision that this iteration took at the root."""
+        """Return the tally of the decision that this iteration took at the root; NULL if it has none."""
         cdef int n = self.trail.n_decision
         cdef int i
 
@@ -584,14 +591,16 @@ cdef class Searcher:
         return 0
 
     def recorded_payoffs(self, uint64_t begin=0):
-        """The observer's payoffs in the worlds that counted, from number `begin` on, as bytes of doubles; only where
-        `records` was asked for."""
+        """Return the observer's payoffs in the worlds that fit the view, from number `begin` on, as bytes of doubles.
+
+        They exist only with `records`.
+        """
         if begin >= self.n_payoffs:
             return b""
         return (<char*>(self.payoffs + begin))[:(self.n_payoffs - begin) * sizeof(double)]
 
     cdef bint likely_action(self, int player, const action_t* actions, int n, action_t* action) noexcept nogil:
-        """The action that was tried most often here; return whether any was tried often enough."""
+        """Find the most visited action here; return whether it has at least `LINE_VISITS` visits."""
         cdef const Node* node = find_node(&self.tree, self.node_key(player))
         cdef Edges edges
         cdef uint32_t most = LINE_VISITS - 1
@@ -610,8 +619,10 @@ cdef class Searcher:
         return most >= LINE_VISITS
 
     def line(self, tuple decision, int longest, uint64_t seed):
-        """How play is likely to go on behind a decision: a world, as bytes, and the steps of each whole decision there,
-        each the most tried one, as far as enough was tried; chance as it falls."""
+        """Return the likely continuation after a decision: a sampled world, as bytes, and the steps of each decision.
+
+        Each decision is the most visited one, as long as one has enough visits; chance is sampled.
+        """
         cdef action_t actions[MAX_ACTIONS]
         cdef action_t action = 0
         cdef rng_t rng
@@ -628,11 +639,11 @@ cdef class Searcher:
         world = (<char*>self.state)[:self.api.state_size]
         memcpy(self.own, self.own_before, sizeof(self.own))
         self.trail.deciding = False
-        found = [decision]
+        decisions = [decision]
         for action in decision:
             self.take(self.observer, action)
         steps = []
-        while len(found) < longest:
+        while len(decisions) < longest:
             player = self.api.to_act(self.rules, self.state)
             if player == NOBODY:
                 break
@@ -650,12 +661,12 @@ cdef class Searcher:
                 self.take(player, action)
             steps.append(action)
             if not more:
-                found.append(tuple(steps))
+                decisions.append(tuple(steps))
                 steps = []
-        return world, found
+        return world, decisions
 
     def rule_of_thumb(self):
-        """The decision that the game's knowledge takes at once: its steps."""
+        """Return the steps of the decision of the game's heuristic policy, without a search."""
         cdef action_t action
         steps = []
 
@@ -668,16 +679,19 @@ cdef class Searcher:
             if not more:
                 return tuple(steps)
 
-    # --- what came of it ---
+    # --- results ---
 
     def results(self):
-        """For each whole decision at the root, in the order of `view.legal_actions()`: all sums, as a row of plain
-        numbers, see `solver.merge.Tally`."""
+        """Return the sums of each whole decision at the root, as rows of plain numbers: see `solver.merge.Tally`.
+
+        They are in the order of `view.legal_actions()` or of `among`. If the observer is not to act, a single row sums
+        over all decisions of others.
+        """
         cdef Tally* tally
         cdef int n = self.game.n_players
         cdef int i, p, r
 
-        found = []
+        rows = []
         for i in range(self.n_tallies):
             tally = &self.tallies[i]
             row = [tally.visits, tally.ended]
@@ -687,8 +701,8 @@ cdef class Searcher:
             row += [tally.score_squares[p] for p in range(n)]
             row += [tally.leads[p] for p in range(n)]
             row += [tally.ranks[p][r] for p in range(n) for r in range(n)]
-            found.append(tuple(row))
-        return found
+            rows.append(tuple(row))
+        return rows
 
     @property
     def nodes(self):
@@ -700,10 +714,10 @@ cdef class Searcher:
 
     @property
     def tree_bytes(self):
-        """Bytes that the tree takes."""
+        """The allocated size of the tree in bytes."""
         return tree_bytes(&self.tree)
 
     @property
     def used_bytes(self):
-        """Bytes of the nodes and edges that are there, without the room for more."""
+        """The size of the nodes and edges in bytes, without the spare capacity."""
         return self.tree.n_nodes * sizeof(Node) + self.tree.used_pool * sizeof(uint64_t)

@@ -1,8 +1,8 @@
-"""The tree: nodes found by key in one open-addressing table, and each node's edges together in one block of a pool.
+"""Store a tree as an open-addressing table of nodes by key, and each node's edges in one block of a pool.
 
-A node is what a player has seen; it has no children. Its edges are the actions tried there, in ascending order, as not
-every action is legal in every world that leads there. Everything is found by index, as table and pool move when they
-grow; a block moves when it gets too small for its node's edges.
+A node stands for a player's information set and holds no links to children. Its edges are the actions tried there, in
+ascending order; not every action is legal in every world that leads there. Nodes and blocks are referenced by key and
+index, as table and pool move when they grow; a block moves when it gets too small for its node's edges.
 """
 from libc.stdint cimport uint16_t, uint32_t, uint64_t
 
@@ -12,30 +12,30 @@ cdef extern from *:
     void prefetch "__builtin_prefetch" (const void* at) noexcept nogil
 
 cdef enum:
-    N_SIZES = 20            # of blocks
-    FIRST_PLACES = 1024     # for nodes, in an empty tree
-    FIRST_WORDS = 4096      # for edges
+    N_SIZES = 20            # sizes of blocks
+    FIRST_PLACES = 1024     # initial capacity for nodes
+    FIRST_WORDS = 4096      # initial capacity of the pool, in words
 
 
 cdef struct Node:
     uint64_t key            # 0: a free place
-    uint32_t block          # where its edges are, if it has any
+    uint32_t block          # offset of its edges in the pool, or NO_BLOCK
     uint16_t n_edges
     uint16_t size           # of that block: its index in ROOMS
 
 
-# The edges of a node, column by column, as an action is chosen by going through a few of the columns.
+# The edges of a node, as a struct of arrays, because selection reads only a few of the columns.
 cdef struct Edges:
-    double* values          # sums of what the player to act was paid
+    double* values          # sum of payoffs of the player to act
     action_t* actions       # ascending
-    uint32_t* available     # how often it was legal when the node was visited
+    uint32_t* available     # visits of the node at which the action was legal
     float* means            # value / visits
-    float* widths           # how much the policy cares for what it does not know of the edge, see selection.pxd
+    float* widths           # width of the exploration term, see selection.pxd
     uint32_t* visits
-    float* priors           # NULL unless they are used
+    float* priors           # NULL in a tree without priors
 
 
-# What all edges of a node add up to. Only trees with priors keep it.
+# The sums over all edges of a node. Only trees with priors keep them.
 cdef struct Total:
     double value
     uint64_t visits
@@ -49,10 +49,10 @@ cdef struct Tree:
     uint64_t* pool          # of blocks
     uint64_t room_pool      # in words
     uint64_t used_pool
-    uint32_t free_blocks[N_SIZES]       # the first block of each size that is not used any more; it tells the next
+    uint32_t free_blocks[N_SIZES]       # heads of the free lists by size; a free block's first word is the next one
     uint64_t bytes_max
     bint with_priors
-    bint full               # it has reached bytes_max and takes nothing new
+    bint full               # the tree has reached bytes_max and does not grow
 
 
 cdef enum:
@@ -60,22 +60,22 @@ cdef enum:
     TOTAL_WORDS = 2         # of a Total
 
 
-cdef uint16_t ROOMS[N_SIZES]            # for so many edges a block of each size has room; filled by tree.pyx
+cdef uint16_t ROOMS[N_SIZES]            # capacity of a block of each size, in edges; filled by tree.pyx
 
 
 cdef int open_tree(Tree* tree, uint64_t bytes_max, bint with_priors) noexcept nogil
 cdef void close_tree(Tree* tree) noexcept nogil
-# A new node for `key`, or NULL when the tree is full. Node pointers do not outlive the next call.
+# Add a node for `key`; return NULL if the tree is full. The next call invalidates node pointers.
 cdef Node* add_node(Tree* tree, uint64_t key) noexcept nogil
-# Move a node's edges to where there is room for `n`, if they lie too close; return whether there is now.
+# Ensure room for `n` edges of a node, moving them to a larger block if necessary; return whether that succeeded.
 cdef bint make_room(Tree* tree, Node* node, int n) noexcept nogil
-# A new edge before the `at`-th, all zeros but for its action. There must be room.
+# Insert an edge before index `at`, all zeros except its action. There must be room.
 cdef void insert_edge(Tree* tree, Node* node, int at, action_t action) noexcept nogil
 cdef uint64_t tree_bytes(const Tree* tree) noexcept nogil
 
 
 cdef inline uint64_t place_of(const Tree* tree, uint64_t key) noexcept nogil:
-    """Where `key` is, or the free place where it would be."""
+    """Return the place of `key`, or the free place for it."""
     cdef uint64_t at = key & (tree.n_places - 1)
 
     while tree.nodes[at].key and tree.nodes[at].key != key:
@@ -83,13 +83,13 @@ cdef inline uint64_t place_of(const Tree* tree, uint64_t key) noexcept nogil:
     return at
 
 
-cdef inline void expect_node(const Tree* tree, uint64_t key) noexcept nogil:
-    """The node of `key` will soon be looked for: have memory bring it while something else is done."""
+cdef inline void prefetch_node(const Tree* tree, uint64_t key) noexcept nogil:
+    """Prefetch the node of `key` for a later `find_node`."""
     prefetch(&tree.nodes[key & (tree.n_places - 1)])
 
 
 cdef inline Node* find_node(const Tree* tree, uint64_t key) noexcept nogil:
-    """The node of `key`, or NULL."""
+    """Return the node of `key`, or NULL."""
     cdef Node* node = &tree.nodes[place_of(tree, key)]
 
     return node if node.key else NULL
@@ -100,7 +100,7 @@ cdef inline Total* total_of(const Tree* tree, uint32_t block) noexcept nogil:
 
 
 cdef inline Edges edges_at(const Tree* tree, uint32_t block, int room) noexcept nogil:
-    """The columns of a block with room for so many edges."""
+    """Return the columns of a block with room for `room` edges."""
     cdef Edges edges
 
     edges.values = <double*>(tree.pool + block) + (TOTAL_WORDS if tree.with_priors else 0)

@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""Nodes by key, edges by block; table and pool double until the tree has all the memory that it may take."""
+"""Grow the tree: table and pool double until the tree has reached its memory limit."""
 from libc.stdint cimport uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memmove, memset
@@ -11,7 +11,7 @@ from solver.tree cimport (
 )
 
 cdef void fill_rooms() noexcept:
-    """Most nodes have one edge. From four edges on, every second size is half as large again."""
+    """Fill ROOMS with 1, 2, 4, 6, 8, 12, 16, ...: small steps, as most nodes have one edge."""
     cdef int size
 
     for size in range(N_SIZES):
@@ -27,7 +27,7 @@ cdef uint64_t block_words(const Tree* tree, int room) noexcept nogil:
 
 
 cdef int open_tree(Tree* tree, uint64_t bytes_max, bint with_priors) noexcept nogil:
-    """An empty tree; -1 if there is no memory for it."""
+    """Initialize an empty tree; return -1 if out of memory."""
     cdef int size
 
     memset(tree, 0, sizeof(Tree))
@@ -66,7 +66,7 @@ cdef bint may_grow(Tree* tree, uint64_t more) noexcept nogil:
 cdef Node* add_node(Tree* tree, uint64_t key) noexcept nogil:
     cdef Node* node
 
-    # Beyond two thirds, probing gets long.
+    # Keep the load factor at two thirds at most, as probing gets long beyond.
     if 3 * tree.n_nodes >= 2 * tree.n_places and not double_places(tree):
         return NULL
     node = &tree.nodes[place_of(tree, key)]
@@ -79,7 +79,7 @@ cdef Node* add_node(Tree* tree, uint64_t key) noexcept nogil:
 
 
 cdef bint double_places(Tree* tree) noexcept nogil:
-    """Move all nodes to a table of twice the places; return whether that was possible."""
+    """Move all nodes to a table of twice the size; return whether that succeeded."""
     cdef Node* old = tree.nodes
     cdef Node* larger
     cdef uint64_t n_old = tree.n_places
@@ -111,7 +111,7 @@ cdef bint make_room(Tree* tree, Node* node, int n) noexcept nogil:
         return True
     while size < N_SIZES and ROOMS[size] < n:
         size += 1
-    if size == N_SIZES:     # no node of our games comes near
+    if size == N_SIZES:     # far beyond the actions of any of our games
         return False
     block = take_block(tree, size)
     if block == NO_BLOCK:
@@ -149,7 +149,7 @@ cdef void insert_edge(Tree* tree, Node* node, int at, action_t action) noexcept 
 
 
 cdef inline void shift(Edges* there, int to, const Edges* here, int at, int n) noexcept nogil:
-    """Put `n` edges, from the `at`-th of `here` on, where the `to`-th of `there` is."""
+    """Copy `n` edges from index `at` of `here` to index `to` of `there`; they may overlap."""
     if not n:
         return
     memmove(there.values + to, here.values + at, n * sizeof(double))
@@ -163,7 +163,7 @@ cdef inline void shift(Edges* there, int to, const Edges* here, int at, int n) n
 
 
 cdef uint32_t take_block(Tree* tree, int size) noexcept nogil:
-    """A block of that size, with anything in it; NO_BLOCK if the tree is full."""
+    """Allocate a block of a size, uninitialized; return NO_BLOCK if the tree is full."""
     cdef uint32_t block = tree.free_blocks[size]
     cdef uint64_t words = block_words(tree, ROOMS[size])
 
