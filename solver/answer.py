@@ -208,21 +208,21 @@ def answer_at_once(question: SearchQuestion) -> Share | None:
     return None if question.config.how == "search" else empty_share(len(question.decisions), n_players)
 
 
-def answer_without_search(question: SearchQuestion, share: Share, began: float) -> Answer:
-    """Return the answer made of the share of `answer_at_once`. `began` is the question's start, by `perf_counter`."""
-    answer = _answer(question, share, (), began)
+def answer_without_search(question: SearchQuestion, share: Share, started: float) -> Answer:
+    """Return the answer made of the share of `answer_at_once`. `started` is a time of `perf_counter`."""
+    answer = _answer(question, share, (), started)
     if share.stopped_by == "forced":
         return answer
     best = _move_without_search(question)
     return replace(answer, best=best, mix=((best, 1.0),))
 
 
-def answer_of(question: SearchQuestion, shares: Sequence[Share], began: float) -> Answer:
-    """Return the answer made of all shares of a search, finished or not. `began` is its start, by `perf_counter`."""
-    return _answer(question, merge(shares), tuple(share.iterations for share in shares), began)
+def answer_of(question: SearchQuestion, shares: Sequence[Share], started: float) -> Answer:
+    """Return the answer made of all shares, finished or not. `started` is the search's start, by `perf_counter`."""
+    return _answer(question, merge(shares), tuple(share.iterations for share in shares), started)
 
 
-def _answer(question: SearchQuestion, total: Share, share_iterations: tuple[int, ...], began: float) -> Answer:
+def _answer(question: SearchQuestion, total: Share, share_iterations: tuple[int, ...], started: float) -> Answer:
     view, config = question.view, question.config
     moves = judge(view, question.decisions, total) if question.decides else ()
     best = moves[0].action if moves else None
@@ -238,7 +238,7 @@ def _answer(question: SearchQuestion, total: Share, share_iterations: tuple[int,
         seats=expect(total) if any(tally.visits for tally in total.tallies) else (),
         total=total,
         share_iterations=share_iterations,
-        elapsed_ms=(time.perf_counter() - began) * 1000,
+        elapsed_ms=(time.perf_counter() - started) * 1000,
     )
 
 

@@ -65,7 +65,7 @@ cdef double ways_to_hold(const Secrets* secrets, uint32_t left, int n, int first
 
     `get_ready` fills every entry that sampling may read, so sampling never writes: threads may share a belief.
     """
-    cdef double* known
+    cdef double* entry
     cdef double total
     cdef double product = 1
     cdef int copies, taken, _i
@@ -78,8 +78,8 @@ cdef double ways_to_hold(const Secrets* secrets, uint32_t left, int n, int first
         return 1
     while first < secrets.suspicion.n_kinds and not left & once(first):
         first += 1
-    known = &secrets.hands[left * (secrets.suspicion.n_hand + 1) + n]
-    if known[0] == 0:
+    entry = &secrets.hands[left * (secrets.suspicion.n_hand + 1) + n]
+    if entry[0] == 0:
         copies = number_of(secrets, left, first)
         for _i in range(copies):
             left = without(secrets, left, first)
@@ -88,8 +88,8 @@ cdef double ways_to_hold(const Secrets* secrets, uint32_t left, int n, int first
             total += (product * share_of(secrets, copies, taken)
                       * ways_to_hold(secrets, left, n - taken, first + 1))
             product *= secrets.weights.hand[first]
-        known[0] = total
-    return known[0]
+        entry[0] = total
+    return entry[0]
 
 
 cdef double ways_to_end(const Secrets* secrets, uint32_t left) noexcept nogil:
@@ -130,11 +130,11 @@ cdef inline double weight_in_spot(const Secrets* secrets, uint32_t left, int spo
 
 cdef double ways_to_fill(Secrets* secrets, uint32_t left, int spot) noexcept nogil:
     """Return the total weight of all ways to fill the spots from `spot` on, and the hand, out of `left`."""
-    cdef double* known = &secrets.ways[left]
+    cdef double* entry = &secrets.ways[left]
     cdef double total = 0
     cdef int kind
 
-    if known[0] == 0:
+    if entry[0] == 0:
         if spot == secrets.suspicion.n_spots:
             total = ways_to_end(secrets, left)
             ways_to_hold(secrets, left, secrets.suspicion.n_hand, 0)
@@ -143,8 +143,8 @@ cdef double ways_to_fill(Secrets* secrets, uint32_t left, int spot) noexcept nog
                 if left & once(kind):
                     total += (weight_in_spot(secrets, left, spot, kind)
                               * ways_to_fill(secrets, without(secrets, left, kind), spot + 1))
-        known[0] = total
-    return known[0]
+        entry[0] = total
+    return entry[0]
 
 
 cdef bint can_be_weighed(Secrets* secrets) noexcept nogil:

@@ -111,8 +111,8 @@ class Differences:
         return all(abs(other.mean) > errors * other.error for other in others)
 
 
-def comparison_of(question: ComparisonQuestion, shares: Sequence[Share], began: float) -> Comparison:
-    """Return the answer made of all parts, in their order. `began` is the question's start, by `perf_counter`."""
+def comparison_of(question: ComparisonQuestion, shares: Sequence[Share], started: float) -> Comparison:
+    """Return the answer made of all parts, in their order. `started` is the question's start, by `perf_counter`."""
     n = len(question.actions)
     arms = [shares[arm::n] for arm in range(n)]
     differences = _differences(arms)
@@ -136,7 +136,7 @@ def comparison_of(question: ComparisonQuestion, shares: Sequence[Share], began: 
         moves=tuple(moves),
         worlds=differences.worlds,
         stopped_by=why_ended(shares),
-        elapsed_ms=(time.perf_counter() - began) * 1000,
+        elapsed_ms=(time.perf_counter() - started) * 1000,
         missing=sum(share.missing for share in shares),
         note=next((share.note for share in shares if share.note), ""),
     )

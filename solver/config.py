@@ -218,8 +218,8 @@ def fit_config(config: Config, game: Game) -> Config:
         raise InvalidQuestionError(
             "config", f"'greedy' needs knowledge, and {game.id} has none", reason="CONTRADICTION"
         )
-    kept = {name: getattr(config, name) for name in ("nodes", "iterations", "temperature", "noise")}
-    return replace(CONFIGS["plain"], name=config.name, **kept)
+    settings = {name: getattr(config, name) for name in ("nodes", "iterations", "temperature", "noise")}
+    return replace(CONFIGS["plain"], name=config.name, **settings)
 
 
 def check_budget(budget: Budget) -> Budget:

@@ -53,53 +53,54 @@ cdef inline void step(const Walk* walk, int filled, int one, int two) noexcept n
     """Place the kind in spots `one` and `two` (-1: none), and in hand in every number that is left."""
     cdef int last = walk.suspicion.n_hand
     cdef int held = walk.suspicion.held[walk.kind]
-    cdef int more = held - (one >= 0) - (two >= 0)
-    cdef int then = filled
+    cdef int copies = held - (one >= 0) - (two >= 0)
+    cdef int filled_after = filled
     cdef double weight = 1
     cdef double shares[3]                   # by the number of cards in hand
     cdef int taken
 
-    for taken in range(more + 1):
+    for taken in range(copies + 1):
         # With two families, a card that is not hidden counts as placed. With one family, every share is 1.
-        shares[taken] = share_of_kind(walk.deal, 2 - more, taken)
+        shares[taken] = share_of_kind(walk.deal, 2 - copies, taken)
 
     if one >= 0:
         weight *= walk.weights.spots[one][walk.kind]
-        then |= 1 << one
+        filled_after |= 1 << one
     if two >= 0:
         weight *= walk.weights.spots[two][walk.kind]
-        then |= 1 << two
+        filled_after |= 1 << two
     filled *= last + 1
-    then *= last + 1
+    filled_after *= last + 1
     if walk.chances == NULL:
-        go_on(walk.before + filled, walk.after + then, last, more, weight, walk.weights.hand[walk.kind], shares)
+        add_forward(walk.before + filled, walk.after + filled_after, last, copies, weight,
+                    walk.weights.hand[walk.kind], shares)
     else:
-        go_back(walk, filled, then, one, two, more, weight, walk.weights.hand[walk.kind], shares)
+        add_backward(walk, filled, filled_after, one, two, copies, weight, walk.weights.hand[walk.kind], shares)
 
 
-cdef inline void go_on(const double* before, double* after, int last, int more, double weight, double hand,
-                       const double* shares) noexcept nogil:
+cdef inline void add_forward(const double* before, double* after, int last, int copies, double weight, double hand,
+                             const double* shares) noexcept nogil:
     cdef double share
     cdef int taken, j
 
-    for taken in range(min(more, last) + 1):
+    for taken in range(min(copies, last) + 1):
         share = weight * shares[taken]
         for j in range(last - taken + 1):
             after[j + taken] += share * before[j]
         weight *= hand
 
 
-cdef inline void go_back(const Walk* walk, int filled, int then, int one, int two, int more, double weight,
-                         double hand, const double* shares) noexcept nogil:
+cdef inline void add_backward(const Walk* walk, int filled, int filled_after, int one, int two, int copies,
+                              double weight, double hand, const double* shares) noexcept nogil:
     cdef const double* before = walk.before + filled
-    cdef const double* to_come = walk.to_come + then
+    cdef const double* to_come = walk.to_come + filled_after
     cdef double* all_to_come = walk.all_to_come + filled
     cdef int last = walk.suspicion.n_hand
     cdef double all_ways = 0
     cdef double ways, share
     cdef int taken, j
 
-    for taken in range(min(more, last) + 1):
+    for taken in range(min(copies, last) + 1):
         ways = 0
         share = weight * shares[taken]
         for j in range(last - taken + 1):
@@ -115,7 +116,7 @@ cdef inline void go_back(const Walk* walk, int filled, int then, int one, int tw
         walk.chances.spots[two][walk.kind] += all_ways
 
 
-cdef void walk_past(const Walk* walk) noexcept nogil:
+cdef void take_steps(const Walk* walk) noexcept nogil:
     """Take every step of the kind."""
     cdef int n = walk.suspicion.n_spots
     cdef int filled, one, two
@@ -149,7 +150,7 @@ cdef double add_up(const Suspicion* suspicion, const Weights* weights, const Dea
         walk.before = sums
         sums += size
         walk.after = sums
-        walk_past(&walk)
+        take_steps(&walk)
     return sums[size - 1]
 
 
@@ -189,7 +190,7 @@ cdef void add_chances(const Suspicion* suspicion, const Weights* weights, const 
         walk.kind = kind
         walk.before = sums + kind * size
         memset(walk.all_to_come, 0, size * sizeof(double))
-        walk_past(&walk)
+        take_steps(&walk)
         walk.to_come, walk.all_to_come = walk.all_to_come, walk.to_come
 
 

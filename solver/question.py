@@ -332,8 +332,8 @@ class ComparisonQuestion(Question):
             return self.payoffs_max
         bursts, rest = divmod(total, BURST)
         share = number // len(self.actions)
-        mine = bursts // self.shares + (share < bursts % self.shares)
-        return mine * BURST + (rest if share == bursts % self.shares else 0)
+        share_bursts = bursts // self.shares + (share < bursts % self.shares)
+        return share_bursts * BURST + (rest if share == bursts % self.shares else 0)
 
     @property
     def n_tallies(self) -> int:

@@ -77,10 +77,10 @@ class _Tree:
         self._searcher: Searcher | None = None
 
     def answer(self, question: SearchQuestion, control: Control) -> Answer:
-        began = time.perf_counter()
+        started = time.perf_counter()
         share = answer_at_once(question)
         if share is not None:
-            return answer_without_search(question, share, began)
+            return answer_without_search(question, share, started)
         question.get_ready()
         continued = self._can_continue(question)
         if self._searcher is not None and continued:
@@ -89,7 +89,7 @@ class _Tree:
             self._searcher = begin_part(question, 0)
         self.taken.clear()
         self._question = question
-        answer = answer_of(question, run_parts(question, [0], control, searcher=self._searcher), began)
+        answer = answer_of(question, run_parts(question, [0], control, searcher=self._searcher), started)
         return replace(answer, continued=continued)
 
     def _can_continue(self, question: SearchQuestion) -> bool:

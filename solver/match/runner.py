@@ -31,7 +31,7 @@ def run(
     Deals are played on the pool; without one, on this thread, or with several `workers`, in processes. `tell` is called
     with all finished deals, at the start and after each deal.
     """
-    began = time.perf_counter()
+    started = time.perf_counter()
     book = Book(match, path)
     moves = checked = 0
     decided = None
@@ -55,7 +55,7 @@ def run(
                 moves += sum(deal.decisions)
                 if is_decided():
                     break
-    moves_per_s = moves / (time.perf_counter() - began) if moves else None
+    moves_per_s = moves / (time.perf_counter() - started) if moves else None
     return Report(match, book.first(decided or deals), sprt, pool.width if pool else workers, moves_per_s)
 
 

@@ -93,29 +93,29 @@ class Pool(Protocol):
 
 def compute_here(question: Question, control: Control | None = None) -> Any:
     """Compute the answer on this thread: the reference for every pool."""
-    began = time.perf_counter()
-    answer = answer_without_parts(question, began)
+    started = time.perf_counter()
+    answer = answer_without_parts(question, started)
     if answer is not None:
         return answer
     question.get_ready()
-    return answer_from(question, run_parts(question, range(question.n_parts), control or Control()), began)
+    return answer_from(question, run_parts(question, range(question.n_parts), control or Control()), started)
 
 
-def answer_without_parts(question: Question, began: float) -> Any:
+def answer_without_parts(question: Question, started: float) -> Any:
     """Return the answer if there is nothing to compute, else None."""
     if isinstance(question, SearchQuestion):
         share = answer_at_once(question)
-        return None if share is None else answer_without_search(question, share, began)
+        return None if share is None else answer_without_search(question, share, started)
     return None if question.n_parts else ()
 
 
-def answer_from(question: Question, shares: Sequence[Share], began: float) -> Any:
-    """Return the answer made of all parts, in their order. `began` is the question's start, by `perf_counter`."""
+def answer_from(question: Question, shares: Sequence[Share], started: float) -> Any:
+    """Return the answer made of all parts, in their order. `started` is the question's start, by `perf_counter`."""
     match question:
         case SearchQuestion():
-            return answer_of(question, shares, began)
+            return answer_of(question, shares, started)
         case ComparisonQuestion():
-            return comparison_of(question, shares, began)
+            return comparison_of(question, shares, started)
         case InformationQuestion():
             return information_of(question, shares)
     raise TypeError(f"question: {type(question).__name__} is not a search, comparison or information question")

@@ -115,27 +115,27 @@ def decode_job(message: bytes) -> Question:
 
 def _read_job(body: bytes) -> Question:
     question, seed, limits_text, clocks_text, account = unpack(body)
-    common, own_text, view = unpack(question)
+    common, own_text, view_bytes = unpack(question)
     game, config = _read_common(common)
     own, limits = _OWN.decode(own_text), _LIMITS.decode(limits_text)
     time_ms, thread_time_ms = _CLOCKS.decode(clocks_text)
     budget = Budget(limits.iterations, time_ms, thread_time_ms, limits.memory_mb, limits.confidence)
-    seen = game.view_from_bytes(view, own.observer)
+    view = game.view_from_bytes(view_bytes, own.observer)
     if len(own.models) != game.n_players:
-        raise JobBytesError(f"models: {own.models!r} are not {game.n_players}")
+        raise JobBytesError(f"models: {len(own.models)} entries for {game.n_players} players")
     thinking: Any = {
         "config": config,
         "seed": int.from_bytes(seed, "little"),
         "shares": own.shares,
-        "models": {seat: model for seat, model in enumerate(own.models) if seat != seen.observer},
+        "models": {seat: model for seat, model in enumerate(own.models) if seat != view.observer},
         "history": None if own.history is None else restore(game, own.history, account),
     }
     if isinstance(own, _Search):
         thinking |= {"lines": own.lines, "share_iterations": limits.share_iterations}
-        return SearchQuestion(seen, budget, among=_actions(game, own.among), **thinking)
+        return SearchQuestion(view, budget, among=_actions(game, own.among), **thinking)
     elif isinstance(own, _Comparison):
-        return ComparisonQuestion(seen, _actions(game, own.actions), budget, **thinking)
-    return InformationQuestion(seen, budget, **thinking)
+        return ComparisonQuestion(view, _actions(game, own.actions), budget, **thinking)
+    return InformationQuestion(view, budget, **thinking)
 
 
 @lru_cache(64)

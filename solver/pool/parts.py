@@ -81,10 +81,10 @@ class Progress:
 
 def progress_to(control: Control, question: Question) -> Progress:
     """Return a progress that reports to the control of a search, as answers."""
-    report, began = control.report, time.perf_counter()
+    report, started = control.report, time.perf_counter()
     if report is None or not isinstance(question, SearchQuestion):
         return Progress(question)
-    return Progress(question, lambda shares: report(answer_of(question, shares, began)), control.interval_ms)
+    return Progress(question, lambda shares: report(answer_of(question, shares, started)), control.interval_ms)
 
 
 def run_parts(
@@ -206,7 +206,7 @@ class PartRun:
         self._by_thread = budget.thread_time_ms is not None
         self._left_ns = int((budget.thread_time_ms or 0) * 1e6)
         self._is_timed = until_ns != NEVER_NS or self._by_thread
-        self._began = False
+        self._started = False
         if self._goal == done:
             self.end("iterations")
 
@@ -221,17 +221,17 @@ class PartRun:
         if self._stopped and self._searcher is None:
             self.end("stopped")
             return
-        began_ns = time.thread_time_ns() if self._by_thread else 0
+        started_ns = time.thread_time_ns() if self._by_thread else 0
         left_ns = self._left_ns if self._by_thread else self._until_ns - time.monotonic_ns()
-        if left_ns <= 0 and (self._began or not self._question.always_runs(self.number)):
+        if left_ns <= 0 and (self._started or not self._question.always_runs(self.number)):
             self.end("time")
             return
-        self._began = True
+        self._started = True
         searcher = self._ensure_searcher()
         until = min(self._look_at, self._goal)
         reason = searcher.run(until - searcher.counted, max(min(nanoseconds, left_ns), 1), self._by_thread)
         if self._by_thread:
-            self._left_ns -= time.thread_time_ns() - began_ns
+            self._left_ns -= time.thread_time_ns() - started_ns
         if reason == "stopped" or (reason == "iterations" and searcher.counted >= self._goal):
             self.end(reason)
         elif reason == "iterations" and self._confidence is not None:

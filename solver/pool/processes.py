@@ -81,18 +81,18 @@ class Processes:
         return [pid for worker in self._workers if (pid := worker.pid) is not None]
 
     def submit(self, question: Question, control: Control | None = None, *, width: int | None = None) -> Future[Any]:
-        control, began = control or Control(), time.perf_counter()
+        control, started = control or Control(), time.perf_counter()
         answer = PendingAnswer(control)
 
         def finish(message: bytes) -> Any:
             shares = [decode_share(share) for share in unpack(read_answer(message))]
-            trivial_answer = None if shares else answer_without_parts(question, began)
-            return answer_from(question, shares, began) if trivial_answer is None else trivial_answer
+            trivial_answer = None if shares else answer_without_parts(question, started)
+            return answer_from(question, shares, started) if trivial_answer is None else trivial_answer
 
         def report(message: bytes) -> None:
             shares = [decode_share(share) for share in unpack(message)]
             if control.report and isinstance(question, SearchQuestion):
-                control.report(answer_of(question, shares, began))
+                control.report(answer_of(question, shares, started))
 
         try:
             job = encode_job(question)
@@ -231,8 +231,8 @@ class _Worker:
             return self._connection
 
     def _start(self) -> tuple[BaseProcess, Connection]:
-        ours, theirs = SPAWN.Pipe()
-        process = SPAWN.Process(target=serve_parent, args=(theirs,), daemon=True)
+        parent_end, child_end = SPAWN.Pipe()
+        process = SPAWN.Process(target=serve_parent, args=(child_end,), daemon=True)
         # Start multiprocessing's tracker first, as that unblocks SIGINT.
         resource_tracker.ensure_running()
         # The child inherits the signal mask: only this process handles Ctrl-C.
@@ -241,8 +241,8 @@ class _Worker:
             process.start()
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        theirs.close()
-        return process, ours
+        child_end.close()
+        return process, parent_end
 
     def _serve(self, connection: Connection, task: _Task) -> None:
         """Send a task to the process and wait for its end."""

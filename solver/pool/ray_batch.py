@@ -57,12 +57,12 @@ class Batches:
         self._bytes = 4096.0  # estimated size of a question or an answer
 
     def submit(self, question: Question) -> Future[Any]:
-        began, number = time.perf_counter(), next(self._numbers)
+        started, number = time.perf_counter(), next(self._numbers)
         pending = PendingAnswer(_EntryControl(lambda: self._inbox.put(partial(self._drop, number))))
         try:
-            answer = answer_without_parts(question, began)
+            answer = answer_without_parts(question, started)
             if answer is None:
-                entry = _Entry(number, question, encode_job(question), pending, began)
+                entry = _Entry(number, question, encode_job(question), pending, started)
                 self._start()
                 self._inbox.put(partial(self._add, entry))
             else:
@@ -201,7 +201,7 @@ class Batches:
 
     def _learn(self, chunk: _Chunk, answers: Sequence[bytes]) -> None:
         """Update the estimates of questions' duration and size. A chunk spends half of its time in a worker's queue."""
-        n, seconds = len(chunk.entries), (time.monotonic() - chunk.began) / 2
+        n, seconds = len(chunk.entries), (time.monotonic() - chunk.started) / 2
         size = max(sum(map(len, answers)), sum(len(entry.job) for entry in chunk.entries)) / n
         self._bytes += (size - self._bytes) / 4
         ratio = seconds / sum(self._seconds_of(entry.question) for entry in chunk.entries)
@@ -275,7 +275,7 @@ class _Entry:
     question: Question
     job: bytes
     pending: PendingAnswer
-    began: float
+    started: float
     tries: int = 0  # workers lost while it was alone on them
     lost: float = 0.0  # time of the last loss
     chunk: _Chunk | None = None
@@ -289,13 +289,13 @@ class _Entry:
 class _Chunk:
     call: int
     entries: Sequence[_Entry]
-    began: float
+    started: float
     alone: bool
 
 
 def _answer(entry: _Entry, message: bytes) -> Any:
     try:
-        return answer_from(entry.question, list(map(decode_share, unpack(read_answer(message)))), entry.began)
+        return answer_from(entry.question, list(map(decode_share, unpack(read_answer(message)))), entry.started)
     except Exception as error:
         return error
 
@@ -304,4 +304,4 @@ def _stopped_answer(entry: _Entry) -> Any:
     """Return the answer to a question that was stopped before it started."""
     question = entry.question
     share = empty_share(question.n_tallies, question.view.game.n_players, stopped_by="stopped")
-    return answer_from(question, [share] * question.n_parts, entry.began)
+    return answer_from(question, [share] * question.n_parts, entry.started)

@@ -285,11 +285,11 @@ class RayPool:
         except RayUnavailableError as error:
             self._set(Health("lost", 0, str(error)))
             return False
-        ours, theirs = socket.socketpair()
+        client_end, driver_end = socket.socketpair()
         folder = mkdtemp(prefix="eminence-ray-", dir=FOLDERS)  # readable by this user only
-        with theirs:
-            process = self._start(theirs, folder)
-        channel = Channel(ours, SILENCE_S)
+        with driver_end:
+            process = self._start(driver_end, folder)
+        channel = Channel(client_end, SILENCE_S)
         with self._changed:
             self._channel, self._process = channel, process
         late = threading.Timer(START_S, process.kill)

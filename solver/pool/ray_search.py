@@ -43,7 +43,7 @@ class SpreadSearch:
         self._pool = pool
         self._question = question
         self._job = b""
-        self._began = time.perf_counter()
+        self._started = time.perf_counter()
         self._inbox: SimpleQueue[Frame | None] = SimpleQueue()
         self._n_groups = 1 if question.meets else max(min(width, question.n_parts), 1)
         self._under_way: dict[int, int] = {}  # call -> number of the group
@@ -69,7 +69,7 @@ class SpreadSearch:
         A group that loses its worker is restarted for the rest of its time, on another worker or else in a local
         process. Without any result, raise WorkersLostError, or SearchLostError if the search killed its workers.
         """
-        answer = answer_without_parts(self._question, self._began)
+        answer = answer_without_parts(self._question, self._started)
         if answer is not None:
             return answer
         self._job = encode_job(self._question)
@@ -87,7 +87,7 @@ class SpreadSearch:
             self._search_here()
         if self._pool.is_closed:
             raise CancelledError
-        return answer_from(self._question, self._all(), self._began)
+        return answer_from(self._question, self._all(), self._started)
 
     def _numbers(self, group: int) -> range:
         return range(group, self._question.n_parts, self._n_groups)

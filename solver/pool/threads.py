@@ -83,7 +83,7 @@ class _Run:
         self.answer = PendingAnswer(control)
         self.n_groups = max(1 if question.meets else min(threads, question.n_parts), 1)
         self._question, self._control = question, control
-        self._began = time.perf_counter()
+        self._started = time.perf_counter()
         self._preparing, self._ending = Lock(), Lock()
         self._progress: Progress | None = None
         self._left = self.n_groups
@@ -102,7 +102,7 @@ class _Run:
                 is_last = self._left == 0
             if is_last:
                 parts = [self._shares[number] for number in range(self._question.n_parts)]
-                self.answer.answer(answer_from(self._question, parts, self._began))
+                self.answer.answer(answer_from(self._question, parts, self._started))
         except BaseException as error:
             self._control.stop()
             self.answer.answer(error)
@@ -116,7 +116,7 @@ class _Run:
         """Prepare the question, once; return None if it already has an answer without a search."""
         with self._preparing:
             if self._progress is None and not self.answer.done():
-                answer = answer_without_parts(self._question, self._began)
+                answer = answer_without_parts(self._question, self._started)
                 if answer is not None:
                     self.answer.answer(answer)
                     return None
