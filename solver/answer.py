@@ -26,7 +26,7 @@ NEAR_VISITS = 4
 # Two moves win alike if all playouts of both paid the same within SAME_WIN, over at least SAME_AFTER visits.
 SAME_WIN = 1e-4
 SAME_AFTER = 100
-# Of moves that win alike, one that leads by more than this much less is not near-equal.
+# A move that wins alike is not near-equal if its lead is smaller by more than this.
 LESS_LEAD = 0.5
 
 
@@ -209,7 +209,7 @@ def answer_at_once(question: SearchQuestion) -> Share | None:
 
 
 def answer_without_search(question: SearchQuestion, share: Share, started: float) -> Answer:
-    """Return the answer made of the share of `answer_at_once`. `started` is a time of `perf_counter`."""
+    """Return the answer made of a share of `answer_at_once`. `started` is the question's start, by `perf_counter`."""
     answer = _answer(question, share, (), started)
     if share.stopped_by == "forced":
         return answer

@@ -24,7 +24,7 @@ cdef extern from *:
     int count_bits "__builtin_popcount" (uint32_t bits) noexcept nogil
 
 cdef enum:
-    BITS_MAX = 15           # kinds, those held twice counted double: the tables have 2**BITS_MAX entries at most
+    BITS_MAX = 15           # kinds, those held twice counted double: a table has 2**BITS_MAX entries per hand size
     PICKS_MAX = 2 * MAX_KINDS
     HANDS_MAX = PICKS_MAX + 1
 

@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""The tables of the selection formulas."""
+"""Fill the tables of the selection formulas."""
 from libc.math cimport sqrt
 from libc.stdint cimport uint64_t
 

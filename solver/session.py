@@ -93,7 +93,7 @@ class _Tree:
         return replace(answer, continued=continued)
 
     def _can_continue(self, question: SearchQuestion) -> bool:
-        """Return whether the tree suits this question and is at most half full: unreachable nodes are never freed."""
+        """Return whether the tree suits this question and fills less than half of its memory: nodes are never freed."""
         last, searcher = self._question, self._searcher
         if last is None or searcher is None or question.among:
             return False
