@@ -1,4 +1,4 @@
-"""python -m server: the command `eminence serve`."""
+"""Run the command `eminence serve`: python -m server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers that need not be found again: only those that would come out the same, byte for byte but for the time."""
+"""The cache of reproducible answers: a new search would return the same bytes, except for the elapsed time."""
 
 from __future__ import annotations
 
@@ -9,13 +9,16 @@ from google.protobuf.message import Message
 
 from server.answer_cache_file import CacheFile
 
-# What an entry takes beside its message, about.
+# Approximate memory of an entry beside its message, in bytes.
 OVERHEAD = 300
 
 
 class Cache:
-    """The answers used last, up to so many bytes. Keys hold all that an answer depends on, and whose it is. A file may
-    keep them for the next server, too."""
+    """An LRU cache of at most `bytes_max` bytes.
+
+    A key is a hash of the caller's identity and of everything else that the answer depends on. With a `file`, answers
+    survive a restart of the server.
+    """
 
     def __init__(self, bytes_max: int, file: CacheFile | None = None) -> None:
         self._bytes_max = bytes_max
@@ -25,7 +28,7 @@ class Cache:
         self._file = file
 
     def load(self) -> None:
-        """Have what is in the file; before anything else, and on any thread."""
+        """Load the answers of the file. Call it before the other methods, on any thread."""
         if self._file is not None:
             for key, raw in self._file.open(self._bytes_max, OVERHEAD):
                 self._kept[key] = raw

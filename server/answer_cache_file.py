@@ -1,7 +1,7 @@
-"""Answers that outlive the server: an SQLite file that follows the cache.
+"""The SQLite file behind the answer cache, with which answers survive a restart of the server.
 
-Answers are looked up in memory only. The file is read once, before the server serves, and written behind by a thread of
-its own, so that no call ever waits for a disk. Whatever is wrong with it, the server goes on without it, and says so.
+Lookups use memory only. The file is read once, before the server serves. A thread of its own writes changes behind, so
+that no call waits for a disk. If the file fails, the server logs an error and continues without it.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import threading
 from collections.abc import Iterable
 from hashlib import blake2b
 
-# How our files say what they are: "Emin".
+# SQLite's application id of our files: "Emin".
 APPLICATION = 0x456D696E
-# How long to wait for somebody else to leave the file, for changes that go with others, and for the last ones.
+# Time to wait for another process to unlock the file, for further changes of one transaction, and for the last write.
 LOCKED_SECONDS = 1.0
 TOGETHER_SECONDS = 0.2
 LAST_SECONDS = 1.0
@@ -26,41 +26,46 @@ _log = logging.getLogger(__name__)
 
 
 class CacheFile:
-    """Keys and answers, oldest first. `edition` names who can use them: those of another are dropped."""
+    """Keys and answers, oldest first.
+
+    `edition` identifies the servers that can use the answers: opening the file deletes those of another edition.
+    """
 
     def __init__(self, path: str, edition: bytes) -> None:
         self._path, self._edition = path, edition
         self._database: sqlite3.Connection | None = None
-        # Answers to write, or None where one is to be dropped.
+        # Answers to write; None deletes one.
         self._changes: dict[bytes, bytes | None] = {}
         self._changed = threading.Condition()
         self._is_closing = False
         self._writer = threading.Thread(target=self._follow, name="cache file", daemon=True)
 
     def open(self, bytes_max: int, overhead: int) -> list[tuple[bytes, bytes]]:
-        """The newest answers in it, as many as there is room for if each takes `overhead` besides; the others are
-        dropped. From now on, nobody else may use it."""
+        """Open the file, lock it for this process, and return its newest answers, oldest first.
+
+        The answers fit in `bytes_max` bytes, where each takes `overhead` bytes beside its own. The rest are deleted.
+        """
         try:
             self._database = self._connect()
-            found = self._read(self._database, bytes_max, overhead)
+            answers = self._read(self._database, bytes_max, overhead)
         except (sqlite3.Error, OSError) as error:
             self._give_up(error)
             return []
         self._writer.start()
-        return found
+        return answers
 
     def put(self, key: bytes, answer: bytes | None) -> None:
-        """Have an answer written soon, or dropped if there is none."""
+        """Queue an answer to be written; None deletes the one of this key."""
         if self._database is None:
             return
         with self._changed:
-            # At the end, where the newest ones are.
+            # Move it to the end: the order is that of the newest answers.
             self._changes.pop(key, None)
             self._changes[key] = answer
             self._changed.notify()
 
     def close(self) -> None:
-        """Write what is left; but a disk that does not answer must not hold up the end."""
+        """Write the queued answers. Wait at most LAST_SECONDS, because a disk may hang."""
         if self._writer.is_alive():
             with self._changed:
                 self._is_closing = True
@@ -68,9 +73,9 @@ class CacheFile:
             self._writer.join(LAST_SECONDS)
 
     def _connect(self) -> sqlite3.Connection:
-        # Answers are about secrets of whoever asked: the file is its owner's alone.
+        # Answers depend on secrets of callers, so only the owner may read the file.
         os.close(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600))
-        # One thread at a time uses it: who opens it, then the writer.
+        # Used by one thread at a time: the opener, then the writer.
         database = sqlite3.connect(
             self._path, timeout=LOCKED_SECONDS, isolation_level=None, check_same_thread=False, cached_statements=8
         )
@@ -79,7 +84,7 @@ class CacheFile:
             [application] = database.execute("PRAGMA application_id").fetchone()
             [tables] = database.execute("SELECT count(*) FROM sqlite_schema").fetchone()
             if tables and application != APPLICATION:
-                raise sqlite3.DatabaseError("it is a database of something else")
+                raise sqlite3.DatabaseError("it is a database of another program")
             database.execute("PRAGMA journal_mode = WAL")
             database.execute("PRAGMA synchronous = NORMAL")
             with Transaction(database):
@@ -96,7 +101,7 @@ class CacheFile:
         return database
 
     def _read(self, database: sqlite3.Connection, bytes_max: int, overhead: int) -> list[tuple[bytes, bytes]]:
-        found: list[tuple[bytes, bytes]] = []
+        answers: list[tuple[bytes, bytes]] = []
         room, damaged = bytes_max, 0
         for row, key, answer, check in database.execute("SELECT rowid, * FROM answers ORDER BY rowid DESC"):
             if not (type(key) is type(answer) is bytes and check == _sum(key, answer)):
@@ -106,18 +111,18 @@ class CacheFile:
             if room < 0:
                 database.execute("DELETE FROM answers WHERE rowid <= ?", (row,))
                 break
-            found.append((key, answer))
+            answers.append((key, answer))
         if damaged:
-            _log.error("cache_file: %d answers in %s are damaged, and not used", damaged, self._path)
-        return found[::-1]
+            _log.error("cache_file: %d damaged answers in %s are not used", damaged, self._path)
+        return answers[::-1]
 
     def _follow(self) -> None:
-        """Write what changes, until the end. Runs on the writer's thread."""
+        """Write changes until the file is closed. Runs on the writer's thread."""
         assert self._database is not None
         while True:
             with self._changed:
                 self._changed.wait_for(lambda: self._changes or self._is_closing)
-                # What comes at about the same time is written at once.
+                # Collect changes for a while, to write them in one transaction.
                 self._changed.wait_for(lambda: self._is_closing, TOGETHER_SECONDS)
                 changes, self._changes, is_closing = self._changes, {}, self._is_closing
             try:
@@ -138,7 +143,7 @@ class CacheFile:
 
 
 class Transaction:
-    """All or nothing."""
+    """A transaction that commits at the end of its `with` block, or rolls back on an exception."""
 
     def __init__(self, database: sqlite3.Connection) -> None:
         self._database = database
@@ -161,5 +166,5 @@ def _write(database: sqlite3.Connection, changes: Iterable[tuple[bytes, bytes | 
 
 
 def _sum(key: bytes, answer: bytes) -> bytes:
-    """SQLite does not check its pages."""
+    """Return the checksum of a row: SQLite has none of its own."""
     return blake2b(key + answer, digest_size=CHECK_BYTES).digest()

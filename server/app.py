@@ -1,4 +1,4 @@
-"""The server process: it listens at once, serves after a self-test, and answers every call before it ends."""
+"""The server process: it listens at once, serves after a self-test, and answers pending calls before it ends."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ from solver.signature import published
 REFLECTION: Any = reflection_pb2.DESCRIPTOR.services_by_name["ServerReflection"]
 MESSAGE_MAX = 2**17
 METADATA_MAX = 8192
-# What is left of a call after its search has been stopped: to write and send the answer.
+# Grace period of a call after its search was stopped, to write and send the answer.
 LAST_SECONDS = 3.0
-# How long a thread keeps the interpreter from the event loop, and from other threads.
+# Time that a thread holds the GIL while the event loop or another thread waits for it.
 SWITCH_SECONDS = 0.0003
-# How long new calls are refused as UNAVAILABLE before connections are closed.
+# Time in which new calls are refused as UNAVAILABLE before connections close.
 REFUSING_SECONDS = 0.2
 WRONG_SIGNATURE = 3
-# The name by which health tells of Ray, and how often it is looked at.
+# Ray's name in the health service, and the interval of its health checks.
 RAY = "ray"
 FOLLOW_SECONDS = 0.1
 
@@ -51,7 +51,7 @@ _log = logging.getLogger(__name__)
 
 
 class App:
-    """A server with all services, from its first moment to its last."""
+    """A server with all services, from start to drain."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -68,9 +68,9 @@ class App:
         self._names = [service.full_name for service in (solver_service.SERVICE, rules.SERVICE, referee.SERVICE)]
 
     async def run(self) -> int:
-        """Serve until told to stop; return the process's exit code."""
+        """Serve until SIGTERM, SIGINT or a failed self-test; return the process's exit code."""
         sys.setswitchinterval(SWITCH_SECONDS)
-        if self._settings.metrics:  # before there is a server that would have to be stopped
+        if self._settings.metrics:  # first: if it fails, no gRPC server needs to be stopped
             self._serve_metrics(self._settings.metrics)
         server = self._server()
         port = self._listen(server)
@@ -95,12 +95,12 @@ class App:
         lag.cancel()
         ray.cancel()
 
-    def _serve_metrics(self, where: str) -> None:
-        host, _, port = where.rpartition(":")
+    def _serve_metrics(self, address: str) -> None:
+        host, _, port = address.rpartition(":")
         try:
             serve_metrics(host.strip("[]"), int(port), self._telemetry.registry)
         except OSError as error:
-            raise SettingsError(f"metrics: {where}: {error.strerror}") from None
+            raise SettingsError(f"metrics: {address}: {error.strerror}") from None
 
     def _server(self) -> grpc.aio.Server:
         settings = self._settings
@@ -111,15 +111,15 @@ class App:
         server = grpc.aio.server(
             interceptors=interceptors,
             options=[
-                ("grpc.so_reuseport", 0),  # so that a port that is taken is an error
+                ("grpc.so_reuseport", 0),  # fail if another process listens on the port
                 ("grpc.max_receive_message_length", MESSAGE_MAX),
                 ("grpc.max_metadata_size", METADATA_MAX),
                 ("grpc.max_allowed_incoming_connections", settings.connections),
                 ("grpc.max_concurrent_streams", 100),
-                # Each stream buffers this much, instead of what the connection could carry: megabytes.
+                # Buffer 64 KiB of each stream; by default gRPC measures the bandwidth and buffers megabytes.
                 ("grpc.http2.bdp_probe", 0),
                 ("grpc.http2.lookahead_bytes", 2**16),
-                # A client that is half gone holds its search no longer than this and the next line together.
+                # Ping a silent client after 4 s, and drop it 3 s later: no dead connection holds a search for longer.
                 ("grpc.keepalive_time_ms", 4_000),
                 ("grpc.http2.ping_timeout_ms", 3_000),
                 ("grpc.http2.min_recv_ping_interval_without_data_ms", 5_000),
@@ -153,16 +153,18 @@ class App:
         return _add_port(settings.address, partial(server.add_secure_port, server_credentials=credentials))
 
     async def _open(self) -> None:
-        """Serve, if fixed games and searches end as they should."""
+        """Run the self-test, which compares the signature of fixed games and searches; then serve."""
         if self._settings.self_test:
-            found = await asyncio.get_running_loop().run_in_executor(None, published)
-            if found != (SIGNATURE, DIGESTS):
-                _log.error("self-test: the signature is %s, not %s: this engine is not served", found.total, SIGNATURE)
+            signature = await asyncio.get_running_loop().run_in_executor(None, published)
+            if signature != (SIGNATURE, DIGESTS):
+                _log.error(
+                    "self-test: the signature is %s, not %s: this engine is not served", signature.total, SIGNATURE
+                )
                 self._code = WRONG_SIGNATURE
                 self._stopping.set()
                 return
         await asyncio.get_running_loop().run_in_executor(None, self._solver.load)
-        # Objects made so far stay: keep them out of full garbage collections.
+        # Objects made so far live as long as the server: exclude them from full garbage collections.
         gc.collect()
         gc.freeze()
         self._solver.open()
@@ -170,35 +172,37 @@ class App:
         _log.info("serving")
 
     async def _follow_ray(self) -> None:
-        """Tell how Ray is, if searches run there; for as long as the server runs. Without it they run on threads here,
-        so that the server as a whole is well."""
-        told: Health | None = None
+        """Report Ray's health while the server runs; return at once if searches run on threads.
+
+        The health of the server does not depend on Ray's: without Ray, searches run on threads of this process.
+        """
+        reported: Health | None = None
         while (ray := self._solver.searches.follow_ray()) is not None:
             self._telemetry.ray_workers(ray.workers)
-            if told is None or (ray.state, ray.note) != (told.state, told.note):
-                there = ray.state == "ready"
-                level = logging.INFO if there and not ray.note else logging.WARNING
-                self._health.set([RAY], SERVING if there else NOT_SERVING)
+            if reported is None or (ray.state, ray.note) != (reported.state, reported.note):
+                is_ready = ray.state == "ready"
+                level = logging.INFO if is_ready and not ray.note else logging.WARNING
+                self._health.set([RAY], SERVING if is_ready else NOT_SERVING)
                 _log.log(level, "ray: %s", ray.note or ray.state)
-                told = ray
+                reported = ray
             await asyncio.sleep(FOLLOW_SECONDS)
 
     def _stop(self) -> None:
         if self._stopping.is_set():
-            self._solver.hurry()  # told twice
+            self._solver.hurry()  # a second signal
         self._stopping.set()
 
     async def _drain(self, server: grpc.aio.Server) -> None:
-        """Answer every call that was taken, and take no more."""
+        """Refuse new calls, and answer the pending ones."""
         self._solver.close()
         self._health.end()
-        # gRPC cancels calls that come while it shuts down: clients should know by then that there is no use in more.
+        # gRPC cancels calls that arrive during its shutdown: refuse calls for a while first, so that clients stop.
         await asyncio.sleep(REFUSING_SECONDS)
         stopped = asyncio.ensure_future(server.stop(self._settings.drain_ms / 1000 + LAST_SECONDS))
         await asyncio.wait([stopped], timeout=self._settings.drain_ms / 1000)
         self._solver.hurry()
         await stopped
-        # Nobody asks for anything any more: now Ray may go.
+        # No call is pending: Ray can shut down.
         await asyncio.to_thread(self._solver.end)
         if self._traces:
             self._traces.end()

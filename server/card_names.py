@@ -1,7 +1,7 @@
-"""What games and cards are called in English, French and German.
+"""The names of games and cards in English, French and German.
 
 Oriflamme's names are those of the printed rules. Its prototype and Castle, Village, Port were printed in French only:
-their English and German names are ours, as are the titles that stand for a missing one.
+their English and German names are ours, as are the titles of cards without a printed name.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ ORIFLAMME = {
 
 
 def names_of(card: Card) -> Names:
-    """The names of a card of Oriflamme; of an edition's own card, the one that it has."""
+    """Return the names of a card of Oriflamme; for a card that an edition adds, its one name in each language."""
     return ORIFLAMME.get(card.id, Names(card.name, card.name, card.name))
 
 
@@ -66,5 +66,5 @@ CASTLE_VILLAGE_PORT = {
 
 
 def castle_name(name: str) -> str:
-    """Return the English name of a card of Castle, Village, Port; of a caller's own card, the name that they gave."""
+    """Return the English name of a card of Castle, Village, Port; for a caller's own card, its name as it is."""
     return CASTLE_VILLAGE_PORT[name].en if name in CASTLE_VILLAGE_PORT else name

@@ -1,4 +1,4 @@
-"""The page that Prometheus reads, served by prometheus_client with bounds: threads, and time for each request."""
+"""The metrics page for Prometheus: prometheus_client serves it, here with limits on threads and on request time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ READ_SECONDS = 2.0
 
 
 class _BoundedServer(ThreadingWSGIServer):
-    """Answers a few requests at a time, and closes the connections of others."""
+    """An HTTP server that answers REQUESTS_MAX requests at a time, and closes the connections of others."""
 
     daemon_threads = True
 
@@ -33,13 +33,13 @@ class _BoundedServer(ThreadingWSGIServer):
             self.shutdown_request(request)
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
-        # A timeout of the socket would not end a request that arrives byte by byte.
-        end = threading.Timer(READ_SECONDS, _cut, [request])
-        end.start()
+        # A socket timeout would not end a request that arrives byte by byte.
+        timer = threading.Timer(READ_SECONDS, _cut, [request])
+        timer.start()
         try:
             super().process_request_thread(request, client_address)
         finally:
-            end.cancel()
+            timer.cancel()
             self._free.release()
 
 
@@ -49,12 +49,12 @@ class _SilentHandler(WSGIRequestHandler):
 
 
 def serve_metrics(host: str, port: int, registry: CollectorRegistry) -> WSGIServer:
-    """Serve on a thread of its own."""
+    """Serve the metrics page on a thread of its own."""
     server = make_server(host, port, make_wsgi_app(registry), _BoundedServer, handler_class=_SilentHandler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     return server
 
 
 def _cut(request: socket.socket) -> None:
-    with suppress(OSError):  # it has ended
+    with suppress(OSError):  # the connection is closed already
         request.shutdown(socket.SHUT_RDWR)

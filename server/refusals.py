@@ -1,6 +1,6 @@
-"""What is refused, in which field, and why; nothing of how a service tells it (`rpc/status.py`).
+"""Refusals of requests. `rpc/status.py` turns them into statuses.
 
-A refusal names a field, a reason that a program can branch on (`ErrorReason` in the contract) and what was possible.
+A refusal names a field, a reason that a program can branch on (`ErrorReason` in the contract) and the accepted values.
 """
 
 from __future__ import annotations
@@ -11,18 +11,20 @@ from contextlib import contextmanager
 
 from engine_cy import EngineError
 
-# How the engine's messages begin: the path of what is wrong, without blanks.
+# The prefix of the engine's messages: the path of the wrong value, without blanks.
 _PATH = re.compile(r"[A-Za-z_][\w.\[\]-]*")
-# What it calls an action, which is all that a field with an action holds.
+# The engine's path of an action. A request's field holds nothing but the action, so its own path is enough.
 _ACTION = "action"
 
 
 class Refusal(Exception):
-    """A request that is refused: why, in a word of the contract's `ErrorReason` and in a sentence, and which field.
-    `retry_after` says in how many seconds to try again, where that helps."""
+    """The refusal of a request: a `reason` of the contract's `ErrorReason`, the field's path, and a sentence `why`.
+
+    `retry_after` is the number of seconds before a retry; None: a retry does not help.
+    """
 
     def __init__(self, reason: str, field: str, why: str, retry_after: float | None = None) -> None:
-        super().__init__(reason, field, why, retry_after)  # all of them, so that it can be pickled
+        super().__init__(reason, field, why, retry_after)  # pickle passes these to the constructor
         self.reason = reason
         self.field = field
         self.why = why
@@ -37,20 +39,20 @@ def missing(field: str, why: str = "is required") -> Refusal:
 
 
 def split(error: Exception) -> tuple[str, str]:
-    """The path that a message of the engine or solver begins with, and the rest; '' if there is none."""
+    """Split a message of the engine or solver into the path before its colon ('' without a path) and the rest."""
     path, colon, why = str(error).partition(": ")
     return (path, why) if colon and _PATH.fullmatch(path) else ("", str(error))
 
 
 @contextmanager
 def at(field: str, path_of: Callable[[str], str] | None = None) -> Iterator[None]:
-    """What the engine refuses meanwhile is refused as `field`, or as the field that `path_of` finds for its path."""
+    """Turn errors of the engine into refusals of `field`, or of the field that `path_of` returns for their path."""
     try:
         yield
     except EngineError as error:
         path, why = split(error)
         if path_of is None and path != _ACTION:
             why = str(error)
-        # Of the errors without a reason of their own, all are about a seat.
+        # Every error without a reason of its own is about a seat.
         reason = "OUT_OF_RANGE" if error.reason == "UNSPECIFIED" else error.reason
         raise Refusal(reason, path_of(path) if path_of else field, why) from None

@@ -1,4 +1,4 @@
-"""What the server tells of itself: metrics for Prometheus, and a line of JSON for each call. Never a card."""
+"""Metrics for Prometheus, and a log with a line of JSON for each call. Neither ever contains a card."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from server.rpc.callers import BOUNDS, Bound, Callers
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 LAG_SECONDS = (0.0005, 0.001, 0.002, 0.003, 0.004, 0.005, 0.007, 0.01, 0.015, 0.025, 0.05, 0.1, 0.25, 1)
 LAG_EVERY = 0.02
-# Lines of the log that may wait to be written, and how long the last ones may take.
+# Capacity of the log's queue in lines, and the timeout for writing the last ones.
 LINES_MAX = 10_000
 LAST_LINES_SECONDS = 1.0
 
@@ -34,7 +34,7 @@ _log = logging.getLogger("server.rpc.handlers")
 
 @dataclass(slots=True)
 class Call:
-    """How a call ended."""
+    """The status code and the refusal's reason with which a call ends."""
 
     code: str = "OK"
     reason: str = ""
@@ -49,45 +49,50 @@ class Method:
 
     @contextmanager
     def call(self) -> Iterator[Call]:
-        call, begun = Call(), time.perf_counter()
+        call, started = Call(), time.perf_counter()
         self._under_way.inc()
         try:
             yield call
         finally:
-            seconds = time.perf_counter() - begun
+            seconds = time.perf_counter() - started
             self._under_way.dec()
             self._seconds.observe(seconds)
             self._calls.labels(self._name, call.code, call.reason).inc()
             if (self._is_logged or call.reason) and _log.isEnabledFor(logging.INFO):
-                told = {"method": self._name, "code": call.code, "reason": call.reason, "ms": round(seconds * 1000, 3)}
-                _log.info("call", extra={"told": told})
+                fields = {
+                    "method": self._name,
+                    "code": call.code,
+                    "reason": call.reason,
+                    "ms": round(seconds * 1000, 3),
+                }
+                _log.info("call", extra={"fields": fields})
 
 
 class Telemetry:
-    """Counts; `registry` is what Prometheus reads."""
+    """The metrics of the server. Prometheus reads them from `registry`."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
-        told: Any = {"registry": self.registry}
-        self._calls = Counter("eminence_calls", "Calls answered.", ["method", "code", "reason"], **told)
+        common: Any = {"registry": self.registry}
+        self._calls = Counter("eminence_calls", "Calls answered.", ["method", "code", "reason"], **common)
         self._seconds = Histogram(
-            "eminence_call_seconds", "Time from request to answer.", ["method"], buckets=SECONDS, **told
+            "eminence_call_seconds", "Time from request to answer.", ["method"], buckets=SECONDS, **common
         )
-        self._under_way = Gauge("eminence_calls_under_way", "Calls not answered yet.", ["method"], **told)
-        self._searches = Counter("eminence_searches", "Searches that ended, by why.", ["stop_reason"], **told)
-        self._iterations = Counter("eminence_iterations", "Iterations of all searches.", **told)
-        self._cached = Counter("eminence_answers_from_cache", "Answers that were kept from before.", **told)
-        self._running = Gauge("eminence_searches_running", "Searches that have threads.", **told)
-        self._ray = Gauge("eminence_ray_workers", "Workers on Ray; 0: searches run on threads here.", **told)
+        self._under_way = Gauge("eminence_calls_under_way", "Calls not answered yet.", ["method"], **common)
+        self._searches = Counter("eminence_searches", "Searches that ended, by why.", ["stop_reason"], **common)
+        self._iterations = Counter("eminence_iterations", "Iterations of all searches.", **common)
+        self._cached = Counter("eminence_answers_from_cache", "Answers that were kept from before.", **common)
+        self._running = Gauge("eminence_searches_running", "Searches that have threads.", **common)
+        self._ray = Gauge("eminence_ray_workers", "Workers on Ray; 0: searches run on threads here.", **common)
         self._lag = Histogram(
-            "eminence_loop_lag_seconds", "How late the event loop wakes.", buckets=LAG_SECONDS, **told
+            "eminence_loop_lag_seconds", "How late the event loop wakes.", buckets=LAG_SECONDS, **common
         )
-        self._waiting = Gauge("eminence_searches_waiting", "Searches that wait for threads.", ["queue"], **told)
+        self._waiting = Gauge("eminence_searches_waiting", "Searches that wait for threads.", ["queue"], **common)
 
         self._bound_refusals = Counter(
-            "eminence_bound_refusals", "Refusals because one caller held too much.", ["bound"], **told
+            "eminence_bound_refusals", "Refusals because one caller held too much.", ["bound"], **common
         )
-        self._most_held = Gauge("eminence_caller_most", "The most that any caller holds now.", ["bound"], **told)
+        self._most_held = Gauge("eminence_caller_most", "The most that any caller holds now.", ["bound"], **common)
         self._methods: dict[str, Method] = {}
 
     def refused(self, bound: Bound) -> None:
@@ -99,7 +104,7 @@ class Telemetry:
             self._most_held.labels(f"caller_{bound}").set_function(partial(callers.most, bound))
 
     def follow(self, admission: Admission) -> None:
-        """Tell how full it is."""
+        """Report the numbers of running and waiting searches."""
         self._running.set_function(lambda: admission.running)
         self._waiting.labels("interactive").set_function(lambda: admission.waiting("interactive"))
         self._waiting.labels("bulk").set_function(lambda: admission.waiting("bulk"))
@@ -108,11 +113,11 @@ class Telemetry:
         self._ray.set(n)
 
     async def measure_lag(self) -> None:
-        """Tell how late the event loop is; for as long as the server runs."""
+        """Measure how late the event loop wakes, until cancelled."""
         while True:
-            begun = time.perf_counter()
+            started = time.perf_counter()
             await asyncio.sleep(LAG_EVERY)
-            self._lag.observe(time.perf_counter() - begun - LAG_EVERY)
+            self._lag.observe(time.perf_counter() - started - LAG_EVERY)
 
     def searched(self, answer: Any) -> None:
         self._searches.labels(pb.StopReason.Name(answer.stop_reason).removeprefix("STOP_REASON_").lower()).inc()
@@ -122,8 +127,10 @@ class Telemetry:
         self._cached.inc()
 
     def method(self, path: str, is_logged: bool = True) -> Method:
-        """Return the metrics of the method at a path such as /eminence.v1.SolverService/Suggest. `is_logged`: each call
-        has a line in the log, not only a refused one."""
+        """Return the metrics of the method at a path such as /eminence.v1.SolverService/Suggest.
+
+        `is_logged`: log every call, not only refused ones.
+        """
         method = Method(path.rpartition("/")[2], self._calls, self._seconds, self._under_way, is_logged)
         return self._methods.setdefault(path, method)
 
@@ -133,7 +140,7 @@ class Telemetry:
 
 
 class _Json(logging.Formatter):
-    """One line, for programs."""
+    """Formats a record as one line of JSON."""
 
     def format(self, record: logging.LogRecord) -> str:
         line = {
@@ -141,17 +148,19 @@ class _Json(logging.Formatter):
             "level": record.levelname.lower(),
             "from": record.name,
             "text": record.getMessage(),
-            **getattr(record, "told", {}),
+            **getattr(record, "fields", {}),
         }
         if record.exc_info and record.exc_info[0]:
-            # Its kind only: the text of an exception may hold cards.
+            # Log only the type: the text of an exception may name cards.
             line["exception"] = record.exc_info[0].__name__
         return json.dumps(line, ensure_ascii=False)
 
 
 class _Aside(logging.handlers.QueueHandler):
-    """Hands lines to a thread that writes them: who reads the log slowly must not hold up the event loop. Lines for
-    which there is no room are dropped."""
+    """Passes lines to a thread that writes them, so that a slow reader of the log cannot block the event loop.
+
+    A full queue drops lines.
+    """
 
     def enqueue(self, record: logging.LogRecord) -> None:
         with suppress(queue.Full):
@@ -159,7 +168,7 @@ class _Aside(logging.handlers.QueueHandler):
 
 
 def log_as_json(level: str) -> Callable[[], None]:
-    """Log to the standard error; what is returned writes the last lines."""
+    """Log to standard error; return a function that writes the last lines."""
     lines: queue.Queue[Any] = queue.Queue(LINES_MAX)
     aside = _Aside(lines)
     aside.setFormatter(_Json())
@@ -168,7 +177,7 @@ def log_as_json(level: str) -> Callable[[], None]:
     listener.start()
 
     def end() -> None:
-        # Without a reader, the last lines are lost rather than the process held up.
+        # If standard error is not read, lose the last lines instead of blocking the exit.
         ending = threading.Thread(target=listener.stop, daemon=True)
         ending.start()
         ending.join(LAST_LINES_SECONDS)

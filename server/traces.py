@@ -1,6 +1,7 @@
-"""Traces of calls, as OpenTelemetry has them. Only imported when they are asked for: it needs the extra `telemetry`.
+"""OpenTelemetry traces of calls. The module needs the extra `telemetry`, and is imported only if traces are enabled.
 
-A span says which call it was, how it ended and what it took: never a card, nor a status' text, which may name one.
+A span holds the method, the status code, times and counts of a call. It holds neither cards nor the status' text, which
+may name one.
 """
 
 from __future__ import annotations
@@ -26,17 +27,17 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 from server.rpc.callers import Context
 
 HEALTH = "/grpc.health.v1.Health/"
-# How long spans wait for others that go with them; and how long the last ones may take.
+# The interval of exports, and the timeout of the last one.
 EXPORT_EVERY_MS = 1_000
 LAST_SPANS_SECONDS = 1.0
-# What of a call's metadata says whose child it is.
+# Metadata keys of the parent span.
 PARENT_KEYS = ("traceparent", "tracestate")
-# What OpenTelemetry's conventions call a server's error; the others are the client's.
+# The status codes that OpenTelemetry's conventions count as errors of the server; the others are the client's.
 SERVER_ERRORS = {"UNKNOWN", "DEADLINE_EXCEEDED", "UNIMPLEMENTED", "INTERNAL", "UNAVAILABLE", "DATA_LOSS"}
 
 
 class Traces(grpc.aio.ServerInterceptor):
-    """Tells a collector at an address of every call but health checks."""
+    """Sends a span of every call, except health checks, to the collector at `address`."""
 
     def __init__(self, address: str) -> None:
         resource = Resource.create({"service.name": os.environ.get("OTEL_SERVICE_NAME", "eminence")})
@@ -47,7 +48,7 @@ class Traces(grpc.aio.ServerInterceptor):
         self._propagator = TraceContextTextMapPropagator()
 
     def end(self) -> None:
-        """Send the last spans. A collector that does not answer must not hold up the end."""
+        """Send the last spans. Wait at most LAST_SPANS_SECONDS for a collector that does not answer."""
         ending = threading.Thread(target=self._provider.shutdown, daemon=True)
         ending.start()
         ending.join(LAST_SPANS_SECONDS)
@@ -58,11 +59,11 @@ class Traces(grpc.aio.ServerInterceptor):
         handler = await continuation(details)
         if handler is None or details.method.startswith(HEALTH):
             return handler
-        said = {key: value for key, value in details.invocation_metadata or () if key in PARENT_KEYS}
-        return self._traced(handler, details.method, self._propagator.extract(said))
+        carrier = {key: value for key, value in details.invocation_metadata or () if key in PARENT_KEYS}
+        return self._traced(handler, details.method, self._propagator.extract(carrier))
 
     def _traced(self, handler: Any, method: str, parent: Parent) -> Any:
-        """A handler that does the same, inside a span."""
+        """Wrap a handler so that it runs inside a span."""
         inner = handler.unary_unary or handler.unary_stream or handler.stream_stream
 
         async def answer(request: Any, context: Context) -> Any:
@@ -75,7 +76,7 @@ class Traces(grpc.aio.ServerInterceptor):
                     async for response in responses:
                         yield response
 
-        # Who refuses before anything is read has no responses, whatever the kind of call.
+        # A handler that refuses before it reads (`TokenAuth`) is no generator, even if the call is a stream.
         traced = stream if inspect.isasyncgenfunction(inner) else answer
         if handler.unary_unary:
             make: Any = grpc.unary_unary_rpc_method_handler
@@ -90,7 +91,7 @@ class Traces(grpc.aio.ServerInterceptor):
         service, _, name = method.removeprefix("/").partition("/")
         attributes = {"rpc.system": "grpc", "rpc.service": service, "rpc.method": name}
         span = self._tracer.start_span(f"{service}/{name}", parent, SpanKind.SERVER, attributes)
-        attach(set_span_in_context(span, parent))  # for this call's task alone, so that nothing has to be detached
+        attach(set_span_in_context(span, parent))  # never detached: the context belongs to this call's task alone
         code = None
         try:
             yield

@@ -50,10 +50,13 @@ def test_every_setting_has_its_flag_variable_and_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("flags", "why"),
     [
-        (["--threads", "many"], "Invalid value for --threads: 'many' is no integer in 0..1024"),
-        (["--threads", "-1"], "Invalid value for --threads: '-1' is no integer in 0..1024"),
+        (["--threads", "many"], "Invalid value for --threads: 'many' is not an integer in 0..1024"),
+        (["--threads", "-1"], "Invalid value for --threads: '-1' is not an integer in 0..1024"),
         (["--log", "loud"], "Invalid value for --log: 'loud' is not one of 'debug', 'info', 'warning', 'error'"),
-        (["--address", "localhost"], "Invalid value for --address: 'localhost' is not like 127.0.0.1:50051"),
+        (
+            ["--address", "localhost"],
+            "Invalid value for --address: 'localhost' is not host:port, such as 127.0.0.1:50051",
+        ),
         (
             ["--address", "127.0.0.1:99999"],
             "Invalid value for --address: '127.0.0.1:99999': port 99999 is not in 0..65535",
@@ -68,19 +71,28 @@ def test_every_setting_has_its_flag_variable_and_line(tmp_path: Path) -> None:
             "Invalid value for --traces: '127.0.0.1:70000': port 70000 is not in 1..65535",
         ),
         (["--traces", "127.0.0.1:0"], "Invalid value for --traces: '127.0.0.1:0': port 0 is not in 1..65535"),
-        (["--metrics", "unix:/tmp/x"], "Invalid value for --metrics: 'unix:/tmp/x' is not like 127.0.0.1:50051"),
-        (["--address", "127.0.0.1:٣"], "Invalid value for --address: '127.0.0.1:٣' is not like 127.0.0.1:50051"),
-        (["--address", "0.0.0.0:1"], "address: others can reach 0.0.0.0:1"),
-        (["--address", "[::]:1"], "address: others can reach"),
-        (["--traces", "collector"], "Invalid value for --traces: 'collector' is not like 127.0.0.1:50051"),
-        (["--cache-file", "x", "--cache-mb", "0"], "cache_file: with cache_mb 0 no answer is kept"),
+        (
+            ["--metrics", "unix:/tmp/x"],
+            "Invalid value for --metrics: 'unix:/tmp/x' is not host:port, such as 127.0.0.1:50051",
+        ),
+        (
+            ["--address", "127.0.0.1:٣"],
+            "Invalid value for --address: '127.0.0.1:٣' is not host:port, such as 127.0.0.1:50051",
+        ),
+        (["--address", "0.0.0.0:1"], "address: other machines can reach 0.0.0.0:1"),
+        (["--address", "[::]:1"], "address: other machines can reach"),
+        (
+            ["--traces", "collector"],
+            "Invalid value for --traces: 'collector' is not host:port, such as 127.0.0.1:50051",
+        ),
+        (["--cache-file", "x", "--cache-mb", "0"], "cache_file: needs a cache, but cache_mb is 0"),
         (["--memory-total-mb", "100"], "memory_total_mb: 100 is less than memory_max_mb (256)"),
-        (["--tls-cert", "x"], "tls_cert, tls_key: one does not go without the other"),
+        (["--tls-cert", "x"], "tls_cert, tls_key: each needs the other"),
         (["--client-ca", "x"], "client_ca: clients' certificates need TLS"),
         (["--backend", "spark"], "Invalid value for --backend: 'spark' is not one of 'threads', 'ray'"),
         (["--ray-address", "10.0.0.1"], "ray_address: '10.0.0.1' is not host:port of a Ray head"),
         (["--backend", "threads", "--ray-address", "a:1"], "ray_address: a:1 needs backend ray, not threads"),
-        (["--ray-workers", "257"], "Invalid value for --ray-workers: '257' is no integer in 0..256"),
+        (["--ray-workers", "257"], "Invalid value for --ray-workers: '257' is not an integer in 0..256"),
         (["--config", "/nowhere"], "Invalid value for --config: /nowhere cannot be read"),
     ],
 )
@@ -99,8 +111,8 @@ def refusal(flags: list[str], **variables: str) -> str:
 def test_errors_name_the_variable_or_the_line_of_the_file(tmp_path: Path) -> None:
     file = tmp_path / "server.toml"
     file.write_text("threads = 2000\n", "utf-8")
-    assert refusal([], EMINENCE_THREADS="x") == "Invalid value for EMINENCE_THREADS: 'x' is no integer in 0..1024"
-    assert refusal(["--config", str(file)]) == "Invalid value for threads: '2000' is no integer in 0..1024"
+    assert refusal([], EMINENCE_THREADS="x") == "Invalid value for EMINENCE_THREADS: 'x' is not an integer in 0..1024"
+    assert refusal(["--config", str(file)]) == "Invalid value for threads: '2000' is not an integer in 0..1024"
     assert refusal([], EMINENCE_CONFIG="/nowhere").startswith("Invalid value for EMINENCE_CONFIG: /nowhere cannot")
     assert "EMINENCE_INSECURE" in refusal([], EMINENCE_INSECURE="perhaps")
 
@@ -137,25 +149,25 @@ def test_others_may_reach_it_if_that_is_said_or_encrypted() -> None:
 @pytest.mark.parametrize("host", ["0.0.0.0", "127.evil.com", "unixish", "127.1", "", "[::]", "192.0.2.1"])
 @pytest.mark.parametrize("setting", ["address", "metrics"])
 def test_what_may_be_another_machines_address_is_not_loopback(setting: str, host: str) -> None:
-    assert refusal([f"--{setting}", f"{host}:50998"]).startswith(f"{setting}: others can reach {host}:50998")
+    assert refusal([f"--{setting}", f"{host}:50998"]).startswith(f"{setting}: other machines can reach {host}:50998")
     assert getattr(read_settings([f"--{setting}", f"{host}:50998", "--insecure"], {}), setting)
 
 
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("treads = 1", "treads is no setting (address, threads, "),
+        ("treads = 1", "treads is not a setting (address, threads, "),
         ("threads = '1'x", "cannot be read"),
-        ("threads = 2.5", "server.toml: threads: 2.5 is no integer"),
-        ("threads = true", "server.toml: threads: True is no integer"),
-        ("threads = '2'", "server.toml: threads: '2' is no integer"),
-        ("log = 1", "server.toml: log: 1 is no string"),
+        ("threads = 2.5", "server.toml: threads: 2.5 is not an integer"),
+        ("threads = true", "server.toml: threads: True is not an integer"),
+        ("threads = '2'", "server.toml: threads: '2' is not an integer"),
+        ("log = 1", "server.toml: log: 1 is not a string"),
         ("log = 'loud'", "Invalid value for log: 'loud' is not one of"),
-        ("insecure = 'perhaps'", "server.toml: insecure: 'perhaps' is no boolean"),
-        ("self_test = 1", "server.toml: self_test: 1 is no boolean"),
-        ("cache_file = {a = 1}", "server.toml: cache_file: {'a': 1} is no string"),
-        ("cache_file = 2026-11-19", "server.toml: cache_file: datetime.date(2026, 11, 19) is no string"),
-        ("tokens = ['a']", "server.toml: tokens: ['a'] is no string"),
+        ("insecure = 'perhaps'", "server.toml: insecure: 'perhaps' is not a boolean"),
+        ("self_test = 1", "server.toml: self_test: 1 is not a boolean"),
+        ("cache_file = {a = 1}", "server.toml: cache_file: {'a': 1} is not a string"),
+        ("cache_file = 2026-11-19", "server.toml: cache_file: datetime.date(2026, 11, 19) is not a string"),
+        ("tokens = ['a']", "server.toml: tokens: ['a'] is not a string"),
     ],
 )
 def test_lines_that_are_no_settings_are_refused(tmp_path: Path, text: str, why: str) -> None:
