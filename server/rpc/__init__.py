@@ -1,1 +1,1 @@
-"""How calls come in and end: statuses, deadlines, admission."""
+"""The layer between gRPC and the services: handlers, statuses, tokens, callers, deadlines, admission."""

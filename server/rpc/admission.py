@@ -1,12 +1,11 @@
-"""Which searches run now, which wait, and which are refused.
+"""Admission control: it decides which searches run now, which wait, and which are refused.
 
-Every search takes as many of the threads as it has parts, up to all of its kind, and all the memory that its budget
-allows. Single calls ("interactive") may use all threads and go first; positions of batches and reviews ("bulk") leave
-some threads to them. Both queues are bounded, and a call is refused at once if it would wait too long for its answer to
-be what was asked for.
+A search takes a thread for each of its parts, up to the limit of its kind, and all the memory that its budget allows.
+Single calls ("interactive") may use all threads and go first; positions of batches and reviews ("bulk") leave some
+threads to them. Both queues are bounded. A call is refused at once if it would wait for more than PATIENCE of its time.
 
-Callers share the threads: each next search is one of the caller who has the fewest, a full queue drops the last search
-of the caller who has the most, and while several callers are active, each leaves some threads to the others.
+Callers share the threads: the next search is one of the caller with the fewest threads, a full queue drops the last
+search of the caller with the most, and while several callers are active, each leaves some threads to the others.
 """
 
 from __future__ import annotations
@@ -25,33 +24,33 @@ from solver.control import NEVER_NS
 
 T = TypeVar("T")
 Kind = Literal["interactive", "bulk"]
-# Refuse a call that would wait for more than this part of its time.
+# Refuse a call that would wait for more than this share of its time.
 PATIENCE = 0.2
-# How much the length of a search counts for the expected length of the next ones.
+# Weight of the latest search in the moving average of search times.
 LEARNING = 0.1
 RETRY_LEAST_SECONDS = 0.05
-# How long after its last call a caller counts as active.
+# Time after its last call in which a caller counts as active.
 ACTIVE_SECONDS = 2.0
-# Callers whose last turn is remembered, at most.
+# Maximum number of callers whose last turn is remembered.
 TURNS_MAX = 1_000
 
 
 @dataclass(eq=False, slots=True)
 class Ticket:
-    """A place in a queue; once admitted, some threads."""
+    """The place of a search in a queue; once admitted, its threads and memory."""
 
     kind: Kind
-    weight: int
+    weight: int  # threads
     memory: int  # bytes
-    expected_ns: int  # how long it may take
-    may_be_next: bool  # whether it may wait in the pool for a thread, ready to begin
+    expected_ns: int  # expected duration
+    may_be_next: bool  # it may be submitted early and wait in the pool for a thread
     admitted: asyncio.Future[None]
     caller: Hashable = None
-    begun_ns: int = 0
+    started_ns: int = 0
 
 
 class Admission:
-    """Belongs to the event loop's thread."""
+    """The queues of a server, and its running searches. Belongs to the event loop's thread."""
 
     def __init__(
         self,
@@ -65,22 +64,22 @@ class Admission:
     ) -> None:
         self._reserved = reserved
         self._for_others = for_others  # threads that each caller leaves to others while others are active
-        # Searches that wait in the pool, where a free thread finds the next one. A search with a limit of time does
-        # not wait there: its time would run out.
+        # Number of searches submitted early, so that the pool has the next one when a thread is free. Searches with a
+        # time limit are not submitted early: their time would run out in the pool.
         self._ahead = ahead
-        self._memory_max = memory_max  # of all searches that run; None: no limit
+        self._memory_max = memory_max  # of all running searches, in bytes; None: no limit
         self._limits = self._limits_of(threads)
         self._queues_max = queues
         self._waiting: dict[Kind, list[Ticket]] = {"interactive": [], "bulk": []}
         self._running: set[Ticket] = set()
-        self._latest_calls: dict[Hashable, int] = {}  # of the last two callers
-        self._turns: dict[Hashable, int] = {}  # of each caller: the number of its last search that began
-        self._n_begun = itertools.count(1).__next__
-        self._usual_ns = 100_000_000.0  # what searches without a limit of time took of late
+        self._latest_calls: dict[Hashable, int] = {}  # by the last two callers: the time of their last call
+        self._turns: dict[Hashable, int] = {}  # by caller: the number of its search that started last
+        self._next_turn = itertools.count(1).__next__
+        self._usual_ns = 100_000_000.0  # expected duration of a search without a time limit: a moving average
         self._closed = False
 
     def resize(self, threads: int) -> None:
-        """Set the number of threads. Searches that wait stay in their queues."""
+        """Set the number of threads. Waiting searches stay in their queues."""
         if threads != self._limits["interactive"]:
             self._limits = self._limits_of(threads)
             for kind, queue in self._waiting.items():
@@ -100,8 +99,8 @@ class Admission:
 
     @property
     def _next(self) -> int:
-        """How many searches wait in the pool."""
-        running = tuple(self._running)  # Prometheus asks on a thread of its own
+        """The number of searches that wait in the pool."""
+        running = tuple(self._running)  # a copy: Prometheus reads this on a thread of its own
         return max(_weight(running) - self._limits["interactive"], 0)
 
     def threads_for(self, kind: Kind, shares: int) -> int:
@@ -116,8 +115,11 @@ class Admission:
         memory: int = 0,
         caller: Hashable = None,
     ) -> Ticket:
-        """Wait for threads and memory. `time_ns` is the search's limit of time, and its patience; at `begin_by_ns`, on
-        the monotonic clock, it is too late to begin."""
+        """Wait for threads and memory.
+
+        `time_ns` is the search's time limit, on which its maximum wait depends. A search that has not started at
+        `begin_by_ns`, on the monotonic clock, is refused.
+        """
         left_ns = NEVER_NS if begin_by_ns == NEVER_NS else max(begin_by_ns - time.monotonic_ns(), 0)
         if time_ns is not None:
             time_ns = min(time_ns, left_ns)
@@ -136,7 +138,7 @@ class Admission:
             return ticket
         wait_ns = self._expected_wait_ns(ticket)
         if kind == "interactive" and time_ns is not None and wait_ns > time_ns * PATIENCE:
-            raise overloaded(wait_ns, "the search could not begin before much of its time is gone")
+            raise overloaded(wait_ns, "the search would wait in the queue for much of its time")
         if self._is_full(kind):
             self._displace(kind, caller, wait_ns)
         self._waiting[kind].append(ticket)
@@ -152,7 +154,7 @@ class Admission:
         return ticket
 
     def check_room(self, kind: Kind, caller: Hashable) -> None:
-        """Refuse a search that would find all threads taken and its queue full: its request need not be read."""
+        """Refuse a search if all threads are taken and its queue is full, before its request is read."""
         are_taken = _weight(self._running) >= self._limits[kind]
         if are_taken and self._is_full(kind) and not self._may_displace(kind, caller):
             raise self._full(kind, int(self._usual_ns))
@@ -161,11 +163,11 @@ class Admission:
         """Free the threads of a search that has ended."""
         if ticket in self._running:
             self._running.remove(ticket)
-            self._usual_ns += LEARNING * (time.monotonic_ns() - ticket.begun_ns - self._usual_ns)
+            self._usual_ns += LEARNING * (time.monotonic_ns() - ticket.started_ns - self._usual_ns)
         self._admit_waiting()
 
     def admit_all(self) -> None:
-        """Admit everything that waits: the server stops soon, and no search takes long any more."""
+        """Admit every waiting search: the server is stopping, and searches end at once."""
         self._closed = True
         self._admit_waiting()
 
@@ -179,32 +181,32 @@ class Admission:
                     if not ticket.admitted.done():
                         self._begin(ticket)
                 elif not self._has_its_share(ticket):
-                    break  # else a wide search would wait until no narrow one comes
+                    break  # else narrow searches would overtake a wide one forever
 
     def _may_begin(self, ticket: Ticket) -> bool:
-        """Whether a new search may begin before those that wait."""
+        """Return whether a new search may start before the waiting ones."""
         return self._fits(ticket) and all(map(self._has_its_share, self._waiting[ticket.kind]))
 
     def _begin(self, ticket: Ticket) -> None:
         if ticket.weight > self._share and self._is_shared(ticket.caller):
             ticket.weight = min(ticket.weight, self._share)
-        ticket.begun_ns = time.monotonic_ns()
+        ticket.started_ns = time.monotonic_ns()
         self._running.add(ticket)
-        self._turns[ticket.caller] = self._n_begun()
+        self._turns[ticket.caller] = self._next_turn()
         if len(self._turns) > TURNS_MAX:
             self._turns = {other.caller: self._turns.get(other.caller, 0) for other in self._all()}
         if not ticket.admitted.done():
             ticket.admitted.set_result(None)
 
     def _give_up(self, ticket: Ticket) -> None:
-        if ticket in self._running:  # it was admitted in the very moment
+        if ticket in self._running:  # it was admitted at the same moment
             self.leave(ticket)
         elif ticket in self._waiting[ticket.kind]:
             self._waiting[ticket.kind].remove(ticket)
             self._admit_waiting()
 
     def _in_turn(self, tickets: Iterable[Ticket]) -> list[Ticket]:
-        """Sort tickets by how many threads their caller has before them, then by their caller's last turn."""
+        """Sort tickets by the number of threads that their caller has before them, then by their caller's last turn."""
         threads: Counter[Hashable] = Counter()
         for running in self._running:
             threads[running.caller] += running.weight
@@ -218,13 +220,12 @@ class Admission:
         return self.waiting(kind) >= self._queues_max[kind]
 
     def _may_displace(self, kind: Kind, caller: Hashable) -> bool:
-        """Whether another caller has more searches in a queue than this one would have."""
+        """Return whether another caller has more searches in a queue than this one would have."""
         queue = self._waiting[kind]
         return _most_common(queue)[1] > sum(waiting.caller == caller for waiting in queue) + 1
 
     def _displace(self, kind: Kind, caller: Hashable, wait_ns: int) -> None:
-        """Refuse the last search that waits of the caller who has most in a full queue; if that is no other, refuse one
-        of `caller`."""
+        """Drop the last search of the caller with the most in a full queue, or refuse that of `caller` itself."""
         if not self._may_displace(kind, caller):
             raise self._full(kind, wait_ns)
         queue = self._waiting[kind]
@@ -235,9 +236,7 @@ class Admission:
             last.admitted.set_exception(self._full(kind, wait_ns))
 
     def _full(self, kind: Kind, wait_ns: int) -> Refusal:
-        return overloaded(
-            wait_ns, f"{kind}_queue: {self._queues_max[kind]} searches may wait, and there is no place left"
-        )
+        return overloaded(wait_ns, f"{kind}_queue: {self._queues_max[kind]} searches may wait, and the queue is full")
 
     # --- room ---
 
@@ -250,23 +249,23 @@ class Admission:
             and _weight(self._running) + ticket.weight <= self._limits["interactive"] + ahead
             and _weight(of_kind) + ticket.weight <= self._limits[ticket.kind] + ahead
             and (self._memory_max is None or memory <= self._memory_max)
-            # Bulk work does not go before a single call that waits for threads.
+            # Bulk work does not overtake a single call that waits for threads.
             and (ticket.kind == "interactive" or all(map(self._has_its_share, self._waiting["interactive"])))
         )
 
     def _has_its_share(self, ticket: Ticket) -> bool:
-        """Whether the caller has so many threads that one more search would take those kept for others."""
+        """Return whether one more search of this caller would take threads that are kept for other callers."""
         threads = _weight(running for running in self._running if running.caller == ticket.caller)
-        wanted = threads + min(ticket.weight, self._share)
-        return threads > 0 and wanted > self._share and self._is_shared(ticket.caller)
+        total = threads + min(ticket.weight, self._share)
+        return threads > 0 and total > self._share and self._is_shared(ticket.caller)
 
     @property
     def _share(self) -> int:
-        """The threads that one caller may have while others are active."""
+        """The number of threads that one caller may have while others are active."""
         return max(self._limits["interactive"] - self._for_others, 1)
 
     def _is_shared(self, caller: Hashable) -> bool:
-        """Whether a caller other than this one is active."""
+        """Return whether another caller is active."""
         since = time.monotonic_ns() - int(ACTIVE_SECONDS * 1e9)
         return any(other != caller and at > since for other, at in self._latest_calls.items()) or any(
             ticket.caller != caller for ticket in self._all()
@@ -282,7 +281,7 @@ class Admission:
             del self._latest_calls[next(iter(self._latest_calls))]
 
     def _expected_wait_ns(self, ticket: Ticket) -> int:
-        """Return how long until this search would begin, if every search takes as long as is expected of it."""
+        """Return the time until this search would start, if every search takes its expected time."""
         running = [other for other in self._running if ticket.kind == "interactive" or other.kind == "bulk"]
         waiting = self._in_turn([*self._waiting[ticket.kind], ticket])
         waiting = waiting[: waiting.index(ticket) + 1]
@@ -294,10 +293,10 @@ class Admission:
         return wait_ns
 
     def _wait_ns(self, running: list[Ticket], waiting: list[Ticket], threads: int) -> int:
-        """Return how long until the last of `waiting` begins, if they have so many threads."""
+        """Return the time until the last of `waiting` starts, with this number of threads for all of them."""
         now = time.monotonic_ns()
         order = itertools.count()
-        ends = [(max(other.begun_ns + other.expected_ns, now), next(order), other) for other in running]
+        ends = [(max(other.started_ns + other.expected_ns, now), next(order), other) for other in running]
         heapq.heapify(ends)
         free = threads - _weight(running)
         memory = self._memory_max
@@ -316,7 +315,7 @@ class Admission:
 
 
 def _most_common(tickets: Iterable[Ticket]) -> tuple[Hashable, int]:
-    """Return the caller who has most tickets, and how many."""
+    """Return the caller with the most tickets, and their number."""
     callers = Counter(ticket.caller for ticket in tickets).most_common(1)
     return callers[0] if callers else (None, 0)
 

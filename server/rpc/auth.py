@@ -1,4 +1,4 @@
-"""Tokens: which calls are let in, and what each client may ask for."""
+"""Authentication of calls by tokens, and the quotas of each client."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from server.rpc.status import abort, code_of
 from server.settings import SettingsError
 from server.telemetry import Telemetry
 
-# Needs no token: a load balancer has none.
+# Health checks need no token: load balancers have none.
 HEALTH_CHECK = "/grpc.health.v1.Health/Check"
 
 
 class TokenAuth(grpc.aio.ServerInterceptor):
-    """Refuses calls without a known token, before anything of a request is read."""
+    """Refuses calls without a known token, before their requests are read."""
 
     def __init__(self, clients: dict[bytes, Caller], telemetry: Telemetry) -> None:
         self._clients, self._telemetry = clients, telemetry
@@ -47,12 +47,12 @@ class TokenAuth(grpc.aio.ServerInterceptor):
     def _client(self, header: str) -> Caller | None:
         kind, _, token = header.partition(" ")
         digest = hashlib.sha256(token.encode()).digest()
-        found = None
-        # All are looked at, so that the time it takes says nothing.
-        for known, client in self._clients.items():
-            if hmac.compare_digest(known, digest):
-                found = client
-        return found if kind.lower() == "bearer" else None
+        owner = None
+        # Compare all digests in constant time, against timing attacks.
+        for client_digest, client in self._clients.items():
+            if hmac.compare_digest(client_digest, digest):
+                owner = client
+        return owner if kind.lower() == "bearer" else None
 
     def _refusing(self, refusal: Refusal, path: str) -> grpc.RpcMethodHandler[Any, Any]:
         method = self._telemetry.method_at(path)
@@ -62,14 +62,15 @@ class TokenAuth(grpc.aio.ServerInterceptor):
                 call.code, call.reason = code_of(refusal), refusal.reason
                 await abort(context, refusal)
 
-        # Whatever kind of call it is: nothing of it is read.
+        # This handler serves every kind of call: it reads no request.
         return grpc.stream_stream_rpc_method_handler(refuse)
 
 
 def read_clients(path: str, bounds: Bounds | None = None) -> dict[bytes, Caller]:
-    """The clients in a file, by the digests of their tokens: the file holds no token.
+    """Read a file of clients; return them by the SHA-256 digests of their tokens, which the file has instead of tokens.
 
-    A table a client: `[alice]`, `token_sha256 = "..."`, and perhaps `searches_at_once = 2`, `calls_per_minute = 600`.
+    The file has a table for each client: `[alice]`, `token_sha256 = "..."`, and optionally `searches_at_once = 2` and
+    `calls_per_minute = 600`.
     """
     try:
         tables = tomllib.loads(Path(path).read_text("utf-8"))
@@ -77,24 +78,24 @@ def read_clients(path: str, bounds: Bounds | None = None) -> dict[bytes, Caller]
         raise SettingsError(f"tokens: {path} cannot be read: {error}") from None
     clients: dict[bytes, Caller] = {}
     for name, table in tables.items():
-        where = f"tokens: {name}"
+        prefix = f"tokens: {name}"
         if not isinstance(table, dict):
-            raise SettingsError(f"{where}: is not a table such as [{name}]")
+            raise SettingsError(f"{prefix}: is not a table such as [{name}]")
         quotas = {"searches_at_once": 0, "calls_per_minute": 0}
         for key in table:
             if key != "token_sha256" and key not in quotas:
-                raise SettingsError(f"{where}.{key}: is none of token_sha256, {', '.join(quotas)}")
+                raise SettingsError(f"{prefix}.{key}: is not a key of a client (token_sha256, {', '.join(quotas)})")
         for key in quotas:
             quota = table.get(key, 0)
             if type(quota) is not int or not 0 <= quota <= 10**9:
-                raise SettingsError(f"{where}.{key}: {quota!r} is not in 0..1000000000")
+                raise SettingsError(f"{prefix}.{key}: {quota!r} is not in 0..1000000000")
             quotas[key] = quota
         try:
             digest = bytes.fromhex(table["token_sha256"])
         except (KeyError, TypeError, ValueError):
             digest = b""
         if len(digest) != 32 or digest in clients:
-            raise SettingsError(f"{where}.token_sha256: 64 hexadecimal digits, no client's twice, are required")
+            raise SettingsError(f"{prefix}.token_sha256: 64 hexadecimal digits, unique to the client, are required")
         clients[digest] = Caller(bounds, digest, quotas["searches_at_once"], quotas["calls_per_minute"])
     if not clients:
         raise SettingsError(f"tokens: {path} names no client")

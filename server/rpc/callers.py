@@ -1,7 +1,7 @@
-"""Callers, and what each of them may hold at a time: calls, bytes of requests, positions of batches.
+"""Callers, and their limits: pending calls, bytes of pending requests, pending positions of batches.
 
-A caller is a token; without tokens it is an address (an IPv6 address counts by its /64 network). Callers on a unix
-socket are one caller, because gRPC does not tell their connections apart.
+A token identifies a caller; without tokens, an address does (of an IPv6 address, its /64 network). All connections to a
+unix socket are one caller, because gRPC gives them the same peer name.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ RETRY_SECONDS = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The most that one caller may hold. The settings have the same names, after `caller_`."""
+    """The limits of one caller. The setting of each is its name with the prefix `caller_`."""
 
     calls: int = sys.maxsize
     bytes: int = sys.maxsize
@@ -40,10 +40,12 @@ class Bounds:
 
 
 class Caller:
-    """What a caller holds, and its quotas: `at_once` searches, and `per_minute` calls and positions; 0: no limit.
+    """A caller's pending calls, bytes and positions, and its quotas.
 
-    `identity` is a token's digest, because a name may pass to another client; callers without a token have none.
-    `key` stands for the caller after its last call, too."""
+    The quotas are `at_once` searches, and `per_minute` calls and positions; 0: no limit. `identity` is a token's
+    digest, because a client's name may be reassigned; it is empty without a token. `key` identifies the caller even
+    after its last call.
+    """
 
     def __init__(
         self,
@@ -57,14 +59,14 @@ class Caller:
         self.key = identity or address
         self.holds: Counter[Bound] = Counter()
         self._turn = asyncio.Lock()
-        self._in_line = 0
+        self._queue_length = 0
         self._bounds = bounds or Bounds()
         self._at_once, self._per_minute = at_once, per_minute
         self._searches = 0
         self._calls_left, self._filled_at = float(per_minute), time.monotonic()
 
     def take(self, bound: Bound, amount: int = 1) -> None:
-        """Have the caller hold more; refuse what would be too much."""
+        """Add to the amount that the caller holds; refuse an amount above the limit."""
         most: int = getattr(self._bounds, bound)
         if self.holds[bound] + amount > most:
             self._bounds.on_refusal(bound)
@@ -84,7 +86,7 @@ class Caller:
             self.release(bound, amount)
 
     def count_call(self) -> None:
-        """Count a call or a position; refuse it if the last minute had too many."""
+        """Count a call or a position against the quota per minute; refuse it if the quota is used up."""
         if not self._per_minute:
             return
         now, rate = time.monotonic(), self._per_minute / 60
@@ -97,25 +99,27 @@ class Caller:
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
-        """Wait for this caller's turn on a thread that reads long requests; a caller has one at a time. If it has more
-        in line, the next waits for as long as this one took: callers share the interpreter, too."""
-        self._in_line += 1
+        """Wait for this caller's turn on the thread that reads long requests; a caller has one turn at a time.
+
+        If more of its requests are queued, the next waits for as long as this one took: callers share the GIL, too.
+        """
+        self._queue_length += 1
         try:
             await self._turn.acquire()
         finally:
-            self._in_line -= 1
-        begun = time.monotonic()
+            self._queue_length -= 1
+        started = time.monotonic()
         try:
             yield
         finally:
-            if self._in_line:
-                asyncio.get_running_loop().call_later(time.monotonic() - begun, self._turn.release)
+            if self._queue_length:
+                asyncio.get_running_loop().call_later(time.monotonic() - started, self._turn.release)
             else:
                 self._turn.release()
 
     @contextmanager
     def searching(self) -> Iterator[None]:
-        """Count a search; refuse it if the caller has too many."""
+        """Count a running search; refuse it if the caller's quota is used up."""
         if self._at_once and self._searches >= self._at_once:
             why = f"searches_at_once: more than {self._at_once} searches at once"
             raise Refusal("QUOTA_EXHAUSTED", "", why, retry_after=RETRY_SECONDS)
@@ -126,8 +130,8 @@ class Caller:
             self._searches -= 1
 
 
-_NOBODY = Caller()
-_current: ContextVar[Caller] = ContextVar("caller", default=_NOBODY)
+_UNKNOWN = Caller()
+_current: ContextVar[Caller] = ContextVar("caller", default=_UNKNOWN)
 
 
 def current_caller() -> Caller:
@@ -140,7 +144,7 @@ def set_caller(caller: Caller) -> None:
 
 
 class Callers:
-    """All callers that have calls under way. Belongs to the event loop's thread."""
+    """All callers with pending calls. Belongs to the event loop's thread."""
 
     def __init__(self, bounds: Bounds | None = None) -> None:
         self.bounds = bounds or Bounds()
@@ -148,13 +152,13 @@ class Callers:
         self._active: set[Caller] = set()
 
     def most(self, bound: Bound) -> int:
-        """Return the most that any caller holds."""
-        # Prometheus asks on a thread of its own.
+        """Return the largest amount that any caller holds."""
+        # Copy the set: Prometheus reads this on a thread of its own.
         return max((caller.holds[bound] for caller in tuple(self._active)), default=0)
 
     @contextmanager
     def calling(self, context: Context) -> Iterator[Caller]:
-        """Count a call, and make its caller the task's. A caller without a token is known by its address."""
+        """Count a call, and set the task's caller: by its address, unless a token identified it."""
         caller, address = current_caller(), ""
         if not caller.identity:
             address = address_of(context.peer())
@@ -172,7 +176,7 @@ class Callers:
 
 
 def address_of(peer: str) -> str:
-    """Return the part of a peer's name in gRPC that its connections share."""
+    """Return the part of a gRPC peer name that all connections of a caller share."""
     kind, _, place = peer.partition(":")
     if kind == "ipv4":
         return place.rpartition(":")[0]

@@ -1,7 +1,7 @@
-"""The way into every service: bytes, a message of a known kind, the handler; whatever goes wrong becomes a status.
+"""The gRPC handlers of all services: they read messages, call the service, and turn every error into a status.
 
-grpc.aio by itself answers malformed bytes and exceptions with UNKNOWN and the exception's text. So it is handed the
-bytes, and the reading happens here.
+grpc.aio by itself answers malformed bytes and exceptions with UNKNOWN and the exception's text. These handlers
+therefore take and return bytes.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from server.telemetry import Call, Method, Telemetry
 
 # Longer messages are read on another thread.
 READ_HERE_BYTES = 8_192
-_reader = ThreadPoolExecutor(1, "reader")  # each further thread would keep freed memory of its own
-# An unknown field is named if it is found in so many parts of the message, among so many bytes of such fields.
+_reader = ThreadPoolExecutor(1, "reader")  # one thread: each has a malloc arena, which retains freed memory
+# Limits of the search for the name of an unknown field: submessages visited, and bytes of unknown fields.
 SEARCHED_MAX, UNKNOWN_BYTES_MAX = 1_000, 4_096
 
 
@@ -41,8 +41,10 @@ def add_service(
     *,
     is_logged: bool = True,
 ) -> None:
-    """Serve `service`, whose methods `servicer` has; those that are no coroutines compute, and run on another thread.
-    `is_logged`: each call has a line in the log, not only a refused one."""
+    """Serve the methods that `servicer` has for `service`; a method that is no coroutine runs on another thread.
+
+    `is_logged`: log every call, not only refused ones.
+    """
     telemetry, callers = telemetry or Telemetry(), callers or Callers()
     handlers = {}
     for method in service.methods:
@@ -51,7 +53,7 @@ def add_service(
             handle = _on_thread(handle)
         metrics = telemetry.method(f"/{service.full_name}/{method.name}", is_logged)
         handlers[method.name] = _handler(method, handle, metrics, callers)
-    # Not registered: every call takes the longer, the more methods are.
+    # Not `add_registered_method_handlers`: with it, a call takes longer the more methods are registered.
     server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(service.full_name, handlers),))
 
 
@@ -64,7 +66,7 @@ def _on_thread(handle: Callable[[Any], Message]) -> Any:
 
 
 class Unimplemented(grpc.GenericRpcHandler):
-    """Refuses methods that no service has, so that they are counted and logged. To be added last."""
+    """Refuses unknown methods, so that their calls are counted and logged. Add it after all services."""
 
     def __init__(self, telemetry: Telemetry) -> None:
         self._telemetry = telemetry
@@ -81,10 +83,10 @@ class Unimplemented(grpc.GenericRpcHandler):
 
 
 def read_message(raw: bytes, kind: type[Message]) -> Message:
-    """The message that `raw` holds, refused if it is none or has fields that we do not know."""
+    """Parse a message; refuse malformed bytes and unknown fields."""
     message = _parse(raw, kind)
     message.DiscardUnknownFields()
-    # Most are written as we would write them.
+    # Fast path: most clients serialize a message to the same bytes as we do.
     if message.SerializeToString() != raw:
         _check_fields(kind.FromString(raw), message)
     return message
@@ -94,24 +96,26 @@ def _parse(raw: bytes, kind: type[Message]) -> Message:
     try:
         return kind.FromString(raw)
     except (DecodeError, UnicodeDecodeError):
-        raise Refusal("MALFORMED_MESSAGE", "", f"these bytes are no {kind.DESCRIPTOR.full_name}") from None
+        raise Refusal("MALFORMED_MESSAGE", "", f"these bytes are not a {kind.DESCRIPTOR.full_name}") from None
 
 
-def _check_fields(whole: Message, known: Message) -> None:
-    """Refuse a message with fields that we do not know; `known` is the same one without them. A field without a name
-    is called by its number."""
-    unknown_bytes = whole.ByteSize() - known.ByteSize()
+def _check_fields(whole: Message, stripped: Message) -> None:
+    """Refuse a message with unknown fields; `stripped` is the message without them.
+
+    The refusal names an unknown field by its number.
+    """
+    unknown_bytes = whole.ByteSize() - stripped.ByteSize()
     if not unknown_bytes:
         return
-    found = next(_unknown(whole, "", iter(range(SEARCHED_MAX))), None) if unknown_bytes <= UNKNOWN_BYTES_MAX else None
-    if found is None:
-        raise Refusal("UNKNOWN_FIELD", "", "somewhere in it is a field that is not known to this server")
-    path, number = found
+    first = next(_unknown(whole, "", iter(range(SEARCHED_MAX))), None) if unknown_bytes <= UNKNOWN_BYTES_MAX else None
+    if first is None:
+        raise Refusal("UNKNOWN_FIELD", "", "the message has a field that is not known to this server")
+    path, number = first
     raise Refusal("UNKNOWN_FIELD", under(path, str(number)), f"field {number} is not known to this server")
 
 
 async def _read(raw: bytes, kind: type[Message]) -> Message:
-    """Read a message; a long one on another thread."""
+    """Parse a message; a long one on another thread."""
     if len(raw) <= READ_HERE_BYTES:
         return read_message(raw, kind)
     async with current_caller().turn():
@@ -119,7 +123,7 @@ async def _read(raw: bytes, kind: type[Message]) -> Message:
 
 
 def _unknown(message: Message, path: str, left: Iterator[int]) -> Iterator[tuple[str, int]]:
-    """Yield unknown fields: the path of the message, and the field's number. Search no more messages than `left`."""
+    """Yield the path of the message and the number of each unknown field; visit no more submessages than `left` has."""
     for unknown in UnknownFieldSet(message):  # type: ignore[attr-defined]
         yield path, unknown.field_number
     for field, value in message.ListFields():
@@ -153,7 +157,7 @@ def _handler(
         with metrics.call() as call:
             try:
                 with callers.calling(context) as caller, caller.holding("bytes", len(raw)):
-                    # Closed at once when the client leaves, not when the garbage collector comes by.
+                    # Close the stream when the client cancels, instead of at the next garbage collection.
                     async with aclosing(handle(await _read(raw, kind), context)) as responses:
                         async for response in responses:
                             yield response.SerializeToString()
@@ -184,7 +188,7 @@ def _handler(
 
 
 def _refusal_for(error: BaseException, call: Call) -> Refusal:
-    """Return the refusal of a call that failed, and note how it ended; raise what is no failure of ours."""
+    """Return the refusal of a failed call, and record its code and reason; re-raise cancellations and aborts."""
     if isinstance(error, asyncio.CancelledError | GeneratorExit):
         call.code = "CANCELLED"
         raise error
@@ -195,11 +199,14 @@ def _refusal_for(error: BaseException, call: Call) -> Refusal:
         raise error
     refusal = refusal_of(error)
     call.code, call.reason = code_of(refusal), refusal.reason
-    return _alone(refusal)
+    return _without_frames(refusal)
 
 
-def _alone(refusal: Refusal) -> Refusal:
-    """Cut a refusal off from the frames that it came through. gRPC keeps the error that ends a call in the call, which
-    those frames refer to: the request would stay in memory until the garbage collector comes by."""
+def _without_frames(refusal: Refusal) -> Refusal:
+    """Remove a refusal's references to frames.
+
+    A call in gRPC refers to the error that ends it, and the frames refer to the call. With this cycle, the request
+    would stay in memory until the next garbage collection.
+    """
     refusal.__traceback__ = refusal.__context__ = refusal.__cause__ = None
     return refusal

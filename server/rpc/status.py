@@ -1,7 +1,7 @@
-"""The one place where whatever goes wrong becomes a status.
+"""The conversion of errors into gRPC statuses.
 
-A refusal (`refusals.py`) is told as it is. Of anything else that goes wrong the client learns an incident's number, and
-the log where it happened: never the text of an exception, which may hold cards.
+A refusal (`refusals.py`) becomes a status with its reason, field and text. For any other error, the status has an
+incident number, and the log has the traceback. Neither has the exception's text, which may name cards.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     import grpc
 
 DOMAIN = "eminence.v1"
-# A status travels in the headers of the answer, where clients have room for 8 KiB, and holds its texts twice: percent-
-# encoded, and in Base64. So texts are cut by their bytes in a header.
+# The largest size of a text in a header. A status is sent in the trailers, where clients accept 8 KiB, and has its
+# texts twice: percent-encoded, and in Base64.
 TEXT_MAX = 1_000
-# When to try again after workers were lost: about as long as others take to begin.
+# Retry delay after workers were lost: about the time in which new ones start.
 RETRY_SECONDS = 1.0
 
 _CODES = {
@@ -46,12 +46,12 @@ _log = logging.getLogger(__name__)
 
 
 def refusal_of(error: Exception) -> Refusal:
-    """What a client is told of any error."""
+    """Return the refusal that a client receives for any error."""
     return expected_refusal_of(error) or _incident(error)
 
 
 def expected_refusal_of(error: Exception) -> Refusal | None:
-    """Return the refusal that an error stands for, or None if it is our mistake."""
+    """Return the refusal for an expected error, or None for a bug."""
     if isinstance(error, Refusal):
         return error
     elif isinstance(error, EngineError | InvalidQuestionError):
@@ -62,12 +62,12 @@ def expected_refusal_of(error: Exception) -> Refusal | None:
     elif isinstance(error, WorkerLostError):
         return Refusal("SEARCH_LOST", "", str(error))
     elif isinstance(error, WorkersLostError):
-        return Refusal("UNAVAILABLE", "", "workers were lost before they found anything", retry_after=RETRY_SECONDS)
+        return Refusal("UNAVAILABLE", "", "workers were lost before their first result", retry_after=RETRY_SECONDS)
     return None
 
 
 def _incident(error: Exception) -> Refusal:
-    """Log a mistake of ours: where, and of what kind, but not the exception's text."""
+    """Log the traceback and the type of an unexpected exception, without its text; return a refusal for it."""
     incident = uuid.uuid4().hex[:12]
     places = "".join(traceback.format_tb(error.__traceback__))
     _log.error("incident %s: %s\n%s", incident, type(error).__name__, places)
@@ -75,12 +75,12 @@ def _incident(error: Exception) -> Refusal:
 
 
 def code_of(refusal: Refusal) -> str:
-    """Return the name of the status code."""
+    """Return the name of a refusal's status code."""
     return _CODES.get(refusal.reason, "INVALID_ARGUMENT")
 
 
 def status_of(refusal: Refusal) -> status_pb2.Status:
-    """The refusal as google.rpc.Status, with details for programs."""
+    """Convert a refusal to a google.rpc.Status, with details for programs."""
     text, why = _short(str(refusal)), _short(refusal.why)
     status = status_pb2.Status(code=code_pb2.Code.Value(code_of(refusal)), message=text)
     info = error_details_pb2.ErrorInfo(reason=refusal.reason, domain=DOMAIN)
@@ -109,7 +109,7 @@ async def abort(context: grpc.aio.ServicerContext[Any, Any], error: Exception) -
     status = rpc_status.to_status(status_of(refusal))
     metadata = tuple(status.trailing_metadata or ())
     if refusal.retry_after is not None:
-        # What gRPC's own retries go by.
+        # gRPC's own retries read this key.
         metadata = (*metadata, ("grpc-retry-pushback-ms", str(_milliseconds(refusal.retry_after))))
     await context.abort(status.code, status.details or "", metadata)
 
@@ -119,8 +119,8 @@ def _milliseconds(seconds: float) -> int:
 
 
 def _short(text: str) -> str:
-    """Cut a text that takes too many bytes when it is percent-encoded."""
-    if len(text) <= TEXT_MAX // 12:  # which no text of this length does
+    """Truncate a text to TEXT_MAX bytes of its percent-encoded form."""
+    if len(text) <= TEXT_MAX // 12:  # a character takes at most 12 bytes
         return text
     end, room = 0, TEXT_MAX - len("...")
     while end < len(text) and room >= (cost := _encoded_bytes(text[end])):

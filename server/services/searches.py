@@ -108,7 +108,7 @@ class Searches:
             ticket = await self.admission.enter(
                 terms.kind, terms.shares, time_ns, terms.deadline.begin_by_ns, memory, current_caller().key
             )
-            add_to_span(searches=1, queue_ms=(ticket.begun_ns - asked_ns) / 1e6)
+            add_to_span(searches=1, queue_ms=(ticket.started_ns - asked_ns) / 1e6)
             slot = AdmittedSearch(self._pool, self._lateness, ticket, terms)
             self._slots.add(slot)
             if self._is_hurrying:
