@@ -1,5 +1,7 @@
-"""A client in Python, with and without asyncio: a deadline on every call, retries that cannot become a storm, streams
-that are cancelled when they are left.
+"""The Python clients, with and without asyncio.
+
+Every call has a deadline. Retries are throttled, so that clients do not overload a failing server. Leaving a stream's
+`with` block cancels the stream.
 
 ```
 from server.client import Client, text_view
@@ -8,8 +10,8 @@ with Client("127.0.0.1:50051") as client:
     print(client.suggest(text_view("oriflamme", "en-2019", 3, "...seen by B")).best.text)
 ```
 
-It knows nothing but gRPC and the contract. Who wants only this installs `eminence-client` (`make client` builds it),
-where it is called `eminence_client`. Beside it, `server.client.local` has a client that needs no server.
+The package depends on gRPC and the contract alone. The distribution `eminence-client` (`make client` builds it)
+contains only these, as the package `eminence_client`. The module `server.client.local` has a client without a server.
 """
 
 from importlib import import_module
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["AsyncClient", "AsyncStream", "Client", "Refused", "Stream", "seconds_for", "text_view"]
 
-# Loaded on first use: they load gRPC.
+# Imported on first use, because they import gRPC.
 _MODULES = {"AsyncClient": ".aio", "AsyncStream": ".aio", "Client": ".blocking"}
 
 

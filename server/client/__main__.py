@@ -1,4 +1,4 @@
-"""One question from the command line: python -m server.client."""
+"""Ask a server one question from the command line: python -m server.client."""
 
 from __future__ import annotations
 
@@ -22,20 +22,21 @@ def main() -> None:
     parser.add_argument("edition", help="such as en-2019")
     parser.add_argument("players", type=int)
     parser.add_argument("view", help="in text notation, such as 'A:? >B:Heir C:? | round 2 | seen by B'")
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     budget = pb.Budget()
-    budget.time.FromMilliseconds(given.time_ms)
+    budget.time.FromMilliseconds(arguments.time_ms)
+    view = text_view(arguments.game, arguments.edition, arguments.players, arguments.view)
     try:
-        with Client(given.address, token=given.token) as client:
-            found = client.suggest(text_view(given.game, given.edition, given.players, given.view), budget)
+        with Client(arguments.address, token=arguments.token) as client:
+            suggestion = client.suggest(view, budget)
     except ValueError as error:
         parser.error(str(error))
     except Refused as error:
         raise SystemExit(f"{error.code}: {error}") from None
-    print(f"{found.best.text}  ({found.iterations} iterations)")
-    for candidate in found.candidates[:CANDIDATES_MAX]:
-        win, error_of = candidate.win.mean * 100, candidate.win.standard_error * 100
-        print(f"  {candidate.action.text:24} win {win:5.1f} % ± {error_of:.1f}   points {candidate.points.mean:5.1f}")
+    print(f"{suggestion.best.text}  ({suggestion.iterations} iterations)")
+    for candidate in suggestion.candidates[:CANDIDATES_MAX]:
+        win, win_error = candidate.win.mean * 100, candidate.win.standard_error * 100
+        print(f"  {candidate.action.text:24} win {win:5.1f} % ± {win_error:.1f}   points {candidate.points.mean:5.1f}")
 
 
 if __name__ == "__main__":

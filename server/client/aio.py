@@ -1,4 +1,4 @@
-"""For programs with asyncio."""
+"""The client for programs with asyncio."""
 
 from __future__ import annotations
 
@@ -36,8 +36,11 @@ T = TypeVar("T")
 
 
 class AsyncStream(AsyncIterator[T], Generic[T]):
-    """Answers as they come. Whoever leaves early has to say so, by `cancel`, by leaving its `async with` block or by
-    having its task cancelled: grpc.aio does not always notice what is dropped."""
+    """The answers of a stream, as they arrive.
+
+    To end it early, call `cancel`, leave its `async with` block or cancel the task that reads it. Dropping the stream
+    is not enough: grpc.aio does not always notice.
+    """
 
     def __init__(self, call: Any) -> None:
         self._call, self._answers = call, call.__aiter__()
@@ -51,7 +54,7 @@ class AsyncStream(AsyncIterator[T], Generic[T]):
                 answer: T = await self._answers.__anext__()
             return answer
         except BaseException:
-            # Of the reader, too: then the server has to be told.
+            # Also when the reader's task is cancelled: the call at the server must be cancelled, too.
             if self._is_cancelled:
                 raise StopAsyncIteration from None
             self._call.cancel()
@@ -74,7 +77,7 @@ class AsyncStream(AsyncIterator[T], Generic[T]):
 
 
 class AsyncClient:
-    """The same as `Client`. A call whose task is cancelled is cancelled at the server, too."""
+    """The interface of `Client` with coroutines. Cancelling a task cancels its call at the server, too."""
 
     def __init__(self, address: str, *, token: str = "", credentials: grpc.ChannelCredentials | None = None) -> None:
         if credentials is None:
@@ -96,7 +99,7 @@ class AsyncClient:
         *,
         seconds: float | None = None,
     ) -> pb.Suggestion:
-        """The best move, and why."""
+        """Return the best move of the view's observer, with the figures of all moves."""
         request = pb.SuggestRequest(view=view, budget=budget, options=options)
         timeout = seconds_for(budget) if seconds is None else seconds
         answer: pb.SuggestResponse = await self._call(self.stub.Suggest, request, timeout)
@@ -111,7 +114,7 @@ class AsyncClient:
         *,
         seconds: float | None = None,
     ) -> AsyncStream[pb.AnalyzeResponse]:
-        """The answer growing."""
+        """Search, and yield the answer so far about every `interval_ms`."""
         request = analyze_request(view, budget, options, interval_ms)
         timeout = seconds_for(budget) if seconds is None else seconds
         return AsyncStream(self.stub.Analyze(request, timeout=timeout, metadata=self._metadata))
@@ -125,7 +128,7 @@ class AsyncClient:
         *,
         seconds: float | None = None,
     ) -> pb.Comparison:
-        """Which of several moves is better."""
+        """Compare several moves on the same sampled worlds."""
         request = pb.CompareRequest(view=view, actions=actions, budget=budget, options=options)
         timeout = seconds_for(budget) if seconds is None else seconds
         answer: pb.CompareResponse = await self._call(self.stub.Compare, request, timeout)
@@ -137,7 +140,7 @@ class AsyncClient:
         *,
         seconds: float = LONG_SECONDS,
     ) -> AsyncStream[pb.AnalyzeBatchResponse]:
-        """Many positions."""
+        """Answer a stream of positions."""
         return AsyncStream(self.stub.AnalyzeBatch(requests, timeout=seconds, metadata=self._metadata))
 
     def review(
@@ -149,7 +152,7 @@ class AsyncClient:
         seat: seat_pb2.Seat.ValueType = seat_pb2.SEAT_UNSPECIFIED,
         seconds: float | None = None,
     ) -> AsyncStream[pb.ReviewResponse]:
-        """The decisions of a game, judged."""
+        """Judge the decisions of a game; yield one after the other, then a summary."""
         request = pb.ReviewRequest(record=record, seat=seat, budget=budget, options=options)
         timeout = review_seconds(record, budget) if seconds is None else seconds
         return AsyncStream(self.stub.Review(request, timeout=timeout, metadata=self._metadata))
@@ -170,7 +173,7 @@ class AsyncClient:
 
 
 async def _answer(begin: Callable[[], Any]) -> Any:
-    """Await the answer of a call. If nobody waits for it any more, it is cancelled: grpc.aio does not always do so."""
+    """Await the answer of a call. If the waiting task is cancelled, cancel the call: grpc.aio does not always do so."""
     call = begin()
     try:
         with raising_refused():

@@ -1,4 +1,4 @@
-"""For programs without asyncio."""
+"""The client for programs without asyncio."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ T = TypeVar("T")
 
 
 class Client:
-    """A way to a server. `credentials` turn TLS on; `token` goes with every call.
+    """A connection to a server. `credentials` enable TLS; every call sends `token`.
 
-    Each call has a deadline: `seconds`, or what follows from its budget. The server answers before it, with what was
-    found by then. `rules` and `referee` have the methods of these services; each call has ten seconds, or `timeout`.
-    All of them raise `Refused`; `stub` is gRPC's own, and raises gRPC's errors.
+    The deadline of a call is `seconds`, or follows from its budget. The server answers before it, with the result so
+    far. `rules` and `referee` have the methods of these services; a call of theirs has ten seconds, or `timeout`. All
+    calls raise `Refused`. `stub` is gRPC's own, and raises gRPC's errors.
     """
 
     def __init__(self, address: str, *, token: str = "", credentials: grpc.ChannelCredentials | None = None) -> None:
@@ -64,7 +64,7 @@ class Client:
         *,
         seconds: float | None = None,
     ) -> pb.Suggestion:
-        """The best move, and why."""
+        """Return the best move of the view's observer, with the figures of all moves."""
         request = pb.SuggestRequest(view=view, budget=budget, options=options)
         timeout = seconds_for(budget) if seconds is None else seconds
         response: pb.SuggestResponse = self._call(self.stub.Suggest, request, timeout)
@@ -79,7 +79,7 @@ class Client:
         *,
         seconds: float | None = None,
     ) -> Stream[pb.AnalyzeResponse]:
-        """The answer growing."""
+        """Search, and yield the answer so far about every `interval_ms`."""
         request = analyze_request(view, budget, options, interval_ms)
         timeout = seconds_for(budget) if seconds is None else seconds
         return self._stream(self.stub.Analyze, request, timeout)
@@ -93,7 +93,7 @@ class Client:
         *,
         seconds: float | None = None,
     ) -> pb.Comparison:
-        """Which of several moves is better."""
+        """Compare several moves on the same sampled worlds."""
         request = pb.CompareRequest(view=view, actions=actions, budget=budget, options=options)
         timeout = seconds_for(budget) if seconds is None else seconds
         response: pb.CompareResponse = self._call(self.stub.Compare, request, timeout)
@@ -102,7 +102,7 @@ class Client:
     def analyze_batch(
         self, requests: Iterable[pb.AnalyzeBatchRequest], *, seconds: float = LONG_SECONDS
     ) -> Stream[pb.AnalyzeBatchResponse]:
-        """Many positions. `requests` is read on another thread, while the answers come."""
+        """Answer a stream of positions. Another thread reads `requests` while answers arrive."""
         return self._stream(self.stub.AnalyzeBatch, iter(requests), seconds)
 
     def review(
@@ -114,7 +114,7 @@ class Client:
         seat: seat_pb2.Seat.ValueType = seat_pb2.SEAT_UNSPECIFIED,
         seconds: float | None = None,
     ) -> Stream[pb.ReviewResponse]:
-        """The decisions of a game, judged."""
+        """Judge the decisions of a game; yield one after the other, then a summary."""
         request = pb.ReviewRequest(record=record, seat=seat, budget=budget, options=options)
         timeout = review_seconds(record, budget) if seconds is None else seconds
         return self._stream(self.stub.Review, request, timeout)

@@ -1,4 +1,4 @@
-"""A client that needs no server: the services of this package, in this process."""
+"""A client that needs no server: it runs the services of this package in its own process."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ T = TypeVar("T")
 class LocalClient:
     """The interface of `Client` without a server: no caps, no quotas, no queues.
 
-    `config` stands for the default configuration. A single question is computed on all cores, and Ctrl-C ends it with
-    what was found. Of a batch, `workers` positions are computed at a time; left out, one for each core. More than two
-    workers are processes, which import the program's main file: it needs `if __name__ == "__main__":`. With
-    `ray_address`, a Ray cluster computes everything, with at most `workers` workers.
+    `config` replaces the default configuration. A single question uses all cores, and Ctrl-C ends it with the result so
+    far. A batch computes `workers` positions at a time, by default one for each core. More than two workers are
+    processes, which import the program's main file: it needs `if __name__ == "__main__":`. With `ray_address`, a Ray
+    cluster computes everything, with at most `workers` workers.
     """
 
     def __init__(
@@ -78,12 +78,12 @@ class LocalClient:
         *,
         seconds: float | None = None,
     ) -> pb.Suggestion:
-        """The best move, and why."""
+        """Return the best move of the view's observer, with the figures of all moves."""
         slot = LocalSlot(self._pool, self._deadline(seconds))
         with refusing():
-            asked = read_search(pb.SuggestRequest(view=view, budget=budget, options=options), CAPS, "", self._config)
-            check_to_act(asked.view)
-            return run_now(suggest(asked, slot))
+            grant = read_search(pb.SuggestRequest(view=view, budget=budget, options=options), CAPS, "", self._config)
+            check_to_act(grant.view)
+            return run_now(suggest(grant, slot))
 
     def analyze(
         self,
@@ -94,7 +94,7 @@ class LocalClient:
         *,
         seconds: float | None = None,
     ) -> Stream[pb.AnalyzeResponse]:
-        """The answer growing."""
+        """Search, and yield the answer so far about every `interval_ms`."""
         slot = LocalSlot(self._pool, self._deadline(seconds))
         request = analyze_request(view, budget, options, interval_ms)
         return Stream(_with_refusals(self._grow(request, slot)), slot.cancel)
@@ -102,9 +102,9 @@ class LocalClient:
     def _grow(self, request: pb.AnalyzeRequest, slot: LocalSlot) -> Iterator[pb.AnalyzeResponse]:
         so_far: SimpleQueue[pb.Suggestion | None] = SimpleQueue()  # None at the end
         interval = read_interval(request)
-        asked = read_search(request, CAPS, "", self._config)
+        grant = read_search(request, CAPS, "", self._config)
         with ThreadPoolExecutor(1, "analyze") as executor:
-            answer = executor.submit(run_now, suggest(asked, slot, interval, so_far.put))
+            answer = executor.submit(run_now, suggest(grant, slot, interval, so_far.put))
             answer.add_done_callback(lambda _: so_far.put(None))
             try:
                 while (suggestion := slot.wait(so_far.get)) is not None:
@@ -122,21 +122,21 @@ class LocalClient:
         *,
         seconds: float | None = None,
     ) -> pb.Comparison:
-        """Which of several moves is better."""
+        """Compare several moves on the same sampled worlds."""
         slot = LocalSlot(self._pool, self._deadline(seconds))
         request = pb.CompareRequest(view=view, actions=actions, budget=budget, options=options)
         with refusing():
-            asked = read_comparison(request, CAPS, self._config)
-            slot.begin(asked.budget.time_ms)
-            comparison = run_now(core.compare(asked, slot))
+            grant = read_comparison(request, CAPS, self._config)
+            slot.begin(grant.budget.time_ms)
+            comparison = run_now(core.compare(grant, slot))
         answers.set_elapsed(comparison, slot.deadline.arrival_ns)
         return comparison
 
     def analyze_batch(
         self, requests: Iterable[pb.AnalyzeBatchRequest], *, seconds: float | None = None
     ) -> Stream[pb.AnalyzeBatchResponse]:
-        """Many positions. `requests` is read on another thread, while the answers come."""
-        from server.services.local_batch import LocalBatch  # not above: most programs ask single questions
+        """Answer a stream of positions. Another thread reads `requests` while answers arrive."""
+        from server.services.local_batch import LocalBatch  # not above: most programs send no batches
 
         cluster = self._pool if self._ray_address else None
         batch = LocalBatch(self._config, self._workers or self._pool.width, cluster, self._deadline(seconds))
@@ -151,25 +151,25 @@ class LocalClient:
         seat: seat_pb2.Seat.ValueType = seat_pb2.SEAT_UNSPECIFIED,
         seconds: float | None = None,
     ) -> Stream[pb.ReviewResponse]:
-        """The decisions of a game, judged."""
+        """Judge the decisions of a game; yield one after the other, then a summary."""
         request = pb.ReviewRequest(record=record, seat=seat, budget=budget, options=options)
         stopping = Control()
         return Stream(_with_refusals(self._judge(request, self._deadline(seconds), stopping)), stopping.stop)
 
     def _judge(self, request: pb.ReviewRequest, deadline: Deadline, stopping: Control) -> Iterator[pb.ReviewResponse]:
-        """Judge as many decisions at a time as there are threads; verdicts come in their order."""
+        """Judge decisions in parallel, up to the number of threads; yield the verdicts in the game's order."""
 
         def judge(decision: Decision) -> Verdict:
             slot = LocalSlot(self._pool, deadline.restarted())
-            slot.begin(asked.judge.budget.time_ms)
+            slot.begin(grant.judge.budget.time_ms)
             with stopping.stopping(slot.cancel):
-                return run_now(core.judge(asked.judge, decision, asked.judge.search(decision), slot))
+                return run_now(core.judge(grant.judge, decision, grant.judge.search(decision), slot))
 
-        asked = read_review(request, CAPS, self._config)
-        reviewed = answers.Reviewed(asked)
-        executor = ThreadPoolExecutor(max(self._pool.width // asked.shares, 1), "judge")
+        grant = read_review(request, CAPS, self._config)
+        reviewed = answers.Reviewed(grant)
+        executor = ThreadPoolExecutor(max(self._pool.width // grant.shares, 1), "judge")
         try:
-            for verdict in executor.map(judge, asked.decisions):
+            for verdict in executor.map(judge, grant.decisions):
                 yield pb.ReviewResponse(decision=reviewed.add(verdict))
         finally:
             stopping.stop()
@@ -190,7 +190,7 @@ class LocalClient:
 
 
 class _Service:
-    """The methods of a service that answers at once."""
+    """The methods of a service that needs no search."""
 
     def __init__(self, names: Mapping[str, Any], servicer: object) -> None:
         for name in names:
@@ -198,7 +198,7 @@ class _Service:
 
 
 def _call(handle: Any, request: Any, timeout: float | None = None) -> Any:
-    """Call a method; it needs no timeout."""
+    """Call a method. `timeout` is ignored: it exists for the interface of `Client`."""
     with refusing():
         return handle(request)
 
@@ -214,7 +214,7 @@ def _open_ray(address: str, workers: int | None) -> Pool:
 
 @contextmanager
 def refusing() -> Iterator[None]:
-    """Raise `Refused`, as a client of a server does, where the core refuses; mistakes of ours stay what they are."""
+    """Raise refusals as `Refused`, like a client of a server; other exceptions pass unchanged."""
     try:
         yield
     except Exception as error:

@@ -1,4 +1,4 @@
-"""What every client raises when a call is refused or fails."""
+"""The exception that every client raises when a call is refused or fails."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Refused(Exception):
     def __init__(
         self, code: str, message: str, reason: str = "", field: str = "", retry_after: float | None = None
     ) -> None:
-        super().__init__(code, message, reason, field, retry_after)  # all of them, so that it can be pickled
+        super().__init__(code, message, reason, field, retry_after)  # pickle passes these to the constructor
         self.code = code
         self.message = message
         self.reason = reason
@@ -36,7 +36,7 @@ class Refused(Exception):
 
 
 def refused_with(status: status_pb2.Status) -> Refused:
-    """Return what a status says."""
+    """Convert a status to `Refused`."""
     from google.rpc import code_pb2, error_details_pb2  # not above: most calls succeed
 
     info, request, retry = error_details_pb2.ErrorInfo(), error_details_pb2.BadRequest(), error_details_pb2.RetryInfo()
@@ -53,7 +53,7 @@ def refused_with(status: status_pb2.Status) -> Refused:
 
 
 def refused_by(error: grpc.RpcError) -> Refused:
-    """Return what an error of gRPC says."""
+    """Convert an error of gRPC to `Refused`."""
     from google.rpc import status_pb2
 
     call: Any = error
@@ -65,7 +65,7 @@ def refused_by(error: grpc.RpcError) -> Refused:
 
 @contextmanager
 def raising_refused() -> Iterator[None]:
-    """Raise `Refused` instead of gRPC's errors."""
+    """Raise gRPC's errors as `Refused`."""
     import grpc
 
     try:

@@ -1,4 +1,4 @@
-"""What both clients do alike: how a channel is set up, and how long a call may take."""
+"""The code that the clients share: options of a channel, and deadlines of calls."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from eminence.v1 import solver_pb2 as pb
 RULES = rules_pb2.DESCRIPTOR.services_by_name["RulesService"]
 REFEREE = referee_pb2.DESCRIPTOR.services_by_name["RefereeService"]
 
-# What a call may take beyond the time that its budget grants, on its way there and back and waiting to be tried again.
+# Time of a call beyond its budget's time: network latency and retries.
 MARGIN_SECONDS = 5.0
-# Where no budget of time says it: as long as a server searches at most, if it has the usual cap.
+# Deadline without a time budget: the longest search of a server with the default cap, and the margin.
 DEFAULT_SECONDS = 65.0
-# For calls that are answered at once.
+# Deadline of calls that need no search.
 PROMPT_SECONDS = 10.0
-# For batches and reviews, which are as long as what they are about.
+# Deadline of batches and reviews, whose length depends on their input.
 LONG_SECONDS = 3600.0
 
-# At most five attempts, when the server says so or else after a pause that doubles, and fewer and fewer while most
-# calls fail (gRFC A6). Refusals of what was asked are final.
+# At most five attempts, after the server's retry delay or else with exponential backoff. While most calls fail, retries
+# are throttled (gRFC A6). Refusals of a request itself are not retried.
 SERVICE_CONFIG = json.dumps(
     {
         "methodConfig": [
@@ -56,7 +56,7 @@ Answer = Callable[[Callable[[], Any]], Any]
 
 
 def check_address(address: str) -> str:
-    """The address, unless its port is none: gRPC would take that modulo 65536, and call somebody else."""
+    """Return the address; refuse a port out of range, which gRPC would take modulo 65536."""
     port = address.rpartition(":")[2]
     if port.isdecimal() and not 1 <= int(port) <= PORT_MAX:
         raise ValueError(f"address: {address!r}: port {port} is not in 1..{PORT_MAX}")
@@ -64,13 +64,13 @@ def check_address(address: str) -> str:
 
 
 def text_view(game_id: str, edition: str, players: int, text: str) -> view_pb2.View:
-    """A view in text notation (docs/notation.md)."""
+    """Return the message of a view in text notation (docs/notation.md)."""
     ruleset = view_pb2.Ruleset(edition=edition)
     return view_pb2.View(game=view_pb2.GameSpec(game_id=game_id, players=players, ruleset=ruleset), text=text)
 
 
 def seconds_for(budget: pb.Budget | None) -> float:
-    """A deadline for a call with this budget."""
+    """Return the deadline of a call with this budget."""
     if budget is None or budget.ByteSize() == 0:
         return 1.0 + MARGIN_SECONDS
     if budget.HasField("time"):
@@ -79,7 +79,7 @@ def seconds_for(budget: pb.Budget | None) -> float:
 
 
 def review_seconds(record: record_pb2.Record, budget: pb.Budget | None) -> float:
-    """A deadline for a review: an hour, or longer if every action may take as long as this budget grants."""
+    """Return the deadline of a review: an hour, or longer if the budget of all actions takes longer."""
     actions = max(len(record.whole.actions), len(record.seen.actions), record.text.count("\n"))
     return max(LONG_SECONDS, actions * seconds_for(budget))
 
@@ -97,13 +97,13 @@ def metadata_of(token: str) -> Metadata:
 
 
 def equip(stub: Any, service: ServiceDescriptor, metadata: Metadata, answer: Answer) -> None:
-    """Give every call of a stub the client's token and a deadline; `answer` makes the call and converts its errors."""
+    """Add the client's token and a deadline to all calls of a stub; `answer` makes a call and converts its errors."""
     for name in service.methods_by_name:
         setattr(stub, name, _Equipped(getattr(stub, name), metadata, answer))
 
 
 class _Equipped:
-    """A method of a stub."""
+    """A method of a stub, with the client's token and a default deadline."""
 
     def __init__(self, method: Any, metadata: Metadata, answer: Answer) -> None:
         self._method, self._metadata, self._answer = method, metadata, answer

@@ -1,4 +1,4 @@
-"""Streams of answers, for programs without asyncio."""
+"""Streams of answers for programs without asyncio."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class Stream(Iterator[T], Generic[T]):
-    """Answers as they come. To cancel it, to leave its `with` block or to drop it stops the work."""
+    """The answers of a stream, as they arrive. Cancelling, dropping or leaving its `with` block stops the work."""
 
     def __init__(self, answers: Iterator[T], cancel: Callable[[], object]) -> None:
         self._answers, self._cancel = answers, cancel
@@ -31,7 +31,7 @@ class Stream(Iterator[T], Generic[T]):
         raise StopIteration
 
     def cancel(self) -> None:
-        """May be called from any thread; whoever reads the stream sees its end."""
+        """Stop the work and end the stream, from any thread."""
         self._is_cancelled = True
         self._cancel()
 

@@ -1,1 +1,1 @@
-"""Messages of the contract, read into questions and written from answers."""
+"""The conversion of requests into questions, and of answers into messages."""

@@ -1,6 +1,6 @@
-"""Answers as messages. Writing cannot fail.
+"""The conversion of answers into messages, which cannot fail.
 
-Parts of an answer are written in place: a message that is copied into another takes twice as long.
+Parts of an answer are written in place: copying a message into another takes twice as long.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from engine_cy.oriflamme.binding import Oriflamme
 from server.codec import oriflamme
 from server.codec.fields import CARDS, Words, write_seat
 from server.codec.views import ACTIONS_KEPT, write_action
-from server.messages.requests import Asked, AskedReview, write_budget
+from server.messages.requests import Grant, ReviewGrant, write_budget
 from solver.answer import Answer, Chance, Estimate, LineStep, Move
 from solver.compare import Comparison
 from solver.expected_signature import signature_of
@@ -40,9 +40,9 @@ REASONS = {
 
 
 def write_suggestion(
-    answer: Answer, asked: Asked, stopped_for: Any = pb.STOP_REASON_UNSPECIFIED, by_deadline: bool = False
+    answer: Answer, grant: Grant, stopped_for: Any = pb.STOP_REASON_UNSPECIFIED, by_deadline: bool = False
 ) -> pb.Suggestion:
-    """Write the answer to a search, so far or in all; without the time that it took."""
+    """Write the answer to a search, final or so far, without its elapsed time."""
     total = answer.total
     forced = answer.stopped_by == "forced"
     message = pb.Suggestion(
@@ -56,15 +56,15 @@ def write_suggestion(
         stop_reason=reason_of(answer.stopped_by, stopped_for, by_deadline),
         reproducible=answer.reproducible,
         knowledge=answer.knowledge,
-        budget=budget_of(asked),
-        seed=asked.seed,
-        shares=asked.shares,
+        budget=budget_of(grant),
+        seed=grant.seed,
+        shares=grant.shares,
         engine_signature=answer.signature,
     )
     add_seats(message, answer.seats)
     if answer.best is not None:
         message.best.CopyFrom(write_action(answer.best))
-        moves = answer.moves[: asked.candidates] if asked.candidates and not forced else answer.moves
+        moves = answer.moves[: grant.candidates] if grant.candidates and not forced else answer.moves
         for move in moves:
             write_candidate(message.candidates.add(), move)
         for action, probability in answer.mix:
@@ -73,14 +73,14 @@ def write_suggestion(
     return message
 
 
-def write_game_over(asked: Asked) -> pb.Suggestion:
-    """Write the answer at the end of a game, where nothing is left to find out."""
-    view = asked.view
+def write_game_over(grant: Grant) -> pb.Suggestion:
+    """Write the answer at the end of a game: its result."""
+    view = grant.view
     message = pb.Suggestion(
         stop_reason=pb.STOP_REASON_GAME_OVER,
-        budget=budget_of(asked),
-        seed=asked.seed,
-        shares=asked.shares,
+        budget=budget_of(grant),
+        seed=grant.seed,
+        shares=grant.shares,
         engine_signature=signature_of(view.game),
         reproducible=True,
         knowledge="none",
@@ -92,7 +92,7 @@ def write_game_over(asked: Asked) -> pb.Suggestion:
 
 
 def reason_of(stopped_by: str, stopped_for: Any, by_deadline: bool) -> Any:
-    """Why a search ended, as the contract has it."""
+    """Return the contract's reason why a search ended."""
     if stopped_by == "stopped":
         return stopped_for
     if stopped_by == "time" and by_deadline:
@@ -100,9 +100,9 @@ def reason_of(stopped_by: str, stopped_for: Any, by_deadline: bool) -> Any:
     return REASONS[stopped_by]
 
 
-def budget_of(asked: Asked) -> pb.Budget:
-    """The budget that was granted."""
-    return write_budget(asked.budget, asked.share_iterations)
+def budget_of(grant: Grant) -> pb.Budget:
+    """Return the message of the granted budget."""
+    return write_budget(grant.budget, grant.share_iterations)
 
 
 def set_elapsed(message: Any, arrival_ns: int) -> None:
@@ -113,15 +113,15 @@ def set_elapsed(message: Any, arrival_ns: int) -> None:
 def timed_report(
     report: Callable[[pb.Suggestion], None] | None, arrival_ns: int
 ) -> Callable[[pb.Suggestion], None] | None:
-    """Return a function that sets the time of an answer so far and reports it; None without a report."""
+    """Return a function that sets the elapsed time of an answer before it reports it; None without a report."""
     if report is None:
         return None
 
-    def tell(so_far: pb.Suggestion) -> None:
+    def set_elapsed_and_report(so_far: pb.Suggestion) -> None:
         set_elapsed(so_far, arrival_ns)
         report(so_far)
 
-    return tell
+    return set_elapsed_and_report
 
 
 def write_candidate(message: pb.Candidate, move: Move) -> None:
@@ -144,12 +144,12 @@ def write_estimate(message: pb.Estimate, estimate: Estimate) -> None:
 
 @lru_cache(ACTIONS_KEPT)
 def write_step(game: Game, step: LineStep) -> Any:
-    """The message is everybody's, as that of an action is."""
+    """Write a step of a line of play. The message is cached and shared, so do not change it."""
     return view_pb2.SeenAction(seat=write_seat(step.seat), action=write_action(step.action))
 
 
 def add_seats(message: pb.Suggestion, seats: Sequence[Chance]) -> None:
-    """Add what the game is worth to each seat."""
+    """Add the estimated result of each seat."""
     for seat, chance in enumerate(seats):
         value = message.seats.add(seat=write_seat(seat))
         write_estimate(value.win, chance.win)
@@ -158,7 +158,7 @@ def add_seats(message: pb.Suggestion, seats: Sequence[Chance]) -> None:
 
 
 def add_beliefs(message: pb.Suggestion, beliefs: Beliefs | None, game: Game) -> None:
-    """Add what is believed to an answer; None: the game has no words for it."""
+    """Add the beliefs about hidden cards; None: the game has no message for them."""
     if beliefs is None:
         return
     message.effective_sample_size, message.fitting_worlds = beliefs.effective_worlds, beliefs.worlds
@@ -187,19 +187,21 @@ def _add_cards(written: Any, kinds: Mapping[str, float], field: str, numbers: Ma
 
 @lru_cache
 def _numbers(game: Game) -> tuple[str, dict[str, Any]]:
-    """The field that says a card, and its number there by the card's name. A card that the contract has no number for
-    is UNSPECIFIED, and named."""
+    """Return the name of the field that holds a card, and the field's value for each card name.
+
+    The value is UNSPECIFIED if the contract has none for a card; the message then has its name.
+    """
     if isinstance(game, Oriflamme):
         return "oriflamme", {card.name: CARDS.write_if_known(card.id) for card in game.cards}
     assert isinstance(game, CastleVillagePort)
     return "value", {str(value): value for value in game.frame.values}
 
 
-def write_information(found: Sequence[Information], game: Game) -> list[pb.CardInformation]:
-    """Write what own cards are worth as secrets."""
+def write_information(cards: Sequence[Information], game: Game) -> list[pb.CardInformation]:
+    """Write the worth of own cards as secrets."""
     written = []
-    for card in found:
-        # The worth of the secret is what showing it would lose.
+    for card in cards:
+        # Showing a card loses the worth of its secret.
         shown = Estimate(-card.worth.mean, card.worth.error, card.worth.spread)
         message = pb.CardInformation()
         write_estimate(message.win_if_shown, shown)
@@ -216,14 +218,14 @@ def write_information(found: Sequence[Information], game: Game) -> list[pb.CardI
 
 
 def write_comparison(
-    comparison: Comparison, asked: Asked, stopped_for: Any = pb.STOP_REASON_UNSPECIFIED, by_deadline: bool = False
+    comparison: Comparison, grant: Grant, stopped_for: Any = pb.STOP_REASON_UNSPECIFIED, by_deadline: bool = False
 ) -> pb.Comparison:
-    """Write the answer to a comparison; without the time that it took."""
+    """Write the answer to a comparison, without its elapsed time."""
     message = pb.Comparison(
         worlds=comparison.worlds,
         stop_reason=reason_of(comparison.stopped_by, stopped_for, by_deadline),
-        budget=budget_of(asked),
-        seed=asked.seed,
+        budget=budget_of(grant),
+        seed=grant.seed,
         engine_signature=comparison.signature,
         reproducible=comparison.reproducible,
         knowledge=comparison.knowledge,
@@ -238,15 +240,15 @@ def write_comparison(
 
 
 class Reviewed:
-    """The verdicts of a review, as messages."""
+    """The writer of a review: it converts verdicts to messages, and sums them up."""
 
-    def __init__(self, asked: AskedReview) -> None:
-        self._asked = asked
-        self._score = ScoreKeeper(asked.record)
+    def __init__(self, grant: ReviewGrant) -> None:
+        self._grant = grant
+        self._score = ScoreKeeper(grant.record)
         self._reproducible = True
 
     def add(self, verdict: Verdict) -> pb.ReviewedDecision:
-        """Write one more decision."""
+        """Write the next decision."""
         message = write_verdict(verdict)
         luck = self._score.add(verdict)
         if luck is not None:
@@ -255,12 +257,12 @@ class Reviewed:
         return message
 
     def summary(self) -> pb.ReviewSummary:
-        asked = self._asked
+        grant = self._grant
         message = pb.ReviewSummary(
-            luck_known=asked.record.observer is None,
-            seed=asked.seed,
-            budget=write_budget(asked.judge.budget),
-            engine_signature=signature_of(asked.record.game),
+            luck_known=grant.record.observer is None,
+            seed=grant.seed,
+            budget=write_budget(grant.judge.budget),
+            engine_signature=signature_of(grant.record.game),
             reproducible=self._reproducible,
         )
         message.seats.extend(map(write_seat_score, self._score.seats()))
@@ -295,6 +297,6 @@ def write_seat_score(score: SeatScore) -> pb.SeatReview:
     return message
 
 
-def _write_sum(found: Estimate) -> pb.Estimate:
-    # Of a sum, the spread of a single playout says nothing.
-    return pb.Estimate(mean=found.mean, standard_error=found.error)
+def _write_sum(total: Estimate) -> pb.Estimate:
+    # No spread: that of a single playout means nothing for a sum of decisions.
+    return pb.Estimate(mean=total.mean, standard_error=total.error)

@@ -1,4 +1,7 @@
-"""Requests become questions: defaults filled in, the server's caps kept, paths in the contract's names."""
+"""The conversion of requests into questions: it fills in defaults, and applies the server's caps.
+
+Refusals name fields of the contract.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +42,7 @@ if TYPE_CHECKING:
 
 TIME_DEFAULT_MS, TIME_LEAST_MS = 1_000.0, 0.001
 MEMORY_LEAST, MEMORY_MOST = 100_000, 2**36
-# Lines of play in an answer with all moves.
+# Number of lines of play in an answer with all moves.
 LINES_DEFAULT = 8
 CANDIDATES_MAX = 1_000
 AMONG_MAX = 256
@@ -50,7 +53,7 @@ INTERVAL_DEFAULT_MS, INTERVAL_LEAST_MS, INTERVAL_MOST_MS = 500.0, 50.0, 60_000.0
 MODELS = Words(pb.Model, {"same": "me"})
 BELIEFS = frozenset(pb.Belief.values())
 
-# Where a request says what a question calls otherwise.
+# The fields of a request whose names differ from a question's.
 PATHS = {
     "seed": "options.seed",
     "shares": "options.shares",
@@ -66,7 +69,7 @@ PATHS = {
 
 
 class Caps(NamedTuple):
-    """The caps on budgets, and the memory of a budget that has no limit of its own."""
+    """The caps on budgets, and the memory of a budget without a memory limit."""
 
     time_ms: float
     iterations: int
@@ -80,24 +83,23 @@ class Caps(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A request as it is granted: the question, and what the answer's message depends on beside it."""
+class Grant:
+    """A request after defaults and caps: its question, and the other inputs of the answer's message."""
 
     view: View
-    question: Question | None  # None: the game is over, and there is nothing to ask
+    question: Question | None  # None: the game is over
     budget: Budget
     share_iterations: tuple[int, ...]
     seed: int
     shares: int
-    # Whether the request has a limit of time, rather than the cap being one.
-    is_timed: bool
-    candidates: int = 0  # at most; 0: all
+    is_timed: bool  # the request has a time limit; else the budget's time is the server's cap
+    candidates: int = 0  # maximum number of moves in the answer; 0: all
     information: bool = False
     encoded: Encoded | None = None
 
 
 class Chosen(TypedDict):
-    """The keywords of a question that options choose."""
+    """The keyword arguments of a question that depend on the options."""
 
     config: Config
     seed: int
@@ -106,7 +108,7 @@ class Chosen(TypedDict):
 
 
 class Options(NamedTuple):
-    """Options after defaults."""
+    """A request's options after defaults."""
 
     thinking: Chosen
     has_seed: bool
@@ -123,15 +125,15 @@ class Options(NamedTuple):
 # --- whole requests ---------------------------------------------------------------------------------------------
 
 
-def read_search(request: Any, caps: Caps, field: str = "", config: Config | None = None) -> Asked:
-    """Read a Suggest, an Analyze or an item of a batch. `config` stands for the default configuration."""
+def read_search(request: Any, caps: Caps, field: str = "", config: Config | None = None) -> Grant:
+    """Read a request of Suggest or Analyze, or a batch item. `config` replaces the default configuration."""
     required(request, "view", field)
     view, history = views.read_view_and_history(request.view, under(field, "view"))
     options = read_options(request.options, view.game, view, under(field, "options"), config=config)
     check_information(view, options, under(field, "options.information"))
     limits = read_budget(request.budget, options, caps, under(field, "budget"))
     if view.is_over:
-        return _nothing_left(view, options, limits)
+        return _grant_at_end(view, options, limits)
     with paths(field):
         question = SearchQuestion(
             view,
@@ -142,12 +144,12 @@ def read_search(request: Any, caps: Caps, field: str = "", config: Config | None
             history=history,
             **options.thinking,
         )
-    asked = _granted(question, options, limits)
-    return replace(asked, candidates=options.candidates, information=options.information)
+    grant = _grant(question, options, limits)
+    return replace(grant, candidates=options.candidates, information=options.information)
 
 
-def read_comparison(request: pb.CompareRequest, caps: Caps, config: Config | None = None) -> Asked:
-    """Read a Compare; `config` as in `read_search`."""
+def read_comparison(request: pb.CompareRequest, caps: Caps, config: Config | None = None) -> Grant:
+    """Read a request of Compare. `config` replaces the default configuration."""
     required(request, "view", "")
     view, history = views.read_view_and_history(request.view, "view")
     options = read_options(
@@ -164,12 +166,12 @@ def read_comparison(request: pb.CompareRequest, caps: Caps, config: Config | Non
         limits = limits._replace(budget=replace(budget, iterations=min(budget.iterations, fit)))
     with paths(""):
         question = ComparisonQuestion(view, actions, limits.budget, history=history, **options.thinking)
-    return _granted(question, options, limits)
+    return _grant(question, options, limits)
 
 
 @dataclass(frozen=True, slots=True)
-class AskedReview:
-    """A review as it is granted."""
+class ReviewGrant:
+    """A request of Review after defaults and caps."""
 
     record: Record
     decisions: list[Decision]
@@ -179,35 +181,38 @@ class AskedReview:
     is_timed: bool
 
 
-def read_review(request: pb.ReviewRequest, caps: Caps, config: Config | None = None) -> AskedReview:
-    """Read a Review; `config` as in `read_search`. Each of its decisions becomes questions when it is judged."""
+def read_review(request: pb.ReviewRequest, caps: Caps, config: Config | None = None) -> ReviewGrant:
+    """Read a request of Review. `config` replaces the default configuration.
+
+    The judge makes the questions of a decision later, when it judges the decision.
+    """
     required(request, "record", "")
     with records.sealed("record") if request.seat else nullcontext():
         record = records.read(request.record)
     seat = read_seat_if_said(request.seat, record.game.n_players, "seat")
     if seat is not None and record.observer not in (None, seat):
-        raise Refusal("CONTRADICTION", "seat", "the record was seen by another seat, whose decisions alone it tells")
+        raise Refusal("CONTRADICTION", "seat", "the record is another seat's view of the game, with its decisions only")
     options = read_options(request.options, record.game, None, "options", ("restrict_to", "information"), config=config)
     limits = read_budget(request.budget, options, caps, "budget")
     if limits.share_iterations:
         raise Refusal("CONTRADICTION", "budget.share_iterations", "a review has `iterations` for each decision")
     thinking = options.thinking
     if not options.has_seed:
-        # The answer tells the seed, which must not depend on what the seat did not see.
+        # The answer contains the seed, which must not depend on cards that the seat did not see.
         seen = record if seat is None or record.observer is not None else record.seen_from(seat)
         thinking = {**thinking, "seed": seed_of(str(seen).encode())}
     with paths(""):
         judge = Judge(limits.budget, **thinking)
-    chosen = list(decisions(record, seat))
-    return AskedReview(record, chosen, judge, thinking["seed"], thinking["shares"], limits.is_timed)
+    to_judge = list(decisions(record, seat))
+    return ReviewGrant(record, to_judge, judge, thinking["seed"], thinking["shares"], limits.is_timed)
 
 
-def _granted(question: Question, options: Options, limits: Limits) -> Asked:
+def _grant(question: Question, options: Options, limits: Limits) -> Grant:
     encoded = encode(question)
     if not options.has_seed:
         question = question.with_seed(seed_of(encoded.asked))
         encoded = encoded._replace(seed=question.seed.to_bytes(8, "little"))
-    return Asked(
+    return Grant(
         question.view,
         question,
         question.budget,
@@ -219,19 +224,19 @@ def _granted(question: Question, options: Options, limits: Limits) -> Asked:
     )
 
 
-def _nothing_left(view: View, options: Options, limits: Limits) -> Asked:
+def _grant_at_end(view: View, options: Options, limits: Limits) -> Grant:
     seed = options.thinking["seed"] if options.has_seed else seed_of(bytes(view))
     shares = options.thinking["shares"]
-    return Asked(view, None, limits.budget, limits.share_iterations, seed, shares, limits.is_timed)
+    return Grant(view, None, limits.budget, limits.share_iterations, seed, shares, limits.is_timed)
 
 
-def seed_of(asked: bytes) -> int:
-    return int.from_bytes(blake2b(asked, digest_size=8).digest(), "big")
+def seed_of(encoded: bytes) -> int:
+    return int.from_bytes(blake2b(encoded, digest_size=8).digest(), "big")
 
 
 @contextmanager
 def paths(field: str) -> Iterator[None]:
-    """Refuse what a question refuses, by the path of the request's field."""
+    """Turn a question's errors into refusals of the request's field."""
     try:
         yield
     except InvalidQuestionError as error:
@@ -253,7 +258,7 @@ class Limits(NamedTuple):
 
 
 def read_budget(message: pb.Budget, options: Options, caps: Caps, field: str = "budget") -> Limits:
-    """Read how much to think, as it is granted."""
+    """Read a budget; apply defaults, caps and the level."""
     time_ms = iterations = confidence = None
     if message.HasField("time"):
         time_ms = min(max(_milliseconds(message.time, f"{field}.time"), TIME_LEAST_MS), caps.time_ms)
@@ -263,8 +268,8 @@ def read_budget(message: pb.Budget, options: Options, caps: Caps, field: str = "
         confidence = in_range(message.confidence, 0.5, 0.999_999, f"{field}.confidence")
     memory = caps.memory_default
     if message.HasField("memory_bytes"):
-        asked = in_range(message.memory_bytes, MEMORY_LEAST, MEMORY_MOST, f"{field}.memory_bytes")
-        memory = min(asked, caps.memory_bytes)
+        requested = in_range(message.memory_bytes, MEMORY_LEAST, MEMORY_MOST, f"{field}.memory_bytes")
+        memory = min(requested, caps.memory_bytes)
     level_iterations = LEVELS[options.level].iterations if options.level else None
     shares = _share_iterations(message, level_iterations or caps.iterations, field)
     if level_iterations and not shares:
@@ -283,22 +288,22 @@ def read_budget(message: pb.Budget, options: Options, caps: Caps, field: str = "
 
 
 def _share_iterations(message: pb.Budget, most: int, field: str) -> tuple[int, ...]:
-    said, path = tuple(message.share_iterations), f"{field}.share_iterations"
-    if not said:
+    shares, path = tuple(message.share_iterations), f"{field}.share_iterations"
+    if not shares:
         return ()
-    check_length(said, SHARES_MAX, path)
+    check_length(shares, SHARES_MAX, path)
     for name in ("time", "iterations", "confidence"):
         if message.HasField(name):
-            raise Refusal("CONTRADICTION", f"{field}.{name}", "stands beside share_iterations, which say it all")
-    for number, iterations in enumerate(said):
+            raise Refusal("CONTRADICTION", f"{field}.{name}", "cannot be combined with share_iterations")
+    for number, iterations in enumerate(shares):
         in_range(iterations, 0, ITERATIONS_MAX, f"{path}[{number}]")
-    if sum(said) > most:
-        raise Refusal("OUT_OF_RANGE", path, f"{sum(said)} in all; at most {most} are granted")
-    return said
+    if sum(shares) > most:
+        raise Refusal("OUT_OF_RANGE", path, f"{sum(shares)} in all; at most {most} are granted")
+    return shares
 
 
 def write_budget(budget: Budget, share_iterations: Sequence[int] = ()) -> pb.Budget:
-    """The message of a budget that was granted."""
+    """Write the message of a granted budget."""
     message = pb.Budget(
         memory_bytes=round(budget.memory_mb * MEGABYTE),
         share_iterations=share_iterations,
@@ -319,16 +324,16 @@ def read_options(
     *,
     config: Config | None = None,
 ) -> Options:
-    """Read how to think; `refused` are options that this call does not know. A whole game has no one view."""
+    """Read options. Refuse those named in `refused`, which the call does not have. `view` is None for a whole game."""
     for name in refused:
         if name in (descriptor.name for descriptor, _ in message.ListFields()):
             raise Refusal("CONTRADICTION", f"{field}.{name}", "does not belong to this call")
     if message.belief not in BELIEFS:
         raise Refusal("UNKNOWN_VALUE", f"{field}.belief", f"{message.belief} is not a Belief (on, uniform)")
     level = in_range(message.level, 0, max(LEVELS), f"{field}.level")
-    chosen = LEVELS[level] if level else config or CONFIGS["default"]
+    config = LEVELS[level] if level else config or CONFIGS["default"]
     thinking: Chosen = {
-        "config": replace(chosen, trust=0.0) if message.belief == pb.BELIEF_UNIFORM else chosen,
+        "config": replace(config, trust=0.0) if message.belief == pb.BELIEF_UNIFORM else config,
         "seed": message.seed,
         "shares": in_range(message.shares, 0, SHARES_MAX, f"{field}.shares") or 1,
         "models": _read_models(message, game, view.observer if view else None, f"{field}.models"),
@@ -344,33 +349,35 @@ def read_options(
 
 
 def read_actions(messages: Any, view: View, most: int, field: str) -> tuple[Action, ...]:
-    """Legal moves of a view, in the order of the messages, each once."""
+    """Read legal moves of a view, each at most once, in the order of the messages."""
     check_length(messages, most, field)
     legal = set(view.legal_actions()) if messages else set()
-    chosen: dict[Action, None] = {}
+    actions: dict[Action, None] = {}
     for i, message in enumerate(messages):
         action = views.read_action(view.game, message, f"{field}[{i}]")
         if action not in legal:
             with at(f"{field}[{i}]"):
-                view.play(action)  # says why not
+                view.play(action)  # raises an error with the reason
             problem = f"'{action}' is not possible here ({listed(view.legal_actions())})"
             raise Refusal("ILLEGAL_ACTION", f"{field}[{i}]", problem)
-        if action in chosen:
+        if action in actions:
             raise Refusal("CONTRADICTION", f"{field}[{i}]", f"'{action}' is named twice")
-        chosen[action] = None
-    return tuple(chosen)
+        actions[action] = None
+    return tuple(actions)
 
 
 def _read_models(message: pb.Options, game: Game, observer: int | None, field: str) -> dict[int | str, Model]:
     check_length(message.models, game.n_players, field)
     models: dict[int | str, Any] = {}
-    for i, said in enumerate(message.models):
-        seat = read_seat(said.seat, game.n_players, f"{field}[{i}].seat")
+    for i, entry in enumerate(message.models):
+        seat = read_seat(entry.seat, game.n_players, f"{field}[{i}].seat")
         if seat == observer:
-            raise Refusal("CONTRADICTION", f"{field}[{i}].seat", "is the observer's own, for whom the search plays")
+            raise Refusal(
+                "CONTRADICTION", f"{field}[{i}].seat", "is the observer's own seat; models are for the others"
+            )
         if seat in models:
             raise Refusal("CONTRADICTION", f"{field}[{i}].seat", "has a model already")
-        model = MODELS.read(said.model, f"{field}[{i}].model")
+        model = MODELS.read(entry.model, f"{field}[{i}].model")
         if model == "greedy" and not game.has_knowledge:
             raise Refusal("CONTRADICTION", f"{field}[{i}].model", f"{game.id} has no rule of thumb")
         models[seat] = model
@@ -379,7 +386,7 @@ def _read_models(message: pb.Options, game: Game, observer: int | None, field: s
 
 def check_to_act(view: View) -> None:
     if view.is_over:
-        raise Refusal("GAME_OVER", "view", "nothing can be played any more")
+        raise Refusal("GAME_OVER", "view", "the game is over")
     if view.to_act != view.observer:
         acting = "chance" if view.to_act is None or view.to_act < 0 else SEATS[view.to_act]
         why = f"{acting} is to act, not {SEATS[view.observer]}, who sees this view"
@@ -388,14 +395,14 @@ def check_to_act(view: View) -> None:
 
 def check_information(view: View, options: Options, field: str) -> None:
     if options.information and not view.game.has_suspicions:
-        why = f"{view.game.id} does not say with these tables what players may think of hidden cards"
+        why = f"{view.game.id} has no belief model for these tables"
         raise Refusal("CONTRADICTION", field, why)
     if options.information and view.to_act != view.observer:
-        raise Refusal("CONTRADICTION", field, "only who is to act can reveal a card")
+        raise Refusal("CONTRADICTION", field, "only the player to act can reveal a card")
 
 
 def read_interval(message: Any, field: str = "interval") -> float:
-    """Milliseconds between two messages of a stream."""
+    """Read the interval between two messages of a stream; return milliseconds."""
     if not message.HasField("interval"):
         return INTERVAL_DEFAULT_MS
     milliseconds = _milliseconds(message.interval, field)
@@ -403,11 +410,11 @@ def read_interval(message: Any, field: str = "interval") -> float:
 
 
 def check_id(name: str, under_way: Container[str]) -> None:
-    """Refuse the id of an item of a batch if it is empty, too long, or that of an item that has no last answer."""
+    """Refuse the id of a batch item if it is empty, too long, or that of a pending item."""
     if not 1 <= len(name) <= ID_MAX:
         raise Refusal("OUT_OF_RANGE", "item.id", f"{len(name)} characters are not in 1..{ID_MAX}")
     if name in under_way:
-        raise Refusal("CONTRADICTION", "item.id", "is still being worked on")
+        raise Refusal("CONTRADICTION", "item.id", "is the id of a pending item")
 
 
 def read_priority(item: pb.BatchItem) -> int:
@@ -416,7 +423,7 @@ def read_priority(item: pb.BatchItem) -> int:
 
 
 def in_range(value: Any, least: Any, most: Any, field: str) -> Any:
-    # Not `value < least or ...`: that lets NaN pass.
+    # Not `value < least or value > most`: NaN would pass.
     if not least <= value <= most:
         raise Refusal("OUT_OF_RANGE", field, f"{value} is not in {least}..{most}")
     return value

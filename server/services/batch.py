@@ -1,4 +1,4 @@
-"""The positions of one AnalyzeBatch call: in what order they are begun, and what is sent of them."""
+"""The positions of one AnalyzeBatch call: their order, and the answers that are sent."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ from server.services.core import SearchSlot
 
 @dataclass(eq=False, slots=True)
 class _BatchItem:
-    """A position from its request to its last answer: it waits in a line, then a worker answers it."""
+    """A position from its request to its last answer: it waits in a queue, then a worker answers it."""
 
     id: str
-    raw: bytes  # of the message, which takes up to thirty times as much memory
-    place: tuple[int, int] = (0, 0)  # in a line
-    every_ms: float = 0.0  # between answers on the way; 0: none
+    raw: bytes  # the serialized message: parsed, it takes up to thirty times as much memory
+    place: tuple[int, int] = (0, 0)  # in a queue
+    every_ms: float = 0.0  # interval of progress reports; 0: none
     is_counted: bool = False  # by the caller's quota
     is_cancelled: bool = False
     answering: asyncio.Task[pb.AnalyzeBatchResponse] | None = None
     slot: SearchSlot | None = None
 
 
-class _Line:
+class _Queue:
     """Items that wait for a worker."""
 
     def __init__(self) -> None:
-        self._items: list[tuple[tuple[int, int], _BatchItem]] = []  # the next one is the last
+        self._items: list[tuple[tuple[int, int], _BatchItem]] = []  # sorted; the next one is the last
         self._changed = asyncio.Event()
         self._is_closed = False
 
@@ -49,12 +49,12 @@ class _Line:
         del self._items[bisect_left(self._items, (item.place,))]
 
     def close(self) -> None:
-        """Add nothing more."""
+        """Mark the end: no item is added any more."""
         self._is_closed = True
         self._changed.set()
 
     async def next(self) -> _BatchItem | None:
-        """Wait for an item; return None when the line is closed and empty."""
+        """Wait for an item; return None when the queue is closed and empty."""
         while not self._items:
             if self._is_closed:
                 return None
@@ -64,7 +64,7 @@ class _Line:
 
 
 class Batch:
-    """One call. Every item gets exactly one last answer or error; of answers on the way, only the latest is sent."""
+    """One AnalyzeBatch call. Every item gets exactly one last answer or error; of progress, only the latest is sent."""
 
     def __init__(
         self,
@@ -73,13 +73,13 @@ class Batch:
     ) -> None:
         self._answer, self._at_once = answer, at_once
         self._caller = current_caller()
-        self._items: dict[str, _BatchItem] = {}  # that have no last answer: the caller holds these
-        self._cancellable: dict[str, _BatchItem] = {}  # of these, those that wait or are being answered
+        self._items: dict[str, _BatchItem] = {}  # without a last answer: they count against the caller's limits
+        self._cancellable: dict[str, _BatchItem] = {}  # the subset that waits or is being answered
         self._order = itertools.count()
-        self._waiting = _Line()
-        self._cancelled = _Line()  # before they began
+        self._waiting = _Queue()
+        self._cancelled = _Queue()  # items cancelled before a worker took them
         self._tasks = asyncio.TaskGroup()
-        # Those who write wait for those who read, so that a slow client's answers do not pile up.
+        # Bounded for backpressure: workers wait for a client that reads slowly.
         self._finals: asyncio.Queue[pb.AnalyzeBatchResponse] = asyncio.Queue(at_once)
         self._progress: dict[str, pb.Suggestion] = {}
         self._changed = asyncio.Event()
@@ -115,19 +115,19 @@ class Batch:
             await self._work_with_tasks(requests)
         except ExceptionGroup as group:
             raise group.exceptions[0] from None
-        finally:  # no worker is left that could let go of an item
+        finally:  # no worker is left to release the other items
             for item in list(self._items.values()):
-                self._let_go(item)
+                self._release(item)
 
     async def _work_with_tasks(self, requests: AsyncIterator[pb.AnalyzeBatchRequest]) -> None:
         async with self._tasks:
-            for line in (self._cancelled, *[self._waiting] * self._at_once):
-                self._tasks.create_task(self._answer_items(line))
+            for queue in (self._cancelled, *[self._waiting] * self._at_once):
+                self._tasks.create_task(self._answer_items(queue))
             async for request in requests:
-                refused = self._take(request)
-                del request  # it may be large, and the client may be slow to read and to send
-                if refused is not None:
-                    await self._finals.put(refused)
+                refusal = self._take(request)
+                del request  # free its memory before waiting for a slow client
+                if refusal is not None:
+                    await self._finals.put(refusal)
                     self._changed.set()
             self._waiting.close()
             self._cancelled.close()
@@ -135,7 +135,7 @@ class Batch:
     # --- requests ---
 
     def _take(self, request: pb.AnalyzeBatchRequest) -> pb.AnalyzeBatchResponse | None:
-        """Do what a request asks for; return the last answer to an item that is refused."""
+        """Execute a request's command; return the last answer to an item that is refused."""
         match request.WhichOneof("command"):
             case "item":
                 return self._add(request.item)
@@ -174,7 +174,7 @@ class Batch:
             self._cancelled.add(item)
 
     def _hold(self, item: _BatchItem) -> None:
-        """Have the caller hold an item until its last answer is sent or the call ends."""
+        """Count an item against the caller's limits until its last answer is sent or the call ends."""
         self._caller.take("bytes", len(item.raw))
         try:
             self._caller.take("positions")
@@ -183,29 +183,29 @@ class Batch:
             raise
         self._items[item.id] = self._cancellable[item.id] = item
 
-    def _let_go(self, item: _BatchItem) -> None:
+    def _release(self, item: _BatchItem) -> None:
         del self._items[item.id]
         self._progress.pop(item.id, None)
         self._caller.release("bytes", len(item.raw))
         self._caller.release("positions")
-        item.raw = b""  # a worker that waits still refers to its last item
+        item.raw = b""  # free it: an idle worker still refers to its last item
 
     # --- answers ---
 
-    async def _answer_items(self, line: _Line) -> None:
-        while (item := await line.next()) is not None:
+    async def _answer_items(self, queue: _Queue) -> None:
+        while (item := await queue.next()) is not None:
             await self._finals.put(await self._final(item))
-            self._let_go(item)
+            self._release(item)
             self._changed.set()
 
     async def _final(self, item: _BatchItem) -> pb.AnalyzeBatchResponse:
-        """Return the last answer; an item that is cancelled while it waits for a thread is answered anew, at once."""
+        """Return the last answer; answer an item again, at once, if it was cancelled while it waited for a thread."""
         if not item.is_cancelled:
             answering = item.answering = self._tasks.create_task(self._response(item))
             try:
-                await asyncio.wait([answering])  # raises only if this worker is cancelled, not if the item is
+                await asyncio.wait([answering])  # raises if this worker is cancelled, not if the item is
             finally:
-                item.answering = None  # a cancelled task refers to its item
+                item.answering = None  # break the cycle: a cancelled task refers to its item
                 self._cancellable.pop(item.id, None)
             if not answering.cancelled():
                 return answering.result()
@@ -224,13 +224,13 @@ class Batch:
             self._caller.count_call()
             item.is_counted = True
 
-        def begun(slot: SearchSlot) -> None:
+        def keep_slot(slot: SearchSlot) -> None:
             item.slot = slot
             if item.is_cancelled:
                 slot.stop(pb.STOP_REASON_CANCELLED)
 
         report = self._reporter(item) if item.every_ms else None
-        return await self._answer(item.raw, self._deadline, item.every_ms, report, begun, lambda: item.is_cancelled)
+        return await self._answer(item.raw, self._deadline, item.every_ms, report, keep_slot, lambda: item.is_cancelled)
 
     def _reporter(self, item: _BatchItem) -> Callable[[pb.Suggestion], None]:
         loop = asyncio.get_running_loop()
@@ -240,10 +240,10 @@ class Batch:
                 self._progress[item.id] = so_far
                 self._changed.set()
 
-        def tell(so_far: pb.Suggestion) -> None:
+        def report(so_far: pb.Suggestion) -> None:
             loop.call_soon_threadsafe(put, so_far)
 
-        return tell
+        return report
 
 
 def _refusing(item: _BatchItem, error: Exception) -> pb.AnalyzeBatchResponse:

@@ -1,7 +1,7 @@
 """The gRPC health service.
 
-The one of grpcio-health-checking holds a lock while it writes to a client: a client that does not read would stop every
-change of status, and the end of the server.
+The one of grpcio-health-checking holds a lock while it writes to a client: a client that does not read would block
+every change of status, and the server's shutdown.
 """
 
 from __future__ import annotations
@@ -15,32 +15,32 @@ from grpc_health.v1 import health_pb2
 
 from server.rpc.callers import Context
 
-_untyped: Any = health_pb2  # its stubs do not know List
+_untyped: Any = health_pb2  # its type stubs lack List
 SERVICE: Any = health_pb2.DESCRIPTOR.services_by_name["Health"]
 NOT_SERVING, SERVING = health_pb2.HealthCheckResponse.NOT_SERVING, health_pb2.HealthCheckResponse.SERVING
 UNKNOWN = health_pb2.HealthCheckResponse.SERVICE_UNKNOWN
 
 
 class HealthService:
-    """Belongs to the event loop's thread."""
+    """The status of each service. Belongs to the event loop's thread."""
 
     def __init__(self) -> None:
         self._statuses: dict[str, Any] = {}
-        self._changed = asyncio.Event()  # a new one after each change
+        self._changed = asyncio.Event()  # replaced after each change
         self._is_over = False
 
     def set(self, names: list[str], status: Any) -> None:
         if not self._is_over:
             self._statuses |= dict.fromkeys(names, status)
-            self._tell()
+            self._notify()
 
     def end(self) -> None:
-        """Report all services as not serving, for good, and end the streams that watch them."""
+        """Set all services to not serving, permanently, and end the streams that watch them."""
         self._is_over = True
         self._statuses = dict.fromkeys(self._statuses, NOT_SERVING)
-        self._tell()
+        self._notify()
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         self._changed.set()
         self._changed = asyncio.Event()
 

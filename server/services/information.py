@@ -1,4 +1,4 @@
-"""The time and the iterations of the question what own cards are worth as secrets, beside a search."""
+"""The budget of an `InformationQuestion`, the worth of own cards as secrets, beside its search."""
 
 from __future__ import annotations
 
@@ -8,21 +8,24 @@ from solver.beliefs import own_spots
 from solver.config import Budget
 from solver.question import InformationQuestion, SearchQuestion, information_iterations_max
 
-# The part of the time, and one in how many iterations of one share: an iteration with both arms takes 8 to 13 times as
-# long as one of the search.
+# The question's share of the time.
 INFORMATION_TIME = 0.4
+# The search's iterations of one share for each iteration of the question, which plays two arms and takes 8 to 13 times
+# as long.
 INFORMATION_PARTS = 32
 INFORMATION_LEAST = 16
 
 
 def search_until_ns(until_ns: int) -> int:
-    """When the search has to end before it; it has the rest of the time."""
+    """Return the end of the search, which leaves the rest of the time to the question."""
     return until_ns - int(max(until_ns - time.monotonic_ns(), 0) * INFORMATION_TIME)
 
 
 def secrets_of(question: SearchQuestion, iterations: int) -> InformationQuestion | None:
-    """Ask about own cards after a search. The iterations follow from those of the search, so that equal searches have
-    equal answers. None without such cards."""
+    """Return the question after a search; None without hidden cards of one's own.
+
+    Its iterations follow from those of the search, so that equal searches have equal answers.
+    """
     n_cards = len(own_spots(question.view))
     if not n_cards:
         return None

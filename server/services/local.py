@@ -1,4 +1,4 @@
-"""The service core in a process of one's own: what is asked is granted, and computed at once."""
+"""The service core without a server: requests have no caps, and are computed at once."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from eminence.v1 import solver_pb2 as pb
 from server.messages import answers
-from server.messages.requests import Asked, Caps, read_search
+from server.messages.requests import Caps, Grant, read_search
 from server.rpc.deadline import Deadline
 from server.services import core
 from solver.answer import Answer
@@ -25,10 +25,10 @@ CAPS = Caps(TIME_MAX_MS, ITERATIONS_MAX, int(MEMORY_MAX_MB * MEGABYTE), MEMORY_D
 
 
 class LocalSlot:
-    """All of a pool for one search; without a pool, the calling thread. Its time counts from the call's arrival.
+    """All of a pool for one search, or without a pool the calling thread. Time counts from the call's arrival.
 
-    `wait` awaits an answer of the pool; left out, the calling thread waits, and Ctrl-C meanwhile stops the search. A
-    slot that does not spread leaves it to the pool when its search begins and where its parts are computed.
+    `wait` awaits an answer of the pool; by default the calling thread waits, and Ctrl-C stops the search. If not
+    `spreads`, the pool decides when the search starts and where its parts run.
     """
 
     def __init__(
@@ -44,10 +44,10 @@ class LocalSlot:
         self.by_deadline = False
         self.stopped_for: Any = pb.STOP_REASON_UNSPECIFIED
         self._pool, self._wait, self._spreads = pool, wait or self._block, spreads
-        self._end: Callable[[], object] = lambda: None  # ends what runs
+        self._end: Callable[[], object] = lambda: None  # ends the running question
 
     def begin(self, time_ms: float | None) -> None:
-        """Set when the search ends."""
+        """Set the end of the search."""
         assert time_ms is not None
         self.deadline.check()
         if self._spreads:
@@ -86,7 +86,7 @@ class LocalSlot:
         return self.wait(answer.result)
 
     def wait(self, call: Callable[[], T]) -> T:
-        """Return what `call` waits for; Ctrl-C meanwhile stops the search."""
+        """Call a function that waits; on Ctrl-C, stop the search and wait for its result."""
         try:
             return call()
         except KeyboardInterrupt:
@@ -95,18 +95,18 @@ class LocalSlot:
 
 
 async def suggest(
-    asked: Asked,
+    grant: Grant,
     slot: LocalSlot,
     every_ms: float = 0.0,
     report: Callable[[pb.Suggestion], None] | None = None,
 ) -> pb.Suggestion:
-    """Answer a search, or what needs none."""
-    if core.needs_search(asked):
-        slot.begin(asked.budget.time_ms)
+    """Answer a request, with a search if it needs one."""
+    if core.needs_search(grant):
+        slot.begin(grant.budget.time_ms)
         report = answers.timed_report(report, slot.deadline.arrival_ns)
-        suggestion = await core.suggest(asked, slot, every_ms, report)
+        suggestion = await core.suggest(grant, slot, every_ms, report)
     else:
-        suggestion = core.suggest_at_once(asked)
+        suggestion = core.suggest_at_once(grant)
     answers.set_elapsed(suggestion, slot.deadline.arrival_ns)
     return suggestion
 
@@ -118,18 +118,18 @@ async def answer_item(
     every_ms: float,
     report: Callable[[pb.Suggestion], None] | None,
 ) -> pb.Suggestion:
-    """Answer a position of a batch, unless it was cancelled before it began."""
-    asked = read_search(item, CAPS, "item", config)
-    if slot.stopped_for and asked.question is not None:
-        return core.suggest_cancelled(asked)
-    return await suggest(asked, slot, every_ms, report)
+    """Answer a position of a batch; without a search if it was cancelled before it started."""
+    grant = read_search(item, CAPS, "item", config)
+    if slot.stopped_for and grant.question is not None:
+        return core.suggest_cancelled(grant)
+    return await suggest(grant, slot, every_ms, report)
 
 
 def answer_bytes(job: tuple[bytes, Config, Deadline], control: Control) -> bytes:
-    """Answer a position of a batch on this thread. What is refused is raised as a Refusal, which can be pickled."""
+    """Answer a position of a batch on this thread. Raise expected errors as a Refusal, which can be pickled."""
     raw, config, deadline = job
-    tell = control.report
-    report = None if tell is None else lambda so_far: tell(so_far.SerializeToString())
+    report_bytes = control.report
+    report = None if report_bytes is None else lambda so_far: report_bytes(so_far.SerializeToString())
     slot = LocalSlot(None, deadline.restarted())  # its time counts from now
     try:
         with control.stopping(slot.cancel):
@@ -145,7 +145,7 @@ def answer_bytes(job: tuple[bytes, Config, Deadline], control: Control) -> bytes
 
 
 def run_now(steps: Coroutine[Any, Any, T]) -> T:
-    """Return the result of a coroutine that waits for nothing but its own thread: no event loop is needed."""
+    """Run a coroutine that never suspends; return its result. It needs no event loop."""
     try:
         steps.send(None)
     except StopIteration as ended:
@@ -155,10 +155,10 @@ def run_now(steps: Coroutine[Any, Any, T]) -> T:
 
 
 def run_later(steps: Coroutine[Any, Any, T]) -> Future[T]:
-    """Run a coroutine that awaits nothing but `until_done`, on the threads that end what it awaits."""
+    """Run a coroutine that awaits nothing but `until_done`, on the threads that complete the awaited futures."""
     result: Future[T] = Future()
 
-    def go_on(_: object) -> None:
+    def resume(_: object) -> None:
         try:
             awaited: Future[Any] = steps.send(None)
         except StopIteration as ended:
@@ -166,9 +166,9 @@ def run_later(steps: Coroutine[Any, Any, T]) -> Future[T]:
         except BaseException as error:
             result.set_exception(error)
         else:
-            awaited.add_done_callback(go_on)
+            awaited.add_done_callback(resume)
 
-    go_on(None)
+    resume(None)
     return result
 
 

@@ -1,4 +1,4 @@
-"""AnalyzeBatch without a server: positions are answered by threads, by processes, or with a cluster."""
+"""AnalyzeBatch without a server: threads, processes or a cluster answer the positions."""
 
 from __future__ import annotations
 
@@ -30,40 +30,40 @@ THREADS_MAX = 2
 @dataclass(eq=False, slots=True)
 class _LocalItem:
     message: pb.BatchItem
-    every_ms: float = 0.0  # between answers on the way; 0: none
+    every_ms: float = 0.0  # interval of progress reports; 0: none
     is_running: bool = False
     is_cancelled: bool = False
     stop: Callable[[], None] = lambda: None
-    stop_late: Callable[[], None] = lambda: None  # at the deadline, where the pool does not know it
+    stop_late: Callable[[], None] = lambda: None  # for the deadline, if the pool does not know it
 
 
 class LocalBatch:
-    """One call. Requests are read on a thread of their own.
+    """One AnalyzeBatch call. A thread of its own reads the requests.
 
-    A worker answers a position from the bytes of its message to those of the answer. One or two workers are threads,
-    which begin at once; more are processes, as Python runs one thread at a time but for searches. A cluster computes
-    questions, which are read and answered here.
+    A worker parses the bytes of a position and returns the bytes of its answer. One or two workers are threads, which
+    start at once; more are processes, because the GIL allows one thread at a time outside searches. With a cluster,
+    this process parses positions and writes answers, and the cluster computes the questions.
     """
 
     def __init__(self, config: Config, workers: int, cluster: Pool | None, deadline: Deadline) -> None:
         self._config, self._workers, self._cluster, self._deadline = config, workers, cluster, deadline
         self._pool: Processes | Threads | None = None
         self._at_once = AHEAD
-        self._room = Semaphore(AHEAD)  # of positions that were read and have no answer
+        self._room = Semaphore(AHEAD)  # for positions read and not answered
         self._responses: SimpleQueue[pb.AnalyzeBatchResponse | BaseException | None] = SimpleQueue()  # None: the end
         self._lock = RLock()
-        # The lock guards what follows.
-        self._items: dict[str, _LocalItem] = {}  # that have no last answer
-        self._waiting: list[tuple[int, int, _LocalItem]] = []  # those that were cancelled, too, until they are popped
+        # The lock guards the following attributes.
+        self._items: dict[str, _LocalItem] = {}  # without a last answer
+        self._waiting: list[tuple[int, int, _LocalItem]] = []  # a heap; cancelled items stay until they are popped
         self._order = count()
         self._n_running = 0
         self._is_beginning = False
         self._is_read = False
-        self._is_late = False  # the deadline is over
+        self._is_late = False  # the deadline has passed
         self._is_cancelled = False
 
     def cancel(self) -> None:
-        """Stop everything; from any thread."""
+        """Stop all work, from any thread."""
         with self._lock:
             self._is_cancelled = True
             for item in self._items.values():
@@ -72,12 +72,12 @@ class LocalBatch:
         self._responses.put(None)
 
     def responses(self, requests: Iterable[pb.AnalyzeBatchRequest]) -> Iterator[pb.AnalyzeBatchResponse]:
-        """Answer requests as they come."""
+        """Read requests on another thread, and yield the answers as they arrive."""
         with ExitStack() as stack:
             if self._cluster is None:
                 kind = Threads if self._workers <= THREADS_MAX else Processes
                 self._pool = kind(self._workers)
-                self._at_once = 2 * self._pool.width  # so that the next one is there when a worker is free
+                self._at_once = 2 * self._pool.width  # a free worker finds the next position in the pool's queue
                 stack.callback(self._pool.close)
             stack.callback(self.cancel)
             if (left_s := self._deadline.left_seconds()) is not None:
@@ -143,13 +143,15 @@ class LocalBatch:
         if item.is_running:
             item.stop()
         else:
-            self._begin(item)  # nothing is searched: it waits for no worker
+            self._begin(item)  # it needs no search, so no worker
 
     # --- answers ---
 
     def _begin_some(self) -> None:
-        """Begin as many positions as there is room for. One that ends at once comes back here, and leaves the next to
-        the loop that began it."""
+        """Start waiting positions while the pool has room.
+
+        A position that ends at once calls this method again; the inner call returns, and the outer loop goes on.
+        """
         if self._is_beginning:
             return
         self._is_beginning = True
@@ -172,7 +174,7 @@ class LocalBatch:
         answer.add_done_callback(partial(self._end, item))
 
     def _answer(self, item: _LocalItem) -> Future[pb.Suggestion | bytes]:
-        """Begin to answer a position."""
+        """Submit a position to a worker or the cluster."""
         message, every_ms = item.message, item.every_ms
         report = partial(self._report, message.id) if every_ms else None
         if self._pool is None or item.is_cancelled:
@@ -189,7 +191,7 @@ class LocalBatch:
         self._responses.put(pb.AnalyzeBatchResponse(id=name, progress=_suggestion(suggestion)))
 
     def _end(self, item: _LocalItem, answer: Future[pb.Suggestion | bytes]) -> None:
-        """Send the last answer of a position, and begin the next one."""
+        """Send the last answer of a position, and start the next one."""
         with self._lock:
             self._n_running -= 1
             if self._is_cancelled:
@@ -213,7 +215,7 @@ class LocalBatch:
         self._end_if_done()
 
     def _end_late(self) -> None:
-        """Stop at the deadline what runs; what waits is refused when it begins, and requests are read no more."""
+        """Stop running positions at the deadline, and read no more requests; the start of waiting ones refuses them."""
         with self._lock:
             self._is_late = True
             for item in list(self._items.values()):
@@ -226,7 +228,7 @@ class LocalBatch:
         if self._is_read:
             self._responses.put(None)
         elif self._is_late:
-            self._responses.put(Refusal("DEADLINE_TOO_SHORT", "", "the time was over before the requests ended"))
+            self._responses.put(Refusal("DEADLINE_TOO_SHORT", "", "the deadline passed before the requests ended"))
 
 
 def _suggestion(suggestion: pb.Suggestion | bytes) -> pb.Suggestion:

@@ -1,6 +1,7 @@
-"""RefereeService: deals, plays, and tells each seat what it sees. It keeps nothing between calls.
+"""RefereeService: it deals, plays, and returns the view of each seat. It keeps no state between calls.
 
-Only this service and `codec/positions.py` know positions with nothing hidden; tests hold the rest of the server to it.
+Only this service and `codec/positions.py` handle positions with nothing hidden; tests check this of the rest of the
+server.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ SERVICE = pb.DESCRIPTOR.services_by_name["RefereeService"]
 
 
 class RefereeService:
-    """Answers from the request alone, on any thread."""
+    """The referee's methods. Stateless, so any thread may call them."""
 
     def Deal(self, request: pb.DealRequest) -> pb.DealResponse:
         game = read_required_game(request, "")
@@ -39,7 +40,7 @@ class RefereeService:
         required(request, "standing", "")
         position, record = positions.read_sealed_standing(request.standing)
         if position.is_over:
-            raise Refusal("GAME_OVER", "standing", "nothing can be played any more")
+            raise Refusal("GAME_OVER", "standing", "the game is over")
         action = _read_action(request, position)
         with at("action"):
             after = position.play(action)
@@ -93,11 +94,11 @@ class RefereeService:
 
 
 def _read_action(request: pb.PlayRequest, position: Position) -> Action:
-    """The action that was sent, or what chance draws."""
+    """Read the request's action, or draw one of chance."""
     if request.HasField("action"):
         return views.read_action(position.game, request.action, "action")
     if position.to_act != CHANCE:
-        raise missing("action", "an action is required, as it is not chance's turn")
+        raise missing("action", "an action is required: it is not chance's turn")
     seed = request.seed if request.HasField("seed") else secrets.randbits(64)
-    possible = position.legal_actions()
-    return possible[Rng(seed).below(len(possible))]
+    legal = position.legal_actions()
+    return legal[Rng(seed).below(len(legal))]

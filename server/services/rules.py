@@ -1,4 +1,4 @@
-"""RulesService: what there is to play, and what may be done."""
+"""RulesService: games, editions, cards, legal actions, and the conversion between text and messages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from server.codec.fields import CARDS, required, which, write_seat
 from server.codec.games import GAME_IDS, check_game_id, read_required_game, write_ruleset
 
 _MEANINGS = {
-    "hand_size": "everybody draws up to so many cards",
+    "hand_size": "cards that each player draws up to",
     "rounds": "rounds of a game",
     "turns_per_round": "turns in a round, for any number of players",
     "starting_gold": "gold of each player at the start",
@@ -25,7 +25,7 @@ SERVICE = pb.DESCRIPTOR.services_by_name["RulesService"]
 
 
 class RulesService:
-    """Answers at once, from the request alone: nothing is awaited, so a client in this process calls it, too."""
+    """The methods about rules. Stateless and synchronous, so a client in this process calls them, too."""
 
     def ListGames(self, request: pb.ListGamesRequest) -> pb.ListGamesResponse:
         return pb.ListGamesResponse(
@@ -45,10 +45,10 @@ class RulesService:
         response = pb.ListRulesetsResponse()
         for edition in _editions(game_id):
             if game_id == "castle_village_port":
-                said = castle_editions.EDITIONS[edition].spelled_out()
+                ruleset = castle_editions.EDITIONS[edition].spelled_out()
             else:
-                said = {"edition": edition, **editions.EDITIONS[edition].switches}
-            response.rulesets.add(ruleset=write_ruleset(game_id, said), players=_players(game_id, edition))
+                ruleset = {"edition": edition, **editions.EDITIONS[edition].switches}
+            response.rulesets.add(ruleset=write_ruleset(game_id, ruleset), players=_players(game_id, edition))
         return response
 
     def ListSwitches(self, request: pb.ListSwitchesRequest) -> pb.ListSwitchesResponse:
@@ -67,8 +67,8 @@ class RulesService:
                 )
         elif isinstance(game, CastleVillagePort):
             for row in game.frame.cards:
-                called = card_names.CASTLE_VILLAGE_PORT.get(row.name, card_names.Names(row.name, row.name, row.name))
-                response.cards.add(value=row.value, names=_names(called), notation=str(row.value), copies=1)
+                names = card_names.CASTLE_VILLAGE_PORT.get(row.name, card_names.Names(row.name, row.name, row.name))
+                response.cards.add(value=row.value, names=_names(names), notation=str(row.value), copies=1)
         return response
 
     def ValidateView(self, request: pb.ValidateViewRequest) -> pb.ValidateViewResponse:
@@ -101,8 +101,8 @@ class RulesService:
         return pb.WriteTextResponse(text=views.read_seen(game, request.action, "action")[1])
 
 
-def _names(called: card_names.Names) -> pb.Names:
-    return pb.Names(en=called.en, fr=called.fr, de=called.de)
+def _names(names: card_names.Names) -> pb.Names:
+    return pb.Names(en=names.en, fr=names.fr, de=names.de)
 
 
 def _editions(game_id: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Searches as the server runs them: admitted, on threads below the event loop's priority or on Ray, and stoppable."""
+"""The server's searches: they pass admission, then run on threads below the event loop's priority or on Ray."""
 
 from __future__ import annotations
 
@@ -29,46 +29,49 @@ T = TypeVar("T")
 
 # Run search threads below the event loop's priority. A larger value makes searches late on a busy machine.
 NICENESS = 2
-# Searches stop early by this percentile of recent overruns, learned in steps; by this much at most, and by this part of
-# their time.
+# Searches stop early by this percentile of recent overruns, estimated in steps; at most by LATENESS_MOST_NS and by
+# LATENESS_PART of their time.
 LATENESS_QUANTILE = 0.9
 LATENESS_STEP_NS = 2_000_000
 LATENESS_MOST_NS = 20_000_000
 LATENESS_PART = 0.2
-# Threads that an answer passes between its search and its reader.
+# Number of threads that an answer passes from its search to its reader.
 HOPS = 3
 
 
 class Lateness:
-    """How late searches end: where other programs use the cores, a thread is often not running when its time is over.
-    Learned by steps towards a quantile, because a mean says little of what is rarely late."""
+    """The usual overrun of searches: on busy cores, a thread is often not scheduled when its time ends.
+
+    It is a quantile, because most searches are not late and a mean would say little. Steps towards each observation
+    estimate it.
+    """
 
     def __init__(self) -> None:
         self._usual_ns = 0.0
 
     def learn(self, late_ns: int) -> None:
-        """Learn from a search that ended late by this much."""
+        """Update the estimate with the overrun of a search."""
         step = LATENESS_QUANTILE if late_ns > self._usual_ns else LATENESS_QUANTILE - 1
         self._usual_ns = min(max(self._usual_ns + step * LATENESS_STEP_NS, 0.0), float(LATENESS_MOST_NS))
 
     def of(self, left_ns: int) -> int:
-        """Return how much earlier a search with this much time should end."""
+        """Return how much earlier a search with this remaining time should end."""
         return int(min(self._usual_ns, max(left_ns, 0) * LATENESS_PART))
 
 
 class SearchTerms(NamedTuple):
-    """Everything that admission considers, and the time of a search."""
+    """The inputs of admission, and the time of a search."""
 
     kind: Kind
     shares: int
     memory_mb: float
     time_ms: float
-    is_timed: bool  # whether the request has a limit of time, rather than the cap being one
+    is_timed: bool  # the request has a time limit; else `time_ms` is the server's cap
     deadline: Deadline
 
 
 class Searches:
-    """All searches of a server. Belongs to the event loop's thread: nothing is computed on it."""
+    """All searches of a server. Belongs to the event loop's thread, and computes on others."""
 
     def __init__(self, settings: Settings) -> None:
         threads = settings.search_threads
@@ -91,7 +94,7 @@ class Searches:
         self._is_hurrying = False
 
     def follow_ray(self) -> Health | None:
-        """Admit as many searches as Ray has workers; return its health, or None if searches run on threads."""
+        """Set the number of threads to that of Ray's workers; return Ray's health, None if searches run on threads."""
         if self._ray is None:
             return None
         self.admission.resize(self._ray.width)
@@ -99,16 +102,15 @@ class Searches:
 
     @asynccontextmanager
     async def admitted(self, terms: SearchTerms) -> AsyncIterator[AdmittedSearch]:
-        """Wait for threads and memory, and hold them; they are free when the search has ended, not when its caller has
-        left."""
+        """Wait for threads and memory, and hold them until the search ends, even if its caller leaves earlier."""
         terms.deadline.check()
         time_ns = int(terms.time_ms * 1e6) if terms.is_timed else None
-        memory, asked_ns = int(terms.memory_mb * MEGABYTE), time.monotonic_ns()
+        memory, queued_ns = int(terms.memory_mb * MEGABYTE), time.monotonic_ns()
         with current_caller().searching():
             ticket = await self.admission.enter(
                 terms.kind, terms.shares, time_ns, terms.deadline.begin_by_ns, memory, current_caller().key
             )
-            add_to_span(searches=1, queue_ms=(ticket.started_ns - asked_ns) / 1e6)
+            add_to_span(searches=1, queue_ms=(ticket.started_ns - queued_ns) / 1e6)
             slot = AdmittedSearch(self._pool, self._lateness, ticket, terms)
             self._slots.add(slot)
             if self._is_hurrying:
@@ -119,7 +121,7 @@ class Searches:
                 slot.leave(self._leave)
 
     def hurry(self) -> None:
-        """Have every search end soon with what was found: those that wait, too."""
+        """Stop every search, so that it answers soon with the result so far; waiting searches, too."""
         self._is_hurrying = True
         for slot in self._slots:
             slot.stop(pb.STOP_REASON_SHUTDOWN)
@@ -142,19 +144,20 @@ class AdmittedSearch:
     def __init__(self, pool: Pool, lateness: Lateness, ticket: Ticket, terms: SearchTerms) -> None:
         self.ticket = ticket
         self.stopped_for: Any = pb.STOP_REASON_UNSPECIFIED
-        # Time counts from the arrival; of bulk work, where the client itself makes positions wait, from the beginning.
+        # Time counts from the arrival of the call; for bulk work, whose positions wait in the client's own queue, from
+        # the start of the search.
         until_ns, self.by_deadline = terms.deadline.end_of(
             int(terms.time_ms * 1e6), since_arrival=terms.kind == "interactive"
         )
         late_ns = lateness.of(until_ns - time.monotonic_ns())
-        # On a busy machine, the threads that take an answer from here to its reader are as late as searches are.
+        # On a busy machine, the threads that carry an answer to its reader are as late as searches.
         self.until_ns = until_ns - (HOPS * late_ns if self.by_deadline else late_ns)
         self._pool, self._lateness, self._deadline = pool, lateness, terms.deadline
         self._control = Control()
         self._running: Future[Any] | None = None
 
     def stop(self, reason: Any) -> None:
-        """End what runs soon, and what follows at once; the first reason counts."""
+        """Stop the running question soon, and later ones at once; the first reason counts."""
         self.stopped_for = self.stopped_for or reason
         self._control.stop()
 
@@ -167,8 +170,8 @@ class AdmittedSearch:
         report: Callable[[Answer], None] | None = None,
         every_ms: float = 0.0,
     ) -> T:
-        """Have a question computed and its answer written, all of it on other threads."""
-        began_ns, until_ns = time.monotonic_ns(), self.until_ns if until_ns is None else until_ns
+        """Compute a question and write its answer, both on other threads."""
+        started_ns, until_ns = time.monotonic_ns(), self.until_ns if until_ns is None else until_ns
         control = Control(report, every_ms, until_ns=until_ns, answer_by_ns=self._deadline.answer_by_ns(until_ns))
         self._control = control
         if self.stopped_for:
@@ -184,34 +187,34 @@ class AdmittedSearch:
                 self._learn(until_ns)
             raise
         ended_ns = self._learn(until_ns)
-        add_to_span(search_ms=(ended_ns - began_ns) / 1e6, iterations=getattr(answer, "iterations", 0))
+        add_to_span(search_ms=(ended_ns - started_ns) / 1e6, iterations=getattr(answer, "iterations", 0))
         return answer
 
     def _learn(self, until_ns: int) -> int:
-        """Learn how late the search ended, if it did; return the time."""
+        """Record the search's overrun, if it was late; return the current time."""
         ended_ns = time.monotonic_ns()
         if ended_ns > until_ns:
             self._lateness.learn(ended_ns - until_ns)
         return ended_ns
 
-    def leave(self, left: Callable[[AdmittedSearch], None]) -> None:
-        """Call `left` when nothing runs any more."""
+    def leave(self, on_end: Callable[[AdmittedSearch], None]) -> None:
+        """Call `on_end` when the running question has ended."""
         loop = asyncio.get_running_loop()
         if self._running is None or self._running.done():
-            left(self)
+            on_end(self)
         else:
-            self._running.add_done_callback(lambda _: loop.call_soon_threadsafe(left, self))
+            self._running.add_done_callback(lambda _: loop.call_soon_threadsafe(on_end, self))
 
 
 def _write(write: Callable[[Any], T], written: asyncio.Future[T], done: Future[Any]) -> None:
-    """Write an answer, on the thread that found it, and hand it to the loop."""
+    """Write an answer on the thread that computed it, and pass it to the event loop."""
     if written.cancelled():
         return  # the caller has left
     try:
         outcome, error = write(done.result()), None
     except BaseException as raised:
         outcome, error = None, raised
-    with suppress(RuntimeError):  # the loop has ended
+    with suppress(RuntimeError):  # the loop is closed
         written.get_loop().call_soon_threadsafe(_hand_over, written, outcome, error)
 
 
@@ -225,5 +228,5 @@ def _hand_over(written: asyncio.Future[Any], outcome: Any, error: BaseException 
 
 
 def _give_way() -> None:
-    # Of this thread alone: on Linux, each has a priority of its own.
+    # Only this thread's priority: on Linux, each thread has its own.
     os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)

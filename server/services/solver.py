@@ -1,4 +1,4 @@
-"""SolverService: the adviser. Each handler reads a request, has it computed, and writes the answer."""
+"""SolverService, the adviser. Each handler reads a request, submits its question, and writes the answer."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from server.answer_cache import Cache, key_of
 from server.answer_cache_file import CacheFile
 from server.messages import answers
 from server.messages.requests import (
-    Asked,
-    AskedReview,
     Caps,
+    Grant,
+    ReviewGrant,
     check_to_act,
     read_comparison,
     read_interval,
@@ -45,19 +45,22 @@ M = TypeVar("M", pb.Suggestion, pb.Comparison)
 
 SERVICE = pb.DESCRIPTOR.services_by_name["SolverService"]
 
-# Which servers can use kept answers: those that speak the same contract, with the same keys, which the last number
-# stands for. The keys say which engine and weights answered.
+# Servers of one edition can use each other's cached answers: they have the same contract, and the same format of keys,
+# whose version is the last number. A key itself depends on the engine and its weights.
 EDITION = key_of([file.serialized_pb for file in (pb.DESCRIPTOR, *pb.DESCRIPTOR.dependencies)], 4)
 
-# How long a request is refused after workers were lost over it.
+# Time in which a request is refused after its search killed workers.
 LOST_SECONDS = 600.0
-# Longer items of a batch are read on another thread.
+# Longer batch items are read on another thread.
 READ_HERE_BYTES = 1_000
 
 
 class SolverService(solver_pb2_grpc.SolverServiceServicer):
-    """Belongs to the event loop's thread. Long requests are read on a thread of their own, and searches, with all that
-    belongs to them, run on others: nothing whose cost grows with a request is computed on the loop."""
+    """The solver's methods. Belongs to the event loop's thread.
+
+    A thread of its own reads long requests, and others search and write answers: no work on the event loop grows with
+    a request.
+    """
 
     def __init__(self, settings: Settings, telemetry: Telemetry) -> None:
         self.searches = Searches(settings)
@@ -65,27 +68,27 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
         self._network_ms = float(settings.network_ms)
         file = CacheFile(settings.cache_file, EDITION) if settings.cache_file else None
         self._cache = Cache(settings.cache_mb * 2**20, file)
-        self._lost: dict[bytes, float] = {}  # questions that cost workers, and until when they are refused
+        self._lost: dict[bytes, float] = {}  # keys of questions that killed workers, and the end of their refusal
         self._readers = ThreadPoolExecutor(1, "reader")
         self._telemetry = telemetry
         self._state = "starting"
         telemetry.follow(self.searches.admission)
 
-    # --- coming and going ---
+    # --- start and end ---
 
     def load(self) -> None:
-        """Load the answers that were kept in a file. Not on the event loop's thread."""
+        """Load the answer cache from its file. Do not call it on the event loop's thread."""
         self._cache.load()
 
     def open(self) -> None:
         self._state = "serving"
 
     def close(self) -> None:
-        """Take nothing new."""
+        """Refuse new calls."""
         self._state = "stopping"
 
     def hurry(self) -> None:
-        """Have every call answered soon with what was found: those that wait, too."""
+        """Stop every search, so that each call is answered soon; waiting calls, too."""
         self._state = "hurrying"
         self.searches.hurry()
 
@@ -98,15 +101,15 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
 
     async def Suggest(self, request: pb.SuggestRequest, context: Context) -> pb.SuggestResponse:
         deadline = self._arrive(context)
-        asked = await self._read(read_search, request, self._caps)
-        check_to_act(asked.view)
-        return pb.SuggestResponse(suggestion=await self._answer(asked, "interactive", deadline))
+        grant = await self._read(read_search, request, self._caps)
+        check_to_act(grant.view)
+        return pb.SuggestResponse(suggestion=await self._answer(grant, "interactive", deadline))
 
     async def Analyze(self, request: pb.AnalyzeRequest, context: Context) -> AsyncIterator[pb.AnalyzeResponse]:
         deadline = self._arrive(context)
         interval = read_interval(request)
-        asked = await self._read(read_search, request, self._caps)
-        latest: list[pb.Suggestion] = []  # none or one: what was not sent in time is stale
+        grant = await self._read(read_search, request, self._caps)
+        latest: list[pb.Suggestion] = []  # empty or one: a newer report replaces one that was not sent
         changed = asyncio.Event()
         loop = asyncio.get_running_loop()
 
@@ -117,7 +120,7 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
         def report(so_far: pb.Suggestion) -> None:
             loop.call_soon_threadsafe(put, so_far)
 
-        answer = asyncio.ensure_future(self._answer(asked, "interactive", deadline, interval, report))
+        answer = asyncio.ensure_future(self._answer(grant, "interactive", deadline, interval, report))
         answer.add_done_callback(lambda _: changed.set())
         try:
             while not answer.done():
@@ -141,30 +144,30 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
     async def Review(self, request: pb.ReviewRequest, context: Context) -> AsyncIterator[pb.ReviewResponse]:
         deadline = self._arrive(context)
         async with current_caller().turn():
-            asked = await self._in_thread(read_review, request, self._caps)
-        reviewed = answers.Reviewed(asked)
+            grant = await self._in_thread(read_review, request, self._caps)
+        reviewed = answers.Reviewed(grant)
         key = key_of(current_caller().identity, request.SerializeToString(deterministic=True))
-        for decision in asked.decisions:
+        for decision in grant.decisions:
             await patiently(_count_position)
             with self._unless_lost(key):
-                verdict = await patiently(partial(self._judge, asked, decision, deadline))
+                verdict = await patiently(partial(self._judge, grant, decision, deadline))
             if self._state == "hurrying":
-                raise Refusal("UNAVAILABLE", "", "the server stops, and the game is not reviewed to its end")
+                raise Refusal("UNAVAILABLE", "", "the server is stopping, and the review is incomplete")
             yield pb.ReviewResponse(decision=reviewed.add(verdict))
         yield pb.ReviewResponse(summary=await self._in_thread(reviewed.summary))
 
     async def Compare(self, request: pb.CompareRequest, context: Context) -> pb.CompareResponse:
         deadline = self._arrive(context)
-        asked = await self._read(read_comparison, request, self._caps)
-        question, key = asked.question, self._key(asked)
+        grant = await self._read(read_comparison, request, self._caps)
+        question, key = grant.question, self._key(grant)
         assert question is not None
-        comparison: Any = self._kept(key, pb.Comparison, asked, deadline)
+        comparison: Any = self._cached(key, pb.Comparison, grant, deadline)
         if comparison is None:
             shares = 1 if question.meets else question.n_parts
-            terms = _terms(asked, "interactive", deadline, shares)
+            terms = _terms(grant, "interactive", deadline, shares)
             with self._unless_lost(key):
                 async with self.searches.admitted(terms) as slot:
-                    comparison = await core.compare(asked, slot)
+                    comparison = await core.compare(grant, slot)
             self._telemetry.searched(comparison)
             if comparison.reproducible:
                 self._cache.put(key, comparison)
@@ -179,15 +182,15 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
         return Deadline.of(context, self._network_ms)
 
     async def _read(self, read: Callable[..., T], request: Any, *arguments: Any) -> T:
-        """Read a request; one that may take long on another thread, if there is room for its search."""
+        """Read a request; if that may take long, check the queue first, then read it on another thread."""
         if not (request.view.HasField("history") or getattr(request, "actions", ()) or request.options.restrict_to):
             return read(request, *arguments)
         async with current_caller().turn():
             self.searches.admission.check_room("interactive", current_caller().key)
             return await self._in_thread(read, request, *arguments)
 
-    async def _read_item(self, item: bytes) -> Asked:
-        """Read an item of a batch. The messages of long ones are large, so one of a caller is in memory at a time."""
+    async def _read_item(self, item: bytes) -> Grant:
+        """Read a batch item. Parsed long items are large, so each caller has one at a time in memory."""
         if len(item) <= READ_HERE_BYTES:
             return _read_item(item, self._caps)
         async with current_caller().turn():
@@ -200,31 +203,31 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
 
     async def _answer(
         self,
-        asked: Asked,
+        grant: Grant,
         kind: Kind,
         deadline: Deadline,
         every_ms: float = 0.0,
         report: Callable[[pb.Suggestion], None] | None = None,
-        begun: Callable[[AdmittedSearch], None] | None = None,
+        on_start: Callable[[AdmittedSearch], None] | None = None,
     ) -> pb.Suggestion:
-        """Answer a search; `report` gets answers on the way, `begun` what can stop it."""
-        if not core.needs_search(asked):
-            # No search thread is needed; nor is the answer kept, as it is found as soon again.
-            return _timed(await self._in_thread(core.suggest_at_once, asked), deadline)
-        question, key = asked.question, self._key(asked)
+        """Answer a search; `report` receives answers so far, `on_start` the slot, which can stop the search."""
+        if not core.needs_search(grant):
+            # It needs no search thread. It is not cached either: computing it again is as fast.
+            return _timed(await self._in_thread(core.suggest_at_once, grant), deadline)
+        question, key = grant.question, self._key(grant)
         assert question is not None
-        kept: pb.Suggestion | None = self._kept(key, pb.Suggestion, asked, deadline)
-        if kept is not None:
-            return kept
+        cached: pb.Suggestion | None = self._cached(key, pb.Suggestion, grant, deadline)
+        if cached is not None:
+            return cached
         report = answers.timed_report(report, deadline.arrival_ns)
         with self._unless_lost(key):
-            async with self.searches.admitted(_terms(asked, kind, deadline, question.n_parts)) as slot:
-                if begun:
-                    begun(slot)
-                suggestion = await core.suggest(asked, slot, every_ms, report)
+            async with self.searches.admitted(_terms(grant, kind, deadline, question.n_parts)) as slot:
+                if on_start:
+                    on_start(slot)
+                suggestion = await core.suggest(grant, slot, every_ms, report)
         self._telemetry.searched(suggestion)
         if suggestion.reproducible:
-            note, suggestion.note = suggestion.note, ""  # it is of this time only
+            note, suggestion.note = suggestion.note, ""  # the note is about this run alone
             self._cache.put(key, suggestion)
             suggestion.note = note
         return _timed(suggestion, deadline)
@@ -235,47 +238,47 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
         deadline: Deadline,
         every_ms: float,
         report: Callable[[pb.Suggestion], None] | None,
-        begun: Callable[[AdmittedSearch], None],
+        on_start: Callable[[AdmittedSearch], None],
         is_cancelled: Callable[[], bool],
     ) -> pb.Suggestion:
-        """Answer an item of a batch. The time of an item counts from when it begins."""
-        mine = deadline.restarted()
-        asked = await self._read_item(item)
-        if is_cancelled() and asked.question is not None:  # nothing was found yet
-            return _timed(await self._in_thread(core.suggest_cancelled, asked), mine)
-        return await patiently(partial(self._answer, asked, "bulk", mine, every_ms, report, begun))
+        """Answer a batch item. Its time counts from its own start."""
+        item_deadline = deadline.restarted()
+        grant = await self._read_item(item)
+        if is_cancelled() and grant.question is not None:
+            return _timed(await self._in_thread(core.suggest_cancelled, grant), item_deadline)
+        return await patiently(partial(self._answer, grant, "bulk", item_deadline, every_ms, report, on_start))
 
-    async def _judge(self, asked: AskedReview, decision: Decision, deadline: Deadline) -> Verdict:
-        """Judge one decision; its time counts from when it begins."""
-        judge = asked.judge
-        mine = deadline.restarted()
+    async def _judge(self, grant: ReviewGrant, decision: Decision, deadline: Deadline) -> Verdict:
+        """Judge one decision. Its time counts from its own start."""
+        judge = grant.judge
+        decision_deadline = deadline.restarted()
         question = await self._in_thread(judge.search, decision)
         budget = question.budget
         assert budget.time_ms is not None
-        terms = SearchTerms("bulk", asked.shares, budget.memory_mb, budget.time_ms, asked.is_timed, mine)
+        terms = SearchTerms("bulk", grant.shares, budget.memory_mb, budget.time_ms, grant.is_timed, decision_deadline)
         async with self.searches.admitted(terms) as slot:
             return await core.judge(judge, decision, question, slot)
 
-    # --- kept and refused answers ---
+    # --- cached and refused answers ---
 
-    def _key(self, asked: Asked) -> bytes:
-        """All that an answer depends on, and whose it is."""
-        assert asked.encoded is not None
-        signature = signature_of(asked.view.game)
-        return key_of(current_caller().identity, *asked.encoded, signature, asked.candidates, asked.information)
+    def _key(self, grant: Grant) -> bytes:
+        """Return the cache key: a hash of the caller's identity and of every input of the answer."""
+        assert grant.encoded is not None
+        signature = signature_of(grant.view.game)
+        return key_of(current_caller().identity, *grant.encoded, signature, grant.candidates, grant.information)
 
-    def _kept(self, key: bytes, kind: type[Any], asked: Asked, deadline: Deadline) -> Any:
-        """The answer that was kept, with the budget of this request."""
-        kept: Any = self._cache.get(key, kind)
-        if kept is None:
+    def _cached(self, key: bytes, kind: type[Any], grant: Grant, deadline: Deadline) -> Any:
+        """Return the cached answer, with the budget of this request, or None."""
+        answer: Any = self._cache.get(key, kind)
+        if answer is None:
             return None
         self._telemetry.cached()
-        kept.budget.CopyFrom(answers.budget_of(asked))
-        return _timed(kept, deadline)
+        answer.budget.CopyFrom(answers.budget_of(grant))
+        return _timed(answer, deadline)
 
     @contextmanager
     def _unless_lost(self, key: bytes) -> Iterator[None]:
-        """Refuse a request whose search killed workers before, and remember one that does."""
+        """Refuse a request whose search killed workers lately, and record one that does."""
         now = time.monotonic()
         self._lost = {lost: until for lost, until in self._lost.items() if until > now}
         if key in self._lost:
@@ -287,7 +290,7 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
             raise
 
 
-def _read_item(item: bytes, caps: Caps) -> Asked:
+def _read_item(item: bytes, caps: Caps) -> Grant:
     return read_search(pb.BatchItem.FromString(item), caps, "item")
 
 
@@ -300,7 +303,7 @@ def _timed(message: M, deadline: Deadline) -> M:
     return message
 
 
-def _terms(asked: Asked, kind: Kind, deadline: Deadline, parts: int) -> SearchTerms:
-    budget = asked.budget
+def _terms(grant: Grant, kind: Kind, deadline: Deadline, parts: int) -> SearchTerms:
+    budget = grant.budget
     assert budget.time_ms is not None
-    return SearchTerms(kind, parts, budget.memory_mb, budget.time_ms, asked.is_timed, deadline)
+    return SearchTerms(kind, parts, budget.memory_mb, budget.time_ms, grant.is_timed, deadline)

@@ -121,7 +121,7 @@ def test_what_own_cards_are_worth_as_secrets_is_told():
     out = run("suggest", VIEW, "--iterations", 400, "--information").out
     assert "What showing your cards would change" in out
     waiting = "A:? >B:? C:Heir(1) | round 2 | points 1 2 3 | seen by C"
-    assert "only who is to act can reveal a card" in run("suggest", waiting, *FEW, "--information").err
+    assert "only the player to act can reveal a card" in run("suggest", waiting, *FEW, "--information").err
     assert run("suggest", CASTLE, "--game", "castle_village_port", *FEW, "--information").code == 0
 
 

@@ -16,7 +16,7 @@ from engine_cy.oriflamme.cards import PROTOTYPE, PUBLISHED
 from server.codec import views
 from server.codec.fields import CARDS
 from server.messages.answers import add_beliefs, write_suggestion
-from server.messages.requests import Asked, Caps, read_search
+from server.messages.requests import Caps, Grant, read_search
 from server.services.core import suggest_cancelled
 from server.services.searches import Lateness
 from server.settings import Settings
@@ -105,7 +105,7 @@ def test_searches_end_earlier_by_what_most_are_late_and_no_more_than_a_part_of_t
     assert lateness.of(-5) == 0
 
 
-def searches(spec: Any, shares: int) -> list[Asked]:
+def searches(spec: Any, shares: int) -> list[Grant]:
     asked = []
     for view in views_of(spec, range(1))[::7]:
         request = pb.SuggestRequest(view=views.write_view(view), options=pb.Options(shares=shares))
