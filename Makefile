@@ -1,12 +1,12 @@
 # PYTHON=python3.12 make build    uses another Python than python3
 
 python := .venv/bin/python
-# cython-lint starts pycodestyle, which it looks for on the PATH.
+# cython-lint starts pycodestyle from the PATH.
 with_venv := PATH="$(CURDIR)/.venv/bin:$$PATH"
 
 .PHONY: help build test test-timing serve bench client examples lint ruff mypy cython-lint contract sanitize threads gates signature lock clean
 
-help:  ## Say what can be made
+help:  ## List the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
 
 build:  ## Make or refresh .venv, the extensions and the protobuf stubs
@@ -16,7 +16,7 @@ build:  ## Make or refresh .venv, the extensions and the protobuf stubs
 test: build  ## Build, then run the tests; the machine may be busy
 	@$(python) -m pytest
 
-test-timing: build  ## Build, then run the tests of figures of time, which need a quiet machine
+test-timing: build  ## Build, then run the tests of timings, which need a quiet machine
 	@$(python) -m pytest -m timing
 
 serve: build  ## Build, then serve on 127.0.0.1:50051; flags: make serve FLAGS="--threads 4"
@@ -28,7 +28,7 @@ bench: build  ## Build, then run the benchmarks
 client: build  ## Build the Python client alone, as a wheel in dist/
 	@.ci/client
 
-examples: build  ## Install what the examples in other languages need; then their tests run, too
+examples: build  ## Install the toolchains of the examples in other languages, so that their tests run
 	@.ci/examples
 
 lint: ruff mypy cython-lint contract  ## Check style and types
@@ -43,7 +43,7 @@ mypy: build
 cython-lint: build
 	@$(with_venv) cython-lint engine_cy solver benchmarks tests
 
-contract: build  ## Check the style of proto/, and that the clients of the last release are still understood
+contract: build  ## Check the style of proto/, and its compatibility with clients of the last release
 	@.ci/contract
 
 sanitize: build  ## Play random games under the address and undefined-behaviour sanitizers
@@ -52,13 +52,13 @@ sanitize: build  ## Play random games under the address and undefined-behaviour 
 threads: build  ## Search on several threads under the thread sanitizer
 	@.ci/threads
 
-gates: build threads  ## What a release has to pass: both, with ten times as many games
+gates: build threads  ## Run both sanitizers before a release, with ten times as many games
 	@.ci/sanitize full
 
 signature: build  ## Check that equal seeds still give equal answers, at -O1 and -O3
 	@.ci/signature
 
-lock:  ## Write the lock files after pyproject.toml changed
+lock:  ## Write the lock files after a change of pyproject.toml
 	@.ci/lock
 
 clean:  ## Remove .venv and everything built

@@ -1,9 +1,9 @@
-"""The build steps pyproject.toml cannot say: which modules are compiled, how, and the protobuf stubs.
+"""The build steps that pyproject.toml cannot express: extension modules, their flags, and the protobuf stubs.
 
-    python setup.py build_stubs build_ext --inplace    for the developer (`make build`)
+    python setup.py build_stubs build_ext --inplace    for developers (`make build`)
     pip wheel .                                        for everyone else
 
-EMINENCE_CFLAGS adds compiler flags, for instance "-O1". Every choice of flags has a build folder of its own.
+EMINENCE_CFLAGS adds compiler flags, for instance "-O1". Every set of flags has a build folder of its own.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from setuptools.command.build import build
 from setuptools.command.build_ext import build_ext
 
 SHIPPED = ["engine_cy", "solver", "server"]
-# The wheel has no benchmarks, no tests, and no `solver.training`. Only these two commands, which no wheel is made with,
-# build what the first two compile.
+# The wheel has no benchmarks, no tests, and no `solver.training`. Only these two commands, which never make a wheel,
+# compile the extensions of benchmarks and tests.
 FOR_DEVELOPER = not {"build", "build_ext"}.isdisjoint(sys.argv)
 PACKAGES = [*SHIPPED, "benchmarks", "tests"] if FOR_DEVELOPER else SHIPPED
 
 PROTO = Path("proto")
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
-# Equal seeds promise equal answers on every machine: no flag here may change a floating-point result.
-# -ffp-contract=off is needed because gcc otherwise fuses a*b+c where the processor can.
+# Equal seeds give equal answers on every machine: no flag here may change a floating-point result.
+# -ffp-contract=off is needed because gcc otherwise fuses a*b+c on processors that can.
 EXTRA_CFLAGS = shlex.split(os.environ.get("EMINENCE_CFLAGS", ""))
 CFLAGS = ["-O3", "-g0", "-ffp-contract=off", *EXTRA_CFLAGS]
 FLAGS_NAME = f"flags-{zlib.crc32(' '.join(EXTRA_CFLAGS).encode()):08x}" if EXTRA_CFLAGS else "usual"
@@ -42,7 +42,7 @@ BUILD_BASE = f"build/{'developer' if FOR_DEVELOPER else 'wheel'}-{FLAGS_NAME}"
 
 
 def extensions() -> list[Extension]:
-    """One extension per .pyx file, named after its path."""
+    """Return an extension for each .pyx file, named after its path."""
     return [
         Extension(
             ".".join(source.with_suffix("").parts),
@@ -57,7 +57,7 @@ def extensions() -> list[Extension]:
 
 
 class BuildStubs(Command):
-    """Generate the protobuf and gRPC stubs beside their .proto files, if any of these changed."""
+    """Generate the protobuf and gRPC stubs beside their .proto files, if a file changed."""
 
     user_options: ClassVar[list[tuple[str, str, str]]] = []
 
@@ -68,23 +68,23 @@ class BuildStubs(Command):
         pass
 
     def run(self) -> None:
-        # Another grpcio-tools writes other stubs, so its version is part of the name.
+        # Another version of grpcio-tools writes other stubs, so the version is part of the name.
         done = Path("build", f"stubs-{version('grpcio-tools')}")
-        # What lies in third_party Python has from googleapis-common-protos.
+        # Not third_party: its stubs are in googleapis-common-protos.
         protos = sorted((PROTO / "eminence").rglob("*.proto"))
         stubs = [proto.with_name(f"{proto.stem}_pb2.py") for proto in protos]
         newest = max(path.stat().st_mtime for path in [*protos, Path("setup.py")])
         if done.exists() and newest <= done.stat().st_mtime and all(stub.exists() for stub in stubs):
             return
         print("generating the protobuf stubs")
-        # protoc looks for protoc-gen-mypy on the PATH, where a virtual environment need not be.
+        # protoc looks for protoc-gen-mypy on the PATH, which may lack the virtual environment.
         path = os.pathsep.join([sysconfig.get_path("scripts"), os.environ["PATH"]])
         subprocess.run(
             [
                 *(sys.executable, "-m", "grpc_tools.protoc"),
                 *(f"-I{PROTO}", f"-I{PROTO / 'third_party'}", f"-I{files('grpc_tools') / '_proto'}"),
                 *(f"--python_out={PROTO}", f"--grpc_python_out={PROTO}"),
-                # protoc's own --pyi_out types the messages but not the services.
+                # Not protoc's own --pyi_out: it types messages, but not services.
                 *(f"--mypy_out=quiet:{PROTO}", f"--mypy_grpc_out=quiet:{PROTO}"),
                 *map(str, protos),
             ],
@@ -96,39 +96,42 @@ class BuildStubs(Command):
 
 
 class BuildExt(build_ext):
-    """Translate what changed with Cython (a .pxd counts for all who cimport it), then compile in parallel."""
+    """Translate changed modules, and those that cimport a changed .pxd, with Cython; then compile in parallel."""
 
     def finalize_options(self) -> None:
         super().finalize_options()
         if self.inplace and EXTRA_CFLAGS:
-            raise SystemExit("EMINENCE_CFLAGS is not for builds in place, where flags would mix.")
+            raise SystemExit(
+                "EMINENCE_CFLAGS cannot be used with --inplace, where modules of different flags would mix."
+            )
         self.parallel = self.parallel or CORES
 
     def build_extensions(self) -> None:
         from Cython.Build import cythonize
         from Cython.Compiler.Errors import CompileError
 
-        # Cython compares times only; in a folder per version, a new Cython translates everything again.
+        # Cython compares file times only. With a folder for each version, a new Cython translates everything again.
         folder = f"build/cython-{version('cython')}"
         try:
-            # Methods that are bound by CPython check the type of `self`; those of Cython's own read another's memory.
+            # binding=False: CPython's method objects check the type of `self`. Cython's own do not, and then read
+            # foreign memory.
             translated = cythonize(
                 self.extensions, build_dir=folder, nthreads=CORES, quiet=True, compiler_directives={"binding": False}
             )
         except CompileError as error:
-            raise SystemExit(f"Cython cannot translate {error}") from None  # it has said why
-        for extension, ours in zip(self.extensions, translated, strict=True):
-            extension.sources = ours.sources
+            raise SystemExit(f"Cython cannot translate {error}") from None  # Cython has printed the reason
+        for extension, in_c in zip(self.extensions, translated, strict=True):
+            extension.sources = in_c.sources
         super().build_extensions()
 
 
 class Build(build):
-    """The usual steps, after the stubs they copy."""
+    """Make the stubs first, because the usual steps copy them."""
 
     sub_commands: ClassVar = [("build_stubs", None), *build.sub_commands]
 
     def run(self) -> None:
-        # A wheel takes all it finds in this folder, so nothing of an earlier build may lie there.
+        # A wheel contains every file in this folder, so delete those of an earlier build.
         if not FOR_DEVELOPER:
             shutil.rmtree(self.build_lib, ignore_errors=True)
         super().run()

@@ -1,1 +1,4 @@
-"""Messages of the contract <-> what the engine knows. `read_...` may refuse and names the field, `write_...` cannot."""
+"""The conversion between messages of the contract and the engine's values.
+
+`read_...` may refuse a message and names the field. `write_...` cannot fail.
+"""

@@ -1,4 +1,4 @@
-"""Castle, Village, Port: tables, actions and deals."""
+"""The messages of Castle, Village, Port: tables, actions and deals."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _VERB_OF = {kind: verb for verb, kind in TYPES.items()}
 def read_view(
     game: CastleVillagePort, message: pb.CastleVillagePortView, field: str, known: Table | None = None
 ) -> View:
-    """The view that a message says. `known` is the table that its history leads to: it remembers gold."""
+    """Read a view. `known` is the table at the end of its history, from which the observer remembers gold."""
     observer = read_seat(message.seen_by, game.n_players, f"{field}.seen_by")
     for name in ("table", "own"):
         required(message, name, field)
@@ -66,7 +66,7 @@ def read_view(
 def read_position(
     game: CastleVillagePort, table: pb.CastleVillagePortTable, secrets: Sequence[Any], decks: Sequence[Any], field: str
 ) -> Position:
-    """The position that a table, each seat's secrets and the decks say."""
+    """Read a position from a table, the secrets of each seat and the decks."""
     per_seat(secrets, game.n_players, f"{field}.secrets")
     per_seat(decks, game.n_players, f"{field}.decks")
     draft = _read_draft(game, table, dict(enumerate(secrets)), decks, None, field, None)
@@ -96,7 +96,7 @@ def _read_draft(
             raise Refusal("CONTRADICTION", f"{path}.to_act", "a seat is given, but chance replaces a card")
         to_act = CHANCE
     elif to_act is None and ask is not None:
-        raise missing(f"{path}.to_act", "a seat is asked")
+        raise missing(f"{path}.to_act", "a seat is required: the game is not over")
     acting = _read_row_card(table.acting, n, f"{path}.acting") if table.HasField("acting") else None
     if acting is None and ask in EFFECT_ASKS:
         raise missing(f"{path}.acting", f"some card asks to {ask}")
@@ -180,7 +180,7 @@ def _read_gold(
     if observer is None or not frame.hidden_gold:
         return tuple(per_seat(table.gold, frame.n_players, f"{path}.gold"))
     if table.gold:
-        raise Refusal("CONTRADICTION", f"{path}.gold", "gold is hidden in this game; what is known is remembered_gold")
+        raise Refusal("CONTRADICTION", f"{path}.gold", "gold is hidden in this game; use remembered_gold")
     return None
 
 
@@ -192,7 +192,7 @@ def _read_remembered(
     if observer is None or not frame.hidden_gold:
         return None
     if known is None:
-        why = "is required where gold is hidden: every gain was public. Or send the history, which tells it"
+        why = "is required if gold is hidden, because every gain was public; a history can replace it"
         raise missing(f"{path}.remembered_gold", why)
     return known.gold
 
@@ -218,7 +218,7 @@ _NAMES = {"phase": "question", "ask": "question", "effect": "acting_as", "walk":
 
 
 def _field_of(path: str, field: str, observer: int | None) -> str:
-    """Where the message says what the engine calls `path`."""
+    """Return the message's field for a path of the engine."""
     path = seat_index(path.partition(".")[2])
     name, bracket, rest = path.partition("[")
     index = bracket + rest
@@ -252,7 +252,7 @@ def write_view(view: View) -> pb.CastleVillagePortView:
 
 
 def write_table(table: Table, frame: TableShape) -> pb.CastleVillagePortTable:
-    """What everybody sees of a table."""
+    """Write the public part of a table."""
     message = pb.CastleVillagePortTable(
         round=table.round,
         turn=table.turn,
@@ -285,7 +285,7 @@ def write_table(table: Table, frame: TableShape) -> pb.CastleVillagePortTable:
 
 
 def write_secrets(table: Table, seat: int) -> pb.CastleVillagePortSecrets:
-    """What only `seat` knows."""
+    """Write the cards that only `seat` sees."""
     return pb.CastleVillagePortSecrets(hand=table.hands[seat] or (), selected=table.selected[seat] or 0)
 
 
@@ -294,7 +294,7 @@ def _write_row_card(card: RowCard) -> pb.CastleVillagePortRowCard:
 
 
 def hand_sizes(table: Table, frame: TableShape) -> list[int]:
-    """How many cards each seat holds: what it has drawn, but for those selected and in rows and pile."""
+    """Return the hand size of each seat: drawn cards, without the selected one and those in rows and pile."""
     drawn = frame.drawn(table.round)
     rows = in_rows(table.rows, frame.n_players)
     return [
@@ -308,7 +308,7 @@ def deck_sizes(table: Table, frame: TableShape) -> list[int]:
 
 
 def selecting(table: Table) -> list[int]:
-    """The seats with a selected card before them."""
+    """Return the seats that have selected a card."""
     return [seat for seat, card in enumerate(table.selected) if card != 0]
 
 
@@ -326,7 +326,7 @@ def read_deal(game: CastleVillagePort, deal: pb.CastleVillagePortDeal, field: st
 
 
 def write_deal(start: Position) -> pb.CastleVillagePortDeal:
-    """How a game was dealt that begins at `start`; hands have no order, so they are written from the highest card."""
+    """Write the deal of the game that starts at `start`. Hands have no order: the highest card is written first."""
     table = start.table
     decks = [(*hand, *deck) for hand, deck in zip(table.hands, table.decks, strict=True)]
     return pb.CastleVillagePortDeal(
@@ -378,7 +378,7 @@ def write_action_message(action: Action) -> pb.CastleVillagePortAction:
 
 
 def read_shown(game: CastleVillagePort, values: Sequence[int], field: str) -> list[str]:
-    """The names of shown cards, which are their values."""
+    """Read the names of shown cards, which are their values."""
     check_length(values, 1 + VALUES_MAX, field)
     for i, value in enumerate(values):
         if value not in game.frame.values:

@@ -1,4 +1,4 @@
-"""What all messages are made of: seats, words of enums, lists of a certain length."""
+"""The fields that all messages share: seats, enums, texts, lists with a maximum length."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ACTIONS_MAX = 512
 
 
 class Words:
-    """An enum of the contract and the engine's words for its values: the lower-case names, unless said otherwise."""
+    """An enum of the contract, and the engine's words for its values: the names in lower case, except for `other`."""
 
     def __init__(self, enum: Any, other: Mapping[str, str] | None = None) -> None:
         name = enum.DESCRIPTOR.name
@@ -39,14 +39,14 @@ class Words:
         self._number_of = {word: number for number, word in self.words.items()}
 
     def read(self, number: int, field: str) -> str:
-        """The engine's word; it has to be said."""
+        """Return the engine's word for a value; refuse UNSPECIFIED."""
         word = self.words.get(number)
         if word is None:
             raise self.refusal(number, field)
         return word
 
     def read_all(self, numbers: Sequence[int], field: str) -> tuple[str, ...]:
-        """The engine's words of a list."""
+        """Return the engine's words for a list of values."""
         words = tuple([self.words.get(number, "") for number in numbers])
         if "" in words:
             i = words.index("")
@@ -60,7 +60,7 @@ class Words:
         return self._number_of[word]
 
     def write_if_known(self, word: str) -> Any:
-        """UNSPECIFIED for a word that the contract has no value for."""
+        """Return the value for a word, or UNSPECIFIED if the contract has none."""
         return self._number_of.get(word, 0)
 
     def refusal(self, number: int, field: str) -> Refusal:
@@ -82,7 +82,7 @@ REWARDS = Words(castle_pb.CastleVillagePortRewardKind)
 
 
 def read_seat_if_said(seat: int, n_players: int, field: str) -> int | None:
-    """A seat's number, None if it is not said."""
+    """Return a seat's number, or None for UNSPECIFIED."""
     if 1 <= seat <= n_players:
         return seat - 1
     elif not seat:
@@ -93,7 +93,7 @@ def read_seat_if_said(seat: int, n_players: int, field: str) -> int | None:
 
 
 def read_seat(seat: int, n_players: int, field: str) -> int:
-    """A seat's number."""
+    """Return a seat's number; refuse UNSPECIFIED."""
     number = read_seat_if_said(seat, n_players, field)
     if number is None:
         raise missing(field, f"a seat is required ({listed(SEATS[:n_players])})")
@@ -101,7 +101,7 @@ def read_seat(seat: int, n_players: int, field: str) -> int:
 
 
 def write_seat(seat: int | None) -> Any:
-    """A seat as a value of the enum; nobody's and chance's turn are left unsaid."""
+    """Return a seat's value of the enum; UNSPECIFIED for chance and for None."""
     return 0 if seat is None or seat < 0 else seat + 1
 
 
@@ -117,7 +117,7 @@ def check_text(text: str, most: int, field: str) -> str:
 
 
 def per_seat(entries: Sequence[T], n_players: int, field: str) -> Sequence[T]:
-    """A list that must have an entry for each seat."""
+    """Return a list; refuse it unless it has an entry for each seat."""
     if len(entries) != n_players:
         kind = missing(field).reason if not entries else "OUT_OF_RANGE"
         raise Refusal(kind, field, f"{len(entries)} entries, not one for each of {n_players} players")
@@ -125,13 +125,13 @@ def per_seat(entries: Sequence[T], n_players: int, field: str) -> Sequence[T]:
 
 
 def check_told(told: Sequence[int], found: Sequence[int], field: str) -> None:
-    """Refuse what a request need not have said, but said wrongly."""
+    """Refuse an optional list that contradicts the values derived from the other fields."""
     if told and told != found:
-        raise Refusal("NO_WORLD_FITS", field, f"{listed(told)} is not what follows from the rest: {listed(found)}")
+        raise Refusal("NO_WORLD_FITS", field, f"{listed(told)} contradicts the other fields: {listed(found)}")
 
 
 def under(field: str, name: str) -> str:
-    """The path of a part; a request itself has the empty path."""
+    """Return the path of a field in the message at the path `field`; a request has the empty path."""
     return f"{field}.{name}" if field else name
 
 
@@ -141,7 +141,7 @@ def required(message: Message, name: str, field: str) -> None:
 
 
 def which(message: Message, oneof: str, field: str) -> str:
-    """The member of a oneof that is set; one must be."""
+    """Return the name of the set member of a oneof; refuse a message without one."""
     name: str | None = message.WhichOneof(oneof)
     if name is None:
         raise missing(under(field, oneof), f"one of {members(message, oneof)} is required")
@@ -153,7 +153,7 @@ def members(message: Message, oneof: str) -> str:
 
 
 def seat_index(path: str) -> str:
-    """A path of the engine with seats' letters as places in a list: points[B] -> points[1]."""
+    """Replace the seats' letters in a path of the engine by indices: points[B] -> points[1]."""
     for number, letter in enumerate(SEATS):
         path = path.replace(f"[{letter}]", f"[{number}]")
     return path

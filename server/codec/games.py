@@ -1,4 +1,4 @@
-"""GameSpec <-> Game. Games are kept, since most requests are about few of them."""
+"""The conversion between GameSpec and Game. Games are cached, because most requests are about few of them."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from engine_cy.errors import listed
 from server.codec.fields import EFFECTS, LOCATIONS, REWARDS, UNCOVERED, WHEN, check_length, required, under, which
 from server.refusals import Refusal, missing, split
 
-# The games that have messages. The toys of the engine have none.
+# The games with messages; the engine's toy games have none.
 GAME_IDS = ("oriflamme", "oriflamme_prototype", "castle_village_port")
 NAME_MAX = 64
 
-# By the bytes of their messages.
+# Games by the bytes of their messages.
 _known: dict[bytes, Game] = {}
 _KEPT = 256
 _GROUPS = {"3-4": "for_three_or_four", "5": "for_five"}
 
 
 def read_game(spec: pb.GameSpec, field: str) -> Game:
-    """The game that a message means."""
+    """Return the game of a message, from the cache if possible."""
     key = spec.SerializeToString(deterministic=True)
     game = _known.get(key)
     if game is None:
@@ -63,7 +63,7 @@ def _new_game(spec: pb.GameSpec, field: str) -> Game:
 
 
 def _field_of(path: str, game_id: str) -> str:
-    """Where the message says what the engine calls `path`."""
+    """Return the message's field for a path of the engine."""
     if not path.startswith("ruleset.") or path == "ruleset.edition":
         return path
     for group, name in _GROUPS.items():
@@ -80,7 +80,7 @@ def _read_ruleset(ruleset: pb.Ruleset, game_id: str, field: str) -> Mapping[str,
     if changes is None:
         return given or None
     if changes != game_id:
-        raise Refusal("CONTRADICTION", f"{field}.{changes}", f"the game is {game_id}, which this does not change")
+        raise Refusal("CONTRADICTION", f"{field}.{changes}", f"is for another game than {game_id}")
     if changes == "castle_village_port":
         given |= _read_tables(ruleset.castle_village_port, f"{field}.{changes}")
         return given
@@ -145,7 +145,7 @@ def _read_reward(reward: castle_pb.CastleVillagePortReward, field: str) -> int |
 
 
 def write_ruleset(game_id: str, ruleset: str | Mapping[str, Any] | None) -> pb.Ruleset:
-    """An edition by its name, or what is laid over one."""
+    """Write a ruleset: the name of an edition, and changes to it."""
     if ruleset is None or isinstance(ruleset, str):
         return pb.Ruleset(edition=ruleset or "")
     given = dict(ruleset)
@@ -182,6 +182,6 @@ def _write_tables(given: dict[str, Any]) -> castle_pb.CastleVillagePortTables:
 
 
 def read_required_game(message: Any, field: str) -> Game:
-    """The game of a message that has a `game`."""
+    """Read the game of a message with a field `game`; refuse a message without one."""
     required(message, "game", field)
     return read_game(message.game, under(field, "game"))

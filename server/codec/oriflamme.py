@@ -1,4 +1,4 @@
-"""Oriflamme and its prototype: tables, actions and deals."""
+"""The messages of Oriflamme and its prototype: tables, actions and deals."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ Kinds = tuple[str, ...]
 
 
 def read_view(game: Oriflamme, message: pb.OriflammeView, field: str, known: Table | None = None) -> View:
-    """The view that a message says. `known` is the table that its history leads to: it numbers cards."""
+    """Read a view. `known` is the table at the end of its history, which numbers each family's cards."""
     observer = read_seat(message.seen_by, game.n_players, f"{field}.seen_by")
     for name in ("table", "own"):
         required(message, name, field)
@@ -53,7 +53,7 @@ def read_view(game: Oriflamme, message: pb.OriflammeView, field: str, known: Tab
 
 
 def read_position(game: Oriflamme, table: pb.OriflammeTable, secrets: Sequence[Any], field: str) -> Position:
-    """The position that a table and each seat's secrets say."""
+    """Read a position from a table and the secrets of each seat."""
     per_seat(secrets, game.n_players, f"{field}.secrets")
     draft = _read_draft(game, table, dict(enumerate(secrets)), None, field, None)
     with at(field, lambda path: _field_of(path, field, None, table)):
@@ -79,7 +79,7 @@ def _read_draft(
     phase = QUESTIONS.read(table.question, f"{path}.question")
     to_act = read_seat_if_said(table.to_act, n, f"{path}.to_act")
     if to_act is None and phase != "over":
-        raise missing(f"{path}.to_act", "a seat is asked")
+        raise missing(f"{path}.to_act", "a seat is required: the game is not over")
     if not table.round:
         raise missing(f"{path}.round")
     acting = CARDS.read_if_said(table.acting_as, f"{path}.acting_as")
@@ -135,7 +135,7 @@ def _read_slots(
 
 
 def _nth(known: Table | None, s: int, c: int) -> int | None:
-    """Which of its family's cards the history says that this one was."""
+    """Return the number that the history gives a card among those of its family; None without one."""
     if known is None or s >= len(known.slots) or c >= len(known.slots[s]):
         return None
     return known.slots[s][c].nth
@@ -151,7 +151,7 @@ _NAMES = {"phase": "question", "acting": "acting_as", "card": "face_up"}
 
 
 def _field_of(path: str, field: str, observer: int | None, table: pb.OriflammeTable) -> str:
-    """Where the message says what the engine calls `path`."""
+    """Return the message's field for a path of the engine."""
     path = seat_index(path.partition(".")[2])
     found = _CARD_PATH.fullmatch(path)
     if found:
@@ -175,7 +175,7 @@ def _field_of(path: str, field: str, observer: int | None, table: pb.OriflammeTa
 
 
 def has_words(game: Oriflamme) -> bool:
-    """Return whether the contract has a value for every card of the edition; text stands for what it cannot say."""
+    """Return whether the contract has a value for every card of the edition; if not, text replaces messages."""
     return all(CARDS.write_if_known(card.id) for card in game.cards)
 
 
@@ -192,7 +192,7 @@ def write_view(view: View) -> pb.OriflammeView:
 
 
 def write_table(table: Table, frame: TableShape) -> pb.OriflammeTable:
-    """What everybody sees of a table."""
+    """Write the public part of a table."""
     message = pb.OriflammeTable(
         round=table.round,
         first=write_seat(table.first),
@@ -214,7 +214,7 @@ def write_table(table: Table, frame: TableShape) -> pb.OriflammeTable:
 
 
 def write_secrets(table: Table, seat: int) -> pb.OriflammeSecrets:
-    """What only `seat` knows."""
+    """Write the cards that only `seat` sees."""
     mine = [
         card.card for slot in table.slots for card in slot if card.family == seat and not card.face_up and card.card
     ]
@@ -251,7 +251,7 @@ def read_deal(game: Oriflamme, deal: pb.OriflammeDeal, field: str) -> Position:
 
 
 def write_deal(start: Position) -> pb.OriflammeDeal:
-    """How a game was dealt that begins at `start`."""
+    """Write the deal of the game that starts at `start`."""
     game, table = start.game, start.table
     assert isinstance(game, Oriflamme)
     deal = pb.OriflammeDeal(first=write_seat(table.first))
@@ -297,7 +297,7 @@ def _slot(said: Any, name: str, path: str) -> int:
 
 
 def write_action_message(action: Action) -> pb.OriflammeAction | None:
-    """The parts of an action; None if it places a card that the contract has no value for."""
+    """Write an action; return None if it places a card without a value in the contract."""
     parts = action.fields
     kind = parts["type"]
     if kind == "place" and parts["card"] != "?" and not CARDS.write_if_known(parts["card"]):
@@ -327,7 +327,7 @@ def write_action_message(action: Action) -> pb.OriflammeAction | None:
 
 
 def read_shown(game: Oriflamme, cards: Sequence[int], field: str) -> list[str]:
-    """The names of shown cards."""
+    """Read the names of shown cards."""
     kinds = _kinds(cards, field)
     for i, kind in enumerate(kinds):
         if kind not in game.frame.ids:
@@ -337,10 +337,10 @@ def read_shown(game: Oriflamme, cards: Sequence[int], field: str) -> list[str]:
 
 
 def write_shown(game: Oriflamme, names: Sequence[str]) -> list[Any]:
-    """The values of named cards, UNSPECIFIED where the contract has none."""
+    """Write shown cards as values; UNSPECIFIED for a card without a value in the contract."""
     return [CARDS.write_if_known(read_card(name, game.cards)) for name in names]
 
 
 def tidy_shown(game: Oriflamme, names: Sequence[str]) -> list[str]:
-    """The names of shown cards as the engine writes them."""
+    """Return the names of shown cards in the engine's spelling."""
     return [write_card(read_card(name, game.cards), game.cards) for name in names]

@@ -1,4 +1,4 @@
-"""Positions with nothing hidden: the Referee's alone. Nothing that answers players may import this."""
+"""The messages of positions with nothing hidden, for the referee. Code that answers players must not import them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from server.refusals import Refusal, at
 
 
 def read_standing(message: pb.Standing, field: str = "standing") -> tuple[Position, Record | None]:
-    """Where a game stands, and the record that leads there, if that was sent."""
+    """Read a position, or a record and the position at its end; return the position, and the record or None."""
     if which(message, "at", field) == "position":
         return read(message.position, f"{field}.position"), None
     record = read_whole_record(message.record, f"{field}.record")
@@ -27,7 +27,7 @@ def read_standing(message: pb.Standing, field: str = "standing") -> tuple[Positi
 
 
 def read_sealed_standing(message: pb.Standing) -> tuple[Position, Record | None]:
-    """Read a standing; refusals show nothing of it, as they may reach a player."""
+    """Read a standing. Refusals quote nothing of it, because an app may show them to a player."""
     if message.HasField("position"):
         refusing = records.sealed("standing.position", "INVALID_POSITION", "`GetResult`")
     else:
@@ -39,7 +39,7 @@ def read_sealed_standing(message: pb.Standing) -> tuple[Position, Record | None]
 def read_whole_record(message: record_pb2.Record, field: str) -> Record:
     record = records.read(message, field)
     if record.observer is not None:
-        raise Refusal("INVALID_RECORD", field, "was seen by one seat: a referee needs the whole game")
+        raise Refusal("INVALID_RECORD", field, "is one seat's record: a referee needs the whole game")
     return record
 
 

@@ -1,4 +1,4 @@
-"""Records of games."""
+"""The messages of game records."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from server.codec.games import GAME_IDS, read_required_game, write_game
 from server.codec.views import other_game, read_actions, read_history, write_actions, write_history
 from server.refusals import Refusal, at
 
-# The parts of a request that hide nothing, or of which a refusal says only that they are missing or too long.
+# Fields without secrets, and fields whose refusals say only that they are missing or too long.
 _PUBLIC = re.compile(r"(?:\.(?:game(?:\..*)?|contents|table|(?:whole|seen)\.(?:deal|start|actions)))?")
-# What a refusal may say of the others: which part of a record, which action, which line of a text.
+# The parts of other refusals that may be shown: the field of a record, the action's index, the line of a text.
 _PLACE = re.compile(r"\.(?:text|result|(?:whole|seen)\.(?:actions\[\d+\]|\w+))|")
 _LINE = re.compile(r"(?:line \d+(?=: ))?")
 
@@ -29,8 +29,8 @@ _LINE = re.compile(r"(?:line \d+(?=: ))?")
 def sealed(field: str, reason: str = "INVALID_RECORD", call: str = "`GetRecord` without a seat") -> Iterator[None]:
     """Refuse a record or position without quoting it: an app may show the status to a seat that sees less.
 
-    Such a refusal depends on the place alone, as even the reason could tell apart what that seat cannot. `call` names
-    the call that explains it.
+    Such a refusal depends on the field alone, because even its reason could reveal a hidden card. `call` names the call
+    that explains the refusal.
     """
     try:
         yield
@@ -46,12 +46,12 @@ def sealed(field: str, reason: str = "INVALID_RECORD", call: str = "`GetRecord` 
 
 
 def read(message: pb.Record, field: str = "record") -> Record:
-    """A game that was played, replayed once."""
+    """Read a record, and replay its game once."""
     kind = which(message, "contents", field)
     if kind == "text":
         record = read_text(message.text, f"{field}.text")
         if message.HasField("game") and read_required_game(message, field) != record.game:
-            raise Refusal("CONTRADICTION", f"{field}.game", "is not the game that the record's text is of")
+            raise Refusal("CONTRADICTION", f"{field}.game", "is not the game of the record's text")
     else:
         game = read_required_game(message, field)
         if kind == "whole":
@@ -62,7 +62,7 @@ def read(message: pb.Record, field: str = "record") -> Record:
         result = tuple(per_seat(message.result, record.game.n_players, f"{field}.result"))
         scores = record.end.scores
         if result != scores:
-            why = f"{list(result)} is not what these actions end at: {list(scores)}"
+            why = f"{list(result)} is not the result of these actions: {list(scores)}"
             raise Refusal("INVALID_RECORD", f"{field}.result", why)
         record = Record(record.start, record.actions, result)
     return record
@@ -84,7 +84,7 @@ def write(record: Record) -> pb.Record:
     elif record.game.write_deal(record.start) is None or (
         isinstance(record.game, Oriflamme) and not oriflamme.has_words(record.game)
     ):
-        # Only text says that it begins in the middle of a game, or which cards of its own an edition has.
+        # Only text can write a start in the middle of a game, or an edition's own cards.
         message.text = str(record)
     else:
         if isinstance(record.game, Oriflamme):

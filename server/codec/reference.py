@@ -1,4 +1,4 @@
-"""python -m server.codec.reference: docs/contract.md, made from the .proto files and their comments."""
+"""Make docs/contract.md from the .proto files and their comments: python -m server.codec.reference."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ from google.protobuf import descriptor_pb2 as pb
 
 PROTO = Path(__file__).parents[2] / "proto"
 FOLDER = "eminence/v1"
-# In the order in which a newcomer asks.
+# In the order in which a newcomer reads them.
 FILES = {
-    "solver": "what to play, and why",
-    "view": "what one player sees",
+    "solver": "the adviser: what to play, and why",
+    "view": "the view of one player",
     "oriflamme": "tables and actions of Oriflamme and its prototype",
-    "castle_village_port": "those of Castle, Village, Port",
-    "seat": "who is who",
-    "record": "games",
+    "castle_village_port": "tables and actions of Castle, Village, Port",
+    "seat": "the seats at a table",
+    "record": "records of games",
     "rules": "the rules as data, and text to messages",
     "referee": "dealing and playing, for apps without an engine",
-    "error_reason": "why something was refused",
+    "error_reason": "the reasons of refusals",
 }
 
 HEAD = """# The contract
 
-This page is made from the comments of `proto/eminence/v1/`: `python -m server.codec.reference > docs/contract.md`;
-`tests/docs/test_contract_page.py` holds it to them. [service.md](service.md) tells how to run the server,
+`python -m server.codec.reference > docs/contract.md` makes this page from the comments of `proto/eminence/v1/`, and
+`tests/docs/test_contract_page.py` checks it. [service.md](service.md) explains how to run the server,
 [tutorial.md](tutorial.md) how to call it, [records.md](records.md) how the messages look as JSON.
 
-- A field that is `optional`, or of a message, can be told from one that was left out; others have a default.
+- The server sees whether a field is set if it is `optional` or a message; other fields have a default value.
 - Of the fields of one `oneof`, at most one is set.
-- Fields are only added, never changed; fields and values that the server does not know are refused.
+- Fields are only added, never changed. The server refuses fields and values that it does not know.
 
 """
 
-# How descriptors number what is in a file, a message, an enum and a service; their comments are found by it.
+# Field numbers in the descriptors of a file, a message, an enum and a service. Paths of them identify comments.
 MESSAGES, ENUMS, SERVICES = 4, 5, 6
 FIELDS, ONEOFS = 2, 8
 VALUES = METHODS = 2
@@ -49,30 +49,30 @@ Field = pb.FieldDescriptorProto
 
 
 class Source(NamedTuple):
-    """A file, and its comments by where they stand."""
+    """A file of the contract, and its comments by the path of their element."""
 
     file: pb.FileDescriptorProto
     comments: dict[Where, str]
 
     def told(self, *where: int) -> str:
-        """The paragraphs of a comment, each on one line."""
+        """Return the paragraphs of a comment, each on one line."""
         paragraphs = self.comments.get(where, "").strip().split("\n\n")
         return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
 
     def cell(self, *where: int) -> str:
-        """The same in a row of a table."""
+        """Return a comment as a cell of a table."""
         return " ".join(self.told(*where).split()).replace("|", r"\|")
 
 
 def page() -> str:
-    """The whole page."""
+    """Return the whole page."""
     sources = read_sources()
     contents = "".join(f"| [{name}.proto](#{name}proto) | {what} |\n" for name, what in FILES.items())
     return f"{HEAD}| | |\n|---|---|\n{contents}" + "".join(_chapter(name, sources[name]) for name in FILES)
 
 
 def read_sources() -> dict[str, Source]:
-    """Every file of the contract, by its name. protoc comes with grpcio-tools, which the build needs, too."""
+    """Return the files of the contract by name. protoc is part of grpcio-tools, which the build needs, too."""
     with tempfile.TemporaryDirectory() as folder:
         image = Path(folder) / "contract.binpb"
         protos = sorted(str(path) for path in (PROTO / FOLDER).glob("*.proto"))
@@ -88,7 +88,7 @@ def _with_comments(file: pb.FileDescriptorProto) -> Source:
 
 
 def _chapter(name: str, source: Source) -> str:
-    """The services of a file, its messages and its enums, each as they stand there."""
+    """Return the chapter of a file: its services, messages and enums, in the file's order."""
     parts = [f"\n## {name}.proto\n"]
     for i, service in enumerate(source.file.service):
         calls = (
@@ -113,7 +113,7 @@ def _chapter(name: str, source: Source) -> str:
 
 
 def _section(source: Source, name: str, where: Where, columns: tuple[str, ...], rows: Iterator[str]) -> str:
-    """A heading, what is said of the thing, and a table of what is in it, if anything is."""
+    """Return a heading, the comment, and a table of `rows`, if there are any."""
     head = f"| {' | '.join(columns)} |\n{'|---' * len(columns)}|\n"
     inside = "".join(rows)
     return f"\n### {name}\n\n{source.told(*where)}\n" + (f"\n{head}{inside}" if inside else "")
@@ -124,7 +124,7 @@ def _message(full_name: str, is_stream: bool) -> str:
 
 
 def _type(field: Field, message: pb.DescriptorProto) -> str:
-    """A field's type, as it is written in a .proto file."""
+    """Return a field's type as a .proto file writes it."""
     named = field.type in (Field.TYPE_MESSAGE, Field.TYPE_ENUM)
     kind = _linked(field.type_name) if named else Field.Type.Name(field.type).removeprefix("TYPE_").lower()
     if field.label == Field.LABEL_REPEATED:
@@ -137,7 +137,7 @@ def _type(field: Field, message: pb.DescriptorProto) -> str:
 
 
 def _meaning(source: Source, message: pb.DescriptorProto, i: int, j: int) -> str:
-    """A field's comment; the first of a oneof brings what is said of all of them."""
+    """Return a field's comment; for the first field of a oneof, preceded by the oneof's comment."""
     field = message.field[j]
     own = source.cell(MESSAGES, i, FIELDS, j)
     before = message.field[j - 1] if j else Field()
@@ -150,7 +150,7 @@ def _meaning(source: Source, message: pb.DescriptorProto, i: int, j: int) -> str
 
 
 def _linked(full_name: str) -> str:
-    """A link to one of ours; of Google's, the name."""
+    """Return a link to a message or enum of ours; for one of Google's, its name."""
     name = full_name.removeprefix(".")
     ours = FOLDER.replace("/", ".") + "."
     return f"[{name.removeprefix(ours)}](#{name.removeprefix(ours).lower()})" if name.startswith(ours) else f"`{name}`"

@@ -1,4 +1,4 @@
-"""Views, histories and actions of any game."""
+"""The messages of views, histories and actions of any game."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ from server.codec.fields import (
 from server.codec.games import read_required_game, write_game
 from server.refusals import Refusal, at, missing
 
-# Written actions that are kept: a table has some dozens of possible ones.
+# Size of the caches of written actions; a table has some dozens of legal ones.
 ACTIONS_KEPT = 2048
 
 # --- views -----------------------------------------------------------------------------------------------------
 
 
 def read_view(message: pb.View, field: str = "view") -> View:
-    """What a player sees."""
+    """Read a player's view."""
     return read_view_and_history(message, field)[0]
 
 
 def read_view_and_history(message: pb.View, field: str = "view") -> tuple[View, History | None]:
-    """Read a player's view, and the log of what they saw before it, if the message has one.
+    """Read a player's view, and its history, if the message has one.
 
-    A history is replayed, once; it has to lead to the table, and stands for it if there is none.
+    The history is replayed once. It must end at the message's table; without a table, its end is the view.
     """
     game = read_required_game(message, field)
     if not message.HasField("history"):
@@ -60,7 +60,7 @@ def read_view_and_history(message: pb.View, field: str = "view") -> tuple[View, 
 
 
 def write_view(view: View, history: Record | None = None) -> pb.View:
-    """A view; `history` is the record of what its observer saw on the way there."""
+    """Write a view; `history` is the observer's record up to it."""
     message = pb.View(game=write_game(view.game))
     _write_table(view, message)
     if history is not None:
@@ -74,7 +74,7 @@ def read_view_text(game: Game, text: str, field: str) -> View:
 
 
 def _read_table(game: Game, message: Any, oneof: str, field: str, known: View | None) -> View:
-    """The table in a oneof of the same three members everywhere."""
+    """Read the table in a oneof with the members `text`, `oriflamme` and `castle_village_port`."""
     kind = which(message, oneof, field)
     path = f"{field}.{kind}"
     table = None if known is None else known.table
@@ -97,14 +97,14 @@ def _write_table(view: View, message: Any) -> None:
 
 
 def other_game(game: Game, path: str) -> Refusal:
-    return Refusal("CONTRADICTION", path, f"the game is {game.id}, which this is not about")
+    return Refusal("CONTRADICTION", path, f"is for another game than {game.id}")
 
 
 # --- histories -------------------------------------------------------------------------------------------------
 
 
 def read_history(game: Game, message: pb.History, field: str) -> History:
-    """Replay what one seat saw, once."""
+    """Replay a history, the game as one seat saw it, once."""
     history = History(game)
     start = _read_table(game, message, "start", field, None)
     end, _ = read_actions(start, message.actions, f"{field}.actions", history)
@@ -123,15 +123,17 @@ def write_history(record: Record) -> pb.History:
 def read_actions(
     start: Position | View, messages: Any, field: str, history: History | None = None
 ) -> tuple[Position | View, tuple[str, ...]]:
-    """Replay actions: the table that they lead to, and their texts, which `history` gets, too. The first that is not
-    possible is refused."""
+    """Replay actions; return the table at their end, and their texts. Refuse the first illegal action.
+
+    `history` logs them, too.
+    """
     check_length(messages, ACTIONS_MAX, field)
     table = start
     actions: list[str] = []
     for i, message in enumerate(messages):
         seat, text = read_seen(start.game, message, f"{field}[{i}]")
         if seat is not None and seat != table.to_act:
-            why = f"{SEATS[seat]} is not to act, but {_whose(table.to_act)}"
+            why = f"{SEATS[seat]} is not to act, but {_actor(table.to_act)}"
             raise Refusal("INVALID_RECORD", f"{field}[{i}].seat", why)
         with at(f"{field}[{i}]"):
             after = table.play(text)
@@ -149,15 +151,15 @@ def write_actions(record: Record) -> list[pb.SeenAction]:
     ]
 
 
-def _whose(seat: int | None) -> str:
-    return "nobody: the game is over" if seat is None else "chance" if seat == CHANCE else SEATS[seat]
+def _actor(seat: int | None) -> str:
+    return "no player: the game is over" if seat is None else "chance" if seat == CHANCE else SEATS[seat]
 
 
 # --- actions ---------------------------------------------------------------------------------------------------
 
 
 def read_action(game: Game, message: pb.Action, field: str) -> Action:
-    """An action by its text or its parts; if both are there, they must agree."""
+    """Read an action from its text or its fields; if the message has both, they must agree."""
     kind = message.WhichOneof("action")
     if kind is None and not message.text:
         raise missing(field, f"text or one of {members(message, 'action')} is required")
@@ -183,8 +185,8 @@ def _read_parts(game: Game, message: pb.Action, kind: str, path: str) -> Action:
 
 
 def write_action(action: Action) -> pb.Action:
-    """The message is everybody's: it is copied into others, and not changed."""
-    # Actions of two editions are equal where their cards have the same row.
+    """Write an action. The message is cached and shared: copy it into others, and do not change it."""
+    # The game is part of the key: actions of two editions are equal if their cards have the same row.
     return _write_action(action.game, action)
 
 
@@ -201,11 +203,11 @@ def _write_action(game: Game, action: Action) -> pb.Action:
 
 
 def read_seen(game: Game, message: pb.SeenAction, field: str) -> tuple[int | None, str]:
-    """Who acted, if that is said, and the text of what was seen. Histories repeat actions, so these are kept."""
+    """Return the seat that acted (None if unset) and the text of the seen action. Results are cached."""
     try:
         return _read_seen_bytes(game, message.SerializeToString())
     except Refusal:
-        return _read_seen(game, message, field)  # refuses it by its path
+        return _read_seen(game, message, field)  # refuses the message with the path of its field
 
 
 @lru_cache(ACTIONS_KEPT)
@@ -220,7 +222,7 @@ def _read_seen(game: Game, message: pb.SeenAction, field: str) -> tuple[int | No
     what, equals, shown = message.action.text.partition("=")
     if equals:
         if names:
-            why = "names the shown cards already, which are listed too"
+            why = "names the shown cards, and so does another field"
             raise Refusal("CONTRADICTION", f"{field}.action.text", why)
         check_text(message.action.text, ACTION_TEXT_MAX, f"{field}.action.text")
         names = _named(game, [name.strip() for name in shown.split(",")], f"{field}.action.text")
@@ -245,7 +247,7 @@ def _read_shown(game: Game, message: pb.SeenAction, field: str) -> list[str]:
 
 
 def _named(game: Game, names: list[str], field: str) -> list[str]:
-    """The shown cards that a text names, as the engine writes them."""
+    """Return the shown cards that a text names, in the engine's spelling."""
     if isinstance(game, Oriflamme):
         with at(field):
             return oriflamme.tidy_shown(game, names)
@@ -258,8 +260,7 @@ def _named(game: Game, names: list[str], field: str) -> list[str]:
 
 @lru_cache(ACTIONS_KEPT)
 def write_seen(game: Game, seat: int | None, text: str) -> pb.SeenAction:
-    """What was seen of an action, from its text such as `reveal = Heir`. The message is everybody's, as that of an
-    action is."""
+    """Write a seen action from its text, such as `reveal = Heir`. The message is cached: do not change it."""
     what, equals, shown = text.partition("=")
     names = [name.strip() for name in shown.split(",")] if equals else []
     message = pb.SeenAction(seat=write_seat(seat), action=write_action(game.action(what.strip())))
@@ -275,11 +276,11 @@ def write_seen(game: Game, seat: int | None, text: str) -> pb.SeenAction:
 
 
 def read_seen_text(game: Game, text: str, field: str) -> pb.SeenAction:
-    """The message for an action's text, perhaps with what it showed."""
+    """Convert the text of an action, with or without shown cards, to a message."""
     check_text(text, ACTION_TEXT_MAX, field)
     message = pb.SeenAction(action=pb.Action(text=text))
     try:
         return write_seen(game, None, read_seen(game, message, field)[1])
     except Refusal as refusal:
-        # The text is all that there is to be wrong.
+        # Name the field of the text: the client sent no other.
         raise Refusal(refusal.reason, field, refusal.why) from None
