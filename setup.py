@@ -69,12 +69,12 @@ class BuildStubs(Command):
 
     def run(self) -> None:
         # Another version of grpcio-tools writes other stubs, so the version is part of the name.
-        done = Path("build", f"stubs-{version('grpcio-tools')}")
+        stamp = Path("build", f"stubs-{version('grpcio-tools')}")
         # Not third_party: its stubs are in googleapis-common-protos.
         protos = sorted((PROTO / "eminence").rglob("*.proto"))
         stubs = [proto.with_name(f"{proto.stem}_pb2.py") for proto in protos]
         newest = max(path.stat().st_mtime for path in [*protos, Path("setup.py")])
-        if done.exists() and newest <= done.stat().st_mtime and all(stub.exists() for stub in stubs):
+        if stamp.exists() and newest <= stamp.stat().st_mtime and all(stub.exists() for stub in stubs):
             return
         print("generating the protobuf stubs")
         # protoc looks for protoc-gen-mypy on the PATH, which may lack the virtual environment.
@@ -91,8 +91,8 @@ class BuildStubs(Command):
             env={**os.environ, "PATH": path},
             check=True,
         )
-        done.parent.mkdir(exist_ok=True)
-        done.touch()
+        stamp.parent.mkdir(exist_ok=True)
+        stamp.touch()
 
 
 class BuildExt(build_ext):

@@ -24,14 +24,14 @@ class Cache:
         self._bytes_max = bytes_max
         self.keeps = bytes_max > 0
         self._bytes = 0
-        self._kept: OrderedDict[bytes, bytes] = OrderedDict()
+        self._answers: OrderedDict[bytes, bytes] = OrderedDict()
         self._file = file
 
     def load(self) -> None:
         """Load the answers of the file. Call it before the other methods, on any thread."""
         if self._file is not None:
             for key, raw in self._file.open(self._bytes_max, OVERHEAD):
-                self._kept[key] = raw
+                self._answers[key] = raw
                 self._bytes += len(raw) + OVERHEAD
 
     def close(self) -> None:
@@ -39,30 +39,30 @@ class Cache:
             self._file.close()
 
     def get(self, key: bytes, kind: type[Message]) -> Message | None:
-        raw = self._kept.get(key)
+        raw = self._answers.get(key)
         if raw is None:
             return None
-        self._kept.move_to_end(key)
+        self._answers.move_to_end(key)
         return kind.FromString(raw)
 
     def put(self, key: bytes, answer: Message) -> None:
-        if not self.keeps or key in self._kept:
+        if not self.keeps or key in self._answers:
             return
         raw = answer.SerializeToString()
         if len(raw) + OVERHEAD > self._bytes_max:
             return
-        self._kept[key] = raw
+        self._answers[key] = raw
         self._bytes += len(raw) + OVERHEAD
         if self._file is not None:
             self._file.put(key, raw)
         while self._bytes > self._bytes_max:
-            old, dropped = self._kept.popitem(last=False)
+            old, dropped = self._answers.popitem(last=False)
             self._bytes -= len(dropped) + OVERHEAD
             if self._file is not None:
                 self._file.put(old, None)
 
     def __len__(self) -> int:
-        return len(self._kept)
+        return len(self._answers)
 
 
 def key_of(*parts: object) -> bytes:

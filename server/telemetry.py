@@ -78,21 +78,21 @@ class Telemetry:
         self._seconds = Histogram(
             "eminence_call_seconds", "Time from request to answer.", ["method"], buckets=SECONDS, **common
         )
-        self._under_way = Gauge("eminence_calls_under_way", "Calls not answered yet.", ["method"], **common)
-        self._searches = Counter("eminence_searches", "Searches that ended, by why.", ["stop_reason"], **common)
+        self._under_way = Gauge("eminence_calls_under_way", "Pending calls.", ["method"], **common)
+        self._searches = Counter("eminence_searches", "Finished searches, by stop reason.", ["stop_reason"], **common)
         self._iterations = Counter("eminence_iterations", "Iterations of all searches.", **common)
-        self._cached = Counter("eminence_answers_from_cache", "Answers that were kept from before.", **common)
-        self._running = Gauge("eminence_searches_running", "Searches that have threads.", **common)
-        self._ray = Gauge("eminence_ray_workers", "Workers on Ray; 0: searches run on threads here.", **common)
+        self._cached = Counter("eminence_answers_from_cache", "Answers from the answer cache.", **common)
+        self._running = Gauge("eminence_searches_running", "Running searches.", **common)
+        self._ray = Gauge("eminence_ray_workers", "Ray workers; 0: searches run on threads of the server.", **common)
         self._lag = Histogram(
-            "eminence_loop_lag_seconds", "How late the event loop wakes.", buckets=LAG_SECONDS, **common
+            "eminence_loop_lag_seconds", "Delay of the event loop's wake-ups.", buckets=LAG_SECONDS, **common
         )
-        self._waiting = Gauge("eminence_searches_waiting", "Searches that wait for threads.", ["queue"], **common)
+        self._waiting = Gauge("eminence_searches_waiting", "Searches in a queue.", ["queue"], **common)
 
         self._bound_refusals = Counter(
-            "eminence_bound_refusals", "Refusals because one caller held too much.", ["bound"], **common
+            "eminence_bound_refusals", "Refusals because a caller reached a limit.", ["bound"], **common
         )
-        self._most_held = Gauge("eminence_caller_most", "The most that any caller holds now.", ["bound"], **common)
+        self._most_held = Gauge("eminence_caller_most", "Largest amount that a caller holds.", ["bound"], **common)
         self._methods: dict[str, Method] = {}
 
     def refused(self, bound: Bound) -> None:

@@ -11,7 +11,8 @@ with Client("127.0.0.1:50051") as client:
 ```
 
 The package depends on gRPC and the contract alone. The distribution `eminence-client` (`make client` builds it)
-contains only these, as the package `eminence_client`. The module `server.client.local` has a client without a server.
+contains nothing but the contract and this package, which it names `eminence_client`. The module `server.client.local`,
+which it lacks, has a client that needs no server.
 """
 
 from importlib import import_module

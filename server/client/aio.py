@@ -54,7 +54,7 @@ class AsyncStream(AsyncIterator[T], Generic[T]):
                 answer: T = await self._answers.__anext__()
             return answer
         except BaseException:
-            # Also when the reader's task is cancelled: the call at the server must be cancelled, too.
+            # If the reader's task was cancelled, cancel the call at the server, too.
             if self._is_cancelled:
                 raise StopAsyncIteration from None
             self._call.cancel()

@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class Stream(Iterator[T], Generic[T]):
-    """The answers of a stream, as they arrive. Cancelling, dropping or leaving its `with` block stops the work."""
+    """The answers of a stream, as they arrive. To stop the work, cancel it, leave its `with` block or drop it."""
 
     def __init__(self, answers: Iterator[T], cancel: Callable[[], object]) -> None:
         self._answers, self._cancel = answers, cancel

@@ -123,9 +123,9 @@ def write_history(record: Record) -> pb.History:
 def read_actions(
     start: Position | View, messages: Any, field: str, history: History | None = None
 ) -> tuple[Position | View, tuple[str, ...]]:
-    """Replay actions; return the table at their end, and their texts. Refuse the first illegal action.
+    """Replay actions, and add them to the log `history`; return the table at their end, and their texts.
 
-    `history` logs them, too.
+    Refuse the first illegal action.
     """
     check_length(messages, ACTIONS_MAX, field)
     table = start

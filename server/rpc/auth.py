@@ -48,7 +48,7 @@ class TokenAuth(grpc.aio.ServerInterceptor):
         kind, _, token = header.partition(" ")
         digest = hashlib.sha256(token.encode()).digest()
         owner = None
-        # Compare all digests in constant time, against timing attacks.
+        # Compare with every digest, each in constant time: the response time reveals nothing about tokens.
         for client_digest, client in self._clients.items():
             if hmac.compare_digest(client_digest, digest):
                 owner = client

@@ -122,8 +122,8 @@ async def _read(raw: bytes, kind: type[Message]) -> Message:
         return await asyncio.get_running_loop().run_in_executor(_reader, read_message, raw, kind)
 
 
-def _unknown(message: Message, path: str, left: Iterator[int]) -> Iterator[tuple[str, int]]:
-    """Yield the path of the message and the number of each unknown field; visit no more submessages than `left` has."""
+def _unknown(message: Message, path: str, visits: Iterator[int]) -> Iterator[tuple[str, int]]:
+    """Yield the message's path and the number of each unknown field. Each submessage takes one of `visits`."""
     for unknown in UnknownFieldSet(message):  # type: ignore[attr-defined]
         yield path, unknown.field_number
     for field, value in message.ListFields():
@@ -132,9 +132,9 @@ def _unknown(message: Message, path: str, left: Iterator[int]) -> Iterator[tuple
         name = under(path, field.name)
         parts = ((f"{name}[{i}]", part) for i, part in enumerate(value)) if field.is_repeated else [(name, value)]
         for part_path, part in parts:
-            if next(left, None) is None:
+            if next(visits, None) is None:
                 return
-            yield from _unknown(part, part_path, left)
+            yield from _unknown(part, part_path, visits)
 
 
 def _handler(

@@ -83,7 +83,7 @@ async def _inform(suggestion: pb.Suggestion, secrets: InformationQuestion, slot:
 
 
 def needs_search(grant: Grant) -> bool:
-    """Return whether a request needs a search: its game goes on, and its move is not forced or it wants information."""
+    """Return whether a request needs a search: not after the game, nor for a forced move without `information`."""
     question = grant.question
     return question is not None and (question.view.forced_action is None or grant.information)
 
@@ -97,12 +97,12 @@ def suggest_at_once(grant: Grant) -> pb.Suggestion:
 
 def suggest_cancelled(grant: Grant) -> pb.Suggestion:
     """Answer a search that was stopped before it started. Merge one empty share: many take milliseconds."""
-    question, began = grant.question, time.perf_counter()
+    question, started = grant.question, time.perf_counter()
     assert isinstance(question, SearchQuestion)
-    answer = answer_without_parts(question, began)
+    answer = answer_without_parts(question, started)
     if answer is None:
         nothing = empty_share(question.n_tallies, question.view.game.n_players, stopped_by="stopped")
-        answer = replace(answer_of(question, [nothing], began), share_iterations=(0,) * question.n_parts)
+        answer = replace(answer_of(question, [nothing], started), share_iterations=(0,) * question.n_parts)
     return answers.write_suggestion(answer, grant, pb.STOP_REASON_CANCELLED)
 
 

@@ -22,7 +22,7 @@ def search_until_ns(until_ns: int) -> int:
 
 
 def secrets_of(question: SearchQuestion, iterations: int) -> InformationQuestion | None:
-    """Return the question after a search; None without hidden cards of one's own.
+    """Return the question that follows a search; None if the observer has no face-down cards.
 
     Its iterations follow from those of the search, so that equal searches have equal answers.
     """

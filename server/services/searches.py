@@ -206,12 +206,12 @@ class AdmittedSearch:
             self._running.add_done_callback(lambda _: loop.call_soon_threadsafe(on_end, self))
 
 
-def _write(write: Callable[[Any], T], written: asyncio.Future[T], done: Future[Any]) -> None:
+def _write(write: Callable[[Any], T], written: asyncio.Future[T], answer: Future[Any]) -> None:
     """Write an answer on the thread that computed it, and pass it to the event loop."""
     if written.cancelled():
         return  # the caller has left
     try:
-        outcome, error = write(done.result()), None
+        outcome, error = write(answer.result()), None
     except BaseException as raised:
         outcome, error = None, raised
     with suppress(RuntimeError):  # the loop is closed
