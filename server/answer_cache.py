@@ -22,7 +22,7 @@ class Cache:
 
     def __init__(self, bytes_max: int, file: CacheFile | None = None) -> None:
         self._bytes_max = bytes_max
-        self.keeps = bytes_max > 0
+        self._is_enabled = bytes_max > 0
         self._bytes = 0
         self._answers: OrderedDict[bytes, bytes] = OrderedDict()
         self._file = file
@@ -46,7 +46,7 @@ class Cache:
         return kind.FromString(raw)
 
     def put(self, key: bytes, answer: Message) -> None:
-        if not self.keeps or key in self._answers:
+        if not self._is_enabled or key in self._answers:
             return
         raw = answer.SerializeToString()
         if len(raw) + OVERHEAD > self._bytes_max:
