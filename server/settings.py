@@ -114,7 +114,9 @@ class Settings:
     insecure: bool = _setting(False, "Allow an address without TLS that other machines can reach.")
     tls_cert: str = _setting("", "PEM file with the server's certificate chain.", FILE)
     tls_key: str = _setting("", "PEM file with the certificate's key.", FILE)
-    client_ca: str = _setting("", "PEM file with authorities; clients then need a certificate from one of them.", FILE)
+    client_ca: str = _setting(
+        "", "PEM file of certificate authorities; clients then need a certificate from one of them.", FILE
+    )
     tokens: str = _setting("", "TOML file with clients' token digests and quotas; calls then need a token.", FILE)
     metrics: str = _setting(
         "", "Address to serve Prometheus metrics on, such as 127.0.0.1:9464; empty: none.", HostPort(may_be_unix=False)
