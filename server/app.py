@@ -57,7 +57,9 @@ class App:
         self._settings = settings
         self._telemetry = Telemetry()
         self._callers = Callers(
-            Bounds(settings.caller_calls, settings.caller_bytes, settings.caller_positions, self._telemetry.refused)
+            Bounds(
+                settings.caller_calls, settings.caller_bytes, settings.caller_positions, self._telemetry.count_refusal
+            )
         )
         self._telemetry.follow_callers(self._callers)
         self._solver = SolverService(settings, self._telemetry)
@@ -178,7 +180,7 @@ class App:
         """
         reported: Health | None = None
         while (ray := self._solver.searches.follow_ray()) is not None:
-            self._telemetry.ray_workers(ray.workers)
+            self._telemetry.set_ray_workers(ray.workers)
             if reported is None or (ray.state, ray.note) != (reported.state, reported.note):
                 is_ready = ray.state == "ready"
                 level = logging.INFO if is_ready and not ray.note else logging.WARNING

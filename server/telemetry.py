@@ -95,7 +95,7 @@ class Telemetry:
         self._most_held = Gauge("eminence_caller_most", "Largest amount that a caller holds.", ["bound"], **common)
         self._methods: dict[str, Method] = {}
 
-    def refused(self, bound: Bound) -> None:
+    def count_refusal(self, bound: Bound) -> None:
         """Count a refusal because of a bound on callers."""
         self._bound_refusals.labels(f"caller_{bound}").inc()
 
@@ -109,7 +109,7 @@ class Telemetry:
         self._waiting.labels("interactive").set_function(lambda: admission.waiting("interactive"))
         self._waiting.labels("bulk").set_function(lambda: admission.waiting("bulk"))
 
-    def ray_workers(self, n: int) -> None:
+    def set_ray_workers(self, n: int) -> None:
         self._ray.set(n)
 
     async def measure_lag(self) -> None:
@@ -119,11 +119,11 @@ class Telemetry:
             await asyncio.sleep(LAG_EVERY)
             self._lag.observe(time.perf_counter() - started - LAG_EVERY)
 
-    def searched(self, answer: Any) -> None:
+    def count_search(self, answer: Any) -> None:
         self._searches.labels(pb.StopReason.Name(answer.stop_reason).removeprefix("STOP_REASON_").lower()).inc()
         self._iterations.inc(getattr(answer, "iterations", 0))
 
-    def cached(self) -> None:
+    def count_cached_answer(self) -> None:
         self._cached.inc()
 
     def method(self, path: str, is_logged: bool = True) -> Method:

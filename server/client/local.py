@@ -166,15 +166,15 @@ class LocalClient:
                 return run_now(core.judge(grant.judge, decision, grant.judge.search(decision), slot))
 
         grant = read_review(request, CAPS, self._config)
-        reviewed = answers.Reviewed(grant)
+        writer = answers.ReviewWriter(grant)
         executor = ThreadPoolExecutor(max(self._pool.width // grant.shares, 1), "judge")
         try:
             for verdict in executor.map(judge, grant.decisions):
-                yield pb.ReviewResponse(decision=reviewed.add(verdict))
+                yield pb.ReviewResponse(decision=writer.add(verdict))
         finally:
             stopping.stop()
             executor.shutdown(cancel_futures=True)
-        yield pb.ReviewResponse(summary=reviewed.summary())
+        yield pb.ReviewResponse(summary=writer.summary())
 
     def close(self) -> None:
         self._is_closed = True

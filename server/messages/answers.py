@@ -239,7 +239,7 @@ def write_comparison(
     return message
 
 
-class Reviewed:
+class ReviewWriter:
     """The writer of a review: it converts verdicts to messages, and sums them up."""
 
     def __init__(self, grant: ReviewGrant) -> None:

@@ -98,7 +98,7 @@ class Grant:
     encoded: Encoded | None = None
 
 
-class Chosen(TypedDict):
+class QuestionArguments(TypedDict):
     """The keyword arguments of a question that depend on the options."""
 
     config: Config
@@ -110,7 +110,7 @@ class Chosen(TypedDict):
 class Options(NamedTuple):
     """A request's options after defaults."""
 
-    thinking: Chosen
+    arguments: QuestionArguments
     has_seed: bool
     level: int
     candidates: int
@@ -142,7 +142,7 @@ def read_search(request: Any, caps: Caps, field: str = "", config: Config | None
             among=options.among,
             share_iterations=limits.share_iterations,
             history=history,
-            **options.thinking,
+            **options.arguments,
         )
     grant = _grant(question, options, limits)
     return replace(grant, candidates=options.candidates, information=options.information)
@@ -162,10 +162,10 @@ def read_comparison(request: pb.CompareRequest, caps: Caps, config: Config | Non
     actions = read_actions(request.actions, view, COMPARED_MAX, "actions")
     budget = limits.budget
     if budget.iterations is not None:
-        fit = comparison_iterations_max(budget.memory_mb, max(len(actions), 1), options.thinking["shares"])
+        fit = comparison_iterations_max(budget.memory_mb, max(len(actions), 1), options.arguments["shares"])
         limits = limits._replace(budget=replace(budget, iterations=min(budget.iterations, fit)))
     with paths(""):
-        question = ComparisonQuestion(view, actions, limits.budget, history=history, **options.thinking)
+        question = ComparisonQuestion(view, actions, limits.budget, history=history, **options.arguments)
     return _grant(question, options, limits)
 
 
@@ -196,15 +196,15 @@ def read_review(request: pb.ReviewRequest, caps: Caps, config: Config | None = N
     limits = read_budget(request.budget, options, caps, "budget")
     if limits.share_iterations:
         raise Refusal("CONTRADICTION", "budget.share_iterations", "a review has `iterations` for each decision")
-    thinking = options.thinking
+    arguments = options.arguments
     if not options.has_seed:
         # The answer contains the seed, which must not depend on cards that the seat did not see.
         seen = record if seat is None or record.observer is not None else record.seen_from(seat)
-        thinking = {**thinking, "seed": seed_of(str(seen).encode())}
+        arguments = {**arguments, "seed": seed_of(str(seen).encode())}
     with paths(""):
-        judge = Judge(limits.budget, **thinking)
+        judge = Judge(limits.budget, **arguments)
     to_judge = list(decisions(record, seat))
-    return ReviewGrant(record, to_judge, judge, thinking["seed"], thinking["shares"], limits.is_timed)
+    return ReviewGrant(record, to_judge, judge, arguments["seed"], arguments["shares"], limits.is_timed)
 
 
 def _grant(question: Question, options: Options, limits: Limits) -> Grant:
@@ -225,8 +225,8 @@ def _grant(question: Question, options: Options, limits: Limits) -> Grant:
 
 
 def _grant_at_end(view: View, options: Options, limits: Limits) -> Grant:
-    seed = options.thinking["seed"] if options.has_seed else seed_of(bytes(view))
-    shares = options.thinking["shares"]
+    seed = options.arguments["seed"] if options.has_seed else seed_of(bytes(view))
+    shares = options.arguments["shares"]
     return Grant(view, None, limits.budget, limits.share_iterations, seed, shares, limits.is_timed)
 
 
@@ -332,14 +332,14 @@ def read_options(
         raise Refusal("UNKNOWN_VALUE", f"{field}.belief", f"{message.belief} is not a Belief (on, uniform)")
     level = in_range(message.level, 0, max(LEVELS), f"{field}.level")
     config = LEVELS[level] if level else config or CONFIGS["default"]
-    thinking: Chosen = {
+    arguments: QuestionArguments = {
         "config": replace(config, trust=0.0) if message.belief == pb.BELIEF_UNIFORM else config,
         "seed": message.seed,
         "shares": in_range(message.shares, 0, SHARES_MAX, f"{field}.shares") or 1,
         "models": _read_models(message, game, view.observer if view else None, f"{field}.models"),
     }
     return Options(
-        thinking=thinking,
+        arguments=arguments,
         has_seed=message.HasField("seed"),
         level=level,
         candidates=in_range(message.lines, 0, CANDIDATES_MAX, f"{field}.lines"),

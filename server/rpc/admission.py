@@ -328,7 +328,7 @@ def overloaded(wait_ns: int, why: str) -> Refusal:
     return Refusal("OVERLOADED", "", why, retry_after=max(wait_ns / 1e9, RETRY_LEAST_SECONDS))
 
 
-async def patiently(work: Callable[[], Awaitable[T]]) -> T:
+async def retry_when_full(work: Callable[[], Awaitable[T]]) -> T:
     """Run background work; when the server is full, wait and retry."""
     while True:
         try:

@@ -12,7 +12,7 @@ from functools import partial
 from eminence.v1 import solver_pb2 as pb
 from server.messages.requests import check_id, read_interval, read_priority
 from server.refusals import Refusal, missing
-from server.rpc.admission import patiently
+from server.rpc.admission import retry_when_full
 from server.rpc.callers import current_caller
 from server.rpc.deadline import Deadline
 from server.rpc.status import refusal_of, status_of
@@ -214,7 +214,7 @@ class Batch:
     async def _response(self, item: _BatchItem) -> pb.AnalyzeBatchResponse:
         answer = partial(self._suggestion, item)
         try:
-            suggestion = await (answer() if item.is_cancelled else patiently(answer))
+            suggestion = await (answer() if item.is_cancelled else retry_when_full(answer))
         except Exception as error:
             return _refusing(item, error)
         return pb.AnalyzeBatchResponse(id=item.id, suggestion=suggestion)

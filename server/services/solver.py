@@ -26,7 +26,7 @@ from server.messages.requests import (
     read_search,
 )
 from server.refusals import Refusal
-from server.rpc.admission import Kind, patiently
+from server.rpc.admission import Kind, retry_when_full
 from server.rpc.callers import Context, current_caller
 from server.rpc.deadline import Deadline
 from server.rpc.status import refusal_of
@@ -145,16 +145,16 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
         deadline = self._arrive(context)
         async with current_caller().turn():
             grant = await self._in_thread(read_review, request, self._caps)
-        reviewed = answers.Reviewed(grant)
+        writer = answers.ReviewWriter(grant)
         key = key_of(current_caller().identity, request.SerializeToString(deterministic=True))
         for decision in grant.decisions:
-            await patiently(_count_position)
+            await retry_when_full(_count_position)
             with self._unless_lost(key):
-                verdict = await patiently(partial(self._judge, grant, decision, deadline))
+                verdict = await retry_when_full(partial(self._judge, grant, decision, deadline))
             if self._state == "hurrying":
                 raise Refusal("UNAVAILABLE", "", "the server is stopping, and the review is incomplete")
-            yield pb.ReviewResponse(decision=reviewed.add(verdict))
-        yield pb.ReviewResponse(summary=await self._in_thread(reviewed.summary))
+            yield pb.ReviewResponse(decision=writer.add(verdict))
+        yield pb.ReviewResponse(summary=await self._in_thread(writer.summary))
 
     async def Compare(self, request: pb.CompareRequest, context: Context) -> pb.CompareResponse:
         deadline = self._arrive(context)
@@ -168,7 +168,7 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
             with self._unless_lost(key):
                 async with self.searches.admitted(terms) as slot:
                     comparison = await core.compare(grant, slot)
-            self._telemetry.searched(comparison)
+            self._telemetry.count_search(comparison)
             if comparison.reproducible:
                 self._cache.put(key, comparison)
             _timed(comparison, deadline)
@@ -225,7 +225,7 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
                 if on_start:
                     on_start(slot)
                 suggestion = await core.suggest(grant, slot, every_ms, report)
-        self._telemetry.searched(suggestion)
+        self._telemetry.count_search(suggestion)
         if suggestion.reproducible:
             note, suggestion.note = suggestion.note, ""  # the note is about this run alone
             self._cache.put(key, suggestion)
@@ -246,7 +246,7 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
         grant = await self._read_item(item)
         if is_cancelled() and grant.question is not None:
             return _timed(await self._in_thread(core.suggest_cancelled, grant), item_deadline)
-        return await patiently(partial(self._answer, grant, "bulk", item_deadline, every_ms, report, on_start))
+        return await retry_when_full(partial(self._answer, grant, "bulk", item_deadline, every_ms, report, on_start))
 
     async def _judge(self, grant: ReviewGrant, decision: Decision, deadline: Deadline) -> Verdict:
         """Judge one decision. Its time counts from its own start."""
@@ -272,7 +272,7 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
         answer: Any = self._cache.get(key, kind)
         if answer is None:
             return None
-        self._telemetry.cached()
+        self._telemetry.count_cached_answer()
         answer.budget.CopyFrom(answers.budget_of(grant))
         return _timed(answer, deadline)
 
