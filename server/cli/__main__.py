@@ -1,7 +1,7 @@
-"""python -m server.cli: the same as `eminence`."""
+"""Run `eminence` as `python -m server.cli`."""
 
 if __name__ == "__main__":
-    # Worker processes import this file, and need no command.
+    # Worker processes import this file and need no command.
     from server.cli.main import main
 
     main()

@@ -1,4 +1,4 @@
-"""python -m server.cli.command_reference: docs/command_line.md, made from the commands themselves."""
+"""Print docs/command_line.md, generated from the commands: python -m server.cli.command_reference."""
 
 from __future__ import annotations
 
@@ -9,70 +9,71 @@ import click
 from server.cli.command import Command
 from server.cli.main import COMMANDS, eminence
 
-# What --json prints. Keys are only added. What is told of a failure is the same for all.
+# Output of --json by command. Keys are only ever added. The output of a failure is the same for all commands.
 JSON = {
     "suggest": "the message `eminence.v1.Suggestion` in protobuf's mapping; its fields are documented in "
     "`proto/eminence/v1/solver.proto`",
     "compare": "the message `eminence.v1.Comparison`, likewise",
-    "analyze": "`out`, `answered`, `resumed` (rows that were there before), `bad` (positions that could not be read or "
-    "answered), `seconds`, `positions_per_second`; the results themselves are in the file",
+    "analyze": "`out`, `answered`, `resumed` (rows that the file already held), `bad` (invalid positions, and "
+    "those without an answer), `seconds`, `positions_per_second`; the results themselves are in the file",
     "convert": "what `--to json` writes: an object a line ([records.md](records.md))",
     "rules": "without a game `games`, each with `game`, `names` (`en`, `fr`, `de`), `players`, `editions`, `switches`; "
     "with `--game`, `game`, `names`, `edition`, `players`, `cards`, `numbers`, and `switches` or `rewards`; with a "
     "card, `cards`. A card has `game`, `names`, `then`; in Oriflamme `card`, `text_name`, `points_at`, `amount`, "
     "`besides`, `switches`; in Castle, Village, Port `value`, `when`",
     "bench": "`playouts_per_second`, `iterations_per_second`, `iterations_per_second_all_threads`, each also with "
-    "`_spread` (how far the rounds lie apart, relative to the middle one), `speedup`, `game`, `players`, `threads`, "
-    "`cores`, `seconds`, `load_before`, `python`, `version`, `signature`; with one thread, nothing of all threads",
+    "`_spread` (range of the rounds, relative to their median), `speedup`, `game`, `players`, `threads`, "
+    "`cores`, `seconds`, `load_before`, `python`, `version`, `signature`; with one thread, "
+    "without the figures of all threads",
 }
 
 HEAD = """# The program `eminence`
 
-This page is made from the program: `python -m server.cli.command_reference > docs/command_line.md`. Every
-example on it is run by `tests/cli/test_program.py`.
+This page is generated: `python -m server.cli.command_reference > docs/command_line.md`. A test
+(`tests/cli/test_program.py`) runs every example on it.
 
 ## All commands
 
-- `--json` answers as JSON on standard output. What cannot be done is then told on standard error as
+- `--json` prints JSON on standard output. Errors are then printed on standard error as
   `{"error": {"reason": ..., "message": ...}}`; `reason` is a name of `ErrorReason` in the contract, or empty.
-- A position is text ([notation.md](notation.md)), a file with it, or `-` for standard input; JSON and records are read,
-  too ([records.md](records.md)).
-- Colours, and answers that grow, are for terminals; `NO_COLOR=1` turns colours off.
-- `EMINENCE_TOKEN` is the token that a server is shown (`--server`). `EMINENCE_DEBUG=1` shows where in our code
-  a mistake of ours happened.
+- A position is text ([notation.md](notation.md)), the name of a file, or `-` for standard input. JSON and records are
+  read, too ([records.md](records.md)).
+- Colours and answers that are updated in place appear on terminals only; `NO_COLOR=1` turns colours off.
+- `EMINENCE_TOKEN` is the token sent to a server (`--server`). `EMINENCE_DEBUG=1` shows the traceback of an internal
+  error.
 
 | exit code | |
 |---|---|
-| 0 | done |
-| 1 | it cannot be done as asked, or some of the input could not be read |
+| 0 | success |
+| 1 | the command failed, or some of the input is invalid |
 | 2 | wrong usage: an unknown option, a missing argument |
-| 3 | our mistake |
-| 130 | interrupted by Ctrl-C; `suggest` ends with the answer so far instead, if there is one, and so does `compare` \
-without `--server` |
-| 141 | nobody reads what it prints any more |
+| 3 | internal error |
+| 130 | interrupted by Ctrl-C. `suggest`, and `compare` without `--server`, print the answer so far instead, if there \
+is one |
+| 141 | the reader of standard output closed it |
 """
 
 
 def page() -> str:
-    """The whole page."""
+    """Return the page."""
     parts = [HEAD, _help("eminence", eminence)]
     for name in COMMANDS:
-        said = eminence.get_command(click.Context(eminence), name)
-        assert isinstance(said, Command)
-        parts.append(f"## eminence {name}\n\n{_help(f'eminence {name}', said)}{_json(name)}")
+        command = eminence.get_command(click.Context(eminence), name)
+        assert isinstance(command, Command)
+        parts.append(f"## eminence {name}\n\n{_help(f'eminence {name}', command)}{_json(name)}")
     return "\n".join(parts)
 
 
-def _help(name: str, said: click.Command) -> str:
-    context = said.make_context(name, [], resilient_parsing=True, terminal_width=100, max_content_width=100)
-    return f"```\n{said.get_help(context)}\n```\n"
+def _help(name: str, command: click.Command) -> str:
+    context = command.make_context(name, [], resilient_parsing=True, terminal_width=100, max_content_width=100)
+    return f"```\n{command.get_help(context)}\n```\n"
 
 
 def _json(name: str) -> str:
     if name not in JSON:
         return ""
-    told = textwrap.fill(f"`--json` prints {JSON[name]}.", 119, break_long_words=False, break_on_hyphens=False)
-    return f"\n{told}\n"
+    text = textwrap.fill(f"`--json` prints {JSON[name]}.", 119, break_long_words=False, break_on_hyphens=False)
+    return f"\n{text}\n"
 
 
 if __name__ == "__main__":

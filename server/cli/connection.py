@@ -1,4 +1,4 @@
-"""The one way in: a client of a server (`--server` and what goes with it), or one that needs none."""
+"""Open the client that answers a command: of a server (`--server`), or of this process."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ TOKEN = "EMINENCE_TOKEN"
 GREETING_SECONDS = 10.0
 ADDRESS = re.compile(r"(\[[0-9a-fA-F:.]+\]|[^\s:,/]+):(?P<port>[0-9]{1,5})|unix:[^\s,]+")
 PORTS = range(1, PORT_MAX + 1)
-# Codes of refusals that tell what is wrong with a request.
+# Status codes of invalid requests.
 ABOUT_REQUEST = ("INVALID_ARGUMENT", "FAILED_PRECONDITION")
-NO_ADDRESS = f"no address such as 127.0.0.1:50051 (ports: {PORTS[0]} to {PORTS[-1]})"
+NO_ADDRESS = f"not an address such as 127.0.0.1:50051 (ports: {PORTS[0]} to {PORTS[-1]})"
 
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """Where a server is and how to be let in; without an address, this process answers."""
+    """Address and credentials of a server; without an address, this process answers."""
 
     address: str = ""
     token: str = ""
@@ -49,26 +49,26 @@ class Connection:
     def open(
         self, *, config: str | None = None, workers: int | None = None, ray_address: str | None = None
     ) -> AnyClient:
-        """Return a client. A server takes none of the options."""
+        """Return a client; raise Failure if an option is given with a server."""
         for flag, value in {"--config": config, "--workers": workers, "--ray-address": ray_address}.items():
             if value is not None:
                 self.require_none(flag)
         return self._client() if self.address else _local(config or "default", workers, ray_address)
 
     def require_none(self, option: str) -> None:
-        """Refuse what a server does not let others choose."""
+        """Raise Failure if a server answers: `option` is for this process only."""
         if self.address:
             raise Failure(f"{option} cannot be used with --server")
 
     def failure(self, refused: Refused, hint: str = "") -> Failure:
-        """Return what people are told of a call that failed."""
+        """Return the error to show for a refused call."""
         if not self.address or refused.code in ABOUT_REQUEST:
             return Failure(refused.message, refused.reason)
-        why = f"{self.address}: the server says {refused.code}: {refused.message}{hint}"
-        return ServerFailure(why, refused.reason or refused.code)
+        text = f"{self.address}: the server answered {refused.code}: {refused.message}{hint}"
+        return ServerFailure(text, refused.reason or refused.code)
 
     def _client(self) -> Client:
-        """A client of the server. gRPC is loaded here."""
+        """Return a client of the server; imports gRPC."""
         os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
         os.environ.setdefault("GRPC_VERBOSITY", "NONE")
         import grpc
@@ -76,7 +76,7 @@ class Connection:
         from server.client import Client
 
         if bool(self.cert) != bool(self.key):
-            raise Failure("tls-cert, tls-key: one does not go without the other")
+            raise Failure("--tls-cert and --tls-key must be given together")
         credentials = None
         if self.tls or self.ca or self.cert:
             read = {name: Path(path).read_bytes() if path else None for name, path in self._files().items()}
@@ -88,7 +88,7 @@ class Connection:
 
 
 class ServerFailure(Failure):
-    """A server does not answer, or refuses what it might do another time."""
+    """A server does not answer, or refuses a call that it may accept later."""
 
 
 def _local(config: str, workers: int | None, ray_address: str | None) -> LocalClient:
@@ -110,22 +110,24 @@ def check_address(text: str, name: str) -> None:
 
 
 def is_address(text: str) -> bool:
-    """Ports out of range are none: gRPC would take 65537 for 1, and ask somebody else."""
-    found = ADDRESS.fullmatch(text)
-    return found is not None and (found["port"] is None or int(found["port"]) in PORTS)
+    """Return whether a text is an address, with a valid port: gRPC would take 65537 for port 1."""
+    address = ADDRESS.fullmatch(text)
+    return address is not None and (address["port"] is None or int(address["port"]) in PORTS)
 
 
 def server_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """--server and how to be let in, handed on as `connection`. What its client refuses becomes a Failure."""
+    """Add --server and its credentials, which the command gets as `connection`; turn Refused into Failure."""
 
-    @click.option("--server", metavar="HOST:PORT", help="Ask this server instead of searching here.")
-    @click.option("--token", envvar=TOKEN, default="", help=f"Who asks; better told as the variable {TOKEN}.")
-    @click.option("--tls", is_flag=True, help="Encrypt, and trust the authorities that this machine trusts.")
-    @click.option("--tls-ca", metavar="FILE", shell_complete=files, help="Encrypt, and trust these authorities (PEM).")
+    @click.option("--server", metavar="HOST:PORT", help="Send the question to this server instead of searching here.")
+    @click.option("--token", envvar=TOKEN, default="", help=f"Token of the caller; safer in the variable {TOKEN}.")
+    @click.option("--tls", is_flag=True, help="Encrypt; trust the certificate authorities of this machine.")
     @click.option(
-        "--tls-cert", metavar="FILE", shell_complete=files, help="The certificate to show (PEM), with --tls-key."
+        "--tls-ca", metavar="FILE", shell_complete=files, help="Encrypt; trust these certificate authorities (PEM)."
     )
-    @click.option("--tls-key", metavar="FILE", shell_complete=files, help="Its key (PEM).")
+    @click.option(
+        "--tls-cert", metavar="FILE", shell_complete=files, help="Certificate of the caller (PEM), with --tls-key."
+    )
+    @click.option("--tls-key", metavar="FILE", shell_complete=files, help="Private key of that certificate (PEM).")
     @wraps(command)
     def with_connection(
         *args: Any,
@@ -140,10 +142,10 @@ def server_options(command: Callable[..., Any]) -> Callable[..., Any]:
         if server is not None:
             check_address(server, "server")
         connection = Connection(server or "", token, tls, tls_ca, tls_cert, tls_key)
-        said = {"tls": tls, "tls-ca": tls_ca, "tls-cert": tls_cert, "tls-key": tls_key}
-        for flag, value in said.items():
+        values = {"tls": tls, "tls-ca": tls_ca, "tls-cert": tls_cert, "tls-key": tls_key}
+        for flag, value in values.items():
             if value and not server:
-                raise Failure(f"{flag}: is how to reach a server, and --server names none")
+                raise Failure(f"--{flag} needs --server")
         try:
             return command(*args, connection=connection, **options)
         except Refused as refused:
@@ -155,8 +157,10 @@ def server_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def greet(
     client: AnyClient, game: Game, budget: pb.Budget | None = None, options: pb.Options | None = None
 ) -> pb.Suggestion:
-    """Return what a client says of its engine, and what it grants of a budget. Asked about a game that is over, it
-    searches nothing."""
+    """Return an answer that names the engine of a client and the budget that it grants.
+
+    The question is a finished game, which needs no search.
+    """
     position = game.deal(0)
     while not position.is_over:
         position = position.play(position.legal_actions()[0])

@@ -1,6 +1,6 @@
-"""The one place where whatever goes wrong becomes a message and an exit code. Nobody is shown a traceback.
+"""The one place that turns exceptions into messages and exit codes; users never see a traceback.
 
-This file is loaded at every start: what it needs for an error it imports when there is one.
+Every start imports this module. It imports the exception classes only when it handles an error.
 """
 
 from __future__ import annotations
@@ -13,63 +13,68 @@ from typing import Any
 import click
 
 DONE = 0
-FAILED = 1  # it cannot be done as asked, or some of the input could not be read
+FAILED = 1  # the command failed, or some of the input is invalid
 USAGE = 2  # unknown options, missing arguments: click's own code
-OUR_MISTAKE = 3
-INTERRUPTED = 130  # as a shell has it for SIGINT
-NOBODY_READS = 141  # as it has it for SIGPIPE
+INTERNAL_ERROR = 3
+INTERRUPTED = 130  # the shell's code for SIGINT
+OUTPUT_CLOSED = 141  # the shell's code for SIGPIPE
 
-# Set to anything, our mistakes are shown with the places they happened at.
+# Environment variable that shows tracebacks of internal errors.
 DEBUG = "EMINENCE_DEBUG"
 
 
 class Failure(Exception):
-    """What a command cannot do, in a sentence that names the field or file, the value and what was possible; of a
-    server, with its reason."""
+    """Error that a user can correct.
+
+    The text names the option, field or file, its value, and the values that are accepted. `reason` is the reason that
+    a server gave.
+    """
 
     def __init__(self, text: str, reason: str = "") -> None:
         super().__init__(text)
         self.reason = reason
 
 
-class NobodyReads(Exception):
-    """Whoever read our output has left."""
+class OutputClosed(Exception):
+    """The reader of standard output has closed it."""
 
 
 def guarded(call: Callable[[], Any], *, as_json: bool = False) -> int:
-    """The exit code of a command; what went wrong is said on standard error, with `as_json` as an object."""
+    """Run a command and return its exit code; print errors to standard error, with `as_json` as a JSON object."""
     try:
         code = call()
         sys.stdout.flush()
         return code if isinstance(code, int) else DONE
     except click.UsageError as error:
         if as_json:
-            _tell("USAGE", error.format_message(), as_json)
+            _print_error("USAGE", error.format_message(), as_json)
         else:
             error.show()
         return USAGE
     except click.ClickException as error:
-        _tell("", error.format_message(), as_json)
+        _print_error("", error.format_message(), as_json)
         return FAILED
     except (KeyboardInterrupt, click.Abort):
         return INTERRUPTED
-    except (BrokenPipeError, NobodyReads):
-        # What is still to be written at the end of the process must go somewhere.
+    except (BrokenPipeError, OutputClosed):
+        # Python flushes standard output when the process exits; that must not fail again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        return NOBODY_READS
+        return OUTPUT_CLOSED
     except Exception as error:
-        reason, message = _explained(error)
+        reason, message = _explanation(error)
         if message is None:
             if DEBUG in os.environ:
                 raise
-            _tell("INTERNAL", f"our mistake: {type(error).__name__}: {error} ({DEBUG}=1 shows where)", as_json)
-            return OUR_MISTAKE
-        _tell(reason, message, as_json)
+            _print_error(
+                "INTERNAL", f"internal error: {type(error).__name__}: {error} ({DEBUG}=1 shows the traceback)", as_json
+            )
+            return INTERNAL_ERROR
+        _print_error(reason, message, as_json)
         return FAILED
 
 
-def _explained(error: Exception) -> tuple[str, str | None]:
-    """A reason for programs, if there is one, and what people are told; None if it is our mistake."""
+def _explanation(error: Exception) -> tuple[str, str | None]:
+    """Return the reason (may be empty) and the message of an error; None as the message of an internal error."""
     from engine_cy.errors import EngineError
     from server.refusals import Refusal
     from solver.config import InvalidQuestionError
@@ -83,7 +88,7 @@ def _explained(error: Exception) -> tuple[str, str | None]:
     return "", None
 
 
-def _tell(reason: str, message: str, as_json: bool) -> None:
+def _print_error(reason: str, message: str, as_json: bool) -> None:
     if not as_json:
         click.echo(f"eminence: {message}", err=True)
         return

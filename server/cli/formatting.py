@@ -1,5 +1,7 @@
-"""How answers look: tables and numbers for people, JSON for programs. Colours only on a terminal, and never under
-NO_COLOR."""
+"""Format answers: tables and numbers for people, JSON for programs.
+
+Colours appear on terminals only, and never under NO_COLOR.
+"""
 
 from __future__ import annotations
 
@@ -20,29 +22,29 @@ from rich.text import Text
 
 from engine_cy.seats import CHANCE_SEAT, SEATS
 
-# Where nothing says how wide a line may be.
+# Line width of an output that has none.
 WIDTH = 80
-# Blanks between the columns of a table, and what a column of text is left in short lines.
+# Blanks between the columns of a table, and the least width of a column of text.
 GAP = 3
 TEXT_LEAST = 8
 
 
 class _Console(Console):
     def on_broken_pipe(self) -> None:
-        # rich would end the process with a code of its own.
+        # rich would exit with another code.
         raise BrokenPipeError
 
 
 def console(*, stderr: bool = False) -> Console:
-    """Where to print. Text is printed as it is: nothing in it is markup."""
-    made = _Console(stderr=stderr, highlight=False, markup=False, emoji=False)
-    if not made.is_terminal and "COLUMNS" not in made._environ:
-        made.width = WIDTH
-    return made
+    """Return a console that prints text literally, without markup."""
+    console = _Console(stderr=stderr, highlight=False, markup=False, emoji=False)
+    if not console.is_terminal and "COLUMNS" not in console._environ:
+        console.width = WIDTH
+    return console
 
 
 class _Table(Table):
-    """A table that leaves out its last columns where a line has no room for them."""
+    """Table that omits its last columns if they do not fit on a line."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         shown = copy(self)
@@ -54,26 +56,28 @@ class _Table(Table):
 
 
 def _least_width(console: Console, options: ConsoleOptions, column: Column) -> int:
-    """Return the room that numbers need on one line, or that the longest word of text does, up to `TEXT_LEAST`."""
+    """Return the width of the numbers in a column, or of its longest word, at most `TEXT_LEAST`."""
     sizes = [Measurement.get(console, options, cell) for cell in (column.header, *column.cells)]
     return max(size.maximum if column.no_wrap else min(size.minimum, TEXT_LEAST) for size in sizes)
 
 
 def table(*columns: str, right: Sequence[str] = ()) -> Table:
-    """A table without frames, the first columns the most important ones; those named in `right` hold numbers."""
-    made = _Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, GAP - 1, 0, 0), header_style="bold", show_edge=False)
+    """Make a table without frames, most important columns first; the columns in `right` hold numbers."""
+    result = _Table(
+        box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, GAP - 1, 0, 0), header_style="bold", show_edge=False
+    )
     for name in columns:
         if name in right:
-            made.add_column(name, justify="right", no_wrap=True)
+            result.add_column(name, justify="right", no_wrap=True)
         else:
-            made.add_column(name, overflow="fold")
-    return made
+            result.add_column(name, overflow="fold")
+    return result
 
 
 def print_json(answer: Message | dict[str, Any]) -> None:
-    """An answer for programs: protobuf's JSON where there is a message. Over several lines on a terminal only."""
-    said = json_format.MessageToDict(answer) if isinstance(answer, Message) else answer
-    click.echo(json.dumps(said, ensure_ascii=False, indent=2 if sys.stdout.isatty() else None))
+    """Print an answer as JSON, of a message in protobuf's mapping; on a terminal over several lines."""
+    fields = json_format.MessageToDict(answer) if isinstance(answer, Message) else answer
+    click.echo(json.dumps(fields, ensure_ascii=False, indent=2 if sys.stdout.isatty() else None))
 
 
 # --- numbers ---------------------------------------------------------------------------------------------------
@@ -84,7 +88,7 @@ def percent(share: float, digits: int = 0) -> str:
 
 
 def win(estimate: Any) -> str:
-    """A share of the win in percent, with its error where one is known; of a protobuf or our own estimate."""
+    """Format a share of the win in percent, with its standard error if known."""
     return _with_error(estimate, 100)
 
 
@@ -93,32 +97,32 @@ def points(estimate: Any) -> str:
 
 
 def difference(estimate: Any, unit: float = 1) -> str:
-    """A difference, with its sign."""
+    """Format a difference, with its sign and standard error."""
     return _with_error(estimate, unit, "+")
 
 
 def likeliest(chances: Iterable[tuple[str, float]], most: int) -> str:
-    """The likeliest of some cards, `most` at the most, and how many others there are."""
+    """Format the likeliest cards, at most `most`, and the number of the others."""
     ordered = sorted(chances, key=lambda chance: -chance[1])
     text = ", ".join(f"{name} {percent(chance)}" for name, chance in ordered[:most])
     return text + (f", {len(ordered) - most} others" if len(ordered) > most else "")
 
 
 def count(number: float) -> str:
-    """A whole number in groups of three digits; large ones by their power of ten."""
+    """Format a whole number in groups of three digits, from 1e12 on as a power of ten."""
     return f"{number:,.0f}".replace(",", "\u00a0") if number < 1e12 else f"{number:.1e}"
 
 
 def seconds(duration: Any) -> str:
-    """A protobuf duration."""
-    long = duration.ToMicroseconds() / 1e6
-    return f"{long:.2f} s" if long >= 0.1 else f"{1000 * long:.1f} ms"
+    """Format a Duration message."""
+    value = duration.ToMicroseconds() / 1e6
+    return f"{value:.2f} s" if value >= 0.1 else f"{1000 * value:.1f} ms"
 
 
 def _with_error(estimate: Any, unit: float, sign: str = "") -> str:
     error = _error_of(estimate)
-    said = f"{unit * estimate.mean:{sign}.1f}"
-    return said if error is None else f"{said} ± {unit * error:.1f}"
+    text = f"{unit * estimate.mean:{sign}.1f}"
+    return text if error is None else f"{text} ± {unit * error:.1f}"
 
 
 def _error_of(estimate: Any) -> float | None:
@@ -132,5 +136,7 @@ def heading(text: str) -> Text:
 
 
 def line(actions: Iterable[Any]) -> str:
-    """Decisions that follow one another, each with its seat, of protobuf's messages."""
-    return ", ".join(f"{SEATS[seen.seat - 1] if seen.seat else CHANCE_SEAT} {seen.action.text}" for seen in actions)
+    """Format a sequence of SeenAction messages, each with its seat."""
+    return ", ".join(
+        f"{SEATS[action.seat - 1] if action.seat else CHANCE_SEAT} {action.action.text}" for action in actions
+    )

@@ -1,8 +1,8 @@
-"""What people hand over: positions, views and records, as text or JSON, from the command line, a file or a pipe.
+"""Read positions, views and records, as text or JSON, from the command line, a file or standard input.
 
-A file holds pieces: a line with a position or view in text notation, a line with a JSON object (or one that is printed
-over several lines, as our own are), or a record, from its line `game ...` to the next piece. docs/records.md is the
-page on it.
+A file consists of pieces: a line with a position or view in text notation, a JSON object on one line (or on several
+lines, as commands print them on terminals), or a record, from its line `game ...` to the next piece. docs/records.md
+documents them.
 """
 
 from __future__ import annotations
@@ -27,24 +27,24 @@ from server.codec.fields import TABLE_TEXT_MAX, check_text
 from server.codec.games import check_game_id
 from server.refusals import Refusal
 
-Thing: TypeAlias = Position | View | Record
+Input: TypeAlias = Position | View | Record
 
-# How a JSON object says what it is, and in which version: as `google.protobuf.Any` does.
+# Key of the type and version of a JSON object, as in `google.protobuf.Any`.
 TYPE = "@type"
 TYPES: dict[str, type[Message]] = {
     f"type.googleapis.com/{message.DESCRIPTOR.full_name}": message
     for message in (view_pb2.View, record_pb2.Record, referee_pb2.Position)
 }
 COMMENT = "#"
-# How records begin.
+# First words of a record.
 RECORD = ("game ", "version ")
-# What is raised over a piece that cannot be read; anything else is our mistake.
+# Errors of an invalid piece; any other exception is an internal error.
 UNREADABLE = (EngineError, Refusal, Failure)
 
 
 @dataclass(frozen=True, slots=True)
 class GameChoice:
-    """Which game a position in text notation is of; records and JSON say that themselves."""
+    """The game of a position in text notation; records and JSON name theirs."""
 
     game_id: str = "oriflamme"
     ruleset: str = ""
@@ -55,7 +55,7 @@ class GameChoice:
 
 
 class Piece(NamedTuple):
-    """A part of the input that is one thing, and where it stands. `end` counts the characters up to its end."""
+    """A position, view or record in the input, and its place. `end` is the number of characters up to its end."""
 
     file: str
     line: int
@@ -72,7 +72,7 @@ class Piece(NamedTuple):
 
 
 def open_input(argument: str) -> tuple[str, Iterable[str]]:
-    """The name and the lines of `-`, a file, or the argument itself."""
+    """Return the name and the lines of an input: `-`, a file, or the argument itself."""
     if argument == "-":
         return "-", _lines("-", sys.stdin)
     if _is_file(argument):
@@ -81,18 +81,18 @@ def open_input(argument: str) -> tuple[str, Iterable[str]]:
 
 
 def check_input(argument: str) -> None:
-    """Refuse what is neither `-` nor a file to read."""
+    """Raise Failure unless the argument is `-` or a file."""
     if argument != "-" and not _is_file(argument):
-        raise Failure(f"{argument}: there is no such file")
+        raise Failure(f"{argument}: file not found")
     if os.path.isdir(argument):
-        raise Failure(f"{argument}: is a folder")
+        raise Failure(f"{argument}: is a folder, not a file")
 
 
 def no_such_file(argument: str, error: Exception) -> Failure | None:
-    """What to say of an argument that is no position, if it looks like the name of a file."""
+    """Return the error of an argument that is no position but may be the name of a file, else None."""
     if set(argument) & set(" :>|"):
         return None
-    return Failure(f"{argument}: there is no such file, and it is no position either: {error}")
+    return Failure(f"{argument}: neither a file nor a position: {error}")
 
 
 def _is_file(argument: str) -> bool:
@@ -111,34 +111,34 @@ def _lines(name: str, file: Iterable[str]) -> Iterator[str]:
     try:
         yield from file
     except UnicodeDecodeError as error:
-        raise Failure(f"{name}: is not text in UTF-8: {error}") from None
+        raise Failure(f"{name}: not UTF-8 text: {error}") from None
 
 
 def pieces(file: str, lines: Iterable[str]) -> Iterator[Piece]:
-    """What the lines hold, piece by piece; comments and blank lines between pieces are passed over."""
+    """Yield the pieces of an input, without the comments and blank lines between them."""
     held: list[str] = []
-    begun = end = 0
+    begin = end = 0
     for number, line in enumerate(lines, 1):
         if held and _ends(held, line):
-            yield Piece(file, begun, "".join(held).rstrip(), end)
+            yield Piece(file, begin, "".join(held).rstrip(), end)
             held = []
         end += len(line)
         bare = line.strip()
         if not held and (not bare or bare.startswith(COMMENT)):
             continue
         if not held:
-            begun = number
+            begin = number
             line = line.lstrip()
         held.append(line)
         if not _goes_on(held):
-            yield Piece(file, begun, "".join(held).strip(), end)
+            yield Piece(file, begin, "".join(held).strip(), end)
             held = []
     if held:
-        yield Piece(file, begun, "".join(held).rstrip(), end)
+        yield Piece(file, begin, "".join(held).rstrip(), end)
 
 
 def _goes_on(held: list[str]) -> bool:
-    """Whether more lines may belong to the piece that these begin."""
+    """Return whether the piece that begins with these lines may have more."""
     first = held[0]
     if first.startswith("{"):
         return first.rstrip() == "{" and held[-1].rstrip() != "}"
@@ -146,7 +146,7 @@ def _goes_on(held: list[str]) -> bool:
 
 
 def _ends(held: list[str], line: str) -> bool:
-    """Whether a record ends before this line: another one begins, a JSON object, or the line of a position."""
+    """Return whether a record ends before this line: a record, JSON object or position begins there."""
     if not held[0].startswith(RECORD):
         return False
     bare = line.partition(COMMENT)[0].strip()
@@ -160,8 +160,8 @@ def _is_version(line: str) -> bool:
     return not bare or bare.startswith("version ")
 
 
-def read_piece(piece: Piece, choice: GameChoice) -> Thing:
-    """What a piece of input is."""
+def read_piece(piece: Piece, choice: GameChoice) -> Input:
+    """Parse a piece of input."""
     text = piece.text
     if text.startswith("{"):
         return read_json(text)
@@ -172,26 +172,26 @@ def read_piece(piece: Piece, choice: GameChoice) -> Thing:
     return game.view(text) if "| seen by" in " ".join(text.split()) else game.position(text)
 
 
-def read_json(text: str) -> Thing:
-    """The View, Record or Position that a JSON object in protobuf's mapping is."""
+def read_json(text: str) -> Input:
+    """Parse a View, Record or Position in the JSON mapping of protobuf."""
     try:
-        said = json.loads(text)
+        fields = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise Failure(f"JSON: {error}") from None
-    if not isinstance(said, dict):
-        raise Failure(f"JSON: {text[:40]!r} is no object")
-    name = said.pop(TYPE, None) or _guessed(said)
+    if not isinstance(fields, dict):
+        raise Failure(f"JSON: {text[:40]!r} is not an object")
+    name = fields.pop(TYPE, None) or _type_of(fields)
     if name not in TYPES:
-        raise Failure(f"{TYPE}: {name!r} is none of {', '.join(TYPES)}")
+        raise Failure(f"{TYPE}: unknown type {name!r}; known types: {', '.join(TYPES)}")
     message = TYPES[name]()
     try:
-        json_format.ParseDict(said, message)
+        json_format.ParseDict(fields, message)
     except json_format.ParseError as error:
         raise Failure(f"JSON: {error}") from None
     return read_message(message)
 
 
-def read_message(message: Any) -> Thing:
+def read_message(message: Any) -> Input:
     if isinstance(message, view_pb2.View):
         view, history = views.read_view_and_history(message)
         return view if history is None else history.record
@@ -200,13 +200,13 @@ def read_message(message: Any) -> Thing:
     return positions.read(message, "position")
 
 
-def _guessed(said: dict[str, Any]) -> str:
-    """What an object without `@type` can only be."""
+def _type_of(fields: dict[str, Any]) -> str:
+    """Derive the type of an object without `@type` from its fields."""
     table: Any = next(
-        (said[name] for name in ("oriflamme", "castleVillagePort", "castle_village_port") if name in said), {}
+        (fields[name] for name in ("oriflamme", "castleVillagePort", "castle_village_port") if name in fields), {}
     )
-    text = str(said.get("text", ""))
-    if {"whole", "seen", "result"} & set(said) or text.lstrip().startswith("game "):
+    text = str(fields.get("text", ""))
+    if {"whole", "seen", "result"} & set(fields) or text.lstrip().startswith("game "):
         kind = "Record"
     elif (isinstance(table, dict) and "secrets" in table) or (text and "seen by" not in text):
         kind = "Position"
@@ -215,38 +215,38 @@ def _guessed(said: dict[str, Any]) -> str:
     return f"type.googleapis.com/eminence.v1.{kind}"
 
 
-def write_message(thing: Thing) -> Message:
-    """The message for a thing."""
-    if isinstance(thing, Record):
-        return records.write(thing)
-    return views.write_view(thing) if isinstance(thing, View) else positions.write(thing)
+def write_message(item: Input) -> Message:
+    """Return the message of a position, view or record."""
+    if isinstance(item, Record):
+        return records.write(item)
+    return views.write_view(item) if isinstance(item, View) else positions.write(item)
 
 
-def as_json(thing: Thing) -> dict[str, Any]:
-    """A thing as JSON that says what it is."""
-    message = write_message(thing)
+def as_json(item: Input) -> dict[str, Any]:
+    """Return a position, view or record as JSON with its `@type`."""
+    message = write_message(item)
     kind = f"type.googleapis.com/{message.DESCRIPTOR.full_name}"
     return {TYPE: kind, **json_format.MessageToDict(message)}
 
 
-def read_one(argument: str, choice: GameChoice) -> Thing:
-    """The one thing that an argument is, names or pipes in."""
+def read_one(argument: str, choice: GameChoice) -> Input:
+    """Read the only position, view or record in an argument (text, a file or `-`)."""
     file, lines = open_input(argument)
-    found = list(pieces(file, lines))
-    if len(found) != 1:
-        raise Failure(f"{file}: {len(found)} positions or records are in it, not one")
+    items = list(pieces(file, lines))
+    if len(items) != 1:
+        raise Failure(f"{file}: {len(items)} positions or records; exactly one is accepted")
     try:
-        return read_piece(found[0], choice)
+        return read_piece(items[0], choice)
     except UNREADABLE as error:
         if file != "argument":
-            raise Failure(f"{found[0].where}: {error}") from None
+            raise Failure(f"{items[0].where}: {error}") from None
         raise no_such_file(argument, error) or error from None
 
 
 def read_game(argument: str) -> Record:
-    """The record that an argument is, names or pipes in."""
-    thing = read_one(argument, GameChoice())
-    if not isinstance(thing, Record):
-        kind = "view" if isinstance(thing, View) else "position"
-        raise Failure(f"{argument[:60]}: is a {kind}, not the record of a game")
-    return thing
+    """Read the only record in an argument (text, a file or `-`)."""
+    item = read_one(argument, GameChoice())
+    if not isinstance(item, Record):
+        kind = "view" if isinstance(item, View) else "position"
+        raise Failure(f"{argument[:60]}: a {kind}; the record of a game is required")
+    return item

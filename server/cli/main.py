@@ -1,4 +1,4 @@
-"""The program `eminence`: its commands, none of them loaded before it is asked for."""
+"""The program `eminence`: its commands, each imported when it runs."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from typing import Any, NoReturn
 
 import click
 
-from server.cli.exit_codes import NobodyReads, guarded
+from server.cli.exit_codes import OutputClosed, guarded
 
-# The name, which is its file's too, and what `eminence --help` says of it.
+# Name of the command and of its module: its line in `eminence --help`.
 COMMANDS = {
-    "suggest": "Say what to play, and why.",
-    "compare": "Say which of several moves is better.",
-    "analyze": "Answer many positions, into a table of results.",
-    "review": "Judge the decisions of a game.",
+    "suggest": "Suggest a move, and show why.",
+    "compare": "Compare several moves on the same hidden cards.",
+    "analyze": "Analyze many positions and write a table of results.",
+    "review": "Grade every decision of a game.",
     "play": "Play a game against the engine.",
     "match": "Play configurations against each other.",
     "convert": "Turn positions, views and records into text or JSON.",
-    "rules": "Show games, editions and cards as the engine has them.",
-    "bench": "Measure how fast this machine is.",
+    "rules": "Show the games, editions and cards of the engine.",
+    "bench": "Measure the speed of this machine.",
     "serve": "Serve over gRPC.",
 }
 HELP = {"help_option_names": ["-h", "--help"]}
@@ -36,13 +36,13 @@ Tab completion, in bash (zsh and fish likewise):
   eval "$(_EMINENCE_COMPLETE=bash_source eminence)"
 
 \b
-Exit codes: 0 done; 1 it cannot be done, or some of the input could not be
-read; 2 wrong usage; 3 our mistake; 130 interrupted; 141 nobody reads on.
+Exit codes: 0 success; 1 the command failed, or some of the input is invalid;
+2 wrong usage; 3 internal error; 130 interrupted; 141 output closed.
 """
 
 
 class Commands(click.Group):
-    """Commands that are loaded when they are asked for. Whatever goes wrong in one becomes a message and a code."""
+    """Group of commands that imports a command when it runs, and turns its errors into a message and an exit code."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -71,17 +71,19 @@ class Commands(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
-        except BrokenPipeError:  # which click would end with a code of its own
-            raise NobodyReads from None
+        except BrokenPipeError:  # click would exit with another code
+            raise OutputClosed from None
 
     def main(self, args: Sequence[str] | None = None, *more: Any, **options: Any) -> NoReturn:
-        given = sys.argv[1:] if args is None else list(args)
+        arguments = sys.argv[1:] if args is None else list(args)
         options["standalone_mode"] = False
-        sys.exit(guarded(lambda: super(Commands, self).main(given, *more, **options), as_json="--json" in given))
+        sys.exit(
+            guarded(lambda: super(Commands, self).main(arguments, *more, **options), as_json="--json" in arguments)
+        )
 
 
-def say_version(ctx: click.Context, parameter: click.Parameter, wanted: bool) -> None:
-    if not wanted or ctx.resilient_parsing:
+def print_version(ctx: click.Context, parameter: click.Parameter, is_set: bool) -> None:
+    if not is_set or ctx.resilient_parsing:
         return
     from server.cli.commands.version import version
 
@@ -90,13 +92,15 @@ def say_version(ctx: click.Context, parameter: click.Parameter, wanted: bool) ->
 
 
 @click.group(cls=Commands, context_settings=HELP, epilog=EPILOG)
-@click.option("--version", is_flag=True, expose_value=False, is_eager=True, callback=say_version, help="Say which.")
+@click.option(
+    "--version", is_flag=True, expose_value=False, is_eager=True, callback=print_version, help="Print the version."
+)
 def eminence() -> None:
-    """What to play, given only what you see, in card games with hidden information."""
+    """Suggest moves in card games with hidden information, given only the cards that one player sees."""
 
 
 def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal that has no ± is shown a question mark
+            stream.reconfigure(errors="replace")  # a terminal without ± shows a question mark
     eminence(prog_name="eminence")

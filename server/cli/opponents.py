@@ -1,4 +1,4 @@
-"""Who plays against a person and gives hints. It is told what a seat sees and has seen, and nothing else."""
+"""Who plays against a person and gives hints. It is told what a seat sees and has observation, and nothing else."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from eminence.v1 import solver_pb2 as pb
 from engine_cy import Action
 from server.cli.connection import AnyClient, Connection
-from server.cli.options import Seen
+from server.cli.options import Observation
 from server.client.refusals import Refused
 from solver.config import DEFAULT_ITERATIONS, LEVELS
 
@@ -31,17 +31,17 @@ class Engine:
         """Refuse a configuration that it does not have."""
         self._player(name)
 
-    def choose(self, name: str, seen: Seen, seed: int) -> Action:
+    def choose(self, name: str, observation: Observation, seed: int) -> Action:
         """What a configuration plays."""
         client, level = self._player(name)
         budget = None if level else pb.Budget(iterations=DEFAULT_ITERATIONS)
-        suggestion = self._suggest(client, seen, budget, pb.Options(seed=seed, level=level, lines=1))
-        return seen.game.action(suggestion.best.text)
+        suggestion = self._suggest(client, observation, budget, pb.Options(seed=seed, level=level, lines=1))
+        return observation.game.action(suggestion.best.text)
 
-    def hint(self, seen: Seen) -> Sequence[pb.Candidate]:
+    def hint(self, observation: Observation) -> Sequence[pb.Candidate]:
         """The best moves, best first."""
         options = pb.Options(seed=0, lines=HINTS)
-        return self._suggest(self.client(), seen, pb.Budget(iterations=HINT_ITERATIONS), options).candidates
+        return self._suggest(self.client(), observation, pb.Budget(iterations=HINT_ITERATIONS), options).candidates
 
     def _player(self, name: str) -> tuple[AnyClient, int]:
         if name in STRENGTHS:
@@ -55,9 +55,11 @@ class Engine:
             self._clients[config] = self.connection.open(config=config)
         return self._clients[config]
 
-    def _suggest(self, client: AnyClient, seen: Seen, budget: pb.Budget | None, options: pb.Options) -> pb.Suggestion:
+    def _suggest(
+        self, client: AnyClient, observation: Observation, budget: pb.Budget | None, options: pb.Options
+    ) -> pb.Suggestion:
         try:
-            suggestion = client.suggest(seen.message, budget, options, seconds=SECONDS)
+            suggestion = client.suggest(observation.message, budget, options, seconds=SECONDS)
         except Refused as refused:
             raise self.connection.failure(refused) from None
         if suggestion.stop_reason == pb.STOP_REASON_CANCELLED:  # by Ctrl-C, which ends the game, not the move

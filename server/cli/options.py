@@ -1,7 +1,6 @@
-"""What commands are asked: options that several of them have, and how they become questions.
+"""Options that several commands share, and the questions made of them.
 
-Options are read as the server reads its requests (`server/messages/requests.py`), so that a question means the same in
-this process and at a server.
+They become the messages of the contract, which this process and a server read alike (`server/messages/requests.py`).
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from engine_cy.record import Record
 from engine_cy.seats import SEATS
 from server.cli.command import files
 from server.cli.exit_codes import Failure
-from server.cli.inputs import GameChoice, Thing, read_one
+from server.cli.inputs import GameChoice, Input, read_one
 from server.codec.fields import write_seat
 from server.codec.games import GAME_IDS
 from server.codec.views import write_view
@@ -37,7 +36,7 @@ TIME_LEAST_MS = 0.001
 
 
 def game_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """--game, --ruleset and --players, handed on as `choice`."""
+    """Add --game, --ruleset and --players, which the command gets as `choice`."""
 
     @click.option(
         "--game",
@@ -45,19 +44,19 @@ def game_options(command: Callable[..., Any]) -> Callable[..., Any]:
         default="oriflamme",
         type=click.Choice(GAME_IDS),
         show_default=True,
-        help="Which game; JSON and records say that themselves.",
+        help="Game of a position in text; JSON and records name theirs.",
     )
     @click.option(
         "--ruleset",
         default="",
         metavar="NAME [SWITCH=VALUE ...]",
-        help="An edition, and switches that differ from it, such as 'en-2019 decree_onto_stack=no'. "
+        help="Edition, and switches that differ from it, such as 'en-2019 decree_onto_stack=no'. "
         "Default: the game's first edition.",
         shell_complete=lambda ctx, parameter, incomplete: [
             name for name in _editions(ctx.params.get("game_id") or "oriflamme") if name.startswith(incomplete)
         ],
     )
-    @click.option("--players", default=3, show_default=True, help="How many play.")
+    @click.option("--players", default=3, show_default=True, help="Number of players.")
     @wraps(command)
     def with_choice(*args: Any, game_id: str, ruleset: str, players: int, **options: Any) -> Any:
         return command(*args, choice=GameChoice(game_id, ruleset, players), **options)
@@ -76,8 +75,8 @@ def _editions(game_id: str) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """What one player sees, and what he saw on the way there, if that is told."""
+class Observation:
+    """The view of one player, and what they saw before it, if that is known."""
 
     view: View
     history: History | None = None
@@ -88,32 +87,33 @@ class Seen:
 
     @property
     def message(self) -> Any:
-        """The view of the contract, with its history."""
+        """The view with its history, as a message."""
         return write_view(self.view, None if self.history is None else self.history.record)
 
 
-def seen_by(thing: Thing, seat: str | None = None, at: int | None = None) -> Seen:
-    """What a seat sees of a position, a view or a record.
+def observe(item: Input, seat: str | None = None, at: int | None = None) -> Observation:
+    """Return what a seat sees of a position, a view or a record.
 
-    `at` counts the actions of a record that have been done; left out, all. `seat` is, if left out, who saw it, or who
-    is to act where nothing is hidden. What is hidden from the seat ends here: it reaches no search.
+    Of a record, use the table after `at` actions, by default after all. The default of `seat` is the observer of a
+    view or record, else the seat to act. The result holds nothing that is hidden from the seat, so a search cannot
+    read it.
     """
-    number = None if seat is None else seat_number(seat, thing.game)
-    if isinstance(thing, Record):
-        return _seen_in_record(thing, number, at)
+    number = None if seat is None else seat_number(seat, item.game)
+    if isinstance(item, Record):
+        return _observe_record(item, number, at)
     if at is not None:
-        raise Failure(f"at: {at} is of a record, and this is a single table")
-    if isinstance(thing, View):
-        _check_observer(thing, number)
-        return Seen(thing)
-    return Seen(thing.view(_whose(thing) if number is None else number))
+        raise Failure(f"at: {at} needs a record; this is a single table")
+    if isinstance(item, View):
+        _check_observer(item, number)
+        return Observation(item)
+    return Observation(item.view(_whose(item) if number is None else number))
 
 
-def _seen_in_record(record: Record, seat: int | None, at: int | None) -> Seen:
+def _observe_record(record: Record, seat: int | None, at: int | None) -> Observation:
     n = len(record.actions)
     if at is not None:
         if not 0 <= at <= n:
-            raise Failure(f"at: {at} is not in 0..{n}, the actions of this record")
+            raise Failure(f"at: {at} is not in 0..{n}, the number of actions of this record")
         record = replace(record, actions=record.actions[:at], result=None)
     if record.observer is None:
         if seat is None:
@@ -125,12 +125,14 @@ def _seen_in_record(record: Record, seat: int | None, at: int | None) -> Seen:
     view = history.end
     assert isinstance(view, View)
     _check_observer(view, seat)
-    return Seen(view, history if record.actions else None)
+    return Observation(view, history if record.actions else None)
 
 
 def _check_observer(view: View, seat: int | None) -> None:
     if seat is not None and seat != view.observer:
-        raise Failure(f"seat: this is what {SEATS[view.observer]} saw; what {SEATS[seat]} sees cannot be told from it")
+        raise Failure(
+            f"seat: this is the view of {SEATS[view.observer]}; the view of {SEATS[seat]} cannot be derived from it"
+        )
 
 
 def _whose(position: Position) -> int:
@@ -146,34 +148,37 @@ def seat_number(letter: str, game: Game) -> int:
     return game.seats.index(letter.upper())
 
 
-def read_seen(
+def read_observation(
     argument: str, choice: GameChoice, seat: str | None = None, at: int | None = None, history: str | None = None
-) -> Seen:
-    """What a seat sees of what an argument is, names or pipes in; `history` is a file with the record up to here."""
-    found = seen_by(read_one(argument, choice), seat, at)
+) -> Observation:
+    """Return what a seat sees of the position in an argument (text, a file or `-`).
+
+    `history` names a file with the record that leads to it.
+    """
+    observation = observe(read_one(argument, choice), seat, at)
     if history is None:
-        return found
-    told = seen_by(read_one(history, choice), SEATS[found.view.observer])
-    if told.view != found.view:
-        raise Failure(f"history: {history} leads to another table: {told.view}")
-    return replace(found, history=told.history)
+        return observation
+    end = observe(read_one(history, choice), SEATS[observation.view.observer])
+    if end.view != observation.view:
+        raise Failure(f"history: {history} leads to another table: {end.view}")
+    return replace(observation, history=end.history)
 
 
 def position_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The argument POSITION and how it is meant, handed on as `seen`."""
+    """Add the argument POSITION and the options that select a view of it, which the command gets as `observation`."""
 
     @click.argument("position", metavar="POSITION|FILE|-", shell_complete=files)
     @game_options
-    @click.option("--seat", metavar="LETTER", help="Who asks, where nothing is hidden. Default: who is to act.")
-    @click.option("--at", type=int, metavar="N", help="In a record: after its first N actions. Default: at its end.")
+    @click.option("--seat", metavar="LETTER", help="Seat to advise, if nothing is hidden. Default: the seat to act.")
+    @click.option("--at", type=int, metavar="N", help="Of a record: the table after N actions. Default: its end.")
     @click.option(
         "--history",
         metavar="FILE",
         shell_complete=files,
-        help="The record that leads to the position: it sharpens beliefs.",
+        help="The record that leads to the position; sharpens the beliefs.",
     )
     @wraps(command)
-    def with_seen(
+    def with_observation(
         *args: Any,
         position: str,
         choice: GameChoice,
@@ -182,17 +187,17 @@ def position_options(command: Callable[..., Any]) -> Callable[..., Any]:
         history: str | None,
         **options: Any,
     ) -> Any:
-        return command(*args, seen=read_seen(position, choice, seat, at, history), **options)
+        return command(*args, observation=read_observation(position, choice, seat, at, history), **options)
 
-    return with_seen
+    return with_observation
 
 
-# --- how much to think, and how --------------------------------------------------------------------------------
+# --- budget and options of a search --------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class SearchOptions:
-    """How much to think and how, as it was typed."""
+    """Budget and options of a search, as typed."""
 
     time_ms: float | None = None
     iterations: int | None = None
@@ -206,7 +211,7 @@ class SearchOptions:
     config: str | None = None
 
     def budget(self) -> pb.Budget:
-        """As the contract has it."""
+        """Return the budget as a message."""
         message = pb.Budget(iterations=self.iterations, confidence=self.confidence)
         if self.time_ms is not None:
             _check_range(self.time_ms, TIME_LEAST_MS, TIME_MAX_MS, "time-ms")
@@ -225,7 +230,7 @@ class SearchOptions:
         among: Sequence[str] = (),
         information: bool = False,
     ) -> pb.Options:
-        """As the contract has it; without the model of the observer, if it is named: the search plays for it."""
+        """Return the options as a message, without a model of the observer, whose moves the search chooses."""
         message = pb.Options(
             seed=self.seed, shares=self.shares, level=self.level or 0, lines=lines, information=information
         )
@@ -233,7 +238,7 @@ class SearchOptions:
         for text in self.models:
             letter, equals, model = text.partition("=")
             if not equals or model not in MODELS.words.values():
-                raise Failure(f"model: {text!r} is not like B=greedy ({', '.join(MODELS.words.values())})")
+                raise Failure(f"model: {text!r} is not SEAT=HOW, such as B=greedy; HOW: {_models()}")
             seat = seat_number(letter, game)
             if seat != observer:
                 message.models.add(seat=write_seat(seat), model=MODELS.write(model))
@@ -242,13 +247,13 @@ class SearchOptions:
         return message
 
     def chosen_config(self) -> Config:
-        """The configuration that searches."""
+        """Return the configuration of the search."""
         chosen = LEVELS[self.level] if self.level else CONFIGS[self.config or "default"]
         return replace(chosen, trust=0.0) if self.uniform else chosen
 
 
 def _check_range(value: float, least: float, most: float, name: str) -> None:
-    # Not `value < least or ...`: that lets NaN pass.
+    # Not `value < least or ...`, which accepts NaN.
     if not least <= value <= most:
         raise Failure(f"{name}: {value:g} is not in {least:.4g}..{most:.10g}")
 
@@ -256,29 +261,36 @@ def _check_range(value: float, least: float, most: float, name: str) -> None:
 def thinking_options(
     command: Callable[..., Any], default: str = "Default: 1000, unless another limit is given."
 ) -> Callable[..., Any]:
-    """Budget, seed, strength and models, handed on as `thinking`."""
+    """Add the options of a search, which the command gets as `thinking`."""
 
-    @click.option("--time-ms", type=float, help=f"Think for so long. {default}")
-    @click.option("--iterations", type=int, help="Think for so many iterations: the same answer on every machine.")
+    @click.option("--time-ms", type=float, help=f"Time limit. {default}")
+    @click.option("--iterations", type=int, help="Limit of iterations: the same answer on every machine.")
     @click.option(
         "--confidence",
         type=float,
         metavar="0.5..0.999999",
-        help="Stop when the best move is so sure; until then, unless limited, it goes on.",
+        help="Stop once the best move is this certain; no other limit unless given.",
     )
-    @click.option("--memory-mb", type=float, help="Room for the search trees. Default: 256.")
-    @click.option("--level", type=click.IntRange(1, 10), help="A strength from 1 to 10, with its own iterations.")
-    @click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Of all chance. Default: from the question.")
+    @click.option("--memory-mb", type=float, help="Memory of the search trees. Default: 256.")
+    @click.option("--level", type=click.IntRange(1, 10), help="Strength from 1 to 10, each with its own iterations.")
     @click.option(
-        "--shares", type=click.IntRange(1, 256), default=1, show_default=True, help="Searches, a thread each."
+        "--seed",
+        type=click.IntRange(0, 2**64 - 1),
+        help="Seed of every random choice. Default: derived from the position.",
+    )
+    @click.option(
+        "--shares",
+        type=click.IntRange(1, 256),
+        default=1,
+        show_default=True,
+        help="Parallel searches, one thread each.",
     )
     @click.option("--model", "models", multiple=True, metavar="SEAT=HOW", help=f"How a seat plays: {_models()}.")
-    @click.option("--uniform", is_flag=True, help="Believe all hidden cards alike, whatever was done.")
-    @click.option("--config", type=click.Choice(_configs()), help="How to search; in this process only.")
+    @click.option("--uniform", is_flag=True, help="Take all hidden cards as equally likely.")
+    @click.option("--config", type=click.Choice(_configs()), help="Search configuration; not with --server.")
     @wraps(command)
     def with_thinking(*args: Any, **options: Any) -> Any:
-        said = {field.name: options.pop(field.name) for field in fields(SearchOptions)}
-        thinking = SearchOptions(**said)
+        thinking = SearchOptions(**{field.name: options.pop(field.name) for field in fields(SearchOptions)})
         if thinking.config is not None and thinking.level is not None:
             raise Failure("--level and --config cannot be combined")
         return command(*args, thinking=thinking, **options)

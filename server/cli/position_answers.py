@@ -108,9 +108,9 @@ class PositionAnswers:
                 self._under_way[name] = position
 
     def _request(self, name: str, position: InputPosition) -> pb.AnalyzeBatchRequest:
-        seen, thinking = position.seen, self.thinking
-        options = thinking.options(seen.game, observer=seen.view.observer)
-        item = pb.BatchItem(id=name, view=seen.message, budget=thinking.budget(), options=options)
+        observation, thinking = position.observation, self.thinking
+        options = thinking.options(observation.game, observer=observation.view.observer)
+        item = pb.BatchItem(id=name, view=observation.message, budget=thinking.budget(), options=options)
         return pb.AnalyzeBatchRequest(item=item)
 
     def _bear(self, refused: Refused, *, has_answered: bool) -> None:

@@ -1,4 +1,4 @@
-"""A Ray cluster in place of this machine's cores: what `--ray-address` opens. Only here is Ray loaded."""
+"""The Ray cluster that `--ray-address` names, in place of this machine's cores; imports Ray when it is opened."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from solver.pool.base import Pool
 
 @contextmanager
 def open_cluster(address: str, workers: int | None) -> Iterator[Pool]:
-    """The workers of a cluster, so many at most."""
+    """Open a pool of at most `workers` workers of a cluster, by default of all."""
     from solver.pool.ray_pool import RayPool, RayUnavailableError
 
     try:

@@ -13,7 +13,7 @@ from engine_cy.seats import CHANCE_SEAT, SEATS
 from server.cli import inputs
 from server.cli.exit_codes import Failure
 from server.cli.opponents import Engine
-from server.cli.options import Seen
+from server.cli.options import Observation
 
 PERSON = "me"
 # What a saved game says of who plays. It is a comment, so that the file is a record like any other.
@@ -60,13 +60,13 @@ class Playing:
         return self.position.view(self.me)
 
     @property
-    def seen(self) -> Seen:
+    def seen(self) -> Observation:
         """The same, and what the person saw on the way there."""
         return self._seen_by(self.me)
 
-    def _seen_by(self, seat: int) -> Seen:
+    def _seen_by(self, seat: int) -> Observation:
         history = History.of(self.record.seen_from(seat)) if self.actions else None
-        return Seen(self.position.view(seat), history)
+        return Observation(self.position.view(seat), history)
 
     @property
     def record(self) -> Record:

@@ -288,7 +288,7 @@ def test_a_server_is_asked_over_tls(here):
         assert suggestion(VIEW, *FEW, *to, *papers).best.text in ("reveal", "keep")
         assert "UNAVAILABLE" in run("suggest", VIEW, *FEW, "--server", running.address).err
         half = run("suggest", VIEW, *FEW, *to, "--tls-key", "s.key")
-        assert half.err == "eminence: tls-cert, tls-key: one does not go without the other\n"
+        assert half.err == "eminence: --tls-cert and --tls-key must be given together\n"
 
 
 @pytest.mark.parametrize("columns", [24, 40, 60, 80])

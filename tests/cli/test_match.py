@@ -184,7 +184,7 @@ def test_a_server_is_told_what_the_player_sees(monkeypatch, oriflamme):
 
 def test_a_server_that_is_not_there_is_named(run):
     found = run("match", "server:127.0.0.1:1", "random", *FEW, rc=1)
-    assert found.stderr.startswith("eminence: server:127.0.0.1:1: the server says UNAVAILABLE: ")
+    assert found.stderr.startswith("eminence: server:127.0.0.1:1: the server answered UNAVAILABLE: ")
     assert len(found.stderr.splitlines()) == 1
 
 
@@ -197,7 +197,7 @@ def test_servers_as_they_are_written():
 @pytest.mark.parametrize(
     ("settings", "why"),
     [
-        ("", "'' is no address such as 127.0.0.1:50051"),
+        ("", "'' is not an address such as 127.0.0.1:50051"),
         ("host", "'host' is no address"),
         ("host:x", "'host:x' is no address"),
         ("host:65536", "'host:65536' is no address"),

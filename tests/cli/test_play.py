@@ -105,7 +105,7 @@ def test_programs_play_by_json(run):
         ),
         (("--seats", "me,level-2,nobody"), "config: 'nobody' is not one of random"),
         (("--players", "7"), "players: 7 is not possible in en-2019"),
-        (("--load", "nothing.txt"), "nothing.txt: there is no such file"),
+        (("--load", "nothing.txt"), "nothing.txt: neither a file nor a position"),
     ],
 )
 def test_what_cannot_be_is_refused(run, args, why):

@@ -14,7 +14,7 @@ from server.cli.commands.play import JsonTeller, Room
 from server.cli.connection import Connection, ServerFailure
 from server.cli.exit_codes import Failure
 from server.cli.opponents import Engine
-from server.cli.options import Seen
+from server.cli.options import Observation
 from server.cli.table_game import Playing, write_game
 from server.codec.views import read_view_and_history
 
@@ -70,7 +70,7 @@ def test_a_server_is_told_what_the_seat_sees(monkeypatch, game_id):
         playing.play(playing.view.legal_actions()[-1])
     playing.engine = engine
     with pytest.raises(ZeroDivisionError):
-        engine.hint(playing.seen)
+        engine.hint(playing.observation)
     with pytest.raises(ZeroDivisionError):
         list(playing.go_on())
     acting = playing.position.to_act
@@ -95,15 +95,15 @@ class Flaky(Engine):
     def check(self, name: str) -> None:
         """It has them all."""
 
-    def choose(self, name: str, seen: Seen, seed: int) -> Action:
+    def choose(self, name: str, observation: Observation, seed: int) -> Action:
         self.answers_left -= 1
         if self.answers_left == -1:
             self.failures += 1
-            raise ServerFailure("a:1: the server says UNAVAILABLE: gone", "UNAVAILABLE")
-        return Engine().choose(name, seen, seed)
+            raise ServerFailure("a:1: the server answered UNAVAILABLE: gone", "UNAVAILABLE")
+        return Engine().choose(name, observation, seed)
 
-    def hint(self, seen: Seen) -> Any:
-        raise ServerFailure("a:1: the server says UNAVAILABLE: gone", "UNAVAILABLE")
+    def hint(self, observation: Observation) -> Any:
+        raise ServerFailure("a:1: the server answered UNAVAILABLE: gone", "UNAVAILABLE")
 
 
 @pytest.fixture
@@ -130,7 +130,7 @@ def test_where_a_server_fails_the_game_waits_and_goes_on(play, tmp_path):
     for answer in ("again", "alone"):
         playing, told = play(f"1\n1\n1\n1\nmoves\nhint\n{answer}\n" + "1\n" * 300)
         failures = [event for event in told if event["event"] == "failed"]
-        assert failures[0]["text"].startswith("a:1: the server says UNAVAILABLE: gone\nThe game waits. again ")
+        assert failures[0]["text"].startswith("a:1: the server answered UNAVAILABLE: gone\nThe game waits. again ")
         # What needs a turn is answered by how to go on.
         assert [event["text"].split(".")[0] for event in failures[1:]] == ["The game waits"] * 3
         assert write_game(playing) == (tmp_path / "game.txt").read_text() == whole
@@ -150,7 +150,7 @@ def test_a_choice_is_taken_back_while_the_game_waits(play):
 
 
 def test_who_says_no_more_while_the_game_waits_is_told_that_it_failed(play):
-    with pytest.raises(Failure, match="the server says UNAVAILABLE"):
+    with pytest.raises(Failure, match="the server answered UNAVAILABLE"):
         play("1\n", answers=1)
 
 
@@ -174,7 +174,7 @@ def test_what_can_be_said_depends_on_whether_there_is_a_server(play, run):
 def test_a_server_that_is_not_there_is_said_at_once(run, tmp_path):
     address = f"127.0.0.1:{free_port()}"
     found = run("play", "--server", address, "--save", "game.txt", said="1\n", rc=1)
-    assert found.stderr.startswith(f"eminence: {address}: the server says UNAVAILABLE: ")
+    assert found.stderr.startswith(f"eminence: {address}: the server answered UNAVAILABLE: ")
     assert not (tmp_path / "game.txt").exists()
 
 

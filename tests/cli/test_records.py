@@ -14,13 +14,13 @@ from engine_cy import CHANCE, Position, View, new_game
 from engine_cy.record import Record, read_record
 from server.cli.commands.convert import as_json_line, as_record, as_text
 from server.cli.exit_codes import Failure
-from server.cli.inputs import UNREADABLE, GameChoice, Piece, Thing, pieces, read_json, read_piece
+from server.cli.inputs import UNREADABLE, GameChoice, Input, Piece, pieces, read_json, read_piece
 
 GAME = new_game("oriflamme", "en-2019", 3)
 PAGE = ROOT / "docs" / "records.md"
 
 
-def back(text: str, choice: GameChoice) -> Thing:
+def back(text: str, choice: GameChoice) -> Input:
     (piece,) = pieces("-", text.splitlines(keepends=True))
     return read_piece(piece, choice)
 
@@ -114,7 +114,7 @@ def test_json_without_a_type_is_what_it_can_only_be():
         ("{}", "view.game: is required"),
         (
             '{"@type": "type.googleapis.com/eminence.v2.View"}',
-            "eminence.v2.View' is none of",
+            "unknown type 'type.googleapis.com/eminence.v2.View'",
         ),
         ('{"game": {"gameId": "oriflamme", "players": 3}, "txt": ""}', "txt"),
         ('{"game": {"gameId": "chess", "players": 3}, "text": "A:Spy"}', "'chess' is not a game"),
@@ -165,7 +165,7 @@ def test_what_is_no_text_is_said(tmp_path, as_input):
             text=True,
         )
     assert done.returncode == 1
-    assert "is not text in UTF-8" in done.stderr
+    assert "not UTF-8 text" in done.stderr
 
 
 def test_convert_names_the_lines_that_it_leaves_out(tmp_path, monkeypatch):
@@ -191,22 +191,22 @@ def test_convert_hides_what_a_seat_did_not_see(tmp_path, monkeypatch):
 
 def test_a_search_is_never_handed_what_is_hidden(monkeypatch):
     """Whatever the input is, the question holds a view, and the history its observer saw."""
-    from server.cli.options import seen_by
+    from server.cli.options import observe
 
     record = random_record("oriflamme", "en-2019", 4, 5)
     tables = [table for table in record.tables() if table.to_act not in (None, CHANCE)]
     for at, table in list(enumerate(record.tables()))[1:40:7]:
         for seat in "ABCD":
-            seen = seen_by(record, seat, at)
+            seen = observe(record, seat, at)
             assert seen.view == table.view(seat)  # type: ignore[union-attr]
             assert seen.history is not None
             assert seen.history.record.observer == "ABCD".index(seat)
             assert seen.history.end == seen.view
     position = tables[3]
     assert isinstance(position, Position)
-    assert seen_by(position).view == position.view(position.to_act or 0)
-    with pytest.raises(Failure, match="what A sees cannot be told"):
-        seen_by(position.view("B"), "A")
+    assert observe(position).view == position.view(position.to_act or 0)
+    with pytest.raises(Failure, match="the view of A cannot be derived"):
+        observe(position.view("B"), "A")
 
 
 def test_the_json_on_the_page_is_read():

@@ -266,7 +266,7 @@ def test_names_are_written_so_that_they_are_no_tags(castle):
         (("--seat", "D"), "seat: 'D' is not at this table (A, B, C)"),
         (("--plot", "x.gif"), "plot: x.gif does not end in .svg, .png or .pdf"),
         (("--iterations", "0"), "budget.iterations: 0 is not in 1..1000000000000"),
-        (("--html", "no/such/folder.html", *FEW), "html: there is no folder no/such"),
+        (("--html", "no/such/folder.html", *FEW), "html: the folder no/such does not exist"),
     ],
 )
 def test_what_cannot_be_is_refused(run, oriflamme, args, why):
@@ -274,7 +274,7 @@ def test_what_cannot_be_is_refused(run, oriflamme, args, why):
 
 
 def test_what_is_no_game_is_refused(run, tmp_path, oriflamme):
-    assert "there is no such file" in run("review", "nothing.txt", rc=1).stderr
+    assert "nothing.txt: neither a file nor a position" in run("review", "nothing.txt", rc=1).stderr
     broken = str(oriflamme).replace("result", "A reveal\nresult")
     assert "eminence: -:1: " in run("review", "-", said=broken, rc=1).stderr
     seen = read_record(str(oriflamme)).seen_from("A")

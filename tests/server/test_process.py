@@ -262,7 +262,7 @@ def test_a_mistake_of_ours_has_a_code_of_its_own() -> None:
     command = [sys.executable, "-c", program, "serve", "--address", "127.0.0.1:0", "--no-self-test"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert done.returncode == 3
-    assert done.stderr.startswith("eminence: our mistake: ZeroDivisionError")
+    assert done.stderr.startswith("eminence: internal error: ZeroDivisionError")
 
 
 def test_metrics_are_served_on_an_address_of_version_6() -> None:

@@ -31,8 +31,8 @@ from server.cli import formatting
 from server.cli.command import command, files, json_option
 from server.cli.connection import Connection, server_options
 from server.cli.exit_codes import DONE, FAILED, Failure
-from server.cli.inputs import UNREADABLE, GameChoice, Piece, Thing, check_input, open_input, pieces, read_piece
-from server.cli.options import SearchOptions, Seen, game_options, seat_number, seen_by, thinking_options
+from server.cli.inputs import UNREADABLE, GameChoice, Input, Piece, check_input, open_input, pieces, read_piece
+from server.cli.options import Observation, SearchOptions, game_options, observe, seat_number, thinking_options
 from server.cli.position_answers import PositionAnswers, open_answers
 from server.cli.results.files import Key, Results, Row, open_results, written
 from server.cli.results.row import InputPosition, row_of
@@ -193,24 +193,24 @@ class Run:
         except UNREADABLE as error:
             self._refuse(Key(piece.file, piece.line, None), error)
             return
-        for action, seen, played in found:
+        for action, observation, played in found:
             key = Key(piece.file, piece.line, action)
             if self._is_done(key, digest):
                 self._skipped += size / len(found)
                 continue
-            yield InputPosition(key, digest, seen, played, size / len(found))
+            yield InputPosition(key, digest, observation, played, size / len(found))
 
-    def _seen(self, thing: Thing) -> Iterator[tuple[int | None, Seen, str | None]]:
-        """What is asked of a thing: of a record, each decision."""
-        if isinstance(thing, Record):
-            seat = None if self.seat is None else seat_number(self.seat, thing.game)
-            for decision in decisions(thing, seat):
+    def _seen(self, item: Input) -> Iterator[tuple[int | None, Observation, str | None]]:
+        """What is asked of a item: of a record, each decision."""
+        if isinstance(item, Record):
+            seat = None if self.seat is None else seat_number(self.seat, item.game)
+            for decision in decisions(item, seat):
                 history = decision.history if decision.history.actions else None
-                yield decision.index, Seen(decision.view, history), str(decision.played)
+                yield decision.index, Observation(decision.view, history), str(decision.played)
             return
-        seen = seen_by(thing, self.seat)
-        check_to_act(seen.view)
-        yield None, seen, None
+        observation = observe(item, self.seat)
+        check_to_act(observation.view)
+        yield None, observation, None
 
     def _is_done(self, key: Key, digest: str) -> bool:
         known = self._done.get(key)
@@ -227,7 +227,7 @@ class Run:
 
     def _settings_of(self, position: InputPosition, found: pb.Suggestion) -> str:
         """The settings of a row, with who answered."""
-        game = position.seen.view.game
+        game = position.observation.view.game
         ruleset, engine = f"{game.id} {write_ruleset(game)}", found.engine_signature
         known = self._engines.setdefault(ruleset, engine)
         if engine != known:

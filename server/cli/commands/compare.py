@@ -11,7 +11,7 @@ from server.cli.command import command, json_option
 from server.cli.commands.suggest import WHY, title
 from server.cli.connection import Connection, server_options
 from server.cli.exit_codes import Failure
-from server.cli.options import SearchOptions, Seen, action_message, position_options, thinking_options
+from server.cli.options import Observation, SearchOptions, action_message, position_options, thinking_options
 from server.messages.requests import check_to_act
 from solver.question import COMPARED_MAX
 
@@ -29,24 +29,26 @@ CLEAR_ERRORS = 2.0
 @thinking_options
 @server_options
 @json_option
-def compare(seen: Seen, moves: tuple[str, ...], thinking: SearchOptions, connection: Connection, as_json: bool) -> None:
+def compare(
+    observation: Observation, moves: tuple[str, ...], thinking: SearchOptions, connection: Connection, as_json: bool
+) -> None:
     """Which of several moves is better: each is played on in the same worlds, so that small differences show.
 
     The position is what `eminence suggest` takes. Iterations count for each move.
     """
-    check_to_act(seen.view)
+    check_to_act(observation.view)
     if not 2 <= len(moves) <= COMPARED_MAX:
         raise Failure(f"moves: {len(moves)} of them; 2 to {COMPARED_MAX} can be compared")
     actions = [action_message(move) for move in moves]
     with connection.open(config=thinking.config) as client:
-        found = client.compare(seen.message, actions, thinking.budget(), thinking.options(seen.game))
+        found = client.compare(observation.message, actions, thinking.budget(), thinking.options(observation.game))
     if as_json:
         formatting.print_json(found)
     else:
-        _print(found, seen)
+        _print(found, observation)
 
 
-def _print(found: pb.Comparison, seen: Seen) -> None:
+def _print(found: pb.Comparison, observation: Observation) -> None:
     first = found.actions[0].action.text
     table = formatting.table("move", "win %", "points", f"win % over {first}", right=("win %", "points"))
     for compared in found.actions:
@@ -57,7 +59,7 @@ def _print(found: pb.Comparison, seen: Seen) -> None:
             "" if compared.action.text == first else _difference(compared),
         )
     out = formatting.console()
-    out.print(Text(title(seen)), Text(str(seen.view), style="dim"), "", table, "", sep="\n")
+    out.print(Text(title(observation)), Text(str(observation.view), style="dim"), "", table, "", sep="\n")
     why = WHY.get(found.stop_reason, "")
     again = f"--seed {found.seed}" if found.reproducible else "not reproducible"
     out.print(

@@ -14,27 +14,27 @@ import click
 from engine_cy.record import Record
 from server.cli.command import command, files, json_option
 from server.cli.exit_codes import FAILED, Failure
-from server.cli.inputs import UNREADABLE, GameChoice, Thing, as_json, no_such_file, open_input, pieces, read_piece
-from server.cli.options import game_options, seen_by
+from server.cli.inputs import UNREADABLE, GameChoice, Input, as_json, no_such_file, open_input, pieces, read_piece
+from server.cli.options import game_options, observe
 
 FORMS = ("text", "json", "record")
 
 
-def as_text(thing: Thing) -> str:
+def as_text(item: Input) -> str:
     """A line, or the lines of a record."""
-    return str(thing).rstrip("\n")
+    return str(item).rstrip("\n")
 
 
-def as_json_line(thing: Thing) -> str:
-    return json.dumps(as_json(thing), ensure_ascii=False)
+def as_json_line(item: Input) -> str:
+    return json.dumps(as_json(item), ensure_ascii=False)
 
 
-def as_record(thing: Thing) -> str:
+def as_record(item: Input) -> str:
     """A record; of a position or view, one that begins there: it says of which game it is, as a line alone does not."""
-    return as_text(thing if isinstance(thing, Record) else Record(thing))
+    return as_text(item if isinstance(item, Record) else Record(item))
 
 
-WRITERS: dict[str, Callable[[Thing], str]] = {"text": as_text, "json": as_json_line, "record": as_record}
+WRITERS: dict[str, Callable[[Input], str]] = {"text": as_text, "json": as_json_line, "record": as_record}
 
 
 @command(
@@ -75,23 +75,23 @@ def convert(
     return code
 
 
-def _as_asked(thing: Thing, seat: str | None, at: int | None) -> Thing:
-    """The thing, or the part of it that is wanted."""
-    if at is not None and isinstance(thing, Record):
+def _as_asked(item: Input, seat: str | None, at: int | None) -> Input:
+    """The item, or the part of it that is wanted."""
+    if at is not None and isinstance(item, Record):
         if seat is not None:
-            return seen_by(thing, seat, at).view
-        if not 0 <= at <= len(thing.actions):
-            raise Failure(f"at: {at} is not in 0..{len(thing.actions)}, the actions of this record")
-        return replace(thing, actions=thing.actions[:at], result=None).end
+            return observe(item, seat, at).view
+        if not 0 <= at <= len(item.actions):
+            raise Failure(f"at: {at} is not in 0..{len(item.actions)}, the number of actions of this record")
+        return replace(item, actions=item.actions[:at], result=None).end
     if seat is None and at is None:
-        return thing
-    if isinstance(thing, Record) and seat is not None:
-        return _record_seen(thing, seat)
-    return seen_by(thing, seat, at).view
+        return item
+    if isinstance(item, Record) and seat is not None:
+        return _record_seen(item, seat)
+    return observe(item, seat, at).view
 
 
 def _record_seen(record: Record, seat: str) -> Record:
     if record.observer is None:
         return record.seen_from(seat.upper())
-    seen_by(record, seat)  # refuses another seat's
+    observe(record, seat)  # refuses another seat's
     return record

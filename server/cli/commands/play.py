@@ -254,14 +254,14 @@ class Room:
             self._teller.failed(STUCK)
             return
         try:
-            self._teller.hint(self._playing.engine.hint(self._playing.seen))
+            self._teller.hint(self._playing.engine.hint(self._playing.observation))
         except ServerFailure as failure:
             self._teller.failed(f"{failure}\nalone goes on without the server.")
 
     def _beliefs(self) -> None:
         from solver.config import CONFIGS, fit_config
 
-        view, history = self._playing.seen.view, self._playing.seen.history
+        view, history = self._playing.observation.view, self._playing.observation.history
         config = fit_config(CONFIGS["default"], view.game)
         self._teller.beliefs(beliefs_of(view, history, config))
 

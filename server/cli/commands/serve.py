@@ -10,7 +10,7 @@ from typing import NoReturn
 import click
 
 from server.cli.command import command
-from server.cli.exit_codes import Failure, NobodyReads
+from server.cli.exit_codes import Failure, OutputClosed
 from server.settings import PREFIX, SettingsError, options, read_settings
 
 
@@ -25,10 +25,10 @@ from server.settings import PREFIX, SettingsError, options, read_settings
 def serve(ctx: click.Context, /, **_settings: object) -> NoReturn:
     """Serve over gRPC, until SIGTERM or SIGINT.
 
-    Each flag is also a variable (EMINENCE_TIME_MAX_MS=5000) and a line of the file that --config names
-    (time_max_ms = 5000). A flag goes before a variable, that before the file.
+    Each flag is also an environment variable (EMINENCE_TIME_MAX_MS=5000) and a line of the file that --config names
+    (time_max_ms = 5000). Flags override variables; variables override the file.
     """
-    # Here no process is forked, and gRPC need not prepare for it. It has to know before it is imported.
+    # This process forks no other. gRPC reads the variable when it is imported.
     os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
     try:
         settings = read_settings(ctx)
@@ -42,9 +42,9 @@ def serve(ctx: click.Context, /, **_settings: object) -> NoReturn:
             end_log()
     except SettingsError as error:
         raise Failure(str(error)) from None
-    except BrokenPipeError:  # which click would end with a code of its own
-        raise NobodyReads from None
-    # Not `sys.exit`: a search that does not end must not hold the process.
+    except BrokenPipeError:  # click would exit with another code
+        raise OutputClosed from None
+    # Not `sys.exit`, which would wait for a search that does not end.
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)

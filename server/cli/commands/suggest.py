@@ -19,7 +19,7 @@ from server.card_names import ORIFLAMME
 from server.cli import formatting
 from server.cli.command import command, json_option
 from server.cli.connection import AnyClient, Connection, server_options
-from server.cli.options import SearchOptions, Seen, position_options, thinking_options
+from server.cli.options import Observation, SearchOptions, position_options, thinking_options
 from server.codec.fields import CARDS
 from server.refusals import Refusal
 
@@ -58,7 +58,7 @@ WHY = {
 @server_options
 @json_option
 def suggest(
-    seen: Seen,
+    observation: Observation,
     thinking: SearchOptions,
     lines: int | None,
     among: tuple[str, ...],
@@ -71,32 +71,32 @@ def suggest(
     The position is text (docs/notation.md), a file with it, or `-` for standard input; JSON and records of games are
     read, too. Ctrl-C ends a long search with what was found.
     """
-    if seen.view.is_over:
+    if observation.view.is_over:
         raise Refusal("GAME_OVER", "view", "nothing can be played any more")
-    options = thinking.options(seen.game, lines=lines or 0, among=among, information=information)
+    options = thinking.options(observation.game, lines=lines or 0, among=among, information=information)
     out = formatting.console()
     grows = out.is_terminal and not as_json
     with (
         connection.open(config=thinking.config) as client,
-        _growing(out, seen, lines) if grows else nullcontext() as tell,
+        _growing(out, observation, lines) if grows else nullcontext() as tell,
     ):
-        found = ask(client, seen, thinking.budget(), options, tell)
+        found = ask(client, observation, thinking.budget(), options, tell)
     if as_json:
         formatting.print_json(found)
     else:
-        out.print(rendered(found, seen, lines or MOVES_SHOWN))
+        out.print(rendered(found, observation, lines or MOVES_SHOWN))
 
 
 def ask(
     client: AnyClient,
-    seen: Seen,
+    observation: Observation,
     budget: pb.Budget,
     options: pb.Options,
     tell: Callable[[pb.Suggestion], None] | None = None,
 ) -> pb.Suggestion:
     """Return the answer; `tell` gets those on the way. Ctrl-C ends it with what was found."""
     latest = None
-    with client.analyze(seen.message, budget, options, int(EVERY_MS)) as steps:
+    with client.analyze(observation.message, budget, options, int(EVERY_MS)) as steps:
         try:
             for step in steps:
                 latest = step.suggestion
@@ -111,36 +111,36 @@ def ask(
 
 
 @contextmanager
-def _growing(out: Any, seen: Seen, lines: int | None) -> Iterator[Callable[[pb.Suggestion], None]]:
+def _growing(out: Any, observation: Observation, lines: int | None) -> Iterator[Callable[[pb.Suggestion], None]]:
     """Show answers as they grow, in place; they vanish in the end."""
     with Live(console=out, transient=True, auto_refresh=False) as live:
-        yield lambda so_far: live.update(rendered(so_far, seen, lines or MOVES_SHOWN), refresh=True)
+        yield lambda so_far: live.update(rendered(so_far, observation, lines or MOVES_SHOWN), refresh=True)
 
 
 # --- for people ------------------------------------------------------------------------------------------------
 
 
-def rendered(found: pb.Suggestion, seen: Seen, most: int) -> RenderableType:
+def rendered(found: pb.Suggestion, observation: Observation, most: int) -> RenderableType:
     """An answer as a page of text."""
-    parts: list[RenderableType] = [Text(title(seen)), Text(str(seen.view), style="dim"), ""]
+    parts: list[RenderableType] = [Text(title(observation)), Text(str(observation.view), style="dim"), ""]
     if found.HasField("best"):
         parts += [moves_table(found, most), *_left_out(found, most), "", *_advice(found)]
     else:
-        acting = CHANCE_SEAT if (seen.view.to_act or 0) < 0 else SEATS[seen.view.to_act or 0]
+        acting = CHANCE_SEAT if (observation.view.to_act or 0) < 0 else SEATS[observation.view.to_act or 0]
         parts += [f"{acting} is to act, so there is no move to suggest.", "", _seats_table(found)]
     if found.beliefs:
-        parts += ["", formatting.heading("What the others may hide"), beliefs_table(found, seen.game)]
+        parts += ["", formatting.heading("What the others may hide"), beliefs_table(found, observation.game)]
     if found.information:
         parts += ["", formatting.heading("What showing your cards would change"), _information_table(found)]
     return Group(*parts, "", Text(_account(found), style="dim"))
 
 
-def title(seen: Seen) -> str:
-    game = seen.game
+def title(observation: Observation) -> str:
+    game = observation.game
     spec = game.spec[1]
     edition = spec if isinstance(spec, str) else "a ruleset of its own"
-    told = f", and {len(seen.history.actions)} actions before" if seen.history else ""
-    return f"{game.id}, {edition}, {game.n_players} players; what {SEATS[seen.view.observer]} sees{told}"
+    told = f", and {len(observation.history.actions)} actions before" if observation.history else ""
+    return f"{game.id}, {edition}, {game.n_players} players; what {SEATS[observation.view.observer]} sees{told}"
 
 
 def moves_table(found: pb.Suggestion, most: int) -> RenderableType:

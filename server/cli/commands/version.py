@@ -1,4 +1,4 @@
-"""Which version this is, installed or used where its source lies."""
+"""The version of the installed package or of the source tree."""
 
 from __future__ import annotations
 
@@ -12,5 +12,5 @@ def version() -> str:
     try:
         return installed_version("eminence")
     except PackageNotFoundError:
-        said = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text("utf-8"))
-        return f"{said['project']['version']} (from source)"
+        metadata = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text("utf-8"))
+        return f"{metadata['project']['version']} (from source)"

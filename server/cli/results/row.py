@@ -11,7 +11,7 @@ from engine_cy.oriflamme.binding import Oriflamme
 from engine_cy.record import write_ruleset
 from engine_cy.seats import SEATS
 from server.cli import formatting
-from server.cli.options import Seen
+from server.cli.options import Observation
 from server.cli.results.files import SCHEMA, Key, Row
 from server.codec.fields import CARDS
 from server.messages.answers import REASONS
@@ -25,14 +25,14 @@ class InputPosition(NamedTuple):
 
     key: Key
     digest: str
-    seen: Seen
+    observation: Observation
     played: str | None
     share: float
 
 
 def row_of(position: InputPosition, settings: str, found: pb.Suggestion) -> Row:
     """What is kept of an answer. Nothing in it depends on who answered, or when."""
-    view = position.seen.view
+    view = position.observation.view
     best = next(move for move in found.candidates if move.action.text == found.best.text)
     return {
         "schema": SCHEMA,
