@@ -16,7 +16,7 @@ JSON = {
     "compare": "the message `eminence.v1.Comparison`, likewise",
     "analyze": "`out`, `answered`, `resumed` (rows that the file already held), `bad` (invalid positions, and "
     "those without an answer), `seconds`, `positions_per_second`; the results themselves are in the file",
-    "convert": "what `--to json` writes: an object a line ([records.md](records.md))",
+    "convert": "the output of `--to json`: an object per line ([records.md](records.md))",
     "rules": "without a game `games`, each with `game`, `names` (`en`, `fr`, `de`), `players`, `editions`, `switches`; "
     "with `--game`, `game`, `names`, `edition`, `players`, `cards`, `numbers`, and `switches` or `rewards`; with a "
     "card, `cards`. A card has `game`, `names`, `then`; in Oriflamme `card`, `text_name`, `points_at`, `amount`, "

@@ -1,4 +1,4 @@
-"""The one place that turns exceptions into messages and exit codes; users never see a traceback.
+"""Turn exceptions into messages and exit codes; users never see a traceback.
 
 Every start imports this module. It imports the exception classes only when it handles an error.
 """

@@ -20,7 +20,7 @@ COMMANDS = {
     "review": "Grade every decision of a game.",
     "play": "Play a game against the engine.",
     "match": "Play configurations against each other.",
-    "convert": "Turn positions, views and records into text or JSON.",
+    "convert": "Convert positions, views and records to text or JSON.",
     "rules": "Show the games, editions and cards of the engine.",
     "bench": "Measure the speed of this machine.",
     "serve": "Serve over gRPC.",

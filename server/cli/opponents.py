@@ -1,4 +1,4 @@
-"""Who plays against a person and gives hints. It is told what a seat sees and has observation, and nothing else."""
+"""Choose the moves of the other seats and the hints, given only the observation of a seat."""
 
 from __future__ import annotations
 
@@ -13,33 +13,35 @@ from solver.config import DEFAULT_ITERATIONS, LEVELS
 
 HINTS = 5
 HINT_ITERATIONS = 50_000
-# After which a server is not waited for any more.
+# Timeout of a call to a server.
 SECONDS = 60.0
-# By which strength a configuration is played; 0: as strong as the budget allows.
+# Strength (level) of each configuration; 0: as strong as the budget allows.
 STRENGTHS = {"default": 0} | {config.name: level for level, config in LEVELS.items()}
 
 
 class Engine:
-    """Who plays the other seats. It plays the same again with the same seed, wherever it is. Where a server does not
-    answer, a `ServerFailure` says so."""
+    """Player of the other seats; moves depend only on the observation and the seed.
+
+    Raises ServerFailure if a server does not answer.
+    """
 
     def __init__(self, connection: Connection | None = None) -> None:
         self.connection = connection or Connection()
         self._clients: dict[str | None, AnyClient] = {}
 
     def check(self, name: str) -> None:
-        """Refuse a configuration that it does not have."""
+        """Raise Failure if a configuration does not exist or cannot play."""
         self._player(name)
 
     def choose(self, name: str, observation: Observation, seed: int) -> Action:
-        """What a configuration plays."""
+        """Return the move of a configuration."""
         client, level = self._player(name)
         budget = None if level else pb.Budget(iterations=DEFAULT_ITERATIONS)
         suggestion = self._suggest(client, observation, budget, pb.Options(seed=seed, level=level, lines=1))
         return observation.game.action(suggestion.best.text)
 
     def hint(self, observation: Observation) -> Sequence[pb.Candidate]:
-        """The best moves, best first."""
+        """Return the best moves, best first."""
         options = pb.Options(seed=0, lines=HINTS)
         return self._suggest(self.client(), observation, pb.Budget(iterations=HINT_ITERATIONS), options).candidates
 
@@ -50,7 +52,7 @@ class Engine:
         return self.client(name), 0
 
     def client(self, config: str | None = None) -> AnyClient:
-        """A client whose searches are configured so."""
+        """Return a client that searches with a configuration."""
         if config not in self._clients:
             self._clients[config] = self.connection.open(config=config)
         return self._clients[config]
@@ -62,7 +64,7 @@ class Engine:
             suggestion = client.suggest(observation.message, budget, options, seconds=SECONDS)
         except Refused as refused:
             raise self.connection.failure(refused) from None
-        if suggestion.stop_reason == pb.STOP_REASON_CANCELLED:  # by Ctrl-C, which ends the game, not the move
+        if suggestion.stop_reason == pb.STOP_REASON_CANCELLED:  # Ctrl-C ends the game, not only the search
             raise KeyboardInterrupt
         return suggestion
 

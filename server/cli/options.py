@@ -106,7 +106,7 @@ def observe(item: Input, seat: str | None = None, at: int | None = None) -> Obse
     if isinstance(item, View):
         _check_observer(item, number)
         return Observation(item)
-    return Observation(item.view(_whose(item) if number is None else number))
+    return Observation(item.view(_seat_to_act(item) if number is None else number))
 
 
 def _observe_record(record: Record, seat: int | None, at: int | None) -> Observation:
@@ -119,7 +119,7 @@ def _observe_record(record: Record, seat: int | None, at: int | None) -> Observa
         if seat is None:
             end = record.end
             assert isinstance(end, Position)
-            seat = _whose(end)
+            seat = _seat_to_act(end)
         record = record.seen_from(seat)
     history = History.of(record)
     view = history.end
@@ -135,10 +135,10 @@ def _check_observer(view: View, seat: int | None) -> None:
         )
 
 
-def _whose(position: Position) -> int:
+def _seat_to_act(position: Position) -> int:
     if position.to_act is None or position.to_act < 0:
-        why = "the game is over" if position.is_over else "chance is to act"
-        raise Failure(f"seat: {why}, so whose view it is has to be said ({', '.join(position.game.seats)})")
+        reason = "the game is over" if position.is_over else "chance is to act"
+        raise Failure(f"seat: --seat is required, because {reason} ({', '.join(position.game.seats)})")
     return position.to_act
 
 

@@ -1,4 +1,4 @@
-"""The answers to many positions, asked of a client by `AnalyzeBatch`."""
+"""Answers to many positions, from calls of `AnalyzeBatch`."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from server.client.refusals import Refused, refused_with
 from solver.config import InvalidQuestionError
 from solver.question import MEGABYTE
 
-# Positions that a client has at a time: enough for all threads of a server, and few enough to be kept.
-UNDER_WAY_MAX = 256
-# What cannot be asked.
+# Limit of in-flight positions: enough for all threads of a server, and few enough to keep in memory.
+IN_FLIGHT_MAX = 256
+# Errors of an invalid question.
 REFUSED = (*UNREADABLE, InvalidQuestionError)
-# Codes with which calls end that were going well.
+# Status codes of calls that were cut off and may be retried.
 CUT = ("UNAVAILABLE", "DEADLINE_EXCEEDED", "CANCELLED")
 
 Answered = tuple[InputPosition, pb.Suggestion]
@@ -33,16 +33,16 @@ Refuse = Callable[[Key, Exception], None]
 
 @dataclass(slots=True)
 class PositionAnswers:
-    """Answers positions in any order. Those that have no answer are handed to `refuse`.
+    """Yields answers in any order, and passes positions without an answer to `refuse`.
 
-    A server ends long connections, and may be begun anew: a call that was cut off is made again, and what it had not
-    answered is asked again, unless it had not answered anything. So nobody waits for a server that is gone.
+    Servers close long connections, and may restart: a call that was cut off is retried with its unanswered positions.
+    A call without a single answer is not, so the program ends if the server is gone.
     """
 
     connection: Connection
     client: AnyClient
     thinking: SearchOptions
-    _under_way: dict[str, InputPosition] = field(default_factory=dict)
+    _in_flight: dict[str, InputPosition] = field(default_factory=dict)
     _names: Iterator[str] = field(default_factory=lambda: map(str, count()))
     _n_done: int = 0
 
@@ -52,20 +52,20 @@ class PositionAnswers:
             try:
                 yield from self._call(positions, refuse)
             except Refused as refused:
-                self._bear(refused, has_answered=self._n_done > n_done)
+                self._wait_or_raise(refused, has_answered=self._n_done > n_done)
                 continue
-            if not self._under_way:
+            if not self._in_flight:
                 return
             if self._n_done == n_done:
-                raise Failure(f"{self.connection.address}: the server ends its searches before they are done")
+                raise Failure(f"{self.connection.address}: the server stops its searches before they are complete")
 
     def _call(self, positions: Iterator[InputPosition], refuse: Refuse) -> Iterator[Answered]:
-        """One call, until all is answered or the server ends it."""
+        """Make one call; it ends with the last answer, or when the server ends it."""
         requests: SimpleQueue[pb.AnalyzeBatchRequest | None] = SimpleQueue()
-        for name, position in self._under_way.items():
+        for name, position in self._in_flight.items():
             requests.put(self._request(name, position))
         self._fill(requests, positions, refuse)
-        if not self._under_way:
+        if not self._in_flight:
             return
         is_cut = False
         with self.client.analyze_batch(iter(requests.get, None)) as responses:
@@ -74,11 +74,11 @@ class PositionAnswers:
                     refused = refused_with(response.error) if response.HasField("error") else None
                     if refused and refused.code == "RESOURCE_EXHAUSTED" and refused.retry_after is not None:
                         time.sleep(refused.retry_after)
-                        requests.put(self._request(response.id, self._under_way[response.id]))
+                        requests.put(self._request(response.id, self._in_flight[response.id]))
                     elif (refused.code in CUT) if refused else (response.suggestion.stop_reason not in STOPPED_BY):
-                        is_cut = True  # it got less than was asked for: the server or the call ends
+                        is_cut = True  # the search got less than its budget: the server or the call ends
                     else:
-                        position = self._under_way.pop(response.id)
+                        position = self._in_flight.pop(response.id)
                         self._n_done += 1
                         if refused:
                             refuse(position.key, Failure(refused.message.removeprefix("item.")))
@@ -86,16 +86,16 @@ class PositionAnswers:
                             yield position, response.suggestion
                     if not is_cut:
                         self._fill(requests, positions, refuse)
-                    if is_cut or not self._under_way:
+                    if is_cut or not self._in_flight:
                         requests.put(None)
             finally:
-                requests.put(None)  # whoever reads them waits no more
+                requests.put(None)  # ends the request stream
 
     def _fill(
         self, requests: SimpleQueue[pb.AnalyzeBatchRequest | None], positions: Iterator[InputPosition], refuse: Refuse
     ) -> None:
-        """Ask about as many positions as may be under way."""
-        while len(self._under_way) < UNDER_WAY_MAX:
+        """Send positions until `IN_FLIGHT_MAX` are in flight."""
+        while len(self._in_flight) < IN_FLIGHT_MAX:
             position = next(positions, None)
             if position is None:
                 return
@@ -105,7 +105,7 @@ class PositionAnswers:
             except REFUSED as error:
                 refuse(position.key, error)
             else:
-                self._under_way[name] = position
+                self._in_flight[name] = position
 
     def _request(self, name: str, position: InputPosition) -> pb.AnalyzeBatchRequest:
         observation, thinking = position.observation, self.thinking
@@ -113,23 +113,23 @@ class PositionAnswers:
         item = pb.BatchItem(id=name, view=observation.message, budget=thinking.budget(), options=options)
         return pb.AnalyzeBatchRequest(item=item)
 
-    def _bear(self, refused: Refused, *, has_answered: bool) -> None:
-        """Wait, where the server says that this helps; else go on with another call, if the last one led anywhere."""
+    def _wait_or_raise(self, refused: Refused, *, has_answered: bool) -> None:
+        """Wait as long as the server asks for; raise if neither that nor another call can help."""
         if refused.code == "RESOURCE_EXHAUSTED" and refused.retry_after is not None:
             time.sleep(refused.retry_after)
         elif not (has_answered and refused.code in CUT):
-            hint = "; the same command goes on where this one was"
+            hint = "; the same command resumes this run"
             raise self.connection.failure(refused, hint) from None
 
 
 def open_answers(connection: Connection, client: AnyClient, thinking: SearchOptions, game: Game) -> PositionAnswers:
-    """Ask what the client grants before anything else: results say what was asked, and must not mean less."""
-    asked, options = thinking.budget(), thinking.options(game, observer=0)
-    granted = greet(client, game, asked, options).budget
+    """Check that the client grants the whole budget, since results record the requested one."""
+    budget, options = thinking.budget(), thinking.options(game, observer=0)
+    granted = greet(client, game, budget, options).budget
     shortened = {
-        "time-ms": asked.HasField("time") and granted.time.ToMicroseconds() < asked.time.ToMicroseconds(),
-        "iterations": not thinking.level and granted.iterations < asked.iterations,
-        "memory-mb": granted.memory_bytes < asked.memory_bytes,
+        "time-ms": budget.HasField("time") and granted.time.ToMicroseconds() < budget.time.ToMicroseconds(),
+        "iterations": not thinking.level and granted.iterations < budget.iterations,
+        "memory-mb": granted.memory_bytes < budget.memory_bytes,
     }
     most = {
         "time-ms": granted.time.ToMicroseconds() / 1000,

@@ -1,4 +1,4 @@
-"""A game as it was judged: what the table, the graph and the report of a review tell."""
+"""The graded decisions of a game, for the table, the graph and the report of a review."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from server.messages.answers import GRADES
 from solver.config import Config
 from solver.review import Decision, decisions
 
-# The grades, best first, with the signs that players of chess know.
+# The grades, best first, with the signs of chess notation.
 SIGNS = {"best": "", "fine": "", "inaccuracy": "?!", "mistake": "?", "blunder": "??"}
 BAD = ("inaccuracy", "mistake", "blunder")
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
-    """A decision, and what is said of it."""
+class JudgedDecision:
+    """A decision and its grade."""
 
     decision: Decision
-    told: pb.ReviewedDecision
+    message: pb.ReviewedDecision
 
     @property
     def seat(self) -> int:
@@ -38,77 +38,77 @@ class Judged:
 
     @property
     def number(self) -> int:
-        """Of the action, from 1."""
+        """The number of the action, from 1."""
         return self.decision.index + 1
 
     @property
     def round(self) -> int:
-        found: int = self.decision.view.table.round
-        return found
+        number: int = self.decision.view.table.round
+        return number
 
     @property
     def grade(self) -> str:
-        return GRADES.read(self.told.grade, "grade")
+        return GRADES.read(self.message.grade, "grade")
 
     @property
     def is_best(self) -> bool:
-        """Whether nothing better is known than what was played."""
-        return bool(self.told.played.action.text == self.told.best.action.text)
+        """Whether the player chose the best known move."""
+        return bool(self.message.played.action.text == self.message.best.action.text)
 
     @property
     def value(self) -> float | None:
-        """The share of the win that the seat could expect; None if nothing was searched."""
-        return self.told.best.win.mean if self.told.best.HasField("win") else None
+        """The share of the win that the seat could expect; None without a search."""
+        return self.message.best.win.mean if self.message.best.HasField("win") else None
 
     @property
     def loss(self) -> float:
-        return self.told.win_loss.mean
+        return self.message.win_loss.mean
 
     @property
     def value_after(self) -> float | None:
-        """The share of the win after the loss; 0 where that, measured in other worlds, is the larger one."""
+        """The share of the win after the loss; at least 0, although the loss is measured in other worlds."""
         return None if self.value is None else max(self.value - self.loss, 0.0)
 
     @property
     def luck(self) -> float | None:
-        return self.told.luck if self.told.HasField("luck") else None
+        return self.message.luck if self.message.HasField("luck") else None
 
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """A game, judged; `config` says how."""
+    """A reviewed game; `config` is the configuration of the searches."""
 
     record: Record
-    decisions: Sequence[Judged]
+    decisions: Sequence[JudgedDecision]
     summary: pb.ReviewSummary
     config: Config
 
     @property
-    def chosen(self) -> list[Judged]:
-        """The decisions where there was something to choose."""
-        return [judged for judged in self.decisions if not judged.told.forced]
+    def chosen(self) -> list[JudgedDecision]:
+        """The decisions with a choice."""
+        return [judged for judged in self.decisions if not judged.message.forced]
 
 
-class Judging:
-    """Has the decisions of a seat, or of all, judged."""
+class Reviewer:
+    """Reviewer of the decisions of a seat, or of all seats (None)."""
 
     def __init__(self, client: AnyClient, record: Record, seat: int | None, thinking: SearchOptions) -> None:
         self.decisions = list(decisions(record, seat))
         self._client, self._record, self._seat, self._thinking = client, record, seat, thinking
-        self._judged: list[Judged] = []
+        self._judged: list[JudgedDecision] = []
         self._summary = pb.ReviewSummary()
 
-    def run(self) -> Iterator[Judged]:
-        """Each decision in the order of the game, as soon as it is judged. Who leaves early ends the searches."""
+    def run(self) -> Iterator[JudgedDecision]:
+        """Yield each decision once it is graded, in game order. Closing the iterator cancels the searches."""
         message, budget = records.write(self._record), self._thinking.budget()
         options = self._thinking.options(self._record.game)
         with self._client.review(message, budget, options, seat=write_seat(self._seat)) as responses:
             for decision, response in zip(self.decisions, responses, strict=False):
-                self._judged.append(Judged(decision, response.decision))
+                self._judged.append(JudgedDecision(decision, response.decision))
                 yield self._judged[-1]
             self._summary = next(responses).summary
 
     @property
     def review(self) -> Review:
-        """All of it, after the end."""
+        """The whole review; complete once `run` has ended."""
         return Review(self._record, self._judged, self._summary, self._thinking.chosen_config())

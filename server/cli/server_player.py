@@ -1,4 +1,4 @@
-"""A server as a player of matches: `server:host:port`, perhaps with `,level=4`."""
+"""A server as a player of matches: `server:host:port` or `server:host:port,level=4`."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ LEVELS = range(11)
 
 @dataclass(frozen=True, slots=True)
 class ServerPlayer:
-    """It is told what the player to act sees and has seen, and nothing else. `level` is its strength, from 1 to 10; 0:
-    as strong as the budget allows."""
+    """Player whose moves a server chooses, given only what the player to act sees and has seen.
+
+    `level` is its strength, from 1 to 10; 0: as strong as the budget allows.
+    """
 
     name: str
     address: str
@@ -27,29 +29,29 @@ class ServerPlayer:
     tls: bool = False
 
     def choose(self, turn: Turn, budget: Budget, seed: int) -> tuple[Action, int]:
-        """What it suggests, and the iterations that took."""
+        """Return the suggested move and the number of iterations done."""
         from eminence.v1 import solver_pb2 as pb
         from server.codec.views import write_view
 
-        granted = pb.Budget(iterations=budget.iterations)
+        message = pb.Budget(iterations=budget.iterations)
         if budget.time_ms is not None:
-            granted.time.FromMicroseconds(round(budget.time_ms * 1000))
+            message.time.FromMicroseconds(round(budget.time_ms * 1000))
         options = pb.Options(seed=seed, level=self.level, lines=1)
         try:
-            found = _client(self.address, self.tls).suggest(write_view(turn.view, turn.seen), granted, options)
+            suggestion = _client(self.address, self.tls).suggest(write_view(turn.view, turn.seen), message, options)
         except Refused as refused:
-            raise Failure(f"{self.name}: the server says {refused.code}: {refused.message}") from None
-        return turn.position.game.action(found.best.text), found.iterations
+            raise Failure(f"{self.name}: the server answered {refused.code}: {refused.message}") from None
+        return turn.position.game.action(suggestion.best.text), suggestion.iterations
 
 
 def read_server(text: str, settings: str) -> ServerPlayer:
-    """The player that `server:host:port,level=4` names."""
+    """Parse a player such as `server:host:port,level=4`; `settings` is the text after `server:`."""
     address, _, rest = settings.partition(",")
     if not is_address(address):
         raise InvalidQuestionError(text, f"{address!r} is {NO_ADDRESS}")
     server = with_settings(ServerPlayer(text, address), text, rest)
     if server.address != address:
-        raise InvalidQuestionError(text, f"the address is said once, as in server:{address}")
+        raise InvalidQuestionError(text, f"address cannot be a setting; it stands in server:{address}")
     if server.level not in LEVELS:
         raise InvalidQuestionError(text, f"level {server.level} is not in 0..{LEVELS[-1]}")
     return server

@@ -1,4 +1,4 @@
-"""A game at a table where one person sits: the truth, what he sees of it, and those who play against him."""
+"""A game of one person against the engine: all positions, the person's view of them, and the other players."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from server.cli.opponents import Engine
 from server.cli.options import Observation
 
 PERSON = "me"
-# What a saved game says of who plays. It is a comment, so that the file is a record like any other.
-_SAID = "# eminence play "
+# First words of the line of a saved game that holds its seats and seed. As a comment, it leaves the file a record.
+_HEADER = "# eminence play "
 
 
 @dataclass(slots=True)
-class Playing:
-    """A game under way. `seats` says who sits where: `me` once, else the name of a configuration.
+class TableGame:
+    """A game in progress; `seats` holds the player of each seat: `me` once, else the name of a configuration.
 
-    Chance and the others' choices follow from the seed and the number of the action: what is taken back comes out the
-    same if it is played again, whoever is the engine.
+    Chance and the other players depend on the seed and the number of the action only. If the person takes a choice
+    back and plays it again, the game repeats, with any engine.
     """
 
     start: Position
@@ -51,7 +51,7 @@ class Playing:
 
     @property
     def position(self) -> Position:
-        """The table with nothing hidden: not to be shown before the end."""
+        """The table with nothing hidden; must not be shown before the end."""
         return self._positions[-1]
 
     @property
@@ -60,29 +60,29 @@ class Playing:
         return self.position.view(self.me)
 
     @property
-    def seen(self) -> Observation:
-        """The same, and what the person saw on the way there."""
-        return self._seen_by(self.me)
+    def observation(self) -> Observation:
+        """The view of the person, and what they saw before it."""
+        return self._observe(self.me)
 
-    def _seen_by(self, seat: int) -> Observation:
+    def _observe(self, seat: int) -> Observation:
         history = History.of(self.record.seen_from(seat)) if self.actions else None
         return Observation(self.position.view(seat), history)
 
     @property
     def record(self) -> Record:
-        """All that happened, chance and hidden cards included."""
+        """The record of the game, with chance and hidden cards."""
         record = Record(self.start, tuple(self.actions))
         return record.ended() if self.position.is_over else record
 
     def go_to(self, actions: Sequence[str]) -> None:
-        """Have it that these actions were done, and no other."""
+        """Replace the actions played so far."""
         self.actions = []
         self._positions = [self.start]
         for action in actions:
             self.play(action)
 
     def play(self, action: Action | str) -> str:
-        """One action, whosever it is; what the person saw of it, with the letter of who did it."""
+        """Play an action; return the letter of its seat and what the person saw of it."""
         before = self.position
         after = before.play(action)
         acting = before.to_act
@@ -92,9 +92,11 @@ class Playing:
         self.actions.append(str(action))
         return f"{letter} {seen}"
 
-    def go_on(self) -> Iterator[str]:
-        """Let chance and the others act, and do what the person is forced to, until he has a choice or the game is
-        over; what he saw of each action."""
+    def advance(self) -> Iterator[str]:
+        """Play on until the person has a choice or the game is over; yield what they saw of each action.
+
+        Chance and the other players act; forced moves of the person are played for them.
+        """
         while (acting := self.position.to_act) is not None:
             if acting == self.me:
                 options = self.position.legal_actions()
@@ -109,10 +111,10 @@ class Playing:
         if acting == CHANCE:
             options = self.position.legal_actions()
             return options[rng.below(len(options))]
-        return self.engine.choose(self.seats[acting], self._seen_by(acting), rng.bits())
+        return self.engine.choose(self.seats[acting], self._observe(acting), rng.bits())
 
     def take_back(self) -> bool:
-        """Back to the person's last choice; whether there was one."""
+        """Return to the person's last choice; return whether there was one."""
         for number in range(len(self.actions) - 1, -1, -1):
             position = self._positions[number]
             if position.to_act == self.me and len(position.legal_actions()) > 1:
@@ -121,29 +123,31 @@ class Playing:
         return False
 
 
-def write_game(playing: Playing) -> str:
-    """The game as a file."""
-    return f"{_SAID}seats {','.join(playing.seats)} seed {playing.seed}\n{playing.record}"
+def write_game(game: TableGame) -> str:
+    """Return the content of a saved game."""
+    return f"{_HEADER}seats {','.join(game.seats)} seed {game.seed}\n{game.record}"
 
 
 def read_game(
     argument: str, seats: Sequence[str] | None = None, seed: int | None = None, engine: Engine | None = None
-) -> Playing:
-    """A game from a file: one that was saved, or any whole record if it is said who sits where."""
+) -> TableGame:
+    """Read a saved game, or any complete record; its players come from `seats` or from the file."""
     record = inputs.read_game(argument)
     if not isinstance(record.start, Position):
-        raise Failure(f"load: {argument} is what {SEATS[record.start.observer]} saw, and to go on all must be known")
-    said = _who_plays(argument)
-    if seats is None and "seats" not in said:
-        raise Failure(f"seats: {argument} does not say who plays; say it, as in --seats me,level-5,level-5")
+        raise Failure(
+            f"load: {argument} holds the view of {SEATS[record.start.observer]}; a complete record is required"
+        )
+    header = _read_header(argument)
+    if seats is None and "seats" not in header:
+        raise Failure(f"seats: {argument} does not name the players; --seats is required, as in me,level-5,level-5")
     if seed is None:
-        seed = int(said["seed"]) if said.get("seed", "").isdecimal() else 0
-    return Playing(record.start, seats or said["seats"].split(","), seed, list(record.actions), engine or Engine())
+        seed = int(header["seed"]) if header.get("seed", "").isdecimal() else 0
+    return TableGame(record.start, seats or header["seats"].split(","), seed, list(record.actions), engine or Engine())
 
 
-def _who_plays(argument: str) -> dict[str, str]:
-    """What a saved game says of that."""
+def _read_header(argument: str) -> dict[str, str]:
+    """Read the seats and the seed of a saved game."""
     path = Path(argument)
     first = path.read_text("utf-8").partition("\n")[0] if path.is_file() else ""
-    words = first.removeprefix(_SAID).split() if first.startswith(_SAID) else []
+    words = first.removeprefix(_HEADER).split() if first.startswith(_HEADER) else []
     return dict(zip(words[::2], words[1::2], strict=False))

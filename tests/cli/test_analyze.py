@@ -115,7 +115,7 @@ def test_a_bad_line_is_named_and_skipped_or_ends_it(here):
     skipped = run("analyze", "bad.txt", "--out", "s.jsonl", *FEW, "--workers", "1")
     assert skipped.code == 1
     assert [line.partition(": ")[0] for line in skipped.err.splitlines()] == ["bad.txt:4", "bad.txt:5"]
-    assert "2 could not be answered" in skipped.out
+    assert "2 without an answer" in skipped.out
     assert [key[1] for key in keys(here / "s.jsonl")] == [1, 6]
     stopped = run("analyze", "bad.txt", "--out", "t.jsonl", *FEW, "--workers", "1", "--bad-lines", "stop")
     assert stopped.code == 1
@@ -128,12 +128,12 @@ def test_other_settings_and_other_inputs_are_not_mixed_in(here):
     other = run("analyze", "positions.txt", "--out", "r.jsonl", "--iterations", "99", "--workers", "1")
     assert (other.code, other.err) == (
         1,
-        "eminence: out: r.jsonl was begun with other settings: iterations 100, now 99\n",
+        "eminence: out: r.jsonl holds results of other settings: iterations 100, now 99\n",
     )
     (here / "positions.txt").write_text(VIEW + "\n")
     changed = run("analyze", "positions.txt", "--out", "r.jsonl", *FEW, "--workers", "1")
     assert changed.code == 1
-    assert "positions.txt:1: is not what it was" in changed.err
+    assert "positions.txt:1: has changed since" in changed.err
 
 
 @pytest.mark.parametrize("ending", ENDINGS)

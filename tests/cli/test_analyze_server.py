@@ -147,7 +147,7 @@ def test_a_server_that_ends_is_said_and_gone_on_without(here, how):
         _, err = process.communicate(timeout=HANG_S)
     assert process.returncode == 1
     assert err.startswith(f"eminence: {address}: the server answered UNAVAILABLE: ")
-    assert err.endswith("; the same command goes on where this one was\n")
+    assert err.endswith("; the same command resumes this run\n")
     kept = rows(here / "r.jsonl")
     assert len(kept) >= 5
     with server("--no-self-test", "--address", address):
@@ -267,7 +267,7 @@ def test_a_server_that_only_ends_searches_too_soon_is_not_asked_for_ever(here):
     with scripted(lambda item, call: found(item, pb.STOP_REASON_SHUTDOWN)) as (_, address):
         told = run(*asked_of(address))
     assert told.code == 1
-    assert "ends its searches before they are done" in told.err
+    assert "stops its searches before they are complete" in told.err
     assert not rows(here / "r.jsonl")
 
 
@@ -328,7 +328,7 @@ def test_answers_of_two_engines_are_not_mixed(here):
     with scripted(lambda item, call: found(item, engine="e1" if item.id != "2" else "e2")) as (_, address):
         told = run(*asked_of(address))
         assert told.code == 1
-        assert "the engine of oriflamme en-2019 is e2 now, and was e1: other answers" in told.err
+        assert "the engine of oriflamme en-2019 changed from e1 to e2; its answers differ" in told.err
         assert len(rows(here / "r.jsonl")) == 2
     local = run(*asked_of(address)[:-2])
     assert local.code == 1
@@ -336,7 +336,7 @@ def test_answers_of_two_engines_are_not_mixed(here):
 
 
 def test_a_server_has_only_so_many_positions_at_a_time(here, monkeypatch):
-    monkeypatch.setattr(position_answers, "UNDER_WAY_MAX", 5)
+    monkeypatch.setattr(position_answers, "IN_FLIGHT_MAX", 5)
 
     class Slow(Scripted):
         """Reads as far ahead as it is let before it answers."""

@@ -119,7 +119,7 @@ def test_what_own_cards_are_worth_as_secrets_is_told():
     (alone,) = information(GAME.view(VIEW), Budget(iterations=50), seed=7)
     assert card.win_if_shown.mean == -alone.worth.mean
     out = run("suggest", VIEW, "--iterations", 400, "--information").out
-    assert "What showing your cards would change" in out
+    assert "Effect of showing your cards" in out
     waiting = "A:? >B:? C:Heir(1) | round 2 | points 1 2 3 | seen by C"
     assert "only the player to act can reveal a card" in run("suggest", waiting, *FEW, "--information").err
     assert run("suggest", CASTLE, "--game", "castle_village_port", *FEW, "--information").code == 0
@@ -145,7 +145,7 @@ def test_ranks_come_with_the_playouts_that_they_rest_on():
 def test_a_table_for_people_fits_into_80_columns_and_says_it_all():
     out = run("suggest", VIEW, *FEW).out
     assert max(map(len, out.splitlines())) <= 80
-    for what in ("win %", "points", "ranks %", "visits", "What the others may hide", "slot 0", "hand", "--seed 7"):
+    for what in ("win %", "points", "ranks %", "visits", "Likely hidden cards", "slot 0", "hand", "--seed 7"):
         assert what in out
     assert "300\N{NO-BREAK SPACE}" not in out
     assert "300 iterations in" in out
@@ -383,4 +383,4 @@ def test_playouts_are_faster_than_iterations():
 
 
 def test_why_a_search_ended_is_told_for_every_reason():
-    assert set(suggest.WHY) == set(pb.StopReason.values()) - {pb.STOP_REASON_UNSPECIFIED}
+    assert set(suggest.STOP_REASONS) == set(pb.StopReason.values()) - {pb.STOP_REASON_UNSPECIFIED}

@@ -44,7 +44,7 @@ def test_a_suggestion_of_a_server_ends_with_the_answer_so_far():
         ) as process,
     ):
         os.close(terminal)
-        while b"it goes on" not in shown:
+        while b"still searching" not in shown:
             shown += os.read(ours, 4096)
         process.send_signal(signal.SIGINT)
         with suppress(OSError):  # how the end of a terminal is told

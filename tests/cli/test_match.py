@@ -198,13 +198,13 @@ def test_servers_as_they_are_written():
     ("settings", "why"),
     [
         ("", "'' is not an address such as 127.0.0.1:50051"),
-        ("host", "'host' is no address"),
-        ("host:x", "'host:x' is no address"),
-        ("host:65536", "'host:65536' is no address"),
+        ("host", "'host' is not an address"),
+        ("host:x", "'host:x' is not an address"),
+        ("host:65536", "'host:65536' is not an address"),
         ("host:1,level=11", "level 11 is not in 0..10"),
         ("host:1,level=high", "level: 'high' is not of the kind"),
         ("host:1,depth=3", "'depth' is not one of address, level, tls"),
-        ("host:1,address=other:2", "the address is said once"),
+        ("host:1,address=other:2", "address cannot be a setting"),
     ],
 )
 def test_servers_that_cannot_be_are_refused(settings, why):

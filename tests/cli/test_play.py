@@ -13,17 +13,17 @@ from engine_cy import CHANCE, new_game
 from engine_cy.record import read_record
 from server.cli.exit_codes import Failure
 from server.cli.pages.board import WIDTH, draw
-from server.cli.table_game import Playing, write_game
+from server.cli.table_game import TableGame, write_game
 from server.client.local import LocalClient
 from server.codec.views import read_view
 
 GAMES = [("oriflamme", 3), ("oriflamme_prototype", 4), ("castle_village_port", 3)]
 
 
-def a_game(game_id: str = "oriflamme", players: int = 3, me: int = 0, seed: int = 3, level: int = 1) -> Playing:
+def a_game(game_id: str = "oriflamme", players: int = 3, me: int = 0, seed: int = 3, level: int = 1) -> TableGame:
     seats = [f"level-{level}"] * players
     seats[me] = "me"
-    return Playing(new_game(game_id, None, players).deal(seed), seats, seed)
+    return TableGame(new_game(game_id, None, players).deal(seed), seats, seed)
 
 
 def events(text: str) -> list[dict[str, Any]]:
@@ -65,7 +65,7 @@ def test_what_can_be_said(run):
     out = run("play", "--seed", "3", "--level", "1", said="\n".join(said)).stdout
     assert "save FILE" in out
     assert re.search(r"place \w+ front +\d+\.\d ± \d+\.\d", out)
-    assert "what it may be" in out
+    assert "may be" in out
     assert "| seen by A" in out
     assert out.count("A place Spy front\n") == 2
     assert "'jump' is none of" in out
@@ -114,15 +114,15 @@ def test_what_cannot_be_is_refused(run, args, why):
 
 def test_a_record_of_one_seat_cannot_be_gone_on_with(run, tmp_path, oriflamme):
     (tmp_path / "seen.txt").write_text(str(oriflamme.seen_from("B")))
-    assert "is what B saw" in run("play", "--load", "seen.txt", "--seats", "me,level-1,level-1", rc=1).stderr
+    assert "holds the view of B" in run("play", "--load", "seen.txt", "--seats", "me,level-1,level-1", rc=1).stderr
     (tmp_path / "whole.txt").write_text(str(oriflamme))
-    assert "does not say who plays" in run("play", "--load", "whole.txt", rc=1).stderr
+    assert "does not name the players" in run("play", "--load", "whole.txt", rc=1).stderr
 
 
 def test_a_game_goes_on_where_it_cannot_be_saved(run):
     out = run("play", "--seed", "3", said="save no/such/folder\nsave\nquit\n").stdout
     assert "no/such/folder: No such file or directory; the game is not saved." in out
-    assert "Where to? save FILE" in out
+    assert "A file is required: save FILE" in out
 
 
 # --- who sees what --------------------------------------------------------------------------------------------
@@ -131,24 +131,24 @@ def test_a_game_goes_on_where_it_cannot_be_saved(run):
 @pytest.mark.parametrize("me", [0, 1, 2])
 @pytest.mark.parametrize(("game_id", "players"), GAMES)
 def test_the_person_is_told_what_his_seat_sees(game_id, players, me):
-    playing = a_game(game_id, players, me)
+    game = a_game(game_id, players, me)
     told: list[str] = []
-    while not playing.position.is_over:
-        told += playing.go_on()
-        if not playing.position.is_over:
-            told.append(playing.play(playing.view.legal_actions()[-1]))
-    seen = playing.record.seen_from(me)
+    while not game.position.is_over:
+        told += game.advance()
+        if not game.position.is_over:
+            told.append(game.play(game.view.legal_actions()[-1]))
+    seen = game.record.seen_from(me)
     assert [line.partition(" ")[2] for line in told] == list(seen.actions)
     letters = ["*" if table.to_act == CHANCE else "ABCDE"[table.to_act or 0] for table in seen.tables()]
     assert [line[0] for line in told] == letters[:-1]
 
 
 def test_a_selected_card_is_not_shown_before_it_is_revealed():
-    playing = a_game("castle_village_port", me=2)
-    told = list(playing.go_on())
+    game = a_game("castle_village_port", me=2)
+    told = list(game.advance())
     assert told == ["A select ?", "B select ?"]
-    hidden = [str(value) for value in playing.position.table.selected[:2]]
-    shown = draw(playing.view, playing.seats).plain
+    hidden = [str(value) for value in game.position.table.selected[:2]]
+    shown = draw(game.view, game.seats).plain
     selected = shown[shown.index("selected") : shown.index("Your hand")]
     assert selected.count("▒▒") == 2
     assert not any(value in selected for value in hidden)
@@ -164,10 +164,10 @@ def test_the_others_are_given_views_of_their_own(monkeypatch, game_id, players):
             return super().suggest(view, budget, options, **more)
 
     monkeypatch.setattr("server.client.local.LocalClient", Watched)
-    playing = a_game(game_id, players)
-    list(playing.go_on())
-    playing.play(playing.view.legal_actions()[0])
-    list(playing.go_on())
+    game = a_game(game_id, players)
+    list(game.advance())
+    game.play(game.view.legal_actions()[0])
+    list(game.advance())
     assert {view.observer for view, _ in asked} == set(range(1, players))
     # Each decision has random numbers of its own: else a weak level would err always or never.
     assert len({seed for _, seed in asked}) == len(asked)
@@ -181,11 +181,11 @@ def test_ctrl_c_ends_the_game_and_not_a_move(monkeypatch):
             return found
 
     monkeypatch.setattr("server.client.local.LocalClient", Interrupted)
-    playing = a_game(me=2)
-    before = list(playing.actions)
+    game = a_game(me=2)
+    before = list(game.actions)
     with pytest.raises(KeyboardInterrupt):
-        list(playing.go_on())
-    assert playing.actions == before
+        list(game.advance())
+    assert game.actions == before
 
 
 # --- taking back ----------------------------------------------------------------------------------------------
@@ -193,37 +193,37 @@ def test_ctrl_c_ends_the_game_and_not_a_move(monkeypatch):
 
 @pytest.mark.parametrize(("game_id", "players"), GAMES)
 def test_what_is_taken_back_comes_out_the_same(game_id, players):
-    playing = a_game(game_id, players, level=3)
-    list(playing.go_on())
+    game = a_game(game_id, players, level=3)
+    list(game.advance())
     for _ in range(3):
-        before, view = list(playing.actions), playing.view
-        playing.play(playing.view.legal_actions()[0])
-        list(playing.go_on())
-        after = list(playing.actions)
-        assert playing.take_back()
-        assert (playing.actions, playing.view) == (before, view)
-        playing.play(playing.view.legal_actions()[0])
-        list(playing.go_on())
-        assert playing.actions == after
+        before, view = list(game.actions), game.view
+        game.play(game.view.legal_actions()[0])
+        list(game.advance())
+        after = list(game.actions)
+        assert game.take_back()
+        assert (game.actions, game.view) == (before, view)
+        game.play(game.view.legal_actions()[0])
+        list(game.advance())
+        assert game.actions == after
 
 
 def test_there_is_nothing_to_take_back_at_the_start():
-    playing = a_game(me=1)
-    list(playing.go_on())
-    before = list(playing.actions)
-    assert not playing.take_back()
-    assert playing.actions == before
+    game = a_game(me=1)
+    list(game.advance())
+    before = list(game.actions)
+    assert not game.take_back()
+    assert game.actions == before
 
 
 def test_what_a_saved_game_says_of_itself_is_a_comment():
-    playing = a_game()
-    list(playing.go_on())
-    assert read_record(write_game(playing)) == playing.record
+    game = a_game()
+    list(game.advance())
+    assert read_record(write_game(game)) == game.record
 
 
 def test_who_sits_where_is_checked():
     with pytest.raises(Failure, match="seats"):
-        Playing(new_game("oriflamme", None, 3).deal(1), ["level-1"] * 3, 1)
+        TableGame(new_game("oriflamme", None, 3).deal(1), ["level-1"] * 3, 1)
 
 
 # --- the picture ----------------------------------------------------------------------------------------------

@@ -10,12 +10,12 @@ import pytest
 from process import free_port, server
 
 from engine_cy import Action, new_game
-from server.cli.commands.play import JsonTeller, Room
+from server.cli.commands.play import GameSession, JsonDisplay
 from server.cli.connection import Connection, ServerFailure
 from server.cli.exit_codes import Failure
 from server.cli.opponents import Engine
 from server.cli.options import Observation
-from server.cli.table_game import Playing, write_game
+from server.cli.table_game import TableGame, write_game
 from server.codec.views import read_view_and_history
 
 
@@ -64,21 +64,21 @@ def test_a_server_is_told_what_the_seat_sees(monkeypatch, game_id):
 
     engine = Engine(Connection("a:1"))
     monkeypatch.setattr(engine, "client", lambda config=None: Client())
-    playing = Playing(new_game(game_id, None, 3).deal(3), ["level-1", "me", "level-1"], 3)
+    game = TableGame(new_game(game_id, None, 3).deal(3), ["level-1", "me", "level-1"], 3)
     for _ in range(6):
-        list(playing.go_on())
-        playing.play(playing.view.legal_actions()[-1])
-    playing.engine = engine
+        list(game.advance())
+        game.play(game.view.legal_actions()[-1])
+    game.engine = engine
     with pytest.raises(ZeroDivisionError):
-        engine.hint(playing.observation)
+        engine.hint(game.observation)
     with pytest.raises(ZeroDivisionError):
-        list(playing.go_on())
-    acting = playing.position.to_act
+        list(game.advance())
+    acting = game.position.to_act
     assert acting in (0, 2)
     for (view, history), seat in zip(asked, [1, acting], strict=True):
-        assert view == playing.position.view(seat)
+        assert view == game.position.view(seat)
         assert history is not None
-        assert history.record == playing.record.seen_from(seat)
+        assert history.record == game.record.seen_from(seat)
 
 
 # --- a server that fails ----------------------------------------------------------------------------------------
@@ -110,16 +110,16 @@ class Flaky(Engine):
 def play(monkeypatch, capsys, tmp_path):
     """Say something at a table whose server fails after some answers; what was told."""
 
-    def play(said: str, answers: int = 3, me: int = 0) -> tuple[Playing, list[dict[str, Any]]]:
+    def play(said: str, answers: int = 3, me: int = 0) -> tuple[TableGame, list[dict[str, Any]]]:
         seats = ["level-1"] * 3
         seats[me] = "me"
-        playing = Playing(new_game("oriflamme", None, 3).deal(3), seats, 3, engine=Flaky(answers))
+        game = TableGame(new_game("oriflamme", None, 3).deal(3), seats, 3, engine=Flaky(answers))
         monkeypatch.setattr("sys.stdin", io.StringIO(said))
         try:
-            Room(playing, JsonTeller(), tmp_path / "game.txt").run()
+            GameSession(game, JsonDisplay(), tmp_path / "game.txt").run()
         finally:
             told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-        return playing, told
+        return game, told
 
     return play
 
@@ -128,25 +128,25 @@ def test_where_a_server_fails_the_game_waits_and_goes_on(play, tmp_path):
     ended, _ = play("1\n" * 300, answers=10**6)
     whole = write_game(ended)
     for answer in ("again", "alone"):
-        playing, told = play(f"1\n1\n1\n1\nmoves\nhint\n{answer}\n" + "1\n" * 300)
+        game, told = play(f"1\n1\n1\n1\nmoves\nhint\n{answer}\n" + "1\n" * 300)
         failures = [event for event in told if event["event"] == "failed"]
         assert failures[0]["text"].startswith("a:1: the server answered UNAVAILABLE: gone\nThe game waits. again ")
         # What needs a turn is answered by how to go on.
         assert [event["text"].split(".")[0] for event in failures[1:]] == ["The game waits"] * 3
-        assert write_game(playing) == (tmp_path / "game.txt").read_text() == whole
-        assert isinstance(playing.engine, Flaky) == (answer == "again")
+        assert write_game(game) == (tmp_path / "game.txt").read_text() == whole
+        assert isinstance(game.engine, Flaky) == (answer == "again")
 
 
 def test_a_game_is_saved_before_it_waits(play, tmp_path):
-    playing, _ = play("1\nquit\n", answers=1)
-    assert (tmp_path / "game.txt").read_text() == write_game(playing)
-    assert playing.position.to_act not in (None, 0)
+    game, _ = play("1\nquit\n", answers=1)
+    assert (tmp_path / "game.txt").read_text() == write_game(game)
+    assert game.position.to_act not in (None, 0)
 
 
 def test_a_choice_is_taken_back_while_the_game_waits(play):
-    playing, told = play("1\nundo\n1\n" + "quit\n", answers=1)
+    game, told = play("1\nundo\n1\n" + "quit\n", answers=1)
     assert [event["event"] for event in told].count("failed") == 1
-    assert playing.position.to_act == 0
+    assert game.position.to_act == 0
 
 
 def test_who_says_no_more_while_the_game_waits_is_told_that_it_failed(play):
@@ -155,16 +155,16 @@ def test_who_says_no_more_while_the_game_waits_is_told_that_it_failed(play):
 
 
 def test_a_hint_that_a_server_does_not_give_stops_nothing(play):
-    playing, told = play("hint\nalone\nhint\nquit\n", answers=10**6)
+    game, told = play("hint\nalone\nhint\nquit\n", answers=10**6)
     assert [event["event"] for event in told if event["event"] in ("failed", "hint")] == ["failed", "hint"]
-    assert "alone goes on" in next(event["text"] for event in told if event["event"] == "failed")
-    assert not playing.engine.connection.address
+    assert "alone continues" in next(event["text"] for event in told if event["event"] == "failed")
+    assert not game.engine.connection.address
 
 
 def test_what_can_be_said_depends_on_whether_there_is_a_server(play, run):
-    assert any("ask a server again" in event["text"] for event in play("?\nquit\n")[1] if event["event"] == "said")
+    assert any("ask the server again" in event["text"] for event in play("?\nquit\n")[1] if event["event"] == "said")
     out = run("play", "--seed", "3", said="?\nalone\nquit\n").stdout
-    assert "ask a server" not in out
+    assert "ask the server" not in out
     assert "'alone' is none of" in out
 
 

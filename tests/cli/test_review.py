@@ -22,7 +22,7 @@ from server.cli.exit_codes import Failure
 from server.cli.options import SearchOptions
 from server.cli.pages.html_report import _graph, picture_of, write_report
 from server.cli.pages.win_chart import LABEL, ROWS, as_text, chart_of, plot
-from server.cli.review_run import SIGNS, Judging, Review
+from server.cli.review_run import SIGNS, Review, Reviewer
 from server.client.local import LocalClient
 from solver.review import decisions
 
@@ -33,7 +33,7 @@ VOID = {"meta", "br", "input", "link", "img", "hr"}
 
 def reviewed(record: Record, seat: int | None = None, **thinking: Any) -> Review:
     with LocalClient() as client:
-        return judge(Judging(client, record, seat, SearchOptions(iterations=200, **thinking)))
+        return judge(Reviewer(client, record, seat, SearchOptions(iterations=200, **thinking)))
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +69,7 @@ def test_a_review_repeats_whatever_the_number_of_cores(oriflamme, monkeypatch):
     for cores in (1, 3):
         monkeypatch.setattr("os.sched_getaffinity", lambda _, cores=cores: range(cores))
         reviews.append(reviewed(oriflamme, 1))
-    assert [j.told for j in reviews[0].decisions] == [j.told for j in reviews[1].decisions]
+    assert [j.message for j in reviews[0].decisions] == [j.message for j in reviews[1].decisions]
     assert reviews[0].summary == reviews[1].summary
 
 
@@ -83,16 +83,16 @@ def test_what_one_seat_saw_is_judged_without_luck(oriflamme):
     found = reviewed(oriflamme.seen_from("C"))
     assert {judged.seat for judged in found.decisions} == {2}
     assert all(judged.luck is None for judged in found.decisions)
-    assert "Luck is known only where the record holds all cards" in write_report(found)
+    assert "Luck is known only if the record holds all cards" in write_report(found)
 
 
 def test_a_review_does_not_depend_on_what_the_seat_did_not_see(oriflamme):
     whole, seen = reviewed(oriflamme, 2, seed=1), reviewed(oriflamme.seen_from("C"), seed=1)
     for one, other in zip(whole.decisions, seen.decisions, strict=True):
-        told = type(one.told)()
-        told.CopyFrom(one.told)
+        told = type(one.message)()
+        told.CopyFrom(one.message)
         told.ClearField("luck")
-        assert told == other.told
+        assert told == other.message
 
 
 def test_a_server_judges_alike(run, oriflamme):
@@ -134,11 +134,11 @@ def test_no_graph_shows_less_than_no_chance(review, tmp_path):
     told = []
     for judged in review.decisions:
         changed = pb.ReviewedDecision()
-        changed.CopyFrom(judged.told)
-        if judged.value is not None and not judged.told.forced:
+        changed.CopyFrom(judged.message)
+        if judged.value is not None and not judged.message.forced:
             changed.grade = pb.GRADE_BLUNDER
             changed.win_loss.mean = judged.value + 0.2
-        told.append(replace(judged, told=changed))
+        told.append(replace(judged, message=changed))
     chart = chart_of(replace(review, decisions=told))
     shares = [share for series in chart.series for _, share in series.path]
     assert min(shares) == 0
@@ -264,7 +264,7 @@ def test_names_are_written_so_that_they_are_no_tags(castle):
     ("args", "why"),
     [
         (("--seat", "D"), "seat: 'D' is not at this table (A, B, C)"),
-        (("--plot", "x.gif"), "plot: x.gif does not end in .svg, .png or .pdf"),
+        (("--plot", "x.gif"), "plot: x.gif has another suffix than .svg, .png or .pdf"),
         (("--iterations", "0"), "budget.iterations: 0 is not in 1..1000000000000"),
         (("--html", "no/such/folder.html", *FEW), "html: the folder no/such does not exist"),
     ],

@@ -21,7 +21,7 @@ WATCHED = "A:? >B:? C:Heir(1) | round 2 | points 1 2 3 | seen by C"
 # All that may differ. In JSON: times, and the budget that was granted, which holds a server's caps.
 KEYS = {"elapsed", "budget", "seconds", "positions_per_second", "moves_per_s"}
 # In text: times and rates. In the report and the file of a game there are none.
-TIMES = re.compile(r"\d+\.\d+ (ms|s|a second)\b")
+TIMES = re.compile(r"\d+\.\d+ (ms|s|per second)\b")
 
 ASKED: list[tuple[str, ...]] = [
     ("suggest", VIEW, *FEW),

@@ -142,7 +142,7 @@ def test_a_knight_is_suggested_and_listed_by_his_name(adviser: Any) -> None:
     answer = adviser.Suggest(pb.SuggestRequest(view=message, options=options)).suggestion
     assert answer.best.text == "place Knight front"
     game = new_game("oriflamme", "knights", 3)
-    (row,) = [row for row in rules.tell_cards(game) if row["card"] == "knight"]
+    (row,) = [row for row in rules.describe_cards(game) if row["card"] == "knight"]
     assert row["names"] == {"en": "Knight", "fr": "Knight", "de": "Knight"}
 
 
@@ -151,7 +151,7 @@ def test_the_program_names_a_knight_a_knight(tmp_path: Path) -> None:
     args = ("--ruleset", "knights", "--iterations", 100)
     answer = run("suggest", view, *args, "--information")
     assert (answer.code, "Soldier" in answer.out) == (0, False)
-    assert "Knight" in answer.out.partition("What the others may hide")[2]
+    assert "Knight" in answer.out.partition("Likely hidden cards")[2]
     assert "Knight   slot 0" in answer.out
     refused = run("suggest", view.replace("Knight", "Soldier"), *args)
     assert "'Soldier' is no card of this edition" in refused.err

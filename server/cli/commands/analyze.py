@@ -1,4 +1,4 @@
-"""eminence analyze: many positions, answered on all cores or a cluster, into a file that can be gone on with."""
+"""eminence analyze: analyze many positions on all cores, a cluster or a server, into a file; runs can be resumed."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ from server.cli.exit_codes import DONE, FAILED, Failure
 from server.cli.inputs import UNREADABLE, GameChoice, Input, Piece, check_input, open_input, pieces, read_piece
 from server.cli.options import Observation, SearchOptions, game_options, observe, seat_number, thinking_options
 from server.cli.position_answers import PositionAnswers, open_answers
-from server.cli.results.files import Key, Results, Row, open_results, written
+from server.cli.results.files import Key, Results, Row, naming_file, open_results
 from server.cli.results.row import InputPosition, row_of
 from server.messages.requests import check_to_act
 from solver.review import decisions
 
-BAR = TaskID(0)  # the one bar that there is
+BAR = TaskID(0)  # the only bar
 
 
 @command(
@@ -53,21 +53,21 @@ BAR = TaskID(0)  # the one bar that there is
     required=True,
     metavar="FILE",
     shell_complete=files,
-    help="Where to, by its ending: .sqlite, .parquet or .jsonl.",
+    help="File of results: .sqlite, .parquet or .jsonl.",
 )
 @click.option(
     "--bad-lines",
     type=click.Choice(["skip", "stop"]),
     default="skip",
     show_default=True,
-    help="What to do with what cannot be read: name it and go on, or name it and end.",
+    help="Report invalid input and continue, or stop there.",
 )
-@click.option("--seat", metavar="LETTER", help="Of records and positions, only this seat's decisions.")
-@click.option("--workers", type=click.IntRange(1, 256), help="Positions at a time. Default: a core each.")
+@click.option("--seat", metavar="LETTER", help="Of records and positions, only the decisions of this seat.")
+@click.option("--workers", type=click.IntRange(1, 256), help="Parallel positions. Default: one per core.")
 @click.option(
     "--ray-address",
     metavar="HOST:PORT",
-    help="Have a Ray cluster compute (docs/cluster.md); `local`: one that is begun here.",
+    help="Search on a Ray cluster (docs/cluster.md); `local`: start one here.",
 )
 @game_options
 @thinking_options
@@ -85,76 +85,76 @@ def analyze(
     connection: Connection,
     as_json: bool,
 ) -> int:
-    """Answer every position of some files: lines of text, lines of JSON, and records, each decision of which is one.
+    """Analyze every position in some files: lines of text or JSON, and every decision of records.
 
-    Killed at any moment and run again, it goes on where it was: nothing is lost, and nothing done twice. What cannot
-    be read is said with file and line. docs/records.md tells the columns of the results.
+    The same command resumes a killed run: it keeps all answers and repeats none. Invalid input is reported with file
+    and line. docs/records.md documents the columns of the results.
     """
     for file in files:
         check_input(file)
     with ExitStack() as stack:
         client = connection.open(config=thinking.config, workers=workers, ray_address=ray_address)
         stack.callback(client.close)
-        # What makes no sense is refused before anything is begun, not at each line.
-        answering = open_answers(connection, client, thinking, choice.game())
+        # Rejects invalid options once, before any file is written, not on each line.
+        answers = open_answers(connection, client, thinking, choice.game())
         results = stack.enter_context(closing(open_results(Path(out))))
         settings = {**asdict(choice), **asdict(thinking), "seat": seat}
         run = Run(choice, thinking, seat, settings, stops=bad_lines == "stop")
         run.resume(results, out)
         bar = stack.enter_context(_progress(files))
-        for row, share in run.rows(files, answering):
-            with written(out):
+        for row, share in run.rows(files, answers):
+            with naming_file(out):
                 results.add(row)
             run.answered += 1
             bar.update(BAR, advance=share, answered=run.answered)
-        with written(out):
+        with naming_file(out):
             results.finish()
     return run.report(out, as_json)
 
 
-# --- what is asked ---------------------------------------------------------------------------------------------
+# --- one run ---------------------------------------------------------------------------------------------------
 
 
 @dataclass
 class Run:
-    """One run over the input."""
+    """A run over the input."""
 
     choice: GameChoice
     thinking: SearchOptions
     seat: str | None
-    # What all rows of a file have in common: who goes on has to ask the same.
+    # Equal in all rows of a file: a run that resumes needs the same settings.
     settings: dict[str, Any]
     stops: bool
     answered: int = 0
     resumed: int = 0
     bad: int = 0
-    begun: float = field(default_factory=time.monotonic)
+    start: float = field(default_factory=time.monotonic)
     _done: dict[Key, str] = field(default_factory=dict)
-    # By ruleset, the signature of who answered: equal ones answer alike, and a file holds no others.
+    # Signature of the engine by ruleset. Equal signatures give equal answers; a file holds no others.
     _engines: dict[str, str] = field(default_factory=dict)
     _skipped: float = 0.0
 
     def resume(self, results: Results, out: str) -> None:
-        """Learn what is there already."""
+        """Read the answers that the file already holds; check that their settings are the same."""
         known = set()
         for key, digest, settings in results.done():
             if settings not in known and (differences := self._differences(settings)):
-                raise Failure(f"out: {out} was begun with other settings: {differences}")
+                raise Failure(f"out: {out} holds results of other settings: {differences}")
             known.add(settings)
             self._done[key] = digest
         if self._done:
-            self._say(f"{out} holds {len(self._done)} answers already; going on")
+            self._print(f"{out} holds {len(self._done)} answers; resuming")
 
-    def rows(self, files: tuple[str, ...], answering: PositionAnswers) -> Iterator[tuple[Row, float]]:
-        """Rows as they are found, each with the share of the input that it is, in characters."""
-        for position, found in answering.answers(self._positions(files), self._refuse):
+    def rows(self, files: tuple[str, ...], answers: PositionAnswers) -> Iterator[tuple[Row, float]]:
+        """Yield rows as answers arrive, each with its share of the input, in characters."""
+        for position, answer in answers.answers(self._positions(files), self._refuse):
             skipped, self._skipped = self._skipped, 0.0
-            yield row_of(position, self._settings_of(position, found), found), position.share + skipped
+            yield row_of(position, self._settings_of(position, answer), answer), position.share + skipped
 
     def report(self, out: str, as_json: bool) -> int:
-        """Say how it went; the exit code."""
-        seconds = time.monotonic() - self.begun
-        told = {
+        """Print a summary; return the exit code."""
+        seconds = time.monotonic() - self.start
+        summary = {
             "out": out,
             "answered": self.answered,
             "resumed": self.resumed,
@@ -163,19 +163,19 @@ class Run:
             "positions_per_second": round(self.answered / seconds, 2),
         }
         if as_json:
-            formatting.print_json(told)
+            formatting.print_json(summary)
         else:
-            what = "1 position" if self.answered == 1 else f"{self.answered} positions"
-            parts = [f"{what} answered in {seconds:.1f} s ({self.answered / seconds:.1f} a second)"]
-            parts += [f"{self.resumed} were there before"] * bool(self.resumed)
-            parts += [f"{self.bad} could not be answered"] * bool(self.bad)
+            positions = "1 position" if self.answered == 1 else f"{self.answered} positions"
+            parts = [f"{positions} answered in {seconds:.1f} s ({self.answered / seconds:.1f} per second)"]
+            parts += [f"{self.resumed} from earlier runs"] * bool(self.resumed)
+            parts += [f"{self.bad} without an answer"] * bool(self.bad)
             click.echo(f"{'; '.join(parts)}; results in {out}")
         return FAILED if self.bad else DONE
 
-    # --- what is asked ---
+    # --- the positions of the input ---
 
     def _positions(self, files: tuple[str, ...]) -> Iterator[InputPosition]:
-        """The positions that have no answer yet."""
+        """Yield the positions without an answer in the file."""
         for argument in dict.fromkeys(files):
             file, lines = open_input(argument)
             begin = 0
@@ -189,19 +189,19 @@ class Run:
 
     def _of_piece(self, piece: Piece, digest: str, size: int) -> Iterator[InputPosition]:
         try:
-            found = list(self._seen(read_piece(piece, self.choice)))
+            items = list(self._observations(read_piece(piece, self.choice)))
         except UNREADABLE as error:
             self._refuse(Key(piece.file, piece.line, None), error)
             return
-        for action, observation, played in found:
+        for action, observation, played in items:
             key = Key(piece.file, piece.line, action)
             if self._is_done(key, digest):
-                self._skipped += size / len(found)
+                self._skipped += size / len(items)
                 continue
-            yield InputPosition(key, digest, observation, played, size / len(found))
+            yield InputPosition(key, digest, observation, played, size / len(items))
 
-    def _seen(self, item: Input) -> Iterator[tuple[int | None, Observation, str | None]]:
-        """What is asked of a item: of a record, each decision."""
+    def _observations(self, item: Input) -> Iterator[tuple[int | None, Observation, str | None]]:
+        """Yield the action number, observation and played move of each decision to analyze."""
         if isinstance(item, Record):
             seat = None if self.seat is None else seat_number(self.seat, item.game)
             for decision in decisions(item, seat):
@@ -218,64 +218,64 @@ class Run:
             return False
         if known != digest:
             raise Failure(
-                f"{key.file}:{key.line}: is not what it was when it was answered; its answer is of something else"
+                f"{key.file}:{key.line}: has changed since it was answered; its answer belongs to another position"
             )
         self.resumed += 1
         return True
 
-    # --- what rows have in common ---
+    # --- the settings of rows ---
 
-    def _settings_of(self, position: InputPosition, found: pb.Suggestion) -> str:
-        """The settings of a row, with who answered."""
+    def _settings_of(self, position: InputPosition, answer: pb.Suggestion) -> str:
+        """Return the settings of a row, with the signature of its engine."""
         game = position.observation.view.game
-        ruleset, engine = f"{game.id} {write_ruleset(game)}", found.engine_signature
+        ruleset, engine = f"{game.id} {write_ruleset(game)}", answer.engine_signature
         known = self._engines.setdefault(ruleset, engine)
         if engine != known:
-            why = f"the engine of {ruleset} is {engine} now, and was {known}"
-            raise Failure(f"{why}: other answers, which belong into a file of their own")
+            changed = f"the engine of {ruleset} changed from {known} to {engine}"
+            raise Failure(f"{changed}; its answers differ and need another file")
         return json.dumps({**self.settings, "engine": {ruleset: engine}}, sort_keys=True)
 
     def _differences(self, settings: str) -> str:
-        """Which settings of a row differ; learns who answered it."""
+        """Return the settings of a row that differ from this run; note the engine of the row."""
         try:
             theirs: dict[str, Any] = json.loads(settings)
             self._engines.update(theirs["engine"])
         except (ValueError, TypeError, KeyError):
-            return "they cannot be read"
+            return "unreadable"
         ours: dict[str, Any] = json.loads(json.dumps(self.settings))
         return ", ".join(
             f"{name} {theirs.get(name)!r}, now {value!r}" for name, value in ours.items() if theirs.get(name) != value
         )
 
-    # --- what went wrong ---
+    # --- errors ---
 
     def _refuse(self, key: Key, error: Exception | None) -> None:
         where = f"{key.file}:{key.line}" + ("" if key.action is None else f", action {key.action}")
         if self.stops:
             raise Failure(f"{where}: {error}")
         self.bad += 1
-        self._say(f"{where}: {error}")
+        self._print(f"{where}: {error}")
 
     @staticmethod
-    def _say(text: str) -> None:
+    def _print(text: str) -> None:
         click.echo(text, err=True)
 
 
-# --- what is shown meanwhile -------------------------------------------------------------------------------------
+# --- progress -------------------------------------------------------------------------------------
 
 
 class _Rate(ProgressColumn):
-    """Positions, and how many a second."""
+    """Column with the number of positions, and their rate."""
 
     def render(self, task: Task) -> Text:
         answered, elapsed = task.fields["answered"], task.elapsed or 0.0
-        rate = f", {answered / elapsed:.1f} a second" if elapsed else ""
+        rate = f", {answered / elapsed:.1f} per second" if elapsed else ""
         return Text(f"{formatting.count(answered)} positions{rate}")
 
 
 @contextmanager
 def _progress(files: tuple[str, ...]) -> Iterator[Progress]:
-    """A bar on a terminal; how far it is goes by how much of the input was answered."""
+    """Show a progress bar on a terminal; progress is the answered share of the input."""
     sizes = [os.path.getsize(file) if os.path.isfile(file) else None for file in dict.fromkeys(files)]
     total = None if None in sizes else float(sum(size or 0 for size in sizes))
     out = formatting.console(stderr=True)

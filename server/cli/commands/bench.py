@@ -1,4 +1,4 @@
-"""eminence bench: how fast this machine is at what eminence does. Not `benchmarks/`, which compares us with others."""
+"""eminence bench: measure the speed of this machine (`benchmarks/` compares it with other programs)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from solver.expected_signature import SIGNATURE
 from solver.pool import cores
 
 ROUNDS = 3
-# Clocks and the machine's mood: rounds that lie further apart than that are told as noisy.
+# Spread above which a figure is marked as noisy: clock frequencies and other programs vary.
 NOISY_ABOVE = 0.15
 
 
@@ -33,14 +33,16 @@ NOISY_ABOVE = 0.15
     "eminence bench --seconds 0.1 --game castle_village_port --players 4",
 )
 @game_options
-@click.option("--threads", type=click.IntRange(1, 256), help="Threads of the second search. Default: all cores.")
-@click.option("--seconds", type=click.FloatRange(0.05, 60), default=0.5, show_default=True, help="Of each measurement.")
+@click.option("--threads", type=click.IntRange(1, 256), help="Threads of the second search. Default: one per core.")
+@click.option(
+    "--seconds", type=click.FloatRange(0.05, 60), default=0.5, show_default=True, help="Duration of each measurement."
+)
 @json_option
 def bench(choice: GameChoice, threads: int | None, seconds: float, as_json: bool) -> None:
-    """Measure this machine: random games, and search iterations on one thread and on all, per second.
+    """Measure the speed of this machine: random games and search iterations per second, on one thread and on all.
 
-    Each is measured three times, in turn; the middle one counts, and how far they lie apart is told beside it. Other
-    programs slow all of it down: the load is told, too.
+    Each is measured three times, in turn; the output is the median and the spread. Other programs slow all of it down,
+    so the load is printed, too.
     """
     game = choice.game()
     view = _first_view(game)
@@ -53,7 +55,7 @@ def bench(choice: GameChoice, threads: int | None, seconds: float, as_json: bool
         measures["iterations_per_second_all_threads"] = lambda: iterations(view, seconds, n_threads)
     load = os.getloadavg()[0]
     rounds = [{name: measure() for name, measure in measures.items()} for _ in range(ROUNDS)]
-    told: dict[str, Any] = {
+    result: dict[str, Any] = {
         "game": game.id,
         "players": game.n_players,
         "threads": n_threads,
@@ -65,25 +67,25 @@ def bench(choice: GameChoice, threads: int | None, seconds: float, as_json: bool
         "signature": SIGNATURE,
     }
     for name in measures:
-        rates = [found[name] for found in rounds]
-        told[name] = round(median(rates))
-        told[f"{name}_spread"] = round((max(rates) - min(rates)) / median(rates), 3)
+        rates = [measured[name] for measured in rounds]
+        result[name] = round(median(rates))
+        result[f"{name}_spread"] = round((max(rates) - min(rates)) / median(rates), 3)
     if n_threads > 1:
-        told["speedup"] = round(told["iterations_per_second_all_threads"] / told["iterations_per_second"], 2)
-    formatting.print_json(told) if as_json else _print(told)
+        result["speedup"] = round(result["iterations_per_second_all_threads"] / result["iterations_per_second"], 2)
+    formatting.print_json(result) if as_json else _print(result)
 
 
 def _first_view(game: Game) -> View:
-    """What the first player sees at the start of a game."""
+    """Return the view of the first player at the start of a game."""
     position = game.deal(seed=1)
     return position.view(position.to_act or 0)
 
 
 def playouts(game: Game, seconds: float) -> float:
-    """Random games to the end per second, from a deal each."""
+    """Return random games per second, each played from the deal to the end."""
     start, rng = game.deal(seed=1), Rng(1)
-    done, begun = 0, time.perf_counter()
-    while (took := time.perf_counter() - begun) < seconds:
+    done, start_s = 0, time.perf_counter()
+    while (took := time.perf_counter() - start_s) < seconds:
         for _ in range(100):
             start.play_out(rng)
         done += 100
@@ -91,32 +93,32 @@ def playouts(game: Game, seconds: float) -> float:
 
 
 def iterations(view: View, seconds: float, threads: int) -> float:
-    """Iterations of a search per second of wall time, all threads together."""
-    begun = time.perf_counter()
-    found = solve(view, Budget(time_ms=seconds * 1000), shares=threads)
-    return found.iterations / (time.perf_counter() - begun)
+    """Return search iterations per second of wall time, of all threads together."""
+    start = time.perf_counter()
+    answer = solve(view, Budget(time_ms=seconds * 1000), shares=threads)
+    return answer.iterations / (time.perf_counter() - start)
 
 
-def _print(told: dict[str, Any]) -> None:
+def _print(result: dict[str, Any]) -> None:
     table = formatting.table("", "per second", "spread", right=("per second", "spread"))
     rows = {
         "random games, from the deal to the end": "playouts_per_second",
         "search iterations, one thread": "iterations_per_second",
-        f"search iterations, {told['threads']} threads": "iterations_per_second_all_threads",
+        f"search iterations, {result['threads']} threads": "iterations_per_second_all_threads",
     }
     for label, name in rows.items():
-        if name in told:
-            spread = told[f"{name}_spread"]
+        if name in result:
+            spread = result[f"{name}_spread"]
             noisy = "  noisy" if spread > NOISY_ABOVE else ""
-            table.add_row(label, formatting.count(told[name]), formatting.percent(spread) + noisy)
+            table.add_row(label, formatting.count(result[name]), formatting.percent(spread) + noisy)
     out = formatting.console()
-    out.print(formatting.heading(f"{told['game']}, {told['players']} players"), table, "", sep="\n")
-    if "speedup" in told:
-        out.print(Text(f"{told['threads']} threads are {told['speedup']:.2f} times as fast as one."))
+    out.print(formatting.heading(f"{result['game']}, {result['players']} players"), table, "", sep="\n")
+    if "speedup" in result:
+        out.print(Text(f"{result['threads']} threads are {result['speedup']:.2f} times as fast as one."))
     out.print(
         Text(
-            f"{told['cores']} cores, load {told['load_before']} before; Python {told['python']}; "
-            f"eminence {told['version']}, engine {told['signature']}",
+            f"{result['cores']} cores, load {result['load_before']} before; Python {result['python']}; "
+            f"eminence {result['version']}, engine {result['signature']}",
             style="dim",
         )
     )

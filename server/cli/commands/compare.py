@@ -1,4 +1,4 @@
-"""eminence compare: which of several moves is better, on the same hidden cards."""
+"""eminence compare: compare several moves on the same hidden cards."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from rich.text import Text
 from eminence.v1 import solver_pb2 as pb
 from server.cli import formatting
 from server.cli.command import command, json_option
-from server.cli.commands.suggest import WHY, title
+from server.cli.commands.suggest import STOP_REASONS, title
 from server.cli.connection import Connection, server_options
 from server.cli.exit_codes import Failure
 from server.cli.options import Observation, SearchOptions, action_message, position_options, thinking_options
 from server.messages.requests import check_to_act
 from solver.question import COMPARED_MAX
 
-# A difference of so many errors is hardly one of chance.
+# Standard errors from which a difference is hardly due to chance.
 CLEAR_ERRORS = 2.0
 
 
@@ -32,26 +32,26 @@ CLEAR_ERRORS = 2.0
 def compare(
     observation: Observation, moves: tuple[str, ...], thinking: SearchOptions, connection: Connection, as_json: bool
 ) -> None:
-    """Which of several moves is better: each is played on in the same worlds, so that small differences show.
+    """Compare several moves, each in the same sampled worlds, so that small differences show.
 
-    The position is what `eminence suggest` takes. Iterations count for each move.
+    POSITION is as for `eminence suggest`. Iterations are those of each move.
     """
     check_to_act(observation.view)
     if not 2 <= len(moves) <= COMPARED_MAX:
-        raise Failure(f"moves: {len(moves)} of them; 2 to {COMPARED_MAX} can be compared")
+        raise Failure(f"moves: {len(moves)} is not in 2..{COMPARED_MAX}")
     actions = [action_message(move) for move in moves]
     with connection.open(config=thinking.config) as client:
-        found = client.compare(observation.message, actions, thinking.budget(), thinking.options(observation.game))
+        comparison = client.compare(observation.message, actions, thinking.budget(), thinking.options(observation.game))
     if as_json:
-        formatting.print_json(found)
+        formatting.print_json(comparison)
     else:
-        _print(found, observation)
+        _print(comparison, observation)
 
 
-def _print(found: pb.Comparison, observation: Observation) -> None:
-    first = found.actions[0].action.text
+def _print(comparison: pb.Comparison, observation: Observation) -> None:
+    first = comparison.actions[0].action.text
     table = formatting.table("move", "win %", "points", f"win % over {first}", right=("win %", "points"))
-    for compared in found.actions:
+    for compared in comparison.actions:
         table.add_row(
             compared.action.text,
             formatting.win(compared.win) if compared.HasField("win") else "",
@@ -60,12 +60,12 @@ def _print(found: pb.Comparison, observation: Observation) -> None:
         )
     out = formatting.console()
     out.print(Text(title(observation)), Text(str(observation.view), style="dim"), "", table, "", sep="\n")
-    why = WHY.get(found.stop_reason, "")
-    again = f"--seed {found.seed}" if found.reproducible else "not reproducible"
+    reason = STOP_REASONS.get(comparison.stop_reason, "")
+    again = f"--seed {comparison.seed}" if comparison.reproducible else "not reproducible"
     out.print(
         Text(
-            f"{formatting.count(found.worlds)} worlds in {formatting.seconds(found.elapsed)}: {why}; {again}; "
-            f"engine {found.engine_signature}",
+            f"{formatting.count(comparison.worlds)} worlds in {formatting.seconds(comparison.elapsed)}: {reason}; "
+            f"{again}; engine {comparison.engine_signature}",
             style="dim",
         )
     )
@@ -74,7 +74,7 @@ def _print(found: pb.Comparison, observation: Observation) -> None:
 def _difference(compared: pb.ComparedAction) -> Text:
     if not compared.HasField("win_difference"):
         return Text("")
-    found = compared.win_difference
-    is_clear = abs(found.mean) > CLEAR_ERRORS * found.standard_error
-    style = ("green" if found.mean > 0 else "red") if is_clear else ""
-    return Text(formatting.difference(found, 100) + ("" if is_clear else "  (may be chance)"), style=style)
+    difference = compared.win_difference
+    is_clear = abs(difference.mean) > CLEAR_ERRORS * difference.standard_error
+    style = ("green" if difference.mean > 0 else "red") if is_clear else ""
+    return Text(formatting.difference(difference, 100) + ("" if is_clear else "  (may be chance)"), style=style)

@@ -1,4 +1,4 @@
-"""eminence convert: positions, views and records between text and JSON."""
+"""eminence convert: convert positions, views and records between text and JSON."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FORMS = ("text", "json", "record")
 
 
 def as_text(item: Input) -> str:
-    """A line, or the lines of a record."""
+    """Return a line, or the lines of a record."""
     return str(item).rstrip("\n")
 
 
@@ -30,7 +30,7 @@ def as_json_line(item: Input) -> str:
 
 
 def as_record(item: Input) -> str:
-    """A record; of a position or view, one that begins there: it says of which game it is, as a line alone does not."""
+    """Return a record, which names its game; of a position or view, one that begins there."""
     return as_text(item if isinstance(item, Record) else Record(item))
 
 
@@ -45,19 +45,19 @@ WRITERS: dict[str, Callable[[Input], str]] = {"text": as_text, "json": as_json_l
     "cat view.txt | eminence convert - --to json | eminence convert - --to text",
 )
 @click.argument("source", metavar="POSITION|FILE|-", shell_complete=files)
-@click.option("--to", type=click.Choice(FORMS), default="text", show_default=True, help="What to write.")
-@click.option("--seat", metavar="LETTER", help="Write what this seat sees, or saw.")
-@click.option("--at", type=int, metavar="N", help="Of a record: write the table after its first N actions.")
-@click.option("--out", metavar="FILE", shell_complete=files, help="Write there instead of to standard output.")
+@click.option("--to", type=click.Choice(FORMS), default="text", show_default=True, help="Output format.")
+@click.option("--seat", metavar="LETTER", help="Write the view of this seat.")
+@click.option("--at", type=int, metavar="N", help="Of a record: write the table after N actions.")
+@click.option("--out", metavar="FILE", shell_complete=files, help="Write to this file, not to standard output.")
 @game_options
 @json_option
 def convert(
     source: str, to: str, seat: str | None, at: int | None, out: str | None, choice: GameChoice, as_json: bool
 ) -> int:
-    """Turn positions, views and records of games into text or JSON; docs/records.md is the page on both.
+    """Convert positions, views and records of games to text or JSON (docs/records.md).
 
-    Any number of them is read from a file or standard input, and written in the same order: a line each, but for
-    records as text. What cannot be read is said with its line and left out; the exit code is then 1. `--json` is
+    A file or standard input may hold any number of them. They are written in the same order, one per line except
+    records as text. Invalid input is reported with its line and left out; the exit code is then 1. `--json` means
     `--to json`.
     """
     write = WRITERS["json" if as_json else to]
@@ -66,7 +66,7 @@ def convert(
     with Path(out).open("w", encoding="utf-8") if out else nullcontext(sys.stdout) as target:
         for piece in pieces(file, lines):
             try:
-                target.write(write(_as_asked(read_piece(piece, choice), seat, at)) + "\n")
+                target.write(write(_selected(read_piece(piece, choice), seat, at)) + "\n")
             except UNREADABLE as error:
                 if file == "argument":
                     raise no_such_file(source, error) or error from None
@@ -75,8 +75,8 @@ def convert(
     return code
 
 
-def _as_asked(item: Input, seat: str | None, at: int | None) -> Input:
-    """The item, or the part of it that is wanted."""
+def _selected(item: Input, seat: str | None, at: int | None) -> Input:
+    """Return the view or table that --seat and --at select, or the whole item."""
     if at is not None and isinstance(item, Record):
         if seat is not None:
             return observe(item, seat, at).view
@@ -93,5 +93,5 @@ def _as_asked(item: Input, seat: str | None, at: int | None) -> Input:
 def _record_seen(record: Record, seat: str) -> Record:
     if record.observer is None:
         return record.seen_from(seat.upper())
-    observe(record, seat)  # refuses another seat's
+    observe(record, seat)  # raises Failure for another seat
     return record

@@ -1,4 +1,4 @@
-"""eminence match: ways to play against each other."""
+"""eminence match: play configurations against each other."""
 
 from __future__ import annotations
 
@@ -38,15 +38,21 @@ def _names(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> l
 @click.argument("a", metavar="A", shell_complete=_names)
 @click.argument("b", metavar="B", shell_complete=_names)
 @game_options
-@click.option("--deals", type=click.IntRange(1), default=100, show_default=True, help="With --sprt, at most so many.")
-@click.option("--iterations", type=int, help=f"For each decision. Default: {ITERATIONS}, unless a time is given.")
-@click.option("--time-ms", type=float, help="By the clock, for each decision.")
-@click.option("--cpu-ms", type=float, help="Of one thread's computing, for each decision: fair on a busy machine.")
-@click.option("--sprt", type=float, nargs=2, metavar="ELO0 ELO1", help="Stop when one of two strengths is likelier.")
-@click.option("--seed", type=int, default=1, show_default=True, help="Of all deals, chance and searches.")
-@click.option("--workers", type=click.IntRange(1), help="Deals at a time, or workers of Ray. Default: all.")
-@click.option("--ray-address", metavar="HOST:PORT", help="Have a Ray cluster search (docs/cluster.md).")
-@click.option("--resume", metavar="FILE", type=click.Path(path_type=Path), help="Keep deals in FILE, and go on there.")
+@click.option(
+    "--deals", type=click.IntRange(1), default=100, show_default=True, help="Number of deals; with --sprt, at most."
+)
+@click.option("--iterations", type=int, help=f"Limit for each decision. Default: {ITERATIONS}, unless a time is given.")
+@click.option("--time-ms", type=float, help="Time limit for each decision, of wall time.")
+@click.option("--cpu-ms", type=float, help="Time limit for each decision, of CPU time: fair on a busy machine.")
+@click.option("--sprt", type=float, nargs=2, metavar="ELO0 ELO1", help="Stop early by the SPRT of these two strengths.")
+@click.option("--seed", type=int, default=1, show_default=True, help="Seed of deals, chance and searches.")
+@click.option(
+    "--workers", type=click.IntRange(1), help="Parallel deals, or workers of Ray. Default: all cores or workers."
+)
+@click.option("--ray-address", metavar="HOST:PORT", help="Search on a Ray cluster (docs/cluster.md).")
+@click.option(
+    "--resume", metavar="FILE", type=click.Path(path_type=Path), help="Save deals in FILE, and resume a match from it."
+)
 @json_option
 def match(
     a: str,
@@ -63,38 +69,38 @@ def match(
     resume: Path | None,
     as_json: bool,
 ) -> None:
-    """Play A against copies of B, and say how much stronger A is.
+    """Play A against copies of B, and measure how much stronger A is.
 
-    A and B are configurations: random, greedy, flat, pimc, plain, default, level-1 to level-10; with other settings if
-    wanted, as in plain:exploration=0.7. Or servers: server:HOST:PORT, server:HOST:PORT,level=4.
+    A and B are configurations (random, greedy, flat, pimc, plain, default, level-1 to level-10), optionally with other
+    settings, as in plain:exploration=0.7; or servers, as in server:HOST:PORT or server:HOST:PORT,level=4.
 
-    Each deal is played with A in every seat. The score is A's share of the win; in Elo, a fair share is 0; the interval
-    holds the truth in 95 of 100 matches. With a budget of iterations, a match repeats to the last digit.
+    Each deal is played with A in every seat. The score is A's share of the win; a fair share is 0 Elo; the interval has
+    a confidence of 95 %. With a budget of iterations, a match is exactly reproducible.
     """
     if iterations is time_ms is cpu_ms is None:
         iterations = ITERATIONS
-    asked = Match(
+    settings = Match(
         game=choice.game().spec,
         a=_player(a),
         b=_player(b),
         budget=check_budget(Budget(iterations, time_ms=time_ms, thread_time_ms=cpu_ms)),
         seed=seed,
     )
-    if cpu_ms is not None and any(isinstance(who, ServerPlayer) for who in (asked.a, asked.b)):
-        raise InvalidQuestionError("cpu-ms", "a server does not say how long it computed; --time-ms or --iterations")
+    if cpu_ms is not None and any(isinstance(player, ServerPlayer) for player in (settings.a, settings.b)):
+        raise InvalidQuestionError("cpu-ms", "cannot be used with servers, which report no CPU time")
     if sprt and not sprt[0] < sprt[1]:
-        raise InvalidQuestionError("sprt", f"{sprt[0]:g} and {sprt[1]:g}: the second is to be the stronger")
+        raise InvalidQuestionError("sprt", f"{sprt[0]:g} and {sprt[1]:g}: ELO0 must be below ELO1")
     cluster = nullcontext() if ray_address is None else open_cluster(ray_address, workers)
-    with cluster as pool, _Bar(asked.players, deals) as bar:
+    with cluster as pool, _Bar(settings.players, deals) as bar:
         try:
             report = run(
-                asked,
+                settings,
                 deals,
                 workers=workers or cores(),
                 pool=pool,
                 path=resume,
                 sprt=Sprt(*sprt) if sprt else None,
-                tell=bar.tell,
+                tell=bar.update,
             )
         except (OtherMatchError, WorkerLostError) as error:
             raise Failure(f"resume: {error}" if isinstance(error, OtherMatchError) else str(error)) from None
@@ -109,7 +115,7 @@ def _player(text: str) -> Config | Guest:
 
 
 class _Bar:
-    """Deals, time, and the score so far; on a terminal only."""
+    """Progress bar with deals, time and score so far; on a terminal only."""
 
     def __init__(self, players: int, deals: int) -> None:
         err = formatting.console(stderr=True)
@@ -127,7 +133,7 @@ class _Bar:
     def __exit__(self, *error: object) -> None:
         self._progress.stop()
 
-    def tell(self, deals: Sequence[Deal]) -> None:
+    def update(self, deals: Sequence[Deal]) -> None:
         if deals:
             score = score_of([deal.mean for deal in deals], self._players)
             self._progress.update(self._task, completed=len(deals), description=elo_text(score))

@@ -1,4 +1,4 @@
-"""eminence play: a game in the terminal against the engine."""
+"""eminence play: play a game against the engine in the terminal."""
 
 from __future__ import annotations
 
@@ -29,29 +29,29 @@ from server.cli.opponents import Engine
 from server.cli.options import game_options
 from server.cli.pages.board import draw
 from server.cli.pages.win_chart import TERMINAL_COLORS
-from server.cli.table_game import PERSON, Playing, read_game, write_game
+from server.cli.table_game import PERSON, TableGame, read_game, write_game
 from server.codec.views import write_view
 from solver.named_beliefs import Beliefs, beliefs_of
 
 LEVEL = 5
 KINDS_SHOWN = 5
-# Of many moves, so many are listed without being asked for.
+# Limit of the moves listed unless the person types `moves`.
 MOVES_SHOWN = 24
 HELP = """\
   3                 play the move of that number
   place Spy back    play this move
   moves             list all moves
-  hint              what the engine would do, seeing what you see
-  beliefs           what the others' hidden cards may be
+  hint              the moves that the engine suggests, given what you see
+  beliefs           the likely hidden cards of the others
   undo              take your last choice back
   table             show the table again
-  text              the table as you see it, for other commands
-  save FILE         save the game, with all its cards, hidden ones too
+  text              the table as you see it, as text for other commands
+  save FILE         save the game, with all cards, hidden ones too
   quit              leave"""
 HELP_SERVER = """\
-  again             ask a server again that did not answer
+  again             ask the server again after a failure
   alone             go on without the server"""
-STUCK = "The game waits. again asks once more, alone goes on without the server, save FILE keeps the game."
+WAITS = "The game waits. again asks once more, alone continues without the server, save FILE keeps the game."
 
 
 @command(
@@ -62,15 +62,13 @@ STUCK = "The game waits. again asks once more, alone goes on without the server,
     "printf '1\\nhint\\nquit\\n' | eminence play --seed 7",
 )
 @game_options
-@click.option("--seats", metavar="WHO,WHO,...", help="Who sits where: me, and configurations for the others.")
+@click.option("--seats", metavar="PLAYER,...", help="Player of each seat: me once, else a configuration.")
 @click.option(
-    "--level", type=click.IntRange(1, 10), default=LEVEL, show_default=True, help="How strong the others are."
+    "--level", type=click.IntRange(1, 10), default=LEVEL, show_default=True, help="Strength of the other players."
 )
-@click.option("--seed", type=click.IntRange(0, 2**63 - 1), help="Of the deal and all else. Default: drawn.")
-@click.option("--save", metavar="FILE", type=click.Path(path_type=Path), help="Keep the game here, move by move.")
-@click.option(
-    "--load", metavar="FILE", shell_complete=files, help="Go on with a saved game, or any record of a whole one."
-)
+@click.option("--seed", type=click.IntRange(0, 2**63 - 1), help="Seed of every random choice. Default: random.")
+@click.option("--save", metavar="FILE", type=click.Path(path_type=Path), help="Save the game here after every move.")
+@click.option("--load", metavar="FILE", shell_complete=files, help="Continue a saved game, or any complete record.")
 @server_options
 @json_option
 def play(
@@ -85,238 +83,238 @@ def play(
 ) -> None:
     """Play a game against the engine.
 
-    You see what your seat sees, and so does each of the others: nobody peeks. At the prompt, ? lists what you can say.
-    A saved game is a record: `eminence review` judges it. With --server, a server plays the others and gives the
-    hints; where it fails, the game waits.
+    Each player, you included, sees only the cards that their seat sees. At the prompt, ? lists the commands. A saved
+    game is a record, which `eminence review` reads. With --server, a server plays the others and gives the hints; if it
+    fails, the game waits.
     """
-    who = None if seats is None else [name.strip() for name in seats.split(",")]
+    players = None if seats is None else [name.strip() for name in seats.split(",")]
     with closing(Engine(connection)) as engine:
-        greet(engine.client(), choice.game())  # a server that does not answer is said at once
+        greet(engine.client(), choice.game())  # fails at once if the server does not answer
         if load is not None:
-            playing = read_game(load, who, seed, engine)
+            game = read_game(load, players, seed, engine)
         else:
-            playing = _new_game(choice, who, level, _drawn_seed() if seed is None else seed, engine)
+            game = _new_game(choice, players, level, _random_seed() if seed is None else seed, engine)
         path = save or (None if load in (None, "-") else Path(str(load)))
-        Room(playing, JsonTeller() if as_json else TextTeller(formatting.console()), path).run()
+        GameSession(game, JsonDisplay() if as_json else TextDisplay(formatting.console()), path).run()
 
 
-def _new_game(choice: GameChoice, who: list[str] | None, level: int, seed: int, engine: Engine) -> Playing:
-    if who is None:
-        who = [PERSON, *[f"level-{level}"] * (choice.players - 1)]
+def _new_game(choice: GameChoice, seats: list[str] | None, level: int, seed: int, engine: Engine) -> TableGame:
+    if seats is None:
+        seats = [PERSON, *[f"level-{level}"] * (choice.players - 1)]
     elif click.get_current_context().get_parameter_source("players") is ParameterSource.DEFAULT:
-        choice = replace(choice, players=len(who))
+        choice = replace(choice, players=len(seats))
     start = choice.game().deal(seed, first=seed % choice.players)
-    return Playing(start, who, seed, engine=engine)
+    return TableGame(start, seats, seed, engine=engine)
 
 
-def _drawn_seed() -> int:
+def _random_seed() -> int:
     import secrets
 
     return secrets.randbelow(2**31)
 
 
-class Teller(Protocol):
-    """How the person is told."""
+class Display(Protocol):
+    """Interface of a session to the person, or to the program that plays."""
 
-    def seen(self, playing: Playing, letter: str, action: str) -> None:
-        """Somebody acted; the action as the person saw it."""
+    def show_action(self, game: TableGame, letter: str, action: str) -> None:
+        """Show the action of a seat as the person saw it."""
 
-    def asked(self, playing: Playing, most: int | None) -> None:
-        """The person is to choose; of the moves, at most so many are listed."""
+    def show_choice(self, game: TableGame, most: int | None) -> None:
+        """Show the table and the person's moves, at most `most` of them."""
 
-    def hint(self, moves: Sequence[pb.Candidate]) -> None: ...
+    def show_hint(self, moves: Sequence[pb.Candidate]) -> None: ...
 
-    def beliefs(self, found: Beliefs | None) -> None: ...
+    def show_beliefs(self, beliefs: Beliefs | None) -> None: ...
 
-    def over(self, playing: Playing, path: Path | None) -> None: ...
+    def show_result(self, game: TableGame, path: Path | None) -> None: ...
 
-    def failed(self, why: str) -> None:
-        """A server did not answer; where one of the others is to act, the game waits."""
+    def show_failure(self, why: str) -> None:
+        """Show why a server failed."""
 
-    def say(self, text: str) -> None:
-        """Anything else."""
+    def show_text(self, text: str) -> None:
+        """Show any other text."""
 
-    def ask(self) -> str:
-        """What the person says; EOFError if he says no more."""
+    def read_line(self) -> str:
+        """Read a line of the person; raise EOFError at the end of the input."""
 
 
-class Room:
-    """Where a person plays: asks, and does what is said."""
+class GameSession:
+    """A session at the prompt: runs the commands and moves of the person."""
 
-    def __init__(self, playing: Playing, teller: Teller, path: Path | None) -> None:
-        self._playing, self._teller, self._path = playing, teller, path
-        self._stuck: ServerFailure | None = None  # over which one of the others does not act
+    def __init__(self, game: TableGame, display: Display, path: Path | None) -> None:
+        self._game, self._display, self._path = game, display, path
+        self._failure: ServerFailure | None = None  # the failure of a server on a move of another player
         self._commands: dict[str, Callable[[], None]] = {
-            "moves": lambda: self._ask(None),
-            "table": self._ask,
+            "moves": lambda: self._show_choice(None),
+            "table": self._show_choice,
             "hint": self._hint,
             "beliefs": self._beliefs,
             "undo": self._undo,
-            "text": lambda: teller.say(str(playing.view)),
+            "text": lambda: display.show_text(str(game.view)),
             "save": self._save_again,
             "?": self._help,
             "help": self._help,
         }
-        if playing.engine.connection.address:
-            self._commands |= {"again": self._again, "alone": self._alone}
+        if game.engine.connection.address:
+            self._commands |= {"again": self._retry, "alone": self._leave_server}
 
     def run(self) -> None:
-        playing, teller = self._playing, self._teller
+        game, display = self._game, self._display
         if sys.stdin.isatty():
             with suppress(ImportError):
-                import readline  # noqa: F401  (it gives the prompt its arrow keys)
-        teller.say(f"You are {SEATS[playing.me]}. ? lists what you can say.")
-        self._go_on()
-        while not playing.position.is_over:
+                import readline  # noqa: F401  (makes the arrow keys work at the prompt)
+        display.show_text(f"You are {SEATS[game.me]}. ? lists the commands.")
+        self._advance()
+        while not game.position.is_over:
             try:
-                said = teller.ask().strip()
+                line = display.read_line().strip()
             except EOFError:
-                if self._stuck:
-                    raise self._stuck from None
+                if self._failure:
+                    raise self._failure from None
                 return
-            if said in ("quit", "exit"):
+            if line in ("quit", "exit"):
                 return
-            self._answer(said)
-        teller.over(playing, self._path)
+            self._run_command(line)
+        display.show_result(game, self._path)
 
-    def _answer(self, said: str) -> None:
-        if not said:
+    def _run_command(self, line: str) -> None:
+        if not line:
             return
-        elif said in self._commands:
-            self._commands[said]()
-        elif said.startswith("save "):
-            self._save(Path(said.removeprefix("save ").strip()))
-        elif self._stuck:
-            self._teller.failed(STUCK)
-        elif action := self._read_move(said):
-            self._seen([self._playing.play(action)])
-            self._go_on()
+        elif line in self._commands:
+            self._commands[line]()
+        elif line.startswith("save "):
+            self._save(Path(line.removeprefix("save ").strip()))
+        elif self._failure:
+            self._display.show_failure(WAITS)
+        elif action := self._read_move(line):
+            self._show_actions([self._game.play(action)])
+            self._advance()
 
-    def _go_on(self) -> None:
-        """Until the person has a choice, the game is over, or a server fails."""
-        self._stuck = None
+    def _advance(self) -> None:
+        """Play on until the person has a choice, the game is over, or a server fails."""
+        self._failure = None
         try:
-            self._seen(self._playing.go_on())
+            self._show_actions(self._game.advance())
         except ServerFailure as failure:
-            self._stuck = failure
+            self._failure = failure
         if self._path:
             self._keep(self._path)
-        if self._stuck:
-            self._teller.failed(f"{self._stuck}\n{STUCK}")
-        elif not self._playing.position.is_over:
-            self._ask()
+        if self._failure:
+            self._display.show_failure(f"{self._failure}\n{WAITS}")
+        elif not self._game.position.is_over:
+            self._show_choice()
 
-    def _ask(self, most: int | None = MOVES_SHOWN) -> None:
-        if self._stuck:
-            self._teller.failed(STUCK)
+    def _show_choice(self, most: int | None = MOVES_SHOWN) -> None:
+        if self._failure:
+            self._display.show_failure(WAITS)
         else:
-            self._teller.asked(self._playing, most)
+            self._display.show_choice(self._game, most)
 
     def _help(self) -> None:
-        self._teller.say(f"{HELP}\n{HELP_SERVER}" if "alone" in self._commands else HELP)
+        self._display.show_text(f"{HELP}\n{HELP_SERVER}" if "alone" in self._commands else HELP)
 
-    def _again(self) -> None:
-        if self._stuck:
-            self._go_on()
+    def _retry(self) -> None:
+        if self._failure:
+            self._advance()
         else:
-            self._ask()
+            self._show_choice()
 
-    def _alone(self) -> None:
-        self._playing.engine = Engine()
-        self._teller.say("From here on, this machine plays the others.")
-        self._again()
+    def _leave_server(self) -> None:
+        self._game.engine = Engine()
+        self._display.show_text("From here on, this machine plays the others.")
+        self._retry()
 
-    def _seen(self, actions: Iterable[str]) -> None:
-        for told in actions:
-            letter, _, action = told.partition(" ")
-            self._teller.seen(self._playing, letter, action)
+    def _show_actions(self, actions: Iterable[str]) -> None:
+        for text in actions:
+            letter, _, action = text.partition(" ")
+            self._display.show_action(self._game, letter, action)
 
-    def _read_move(self, said: str) -> Action | None:
-        """The move that was said, by its number or its text; if it is none, the person is told why."""
-        legal = self._playing.view.legal_actions()
-        if said.isdecimal():
-            if 1 <= int(said) <= len(legal):
-                return legal[int(said) - 1]
-            self._teller.say(f"{said} is not in 1..{len(legal)}.")
+    def _read_move(self, line: str) -> Action | None:
+        """Return the move of a number or text; show why if it is not one."""
+        legal = self._game.view.legal_actions()
+        if line.isdecimal():
+            if 1 <= int(line) <= len(legal):
+                return legal[int(line) - 1]
+            self._display.show_text(f"{line} is not in 1..{len(legal)}.")
             return None
         try:
-            wanted = str(self._playing.view.game.action(said))
+            text = str(self._game.view.game.action(line))
         except EngineError as error:
-            self._teller.say(f"{error}\n? lists what you can say.")
+            self._display.show_text(f"{error}\n? lists the commands.")
             return None
-        found = next((action for action in legal if str(action) == wanted), None)
-        if found is None:
-            self._teller.say(f"{said!r} is not possible now; moves lists what is.")
-        return found
+        move = next((action for action in legal if str(action) == text), None)
+        if move is None:
+            self._display.show_text(f"{line!r} is not possible now; moves lists the possible ones.")
+        return move
 
     def _hint(self) -> None:
-        if self._stuck:
-            self._teller.failed(STUCK)
+        if self._failure:
+            self._display.show_failure(WAITS)
             return
         try:
-            self._teller.hint(self._playing.engine.hint(self._playing.observation))
+            self._display.show_hint(self._game.engine.hint(self._game.observation))
         except ServerFailure as failure:
-            self._teller.failed(f"{failure}\nalone goes on without the server.")
+            self._display.show_failure(f"{failure}\nalone continues without the server.")
 
     def _beliefs(self) -> None:
         from solver.config import CONFIGS, fit_config
 
-        view, history = self._playing.observation.view, self._playing.observation.history
+        view, history = self._game.observation.view, self._game.observation.history
         config = fit_config(CONFIGS["default"], view.game)
-        self._teller.beliefs(beliefs_of(view, history, config))
+        self._display.show_beliefs(beliefs_of(view, history, config))
 
     def _undo(self) -> None:
-        if self._playing.take_back():
-            self._stuck = None
-            self._ask()
+        if self._game.take_back():
+            self._failure = None
+            self._show_choice()
         else:
-            self._teller.say("There is nothing of yours to take back.")
+            self._display.show_text("You have made no choice that can be taken back.")
 
     def _save_again(self) -> None:
         if self._path is None:
-            self._teller.say("Where to? save FILE")
+            self._display.show_text("A file is required: save FILE")
         else:
             self._save(self._path)
 
     def _save(self, path: Path) -> None:
         if self._keep(path):
             self._path = path
-            self._teller.say(f"Saved: {path}")
+            self._display.show_text(f"Saved: {path}")
 
     def _keep(self, path: Path) -> bool:
-        """Write the game, whole or not at all; a game goes on if that fails."""
+        """Save the game atomically; return whether that succeeded."""
         new = path.with_name(f"{path.name}.new")
         try:
-            new.write_text(write_game(self._playing), "utf-8")
+            new.write_text(write_game(self._game), "utf-8")
             os.replace(new, path)
         except OSError as error:
-            self._teller.say(f"{path}: {error.strerror}; the game is not saved.")
+            self._display.show_text(f"{path}: {error.strerror}; the game is not saved.")
             return False
         return True
 
 
-class TextTeller:
-    """For people."""
+class TextDisplay:
+    """Display for people."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
 
-    def seen(self, playing: Playing, letter: str, action: str) -> None:
+    def show_action(self, game: TableGame, letter: str, action: str) -> None:
         line = Text("  ")
         line.append(letter, style=f"bold {TERMINAL_COLORS[SEATS.index(letter)]}" if letter in SEATS else "dim")
         line.append(f" {action}")
         self._console.print(line, soft_wrap=True)
 
-    def asked(self, playing: Playing, most: int | None) -> None:
+    def show_choice(self, game: TableGame, most: int | None) -> None:
         self._console.print()
-        self._console.print(draw(playing.view, playing.seats), end="")
-        legal = playing.view.legal_actions()
+        self._console.print(draw(game.view, game.seats), end="")
+        legal = game.view.legal_actions()
         shown = [f"{number:>3} {action}" for number, action in enumerate(legal[:most], 1)]
         self._console.print(Columns(shown, column_first=True, padding=(0, 2)))
         if len(shown) < len(legal):
-            self.say(f"    and {len(legal) - len(shown)} more: moves")
+            self.show_text(f"    and {len(legal) - len(shown)} more: moves")
 
-    def hint(self, moves: Sequence[pb.Candidate]) -> None:
+    def show_hint(self, moves: Sequence[pb.Candidate]) -> None:
         table = formatting.table("move", "win %", "points", "then", right="points")
         for move in moves:
             if move.HasField("win"):
@@ -326,9 +324,9 @@ class TextTeller:
                 )
         self._console.print(table)
 
-    def beliefs(self, found: Beliefs | None) -> None:
-        table = formatting.table("whose", "where", "what it may be")
-        for belief in found.seats if found else ():
+    def show_beliefs(self, beliefs: Beliefs | None) -> None:
+        table = formatting.table("seat", "where", "may be")
+        for belief in beliefs.seats if beliefs else ():
             for card in belief.cards:
                 slot = card.place.get("slot")
                 table.add_row(
@@ -339,66 +337,66 @@ class TextTeller:
             table.add_row(SEATS[belief.seat], "hand", formatting.likeliest(belief.hand.items(), KINDS_SHOWN))
         self._console.print(table)
 
-    def over(self, playing: Playing, path: Path | None) -> None:
-        position = playing.position
+    def show_result(self, game: TableGame, path: Path | None) -> None:
+        position = game.position
         best = max(position.payoffs)
         winners = [SEATS[seat] for seat, paid in enumerate(position.payoffs) if paid == best]
         self._console.print()
-        self._console.print(draw(position, playing.seats), end="")
-        self.say(f"The game is over: {' and '.join(winners)} {'wins' if len(winners) == 1 else 'share the win'}.")
+        self._console.print(draw(position, game.seats), end="")
+        self.show_text(f"The game is over: {' and '.join(winners)} {'wins' if len(winners) == 1 else 'share the win'}.")
         if path:
-            self.say(f"eminence review {path} --seat {SEATS[playing.me]}")
+            self.show_text(f"eminence review {path} --seat {SEATS[game.me]}")
 
-    def failed(self, why: str) -> None:
-        self.say(why)
+    def show_failure(self, why: str) -> None:
+        self.show_text(why)
 
-    def say(self, text: str) -> None:
+    def show_text(self, text: str) -> None:
         self._console.print(text, soft_wrap=True)
 
-    def ask(self) -> str:
+    def read_line(self) -> str:
         try:
             return self._console.input("> ")
         except (EOFError, KeyboardInterrupt):
-            self._console.print()  # the prompt's line is over
+            self._console.print()  # ends the line of the prompt
             raise
 
 
-class JsonTeller:
-    """For programs: a JSON object a line. What is said to it is the same."""
+class JsonDisplay:
+    """Display for programs: a JSON object per line. Input is the same as for people."""
 
-    def seen(self, playing: Playing, letter: str, action: str) -> None:
-        self._tell(event="seen", by=letter, action=action)
+    def show_action(self, game: TableGame, letter: str, action: str) -> None:
+        self._write(event="seen", by=letter, action=action)
 
-    def asked(self, playing: Playing, most: int | None) -> None:
-        view = playing.view
+    def show_choice(self, game: TableGame, most: int | None) -> None:
+        view = game.view
         moves = [str(action) for action in view.legal_actions()]
-        self._tell(event="asked", view=json_format.MessageToDict(write_view(view)), text=str(view), moves=moves)
+        self._write(event="asked", view=json_format.MessageToDict(write_view(view)), text=str(view), moves=moves)
 
-    def hint(self, moves: Sequence[pb.Candidate]) -> None:
-        self._tell(event="hint", candidates=[json_format.MessageToDict(move) for move in moves])
+    def show_hint(self, moves: Sequence[pb.Candidate]) -> None:
+        self._write(event="hint", candidates=[json_format.MessageToDict(move) for move in moves])
 
-    def beliefs(self, found: Beliefs | None) -> None:
-        told = [
+    def show_beliefs(self, beliefs: Beliefs | None) -> None:
+        seats = [
             {
                 "seat": SEATS[belief.seat],
                 "cards": [{"place": card.place, "kinds": card.kinds} for card in belief.cards],
                 "hand": belief.hand,
             }
-            for belief in (found.seats if found else ())
+            for belief in (beliefs.seats if beliefs else ())
         ]
-        self._tell(event="beliefs", seats=told)
+        self._write(event="beliefs", seats=seats)
 
-    def over(self, playing: Playing, path: Path | None) -> None:
-        position = playing.position
-        self._tell(event="over", points=list(position.scores), shares=list(position.payoffs))
+    def show_result(self, game: TableGame, path: Path | None) -> None:
+        position = game.position
+        self._write(event="over", points=list(position.scores), shares=list(position.payoffs))
 
-    def failed(self, why: str) -> None:
-        self._tell(event="failed", text=why)
+    def show_failure(self, why: str) -> None:
+        self._write(event="failed", text=why)
 
-    def say(self, text: str) -> None:
-        self._tell(event="said", text=text)
+    def show_text(self, text: str) -> None:
+        self._write(event="said", text=text)
 
-    def ask(self) -> str:
+    def read_line(self) -> str:
         sys.stdout.flush()
         line = sys.stdin.readline()
         if not line:
@@ -406,5 +404,5 @@ class JsonTeller:
         return line
 
     @staticmethod
-    def _tell(**told: Any) -> None:
-        click.echo(json.dumps(told, ensure_ascii=False))
+    def _write(**fields: Any) -> None:
+        click.echo(json.dumps(fields, ensure_ascii=False))

@@ -1,4 +1,4 @@
-"""eminence review: every decision of a game, judged from what its seat knew then."""
+"""eminence review: grade every decision of a game, given the knowledge of its seat."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from server.cli.inputs import read_game
 from server.cli.options import SearchOptions, seat_number, thinking_options
 from server.cli.pages.board import letter
 from server.cli.pages.win_chart import as_text, chart_of, plot
-from server.cli.review_run import SIGNS, Judging, Review
+from server.cli.review_run import SIGNS, Review, Reviewer
 from server.messages.answers import GRADES
 
 GRADE_STYLES = {"best": "green", "fine": "", "inaccuracy": "yellow", "mistake": "bold yellow", "blunder": "bold red"}
@@ -39,10 +39,18 @@ GRAPH_WIDTH = 100
     "eminence convert game.txt --to json | eminence review - --json --iterations 500",
 )
 @click.argument("game", metavar="GAME|FILE|-", shell_complete=files)
-@click.option("--seat", metavar="LETTER", help="Judge this seat's decisions only.")
+@click.option("--seat", metavar="LETTER", help="Grade the decisions of this seat only.")
 @partial(thinking_options, default=f"Default: {ITERATIONS} iterations, unless another limit is given.")
-@click.option("--plot", "plot_to", metavar="FILE", type=click.Path(path_type=Path), help=f"Draw the graph: {PLOTS}.")
-@click.option("--html", "html_to", metavar="FILE", type=click.Path(path_type=Path), help="Write a report: one page.")
+@click.option(
+    "--plot", "plot_to", metavar="FILE", type=click.Path(path_type=Path), help=f"Write the graph to this file: {PLOTS}."
+)
+@click.option(
+    "--html",
+    "html_to",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Write a report, one HTML page, to this file.",
+)
 @server_options
 @json_option
 def review(
@@ -54,34 +62,34 @@ def review(
     connection: Connection,
     as_json: bool,
 ) -> None:
-    """Judge every decision of a game from what its seat knew then.
+    """Grade every decision of a game, given what its seat knew then.
 
-    GAME is a record (docs/notation.md), as text or JSON. What a decision lost is the share of the win that the best one
-    would have had more, on the same hidden cards, which the seat never saw; all else that happened to a seat was luck.
-    Grades: best, fine (less than 2 % lost), inaccuracy, mistake (5 % or more), blunder (10 % or more).
+    GAME is a record (docs/notation.md), as text or JSON. The loss of a decision is the share of the win that the best
+    move would have gained on the same sampled hidden cards; all other changes of a seat's chances are luck. Grades:
+    best, fine (less than 2 % lost), inaccuracy, mistake (5 % or more), blunder (10 % or more).
 
-    All limits are for each decision.
+    All limits apply to each decision.
     """
     record = read_game(game)
     if plot_to and (not plot_to.suffix or plot_to.suffix not in PLOTS):
-        raise Failure(f"plot: {plot_to} does not end in {PLOTS}")
+        raise Failure(f"plot: {plot_to} has another suffix than {PLOTS}")
     check_place(plot_to, "plot")
     check_place(html_to, "html")
     if thinking.time_ms is thinking.iterations is thinking.confidence is thinking.level is None:
         thinking = replace(thinking, iterations=ITERATIONS)
     with connection.open(config=thinking.config) as client:
-        found = judge(Judging(client, record, _seat(seat, record), thinking))
+        result = judge(Reviewer(client, record, _seat(seat, record), thinking))
     if plot_to:
-        plot(chart_of(found), title_of(record), plot_to)
+        plot(chart_of(result), title_of(record), plot_to)
     if html_to:
         from server.cli.pages.html_report import write_report
 
-        html_to.write_text(write_report(found), "utf-8")
+        html_to.write_text(write_report(result), "utf-8")
     if as_json:
-        decisions = [json_format.MessageToDict(judged.told) for judged in found.decisions]
-        formatting.print_json({"decisions": decisions, "summary": json_format.MessageToDict(found.summary)})
+        decisions = [json_format.MessageToDict(judged.message) for judged in result.decisions]
+        formatting.print_json({"decisions": decisions, "summary": json_format.MessageToDict(result.summary)})
     else:
-        print_review(found, formatting.console())
+        print_review(result, formatting.console())
 
 
 def _seat(letter: str | None, record: Record) -> int | None:
@@ -89,17 +97,17 @@ def _seat(letter: str | None, record: Record) -> int | None:
         return record.observer
     number = seat_number(letter, record.game)
     if record.observer not in (None, number):
-        raise Failure(f"seat: this record was seen by {SEATS[record.observer or 0]}, whose decisions alone it tells")
+        raise Failure(f"seat: this record holds only the decisions of {SEATS[record.observer or 0]}")
     return number
 
 
-def judge(judging: Judging) -> Review:
-    """All of it, with a bar on a terminal."""
+def judge(judging: Reviewer) -> Review:
+    """Run a review, with a progress bar on a terminal."""
     from rich.progress import Progress
 
     err = formatting.console(stderr=True)
     with Progress(console=err, transient=True, disable=not err.is_terminal) as progress:
-        for _ in progress.track(judging.run(), total=len(judging.decisions), description="judging"):
+        for _ in progress.track(judging.run(), total=len(judging.decisions), description="reviewing"):
             pass
     return judging.review
 
@@ -111,44 +119,44 @@ def title_of(record: Record) -> str:
 # --- for people ------------------------------------------------------------------------------------------------
 
 
-def print_review(found: Review, out: Console) -> None:
-    """The decisions, the graph, and how each seat did."""
-    out.print(formatting.heading(title_of(found.record)))
+def print_review(review: Review, out: Console) -> None:
+    """Print the decisions, the graph, and a summary of each seat."""
+    out.print(formatting.heading(title_of(review.record)))
     out.print()
-    out.print(_decisions(found))
+    out.print(_decisions(review))
     out.print()
-    out.print(formatting.heading("The share of the win that each seat could expect, by what it knew"))
-    out.print(as_text(chart_of(found), min(out.width, GRAPH_WIDTH)))
+    out.print(formatting.heading("Share of the win that each seat could expect, given its knowledge"))
+    out.print(as_text(chart_of(review), min(out.width, GRAPH_WIDTH)))
     out.print()
-    out.print(_seats(found))
-    again = f"--seed {found.summary.seed}" if found.summary.reproducible else "not reproducible"
-    out.print(Text(f"win, lost, luck: % of the win; {again}; engine {found.summary.engine_signature}", "dim"))
+    out.print(_seats(review))
+    again = f"--seed {review.summary.seed}" if review.summary.reproducible else "not reproducible"
+    out.print(Text(f"win, lost, luck: % of the win; {again}; engine {review.summary.engine_signature}", "dim"))
 
 
-def _decisions(found: Review) -> Table:
+def _decisions(review: Review) -> Table:
     table = formatting.table("no", "", "played", "win", "lost", "grade", "better", right="no win lost")
     round_ = 0
-    for judged in found.chosen:
+    for judged in review.chosen:
         if judged.round != round_:
             round_ = judged.round
             table.add_row("", "", Text(f"round {round_}", style="dim"))
         table.add_row(
             str(judged.number),
             letter(judged.seat),
-            judged.told.played.action.text,
+            judged.message.played.action.text,
             "" if judged.value is None else f"{100 * judged.value:.0f}",
-            "" if judged.grade == "best" else formatting.win(judged.told.win_loss),
+            "" if judged.grade == "best" else formatting.win(judged.message.win_loss),
             Text(judged.grade, style=GRADE_STYLES[judged.grade]),
-            "" if judged.is_best else judged.told.best.action.text,
+            "" if judged.is_best else judged.message.best.action.text,
         )
     return table
 
 
-def _seats(found: Review) -> Table:
+def _seats(review: Review) -> Table:
     heads = [f"{grade[:7]}." if len(grade) > 8 else grade for grade in SIGNS]
     table = formatting.table("seat", "points", *heads, "lost", "luck", right=f"points {' '.join(heads)} lost luck")
-    scores = found.record.end.scores
-    for seat in found.summary.seats:
+    scores = review.record.end.scores
+    for seat in review.summary.seats:
         counts = {GRADES.read(entry.grade, "grade"): entry.count for entry in seat.grades}
         table.add_row(
             letter(seat.seat - 1),

@@ -1,4 +1,4 @@
-"""eminence rules: games, editions and cards as the engine has them, told from its own tables."""
+"""eminence rules: show games, editions and cards from the tables of the engine."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from server.cli.command import command, json_option
 from server.cli.exit_codes import Failure
 from server.codec.games import GAME_IDS, check_game_id
 
-# --- the words of the tables, as sentences ---------------------------------------------------------------------
+# --- the words of the tables, as text ---------------------------------------------------------------------
 
 REACHES = {
     Reach.NOTHING: "",
@@ -71,8 +71,8 @@ CASTLE_DEEDS = {
     castle_vocab.Deed.MOVE_NEIGHBOUR: "moves a neighbour to another location",
     castle_vocab.Deed.ROB_NEIGHBOUR: "takes up to {amount} gold from a player who owns a neighbour",
     castle_vocab.Deed.COPY_NEIGHBOUR: "copies the immediate effect of a neighbour",
-    castle_vocab.Deed.SWAP_SELECTED: "swaps another player's selected card for a random one of his hand",
-    castle_vocab.Deed.ORDER_LOCATION: "says where another player must place the selected card",
+    castle_vocab.Deed.SWAP_SELECTED: "swaps another player's selected card for a random one of their hand",
+    castle_vocab.Deed.ORDER_LOCATION: "chooses where another player must place the selected card",
     castle_vocab.Deed.PAY_FROM_RIGHT: "has its location's rewards paid from the right, this round",
     castle_vocab.Deed.GAIN_PER_LOW: "gains {amount} for each card under {below} in its location",
     castle_vocab.Deed.DISCARD_NEIGHBOUR: "discards a neighbour",
@@ -86,7 +86,7 @@ REWARDS = {
     castle_vocab.Reward.STEAL_EACH: "1 from each other player",
     castle_vocab.Reward.HALF_VALUE: "half its value, rounded up",
 }
-# What a table has so many of, and how the engine calls it.
+# Keys of --json, and the engine's names for the same numbers.
 NUMBERS = {
     "rounds": "n_rounds",
     "cards_in_hand": "hand_size",
@@ -111,40 +111,40 @@ def _ids(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> lis
 )
 @click.argument("card", required=False, shell_complete=_ids)
 @click.option("--game", "game_id", type=click.Choice(GAME_IDS), help="Only this game.")
-@click.option("--ruleset", default="", help="This edition, and switches that differ from it.")
-@click.option("--players", type=int, help="How many play, where that matters. Default: the fewest.")
+@click.option("--ruleset", default="", help="Edition, and switches that differ from it.")
+@click.option("--players", type=int, help="Number of players, if it matters. Default: the least.")
 @json_option
 def rules(card: str | None, game_id: str | None, ruleset: str, players: int | None, as_json: bool) -> None:
-    """Games, editions and switches; of a game, its cards; or one card, by its name in English, French or German."""
+    """Show games, editions and switches; the cards of a game; or one card by its English, French or German name."""
     if card is None and game_id is None:
         if ruleset:
-            raise Failure(f"ruleset: {ruleset!r} is of some game, which --game has to say ({listed(GAME_IDS)})")
-        told: dict[str, Any] = {"games": [_overview(name) for name in GAME_IDS]}
-        formatting.print_json(told) if as_json else _print_overview(told["games"])
+            raise Failure(f"ruleset: --game is required with {ruleset!r} ({listed(GAME_IDS)})")
+        result: dict[str, Any] = {"games": [_overview(name) for name in GAME_IDS]}
+        formatting.print_json(result) if as_json else _print_overview(result["games"])
         return
     games = [_game(game_id, ruleset, players)] if game_id else _games(ruleset, players)
     if card is None:
-        told = tell_game(games[0])
-        formatting.print_json(told) if as_json else _print_game(told)
+        result = describe_game(games[0])
+        formatting.print_json(result) if as_json else _print_game(result)
         return
-    found = [row for game in games for row in tell_cards(game) if _is_called(row, card)]
-    if not found:
-        known = sorted({row["names"]["en"] or str(row["value"]) for game in games for row in tell_cards(game)})
-        raise Failure(f"card: {card!r} is none of {listed(known)}, in no language")
-    formatting.print_json({"cards": found}) if as_json else _print_cards(found)
+    rows = [row for game in games for row in describe_cards(game) if _has_name(row, card)]
+    if not rows:
+        known = sorted({row["names"]["en"] or str(row["value"]) for game in games for row in describe_cards(game)})
+        raise Failure(f"card: unknown card {card!r}; known cards: {listed(known)}")
+    formatting.print_json({"cards": rows}) if as_json else _print_cards(rows)
 
 
 def _games(ruleset: str, players: int | None) -> list[Game]:
-    """Return the games that have such a ruleset, for so many players."""
+    """Return the games that have a ruleset for this number of players."""
     games: list[Game] = []
     refusals: list[InvalidRulesetError] = []
-    given = read_ruleset(ruleset)
-    edition = given if isinstance(given, str) else (given or {}).get("edition")
+    spec = read_ruleset(ruleset)
+    edition = spec if isinstance(spec, str) else (spec or {}).get("edition")
     for game_id in GAME_IDS:
         try:
             games.append(_game(game_id, ruleset, players))
         except InvalidRulesetError as error:
-            # The game that the edition is of says best what is wrong.
+            # The error of the edition's own game comes first.
             refusals.insert(0 if edition in _editions(game_id) else len(refusals), error)
     if not games:
         raise refusals[0]
@@ -166,7 +166,7 @@ def _players(game_id: str) -> tuple[int, ...]:
     return editions.EDITIONS[editions.editions_of(game_id)[0]].players
 
 
-# --- what there is to tell, as plain values: these are the keys of --json ---------------------------------------
+# --- the output as plain values: these are the keys of --json ---------------------------------------------------
 
 
 def _overview(game_id: str) -> dict[str, Any]:
@@ -175,12 +175,12 @@ def _overview(game_id: str) -> dict[str, Any]:
         "names": GAMES[game_id]._asdict(),
         "players": list(_players(game_id)),
         "editions": _editions(game_id),
-        "switches": [] if game_id == "castle_village_port" else tell_switches(game_id),
+        "switches": [] if game_id == "castle_village_port" else describe_switches(game_id),
     }
 
 
-def tell_switches(game_id: str) -> list[dict[str, Any]]:
-    """The switches of Oriflamme or its prototype, and how each edition has them."""
+def describe_switches(game_id: str) -> list[dict[str, Any]]:
+    """Return the switches of Oriflamme or its prototype, with their values in each edition."""
     return [
         {
             "name": name,
@@ -194,38 +194,40 @@ def tell_switches(game_id: str) -> list[dict[str, Any]]:
     ]
 
 
-def tell_game(game: Game) -> dict[str, Any]:
-    """A game under a ruleset, with its cards and tables."""
+def describe_game(game: Game) -> dict[str, Any]:
+    """Return a game under a ruleset, with its cards and tables."""
     ruleset = game.ruleset
-    told: dict[str, Any] = {
+    result: dict[str, Any] = {
         "game": game.id,
         "names": GAMES[game.id]._asdict(),
         "edition": ruleset.edition,
         "players": game.n_players,
-        "cards": list(tell_cards(game)),
+        "cards": list(describe_cards(game)),
     }
     if isinstance(game, CastleVillagePort):
         numbers = castle.table_numbers(ruleset, game.n_players)
-        told["numbers"] = {
+        result["numbers"] = {
             "hand_size": ruleset.hand_size,
             "rounds": ruleset.rounds,
             "turns_per_round": numbers.n_turns,
             "starting_gold": ruleset.starting_gold,
             "hidden_gold": ruleset.hidden_gold,
         }
-        told["rewards"] = {
+        result["rewards"] = {
             location: [REWARDS[castle_vocab.Reward(entry.kind)].format(amount=entry.amount) for entry in entries]
             for location, entries in zip(LOCATIONS, numbers.rewards, strict=True)
         }
-        return told
+        return result
     numbers_of_all = editions.table_numbers(ruleset, game.n_players)
-    told["numbers"] = {name: numbers_of_all[key] for name, key in NUMBERS.items()}
-    told["switches"] = [{**switch, "value": ruleset.switches[switch["name"]]} for switch in tell_switches(game.id)]
-    return told
+    result["numbers"] = {name: numbers_of_all[key] for name, key in NUMBERS.items()}
+    result["switches"] = [
+        {**switch, "value": ruleset.switches[switch["name"]]} for switch in describe_switches(game.id)
+    ]
+    return result
 
 
-def tell_cards(game: Game) -> Iterator[dict[str, Any]]:
-    """The rows of the game's table of cards."""
+def describe_cards(game: Game) -> Iterator[dict[str, Any]]:
+    """Yield the rows of the game's table of cards."""
     if isinstance(game, Oriflamme):
         for card in game.cards:
             yield _oriflamme_row(game, card)
@@ -265,7 +267,7 @@ def _castle_row(game: CastleVillagePort, card: CastleCard) -> dict[str, Any]:
     }
 
 
-def _is_called(row: Mapping[str, Any], name: str) -> bool:
+def _has_name(row: Mapping[str, Any], name: str) -> bool:
     known = {*row["names"].values(), row.get("card", ""), row.get("text_name", ""), str(row.get("value", ""))}
     return name.casefold().replace(" ", "_") in {word.casefold().replace(" ", "_") for word in known if word}
 
@@ -301,21 +303,21 @@ def _switches(switches: list[dict[str, Any]]) -> Any:
     has_own = "value" in switches[0]
     table = formatting.table("switch and meaning", *(["here"] if has_own else []), *columns)
     for switch in switches:
-        said = Text.assemble(switch["name"], "\n", (f"  {switch['meaning']}", "dim"))
+        label = Text.assemble(switch["name"], "\n", (f"  {switch['meaning']}", "dim"))
         own = [Text(_word(switch["value"]), style="bold")] if has_own else []
-        table.add_row(said, *own, *(_word(switch["editions"][edition]) for edition in columns))
+        table.add_row(label, *own, *(_word(switch["editions"][edition]) for edition in columns))
     return table
 
 
-def _print_game(told: dict[str, Any]) -> None:
+def _print_game(result: dict[str, Any]) -> None:
     out = formatting.console()
     out.print(
-        formatting.heading(f"{_names(told['names'])}: {told['edition']}, {told['players']} players"), "", sep="\n"
+        formatting.heading(f"{_names(result['names'])}: {result['edition']}, {result['players']} players"), "", sep="\n"
     )
-    if told["game"] == "castle_village_port":
-        _print_castle(out, told)
+    if result["game"] == "castle_village_port":
+        _print_castle(out, result)
         return
-    out.print(_oriflamme_table(told["cards"]), "", _numbers(told), "", _switches(told["switches"]), sep="\n")
+    out.print(_oriflamme_table(result["cards"]), "", _numbers(result), "", _switches(result["switches"]), sep="\n")
 
 
 def _oriflamme_table(cards: list[dict[str, Any]]) -> Any:
@@ -327,27 +329,29 @@ def _oriflamme_table(cards: list[dict[str, Any]]) -> Any:
     return table
 
 
-def _print_castle(out: Console, told: dict[str, Any]) -> None:
+def _print_castle(out: Console, result: dict[str, Any]) -> None:
     table = formatting.table("value", "card", "fr / de", "when", "and then", right=("value",))
-    for card in told["cards"]:
+    for card in result["cards"]:
         names = card["names"]
         foreign = f"{names['fr']} / {names['de']}" if names["en"] else ""
         table.add_row(str(card["value"]), names["en"], foreign, card["when"], card["then"])
     rewards = formatting.table(
-        "location", *(f"{rank}." for rank in range(1, 1 + max(map(len, told["rewards"].values()))))
+        "location", *(f"{rank}." for rank in range(1, 1 + max(map(len, result["rewards"].values()))))
     )
-    for location, entries in told["rewards"].items():
+    for location, entries in result["rewards"].items():
         rewards.add_row(location, *entries)
-    out.print(table, "", formatting.heading("Gold for the ranks of a location"), rewards, "", _numbers(told), sep="\n")
+    out.print(
+        table, "", formatting.heading("Gold for the ranks of a location"), rewards, "", _numbers(result), sep="\n"
+    )
 
 
-def _numbers(told: dict[str, Any]) -> Text:
-    return Text(", ".join(f"{name.replace('_', ' ')} {_word(value)}" for name, value in told["numbers"].items()))
+def _numbers(result: dict[str, Any]) -> Text:
+    return Text(", ".join(f"{name.replace('_', ' ')} {_word(value)}" for name, value in result["numbers"].items()))
 
 
-def _print_cards(found: list[dict[str, Any]]) -> None:
+def _print_cards(rows: list[dict[str, Any]]) -> None:
     out = formatting.console()
-    for number, card in enumerate(found):
+    for number, card in enumerate(rows):
         value = f", value {card['value']}" if "value" in card else ""
         table = formatting.table("", "")
         table.show_header = False

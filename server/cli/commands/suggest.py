@@ -1,4 +1,4 @@
-"""eminence suggest: what to play, and why."""
+"""eminence suggest: suggest a move, and show why."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from server.codec.fields import CARDS
 from server.refusals import Refusal
 
 EVERY_MS = 250.0
-# So many moves and cards are shown, unless more are asked for.
+# Limits of the moves and cards shown, unless --lines sets another.
 MOVES_SHOWN = 10
 KINDS_SHOWN = 4
 
-WHY = {
+STOP_REASONS = {
     pb.STOP_REASON_ITERATIONS: "the iterations were done",
     pb.STOP_REASON_TIME: "the time was up",
-    pb.STOP_REASON_CONFIDENCE: "the best move was sure enough",
-    pb.STOP_REASON_FORCED: "there is one move only, and everybody sees that",
-    pb.STOP_REASON_DEADLINE: "the call's deadline was near",
+    pb.STOP_REASON_CONFIDENCE: "the best move was certain enough",
+    pb.STOP_REASON_FORCED: "it is publicly the only move",
+    pb.STOP_REASON_DEADLINE: "the deadline of the call was near",
     pb.STOP_REASON_CANCELLED: "it was interrupted",
-    pb.STOP_REASON_SHUTDOWN: "the server was about to stop",
+    pb.STOP_REASON_SHUTDOWN: "the server was shutting down",
     pb.STOP_REASON_GAME_OVER: "the game is over",
     pb.STOP_REASON_LOST: "workers were lost",
 }
@@ -52,9 +52,9 @@ WHY = {
 )
 @position_options
 @thinking_options
-@click.option("--lines", type=click.IntRange(1, 1000), help="Answer so many of the best moves. Default: all.")
-@click.option("--among", multiple=True, metavar="MOVE", help="Consider only this move; may be given several times.")
-@click.option("--information", is_flag=True, help="Say, too, what showing your own face-down cards would change.")
+@click.option("--lines", type=click.IntRange(1, 1000), help="Number of moves in the answer, best first. Default: all.")
+@click.option("--among", multiple=True, metavar="MOVE", help="Consider only this move; repeatable.")
+@click.option("--information", is_flag=True, help="Show also the effect of showing your own face-down cards.")
 @server_options
 @json_option
 def suggest(
@@ -66,25 +66,25 @@ def suggest(
     connection: Connection,
     as_json: bool,
 ) -> None:
-    """What to play, and why, given only what one player sees.
+    """Suggest a move, and show why, given only what one player sees.
 
-    The position is text (docs/notation.md), a file with it, or `-` for standard input; JSON and records of games are
-    read, too. Ctrl-C ends a long search with what was found.
+    POSITION is text (docs/notation.md), the name of a file, or `-` for standard input. JSON and records of games are
+    read, too. Ctrl-C ends a long search with the answer so far.
     """
     if observation.view.is_over:
-        raise Refusal("GAME_OVER", "view", "nothing can be played any more")
+        raise Refusal("GAME_OVER", "view", "the game is over; there is no move to suggest")
     options = thinking.options(observation.game, lines=lines or 0, among=among, information=information)
     out = formatting.console()
     grows = out.is_terminal and not as_json
     with (
         connection.open(config=thinking.config) as client,
-        _growing(out, observation, lines) if grows else nullcontext() as tell,
+        _growing(out, observation, lines) if grows else nullcontext() as show,
     ):
-        found = ask(client, observation, thinking.budget(), options, tell)
+        answer = ask(client, observation, thinking.budget(), options, show)
     if as_json:
-        formatting.print_json(found)
+        formatting.print_json(answer)
     else:
-        out.print(rendered(found, observation, lines or MOVES_SHOWN))
+        out.print(rendered(answer, observation, lines or MOVES_SHOWN))
 
 
 def ask(
@@ -92,16 +92,16 @@ def ask(
     observation: Observation,
     budget: pb.Budget,
     options: pb.Options,
-    tell: Callable[[pb.Suggestion], None] | None = None,
+    show: Callable[[pb.Suggestion], None] | None = None,
 ) -> pb.Suggestion:
-    """Return the answer; `tell` gets those on the way. Ctrl-C ends it with what was found."""
+    """Return the answer; pass partial ones to `show`. Ctrl-C ends the search with the last partial answer."""
     latest = None
     with client.analyze(observation.message, budget, options, int(EVERY_MS)) as steps:
         try:
             for step in steps:
                 latest = step.suggestion
-                if tell and not step.last:
-                    tell(latest)
+                if show and not step.last:
+                    show(latest)
         except KeyboardInterrupt:
             if latest is None:
                 raise
@@ -112,7 +112,7 @@ def ask(
 
 @contextmanager
 def _growing(out: Any, observation: Observation, lines: int | None) -> Iterator[Callable[[pb.Suggestion], None]]:
-    """Show answers as they grow, in place; they vanish in the end."""
+    """Update the partial answer in place on the terminal; clear it at the end."""
     with Live(console=out, transient=True, auto_refresh=False) as live:
         yield lambda so_far: live.update(rendered(so_far, observation, lines or MOVES_SHOWN), refresh=True)
 
@@ -120,80 +120,80 @@ def _growing(out: Any, observation: Observation, lines: int | None) -> Iterator[
 # --- for people ------------------------------------------------------------------------------------------------
 
 
-def rendered(found: pb.Suggestion, observation: Observation, most: int) -> RenderableType:
-    """An answer as a page of text."""
+def rendered(answer: pb.Suggestion, observation: Observation, most: int) -> RenderableType:
+    """Format an answer as a page of text."""
     parts: list[RenderableType] = [Text(title(observation)), Text(str(observation.view), style="dim"), ""]
-    if found.HasField("best"):
-        parts += [moves_table(found, most), *_left_out(found, most), "", *_advice(found)]
+    if answer.HasField("best"):
+        parts += [moves_table(answer, most), *_left_out(answer, most), "", *_advice(answer)]
     else:
         acting = CHANCE_SEAT if (observation.view.to_act or 0) < 0 else SEATS[observation.view.to_act or 0]
-        parts += [f"{acting} is to act, so there is no move to suggest.", "", _seats_table(found)]
-    if found.beliefs:
-        parts += ["", formatting.heading("What the others may hide"), beliefs_table(found, observation.game)]
-    if found.information:
-        parts += ["", formatting.heading("What showing your cards would change"), _information_table(found)]
-    return Group(*parts, "", Text(_account(found), style="dim"))
+        parts += [f"{acting} is to act, so there is no move to suggest.", "", _seats_table(answer)]
+    if answer.beliefs:
+        parts += ["", formatting.heading("Likely hidden cards"), beliefs_table(answer, observation.game)]
+    if answer.information:
+        parts += ["", formatting.heading("Effect of showing your cards"), _information_table(answer)]
+    return Group(*parts, "", Text(_account(answer), style="dim"))
 
 
 def title(observation: Observation) -> str:
     game = observation.game
     spec = game.spec[1]
-    edition = spec if isinstance(spec, str) else "a ruleset of its own"
-    told = f", and {len(observation.history.actions)} actions before" if observation.history else ""
-    return f"{game.id}, {edition}, {game.n_players} players; what {SEATS[observation.view.observer]} sees{told}"
+    edition = spec if isinstance(spec, str) else "a custom ruleset"
+    history = f", after {len(observation.history.actions)} actions" if observation.history else ""
+    return f"{game.id}, {edition}, {game.n_players} players; the view of {SEATS[observation.view.observer]}{history}"
 
 
-def moves_table(found: pb.Suggestion, most: int) -> RenderableType:
-    """Moves with their figures, best first; the one to play is marked."""
+def moves_table(answer: pb.Suggestion, most: int) -> RenderableType:
+    """Make the table of moves, best first; the suggested one is green."""
     table = formatting.table(
         "move", "win %", "points", "ranks %", "visits", "then", right=("win %", "points", "ranks %", "visits")
     )
-    for candidate in found.candidates[:most]:
-        is_best = candidate.action.text == found.best.text
+    for candidate in answer.candidates[:most]:
+        is_best = candidate.action.text == answer.best.text
         table.add_row(
             Text(candidate.action.text, style="bold green" if is_best else ""),
             formatting.win(candidate.win) if candidate.HasField("win") else "",
             formatting.points(candidate.points) if candidate.HasField("points") else "",
             _ranks(candidate),
             formatting.count(candidate.visits),
-            formatting.line(candidate.principal_variation[1:4]),  # what is likely to follow the move itself
+            formatting.line(candidate.principal_variation[1:4]),  # the likely continuation after the move
         )
     return table
 
 
 def _ranks(candidate: pb.Candidate) -> str:
-    """The chances of the ranks, and how many playouts they come from: often a small part of the visits."""
+    """Format the chances of the ranks and their number of playouts, often a small part of the visits."""
     if not candidate.rank_probabilities:
         return ""
     chances = " ".join(f"{100 * chance:.0f}" for chance in candidate.rank_probabilities)
     return f"{chances} of {formatting.count(candidate.ended)}"
 
 
-def _left_out(found: pb.Suggestion, most: int) -> list[RenderableType]:
-    more = len(found.candidates) - most
-    return [Text(f"and {more} more (--lines {len(found.candidates)} shows all)", style="dim")] if more > 0 else []
+def _left_out(answer: pb.Suggestion, most: int) -> list[RenderableType]:
+    more = len(answer.candidates) - most
+    return [Text(f"and {more} more (--lines {len(answer.candidates)} shows all)", style="dim")] if more > 0 else []
 
 
-def _advice(found: pb.Suggestion) -> list[RenderableType]:
-    parts: list[RenderableType] = [Text.assemble("Play: ", (found.best.text, "bold green"))]
-    if len(found.mix) > 1:
-        often = ", ".join(f"{move.action.text} {formatting.percent(move.probability)}" for move in found.mix)
-        parts.append(f"As good, as far as can be told; to be hard to read, play: {often}")
+def _advice(answer: pb.Suggestion) -> list[RenderableType]:
+    parts: list[RenderableType] = [Text.assemble("Play: ", (answer.best.text, "bold green"))]
+    if len(answer.mix) > 1:
+        mix = ", ".join(f"{move.action.text} {formatting.percent(move.probability)}" for move in answer.mix)
+        parts.append(f"Equally good within the error; to be hard to read, play: {mix}")
     return parts
 
 
-def _seats_table(found: pb.Suggestion) -> RenderableType:
+def _seats_table(answer: pb.Suggestion) -> RenderableType:
     table = formatting.table("seat", "win %", "points", right=("win %", "points"))
-    for value in found.seats:
+    for value in answer.seats:
         points = formatting.points(value.points) if value.HasField("points") else ""
         table.add_row(SEATS[value.seat - 1], formatting.win(value.win), points)
     return table
 
 
-def beliefs_table(found: pb.Suggestion, game: Game) -> RenderableType:
-    """A row for each hidden card and hand."""
-    table = formatting.table("whose", "where", "what it may be")
-    for belief in found.beliefs:
+def beliefs_table(answer: pb.Suggestion, game: Game) -> RenderableType:
+    """Make the table of beliefs: a row for each hidden card and hand."""
+    table = formatting.table("seat", "where", "may be")
+    for belief in answer.beliefs:
         seat = SEATS[belief.seat - 1]
         for spot in belief.face_down:
             under = f", under {spot.depth}" if spot.depth else ""
@@ -217,13 +217,13 @@ def _card(card: pb.CardProbability, game: Game) -> str:
 
 
 def _card_name(number: int, name: str) -> str:
-    """A card of Oriflamme by its English name; `name` is that of an edition's own card."""
+    """Return the English name of a card of Oriflamme; `name` is set for a card of a custom edition."""
     return name or ORIFLAMME[CARDS.read(number, "card")].en
 
 
-def _information_table(found: pb.Suggestion) -> RenderableType:
-    table = formatting.table("card", "where", "win % if shown", "who would guess it", right=("win % if shown",))
-    for card in found.information:
+def _information_table(answer: pb.Suggestion) -> RenderableType:
+    table = formatting.table("card", "where", "win % if shown", "guessed by", right=("win % if shown",))
+    for card in answer.information:
         guesses = ", ".join(
             f"{SEATS[guess.seat - 1]} {formatting.percent(guess.probability)}" for guess in card.guesses
         )
@@ -238,12 +238,12 @@ def _information_table(found: pb.Suggestion) -> RenderableType:
     return table
 
 
-def _account(found: pb.Suggestion) -> str:
-    """How the answer came about."""
-    why = WHY.get(found.stop_reason, "it goes on")
-    parts = [f"{formatting.count(found.iterations)} iterations in {formatting.seconds(found.elapsed)}: {why}"]
-    if found.fitting_worlds:
-        effective = formatting.count(found.effective_sample_size)
-        parts.append(f"{formatting.count(found.fitting_worlds)} worlds fit, as open as {effective}")
-    again = f"--seed {found.seed}" if found.reproducible else "not reproducible"
-    return "; ".join(parts) + f"; {again}; engine {found.engine_signature}"
+def _account(answer: pb.Suggestion) -> str:
+    """Describe the search: iterations, time, worlds, seed and engine."""
+    reason = STOP_REASONS.get(answer.stop_reason, "still searching")
+    parts = [f"{formatting.count(answer.iterations)} iterations in {formatting.seconds(answer.elapsed)}: {reason}"]
+    if answer.fitting_worlds:
+        effective = formatting.count(answer.effective_sample_size)
+        parts.append(f"{formatting.count(answer.fitting_worlds)} possible worlds, effectively {effective}")
+    again = f"--seed {answer.seed}" if answer.reproducible else "not reproducible"
+    return "; ".join(parts) + f"; {again}; engine {answer.engine_signature}"

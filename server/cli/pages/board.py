@@ -1,4 +1,4 @@
-"""A table as its observer sees it, as text of 80 columns that needs no colours."""
+"""Draw a table as its observer sees it, in text of 80 columns that needs no colours."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from server.card_names import castle_name
 from server.cli.pages.win_chart import TERMINAL_COLORS
 
 WIDTH = 80
-SLOT = 16  # columns of a slot, five of which stand side by side
+SLOT = 16  # columns of a slot; five slots fit on a line
 
 
 def draw(view: View | Position, seats: Sequence[str] = ()) -> Text:
-    """The picture of a table, with as much as is known of it. `seats` says who plays."""
+    """Draw a table with the cards that are known in `view`; `seats` names the players."""
     text = _heading(view, seats)
     text.append_text(_queue(view) if isinstance(view.game, Oriflamme) else _rows(view))
     text.rstrip()
@@ -41,8 +41,8 @@ def _heading(view: View | Position, seats: Sequence[str]) -> Text:
     for seat in range(view.game.n_players):
         text.append("  ")
         text.append_text(letter(seat))
-        who = f" {seats[seat]}" if seats else ""
-        text.append(f"{who} {owned[seat]}")
+        player = f" {seats[seat]}" if seats else ""
+        text.append(f"{player} {owned[seat]}")
         if view.to_act == seat:
             text.append("◄", style="bold")
     text.append("\n")
@@ -88,7 +88,7 @@ def _queue(view: View | Position) -> Text:
 
 
 def _face(card: Any, names: dict[str, str], width: int) -> str:
-    """What lies face down is hatched: behind one sign of it stands what the observer knows."""
+    """Draw a card: face down hatched, followed by its name if the observer knows it."""
     if card.card is None:
         return "▒" * width
     name = names[card.card]

@@ -1,4 +1,4 @@
-"""The report of a review: one HTML page that needs nothing else, no network and no fonts."""
+"""Write the report of a review: one HTML page that loads nothing from the network."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from engine_cy.oriflamme.binding import Oriflamme
 from engine_cy.seats import CHANCE_SEAT, SEATS
 from server.card_names import GAMES, castle_name, names_of
 from server.cli.pages.win_chart import Chart, chart_of
-from server.cli.review_run import BAD, SIGNS, Judged, Review
+from server.cli.review_run import BAD, SIGNS, JudgedDecision, Review
 from server.messages.answers import GRADES
 from solver.named_beliefs import SeatBelief, beliefs_of
 
-# The graph's picture, in the units of its view box.
+# Size and margins of the graph, in units of its view box.
 WIDTH, HEIGHT = 960, 330
 LEFT, RIGHT, TOP, BOTTOM = 46, 24, 14, 34
-LABEL = 15  # between two letters behind the graph, at least
+LABEL = 15  # least distance between two letters at the right of the graph
 KINDS_SHOWN = 5
 
 
 def write_report(review: Review) -> str:
-    """The page."""
+    """Return the HTML page of a review."""
     return (
         _environment()
         .get_template("review.html")
@@ -64,7 +64,7 @@ def _environment() -> Environment:
 
 
 class Bar(NamedTuple):
-    """A part of what became of a seat's share of the win: from where to where, in percent of the scale."""
+    """A part of the bar of a seat's share of the win; `left` and `width` are percentages of the scale."""
 
     name: str
     share: float
@@ -92,7 +92,7 @@ def _seats(review: Review) -> list[Seat]:
         luck = seat.luck if seat.HasField("luck") else None
         if luck is not None:
             paths[seat.seat] = [fair, fair + luck, fair + luck - seat.win_loss.mean]
-    # All seats on one scale, so that they can be compared.
+    # One scale for all seats makes their bars comparable.
     low = min([0.0, *(share for path in paths.values() for share in path)])
     high = max([1.0, *(share for path in paths.values() for share in path)])
 
@@ -100,14 +100,14 @@ def _seats(review: Review) -> list[Seat]:
         left, width = min(begin, to) - low, abs(to - begin)
         return Bar(name, to - begin, 100 * left / (high - low), 100 * width / (high - low))
 
-    found = []
+    seats = []
     for seat in review.summary.seats:
         counts = {GRADES.read(entry.grade, "grade"): entry.count for entry in seat.grades}
         bars = []
         if seat.seat in paths:
             first, second, third = paths[seat.seat]
             bars = [bar("fair", 0, first), bar("luck", first, second), bar("own", second, third)]
-        found.append(
+        seats.append(
             Seat(
                 letter=SEATS[seat.seat - 1],
                 points=end.scores[seat.seat - 1],
@@ -120,7 +120,7 @@ def _seats(review: Review) -> list[Seat]:
                 scale=(100 * (0 - low) / (high - low), 100 * (1 - low) / (high - low)),
             )
         )
-    return found
+    return seats
 
 
 # --- the graph ------------------------------------------------------------------------------------------------
@@ -129,7 +129,7 @@ def _seats(review: Review) -> list[Seat]:
 class Dot(NamedTuple):
     x: float
     y: float
-    judged: Judged
+    judged: JudgedDecision
     is_bad: bool
 
 
@@ -137,7 +137,7 @@ class Line(NamedTuple):
     letter: str
     points: str
     dots: list[Dot]
-    label: float  # how high its letter stands behind the graph
+    label: float  # y of its letter at the right of the graph
 
 
 class Graph(NamedTuple):
@@ -165,7 +165,7 @@ def _graph(chart: Chart) -> Graph:
         dots = [
             Dot(x(judged.decision.index), y(judged.value_after), judged, judged.grade in BAD)
             for judged in series.decisions
-            if judged.value_after is not None and not judged.told.forced
+            if judged.value_after is not None and not judged.message.forced
         ]
         points = [(x(action), y(share)) for action, share in series.path]
         lines.append(Line(SEATS[series.seat], " ".join(f"{a},{b}" for a, b in points), dots, label))
@@ -183,21 +183,21 @@ def _graph(chart: Chart) -> Graph:
 
 
 def _apart(heights: list[float]) -> list[float]:
-    """The heights, moved so that none is too near another, in the same order."""
-    found = dict.fromkeys(range(len(heights)), 0.0)
+    """Return the heights at least `LABEL` apart, in the same order."""
+    moved = dict.fromkeys(range(len(heights)), 0.0)
     last = -LABEL * 1.0
     for i in sorted(range(len(heights)), key=heights.__getitem__):
-        last = found[i] = max(heights[i], last + LABEL)
+        last = moved[i] = max(heights[i], last + LABEL)
     too_low = max([last - (HEIGHT - BOTTOM), 0.0]) if heights else 0.0
-    # Where they pile up at the bottom, they grow upwards.
-    return [height - too_low if height > HEIGHT / 2 else height for height in found.values()]
+    # Labels that would leave the graph at the bottom move up.
+    return [height - too_low if height > HEIGHT / 2 else height for height in moved.values()]
 
 
 # --- decisions ------------------------------------------------------------------------------------------------
 
 
 class DrawnCard(NamedTuple):
-    """A card as it is drawn. `face` is "up", "known" (face down, and the observer knows it) or "back"."""
+    """A card to draw; `face` is "up", "known" (face down, known to the observer) or "back"."""
 
     letter: str
     name: str
@@ -208,8 +208,10 @@ class DrawnCard(NamedTuple):
 
 
 class Picture(NamedTuple):
-    """A table: the queue's slots, each from its top card down, or the rows of the locations; the hand; what each seat
-    owns."""
+    """A table to draw: the slots of the queue, each from its top card down, or the rows of the locations.
+
+    `hand` is that of the observer; `owned` holds the points or gold of each seat.
+    """
 
     slots: list[list[DrawnCard]]
     rows: list[tuple[str, list[DrawnCard]]]
@@ -220,7 +222,7 @@ class Picture(NamedTuple):
 
 
 class CardBelief(NamedTuple):
-    """What a hidden card may be, or what a hand holds in the mean: the likeliest kinds first."""
+    """Probabilities of a hidden card, or expected copies in a hand, likeliest kinds first."""
 
     letter: str
     where: str
@@ -229,29 +231,29 @@ class CardBelief(NamedTuple):
 
 
 class ShownDecision(NamedTuple):
-    """A decision with all that is shown of it."""
+    """A decision with everything that the page shows of it."""
 
-    judged: Judged
+    judged: JudgedDecision
     picture: Picture
     line: list[tuple[str, str]]
     beliefs: list[CardBelief]
 
 
 def _rounds(review: Review) -> list[tuple[int, list[ShownDecision]]]:
-    found: dict[int, list[ShownDecision]] = {}
+    rounds: dict[int, list[ShownDecision]] = {}
     for judged in review.chosen:
         view = judged.decision.view
         line = [
-            (SEATS[seen.seat - 1] if seen.seat else CHANCE_SEAT, seen.action.text)
-            for seen in judged.told.best.principal_variation
+            (SEATS[action.seat - 1] if action.seat else CHANCE_SEAT, action.action.text)
+            for action in judged.message.best.principal_variation
         ]
-        found.setdefault(judged.round, []).append(
+        rounds.setdefault(judged.round, []).append(
             ShownDecision(judged, picture_of(view), line, _beliefs(judged, review))
         )
-    return list(found.items())
+    return list(rounds.items())
 
 
-def _beliefs(judged: Judged, review: Review) -> list[CardBelief]:
+def _beliefs(judged: JudgedDecision, review: Review) -> list[CardBelief]:
     view = judged.decision.view
     beliefs = beliefs_of(view, judged.decision.history, review.config)
     return [part for belief in (beliefs.seats if beliefs else ()) for part in _belief(belief, view)]
@@ -259,16 +261,16 @@ def _beliefs(judged: Judged, review: Review) -> list[CardBelief]:
 
 def _belief(belief: SeatBelief, view: View) -> list[CardBelief]:
     letter = SEATS[belief.seat]
-    found = []
+    rows = []
     for card in belief.cards:
         place = card.place
         where = "selected card"
         if "slot" in place:
             where = f"slot {place['slot']}" + (f", under {place['under']}" if place["under"] else "")
-        found.append(_likeliest(letter, where, card.kinds, view))
+        rows.append(_likeliest(letter, where, card.kinds, view))
     if belief.hand:
-        found.append(_likeliest(letter, "hand", belief.hand, view))
-    return found
+        rows.append(_likeliest(letter, "hand", belief.hand, view))
+    return rows
 
 
 def _likeliest(letter: str, where: str, kinds: dict[str, float], view: View) -> CardBelief:
@@ -282,7 +284,7 @@ def _likeliest(letter: str, where: str, kinds: dict[str, float], view: View) -> 
 
 
 def picture_of(view: View) -> Picture:
-    """The table as its observer sees it."""
+    """Return the table to draw, as its observer sees it."""
     return _queue(view) if isinstance(view.game, Oriflamme) else _locations(view)
 
 
@@ -334,7 +336,7 @@ def _value_names(view: View) -> dict[int, str]:
 
 
 def _kind_names(view: View) -> dict[str, str]:
-    """How cards are called that the solver names in its beliefs."""
+    """Map the names of cards in beliefs to English names."""
     if isinstance(view.game, Oriflamme):
         return {card.name: names_of(card).en for card in view.game.cards}
     return {str(value): f"{value} {name}".strip() for value, name in _value_names(view).items()}

@@ -1,4 +1,4 @@
-"""The graph of win chances: as text, and by matplotlib. The report draws its own from the same numbers."""
+"""Draw the graph of win chances as text or with matplotlib. The HTML report draws the same numbers itself."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from rich.text import Text
 
 from engine_cy.seats import SEATS
 from server.cli.exit_codes import Failure
-from server.cli.review_run import Judged, Review
+from server.cli.review_run import JudgedDecision, Review
 
-# On a terminal and in plots, a seat's colour; everywhere its letter says the same.
+# Colours of the seats on terminals and in plots; a letter always repeats the seat.
 TERMINAL_COLORS = ("red", "blue", "green", "yellow", "magenta")
 PLOT_COLORS = ("#b3261e", "#1d5fa8", "#1b7a3d", "#8a5a00", "#6b3fa0")
 ROWS = 13
@@ -20,16 +20,18 @@ LABEL = 6  # columns left of the graph
 
 
 class Series(NamedTuple):
-    """A seat's chances: (action, share of the win). A drop at one action is a loss by its own decision; what lies
-    between two actions is luck."""
+    """The chances of a seat, as points (action, share of the win).
+
+    A drop at one action is the loss of the seat's own decision; a change between two actions is luck.
+    """
 
     seat: int
     path: list[tuple[int, float]]
-    decisions: list[Judged]
+    decisions: list[JudgedDecision]
 
 
 class Chart(NamedTuple):
-    """All that is drawn. `rounds` are the actions at which they begin, the first one's included."""
+    """The content of the graph. `rounds` holds the number of the first action of each round, beginning with 0."""
 
     series: list[Series]
     rounds: list[int]
@@ -42,7 +44,7 @@ def chart_of(review: Review) -> Chart:
     rounds = [table.table.round for table in tables]
     begin = [0, *(i for i, (one, two) in enumerate(pairwise(rounds), 1) if one != two)]
     end = tables[-1]
-    found = []
+    series = []
     for seat in sorted({judged.seat for judged in review.decisions}):
         mine = [judged for judged in review.decisions if judged.seat == seat]
         path = [(0, 1 / record.game.n_players)]
@@ -53,12 +55,12 @@ def chart_of(review: Review) -> Chart:
                     path.append((judged.decision.index, judged.value_after))
         if end.is_over:
             path.append((len(record.actions), end.payoffs[seat]))
-        found.append(Series(seat, path, mine))
-    return Chart(found, begin, len(record.actions))
+        series.append(Series(seat, path, mine))
+    return Chart(series, begin, len(record.actions))
 
 
 def as_text(chart: Chart, width: int) -> Text:
-    """The graph in so many columns: letters where a seat decided, dots in between."""
+    """Draw the graph in `width` columns: a letter at each decision of a seat, dots in between."""
     columns = width - LABEL - 1
 
     def column(action: float) -> int:
@@ -104,7 +106,7 @@ def _rounds_line(chart: Chart, columns: int) -> str:
 
 
 def plot(chart: Chart, title: str, path: Path) -> None:
-    """The graph as a file, of the kind that its name ends with."""
+    """Write the graph to a file, in the format of its suffix."""
     try:
         from matplotlib.figure import Figure
     except ImportError:

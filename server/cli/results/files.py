@@ -1,8 +1,8 @@
-"""Files of results: a row a position, added one by one, so that whoever is killed can go on where he was.
+"""Files of results: one row per position, each written at once, so that a killed run can be resumed.
 
-A row is in the file, whole, or it is not: SQLite commits it; in JSON lines it is one line, and half a line at the end
-is cut off when the file is opened again. Parquet cannot be added to: its rows are kept in a journal of JSON lines
-beside it, and the file is put in its place, whole, when all is done. docs/records.md tells the columns.
+A row is written completely or not at all. SQLite commits it; in JSON lines it is one line, and an incomplete last line
+is cut off when the file is opened again. Parquet files cannot be appended to: their rows go to a journal of JSON lines
+beside the file, which is written and renamed at the end. docs/records.md documents the columns.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from server.cli.command import check_place
 from server.cli.exit_codes import Failure
 
 SCHEMA = 1
-SYNC_SECONDS = 1.0  # after which, at most, a row is safe from a loss of power, too
+SYNC_SECONDS = 1.0  # longest time before a row survives a loss of power, too
 ROWS_AT_ONCE = 5_000
 
 Row = dict[str, Any]
 
 
 class Key(NamedTuple):
-    """Which position a row is about: where it stood in the input; in a record, before which action."""
+    """Place of a position in the input; in a record, before which action."""
 
     file: str
     line: int
@@ -97,22 +97,22 @@ KEY = ("file", "line", "action")
 
 
 class Results(Protocol):
-    """A file of results that is being written; nobody else may meanwhile."""
+    """A file of results, open for writing in this process only."""
 
     def done(self) -> Iterator[tuple[Key, str, str]]:
-        """The rows that are there: key, digest of the input, settings."""
+        """Yield the key, input digest and settings of each row in the file."""
 
     def add(self, row: Row) -> None:
-        """Keep a row: when this returns, a kill cannot lose it."""
+        """Write a row; once this returns, it survives a kill of the process."""
 
     def finish(self) -> None:
-        """All is done."""
+        """Complete the file after the last row."""
 
     def close(self) -> None: ...
 
 
 def open_results(path: Path) -> Results:
-    """The results in a file, by its ending; a new file if there is none."""
+    """Open or create a file of results, in the format of its suffix."""
     kinds: dict[str, Callable[[Path], Results]] = {
         ".sqlite": Sqlite,
         ".db": Sqlite,
@@ -120,7 +120,7 @@ def open_results(path: Path) -> Results:
         ".parquet": Parquet,
     }
     if path.suffix not in kinds:
-        raise Failure(f"out: {path.name!r} ends in none of {', '.join(kinds)}")
+        raise Failure(f"out: {path.name!r} has another suffix than {', '.join(kinds)}")
     check_place(path, "out")
     if path.suffix == ".parquet":
         require_pyarrow()
@@ -128,8 +128,8 @@ def open_results(path: Path) -> Results:
 
 
 @contextmanager
-def written(out: str) -> Iterator[None]:
-    """Say of which file it was that something could not be written: a full disk, say."""
+def naming_file(out: str) -> Iterator[None]:
+    """Name the file in errors while writing to it, such as a full disk."""
     try:
         yield
     except (OSError, sqlite3.Error) as error:
@@ -137,7 +137,7 @@ def written(out: str) -> Iterator[None]:
 
 
 def require_pyarrow() -> Any:
-    """pyarrow and its parquet, which come with the extra `parquet`."""
+    """Import and return pyarrow, which comes with the extra `parquet`."""
     try:
         import pyarrow
         import pyarrow.parquet
@@ -147,7 +147,7 @@ def require_pyarrow() -> Any:
 
 
 def _open_alone(path: Path) -> Any:
-    """The file, unless another process has it open so."""
+    """Open and lock a file; raise Failure if another process has locked it."""
     file = path.open("a+b", buffering=0)
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -158,14 +158,14 @@ def _open_alone(path: Path) -> Any:
 
 
 def _damaged(path: Path, why: object) -> Failure:
-    return Failure(f"out: {path}: is not what eminence analyze wrote: {why}")
+    return Failure(f"out: {path}: not a file of eminence analyze: {why}")
 
 
 # --- JSON lines ------------------------------------------------------------------------------------------------
 
 
 class JsonLines:
-    """A line a row."""
+    """Results as JSON lines, one per row."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -177,10 +177,10 @@ class JsonLines:
             try:
                 yield Key(*(row[name] for name in KEY)), row["input"], row["settings"]
             except KeyError as error:
-                raise _damaged(self._path, f"a line has no {error}") from None
+                raise _damaged(self._path, f"a line without {error}") from None
 
     def rows(self) -> Iterator[Row]:
-        """All rows. Half a line at the end, which a kill left, is cut off first."""
+        """Yield all rows, after cutting off an incomplete last line, which a kill leaves."""
         end = self._end_of_lines()
         self._file.truncate(end)
         with self._path.open("rb") as lines:
@@ -190,18 +190,18 @@ class JsonLines:
                 except ValueError as error:
                     raise _damaged(self._path, f"line {number}: {error}") from None
                 if not isinstance(row, dict):
-                    raise _damaged(self._path, f"line {number} is no object")
+                    raise _damaged(self._path, f"line {number} is not an object")
                 yield row
 
     def _end_of_lines(self) -> int:
-        """Where the last whole line ends."""
+        """Return the end of the last complete line."""
         at: int = self._file.seek(0, os.SEEK_END)
         while at > 0:
             begin = max(at - 65_536, 0)
             self._file.seek(begin)
-            found: int = self._file.read(at - begin).rfind(b"\n")
-            if found >= 0:
-                return begin + found + 1
+            newline: int = self._file.read(at - begin).rfind(b"\n")
+            if newline >= 0:
+                return begin + newline + 1
             at = begin
         return 0
 
@@ -226,11 +226,11 @@ _SQL = {"int": "INTEGER", "float": "REAL", "text": "TEXT", "bool": "INTEGER", "f
 
 
 class Sqlite:
-    """A table of positions, and beside it one of moves and one of beliefs; lists of numbers are JSON."""
+    """Results as SQLite tables of positions, moves and beliefs; lists of numbers are JSON."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        # SQLite's own locks are of another kind: while this one keeps writers off, anybody may read.
+        # SQLite uses locks of another kind: this one excludes writers and lets others read.
         self._alone = _open_alone(path)
         self._base = sqlite3.connect(path, isolation_level=None)
         try:
@@ -247,7 +247,7 @@ class Sqlite:
         own = [column for column in COLUMNS if column.kind != "rows"]
         declared = ", ".join(f'"{column.name}" {_SQL[column.kind]}' for column in own)
         self._base.execute(f"CREATE TABLE IF NOT EXISTS positions (id INTEGER PRIMARY KEY, {declared})")
-        # Null differs from null in an index, so what is no record's gets a number there.
+        # Nulls differ from each other in an index, so positions outside records get a number there.
         self._base.execute("CREATE UNIQUE INDEX IF NOT EXISTS places ON positions (file, line, ifnull(action, -1))")
         for column in COLUMNS:
             if column.kind == "rows":
@@ -287,12 +287,12 @@ class Sqlite:
         return self._base.execute(f"INSERT INTO {table} ({names}) VALUES ({marks})", list(values.values())).lastrowid
 
     def finish(self) -> None:
-        # One file is left, which can be read where nothing can be written; unless somebody reads it just now.
+        # Leaves one file, readable on read-only media; fails while another process reads it.
         with suppress(sqlite3.OperationalError):
             self._base.execute("PRAGMA journal_mode = DELETE")
 
     def close(self) -> None:
-        # In this order: to close a file gives up all locks that SQLite has on it.
+        # In this order: closing any handle of the file drops all locks that SQLite holds on it.
         self._base.close()
         self._alone.close()
 
@@ -301,7 +301,7 @@ class Sqlite:
 
 
 class Parquet:
-    """A journal, and what was finished before."""
+    """Results as Parquet: the rows of earlier runs in the file, those of this run in a journal."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -317,7 +317,7 @@ class Parquet:
                 self._finished.add(key)
                 yield key, row["input"], row["settings"]
         for key, digest, settings in self._journal.done():
-            if key not in self._finished:  # else killed between the file's appearance and the journal's end
+            if key not in self._finished:  # else a kill hit between renaming the file and deleting the journal
                 self._is_new = True
                 yield key, digest, settings
 
@@ -336,7 +336,7 @@ class Parquet:
         schema = arrow_schema()
         part = self._path.with_name(self._path.name + ".part")
         with pyarrow.parquet.ParquetWriter(part, schema, compression="zstd") as writer:
-            for rows in _by_thousands(self._all_rows()):
+            for rows in _batches(self._all_rows()):
                 writer.write_table(pyarrow.Table.from_pylist(rows, schema))
         with part.open("rb") as file:
             os.fsync(file.fileno())
@@ -366,7 +366,7 @@ class Parquet:
 
 
 def arrow_schema() -> Any:
-    """The columns, in Arrow's words."""
+    """Return the columns as an Arrow schema."""
     pyarrow = require_pyarrow()
     kinds = {
         "int": pyarrow.int64(),
@@ -384,7 +384,7 @@ def arrow_schema() -> Any:
     return pyarrow.schema([field(column) for column in COLUMNS])
 
 
-def _by_thousands(rows: Iterator[Row]) -> Iterator[list[Row]]:
+def _batches(rows: Iterator[Row]) -> Iterator[list[Row]]:
     held: list[Row] = []
     for row in rows:
         held.append(row)

@@ -1,4 +1,4 @@
-"""Rows of results: a position that was asked about, and what was answered, by this machine, a cluster or a server."""
+"""Rows of results: a position of the input and its answer."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from server.cli.results.files import SCHEMA, Key, Row
 from server.codec.fields import CARDS
 from server.messages.answers import REASONS
 
-# Why a search ended that was not cut short, in the words of the column.
+# Values of the column `stopped_by`: the stop reasons of complete searches.
 STOPPED_BY = {reason: word for word, reason in REASONS.items() if word}
 
 
 class InputPosition(NamedTuple):
-    """A position of the input: its key, what is asked, and how much of the input it is."""
+    """A position of the input. `share` is its part of the input, in characters."""
 
     key: Key
     digest: str
@@ -30,10 +30,10 @@ class InputPosition(NamedTuple):
     share: float
 
 
-def row_of(position: InputPosition, settings: str, found: pb.Suggestion) -> Row:
-    """What is kept of an answer. Nothing in it depends on who answered, or when."""
+def row_of(position: InputPosition, settings: str, answer: pb.Suggestion) -> Row:
+    """Make the row of an answer. It depends neither on the machine that answered nor on the time."""
     view = position.observation.view
-    best = next(move for move in found.candidates if move.action.text == found.best.text)
+    best = next(move for move in answer.candidates if move.action.text == answer.best.text)
     return {
         "schema": SCHEMA,
         **position.key._asdict(),
@@ -45,26 +45,26 @@ def row_of(position: InputPosition, settings: str, found: pb.Suggestion) -> Row:
         "observer": SEATS[view.observer],
         "view": str(view),
         "played": position.played,
-        "best": found.best.text,
+        "best": answer.best.text,
         **_figures(best),
-        "seats": [seat.win.mean for seat in found.seats],
-        "moves": [_move(move) for move in found.candidates],
-        "beliefs": list(_beliefs(found, view.game)),
-        "worlds_fitting": found.fitting_worlds or None,
-        "worlds_effective": found.effective_sample_size or None,
-        "iterations": found.iterations,
-        "worlds": found.worlds,
-        "nodes": found.nodes,
-        "tree_bytes": found.memory_bytes,
-        "stopped_by": STOPPED_BY[found.stop_reason],
-        "seed": str(found.seed),
-        "reproducible": found.reproducible,
-        "knowledge": found.knowledge,
+        "seats": [seat.win.mean for seat in answer.seats],
+        "moves": [_move(move) for move in answer.candidates],
+        "beliefs": list(_beliefs(answer, view.game)),
+        "worlds_fitting": answer.fitting_worlds or None,
+        "worlds_effective": answer.effective_sample_size or None,
+        "iterations": answer.iterations,
+        "worlds": answer.worlds,
+        "nodes": answer.nodes,
+        "tree_bytes": answer.memory_bytes,
+        "stopped_by": STOPPED_BY[answer.stop_reason],
+        "seed": str(answer.seed),
+        "reproducible": answer.reproducible,
+        "knowledge": answer.knowledge,
     }
 
 
 def _figures(move: pb.Candidate) -> Row:
-    """The win and the points of a move, with their errors."""
+    """Return the win and the points of a move, with their standard errors."""
     win, points = move.HasField("win"), move.HasField("points")
     return {
         "win": move.win.mean if win else None,
@@ -85,10 +85,10 @@ def _move(move: pb.Candidate) -> Row:
     }
 
 
-def _beliefs(found: pb.Suggestion, game: Game) -> Iterator[Row]:
-    # Cards as text notation has them.
+def _beliefs(answer: pb.Suggestion, game: Game) -> Iterator[Row]:
+    # Names of cards in text notation.
     names = {card.id: card.name for card in game.cards} if isinstance(game, Oriflamme) else {}
-    for belief in found.beliefs:
+    for belief in answer.beliefs:
         seat = SEATS[belief.seat - 1]
         places: list[tuple[str, Iterable[Any]]] = [
             (f"slot {card.slot} under {card.depth} nth {card.nth}", card.cards) for card in belief.face_down
