@@ -1,1 +1,1 @@
-"""How fast it all is, as ratios measured side by side in one run, and the signature of fixed games. Not shipped."""
+"""Measure speed as ratios of sides that alternate in one run, and print the signature of fixed games. Not shipped."""

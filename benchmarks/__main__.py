@@ -1,4 +1,4 @@
-"""python -m benchmarks [suite] [--json]; python -m benchmarks match A B ... and exploitability GAME ... for strength"""
+"""Run suites: python -m benchmarks [suite] [--json]; for strength: match A B ... and exploitability GAME ..."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from benchmarks.report import Result, as_json
 if TYPE_CHECKING:
     from benchmarks import engine
 
-# --- the suites; each is imported when it is wanted: the signature needs neither OpenSpiel nor a C compiler ----
+# --- the suites; each is imported when it runs: the signature needs neither OpenSpiel nor a C compiler ---------
 
 
 def run_engine(print_text: bool) -> dict[str, Any]:
@@ -65,7 +65,7 @@ def run_promises(print_text: bool, only: Sequence[str] = (), full: bool = False)
 
 def check_only(only: Sequence[str], figures: Collection[str]) -> None:
     if unknown := set(only) - set(figures):
-        raise SystemExit(f"--only: {', '.join(sorted(unknown))} is none of {', '.join(figures)}")
+        raise SystemExit(f"--only: unknown figures: {', '.join(sorted(unknown))}; known figures: {', '.join(figures)}")
 
 
 def run_startup(print_text: bool) -> dict[str, Any]:
@@ -85,10 +85,10 @@ def run_timed(run: Callable[[], Result], as_text: Callable[[Result], str], print
 def run_signature(print_text: bool) -> str:
     from solver.signature import signature
 
-    found = signature()
+    value = signature()
     if print_text:
-        print(f"signature: {found}", flush=True)
-    return found
+        print(f"signature: {value}", flush=True)
+    return value
 
 
 SUITES = {
@@ -104,45 +104,47 @@ SUITES = {
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    given = sys.argv[1:] if argv is None else argv
-    if given[:1] == ["match"]:
+    args = sys.argv[1:] if argv is None else argv
+    if args[:1] == ["match"]:
         from benchmarks import match
 
-        match.main(given[1:])
+        match.main(args[1:])
         return
-    if given[:1] == ["exploitability"]:
+    if args[:1] == ["exploitability"]:
         from benchmarks import exploitability
 
-        exploitability.main(given[1:])
+        exploitability.main(args[1:])
         return
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks",
-        description="How fast it is, and what it plays.",
-        epilog="How strong it is: python -m benchmarks match --help, python -m benchmarks exploitability --help",
+        description="Measure speed, and print the signature.",
+        epilog="To measure strength: python -m benchmarks match --help, python -m benchmarks exploitability --help",
     )
-    parser.add_argument("suite", nargs="?", choices=SUITES, help="all, if none is named")
+    parser.add_argument("suite", nargs="?", choices=SUITES, help="default: all")
     parser.add_argument("--json", action="store_true", help="print figures as one JSON object on the last line")
     parser.add_argument(
-        "--only", nargs="+", default=[], metavar="FIGURE", help="of `service` or `promises`: these figures"
+        "--only", nargs="+", default=[], metavar="FIGURE", help="only these figures of `service` or `promises`"
     )
-    parser.add_argument("--full", action="store_true", help="of `promises`: as often as its goals ask, for an hour")
-    arguments = parser.parse_args(given)
+    parser.add_argument(
+        "--full", action="store_true", help="the repetitions that the goals of `promises` require: an hour"
+    )
+    arguments = parser.parse_args(args)
     if arguments.only and arguments.suite not in ("service", "promises"):
-        parser.error("--only: only the suites `service` and `promises` can measure some of their figures")
+        parser.error("--only is for the suites `service` and `promises`")
     if arguments.full and arguments.suite != "promises":
         parser.error("--full is for the suite `promises`")
 
-    wanted = [arguments.suite] if arguments.suite else list(SUITES)
+    names = [arguments.suite] if arguments.suite else list(SUITES)
     suites = SUITES | {
         "service": partial(run_service, only=arguments.only),
         "promises": partial(run_promises, only=arguments.only, full=arguments.full),
     }
     try:
-        found = {name: suites[name](not arguments.json) for name in wanted}
+        results = {name: suites[name](not arguments.json) for name in names}
     except Busy as busy:
         raise SystemExit(str(busy)) from None
     if arguments.json:
-        print(json.dumps(found[arguments.suite] if arguments.suite else found))
+        print(json.dumps(results[arguments.suite] if arguments.suite else results))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""The pools: Ray's workers against threads, what it costs to ask them, and batches with Ray and without.
+"""Measure the pools: Ray's workers against threads, the cost of dispatch, and batches with Ray and without.
 
-Everything runs on one cluster on this machine, begun for the purpose, of as many workers as `WORKERS`. The bare round
-trip is that of an actor that does nothing, called by this process on the same cluster.
+Everything runs on one new cluster on this machine with `WORKERS` workers. The bare round trip is a call from this
+process to an actor on the same cluster that does nothing.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from solver.pool.threads import Threads
 GAME = ("oriflamme", "en-2019", 4)
 WORKERS = 2
 COMPARED = 8  # moves
-TURN = 20  # calls, before those that they are compared with have theirs
+TURN = 20  # calls of one side before the turn of the other
 ROOT = Path(__file__).parents[1]
 
 GOALS = {
@@ -46,15 +46,15 @@ MEANINGS = {
     "ray_vs_threads": f"iterations of a search of 1 s on {WORKERS} Ray workers against {WORKERS} threads",
     "dispatch_vs_round_trip": f"a search of one iteration on each of {WORKERS} workers, from the question to its "
     "answer, against one bare round trip to an actor",
-    "kill_delay_ms": "milliseconds past its budget of an answer, one worker of two killed in the middle of the search",
+    "kill_delay_ms": "overrun in ms of an answer when one of two workers is killed in the middle of the search",
     "compare_speedup": f"a Compare of {COMPARED} moves x 20,000 iterations on {WORKERS} Ray workers against 1",
     "batch_vs_processes": "positions/s of a batch of 1 ms each against one process per core that solves them in a loop",
-    "batch_growth_mib": "by how many MiB this process grows over a batch",
+    "batch_growth_mib": "growth of this process over a batch, in MiB",
 }
 
 
 class Scale(NamedTuple):
-    """How much of everything to do."""
+    """Number and duration of the measurements."""
 
     rounds: int = 7
     search_s: float = 1.0
@@ -74,14 +74,14 @@ QUICK = Scale(
 
 
 def run(scale: Scale = FULL) -> Result:
-    """Measure everything."""
+    """Measure all figures."""
     before = load()
     figures: dict[str, Figure] = {}
     raw: dict[str, Any] = {}
     with one_cluster() as (pool, round_trip):
         for name, measure in MEASURES.items():
-            figures[name], found = measure(pool, round_trip, scale)
-            raw.update(found)
+            figures[name], details = measure(pool, round_trip, scale)
+            raw.update(details)
     return Result(figures, raw, {}, {"before": before, "after": load()})
 
 
@@ -91,12 +91,12 @@ def as_text(result: Result) -> str:
 
 @contextmanager
 def one_cluster() -> Iterator[tuple[RayPool, Callable[[], None]]]:
-    """A pool, and a call to a bare actor of the same cluster. It takes no CPU of those that workers have."""
+    """Yield a pool, and a call to a bare actor on the same cluster, which reserves none of the workers' CPUs."""
     os.environ.update(
         RAY_AUTH_MODE="token",
         RAY_USAGE_STATS_ENABLED="0",
         RAY_ENABLE_AUTO_CONNECT="0",
-        RAY_worker_niceness="5",  # as that which the pool begins has
+        RAY_worker_niceness="5",  # as for a cluster that the pool starts
         PYTHONPATH=str(ROOT),
     )
     import ray
@@ -124,7 +124,7 @@ def start(seed: int = 3) -> View:
 
 
 def with_choice() -> View:
-    """A view with enough moves to compare."""
+    """Return a view with enough moves to compare."""
     position = new_game(*GAME).deal(3)
     while len(position.legal_actions()) < COMPARED:
         position = position.play(position.legal_actions()[0])
@@ -139,9 +139,9 @@ def measure_ray_vs_threads(pool: RayPool, _: Callable[[], None], scale: Scale) -
     ratios, done = [], []
     for i in range(scale.rounds):
         sides: list[Pool] = [pool, threads] if i % 2 else [threads, pool]
-        found = {side: solve(start(), budget, seed=i, shares=WORKERS, pool=side).iterations for side in sides}
-        ratios.append(found[pool] / found[threads])
-        done.append(found[pool])
+        iterations = {side: solve(start(), budget, seed=i, shares=WORKERS, pool=side).iterations for side in sides}
+        ratios.append(iterations[pool] / iterations[threads])
+        done.append(iterations[pool])
     return figure(ratios), {"ray_iterations_per_s": round(median(done) / scale.search_s)}
 
 
@@ -152,7 +152,7 @@ def measure_dispatch(pool: RayPool, round_trip: Callable[[], None], scale: Scale
     ratios, best = [], []
     for _ in range(scale.rounds):
         mine, other = [], []
-        # In turns that are too short for other programs to be there in one's turn only.
+        # Turns are short, so that other programs affect both sides alike.
         for _ in range(max(scale.calls // TURN, 1)):
             mine += _microseconds(lambda: pool.compute(question, Control()), min(TURN, scale.calls))
             other += _microseconds(round_trip, min(TURN, scale.calls))
@@ -171,28 +171,28 @@ def measure_dispatch(pool: RayPool, round_trip: Callable[[], None], scale: Scale
 def _microseconds(call: Callable[[], object], times: int) -> list[float]:
     taken = []
     for _ in range(times):
-        began = time.perf_counter()
+        start_time = time.perf_counter()
         call()
-        taken.append((time.perf_counter() - began) * 1e6)
+        taken.append((time.perf_counter() - start_time) * 1e6)
     return taken
 
 
 def measure_kill(pool: RayPool, _: Callable[[], None], scale: Scale) -> Measured:
-    """The worst of all; each with all workers there again, which takes so long."""
+    """Kill a worker in each search; measure the worst overrun, and the time until a new worker has replaced it."""
     delays, missing, back = [], 0, []
     for i in range(scale.kills):
         victims = _workers()
         timer = Timer(0.25, os.kill, (victims[i % len(victims)], signal.SIGKILL))
         timer.start()
-        began = time.perf_counter()
-        found = solve(start(), Budget(time_ms=500), seed=i, shares=WORKERS, pool=pool)
-        delays.append((time.perf_counter() - began - 0.5) * 1000)
+        start_time = time.perf_counter()
+        answer = solve(start(), Budget(time_ms=500), seed=i, shares=WORKERS, pool=pool)
+        delays.append((time.perf_counter() - start_time - 0.5) * 1000)
         timer.join()
-        missing += found.missing
-        began = time.perf_counter()
+        missing += answer.missing
+        start_time = time.perf_counter()
         while len(set(_workers()) - set(victims)) < 1 or pool.health.workers < WORKERS:
             time.sleep(0.01)
-        back.append(time.perf_counter() - began)
+        back.append(time.perf_counter() - start_time)
         time.sleep(0.5)
     raw = {
         "kill_delays_ms": [round(delay, 1) for delay in delays],
@@ -208,7 +208,7 @@ def _workers() -> list[int]:
 
 
 def measure_compare(pool: RayPool, _: Callable[[], None], scale: Scale) -> Measured:
-    """The same question by one worker and by all of them, in turn."""
+    """Alternate the same question between one worker and all of them."""
     view = with_choice()
     moves = view.legal_actions()[:COMPARED]
     ratios, taken = [], []
@@ -216,9 +216,9 @@ def measure_compare(pool: RayPool, _: Callable[[], None], scale: Scale) -> Measu
         question = ComparisonQuestion(view, moves, Budget(iterations=scale.compare), seed=i)
         seconds = {}
         for width in (1, WORKERS) if i % 2 else (WORKERS, 1):
-            began = time.perf_counter()
+            start_time = time.perf_counter()
             comparison = pool.submit(question, Control(), width=width).result()
-            seconds[width] = time.perf_counter() - began
+            seconds[width] = time.perf_counter() - start_time
             assert (comparison.worlds, comparison.note) == (scale.compare, "")
         ratios.append(seconds[1] / seconds[WORKERS])
         taken.append(seconds[WORKERS])
@@ -241,29 +241,29 @@ def measure_batch(pool: RayPool, _: Callable[[], None], scale: Scale) -> Measure
 
 
 def _ray_rate(pool: RayPool, _: list[_Loop], n: int) -> float:
-    began = time.perf_counter()
-    assert sum(found.error is None for found in answer_many(one_ms_questions(0, n), pool)) == n
-    return n / (time.perf_counter() - began)
+    start_time = time.perf_counter()
+    assert sum(outcome.error is None for outcome in answer_many(one_ms_questions(0, n), pool)) == n
+    return n / (time.perf_counter() - start_time)
 
 
 def _loop_rate(_: RayPool, processes: list[_Loop], n: int) -> float:
-    began = time.perf_counter()
+    start_time = time.perf_counter()
     for number, process in enumerate(processes):
         process.begin(number, n // len(processes))
     for process in processes:
         process.wait()
-    return n // len(processes) * len(processes) / (time.perf_counter() - began)
+    return n // len(processes) * len(processes) / (time.perf_counter() - start_time)
 
 
 def one_ms_questions(first: int, n: int) -> Iterator[SearchQuestion]:
-    """Positions that take 1 ms each, whatever the machine."""
+    """Yield questions that take 1 ms each on any machine."""
     views = [start(seed) for seed in range(20)]
     questions = (SearchQuestion(views[i % 20], Budget(time_ms=1.0), seed=i) for i in count(first))
     return islice(questions, n)
 
 
 class _Loop:
-    """A process that answers the questions it makes for itself, one after the other: nothing crosses."""
+    """A process that makes questions and answers them one by one, without communication."""
 
     def __init__(self) -> None:
         code = "from benchmarks.backends import loop; loop()"
@@ -285,7 +285,7 @@ class _Loop:
 
 
 def loop() -> None:
-    """What a `_Loop` runs."""
+    """Run the loop of a `_Loop`."""
     print("ready", flush=True)
     for line in sys.stdin:
         first, n = map(int, line.split())
@@ -294,15 +294,15 @@ def loop() -> None:
         print("done", flush=True)
 
 
-def measure_growth(pool: RayPool, _: Callable[[], None], scale: Scale) -> Measured:
-    """Forced to one iteration: what grows does so with every position, however long it takes."""
+def measure_growth(pool: RayPool, _round_trip: Callable[[], None], scale: Scale) -> Measured:
+    """Measure the growth of memory per position, with questions of one iteration."""
     question = SearchQuestion(start(), Budget(iterations=1), lines=0)
     stream = answer_many(repeat(question, scale.warm_up + scale.long_batch), pool)
-    for _found in islice(stream, scale.warm_up):
+    for _ in islice(stream, scale.warm_up):
         pass
-    before, began = _rss_mib(), time.perf_counter()
-    assert sum(found.error is None for found in stream) == scale.long_batch
-    rate = scale.long_batch / (time.perf_counter() - began)
+    before, start_time = _rss_mib(), time.perf_counter()
+    assert sum(outcome.error is None for outcome in stream) == scale.long_batch
+    rate = scale.long_batch / (time.perf_counter() - start_time)
     return Figure(_rss_mib() - before, 0.0), {"tiny_positions_per_s": round(rate), "rss_mib": round(_rss_mib(), 1)}
 
 

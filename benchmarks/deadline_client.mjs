@@ -1,5 +1,5 @@
-// node deadline_client.mjs MODULES ADDRESS SECONDS...: calls Suggest with each deadline, and prints the codes as JSON.
-// The request is on the standard input, in base64. grpc-js sends deadlines in exact milliseconds; gRPC's C core does not.
+// node deadline_client.mjs MODULES ADDRESS SECONDS...: call Suggest with each deadline; print the codes as JSON. Standard
+// input holds the request in base64. grpc-js sends deadlines in exact milliseconds; gRPC's C core does not.
 import { createRequire } from "node:module";
 import { readFileSync } from "node:fs";
 

@@ -1,7 +1,7 @@
-"""The engine: random playouts, clones and the Python face, against OpenSpiel, a plain-C stand-in and memcpy.
+"""Measure the engine: random playouts, clones and its Python interface, against OpenSpiel, plain C and memcpy.
 
-Full rules, four players. A *decision* of ours is a whole one with two options or more: forced ones do not count, nor
-does chance, and what the engine splits in two counts once. OpenSpiel's decisions, and the stand-in's, all count.
+Full rules, four players. A *decision* of ours has two options or more: forced moves and chance do not count, and a
+decision that the engine splits in two counts once. All decisions of OpenSpiel and of the plain-C stand-in count.
 """
 
 from __future__ import annotations
@@ -21,28 +21,28 @@ from engine_cy.oriflamme.editions import EDITIONS
 Counted = TypeVar("Counted")
 
 
-# One deal may be slower than another, so playouts start from many.
+# Deals differ in speed, so playouts start from many.
 DEALS = 64
 
 MEANINGS = {
     "playout_vs_openspiel": "random decisions/s against OpenSpiel's C++ rollouts, median of six games",
     "decision_vs_floor": "ns per decision of a random playout against the plain-C stand-in for Oriflamme",
-    "clone_vs_memcpy": "clone inside the engine against libc's memcpy of the same, run-time size",
+    "clone_vs_memcpy": "clone inside the engine against libc's memcpy with the same size, known at run time",
     "py_clone_vs_openspiel": "position.clone() against OpenSpiel's state.clone(), hearts mid-game",
     "py_loop_vs_openspiel": "decisions/s driven from Python against the same on OpenSpiel goofspiel 13x4",
 }
-# How near the decisions a game have to be to those of the reference games.
+# Accepted relative deviation of the decisions per game from those of the reference games.
 REFERENCE_TOLERANCE = 0.03
 
 
 class MeasuredGame(NamedTuple):
-    """A game to measure: the suite's name, the game timed, what is hoped for, and all tables whose decisions count."""
+    """A game to measure: name of the suite, timed game, goals, and the tables whose decisions are counted."""
 
     name: str
     game: tuple[str, str, int]
     goals: Mapping[str, Goal]
-    tables: Mapping[str, tuple[str, tuple[int, ...]]]  # by edition: the game's id, the numbers of players
-    reference_decisions: Mapping[int, float]  # in the reference games of the edition timed, by number of players
+    tables: Mapping[str, tuple[str, tuple[int, ...]]]  # by edition: id of the game, numbers of players
+    reference_decisions: Mapping[int, float]  # of the timed edition, by number of players
 
     def new_game(self) -> Game:
         game, edition, players = self.game
@@ -72,12 +72,12 @@ CASTLE = MeasuredGame(
 
 
 class Scale(NamedTuple):
-    """How much of everything to do."""
+    """Number and duration of the measurements."""
 
     effort: Effort = Effort()
-    games_counted: int = 20_000  # for decisions_per_game, by the engine
-    games_listed: int = 200  # for branching, through the Python face
-    rollouts_counted: int = 1_000  # of OpenSpiel, for its decisions a rollout
+    games_counted: int = 20_000  # for decisions_per_game, in the engine
+    games_listed: int = 200  # for branching, from Python
+    rollouts_counted: int = 1_000  # of OpenSpiel, for its decisions per rollout
 
 
 FULL = Scale()
@@ -85,13 +85,13 @@ QUICK = Scale(Effort(rounds=1, seconds=0.002), games_counted=64, games_listed=2,
 
 
 def run(subject: MeasuredGame, scale: Scale = FULL) -> Result:
-    """Measure everything."""
+    """Measure all figures."""
     before = load()
     figures: dict[str, Figure] = {}
     raw: dict[str, Any] = {}
     for name, measure in MEASURES.items():
-        figures[name], found = measure(subject, scale)
-        raw.update(found)
+        figures[name], details = measure(subject, scale)
+        raw.update(details)
     counts = {
         "sizeof_state": subject.new_game().state_size,
         "decisions_per_game": each_table(subject, decisions_per_game, scale.games_counted),
@@ -114,7 +114,7 @@ def as_text(subject: MeasuredGame, result: Result) -> str:
         f"{result.raw['decisions_per_s'] / 1e6:.1f} M decisions/s, {result.raw['decision_ns']:.1f} ns each, "
         f"a state of {result.counts['sizeof_state']} bytes",
         "",
-        "decisions a game, uniform over whole decisions:",
+        "decisions per game, chosen uniformly:",
         aligned(
             [
                 (name, *(f"{players}p {decisions:.1f}" for players, decisions in counted.items()), "")
@@ -132,7 +132,7 @@ def as_text(subject: MeasuredGame, result: Result) -> str:
 def against_reference(subject: MeasuredGame, players: int, decisions: float) -> str:
     reference = subject.reference_decisions[players]
     off = decisions / reference - 1
-    verdict = "as they should" if abs(off) <= REFERENCE_TOLERANCE else "NOT AS THEY SHOULD: the choice differs"
+    verdict = "as expected" if abs(off) <= REFERENCE_TOLERANCE else "UNEXPECTED: the choices differ"
     return f"  {subject.game[1]}, {players} players: {off:+.1%} from the reference games' {reference}, {verdict}"
 
 
@@ -144,7 +144,7 @@ def deals(game: Game) -> list[Position]:
 
 
 def mid_game(game: Game) -> Position:
-    """A table after half of a random game."""
+    """Return the position after half of a random game."""
     rng = random.Random(7)
     played = [game.deal(1)]
     while not played[-1].is_over:
@@ -153,7 +153,7 @@ def mid_game(game: Game) -> Position:
 
 
 def playouts(game: Game) -> Side:
-    """Random playouts in the engine from the first decision, each with a clone of the deal; a unit is a decision."""
+    """Make the side of random playouts in the engine, each from a clone of a deal; a unit is a decision."""
     positions = deals(game)
     seeds = count()
 
@@ -164,7 +164,7 @@ def playouts(game: Game) -> Side:
 
 
 def play(position: Position, rng: random.Random) -> int:
-    """Play to the end at random, from Python; return the decisions."""
+    """Play at random to the end, from Python; return the number of decisions."""
     decisions = 0
     while not position.is_over:
         actions = position.legal_actions()
@@ -193,7 +193,7 @@ def measure_floor(subject: MeasuredGame, scale: Scale) -> Measured:
 
 
 def measure_clone(subject: MeasuredGame, scale: Scale) -> Measured:
-    """Through the door a clone is that very memcpy; the game's own code, which knows the size, must not be slower."""
+    """Compare the game's own copy, whose size the compiler knows, with the memcpy of a search through `GameApi`."""
     position = mid_game(subject.new_game())
 
     def in_engine(n: int) -> float:
@@ -210,12 +210,12 @@ def measure_clone(subject: MeasuredGame, scale: Scale) -> Measured:
 
 
 def measure_python_clone(subject: MeasuredGame, scale: Scale) -> Measured:
-    """The ratio is of gross times, call and all on both sides: what a caller pays, with nothing to estimate.
+    """Compare gross times, which include the cost of a call from Python on both sides.
 
-    Net times, without what a call costs that does next to nothing, are in `raw`; their ratio would flatter us.
+    `raw` holds net times, too, without the time of an almost empty call; their ratio would favour us.
     """
     position = mid_game(subject.new_game())
-    opaque: Any = position  # its stub says nothing of the methods that only Python itself calls
+    opaque: Any = position  # its stub omits methods that only Python itself calls
     state = openspiel.hearts_mid_game()
 
     def clones(n: int) -> float:
@@ -298,7 +298,7 @@ def decisions_per_game(game: Game, games: int) -> float:
 
 
 def branching(game: Game, games: int) -> dict[str, dict[str, float]]:
-    """For each kind of decision, how often it comes in a game and how many options it has, if two or more."""
+    """Return, for each kind of decision, its frequency in a game and its number of options (two or more)."""
     options: dict[str, list[int]] = {}
     rng = random.Random(1)
     for seed in range(games):
@@ -310,6 +310,6 @@ def branching(game: Game, games: int) -> dict[str, dict[str, float]]:
                 options.setdefault("reveal" if kind == "keep" else kind, []).append(len(actions))
             position = position.play(rng.choice(actions))
     return {
-        kind: {"mean": round(mean(found), 2), "max": max(found), "per_game": round(len(found) / games, 2)}
-        for kind, found in sorted(options.items())
+        kind: {"mean": round(mean(counts), 2), "max": max(counts), "per_game": round(len(counts) / games, 2)}
+        for kind, counts in sorted(options.items())
     }

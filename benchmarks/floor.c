@@ -1,13 +1,13 @@
 // A stand-in for a game like ours, in plain C: a 256-byte state, a switch over ten cards, a list of actions, a random
-// pick, a queue moved by memmove. It is not Oriflamme but the same kind of work with simpler rules: what a decision
-// costs at the least. A yardstick stays as it is; to change it is to measure something else.
+// pick, a queue moved by memmove. It does the same kind of work as Oriflamme with simpler rules, as a lower bound of the
+// cost of a decision. Do not change it: figures would no longer be comparable.
 //
 //     gcc -O3 -march=native -shared -fPIC
 #include <stdint.h>
 #include <string.h>
 #include <time.h>
 
-enum { DECISIONS = 124 };  // of one playout
+enum { DECISIONS = 124 };  // per playout
 
 typedef struct {
     uint64_t s[4];
@@ -143,7 +143,7 @@ static double cpu(void) {
     return t.tv_sec + t.tv_nsec * 1e-9;
 }
 
-// Play n times from one table dealt from `seed`; return the seconds of thread CPU time that took.
+// Play n times from one table dealt from `seed`; return the seconds of thread CPU time used.
 double playouts(uint64_t n, uint64_t seed) {
     Rng r = {{seed | 1, seed * 7 + 3, seed ^ 0x9e3779b97f4a7c15ULL, 42}};
     for (int i = 0; i < 20; i++) nx(&r);

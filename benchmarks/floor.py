@@ -1,4 +1,4 @@
-"""The plain-C stand-in of floor.c, compiled when it is needed."""
+"""Compile and load the plain-C stand-in of floor.c on demand."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from benchmarks.measure import Side
 
 SOURCE = Path(__file__).with_name("floor.c")
 LIBRARY = Path(__file__).parents[1] / "build" / "floor.so"
-# For this very machine, which our engine is not compiled for: a floor should be low.
+# For exactly this machine, unlike the engine: a lower bound should be low.
 FLAGS = ["-O3", "-march=native", "-shared", "-fPIC"]
-# A playout's cost depends on its start (14 to 18 ns a decision), so they start from several.
+# The cost of a playout depends on its seed (14 to 18 ns per decision), so use several.
 SEEDS = range(1, 12)
 
 
 def build() -> ctypes.CDLL:
     """Compile the stand-in and load it."""
     LIBRARY.parent.mkdir(parents=True, exist_ok=True)
-    # Written beside and renamed: another process may have the library of that name loaded.
+    # Write to another name and rename: another process may have loaded the library.
     fresh = LIBRARY.with_suffix(f".{os.getpid()}.so")
     command = [*shlex.split(os.environ.get("CC", "gcc")), *FLAGS, "-o", str(fresh), str(SOURCE)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise RuntimeError(f"{shlex.join(command)} failed:\n{done.stderr}")
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    if result.returncode:
+        raise RuntimeError(f"{shlex.join(command)} failed:\n{result.stderr}")
     fresh.replace(LIBRARY)
     library = ctypes.CDLL(str(LIBRARY))
     library.playouts.argtypes = [ctypes.c_uint64, ctypes.c_uint64]
@@ -35,7 +35,7 @@ def build() -> ctypes.CDLL:
 
 
 def playouts() -> Side:
-    """Random playouts of the stand-in; a unit is a decision."""
+    """Make the side of the stand-in's random playouts; a unit is a decision."""
     library = build()
     per_playout = library.decisions_per_playout()
 

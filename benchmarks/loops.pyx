@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""Loops that have to run in C, as a search would run them."""
+"""Run loops in C, as a search does."""
 from libc.stdint cimport uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
@@ -13,15 +13,15 @@ from engine_cy.support.rng cimport Rng
 
 cdef extern from *:
     """
-    // Nothing is computed here, but the compiler has to believe that all memory is read and written: what was copied
-    // before has to be there, and no two copies can be made into one.
+    // Make the compiler assume that all memory is read and written here: it must complete each copy, and must not merge
+    // two of them.
     #define touch(place) __asm__ volatile("" : : "r"(place) : "memory")
     """
     void touch(const void* place) noexcept nogil
 
 
 def play_outs(list positions, long n, Rng rng):
-    """Play `n` random games from copies of `positions` in turn; return how many decisions had two options or more."""
+    """Play `n` random games from copies of `positions` in turn; return the decisions with two options or more."""
     cdef Game game = (<Position>positions[0]).game
     cdef size_t size = game.api.state_size
     cdef long n_positions = len(positions)
@@ -44,7 +44,7 @@ def play_outs(list positions, long n, Rng rng):
     return decisions
 
 
-# Both ways to copy use the same places, so that they cross as many cache lines.
+# Both ways to copy use the same addresses, so that they cross the same number of cache lines.
 cdef union AnyState:
     QueueState queue
     CastleState castle
@@ -54,7 +54,7 @@ cdef AnyState there
 
 
 def copy_by_memcpy(Position position, long n):
-    """Copy the state `n` times with libc's memcpy, which is told the size at run time: what a search does."""
+    """Copy the state `n` times with libc's memcpy, which gets the size at run time, as in a search."""
     cdef size_t size = position.game.api.state_size
     cdef long _i
 
@@ -66,7 +66,7 @@ def copy_by_memcpy(Position position, long n):
 
 
 def copy_in_engine(Position position, long n):
-    """Copy the state `n` times as the game's own code does, for which the compiler knows the size."""
+    """Copy the state `n` times like the game's own code, with a size known to the compiler."""
     cdef size_t size = position.game.api.state_size
     cdef long _i
 
@@ -82,4 +82,4 @@ def copy_in_engine(Position position, long n):
             touch(&here)
             touch(&there)
     else:
-        raise ValueError(f"{position.game!r} has states of a size that is not known here")
+        raise ValueError(f"{position.game!r} has states of an unknown size; Oriflamme and Castle, Village, Port are accepted")

@@ -1,7 +1,7 @@
-"""How we measure: sides take turns within one run, and what counts is the ratio of their speeds.
+"""Measure sides that alternate within one run; a figure is the ratio of their speeds.
 
-The machine's speed drifts and other programs come and go, but sides that take turns suffer alike. So every round
-times every side once, by the CPU time of this thread (of the process, if a side has threads of its own); a round gives
+The machine's speed drifts and other programs come and go, but alternating sides are slowed down alike. Each round
+times each side once, by the CPU time of this thread (of the process, if a side has threads of its own). A round gives
 a ratio, and the median of the rounds' ratios is the figure. The *spread* is the distance between the highest and the
 lowest ratio without the best and the worst round, divided by the median: one interrupted round does not count, two do.
 """
@@ -23,12 +23,14 @@ LOCK = Path(__file__).parents[1] / "build" / "benchmarks.lock"
 
 
 class Busy(RuntimeError):
-    """Another benchmark runs; each would disturb the other."""
+    """Another benchmark is running; each would slow the other down."""
 
 
 class Side(NamedTuple):
-    """One of the things compared. `run(n)` does `n` repetitions and returns how many units of work they were;
-    `clock` counts the nanoseconds that it computes."""
+    """A side of a comparison.
+
+    `run(n)` does `n` repetitions and returns their units of work; `clock` returns the CPU time used, in nanoseconds.
+    """
 
     name: str
     run: Callable[[int], float]
@@ -36,14 +38,14 @@ class Side(NamedTuple):
 
 
 class Effort(NamedTuple):
-    """How long to measure: rounds, and the CPU seconds that each side has in a round."""
+    """Number of rounds, and CPU seconds of each side in a round."""
 
     rounds: int = ROUNDS
     seconds: float = 0.2
 
 
 class Figure(NamedTuple):
-    """A median over rounds, and how far the rounds lie apart, relative to it."""
+    """A median over rounds, and their spread relative to it."""
 
     value: float
     spread: float
@@ -54,15 +56,15 @@ class Figure(NamedTuple):
 
 
 def figure(values: Sequence[float]) -> Figure:
-    """The median of one value a round, and their spread."""
+    """Return the median and the spread of one value per round."""
     middle = median(values)
-    # Of fewer than five rounds, none can be spared.
+    # With fewer than five rounds, every one counts.
     inner = sorted(values)[1:-1] if len(values) >= 5 else values
     return Figure(middle, (max(inner) - min(inner)) / abs(middle) if middle else 0.0)
 
 
 class Rounds(NamedTuple):
-    """Units per CPU second, for each side one number a round."""
+    """Units per CPU second: for each side, one rate per round."""
 
     rates: Mapping[str, Sequence[float]]
 
@@ -73,17 +75,17 @@ class Rounds(NamedTuple):
         return round(self.rate(name).value)
 
     def ns(self, name: str) -> float:
-        """Nanoseconds per unit."""
+        """Return nanoseconds per unit."""
         return 1e9 / self.rate(name).value
 
     def times_as_fast(self, name: str, *others: str, of_others: Callable[[Sequence[float]], float] = median) -> Figure:
-        """How many times as fast one side is as another, or as the median (the best: `max`) of several."""
+        """Return the speed of one side relative to another, or to the median of several (to the best with `max`)."""
         peers = zip(*[self.rates[other] for other in others], strict=True)
         return figure([ours / of_others(theirs) for ours, theirs in zip(self.rates[name], peers, strict=True)])
 
 
 def alternate(sides: Sequence[Side], effort: Effort) -> Rounds:
-    """Time the sides in turn, in every other round in the opposite order, so that none always comes after the same."""
+    """Time the sides in turn. Every other round reverses the order, so no side always follows the same one."""
     repetitions = {side.name: _repetitions(side, effort.seconds) for side in sides}
     rates: dict[str, list[float]] = {side.name: [] for side in sides}
     for i in range(effort.rounds):
@@ -94,7 +96,7 @@ def alternate(sides: Sequence[Side], effort: Effort) -> Rounds:
 
 
 def _repetitions(side: Side, seconds: float) -> int:
-    """How often to repeat so that it takes about so many seconds. Warms the side up, too."""
+    """Return the repetitions that take about `seconds`, and warm the side up."""
     n = 1
     while True:
         _, took = _timed(side, n)
@@ -110,18 +112,18 @@ def _timed(side: Side, n: int) -> tuple[float, float]:
 
 
 def load() -> list[float]:
-    """How many programs wanted to run, on average over the last 1, 5 and 15 minutes."""
+    """Return the load averages of the last 1, 5 and 15 minutes."""
     return [round(average, 2) for average in os.getloadavg()]
 
 
 @contextmanager
 def alone(path: Path | None = None) -> Iterator[None]:
-    """Hold the lock that every timed suite takes; raise Busy if another one has it."""
+    """Hold the lock that every timed suite takes; raise Busy if another process holds it."""
     path = path or LOCK
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a+", encoding="ascii") as file:
         try:
-            # Not lockf: those locks are per process, and closing any other handle of the file would drop them.
+            # Not lockf, whose locks belong to the process: closing any other handle of the file would drop them.
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             file.seek(0)

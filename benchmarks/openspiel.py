@@ -1,4 +1,4 @@
-"""OpenSpiel's side of the comparisons, through its Python module. Where we say C++, the loop is in C++."""
+"""Make OpenSpiel's sides of the comparisons, through its Python module. "In C++" means that the loop is in C++."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from solver import Budget
 from solver.match import Turn
 from solver.openspiel import ours_in_openspiel as bridge
 
-# Card games of some length with hidden information. OpenSpiel plays moves that are made at once one by one.
+# Long card games with hidden information. OpenSpiel plays simultaneous moves one by one.
 GOOFSPIEL = "goofspiel(imp_info=True,num_cards=13,players=4,points_order=descending)"
 ROLLOUT_GAMES = {
     "hearts": "hearts",
@@ -31,8 +31,8 @@ ROLLOUT_GAMES = {
     "goofspiel_24x5": "goofspiel(imp_info=True,num_cards=24,players=5,points_order=descending)",
 }
 
-# The games of some length that its ISMCTS bot plays from Python, and the decisions before the search: the cards that
-# hearts passes on, the bids of oh hell. And Leduc, which we have too.
+# Long games that its ISMCTS bot plays from Python, and their number of decisions before the search: the passed cards of
+# hearts, the bids of oh hell. Leduc poker is a game of ours, too.
 ISMCTS_GAMES = {
     "hearts": ("hearts", 14),
     "oh_hell": ("oh_hell(players=4,num_tricks_fixed=10)", 6),
@@ -49,7 +49,7 @@ def load(name: str) -> Any:
 
 
 def first_decision(game: Any, rng: random.Random) -> Any:
-    """A table after a random deal."""
+    """Return the state after a random deal."""
     state = game.new_initial_state()
     while state.is_chance_node():
         outcomes, chances = zip(*state.chance_outcomes(), strict=True)
@@ -58,7 +58,7 @@ def first_decision(game: Any, rng: random.Random) -> Any:
 
 
 def play(state: Any, rng: random.Random, decisions_max: int = 1 << 30) -> int:
-    """Play on at random, to the end or so far; return how often a player was asked, whatever there was to choose."""
+    """Play at random, at most `decisions_max` decisions; return their number, forced ones included."""
     decisions = 0
     while not state.is_terminal() and decisions < decisions_max:
         if state.is_chance_node():
@@ -75,10 +75,10 @@ def mean_decisions(state: Any, rng: random.Random, playouts: int) -> float:
 
 
 def rollouts(name: str, playouts_counted: int) -> Side:
-    """Random playouts in C++ from the first decision of one deal; a unit is a decision.
+    """Make a side of random playouts in C++ from the first decision of one deal; a unit is a decision.
 
-    A bot that searches with one simulation evaluates the root and no more, that is by `n` rollouts. These do not say
-    how many decisions they had, so we count some playouts of our own from the same state.
+    A bot that searches with one simulation only evaluates the root, by `n` rollouts. These do not report their number
+    of decisions; use the mean of playouts from Python from the same state.
     """
     game = load(ROLLOUT_GAMES[name])
     rng = random.Random(7)
@@ -95,9 +95,11 @@ def rollouts(name: str, playouts_counted: int) -> Side:
 
 
 def searches(name: str, iterations: int, playouts_counted: int = 0) -> Side:
-    """Searches of an ISMCTS bot in C++, each with a tree of its own, from the roots of some deals in turn; a unit is a
-    simulation, or a decision in one if playouts are counted. Simulations do not say how many decisions they had: like
-    random playouts from that root."""
+    """Make a side of searches by an ISMCTS bot in C++, each with a new tree, from the roots of several deals in turn.
+
+    A unit is a simulation or, if `playouts_counted`, a decision in it. Simulations do not report their number of
+    decisions; use the mean of random playouts from the root.
+    """
     text, decisions_before = ISMCTS_GAMES[name]
     game = load(text)
     by_observation = not game.get_type().provides_information_state_string
@@ -123,7 +125,7 @@ def searches(name: str, iterations: int, playouts_counted: int = 0) -> Side:
 
 
 def hearts_mid_game() -> Any:
-    """Hearts after half of its decisions."""
+    """Return a state of hearts after half of its decisions."""
     game = load("hearts")
     rng = random.Random(7)
     start = first_decision(game, rng)
@@ -133,7 +135,7 @@ def hearts_mid_game() -> Any:
 
 
 def clones(state: Any) -> Side:
-    """Copies of `state` made from Python; a unit is a copy."""
+    """Make a side of copies of `state` from Python; a unit is a copy."""
 
     def run(n: int) -> float:
         clone = state.clone
@@ -145,7 +147,7 @@ def clones(state: Any) -> Side:
 
 
 def empty_calls(state: Any) -> Side:
-    """Calls from Python that do next to nothing."""
+    """Make a side of almost empty calls from Python."""
 
     def run(n: int) -> float:
         move_number = state.move_number
@@ -157,7 +159,7 @@ def empty_calls(state: Any) -> Side:
 
 
 def python_playouts(name: str = GOOFSPIEL) -> Side:
-    """Whole random games driven from Python; a unit is a decision."""
+    """Make a side of complete random games played from Python; a unit is a decision."""
     game = load(name)
     rng = random.Random(7)
 
@@ -172,20 +174,20 @@ def python_playouts(name: str = GOOFSPIEL) -> Side:
 
 @dataclass(frozen=True, slots=True)
 class Bot:
-    """OpenSpiel's ISMCTS bot in Python, playing our games through the bridge; the one in C++ cannot.
+    """OpenSpiel's ISMCTS bot in Python, which plays our games through the bridge; the bot in C++ cannot.
 
-    It is shown a state that begins at the present table, without the past: so it knows what our search is told, and
-    draws worlds faster than if each had to be given a history.
+    Its state begins at the current table, without a history: it gets the information of our search, and samples worlds
+    faster than with a history in each.
     """
 
     name: str
-    # The constant of UCT; payoffs are shares of a win less a fair one, so it means what `Config.exploration` does.
+    # The constant of UCT. Payoffs are shares of a win minus a fair share, so it corresponds to `Config.exploration`.
     exploration: float = 0.5
-    # Random playouts by OpenSpiel's evaluator, or by our engine: the same games by chance, in a fraction of the time.
+    # Random playouts by OpenSpiel's evaluator, or by our engine: equal in distribution, in a fraction of the time.
     rollouts: Literal["openspiel", "engine"] = "openspiel"
 
     def choose(self, turn: Turn, budget: Budget, seed: int) -> tuple[Action, int]:
-        """Its choice, and the simulations that it took."""
+        """Return the move and the number of simulations done."""
         position = turn.position
         state = bridge.from_position(position)
         random_state = np.random.RandomState(seed % 2**32)
@@ -194,11 +196,11 @@ class Bot:
             state.get_game(),
             rollouts or mcts.RandomRolloutEvaluator(1, random_state),
             self.exploration,
-            # Its first simulation tries nothing: it plays out from the root.
+            # Its first simulation expands no move: it plays out from the root.
             budget.iterations + 1 if budget.iterations else 1 << 60,
             random_state=random_state,
         )
-        # By itself, it draws worlds from a generator that nobody can seed.
+        # By default, it samples worlds with a generator that cannot be seeded.
         bot.set_resampler(lambda at, player: at.resample_from_infostate(player, random_state.uniform))
         clock = time.monotonic_ns if budget.time_ms else time.thread_time_ns
         milliseconds = budget.time_ms or budget.thread_time_ms
@@ -208,7 +210,7 @@ class Bot:
 
     @staticmethod
     def bridge_costs(game: tuple[str, str | Mapping[str, bool | int | str] | None, int]) -> dict[str, float]:
-        """Nanoseconds of the two calls that a search makes all the time, in games at random."""
+        """Return the nanoseconds of the bridge's calls in random games of `game`."""
         return bridge_costs(new_game(*game))
 
 
@@ -218,13 +220,13 @@ def deadline(clock: Callable[[], int], milliseconds: float) -> Callable[[], bool
 
 
 class CountingBot(ismcts.ISMCTSBot):  # type: ignore[misc]
-    """The bot, with a limit of time and a count of its simulations."""
+    """The bot, with a time limit and a count of simulations."""
 
     is_over: Callable[[], bool]
     simulations = 0
 
     def sample_root_state(self, state: Any) -> Any:
-        # The loop over simulations begins here, and asks for nothing else.
+        # Each simulation begins with this call, the only hook in the loop.
         if self.simulations > 1 and self.is_over():
             raise TimeUp
         self.simulations += 1
@@ -238,11 +240,11 @@ class CountingBot(ismcts.ISMCTSBot):  # type: ignore[misc]
 
 
 class TimeUp(Exception):
-    """A search has had its time."""
+    """The time limit of a search is reached."""
 
 
 class EngineRollouts(mcts.Evaluator):  # type: ignore[misc]
-    """Uniformly random playouts, each decision alike, as OpenSpiel's evaluator has them, played by our engine."""
+    """Uniformly random playouts by our engine, with the distribution of OpenSpiel's evaluator."""
 
     def __init__(self, rng: Rng) -> None:
         self.rng = rng
@@ -257,7 +259,7 @@ class EngineRollouts(mcts.Evaluator):  # type: ignore[misc]
 
 
 def bridge_costs(game: Any, games: int = 5) -> dict[str, float]:
-    """Nanoseconds of the bridge's `clone` and `apply_action`, over the states of some random games."""
+    """Return the nanoseconds of the bridge's `clone` and `apply_action` in random games."""
     rng = random.Random(7)
     spent = {"clone_ns": 0, "apply_ns": 0}
     calls = 0
@@ -265,12 +267,12 @@ def bridge_costs(game: Any, games: int = 5) -> dict[str, float]:
         state = bridge.from_position(game.deal(seed))
         while not state.is_terminal():
             action = rng.choice(state.legal_actions())
-            begun = time.perf_counter_ns()
+            start_ns = time.perf_counter_ns()
             other = state.clone()
-            cloned = time.perf_counter_ns()
+            clone_end_ns = time.perf_counter_ns()
             other.apply_action(action)
-            spent["apply_ns"] += time.perf_counter_ns() - cloned
-            spent["clone_ns"] += cloned - begun
+            spent["apply_ns"] += time.perf_counter_ns() - clone_end_ns
+            spent["clone_ns"] += clone_end_ns - start_ns
             calls += 1
             state = other
     return {name: round(ns / calls, 1) for name, ns in spent.items()}

@@ -1,7 +1,7 @@
-"""What the service promises: answers before deadlines, fair shares, bounded memory, clear refusals, lost workers.
+"""Check promises of the service: deadlines, fairness, bounded memory, clear refusals, and lost workers.
 
-Counts and milliseconds against goals, without another side to compare with. `--full` does all that the goals were
-written for; without it the suite ends within ten minutes.
+The figures are counts and milliseconds, without another side to compare with. `--full` makes all the repetitions that
+the goals require; without it the suite ends within ten minutes.
 """
 
 from __future__ import annotations
@@ -60,16 +60,16 @@ GOALS = {
 MEANINGS = {
     "deadlines_kept": "answers among calls whose deadline, 0.3 s or more, is the only limit",
     "short_deadlines_kept": "the same with deadlines of 0.1 s",
-    "overshoot_ms": "how late `solve` and Suggest end at most of 100 times, with 1 and 256 shares and other load",
-    "others_p50": "median time of Suggest(1000 iterations) while another caller attacks, against before",
-    "rss_connection_mib": "MiB that the worst traffic of one connection adds to the server's memory",
-    "mutants_answered_badly": "requests at random answered with INTERNAL, UNKNOWN or a refusal without details",
+    "overshoot_ms": "how late `solve` and Suggest end, 99th percentile, with 1 and 256 shares, on a busy machine",
+    "others_p50": "median time of Suggest(1000 iterations) during an attack by another caller, against before",
+    "rss_connection_mib": "growth of the server's memory in MiB under the worst traffic of one connection",
+    "mutants_answered_badly": "random requests answered with INTERNAL, UNKNOWN or a refusal without details",
     "answered_with_lost_workers": "answers while a Ray worker is killed every 3 s",
 }
 
 
 class Scale(NamedTuple):
-    """How much of everything to do."""
+    """Number and duration of the measurements."""
 
     deadline_calls: int = 3  # for each deadline, client, network and load
     overshoots: int = 1
@@ -82,7 +82,7 @@ SHORT, FULL = Scale(), Scale(20, 4, 10.0, 100_000, 120.0)
 
 
 def run(scale: Scale = SHORT, only: Collection[str] = ()) -> Result:
-    """Measure everything, or only the figures of these names."""
+    """Measure the figures in `only`, or all."""
     return report.measure_figures(MEASURES, scale, only)
 
 
@@ -107,16 +107,16 @@ def measure_deadlines(scale: Scale) -> dict[str, Measured]:
     codes: dict[bool, list[str]] = {True: [], False: []}
     for busy in (0, LOAD):
         for is_delayed in (False, True):
-            where = f"load {busy}, {'20 ms each way' if is_delayed else 'direct'}"
+            network = f"load {busy}, {'20 ms each way' if is_delayed else 'direct'}"
             with serving("--threads", "2") as server, processes(busy, *BUSY), way_to(server, is_delayed) as address:
                 for name, answered in at_once(clients, address, scale.deadline_calls).items():
                     for seconds, code in answered:
                         codes[seconds < 0.3].append(code)
                         if code != "OK":
-                            lost[f"{name}, {where}, {seconds} s: {code}"] += 1
-    told = {"clients": list(clients), "lost": dict(lost)}
+                            lost[f"{name}, {network}, {seconds} s: {code}"] += 1
+    details = {"clients": list(clients), "lost": dict(lost)}
     return {
-        "deadlines_kept": (Figure(kept(codes[False]), 0.0), told | {"calls": len(codes[False])}),
+        "deadlines_kept": (Figure(kept(codes[False]), 0.0), details | {"calls": len(codes[False])}),
         "short_deadlines_kept": (Figure(kept(codes[True]), 0.0), {"calls": len(codes[True])}),
     }
 
@@ -128,7 +128,7 @@ def kept(codes: Sequence[str]) -> float:
 def at_once(
     clients: Mapping[str, Callable[[str, Sequence[float]], list[str]]], address: str, calls: int
 ) -> dict[str, list[tuple[float, str]]]:
-    """Have each client call with all deadlines, in an order of its own, while the others do."""
+    """Run the clients in parallel; each calls with all deadlines, in its own order."""
     answered: dict[str, list[tuple[float, str]]] = {}
 
     def call(name: str) -> None:
@@ -166,14 +166,14 @@ def code_of(channel: grpc.Channel, seconds: float) -> str:
 def node_calls(address: str, deadlines: Sequence[float]) -> list[str]:
     script = str(Path(__file__).with_name("deadline_client.mjs"))
     command = ["node", script, str(NODE_MODULES), address, *map(str, deadlines)]
-    done = subprocess.run(command, input=base64.b64encode(endless()), capture_output=True, check=True)
-    codes: list[str] = json.loads(done.stdout)
+    result = subprocess.run(command, input=base64.b64encode(endless()), capture_output=True, check=True)
+    codes: list[str] = json.loads(result.stdout)
     return codes
 
 
 @contextmanager
 def way_to(server: ServerProcess, is_delayed: bool) -> Iterator[str]:
-    """Yield an address of the server; a delayed one takes 20 ms each way."""
+    """Yield an address of the server, delayed by 20 ms each way if `is_delayed`."""
     if not is_delayed:
         yield server.address
         return
@@ -184,7 +184,7 @@ def way_to(server: ServerProcess, is_delayed: bool) -> Iterator[str]:
 
 
 def delay(target: str) -> None:
-    """Forward connections, each piece of bytes after a delay, until killed."""
+    """Forward connections to `target`, with a delay in both directions, until killed."""
     host, _, port = target.rpartition(":")
 
     async def forward(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -221,7 +221,7 @@ def delay(target: str) -> None:
 
 # --- overshoot -------------------------------------------------------------------------------------------------
 
-# Milliseconds of a search, and how often.
+# Time limits in milliseconds, and the number of searches of each.
 SEARCHES = ((100, 50), (1_000, 10), (6_000, 2))
 MANY_SHARES = 256
 
@@ -244,19 +244,19 @@ def measure_overshoot(scale: Scale) -> dict[str, Measured]:
 
 
 def milliseconds_of(run_once: Callable[[], object]) -> float:
-    begun = time.perf_counter()
+    start = time.perf_counter()
     run_once()
-    return (time.perf_counter() - begun) * 1e3
+    return (time.perf_counter() - start) * 1e3
 
 
-# --- what one caller can do to others ---------------------------------------------------------------------------
+# --- the effect of one caller on others ---------------------------------------------------------------------------
 
 BYTES_PER_SECOND = MIB
 VICTIM, ATTACKER = "victim-token", "attacker-token"
 
 
 def measure_others(scale: Scale) -> dict[str, Measured]:
-    told: dict[str, Any] = {}
+    details: dict[str, Any] = {}
     with tempfile.NamedTemporaryFile("w", suffix=".toml") as tokens:
         for token in (VICTIM, ATTACKER):
             digest = hashlib.sha256(token.encode()).hexdigest()
@@ -265,18 +265,18 @@ def measure_others(scale: Scale) -> dict[str, Measured]:
         for name in ATTACKS:
             port = free_port()
             with serving("--tokens", tokens.name, "--metrics", f"127.0.0.1:{port}") as server:
-                told[name] = ratio_under(server, name, port, scale.attack_seconds)
-    worst = max(told, key=lambda name: told[name]["ratio"])
-    return {"others_p50": (Figure(told[worst]["ratio"], 0.0), {"worst": worst, **told})}
+                details[name] = ratio_under(server, name, port, scale.attack_seconds)
+    worst = max(details, key=lambda name: details[name]["ratio"])
+    return {"others_p50": (Figure(details[worst]["ratio"], 0.0), {"worst": worst, **details})}
 
 
 def ratio_under(server: ServerProcess, attack_name: str, metrics_port: int, seconds: float) -> dict[str, float]:
-    """Return how much longer a caller waits for an answer while another one attacks."""
+    """Return the median time of a caller's answers during an attack by another, relative to before."""
     with server.channel() as channel:
         p50_of(channel, 1.0)
         idle = p50_of(channel, seconds)
         code = f"from benchmarks.promises import attack; attack({attack_name!r}, {server.address!r}, {metrics_port})"
-        # The attacker's own work is not the server's: it has only what is left of the cores.
+        # The attacker's own CPU time is not the server's: `nice` leaves it only idle cores.
         with processes(1, "nice", "-n", "19", *python(code)) as (attacker,):
             assert attacker.stdout is not None
             attacker.stdout.readline()
@@ -292,9 +292,9 @@ def p50_of(channel: grpc.Channel, seconds: float) -> float:
     while time.perf_counter() < end or len(taken) < 20:
         request = question(seed % 50, pb.Budget(iterations=1_000))
         request.options.seed = seed + 1
-        begun = time.perf_counter()
+        start = time.perf_counter()
         call(request.SerializeToString(), metadata=as_caller(VICTIM), timeout=60)
-        taken.append((time.perf_counter() - begun) * 1e3)
+        taken.append((time.perf_counter() - start) * 1e3)
         seed += 1
     return median(taken)
 
@@ -304,14 +304,14 @@ def as_caller(token: str) -> tuple[tuple[str, str], ...]:
 
 
 def empty_actions(seed: int = 0) -> pb.SuggestRequest:
-    """The most parts for the fewest bytes: a history of empty actions."""
+    """Make the request with the most messages per byte: a history of empty actions."""
     request = question(seed, pb.Budget(iterations=1))
     request.view.history.actions.extend([view_pb2.SeenAction()] * ((2**17 - 1_000) // 2))
     return request
 
 
 def unknown_fields() -> bytes:
-    """As many parts, and an unknown field in the last."""
+    """Encode the same number of messages, with an unknown field in the last."""
     last = pb.SuggestRequest(view=view_pb2.View(history=view_pb2.History(actions=[view_pb2.SeenAction()])))
     unknown = last.SerializeToString().replace(b"\x0a\x00", b"\x0a\x03\xfa\x7f\x00")
     return empty_actions().SerializeToString() + unknown
@@ -324,12 +324,12 @@ def heavy_compare() -> pb.CompareRequest:
 
 
 class Attack(NamedTuple):
-    """Traffic of one caller: it repeats a message of a method, on `at_once` concurrent calls."""
+    """Traffic of one caller: a repeated message to a method, on `at_once` concurrent calls."""
 
     method: str
     message: Callable[[], bytes]
     at_once: int
-    is_stream: bool = False  # else a call for each message
+    is_stream: bool = False  # else one call per message
 
 
 ATTACKS: dict[str, Attack | None] = {
@@ -366,7 +366,7 @@ def item_of(request: pb.SuggestRequest) -> bytes:
 
 
 def attack(name: str, address: str, metrics_port: int) -> None:
-    """Send the traffic of an attack, at up to 1 MiB a second, until killed."""
+    """Send the traffic of an attack, up to 1 MiB per second, until killed."""
     traffic = ATTACKS[name]
     if traffic is None:
         half_requests(metrics_port)
@@ -420,7 +420,7 @@ def half_requests(port: int) -> None:
 
 
 def measure_memory(scale: Scale) -> dict[str, Measured]:
-    """Measure without a limit of traffic: what one connection can fill."""
+    """Measure the memory that one connection can fill, without a limit of traffic."""
     grown = {}
     for name, traffic in ATTACKS.items():
         if traffic is not None:
@@ -436,7 +436,7 @@ def measure_memory(scale: Scale) -> dict[str, Measured]:
 
 def growth_under(server: ServerProcess, traffic: Attack, seconds: float) -> float:
     process = Path("/proc", str(server.process.pid))
-    # A search's tree is its budget's memory, not the connection's.
+    # Search trees count against the memory of budgets, not of the connection.
     before = resident(process, "VmRSS")
     (process / "clear_refs").write_text("5")
 
@@ -449,7 +449,7 @@ def growth_under(server: ServerProcess, traffic: Attack, seconds: float) -> floa
     return round((resident(process, "VmHWM") - before) / MIB, 1)
 
 
-# --- requests at random ------------------------------------------------------------------------------------------
+# --- random requests ------------------------------------------------------------------------------------------
 
 SERVICES = (pb.DESCRIPTOR, rules_pb2.DESCRIPTOR, referee_pb2.DESCRIPTOR)
 CALLERS = 16
@@ -461,8 +461,8 @@ def measure_mutants(scale: Scale) -> dict[str, Measured]:
         codes = asyncio.run(call_at_random(server, methods, scale.mutants))
         is_alive = server.process.poll() is None
     bad = sum(n for code, n in codes.items() if code in ("INTERNAL", "UNKNOWN") or code.endswith(NO_DETAILS))
-    told = {"requests": codes.total(), "methods": len(methods), "codes": dict(codes), "alive": is_alive}
-    return {"mutants_answered_badly": (Figure(bad if is_alive else codes.total(), 0.0), told)}
+    details = {"requests": codes.total(), "methods": len(methods), "codes": dict(codes), "alive": is_alive}
+    return {"mutants_answered_badly": (Figure(bad if is_alive else codes.total(), 0.0), details)}
 
 
 NO_DETAILS = " without details"
@@ -498,7 +498,7 @@ async def code_at_random(channel: grpc.aio.Channel, method: MethodDescriptor, me
 
 
 def mutant(kind: Descriptor, draw: random.Random) -> bytes:
-    """Return a request of this kind with valid parts and random ones, and perhaps with damaged bytes."""
+    """Return a request of this type with valid and random fields, some with damaged bytes."""
     raw = bytearray(random_message(kind, draw, 0).SerializeToString())
     for _ in range(draw.choice((0, 0, 0, 1, 3)) if raw else 0):
         at = draw.randrange(len(raw))
@@ -573,17 +573,17 @@ SEARCH_MS = 200
 
 
 def measure_lost_workers(scale: Scale) -> dict[str, Measured]:
-    told: dict[str, Any] = {}
+    details: dict[str, Any] = {}
     for workers in (1, 2):
         with serving("--backend", "ray", "--ray-workers", str(workers)) as server:
-            told[f"{workers} workers"] = asyncio.run(answers_while_killing(server, workers, scale.kill_seconds))
-    shares = [codes.get("OK", 0) / sum(codes.values()) for codes in told.values()]
-    internal = sum(codes.get("INTERNAL", 0) for codes in told.values())
-    return {"answered_with_lost_workers": (Figure(0.0 if internal else min(shares), 0.0), told)}
+            details[f"{workers} workers"] = asyncio.run(answers_while_killing(server, workers, scale.kill_seconds))
+    shares = [codes.get("OK", 0) / sum(codes.values()) for codes in details.values()]
+    internal = sum(codes.get("INTERNAL", 0) for codes in details.values())
+    return {"answered_with_lost_workers": (Figure(0.0 if internal else min(shares), 0.0), details)}
 
 
 async def answers_while_killing(server: ServerProcess, workers: int, seconds: float) -> dict[str, int]:
-    """Ask at half of what the workers can do, and kill one of them again and again."""
+    """Send half the load that the workers can handle, and kill a worker every few seconds."""
     codes: Counter[str] = Counter()
     async with grpc.aio.insecure_channel(server.address, OWN_CONNECTION) as channel:
         while not workers_of(server):
@@ -635,7 +635,7 @@ def ancestors(pid: int, parents: Mapping[int, int]) -> Iterator[int]:
         yield pid
 
 
-# By the figures that they measure.
+# Functions by the figures that they measure together.
 MEASURES: dict[tuple[str, ...], Callable[[Scale], dict[str, Measured]]] = {
     ("deadlines_kept", "short_deadlines_kept"): measure_deadlines,
     ("overshoot_ms",): measure_overshoot,

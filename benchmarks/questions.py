@@ -1,4 +1,4 @@
-"""Requests of the service benchmark: views of random games, and the heaviest requests that are valid."""
+"""Make the requests of the service benchmark: views of random games, and the heaviest valid requests."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LONG = 10**6
 
 
 def random_play(game: Game, seed: int, actions: int = LONG) -> tuple[Record, Position]:
-    """Play at random, up to that many actions; return the record and its last position."""
+    """Play at random, at most `actions` actions; return the record and its last position."""
     draw = random.Random(seed)
     start = position = game.deal(seed)
     played: list[str] = []
@@ -29,7 +29,7 @@ def random_play(game: Game, seed: int, actions: int = LONG) -> tuple[Record, Pos
 
 
 def is_choice(position: Position) -> bool:
-    """Return whether a player is to act, and has several moves."""
+    """Return whether a player is to act who has several moves."""
     return position.to_act is not None and position.to_act >= 0 and len(position.legal_actions()) > 1
 
 
@@ -37,7 +37,7 @@ def is_choice(position: Position) -> bool:
 
 
 def mixed_views(number: int) -> list[View]:
-    """Return distinct views of random games stopped in any round, whose observer has a choice."""
+    """Return distinct views from any round of random games; the observer has a choice."""
     game = new_game(*GAME)
     chosen: dict[View, None] = {}
     seed = 0
@@ -50,7 +50,7 @@ def mixed_views(number: int) -> list[View]:
 
 
 def second_round(seed: int) -> View:
-    """Return the view of the player to act at the start of a second round: hardly two seeds have the same."""
+    """Return the view of the player to act at the start of a second round; few seeds have equal ones."""
     position, draw = new_game(*GAME).deal(seed), random.Random(seed)
     while position.table.round == 1:
         position = position.play(draw.choice(position.legal_actions()))
@@ -70,7 +70,7 @@ def timed(milliseconds: int) -> pb.Budget:
 
 # --- the heaviest ----------------------------------------------------------------------------------------------
 
-# 986 moves: all five kept their cards face down, until a Decree in the last round may move any of thirty.
+# 986 moves: all five players kept their cards face down, and a Decree in the last round may move any of thirty.
 CROWDED = (
     "A1:Assassination(6) B1:?(6) C1:?(6) D1:?(6) E1:?(6) B2:?(5) C2:?(5) D2:?(5) E2:?(5) A2:Shapeshifter(5) "
     "C3:?(4) D3:?(4) E3:?(4) A3:Lord(4) B3:?(4) D4:?(3) E4:?(3) A4:Ambush(3) B4:?(3) C4:?(3) "
@@ -86,7 +86,7 @@ def crowded_view() -> View:
 
 
 def compare_request(memory_bytes: int | None = None) -> pb.CompareRequest:
-    """Compare as many moves as possible in as many shares as possible: 4,096 trees."""
+    """Compare the most moves in the most shares: 4,096 trees."""
     view = crowded_view()
     return pb.CompareRequest(
         view=views.write_view(view),
@@ -97,7 +97,7 @@ def compare_request(memory_bytes: int | None = None) -> pb.CompareRequest:
 
 
 def shared_request(memory_bytes: int | None = None) -> pb.SuggestRequest:
-    """Search in as many shares as fit into the memory."""
+    """Search in the most shares that fit into the memory."""
     return pb.SuggestRequest(
         view=views.write_view(crowded_view()),
         budget=pb.Budget(iterations=SHARES, memory_bytes=memory_bytes),
@@ -106,7 +106,7 @@ def shared_request(memory_bytes: int | None = None) -> pb.SuggestRequest:
 
 
 def shares_that_fit(memory_bytes: int) -> int:
-    """Return as many shares as a search of the crowded view may have with so much memory."""
+    """Return the most shares that a search of the crowded view may have with this memory."""
     try:
         SearchQuestion(crowded_view(), Budget(memory_mb=memory_bytes / 2**20), shares=SHARES)
     except InvalidQuestionError as error:
@@ -115,7 +115,7 @@ def shares_that_fit(memory_bytes: int) -> int:
 
 
 def analyze_request(memory_bytes: int | None = None) -> pb.AnalyzeRequest:
-    """Analyze hundreds of moves for a second, with answers on the way as often as possible."""
+    """Analyze hundreds of moves for a second, with partial answers at the shortest interval."""
     budget = timed(1_000)
     if memory_bytes is not None:
         budget.memory_bytes = memory_bytes
@@ -125,13 +125,13 @@ def analyze_request(memory_bytes: int | None = None) -> pb.AnalyzeRequest:
 
 
 def review_request() -> pb.ReviewRequest:
-    """Review all decisions of a long game of five, with few iterations each."""
+    """Review all decisions of a long game of five players, with few iterations each."""
     record = longest_game(new_game("oriflamme", "en-2019", 5))
     return pb.ReviewRequest(record=records.write(record), budget=pb.Budget(iterations=20))
 
 
 def history_request(record: Record) -> pb.SuggestRequest:
-    """Ask at the last choice of a game, with the history of all actions before it."""
+    """Ask about the last choice of a game, with the history of all actions before it."""
     tables = [table for table in record.tables() if isinstance(table, Position)]
     last = max(number for number, table in enumerate(tables) if is_choice(table))
     seen = Record(record.start, record.actions[:last]).seen_from(tables[last].to_act or 0)
@@ -149,7 +149,7 @@ def batch_requests(messages: Iterable[view_pb2.View]) -> list[pb.AnalyzeBatchReq
 
 
 def own_tables() -> Game:
-    """Return the game with the longest histories found: Castle with 75 cards to place, and two choices for most."""
+    """Return the game with the longest known histories: Castle with 75 cards to place, most with two choices."""
     cards = [
         {
             "value": value,

@@ -1,4 +1,4 @@
-"""What a suite has measured: as JSON, and against goals as a table for people."""
+"""The figures of a suite: as JSON, and as a table with their goals."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from benchmarks.measure import Figure, load
 
 S = TypeVar("S")
 
-# A figure with a goal, and what lies behind it.
+# A figure, and the values behind it.
 Measured = tuple[Figure, dict[str, Any]]
 
 
 class Result(NamedTuple):
-    """What was measured: the figures with goals, and what lies behind them."""
+    """The result of a suite: the figures with goals, and the values behind them."""
 
     figures: dict[str, Figure]
     raw: dict[str, Any]
@@ -25,23 +25,23 @@ class Result(NamedTuple):
 def measure_figures(
     measures: Mapping[tuple[str, ...], Callable[[S], dict[str, Measured]]], scale: S, only: Collection[str]
 ) -> Result:
-    """Measure the figures named, or all: `measures` has a function for the figures that are measured together."""
+    """Measure the figures in `only`, or all. Each function in `measures` measures the figures of its key together."""
     before = load()
     figures: dict[str, Figure] = {}
     raw: dict[str, Any] = {}
     for names, measure in measures.items():
-        wanted = [name for name in names if not only or name in only]
-        measured = measure(scale) if wanted else {}
-        for name in wanted:
+        selected = [name for name in names if not only or name in only]
+        measured = measure(scale) if selected else {}
+        for name in selected:
             figures[name], raw[name] = measured[name]
     return Result(figures, raw, {}, {"before": before, "after": load()})
 
 
 def as_json(result: Result) -> dict[str, Any]:
     return {
-        **{name: round(found.value, 3) for name, found in result.figures.items()},
-        "spread": {name: round(found.spread, 3) for name, found in result.figures.items()},
-        "noisy": [name for name, found in result.figures.items() if found.noisy],
+        **{name: round(figure.value, 3) for name, figure in result.figures.items()},
+        "spread": {name: round(figure.spread, 3) for name, figure in result.figures.items()},
+        "noisy": [name for name, figure in result.figures.items() if figure.noisy],
         "raw": result.raw,
         **result.counts,
         "load": result.load,
@@ -49,10 +49,10 @@ def as_json(result: Result) -> dict[str, Any]:
 
 
 class Goal(NamedTuple):
-    """What a figure should be, and what is close to the limit of what can be reached."""
+    """The goal of a figure, and a value close to the limit that can be reached."""
 
     goal: float
-    close: float | None  # None: not said
+    close: float | None  # None: unknown
 
     @property
     def more_is_better(self) -> bool:
@@ -62,7 +62,7 @@ class Goal(NamedTuple):
         return "" if value is None else f"{'>=' if self.more_is_better else '<='} {value:g}"
 
     def verdict(self, value: float) -> str:
-        """Which of the two is reached."""
+        """Name the better of the two bounds that a value reaches."""
 
         def reaches(bound: float) -> bool:
             return value >= bound if self.more_is_better else value <= bound
@@ -80,25 +80,25 @@ def as_text(title: str, goals: Mapping[str, Goal], meanings: Mapping[str, str], 
         "",
         *(f"{name}: {meanings[name]}" for name in result.figures),
         "",
-        *(f"{name}: {told}" for name, told in result.raw.items() if told != {}),
+        *(f"{name}: {details}" for name, details in result.raw.items() if details != {}),
     ]
     return "\n".join(lines)
 
 
 def table(goals: Mapping[str, Goal], figures: Mapping[str, Figure]) -> str:
-    """One line a figure; those without a goal are only told."""
+    """Format one line per figure; those without a goal have no verdict."""
     rows: list[tuple[str, ...]] = [("figure", "measured", "spread", "goal", "close", "")]
-    for name, found in figures.items():
+    for name, figure in figures.items():
         goal = goals.get(name)
         bounds = (goal.bound(goal.goal), goal.bound(goal.close)) if goal else ("", "")
-        verdict = goal.verdict(found.value) if goal else ""
-        noisy = ", noisy" if found.noisy else ""
-        rows.append((name, f"{found.value:.2f}", f"{found.spread:.0%}", *bounds, verdict + noisy))
+        verdict = goal.verdict(figure.value) if goal else ""
+        noisy = ", noisy" if figure.noisy else ""
+        rows.append((name, f"{figure.value:.2f}", f"{figure.spread:.0%}", *bounds, verdict + noisy))
     return aligned(rows)
 
 
 def aligned(rows: list[tuple[str, ...]]) -> str:
-    """Columns as wide as they need to be, the first to the left, the rest to the right, the last as it is."""
+    """Align columns: the first to the left, the others to the right; the last is not padded."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = []
     for row in rows:

@@ -1,8 +1,8 @@
-"""The search: how fast it is against OpenSpiel's ISMCTS bot and against its own playouts, and what it costs.
+"""Measure the search: its speed against OpenSpiel's ISMCTS bot and against random playouts, and its memory.
 
-Searches are of the configuration `plain`, of 10 000 iterations, on one thread, from the first decision of some deals.
-A *simulated decision* is one of a simulation, in the tree or in the playout. Both sides count them alike: simulations,
-times the decisions of random playouts from that root; but ours are only those with two options or more.
+Searches have the configuration `plain` and 10 000 iterations, run on one thread, and start at the first decision of
+several deals. A *simulated decision* is a decision of a simulation, in the tree or in the playout. Both sides count
+simulations times the decisions of random playouts from the root; of ours, only decisions with two options or more.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from solver.search import Searcher
 GAME = ("oriflamme", "en-2019", 4)
 LEDUC = ("leduc_poker", None, 2)
 PLAIN = CONFIGS["plain"]
-# What others know is one card: a search of Leduc tells nodes apart as OpenSpiel's does.
+# Nodes of Leduc are distinguished by the player's own card, as in OpenSpiel's search.
 LEDUC_CONFIG = Config("plain:nodes=own", nodes="own")
 DEALS = 4
 BYTES_MAX = 2**30
@@ -46,23 +46,23 @@ GOALS = {
 MEANINGS = {
     "simulated_decisions_vs_openspiel": "simulated decisions/s against OpenSpiel's ISMCTSBot on its best of "
     + ", ".join(openspiel.ISMCTS_GAMES),
-    "leduc_vs_ismctsbot": "Leduc poker on both sides: simulations/s, nodes told apart by private cards",
-    "search_vs_playout": "simulations/s against random playouts/s from the same table",
+    "leduc_vs_ismctsbot": "Leduc poker on both sides: simulations/s, nodes distinguished by private cards",
+    "search_vs_playout": "simulations/s against random playouts/s from the same position",
     "tree_100k_vs_1k": "iterations/s of one search of 100 000 against a hundred of 1 000",
     "threads_per_cpu_second": "iterations per CPU second with two threads against one",
     "bytes_per_iteration": "bytes of the tree's nodes and edges per iteration",
-    "cancel_p99_ms": "milliseconds from the stop to the end of a search, 99 of 100, in trees of 100 000 iterations",
+    "cancel_p99_ms": "ms from the stop to the end of a search, 99th percentile, in trees of 100 000 iterations",
 }
 
 
 class Scale(NamedTuple):
-    """How much of everything to do."""
+    """Number and duration of the measurements."""
 
     effort: Effort = Effort(seconds=0.4)
     iterations: int = 10_000
     small: int = 1_000
     large: int = 100_000
-    playouts_counted: int = 5_000  # ours, for the decisions of a simulation
+    playouts_counted: int = 5_000  # ours, for the decisions per simulation
     rollouts_counted: int = 300  # OpenSpiel's
     cancel_rounds: int = 50  # a round stops a search of each kind
 
@@ -72,13 +72,13 @@ QUICK = Scale(Effort(rounds=1, seconds=0.002), 50, 50, 200, playouts_counted=20,
 
 
 def run(scale: Scale = FULL) -> Result:
-    """Measure everything."""
+    """Measure all figures."""
     before = load()
     figures: dict[str, Figure] = {}
     raw: dict[str, Any] = {}
     for name, measure in MEASURES.items():
-        figures[name], found = measure(scale)
-        raw.update(found)
+        figures[name], details = measure(scale)
+        raw.update(details)
     return Result(figures, raw, {}, {"before": before, "after": load()})
 
 
@@ -96,7 +96,7 @@ def as_text(result: Result) -> str:
         f"{raw['simulations_per_s'] / 1e3:.0f} k simulations/s of {raw['decisions_per_simulation']:.1f} decisions; "
         f"Leduc: {raw['leduc_simulations_per_s'] / 1e3:.0f} k simulations/s; "
         f"a search of {raw['tree']['iterations']}: {raw['tree']['nodes']} nodes, {raw['tree']['edges']} edges, "
-        f"{raw['tree']['tree_bytes']} bytes with the room for more",
+        f"{raw['tree']['tree_bytes']} bytes allocated",
     ]
     return "\n".join(lines)
 
@@ -105,7 +105,7 @@ def as_text(result: Result) -> str:
 
 
 def roots(spec: tuple[str, str | None, int], deals: int = DEALS) -> list[Position]:
-    """The first decision of some deals."""
+    """Return the first decision of some deals."""
     game = new_game(*spec)
     return [first_decision(game, seed) for seed in range(deals)]
 
@@ -120,14 +120,14 @@ def first_decision(game: Game, seed: int) -> Position:
 
 
 def view_of(position: Position) -> View:
-    """What the player to act sees."""
+    """Return the view of the player to act."""
     if position.to_act is None:
         raise ValueError("the game is over")
     return position.view(position.to_act)
 
 
 def search(view: View, config: Config, iterations: int, seed: int) -> Searcher:
-    """A tree that was grown by one search."""
+    """Run one search; return its searcher with the tree."""
     searcher = Searcher(view, config.settings(iterations), BYTES_MAX, seed, 0)
     searcher.run(iterations)
     return searcher
@@ -142,8 +142,10 @@ def searches(
     per_simulation: float = 1.0,
     times: int = 1,
 ) -> Side:
-    """So many searches from each position, each with a tree of its own; a unit is a simulation, or what there is
-    `per_simulation`."""
+    """Make a side of `times` searches from each position, each with a new tree.
+
+    A unit is a simulation, or a decision if `per_simulation` is their number in a simulation.
+    """
     views = [view_of(position) for position in positions]
     seeds = count()
 
@@ -157,7 +159,7 @@ def searches(
 
 
 def playouts(positions: list[Position], number: int) -> Side:
-    """So many random playouts from each position, each with a clone; a unit is a playout."""
+    """Make a side of `number` random playouts from each position, each from a clone; a unit is a playout."""
     seeds = count()
 
     def run(n: int) -> float:
@@ -168,7 +170,7 @@ def playouts(positions: list[Position], number: int) -> Side:
 
 
 def threaded(name: str, positions: list[Position], iterations: int, threads: int) -> Side:
-    """Searches of so many iterations on each thread, by the CPU time of the process; a unit is an iteration."""
+    """Make a side of searches with `iterations` on each thread, by CPU time of the process; a unit is an iteration."""
     views = [view_of(position) for position in positions]
     seeds = count()
 
@@ -236,7 +238,7 @@ def measure_threads(scale: Scale) -> Measured:
 
 
 def measure_bytes(scale: Scale) -> Measured:
-    """Not timed; a tree differs a little from seed to seed and deal to deal."""
+    """Measure memory, not time; trees differ a little between seeds and deals."""
     views = [view_of(position) for position in roots(GAME)]
     trees = [search(view, PLAIN, scale.iterations, seed) for seed, view in enumerate(views)]
     of_one = trees[0]
@@ -253,7 +255,7 @@ def measure_bytes(scale: Scale) -> Measured:
 
 
 def measure_cancelling(scale: Scale) -> Measured:
-    """Real time: a machine that others use makes it longer."""
+    """Measure wall time, which other programs on the machine increase."""
     kinds = [(players, threads) for players in (4, 5) for threads in (1, THREADS)]
     views = {players: view_of(first_decision(new_game(*GAME[:2], players), 0)) for players in (4, 5)}
     waits: dict[tuple[int, int], list[float]] = {kind: [] for kind in kinds}
@@ -264,12 +266,15 @@ def measure_cancelling(scale: Scale) -> Measured:
                 views[players], Budget(iterations=ITERATIONS_MAX), config=PLAIN, seed=seed, shares=threads
             )
             waits[players, threads].append(time_to_stop(question, scale.large, draw.below(5000) / 1e6))
-    everything = [wait for found in waits.values() for wait in found]
+    everything = [wait for times in waits.values() for wait in times]
     raw = {
         "cancellations": len(everything),
         "cancel_ms": {
-            f"{players}p, {threads} threads": {"median": round(median(found), 3), "worst": round(max(found), 3)}
-            for (players, threads), found in waits.items()
+            f"{players}p, {threads} threads": {
+                "median": round(median(times), 3),
+                "worst": round(max(times), 3),
+            }
+            for (players, threads), times in waits.items()
         },
     }
     halves = [percentile_99(everything[half::2]) for half in (0, 1)]
@@ -278,7 +283,7 @@ def measure_cancelling(scale: Scale) -> Measured:
 
 
 def time_to_stop(question: SearchQuestion, iterations: int, pause: float) -> float:
-    """Milliseconds from the stop to the last share's end, once each tree has had so many iterations and a pause."""
+    """Stop a search `pause` seconds after each tree has `iterations`; return the ms until the last share ends."""
     question.get_ready()
     searchers = [begin_part(question, number) for number in range(question.n_parts)]
     control = Control()
@@ -294,15 +299,15 @@ def time_to_stop(question: SearchQuestion, iterations: int, pause: float) -> flo
     while min(searcher.iterations for searcher in searchers) < iterations:
         time.sleep(0.001)
     time.sleep(pause)
-    stopped = time.monotonic_ns()
+    stop_time = time.monotonic_ns()
     control.stop()
     for thread in threads:
         thread.join()
-    return (max(ended) - stopped) / 1e6
+    return (max(ended) - stop_time) / 1e6
 
 
 def percentile_99(values: Sequence[float]) -> float:
-    """The value that 99 of 100 do not exceed."""
+    """Return the 99th percentile."""
     return sorted(values)[-(-99 * len(values) // 100) - 1]
 
 

@@ -1,7 +1,7 @@
-"""Server processes to measure: the server itself, and an echo in the same mode that searches nothing.
+"""Start server processes to measure: the server itself, and an echo.
 
-The *echo* is a server in the same mode (grpc.aio, the same options) that parses the request and serializes a ready
-answer: what a call over loopback costs by itself.
+The *echo* is a server in the same mode (grpc.aio, the same options) that parses the request and serializes a stored
+answer. It measures the cost of a call over loopback.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class ServerProcess:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            # As the server sets it for itself: no process is forked.
+            # The server sets it, too; neither process forks.
             env=os.environ | {"GRPC_ENABLE_FORK_SUPPORT": "0"},
         )
         assert self.process.stdin is not None
@@ -58,7 +58,7 @@ class ServerProcess:
 
 @contextmanager
 def serving(*flags: str) -> Iterator[ServerProcess]:
-    """Run the server; it keeps no answers unless a flag says so."""
+    """Run the server, without its answer cache unless a flag enables it."""
     command = [sys.executable, "-m", "server", "--address", "127.0.0.1:0", "--cache-mb", "0", "--log", "error", *flags]
     server = ServerProcess(command)
     try:
@@ -71,7 +71,7 @@ def serving(*flags: str) -> Iterator[ServerProcess]:
 
 @contextmanager
 def echoing(answers: Sequence[bytes]) -> Iterator[ServerProcess]:
-    """Run an echo with these answers: a request gets the one that its seed is the index of."""
+    """Run an echo; the seed of a request is the index of its answer."""
     server = ServerProcess(
         [sys.executable, "-c", "from benchmarks.servers import echo; echo()"], pickle.dumps(list(answers))
     )
@@ -83,7 +83,7 @@ def echoing(answers: Sequence[bytes]) -> Iterator[ServerProcess]:
 
 
 def echo() -> None:
-    """Serve the answers that the standard input holds, until killed."""
+    """Serve the answers from standard input until killed."""
 
     class Echo(solver_pb2_grpc.SolverServiceServicer):
         def __init__(self, answers: list[pb.SuggestResponse]) -> None:
@@ -104,12 +104,12 @@ def echo() -> None:
     asyncio.run(serve([pb.SuggestResponse.FromString(raw) for raw in pickle.load(sys.stdin.buffer)]))
 
 
-# --- beside servers ----------------------------------------------------------------------------------------------
+# --- other processes ----------------------------------------------------------------------------------------------
 
 
 @contextmanager
 def processes(n: int, *command: str) -> Iterator[list[subprocess.Popen[bytes]]]:
-    """Run copies of a command, and kill them at the end."""
+    """Run `n` copies of a command; kill them at the end."""
     running = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(n)]
     try:
         yield running

@@ -1,7 +1,7 @@
-"""The service over loopback: what it adds to a search, and whether it keeps its word about time, load and ends.
+"""Measure the service over loopback: its overhead, time limits, behaviour under load, and shutdown.
 
-The server is a process of its own, and this process is its client. Two processes of the same code differ in speed, so
-figures that compare a server with something else start a server in every round.
+The server runs in another process, and this process is its client. Two processes of the same code differ in speed, so
+figures that compare a server with another side start a new server in every round.
 """
 
 from __future__ import annotations
@@ -53,32 +53,32 @@ GOALS = {
     "loop_lag_p99_ms": Goal(10, 4),
 }
 MEANINGS = {
-    "overhead_ms": "median time of Suggest(1000 iterations), one client, less that of `solve` in this process",
+    "overhead_ms": "median time of Suggest(1000 iterations), one client, minus that of `solve` in this process",
     "throughput": "answers/s of 8 clients against 1 / (1/in process on all cores + 1/echo of the same messages)",
-    "cached_ms": "median time of a Suggest whose answer was kept, less that of an echo of the same messages",
+    "cached_ms": "median time of a Suggest with a cached answer, minus that of an echo of the same messages",
     "stall_ms": "the longest health check while one heavy request is handled; the worst of several requests",
     "rss_mib": "MiB that one heavy request adds to the server's memory beyond its memory cap; the worst of several",
-    "overshoot_idle_ms": "answers to Suggest(100 ms): 99 of 100 are no later than so",
+    "overshoot_idle_ms": "how late answers to Suggest(100 ms) are, 99th percentile",
     "overshoot_busy_ms": "the same while other processes keep all cores busy",
     "iterations_vs_in_process": "iterations of Suggest(1 s) against solve(1 s) in this process",
-    "cancel_p99_ms": "from a client's cancel to its thread being free, 99 of 100, the round trip of a probe included",
-    "overload_goodput": "four times the capacity offered: good answers against the capacity before and after",
-    "shed_p99_ms": "meanwhile, 99 of 100 refusals come within so long",
-    "health_p99_ms": "meanwhile, 99 of 100 health checks",
-    "drain_lost": "calls that were taken and not answered, over all SIGTERMs under load",
-    "loop_lag_p99_ms": "how late the event loop wakes while all threads search, 99 of 100 (upper bound of its bucket)",
+    "cancel_p99_ms": "from a client's cancel to a free search thread, 99th percentile, with the round trip of a probe",
+    "overload_goodput": "good answers at four times the capacity, against the capacity before and after",
+    "shed_p99_ms": "time of refusals under that load, 99th percentile",
+    "health_p99_ms": "time of health checks under that load, 99th percentile",
+    "drain_lost": "accepted calls without an answer, over all SIGTERMs under load",
+    "loop_lag_p99_ms": "lag of the event loop while all threads search, 99th percentile (upper bound of its bucket)",
 }
 
 
 class Scale(NamedTuple):
-    """How much of everything to do."""
+    """Number and duration of the measurements."""
 
-    rounds: int = 7  # each with servers of its own
-    calls: int = 200  # of one client, a round and side
-    load_seconds: float = 1.0  # of many clients, a round and side
+    rounds: int = 7  # each with new servers
+    calls: int = 200  # of one client, per round and side
+    load_seconds: float = 1.0  # of many clients, per round and side
     memory_rounds: int = 2
     timed_calls: int = 400
-    seconds_searched: int = 5  # pairs of searches of a second
+    seconds_searched: int = 5  # pairs of one-second searches
     cancels: int = 300
     overload_seconds: float = 30.0
     overload_factor: float = 4.0
@@ -89,7 +89,7 @@ FULL = Scale()
 
 
 def run(scale: Scale = FULL, only: Collection[str] = ()) -> Result:
-    """Measure everything, or only the figures of these names."""
+    """Measure the figures in `only`, or all."""
     return report.measure_figures(MEASURES, scale, only)
 
 
@@ -101,37 +101,37 @@ def percentile(values: Sequence[float], percent: float) -> float:
     return sorted(values)[min(int(len(values) * percent / 100), len(values) - 1)]
 
 
-# --- beside a search in this process, and an echo ---------------------------------------------------------------
+# --- against a search in this process, and an echo ---------------------------------------------------------------
 
 ITERATIONS = 1000
-LINES = 8  # as many as the server writes by default
+LINES = 8  # the server's default
 CLIENTS = 8
-QUESTIONS_KEPT = 20
+QUESTIONS_CACHED = 20
 
 
 def measure_overhead(scale: Scale) -> dict[str, Measured]:
-    asked = mixed_views(scale.calls)
+    views = mixed_views(scale.calls)
     rounds = []
     for _ in range(scale.rounds):
-        with sides_of(asked) as (ours, echo):
-            rounds.append(times_of(ours, echo, asked))
+        with sides_of(views) as (ours, echo):
+            rounds.append(times_of(ours, echo, views))
     return {"overhead_ms": overhead(rounds)}
 
 
-def times_of(server: ServerProcess, other: ServerProcess, asked: Sequence[View]) -> Times:
-    requests = requests_of(asked)
+def times_of(server: ServerProcess, other: ServerProcess, views: Sequence[View]) -> Times:
+    requests = requests_of(views)
     with calling(server) as call, calling(other) as call_echo:
         ours, in_process, echo = medians(
-            len(asked),
+            len(views),
             lambda number: call(requests[number]),
-            lambda number: search(asked[number], number),
+            lambda number: search(views[number], number),
             lambda number: call_echo(requests[number]),
         )
     return Times(ours, in_process, echo)
 
 
 class Times(NamedTuple):
-    """Median milliseconds of one call, in a round."""
+    """Median milliseconds of a call on each side, in one round."""
 
     ours: float
     in_process: float
@@ -139,23 +139,23 @@ class Times(NamedTuple):
 
 
 def overhead(rounds: Sequence[Times]) -> Measured:
-    told = {name: [round(getattr(each, name), 3) for each in rounds] for name in Times._fields}
-    return figure([each.ours - each.in_process for each in rounds]), told
+    details = {name: [round(getattr(each, name), 3) for each in rounds] for name in Times._fields}
+    return figure([each.ours - each.in_process for each in rounds]), details
 
 
 def measure_cached(scale: Scale) -> dict[str, Measured]:
-    asked = mixed_views(QUESTIONS_KEPT)
+    views = mixed_views(QUESTIONS_CACHED)
     rounds = []
     for _ in range(scale.rounds):
-        with sides_of(asked, "--cache-mb", "64") as (ours, echo):
-            rounds.append(times_again(ours, echo, requests_of(asked), 5 * scale.calls))
+        with sides_of(views, "--cache-mb", "64") as (ours, echo):
+            rounds.append(times_again(ours, echo, requests_of(views), 5 * scale.calls))
     return {"cached_ms": beside_echo(rounds)}
 
 
 def times_again(
     server: ServerProcess, other: ServerProcess, requests: Sequence[bytes], calls: int
 ) -> tuple[float, float]:
-    """Send requests that were answered before; return our median milliseconds and the echo's."""
+    """Repeat answered requests; return our median milliseconds and the echo's."""
     with calling(server) as call, calling(other) as call_echo:
         ours, echo = medians(
             calls,
@@ -167,31 +167,31 @@ def times_again(
 
 def beside_echo(rounds: Sequence[tuple[float, float]]) -> Measured:
     """Compare our median milliseconds with the echo's, round by round."""
-    told = {"ours": [round(ours, 3) for ours, _ in rounds], "echo": [round(echo, 3) for _, echo in rounds]}
-    return figure([ours - echo for ours, echo in rounds]), told
+    details = {"ours": [round(ours, 3) for ours, _ in rounds], "echo": [round(echo, 3) for _, echo in rounds]}
+    return figure([ours - echo for ours, echo in rounds]), details
 
 
 def measure_throughput(scale: Scale) -> dict[str, Measured]:
-    asked = mixed_views(scale.calls)
+    views = mixed_views(scale.calls)
     rounds = []
     for number in range(scale.rounds):
-        with sides_of(asked) as (ours, echo):
-            rounds.append(rates_of(ours, echo, asked, scale.load_seconds, number))
+        with sides_of(views) as (ours, echo):
+            rounds.append(rates_of(ours, echo, views, scale.load_seconds, number))
     return {"throughput": throughput(rounds)}
 
 
-def rates_of(server: ServerProcess, other: ServerProcess, asked: Sequence[View], seconds: float, number: int) -> Rates:
-    """Measure one side after the other, in another order in each round."""
+def rates_of(server: ServerProcess, other: ServerProcess, views: Sequence[View], seconds: float, number: int) -> Rates:
+    """Measure the sides in turn, in another order in each round."""
     sides: dict[str, Callable[[], float]] = {
-        "ours": lambda: answers_per_second(server, asked, seconds),
-        "in_process": lambda: searches_per_second(asked, seconds),
-        "echo": lambda: answers_per_second(other, asked, seconds),
+        "ours": lambda: answers_per_second(server, views, seconds),
+        "in_process": lambda: searches_per_second(views, seconds),
+        "echo": lambda: answers_per_second(other, views, seconds),
     }
     return Rates(**{name: sides[name]() for name in rotated(sides, number)})
 
 
 class Rates(NamedTuple):
-    """Answers per second, in a round."""
+    """Answers per second of each side, in one round."""
 
     ours: float
     in_process: float
@@ -199,23 +199,23 @@ class Rates(NamedTuple):
 
     @property
     def ceiling(self) -> float:
-        """The rate of a server that adds to a search only what an echo takes."""
+        """The rate of a server whose only overhead is that of an echo."""
         return 1 / (1 / self.in_process + 1 / self.echo)
 
 
 def throughput(rounds: Sequence[Rates]) -> Measured:
-    told: dict[str, Any] = {name: [round(getattr(each, name)) for each in rounds] for name in Rates._fields}
-    told["vs_in_process"] = round(median(each.ours / each.in_process for each in rounds), 3)
-    return figure([each.ours / each.ceiling for each in rounds]), told
+    details: dict[str, Any] = {name: [round(getattr(each, name)) for each in rounds] for name in Rates._fields}
+    details["vs_in_process"] = round(median(each.ours / each.in_process for each in rounds), 3)
+    return figure([each.ours / each.ceiling for each in rounds]), details
 
 
 @contextmanager
-def sides_of(asked: Sequence[View], *flags: str) -> Iterator[tuple[ServerProcess, ServerProcess]]:
-    """Start a server, ask it everything once, and start an echo with its answers."""
+def sides_of(views: Sequence[View], *flags: str) -> Iterator[tuple[ServerProcess, ServerProcess]]:
+    """Start a server, send it each question once, and start an echo with its answers."""
     with ExitStack() as stack:
         server = stack.enter_context(serving(*flags))
         with calling(server) as call:
-            answers = [call(request) for request in requests_of(asked)]
+            answers = [call(request) for request in requests_of(views)]
         reasons = {pb.SuggestResponse.FromString(answer).suggestion.stop_reason for answer in answers}
         assert reasons == {pb.STOP_REASON_ITERATIONS}
         yield server, stack.enter_context(echoing(answers))
@@ -223,18 +223,18 @@ def sides_of(asked: Sequence[View], *flags: str) -> Iterator[tuple[ServerProcess
 
 @contextmanager
 def calling(server: ServerProcess) -> Iterator[Callable[[bytes], bytes]]:
-    """Call Suggest with the bytes of messages: a client's own reading and writing is not the server's."""
+    """Yield a call of Suggest on bytes, which leaves out the time in which a client encodes and decodes messages."""
     with server.channel() as channel:
         call: Any = channel.unary_unary(SUGGEST)
         yield call
 
 
-def requests_of(asked: Sequence[View]) -> list[bytes]:
-    """Write requests; a question's number is its seed, too."""
+def requests_of(views: Sequence[View]) -> list[bytes]:
+    """Encode the requests; the number of a question is its seed, too."""
     budget = pb.Budget(iterations=ITERATIONS)
     return [
         pb.SuggestRequest(view=write_view(view), budget=budget, options=pb.Options(seed=seed)).SerializeToString()
-        for seed, view in enumerate(asked)
+        for seed, view in enumerate(views)
     ]
 
 
@@ -243,13 +243,13 @@ def search(view: View, seed: int) -> None:
 
 
 def medians(calls: int, *sides: Callable[[int], object]) -> list[float]:
-    """Return the median milliseconds of each side; they take turns, and each comes first as often as the others."""
+    """Return the median milliseconds of each side; they alternate, and each comes first equally often."""
     taken: list[list[float]] = [[] for _ in sides]
     for number in range(calls):
         for index in rotated(range(len(sides)), number):
-            begun = time.perf_counter()
+            start = time.perf_counter()
             sides[index](number)
-            taken[index].append((time.perf_counter() - begun) * 1e3)
+            taken[index].append((time.perf_counter() - start) * 1e3)
     return [median(each) for each in taken]
 
 
@@ -259,28 +259,28 @@ def rotated(values: Collection[T], by: int) -> list[T]:
     return order[by:] + order[:by]
 
 
-def searches_per_second(asked: Sequence[View], seconds: float) -> float:
-    """Search on as many threads as there are cores; return the searches per second of all."""
-    numbers = itertools.cycle(range(len(asked)))
+def searches_per_second(views: Sequence[View], seconds: float) -> float:
+    """Search on one thread per core; return the searches per second of all threads together."""
+    numbers = itertools.cycle(range(len(views)))
     threads = cores()
-    begun = time.perf_counter()
+    start = time.perf_counter()
 
     def work(_: int) -> int:
         done = 0
-        while time.perf_counter() < begun + seconds:
+        while time.perf_counter() < start + seconds:
             number = next(numbers)
-            search(asked[number], number)
+            search(views[number], number)
             done += 1
         return done
 
     with ThreadPoolExecutor(threads) as pool:
         done = sum(pool.map(work, range(threads)))
-    return done / (time.perf_counter() - begun)
+    return done / (time.perf_counter() - start)
 
 
-def answers_per_second(server: ServerProcess, asked: Sequence[View], seconds: float) -> float:
-    """Ask from several clients, each on a connection of its own; return the answers per second of all."""
-    requests = itertools.cycle(requests_of(asked))
+def answers_per_second(server: ServerProcess, views: Sequence[View], seconds: float) -> float:
+    """Call from several clients, each on its own connection; return the answers per second of all together."""
+    requests = itertools.cycle(requests_of(views))
 
     async def client(until: float) -> int:
         done = 0
@@ -292,9 +292,9 @@ def answers_per_second(server: ServerProcess, asked: Sequence[View], seconds: fl
         return done
 
     async def ask() -> float:
-        begun = time.perf_counter()
-        done = await asyncio.gather(*(client(begun + seconds) for _ in range(CLIENTS)))
-        return sum(done) / (time.perf_counter() - begun)
+        start = time.perf_counter()
+        done = await asyncio.gather(*(client(start + seconds) for _ in range(CLIENTS)))
+        return sum(done) / (time.perf_counter() - start)
 
     return asyncio.run(ask())
 
@@ -303,12 +303,12 @@ def answers_per_second(server: ServerProcess, asked: Sequence[View], seconds: fl
 
 
 def measure_overshoot(scale: Scale) -> dict[str, Measured]:
-    found = {}
+    figures = {}
     with serving() as server:
-        found["overshoot_idle_ms"] = overshoot(server, scale.timed_calls)
+        figures["overshoot_idle_ms"] = overshoot(server, scale.timed_calls)
         with processes(cores(), *BUSY):
-            found["overshoot_busy_ms"] = overshoot(server, scale.timed_calls)
-    return found
+            figures["overshoot_busy_ms"] = overshoot(server, scale.timed_calls)
+    return figures
 
 
 def overshoot(server: ServerProcess, calls: int, milliseconds: int = 100) -> Measured:
@@ -317,16 +317,16 @@ def overshoot(server: ServerProcess, calls: int, milliseconds: int = 100) -> Mea
         stub: Any = solver_pb2_grpc.SolverServiceStub(channel)
         for seed in range(calls):
             request = question(seed, timed(milliseconds))
-            begun = time.perf_counter()
+            start = time.perf_counter()
             stub.Suggest(request, timeout=30)
-            late.append((time.perf_counter() - begun) * 1e3 - milliseconds)
+            late.append((time.perf_counter() - start) * 1e3 - milliseconds)
     return lateness(late)
 
 
 def lateness(late: list[float]) -> Measured:
-    """By milliseconds after the time that was granted."""
-    told = {"p50": percentile(late, 50), "p99.9": percentile(late, 99.9), "most": max(late), "calls": len(late)}
-    return Figure(percentile(late, 99), 0.0), told
+    """Summarise overruns in milliseconds; the figure is the 99th percentile."""
+    details = {"p50": percentile(late, 50), "p99.9": percentile(late, 99.9), "most": max(late), "calls": len(late)}
+    return Figure(percentile(late, 99), 0.0), details
 
 
 def measure_iterations(scale: Scale) -> dict[str, Measured]:
@@ -341,34 +341,34 @@ def measure_iterations(scale: Scale) -> dict[str, Measured]:
 
 
 def as_many_iterations(searched: list[tuple[int, int]]) -> Measured:
-    """Served, and in this process."""
+    """Compare the iterations of served searches with those of searches in this process."""
     return figure([served / own for served, own in searched]), {"served_and_own": searched}
 
 
 def measure_cancel(scale: Scale) -> dict[str, Measured]:
-    """With one thread, a probe that needs it is answered when the thread is free."""
+    """Cancel a search on the only thread; a probe is answered once the thread is free."""
     taken, alone = [], []
     draw = random.Random(5)
     probe = question(0, pb.Budget(iterations=1))
     with serving("--threads", "1", "--reserved", "0") as server, server.channel() as channel:
         stub: Any = solver_pb2_grpc.SolverServiceStub(channel)
         for seed in range(scale.cancels):
-            begun = time.perf_counter()
+            start = time.perf_counter()
             stub.Suggest(probe, timeout=30)
-            alone.append((time.perf_counter() - begun) * 1e3)
+            alone.append((time.perf_counter() - start) * 1e3)
             call = stub.Suggest.future(question(seed, pb.Budget(iterations=10**11)), timeout=60)
             time.sleep(draw.uniform(0.005, 0.05))
-            begun = time.perf_counter()
+            start = time.perf_counter()
             call.cancel()
             stub.Suggest(probe, timeout=30)
-            taken.append((time.perf_counter() - begun) * 1e3)
+            taken.append((time.perf_counter() - start) * 1e3)
     return {"cancel_p99_ms": cancelled(taken, alone)}
 
 
 def cancelled(taken: list[float], alone: list[float]) -> Measured:
-    """Milliseconds until the probe was answered, after a cancel and without."""
-    told = {"p50": median(taken), "most": max(taken), "probe_alone_p50": median(alone)}
-    return Figure(percentile(taken, 99), 0.0), told
+    """Summarise the milliseconds until the answer to a probe, after a cancel and without one."""
+    details = {"p50": median(taken), "most": max(taken), "probe_alone_p50": median(alone)}
+    return Figure(percentile(taken, 99), 0.0), details
 
 
 # --- load ------------------------------------------------------------------------------------------------------
@@ -383,33 +383,32 @@ class TimedAnswer(NamedTuple):
 
 OVERLOAD_MS = 50
 GRACE_MS = 50
-# Of the iterations that the same question has at capacity, this part is full effort: the queue may take a fifth of the
-# time.
+# Share of the iterations at capacity that a good answer needs: a fifth of the time may pass in the queue.
 EFFORT = 0.7
-# Few enough that each is asked several times while capacity is measured.
+# Few enough to send each one several times while measuring capacity.
 OVERLOAD_QUESTIONS = 25
 
 
 class Load(NamedTuple):
-    """What became of the calls of some seconds."""
+    """The answers to the calls of a span of time."""
 
     seconds: float
     answers: Sequence[TimedAnswer]
-    health: Sequence[float] = ()  # milliseconds of health checks meanwhile
+    health: Sequence[float] = ()  # milliseconds of health checks in that time
     cpu_seconds: float = 0.0  # of the process that made the calls
 
 
 def measure_overload(scale: Scale) -> dict[str, Measured]:
-    """Alternate between capacity and overload: what other programs take of the cores changes both alike."""
-    asked = [question(seed, timed(OVERLOAD_MS)).SerializeToString() for seed in range(OVERLOAD_QUESTIONS)]
+    """Alternate between capacity and overload, so that other programs affect both alike."""
+    requests = [question(seed, timed(OVERLOAD_MS)).SerializeToString() for seed in range(OVERLOAD_QUESTIONS)]
     seconds = scale.overload_seconds / scale.rounds
     rounds = []
     with serving("--threads", "2") as server:
-        before = asyncio.run(closed_loop(server, asked, 2, seconds / 2))
+        before = asyncio.run(closed_loop(server, requests, 2, seconds / 2))
         for _ in range(scale.rounds):
             per_second = len(before.answers) / before.seconds * scale.overload_factor
-            offered = asyncio.run(open_loop(server, asked, per_second, seconds))
-            after = asyncio.run(closed_loop(server, asked, 2, seconds / 2))
+            offered = asyncio.run(open_loop(server, requests, per_second, seconds))
+            after = asyncio.run(closed_loop(server, requests, 2, seconds / 2))
             rounds.append((both(before, after), offered))
             before = after
     return overloaded(rounds)
@@ -420,21 +419,21 @@ def both(one: Load, other: Load) -> Load:
 
 
 class Served(NamedTuple):
-    """How many answers of an overloaded server were good, and why others were not."""
+    """Number of good answers of an overloaded server, and of late and weak ones."""
 
     good: int
     late: int
     weak: int
-    goodput: float  # good answers against those at capacity, by the second
+    goodput: float  # good answers per second, relative to capacity
 
 
 def overloaded(rounds: Sequence[tuple[Load, Load]]) -> dict[str, Measured]:
-    """Summarise rounds of capacity and overload: what is left of capacity, and how long refusals and checks take."""
+    """Summarise rounds of capacity and overload: goodput, and the time of refusals and health checks."""
     served = [judge(capacity, offered) for capacity, offered in rounds]
     answers = [answer for _, offered in rounds for answer in offered.answers]
     shed = [answer.seconds * 1e3 for answer in answers if answer.code == "RESOURCE_EXHAUSTED"]
     health = [check for _, offered in rounds for check in offered.health]
-    told = {
+    details = {
         "goodput": [round(each.goodput, 3) for each in served],
         "capacity_per_s": round(median(len(capacity.answers) / capacity.seconds for capacity, _ in rounds), 1),
         "offered": len(answers),
@@ -444,14 +443,14 @@ def overloaded(rounds: Sequence[tuple[Load, Load]]) -> dict[str, Measured]:
         "generator_cpu_share": round(median(offered.cpu_seconds / offered.seconds for _, offered in rounds), 3),
     }
     return {
-        "overload_goodput": (figure([each.goodput for each in served]), told),
+        "overload_goodput": (figure([each.goodput for each in served]), details),
         "shed_p99_ms": (Figure(percentile(shed, 99) if shed else 0.0, 0.0), {}),
         "health_p99_ms": (Figure(percentile(health, 99), 0.0), {"checks": len(health)}),
     }
 
 
 def judge(capacity: Load, offered: Load) -> Served:
-    """Count the good answers: in time, and with the effort that the same question gets at capacity."""
+    """Count the good answers: in time, and with `EFFORT` of the iterations at capacity."""
     usual = usual_iterations(capacity.answers)
     served = [answer for answer in offered.answers if answer.code == "OK"]
     is_late = [answer.seconds * 1e3 > OVERLOAD_MS + GRACE_MS for answer in served]
@@ -461,35 +460,35 @@ def judge(capacity: Load, offered: Load) -> Served:
 
 
 def usual_iterations(answers: Sequence[TimedAnswer]) -> dict[int, float]:
-    """Return the median iterations of each question; of one that was not asked, those of all."""
+    """Return the median iterations of each question, or of all questions if it has no answer."""
     of_question: dict[int, list[int]] = {number: [] for number in range(OVERLOAD_QUESTIONS)}
     for answer in answers:
         of_question[answer.question].append(answer.iterations)
     of_all = [answer.iterations for answer in answers]
-    return {number: median(found or of_all) for number, found in of_question.items()}
+    return {number: median(iterations or of_all) for number, iterations in of_question.items()}
 
 
-async def closed_loop(server: ServerProcess, asked: Sequence[bytes], clients: int, seconds: float) -> Load:
-    """Ask from clients that wait for an answer before they ask again."""
+async def closed_loop(server: ServerProcess, requests: Sequence[bytes], clients: int, seconds: float) -> Load:
+    """Call from clients that wait for each answer before the next call."""
     answers: list[TimedAnswer] = []
-    numbers = itertools.cycle(range(len(asked)))
+    numbers = itertools.cycle(range(len(requests)))
     until = time.perf_counter() + seconds
     async with grpc.aio.insecure_channel(server.address) as channel:
 
         async def client() -> None:
             while time.perf_counter() < until:
                 number = next(numbers)
-                answers.append(await ask(channel, number, asked[number]))
+                answers.append(await ask(channel, number, requests[number]))
 
         await asyncio.gather(*(client() for _ in range(clients)))
     return Load(seconds, answers)
 
 
-async def open_loop(server: ServerProcess, asked: Sequence[bytes], per_second: float, seconds: float) -> Load:
-    """Ask at random moments, whether or not earlier calls are answered; check health meanwhile."""
+async def open_loop(server: ServerProcess, requests: Sequence[bytes], per_second: float, seconds: float) -> Load:
+    """Call at random moments, without waiting for answers; check health in parallel."""
     draw = random.Random(7)
     health: list[float] = []
-    numbers = itertools.cycle(range(len(asked)))
+    numbers = itertools.cycle(range(len(requests)))
     async with (
         grpc.aio.insecure_channel(server.address) as channel,
         grpc.aio.insecure_channel(server.address, OWN_CONNECTION) as other,
@@ -498,19 +497,19 @@ async def open_loop(server: ServerProcess, asked: Sequence[bytes], per_second: f
         async def check() -> None:
             stub: Any = health_pb2_grpc.HealthStub(other)
             while True:
-                begun = time.perf_counter()
+                start = time.perf_counter()
                 await stub.Check(health_pb2.HealthCheckRequest())
-                health.append((time.perf_counter() - begun) * 1e3)
+                health.append((time.perf_counter() - start) * 1e3)
                 await asyncio.sleep(0.05)
 
         checking = asyncio.ensure_future(check())
         calls = []
-        begun, at, cpu = time.perf_counter(), 0.0, time.process_time()
+        start, at, cpu = time.perf_counter(), 0.0, time.process_time()
         while at < seconds:
             at += draw.expovariate(per_second)
-            await asyncio.sleep(max(begun + at - time.perf_counter(), 0))
+            await asyncio.sleep(max(start + at - time.perf_counter(), 0))
             number = next(numbers)
-            calls.append(asyncio.ensure_future(ask(channel, number, asked[number])))
+            calls.append(asyncio.ensure_future(ask(channel, number, requests[number])))
         answers = list(await asyncio.gather(*calls))
         checking.cancel()
     return Load(seconds, answers, health, time.process_time() - cpu)
@@ -518,21 +517,21 @@ async def open_loop(server: ServerProcess, asked: Sequence[bytes], per_second: f
 
 async def ask(channel: grpc.aio.Channel, number: int, request: bytes) -> TimedAnswer:
     call: Any = channel.unary_unary(SUGGEST, response_deserializer=pb.SuggestResponse.FromString)
-    begun = time.perf_counter()
+    start = time.perf_counter()
     try:
-        found = (await call(request, timeout=10)).suggestion
-        return TimedAnswer(number, time.perf_counter() - begun, found.iterations, "OK")
+        answer = (await call(request, timeout=10)).suggestion
+        return TimedAnswer(number, time.perf_counter() - start, answer.iterations, "OK")
     except grpc.aio.AioRpcError as error:
-        return TimedAnswer(number, time.perf_counter() - begun, 0, error.code().name)
+        return TimedAnswer(number, time.perf_counter() - start, 0, error.code().name)
 
 
 class Drain(NamedTuple):
-    """What became of calls that searched or waited when SIGTERM came, by their codes, and of those after it."""
+    """Status codes of calls that searched or waited at SIGTERM, and of calls after it."""
 
     taken: list[str]
     late: list[str]
-    seconds: float  # until the process ended
-    code: int  # of its end
+    seconds: float  # until the process exited
+    exit_code: int
 
 
 def measure_drains(scale: Scale) -> dict[str, Measured]:
@@ -540,19 +539,19 @@ def measure_drains(scale: Scale) -> dict[str, Measured]:
 
 
 def drain(number: int) -> Drain:
-    # What the self-test tests is the same every time, and takes longer than the rest of it.
+    # The self-test would take longer than the drain.
     with serving("--drain-ms", "100", "--no-self-test") as server, server.channel() as channel:
         stub: Any = solver_pb2_grpc.SolverServiceStub(channel)
         request = question(number, pb.Budget(iterations=10**11))
         taken = [stub.Suggest.future(request, timeout=30) for _ in range(10)]
         time.sleep(0.15)
-        begun = time.perf_counter()
+        start = time.perf_counter()
         server.process.send_signal(signal.SIGTERM)
         time.sleep(0.02)
         late = [stub.Suggest.future(request, timeout=30) for _ in range(10)]
         answered, refused = ([code_of(call) for call in calls] for calls in (taken, late))
-        ended = server.process.wait(30)
-        return Drain(answered, refused, time.perf_counter() - begun, ended)
+        exit_code = server.process.wait(30)
+        return Drain(answered, refused, time.perf_counter() - start, exit_code)
 
 
 def code_of(call: Any) -> str:
@@ -560,15 +559,15 @@ def code_of(call: Any) -> str:
 
 
 def drained(drains: list[Drain]) -> Measured:
-    """Calls that were taken and not answered; a server that does not end well has lost all of its own."""
-    lost = sum(len(one.taken) if one.code else len(one.taken) - one.taken.count("OK") for one in drains)
-    told = {
+    """Count accepted calls without an answer: all calls of a server that exits with an error."""
+    lost = sum(len(one.taken) if one.exit_code else len(one.taken) - one.taken.count("OK") for one in drains)
+    details = {
         "answered": sum(one.taken.count("OK") for one in drains),
         "refused_later": sum(len(one.late) - one.late.count("OK") for one in drains),
         "drains": len(drains),
         "slowest_s": max(one.seconds for one in drains),
     }
-    return Figure(lost, 0.0), told
+    return Figure(lost, 0.0), details
 
 
 def measure_loop_lag(scale: Scale) -> dict[str, Measured]:
@@ -585,7 +584,7 @@ def measure_loop_lag(scale: Scale) -> dict[str, Measured]:
 
 
 def lagging(counts: dict[float, float]) -> Measured:
-    """How often the loop woke no later than each bound, in seconds."""
+    """Return the 99th percentile of the loop's lag from cumulative counts by upper bound in seconds."""
     total = counts[float("inf")]
     worst = next(bound for bound, count in sorted(counts.items()) if count >= 0.99 * total)
     return Figure(worst * 1e3, 0.0), {"wakes": total}
@@ -595,11 +594,11 @@ def lag_counts(port: int) -> dict[float, float]:
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5) as page:
         lines = page.read().decode().splitlines()
     begin = 'eminence_loop_lag_seconds_bucket{le="'
-    found = (line.removeprefix(begin).split('"} ') for line in lines if line.startswith(begin))
-    return {float(bound): float(count) for bound, count in found}
+    buckets = (line.removeprefix(begin).split('"} ') for line in lines if line.startswith(begin))
+    return {float(bound): float(count) for bound, count in buckets}
 
 
-# By the figures that they measure.
+# Functions by the figures that they measure together.
 MEASURES: dict[tuple[str, ...], Callable[[Scale], dict[str, Measured]]] = {
     ("overhead_ms",): measure_overhead,
     ("throughput",): measure_throughput,

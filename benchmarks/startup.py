@@ -1,7 +1,7 @@
-"""How long the program takes to start: `eminence --help` against a Python that does nothing, and a short `suggest`.
+"""Measure the start of the program: `eminence --help` against `python -c pass`, and a short `suggest`.
 
-All are processes of their own, begun in turn; what counts is the CPU time that they took, which other programs on the
-machine disturb less than they do a clock on the wall.
+Each side runs as a new process, in turn. The figure is CPU time, which other programs on the machine affect less than
+wall time.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import NamedTuple
 from benchmarks.measure import Effort, Side, alternate, load
 from benchmarks.report import Goal, Result, table
 
-# As the script begins it that an installation makes.
+# As in the script of an installation.
 PROGRAM = [sys.executable, "-c", "from server.cli.main import main; main()"]
 HELP = [*PROGRAM, "--help"]
 VIEW = "A:? >B:Heir C:? | round 2 | points 1 2 3 | seen by B"
@@ -26,7 +26,7 @@ MEANINGS = {"help_vs_python": "CPU time of `eminence --help` against that of `py
 
 
 class Scale(NamedTuple):
-    """How much of everything to do."""
+    """Number and duration of the measurements."""
 
     effort: Effort = Effort(rounds=9, seconds=0.6)
 
@@ -36,7 +36,7 @@ QUICK = Scale(Effort(rounds=1, seconds=0.001))
 
 
 def run(scale: Scale = FULL) -> Result:
-    """Measure everything."""
+    """Measure all figures."""
     before = load()
     rounds = alternate(
         [
@@ -59,7 +59,7 @@ def as_text(result: Result) -> str:
         "",
         *(f"{name}: {meaning}" for name, meaning in MEANINGS.items()),
         "",
-        *(f"{name}: {told}" for name, told in result.raw.items()),
+        *(f"{name}: {value}" for name, value in result.raw.items()),
     ]
     return "\n".join(lines)
 
@@ -71,6 +71,6 @@ def _start(command: list[str], n: int) -> int:
 
 
 def _cpu_ns() -> int:
-    """What processes that were begun here, and have ended, have computed."""
+    """Return the CPU time of finished child processes."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return int((used.ru_utime + used.ru_stime) * 1e9)

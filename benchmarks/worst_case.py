@@ -1,7 +1,7 @@
-"""The heaviest valid requests: how long they hold up the event loop, and how much memory they take.
+"""Measure how long the heaviest valid requests block the event loop, and how much memory they take.
 
-A health check is the smallest call there is: as long as one takes, no other call is answered either. The checks come
-from a process of their own, so that the client that sends the requests does not delay them.
+A health check is the smallest call: while one waits, the server answers no other call either. A separate process makes
+the checks, so that the client that sends the requests does not delay them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from server.codec.views import write_view
 
 HEALTH = "/grpc.health.v1.Health/Check"
 TIMEOUT = 120
-# How long after an answer checks still count: what the request leaves behind is freed then.
+# Checks count until this long after an answer: the server still frees memory of the request then.
 AFTER_SECONDS = 0.3
 WARM_CALLS = 20
 MIB = 2**20
@@ -41,11 +41,11 @@ SMALL_CAP = MIB // 8
 
 
 class Request(NamedTuple):
-    """A call of the service; `messages` has one, but for AnalyzeBatch."""
+    """A call of the service; only AnalyzeBatch has several messages."""
 
     method: str
     messages: Sequence[Any]
-    is_counted: bool = True  # else its value is only shown
+    is_counted: bool = True  # else only printed
 
     @property
     def memory_cap(self) -> int:
@@ -53,7 +53,7 @@ class Request(NamedTuple):
         return budget.memory_bytes or DEFAULT_CAP
 
     def ask(self, channel: grpc.Channel) -> None:
-        """Call, and read all answers."""
+        """Make the call and read all answers."""
         call = getattr(solver_pb2_grpc.SolverServiceStub(channel), self.method)
         if self.method == "AnalyzeBatch":
             assert not any(answer.HasField("error") for answer in call(iter(self.messages), timeout=TIMEOUT))
@@ -72,7 +72,7 @@ def warm_up(channel: grpc.Channel) -> None:
 
 
 class Span(NamedTuple):
-    """From when to when something took place, in seconds of the clock that all processes share."""
+    """A span of time, in seconds of the monotonic clock that all processes share."""
 
     begin: float
     end: float
@@ -92,7 +92,7 @@ def measure_stall(rounds: int) -> dict[str, Measured]:
         for name, span in spans.items():
             longest[name].append(longest_check(checks, span))
     counted = [name for name, request in requests.items() if request.is_counted]
-    found, told = worst_median(longest, counted)
+    worst, details = worst_median(longest, counted)
     sizes = {
         "history_actions": {
             name: len(request.messages[0].view.history.actions)
@@ -101,11 +101,11 @@ def measure_stall(rounds: int) -> dict[str, Measured]:
         },
         "moves": len(questions.crowded_view().legal_actions()),
     }
-    return {"stall_ms": (found, told | sizes)}
+    return {"stall_ms": (worst, details | sizes)}
 
 
 def long_requests() -> dict[str, Request]:
-    """Return the requests during which health is checked, by name."""
+    """Return the requests by name; the benchmark checks health during each."""
     longest = {
         "oriflamme": questions.longest_game(new_game("oriflamme", "en-2019", 5)),
         "castle": questions.longest_game(new_game("castle_village_port", "house", 5)),
@@ -122,7 +122,7 @@ def long_requests() -> dict[str, Request]:
         "batch_of_histories": Request(
             "AnalyzeBatch", questions.batch_requests([histories["history_oriflamme"].view] * 250), is_counted=False
         ),
-        # At the end, for what it leaves behind slows the next.
+        # At the end: freeing its memory slows the next request down.
         "compare": Request("Compare", [questions.compare_request()]),
     }
 
@@ -135,14 +135,14 @@ def span_of(ask: Callable[[], object]) -> Span:
 
 
 def longest_check(checks: Sequence[Span], span: Span) -> float:
-    """Return the milliseconds of the longest check of which a part was within the span."""
+    """Return the milliseconds of the longest check that overlaps the span."""
     return max(
         (check.end - check.begin) * 1e3 for check in checks if check.end >= span.begin and check.begin <= span.end
     )
 
 
 def worst_median(values: Mapping[str, Sequence[float]], counted: Sequence[str]) -> Measured:
-    """Summarise the values of each request by their median; the figure is the largest median of those counted."""
+    """Return the largest median among the counted requests, and the medians of all."""
     medians = {name: round(median(each), 1) for name, each in values.items()}
     worst = max(counted, key=lambda name: median(values[name]))
     return figure(values[worst]), {"worst": worst, **medians}
@@ -150,7 +150,7 @@ def worst_median(values: Mapping[str, Sequence[float]], counted: Sequence[str]) 
 
 @contextmanager
 def checking(server: ServerProcess) -> Iterator[Callable[[], list[Span]]]:
-    """Check the server's health from another process; the function ends the checks and returns them."""
+    """Check the server's health from another process; yield a function that ends the checks and returns them."""
     code = "from benchmarks.worst_case import check_health; check_health()"
     process = subprocess.Popen(
         [sys.executable, "-c", code, server.address], stdin=subprocess.PIPE, stdout=subprocess.PIPE
@@ -172,7 +172,7 @@ def checking(server: ServerProcess) -> Iterator[Callable[[], list[Span]]]:
 
 
 def check_health() -> None:
-    """Check every millisecond until the standard input is closed; then write when each check began and ended."""
+    """Check every millisecond until standard input is closed; then write the start and end of each check."""
     gc.disable()
     checks = []
     with grpc.insecure_channel(sys.argv[1], OWN_CONNECTION) as channel:
@@ -191,7 +191,7 @@ def check_health() -> None:
 
 
 class Growth(NamedTuple):
-    """Bytes that a request added to a server's resident memory: at most, and a second after its answer."""
+    """Growth of a server's resident memory by a request, in bytes: the peak, and a second after the answer."""
 
     peak: int
     left: int
@@ -218,12 +218,12 @@ def large_requests() -> dict[str, Request]:
 
 
 def growth(request: Request) -> Growth:
-    """Measure a request at a server of its own, which keeps no memory of others."""
+    """Measure a request at a fresh server, which holds no memory of other requests."""
     with serving("--no-self-test") as server, server.channel() as channel:
         warm_up(channel)
         process = Path("/proc", str(server.process.pid))
         before = resident(process, "VmRSS")
-        (process / "clear_refs").write_text("5")  # the peak, VmHWM, starts again from here
+        (process / "clear_refs").write_text("5")  # resets the peak, VmHWM
         request.ask(channel)
         peak = resident(process, "VmHWM")
         time.sleep(1)
@@ -231,14 +231,14 @@ def growth(request: Request) -> Growth:
 
 
 def resident(process: Path, field: str) -> int:
-    """Return the bytes in a line of a process's status."""
+    """Return the value of a field in /proc/PID/status, in bytes."""
     lines = (process / "status").read_text().splitlines()
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(f"{field}:"))
 
 
 def beyond_cap(growths: Mapping[str, Sequence[Growth]], caps: Mapping[str, int]) -> Measured:
-    """Summarise, in MiB, by how much peaks exceed the request's memory cap; the figure is that of the worst request."""
+    """Return the MiB by which peaks exceed the memory cap of their request: the worst request, and all."""
     beyond = {name: [(each.peak - caps[name]) / MIB for each in rounds] for name, rounds in growths.items()}
-    found, told = worst_median(beyond, list(beyond))
+    worst, details = worst_median(beyond, list(beyond))
     left = {name: round(median(each.left for each in rounds) / MIB, 1) for name, rounds in growths.items()}
-    return found, told | {"left": left}
+    return worst, details | {"left": left}
