@@ -1,7 +1,7 @@
 /**
- * The service as a program meets it: typed calls with a deadline each, retries, and a stream that stops when it is left.
+ * Client of the service: typed calls with deadlines, retries, and a stream that leaving its loop cancels.
  *
- * Only the contract is needed: it is read from `proto/` when the program starts, and `npm run types` makes types of it.
+ * It needs only the contract: it reads `proto/` at run time, and `npm run types` generates the types.
  */
 import { fileURLToPath } from 'node:url';
 
@@ -27,13 +27,13 @@ import type { SuggestResponse__Output } from '../generated/eminence/v1/SuggestRe
 import type { ProtoGrpcType as RefereeTypes } from '../generated/referee.js';
 import type { ProtoGrpcType as SolverTypes } from '../generated/solver.js';
 
-/** For calls that the server answers at once. */
+/** Timeout of calls without a search. */
 const PROMPT_SECONDS = 10;
-/** What a call may take beyond the time that its budget grants: the way there and back, and retries. */
+/** Time of a call beyond its budget: network and retries. */
 const MARGIN_SECONDS = 10;
 
-// gRPC itself tries again: when the server says so (`grpc-retry-pushback-ms`), or after a growing pause. When too many
-// calls fail it gives up trying, so that a server in trouble is not made busier.
+// gRPC retries after the pause that the server names (`grpc-retry-pushback-ms`), else with exponential backoff. It stops
+// retrying while too many calls fail, which would add load to a server in trouble.
 const SERVICE_CONFIG = JSON.stringify({
   methodConfig: [
     {
@@ -54,7 +54,7 @@ const PROTO = fileURLToPath(new URL('../../../proto/', import.meta.url));
 const contract = grpc.loadPackageDefinition(
   loadSync(['eminence/v1/solver.proto', 'eminence/v1/referee.proto'], {
     includeDirs: [PROTO, `${PROTO}third_party/`],
-    // As the types were made: see `npm run types`.
+    // The same options as in `npm run types`.
     keepCase: true,
     longs: String,
     enums: String,
@@ -69,7 +69,7 @@ export class Service {
   readonly #metadata = new grpc.Metadata();
 
   constructor(address: string, token = '') {
-    // On the same machine; elsewhere grpc.credentials.createSsl() instead.
+    // For a server on this machine; use grpc.credentials.createSsl() for others.
     const credentials = grpc.credentials.createInsecure();
     const options = { 'grpc.service_config': SERVICE_CONFIG };
     this.#solver = new contract.eminence.v1.SolverService(address, credentials, options);
@@ -82,13 +82,13 @@ export class Service {
     return answer((done) => this.#solver.suggest(request, this.#metadata, options, done));
   }
 
-  /** The answer growing. Whoever leaves the loop early has the search stopped. */
+  /** Yield intermediate answers; leaving the loop early cancels the search. */
   async *analyze(request: AnalyzeRequest, budgetSeconds: number): AsyncGenerator<AnalyzeResponse__Output> {
     const stream = this.#solver.analyze(request, this.#metadata, within(budgetSeconds + MARGIN_SECONDS));
     try {
       yield* stream;
     } finally {
-      stream.on('error', () => {}); // that it was cancelled, which is known here
+      stream.on('error', () => {}); // ignore the error of the cancelled call
       stream.cancel();
     }
   }
@@ -125,9 +125,9 @@ function within(seconds: number): grpc.CallOptions {
 
 function answer<A>(begin: (done: grpc.requestCallback<A>) => grpc.ClientUnaryCall): Promise<A> {
   return new Promise((resolve, reject) => {
-    begin((error, found) => {
+    begin((error, response) => {
       if (error) reject(error);
-      else resolve(found as A);
+      else resolve(response as A);
     });
   });
 }

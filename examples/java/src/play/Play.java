@@ -27,7 +27,7 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * A whole game: the Referee deals and plays, and every seat asks the adviser what to do, with nothing but its own view.
+ * Play a whole game: RefereeService deals and plays, SolverService suggests the moves of each seat from its view alone.
  *
  * <pre>build/play --seed 7 --players 3</pre>
  */
@@ -35,40 +35,40 @@ public final class Play {
   private static final List<String> FLAGS =
       List.of("--address", "--token", "--game", "--players", "--seed", "--iterations", "--record");
 
-  /** So much for each move, or the iterations, whichever comes first. */
+  /** Time limit of each move, beside that of --iterations; the first limit reached ends the search. */
   private static final long SECONDS = 5;
 
-  /** Thinking aloud ends when the same move has been best so many times in a row. */
-  private static final int SETTLED = 3;
+  /** Intermediate answers in a row with the same best move, after which the client cancels the stream. */
+  private static final int STABLE_ANSWERS = 3;
 
   private final Service service;
   private final GameSpec game;
   private final Budget budget;
   private final Optional<Long> seed;
 
-  private Play(Service service, Map<String, String> given) {
+  private Play(Service service, Map<String, String> options) {
     this.service = service;
     game =
         GameSpec.newBuilder()
-            .setGameId(given.getOrDefault("--game", "oriflamme"))
-            .setPlayers(Integer.parseInt(given.getOrDefault("--players", "3")))
+            .setGameId(options.getOrDefault("--game", "oriflamme"))
+            .setPlayers(Integer.parseInt(options.getOrDefault("--players", "3")))
             .build();
     budget =
         Budget.newBuilder()
             .setTime(Durations.fromSeconds(SECONDS))
-            .setIterations(Long.parseLong(given.getOrDefault("--iterations", "2000")))
+            .setIterations(Long.parseLong(options.getOrDefault("--iterations", "2000")))
             .build();
-    seed = Optional.ofNullable(given.get("--seed")).map(Long::parseUnsignedLong);
+    seed = Optional.ofNullable(options.get("--seed")).map(Long::parseUnsignedLong);
   }
 
   public static void main(String[] arguments) throws IOException {
-    var given = flags(arguments);
-    var address = given.getOrDefault("--address", "127.0.0.1:50051");
-    try (var service = new Service(address, given.getOrDefault("--token", ""))) {
-      var record = new Play(service, given).game();
-      if (given.containsKey("--record")) {
+    var options = flags(arguments);
+    var address = options.getOrDefault("--address", "127.0.0.1:50051");
+    try (var service = new Service(address, options.getOrDefault("--token", ""))) {
+      var record = new Play(service, options).game();
+      if (options.containsKey("--record")) {
         var request = GetRecordRequest.newBuilder().setRecord(record).build();
-        Files.writeString(Path.of(given.get("--record")), service.record(request).getText());
+        Files.writeString(Path.of(options.get("--record")), service.record(request).getText());
       }
     } catch (StatusRuntimeException error) {
       System.err.println(error.getStatus().getCode() + ": " + error.getStatus().getDescription());
@@ -76,7 +76,7 @@ public final class Play {
     }
   }
 
-  /** Plays a game to its end, and returns its record. */
+  /** Play a game to the end; return its record. */
   private Record game() {
     var deal = DealRequest.newBuilder().setGame(game);
     seed.ifPresent(deal::setSeed);
@@ -88,10 +88,10 @@ public final class Play {
     var over = false;
     for (var moves = 0; !over; moves++) {
       var request = PlayRequest.newBuilder().setStanding(standing(record));
-      if (toAct != Seat.SEAT_UNSPECIFIED) { // otherwise chance decides for itself
+      if (toAct != Seat.SEAT_UNSPECIFIED) { // without an action, the server plays chance
         var suggestion = decide(record, toAct, moves == 0);
         request.setAction(suggestion.getBest());
-        System.out.printf("%s  %s%n", toAct.name().substring(5), told(suggestion));
+        System.out.printf("%s  %s%n", toAct.name().substring(5), describe(suggestion));
       }
       if (seed.isPresent()) {
         request.setSeed(seed.get() + moves);
@@ -108,35 +108,35 @@ public final class Play {
     return record;
   }
 
-  /** What a seat decides: all it gets is its own view. */
-  private Suggestion decide(Record record, Seat seat, boolean aloud) {
+  /** Get the suggestion for a seat; SolverService gets only the view of that seat. */
+  private Suggestion decide(Record record, Seat seat, boolean showsThinking) {
     var request = GetViewsRequest.newBuilder().setStanding(standing(record)).addSeats(seat).build();
     var view = service.views(request).getViews(0);
-    if (aloud) {
-      thinkAloud(view);
+    if (showsThinking) {
+      showThinking(view);
     }
     return service.suggest(SuggestRequest.newBuilder().setView(view).setBudget(budget).build()).getSuggestion();
   }
 
-  /** Shows how the answer grows, until it seems to stay. */
-  private void thinkAloud(View view) {
+  /** Print intermediate answers until the best move is stable. */
+  private void showThinking(View view) {
     var request =
         AnalyzeRequest.newBuilder()
             .setView(view)
             .setBudget(Budget.newBuilder().setTime(Durations.fromSeconds(SECONDS)))
             .setInterval(Durations.fromMillis(60))
             .build();
-    var settling = new Settling();
+    var streak = new Streak();
     service.analyze(
         request,
         answer -> {
-          System.out.println("  thinking: " + told(answer.getSuggestion()));
-          return settling.add(answer.getSuggestion().getBest().getText()) < SETTLED;
+          System.out.println("  thinking: " + describe(answer.getSuggestion()));
+          return streak.add(answer.getSuggestion().getBest().getText()) < STABLE_ANSWERS;
         });
   }
 
-  /** Counts how often in a row the same move was best. */
-  private static final class Settling {
+  /** Count the answers in a row with the same best move. */
+  private static final class Streak {
     private String last = "";
     private int times;
 
@@ -151,21 +151,21 @@ public final class Play {
     return Standing.newBuilder().setRecord(record).build();
   }
 
-  private static String told(Suggestion suggestion) {
+  private static String describe(Suggestion suggestion) {
     var win = suggestion.getCandidatesCount() == 0 ? null : suggestion.getCandidates(0);
     var share = win == null || !win.hasWin() ? "" : String.format("  win %.1f %%", win.getWin().getMean() * 100);
     return suggestion.getBest().getText() + share + "  (" + suggestion.getIterations() + " iterations)";
   }
 
   private static Map<String, String> flags(String[] arguments) {
-    var given = new HashMap<String, String>();
+    var options = new HashMap<String, String>();
     for (var i = 0; i < arguments.length; i += 2) {
       if (!FLAGS.contains(arguments[i]) || i + 1 == arguments.length) {
-        System.err.println(arguments[i] + ": is none of " + String.join(" VALUE, ", FLAGS) + " VALUE");
+        System.err.println(arguments[i] + ": unknown option; accepted: " + String.join(" VALUE, ", FLAGS) + " VALUE");
         System.exit(2);
       }
-      given.put(arguments[i], arguments[i + 1]);
+      options.put(arguments[i], arguments[i + 1]);
     }
-    return given;
+    return options;
   }
 }

@@ -27,16 +27,16 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Predicate;
 
-/** The service as a program meets it: a deadline on each call, retries, and a stream that stops when it is left. */
+/** Client of the service: a deadline on each call, retries, and a stream that can be cancelled. */
 final class Service implements AutoCloseable {
-  /** For calls that the server answers at once. */
+  /** Timeout of calls without a search. */
   private static final long PROMPT_SECONDS = 10;
 
-  /** What a call may take beyond the time that its budget grants: the way there and back, and retries. */
+  /** Time of a call beyond its budget: network and retries. */
   private static final long MARGIN_SECONDS = 10;
 
-  // gRPC itself tries again: when the server says so (grpc-retry-pushback-ms), or after a growing pause. When too many
-  // calls fail it gives up trying, so that a server in trouble is not made busier.
+  // gRPC retries after the pause that the server names (grpc-retry-pushback-ms), else with exponential backoff. It stops
+  // retrying while too many calls fail, which would add load to a server in trouble.
   private static final String SERVICE_CONFIG =
       """
       {
@@ -62,7 +62,7 @@ final class Service implements AutoCloseable {
   Service(String address, String token) {
     var builder =
         ManagedChannelBuilder.forTarget(address)
-            .usePlaintext() // on the same machine; elsewhere without this line
+            .usePlaintext() // for a server on this machine; remove for others
             .defaultServiceConfig(new Gson().fromJson(SERVICE_CONFIG, Map.class))
             .enableRetry();
     if (!token.isEmpty()) {
@@ -80,37 +80,37 @@ final class Service implements AutoCloseable {
     return solver.withDeadlineAfter(seconds, TimeUnit.SECONDS).suggest(request);
   }
 
-  /** The answer growing, for as long as `isWanted` says so; then the search is stopped. */
-  void analyze(AnalyzeRequest request, Predicate<AnalyzeResponse> isWanted) {
+  /** Pass intermediate answers to `goesOn` until it returns false; then cancel the search. */
+  void analyze(AnalyzeRequest request, Predicate<AnalyzeResponse> goesOn) {
     var seconds = request.getBudget().getTime().getSeconds() + MARGIN_SECONDS;
-    // A call belongs to the context that it was made in, and is cancelled with it.
+    // gRPC cancels a call with the context in which it was made.
     try (var context = Context.current().withCancellation()) {
       context.run(
           () -> {
             Iterator<AnalyzeResponse> answers = solver.withDeadlineAfter(seconds, TimeUnit.SECONDS).analyze(request);
-            while (answers.hasNext() && isWanted.test(answers.next())) {}
+            while (answers.hasNext() && goesOn.test(answers.next())) {}
           });
     }
   }
 
   DealResponse deal(DealRequest request) {
-    return prompt().deal(request);
+    return refereeWithDeadline().deal(request);
   }
 
   PlayResponse play(PlayRequest request) {
-    return prompt().play(request);
+    return refereeWithDeadline().play(request);
   }
 
   GetViewsResponse views(GetViewsRequest request) {
-    return prompt().getViews(request);
+    return refereeWithDeadline().getViews(request);
   }
 
   GetResultResponse result(GetResultRequest request) {
-    return prompt().getResult(request);
+    return refereeWithDeadline().getResult(request);
   }
 
   GetRecordResponse record(GetRecordRequest request) {
-    return prompt().getRecord(request);
+    return refereeWithDeadline().getRecord(request);
   }
 
   @Override
@@ -118,7 +118,7 @@ final class Service implements AutoCloseable {
     channel.shutdownNow();
   }
 
-  private RefereeServiceGrpc.RefereeServiceBlockingStub prompt() {
+  private RefereeServiceGrpc.RefereeServiceBlockingStub refereeWithDeadline() {
     return referee.withDeadlineAfter(PROMPT_SECONDS, TimeUnit.SECONDS);
   }
 }
