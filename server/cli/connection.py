@@ -64,7 +64,7 @@ class Connection:
         """Return the error to show for a refused call."""
         if not self.address or refused.code in ABOUT_REQUEST:
             return Failure(refused.message, refused.reason)
-        text = f"{self.address}: the server answered {refused.code}: {refused.message}{hint}"
+        text = f"{self.address}: the call failed with {refused.code}: {refused.message}{hint}"
         return ServerFailure(text, refused.reason or refused.code)
 
     def _client(self) -> Client:

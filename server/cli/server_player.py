@@ -40,7 +40,7 @@ class ServerPlayer:
         try:
             suggestion = _client(self.address, self.tls).suggest(write_view(turn.view, turn.seen), message, options)
         except Refused as refused:
-            raise Failure(f"{self.name}: the server answered {refused.code}: {refused.message}") from None
+            raise Failure(f"{self.name}: the call failed with {refused.code}: {refused.message}") from None
         return turn.position.game.action(suggestion.best.text), suggestion.iterations
 
 

@@ -146,7 +146,7 @@ def test_a_server_that_ends_is_said_and_gone_on_without(here, how):
         first.process.send_signal(how)
         _, err = process.communicate(timeout=HANG_S)
     assert process.returncode == 1
-    assert err.startswith(f"eminence: {address}: the server answered UNAVAILABLE: ")
+    assert err.startswith(f"eminence: {address}: the call failed with UNAVAILABLE: ")
     assert err.endswith("; the same command resumes this run\n")
     kept = rows(here / "r.jsonl")
     assert len(kept) >= 5
@@ -259,7 +259,7 @@ def test_a_server_that_answers_nothing_is_not_asked_for_ever(here):
     with scripted(lambda item, call: None) as (servicer, address):
         told = run(*asked_of(address))
     assert (told.code, told.out) == (1, "")
-    assert told.err.startswith(f"eminence: {address}: the server answered UNAVAILABLE: cut off")
+    assert told.err.startswith(f"eminence: {address}: the call failed with UNAVAILABLE: cut off")
     assert servicer.calls <= 5  # gRPC's own attempts
 
 

@@ -184,7 +184,7 @@ def test_a_server_is_told_what_the_player_sees(monkeypatch, oriflamme):
 
 def test_a_server_that_is_not_there_is_named(run):
     found = run("match", "server:127.0.0.1:1", "random", *FEW, rc=1)
-    assert found.stderr.startswith("eminence: server:127.0.0.1:1: the server answered UNAVAILABLE: ")
+    assert found.stderr.startswith("eminence: server:127.0.0.1:1: the call failed with UNAVAILABLE: ")
     assert len(found.stderr.splitlines()) == 1
 
 

@@ -99,11 +99,11 @@ class Flaky(Engine):
         self.answers_left -= 1
         if self.answers_left == -1:
             self.failures += 1
-            raise ServerFailure("a:1: the server answered UNAVAILABLE: gone", "UNAVAILABLE")
+            raise ServerFailure("a:1: the call failed with UNAVAILABLE: gone", "UNAVAILABLE")
         return Engine().choose(name, observation, seed)
 
     def hint(self, observation: Observation) -> Any:
-        raise ServerFailure("a:1: the server answered UNAVAILABLE: gone", "UNAVAILABLE")
+        raise ServerFailure("a:1: the call failed with UNAVAILABLE: gone", "UNAVAILABLE")
 
 
 @pytest.fixture
@@ -130,7 +130,7 @@ def test_where_a_server_fails_the_game_waits_and_goes_on(play, tmp_path):
     for answer in ("again", "alone"):
         game, told = play(f"1\n1\n1\n1\nmoves\nhint\n{answer}\n" + "1\n" * 300)
         failures = [event for event in told if event["event"] == "failed"]
-        assert failures[0]["text"].startswith("a:1: the server answered UNAVAILABLE: gone\nThe game waits. again ")
+        assert failures[0]["text"].startswith("a:1: the call failed with UNAVAILABLE: gone\nThe game waits. again ")
         # What needs a turn is answered by how to go on.
         assert [event["text"].split(".")[0] for event in failures[1:]] == ["The game waits"] * 3
         assert write_game(game) == (tmp_path / "game.txt").read_text() == whole
@@ -150,7 +150,7 @@ def test_a_choice_is_taken_back_while_the_game_waits(play):
 
 
 def test_who_says_no_more_while_the_game_waits_is_told_that_it_failed(play):
-    with pytest.raises(Failure, match="the server answered UNAVAILABLE"):
+    with pytest.raises(Failure, match="the call failed with UNAVAILABLE"):
         play("1\n", answers=1)
 
 
@@ -174,7 +174,7 @@ def test_what_can_be_said_depends_on_whether_there_is_a_server(play, run):
 def test_a_server_that_is_not_there_is_said_at_once(run, tmp_path):
     address = f"127.0.0.1:{free_port()}"
     found = run("play", "--server", address, "--save", "game.txt", said="1\n", rc=1)
-    assert found.stderr.startswith(f"eminence: {address}: the server answered UNAVAILABLE: ")
+    assert found.stderr.startswith(f"eminence: {address}: the call failed with UNAVAILABLE: ")
     assert not (tmp_path / "game.txt").exists()
 
 
