@@ -12,7 +12,7 @@ import click
 
 from server.cli.exit_codes import OutputClosed, guarded
 
-# Name of the command and of its module: its line in `eminence --help`.
+# The line of each command in `eminence --help`; its module has the same name.
 COMMANDS = {
     "suggest": "Suggest a move, and show why.",
     "compare": "Compare several moves on the same hidden cards.",

@@ -33,7 +33,7 @@ Refuse = Callable[[Key, Exception], None]
 
 @dataclass(slots=True)
 class PositionAnswers:
-    """Yields answers in any order, and passes positions without an answer to `refuse`.
+    """Answers to positions, in any order; positions without an answer go to `refuse`.
 
     Servers close long connections, and may restart: a call that was cut off is retried with its unanswered positions.
     A call without a single answer is not, so the program ends if the server is gone.
