@@ -49,7 +49,7 @@ NOT_RUN = {
 ADDRESS = "127.0.0.1:50051"
 BLOCK = re.compile(r"```(\w*)\n(.*?)```(?:\n\n```\n(.*?)```)?", re.DOTALL)
 # What differs from run to run, and how lines are broken.
-TIMES = re.compile(r"\bin [\d.]+ m?s\b|\b[\d.]+ a second|engine [0-9a-f]{16}")
+TIMES = re.compile(r"\bin [\d.]+ m?s\b|\b[\d.]+ per second|engine [0-9a-f]{16}")
 
 
 @pytest.fixture
