@@ -108,24 +108,24 @@ def measure_deadlines(scale: Scale) -> dict[str, Measured]:
     for busy in (0, LOAD):
         for is_delayed in (False, True):
             network = f"load {busy}, {'20 ms each way' if is_delayed else 'direct'}"
-            with serving("--threads", "2") as server, processes(busy, *BUSY), way_to(server, is_delayed) as address:
-                for name, answered in at_once(clients, address, scale.deadline_calls).items():
+            with serving("--threads", "2") as server, processes(busy, *BUSY), address_of(server, is_delayed) as address:
+                for name, answered in run_clients(clients, address, scale.deadline_calls).items():
                     for seconds, code in answered:
                         codes[seconds < 0.3].append(code)
                         if code != "OK":
                             lost[f"{name}, {network}, {seconds} s: {code}"] += 1
     details = {"clients": list(clients), "lost": dict(lost)}
     return {
-        "deadlines_kept": (Figure(kept(codes[False]), 0.0), details | {"calls": len(codes[False])}),
-        "short_deadlines_kept": (Figure(kept(codes[True]), 0.0), {"calls": len(codes[True])}),
+        "deadlines_kept": (Figure(share_answered(codes[False]), 0.0), details | {"calls": len(codes[False])}),
+        "short_deadlines_kept": (Figure(share_answered(codes[True]), 0.0), {"calls": len(codes[True])}),
     }
 
 
-def kept(codes: Sequence[str]) -> float:
+def share_answered(codes: Sequence[str]) -> float:
     return codes.count("OK") / len(codes)
 
 
-def at_once(
+def run_clients(
     clients: Mapping[str, Callable[[str, Sequence[float]], list[str]]], address: str, calls: int
 ) -> dict[str, list[tuple[float, str]]]:
     """Run the clients in parallel; each calls with all deadlines, in its own order."""
@@ -144,7 +144,7 @@ def at_once(
     return answered
 
 
-def endless() -> bytes:
+def endless_request() -> bytes:
     return question(1, pb.Budget(iterations=10**12)).SerializeToString()
 
 
@@ -157,7 +157,7 @@ def python_calls(address: str, deadlines: Sequence[float]) -> list[str]:
 def code_of(channel: grpc.Channel, seconds: float) -> str:
     call: Any = channel.unary_unary(SUGGEST)
     try:
-        call(endless(), timeout=seconds)
+        call(endless_request(), timeout=seconds)
     except grpc.RpcError as error:
         return str(error.code().name)
     return "OK"
@@ -166,13 +166,13 @@ def code_of(channel: grpc.Channel, seconds: float) -> str:
 def node_calls(address: str, deadlines: Sequence[float]) -> list[str]:
     script = str(Path(__file__).with_name("deadline_client.mjs"))
     command = ["node", script, str(NODE_MODULES), address, *map(str, deadlines)]
-    result = subprocess.run(command, input=base64.b64encode(endless()), capture_output=True, check=True)
+    result = subprocess.run(command, input=base64.b64encode(endless_request()), capture_output=True, check=True)
     codes: list[str] = json.loads(result.stdout)
     return codes
 
 
 @contextmanager
-def way_to(server: ServerProcess, is_delayed: bool) -> Iterator[str]:
+def address_of(server: ServerProcess, is_delayed: bool) -> Iterator[str]:
     """Yield an address of the server, delayed by 20 ms each way if `is_delayed`."""
     if not is_delayed:
         yield server.address

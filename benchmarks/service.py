@@ -148,11 +148,11 @@ def measure_cached(scale: Scale) -> dict[str, Measured]:
     rounds = []
     for _ in range(scale.rounds):
         with sides_of(views, "--cache-mb", "64") as (ours, echo):
-            rounds.append(times_again(ours, echo, requests_of(views), 5 * scale.calls))
-    return {"cached_ms": beside_echo(rounds)}
+            rounds.append(cached_times(ours, echo, requests_of(views), 5 * scale.calls))
+    return {"cached_ms": cached_overhead(rounds)}
 
 
-def times_again(
+def cached_times(
     server: ServerProcess, other: ServerProcess, requests: Sequence[bytes], calls: int
 ) -> tuple[float, float]:
     """Repeat answered requests; return our median milliseconds and the echo's."""
@@ -165,7 +165,7 @@ def times_again(
     return ours, echo
 
 
-def beside_echo(rounds: Sequence[tuple[float, float]]) -> Measured:
+def cached_overhead(rounds: Sequence[tuple[float, float]]) -> Measured:
     """Compare our median milliseconds with the echo's, round by round."""
     details = {"ours": [round(ours, 3) for ours, _ in rounds], "echo": [round(echo, 3) for _, echo in rounds]}
     return figure([ours - echo for ours, echo in rounds]), details
@@ -320,10 +320,10 @@ def overshoot(server: ServerProcess, calls: int, milliseconds: int = 100) -> Mea
             start = time.perf_counter()
             stub.Suggest(request, timeout=30)
             late.append((time.perf_counter() - start) * 1e3 - milliseconds)
-    return lateness(late)
+    return overrun(late)
 
 
-def lateness(late: list[float]) -> Measured:
+def overrun(late: list[float]) -> Measured:
     """Summarise overruns in milliseconds; the figure is the 99th percentile."""
     details = {"p50": percentile(late, 50), "p99.9": percentile(late, 99.9), "most": max(late), "calls": len(late)}
     return Figure(percentile(late, 99), 0.0), details
@@ -337,10 +337,10 @@ def measure_iterations(scale: Scale) -> dict[str, Measured]:
             request = question(seed, timed(1000))
             served = stub.Suggest(request, timeout=30).suggestion.iterations
             searched.append((served, solve(second_round(seed), Budget(time_ms=1000), seed=seed).iterations))
-    return {"iterations_vs_in_process": as_many_iterations(searched)}
+    return {"iterations_vs_in_process": iterations_ratio(searched)}
 
 
-def as_many_iterations(searched: list[tuple[int, int]]) -> Measured:
+def iterations_ratio(searched: list[tuple[int, int]]) -> Measured:
     """Compare the iterations of served searches with those of searches in this process."""
     return figure([served / own for served, own in searched]), {"served_and_own": searched}
 
@@ -362,10 +362,10 @@ def measure_cancel(scale: Scale) -> dict[str, Measured]:
             call.cancel()
             stub.Suggest(probe, timeout=30)
             taken.append((time.perf_counter() - start) * 1e3)
-    return {"cancel_p99_ms": cancelled(taken, alone)}
+    return {"cancel_p99_ms": cancel_time(taken, alone)}
 
 
-def cancelled(taken: list[float], alone: list[float]) -> Measured:
+def cancel_time(taken: list[float], alone: list[float]) -> Measured:
     """Summarise the milliseconds until the answer to a probe, after a cancel and without one."""
     details = {"p50": median(taken), "most": max(taken), "probe_alone_p50": median(alone)}
     return Figure(percentile(taken, 99), 0.0), details
@@ -411,7 +411,7 @@ def measure_overload(scale: Scale) -> dict[str, Measured]:
             after = asyncio.run(closed_loop(server, requests, 2, seconds / 2))
             rounds.append((both(before, after), offered))
             before = after
-    return overloaded(rounds)
+    return overload_figures(rounds)
 
 
 def both(one: Load, other: Load) -> Load:
@@ -427,9 +427,9 @@ class Served(NamedTuple):
     goodput: float  # good answers per second, relative to capacity
 
 
-def overloaded(rounds: Sequence[tuple[Load, Load]]) -> dict[str, Measured]:
+def overload_figures(rounds: Sequence[tuple[Load, Load]]) -> dict[str, Measured]:
     """Summarise rounds of capacity and overload: goodput, and the time of refusals and health checks."""
-    served = [judge(capacity, offered) for capacity, offered in rounds]
+    served = [count_good(capacity, offered) for capacity, offered in rounds]
     answers = [answer for _, offered in rounds for answer in offered.answers]
     shed = [answer.seconds * 1e3 for answer in answers if answer.code == "RESOURCE_EXHAUSTED"]
     health = [check for _, offered in rounds for check in offered.health]
@@ -449,7 +449,7 @@ def overloaded(rounds: Sequence[tuple[Load, Load]]) -> dict[str, Measured]:
     }
 
 
-def judge(capacity: Load, offered: Load) -> Served:
+def count_good(capacity: Load, offered: Load) -> Served:
     """Count the good answers: in time, and with `EFFORT` of the iterations at capacity."""
     usual = usual_iterations(capacity.answers)
     served = [answer for answer in offered.answers if answer.code == "OK"]
@@ -535,7 +535,7 @@ class Drain(NamedTuple):
 
 
 def measure_drains(scale: Scale) -> dict[str, Measured]:
-    return {"drain_lost": drained([drain(number) for number in range(scale.drains)])}
+    return {"drain_lost": lost_calls([drain(number) for number in range(scale.drains)])}
 
 
 def drain(number: int) -> Drain:
@@ -558,7 +558,7 @@ def code_of(call: Any) -> str:
     return "OK" if call.exception() is None else str(call.exception().code().name)
 
 
-def drained(drains: list[Drain]) -> Measured:
+def lost_calls(drains: list[Drain]) -> Measured:
     """Count accepted calls without an answer: all calls of a server that exits with an error."""
     lost = sum(len(one.taken) if one.exit_code else len(one.taken) - one.taken.count("OK") for one in drains)
     details = {
@@ -580,10 +580,10 @@ def measure_loop_lag(scale: Scale) -> dict[str, Measured]:
         for call in calls:
             call.result()
         after = lag_counts(port)
-    return {"loop_lag_p99_ms": lagging({bound: count - before[bound] for bound, count in after.items()})}
+    return {"loop_lag_p99_ms": lag_percentile({bound: count - before[bound] for bound, count in after.items()})}
 
 
-def lagging(counts: dict[float, float]) -> Measured:
+def lag_percentile(counts: dict[float, float]) -> Measured:
     """Return the 99th percentile of the loop's lag from cumulative counts by upper bound in seconds."""
     total = counts[float("inf")]
     worst = next(bound for bound, count in sorted(counts.items()) if count >= 0.99 * total)

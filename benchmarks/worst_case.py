@@ -203,7 +203,7 @@ def measure_memory(rounds: int) -> dict[str, Measured]:
     for _ in range(rounds):
         for name, request in requests.items():
             growths[name].append(growth(request))
-    return {"rss_mib": beyond_cap(growths, {name: request.memory_cap for name, request in requests.items()})}
+    return {"rss_mib": growth_beyond_cap(growths, {name: request.memory_cap for name, request in requests.items()})}
 
 
 def large_requests() -> dict[str, Request]:
@@ -236,7 +236,7 @@ def resident(process: Path, field: str) -> int:
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(f"{field}:"))
 
 
-def beyond_cap(growths: Mapping[str, Sequence[Growth]], caps: Mapping[str, int]) -> Measured:
+def growth_beyond_cap(growths: Mapping[str, Sequence[Growth]], caps: Mapping[str, int]) -> Measured:
     """Return the MiB by which peaks exceed the memory cap of their request: the worst request, and all."""
     beyond = {name: [(each.peak - caps[name]) / MIB for each in rounds] for name, rounds in growths.items()}
     worst, details = worst_median(beyond, list(beyond))

@@ -28,7 +28,7 @@ def test_requests_at_random_are_answered_or_refused_with_a_reason():
 
 
 def test_the_share_of_answers():
-    assert promises.kept(["OK", "DEADLINE_EXCEEDED", "OK", "OK"]) == 0.75
+    assert promises.share_answered(["OK", "DEADLINE_EXCEEDED", "OK", "OK"]) == 0.75
 
 
 def test_mutants_differ_and_many_can_be_read():

@@ -38,7 +38,7 @@ def after(good: Any, bad: Any, summarise: Any) -> tuple[Measured, Measured]:
 def of_load(name: str, bad: Load) -> tuple[Measured, Measured]:
     refused = TimedAnswer(0, 0.004, 0, "RESOURCE_EXHAUSTED")
     rounds = ([(AT_CAPACITY, load)] * 7 for load in (offered(*[refused] * 900), bad))
-    good, missed = (service.overloaded(each)[name] for each in rounds)
+    good, missed = (service.overload_figures(each)[name] for each in rounds)
     return good, missed
 
 
@@ -47,7 +47,7 @@ def stalled(longest: dict[str, list[float]]) -> Measured:
 
 
 def beyond_cap(growths: dict[str, list[Growth]]) -> Measured:
-    return worst_case.beyond_cap(growths, {"compare": 1 * MIB, "suggest": 256 * MIB})
+    return worst_case.growth_beyond_cap(growths, {"compare": 1 * MIB, "suggest": 256 * MIB})
 
 
 def growth(peak_mib: int) -> Growth:
@@ -63,17 +63,17 @@ DRAINED = Drain(["OK"] * 10, ["UNAVAILABLE"] * 10, 0.6, 0)
 TWINS: dict[str, list[tuple[Measured, Measured]]] = {
     "overhead_ms": [after([Times(3.6, 3.0, 0.5)] * 7, [Times(3.8, 3.0, 0.5)] * 7, service.overhead)],
     "throughput": [after([Rates(570, 700, 7_000)] * 7, [Rates(550, 700, 7_000)] * 7, service.throughput)],
-    "cached_ms": [after([(0.6, 0.4)] * 7, [(0.7, 0.4)] * 7, service.beside_echo)],
+    "cached_ms": [after([(0.6, 0.4)] * 7, [(0.7, 0.4)] * 7, service.cached_overhead)],
     "stall_ms": [after(HARDLY_STALLED, HARDLY_STALLED | {"compare": [2.0, 16.0, 90.0]}, stalled)],
     "rss_mib": [
         after(SMALL, SMALL | {"suggest": [growth(300)] * 3}, beyond_cap),
         after(SMALL, SMALL | {"compare": [growth(45)] * 3}, beyond_cap),
     ],
-    "overshoot_idle_ms": [after(IN_TIME, [3.0] * 985 + [21.0] * 15, service.lateness)],
-    "overshoot_busy_ms": [after(IN_TIME, [3.0] * 985 + [51.0] * 15, service.lateness)],
-    "iterations_vs_in_process": [after([(97, 100)] * 5, [(94, 100)] * 5, service.as_many_iterations)],
+    "overshoot_idle_ms": [after(IN_TIME, [3.0] * 985 + [21.0] * 15, service.overrun)],
+    "overshoot_busy_ms": [after(IN_TIME, [3.0] * 985 + [51.0] * 15, service.overrun)],
+    "iterations_vs_in_process": [after([(97, 100)] * 5, [(94, 100)] * 5, service.iterations_ratio)],
     "cancel_p99_ms": [
-        after([4.0] * 300, [4.0] * 290 + [60.0] * 10, lambda taken: service.cancelled(taken, [1.0])),
+        after([4.0] * 300, [4.0] * 290 + [60.0] * 10, lambda taken: service.cancel_time(taken, [1.0])),
     ],
     "overload_goodput": [
         of_load("overload_goodput", offered(good=370)),  # too few
@@ -86,15 +86,15 @@ TWINS: dict[str, list[tuple[Measured, Measured]]] = {
     "shed_p99_ms": [of_load("shed_p99_ms", offered(*[TimedAnswer(0, 0.030, 0, "RESOURCE_EXHAUSTED")] * 900))],
     "health_p99_ms": [of_load("health_p99_ms", offered(health=26.0))],
     "drain_lost": [
-        after([DRAINED] * 50, [DRAINED] * 49 + [DRAINED._replace(taken=["OK"] * 9 + [code])], service.drained)
+        after([DRAINED] * 50, [DRAINED] * 49 + [DRAINED._replace(taken=["OK"] * 9 + [code])], service.lost_calls)
         for code in ("UNAVAILABLE", "CANCELLED")
     ]
-    + [after([DRAINED] * 50, [DRAINED] * 49 + [DRAINED._replace(code=-9)], service.drained)],
+    + [after([DRAINED] * 50, [DRAINED] * 49 + [DRAINED._replace(exit_code=-9)], service.lost_calls)],
     "loop_lag_p99_ms": [
         after(
             {0.001: 90, 0.01: 100, 0.025: 100, float("inf"): 100},
             {0.001: 90, 0.01: 98, 0.025: 100, float("inf"): 100},
-            service.lagging,
+            service.lag_percentile,
         )
     ],
 }
@@ -140,7 +140,7 @@ def answering(seconds: float) -> Iterator[ServerProcess]:
 
 def test_a_server_that_is_slower_than_the_echo_is_seen_to_be() -> None:
     with answering(0.2) as slow, answering(0.0) as fast:
-        ours, echo = service.times_again(slow, fast, [b""], calls=5)
+        ours, echo = service.cached_times(slow, fast, [b""], calls=5)
         rates = [service.answers_per_second(server, mixed_views(2), 1.0) for server in (slow, fast)]
     assert ours > 200 > echo
     assert rates[0] < 0.5 * rates[1]

@@ -17,7 +17,7 @@ from process import server
 from eminence.v1 import solver_pb2 as pb
 from engine_cy import new_game
 from engine_cy.record import Record, read_record
-from server.cli.commands.review import judge
+from server.cli.commands.review import run_review
 from server.cli.exit_codes import Failure
 from server.cli.options import SearchOptions
 from server.cli.pages.html_report import _graph, picture_of, write_report
@@ -33,7 +33,7 @@ VOID = {"meta", "br", "input", "link", "img", "hr"}
 
 def reviewed(record: Record, seat: int | None = None, **thinking: Any) -> Review:
     with LocalClient() as client:
-        return judge(Reviewer(client, record, seat, SearchOptions(iterations=200, **thinking)))
+        return run_review(Reviewer(client, record, seat, SearchOptions(iterations=200, **thinking)))
 
 
 @pytest.fixture(scope="module")

@@ -78,7 +78,7 @@ def review(
     if thinking.time_ms is thinking.iterations is thinking.confidence is thinking.level is None:
         thinking = replace(thinking, iterations=ITERATIONS)
     with connection.open(config=thinking.config) as client:
-        result = judge(Reviewer(client, record, _seat(seat, record), thinking))
+        result = run_review(Reviewer(client, record, _seat(seat, record), thinking))
     if plot_to:
         plot(chart_of(result), title_of(record), plot_to)
     if html_to:
@@ -101,15 +101,15 @@ def _seat(letter: str | None, record: Record) -> int | None:
     return number
 
 
-def judge(judging: Reviewer) -> Review:
+def run_review(reviewer: Reviewer) -> Review:
     """Run a review, with a progress bar on a terminal."""
     from rich.progress import Progress
 
     err = formatting.console(stderr=True)
     with Progress(console=err, transient=True, disable=not err.is_terminal) as progress:
-        for _ in progress.track(judging.run(), total=len(judging.decisions), description="reviewing"):
+        for _ in progress.track(reviewer.run(), total=len(reviewer.decisions), description="reviewing"):
             pass
-    return judging.review
+    return reviewer.review
 
 
 def title_of(record: Record) -> str:
