@@ -271,7 +271,7 @@ def measure_others(scale: Scale) -> dict[str, Measured]:
 
 
 def ratio_under(server: ServerProcess, attack_name: str, metrics_port: int, seconds: float) -> dict[str, float]:
-    """Return the median time of a caller's answers during an attack by another, relative to before."""
+    """Return the median times of a caller's answers before and during an attack by another, and their ratio."""
     with server.channel() as channel:
         p50_of(channel, 1.0)
         idle = p50_of(channel, seconds)
