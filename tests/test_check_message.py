@@ -1,4 +1,4 @@
-"""The subjects of commits: `area: imperative summary`, at most 72 characters."""
+"""`.ci/check-message` accepts commit subjects of the form `area: imperative summary` with at most 72 characters."""
 
 from __future__ import annotations
 
@@ -43,20 +43,20 @@ def check_text(folder: Path, text: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize("subject", GOOD)
 def test_a_good_subject_passes(tmp_path: Path, subject: str) -> None:
-    done = check_text(tmp_path, f"# from a template\n\n{subject}\n\nThe body says Why. Anything goes.\n")
-    assert (done.returncode, done.stderr) == (0, "")
+    process = check_text(tmp_path, f"# from a template\n\n{subject}\n\nThe body says Why. Anything goes.\n")
+    assert (process.returncode, process.stderr) == (0, "")
 
 
 @pytest.mark.parametrize(("subject", "reason"), BAD)
 def test_a_bad_subject_is_refused_with_the_reason(tmp_path: Path, subject: str, reason: str) -> None:
-    done = check_text(tmp_path, f"{subject}\n")
-    assert done.returncode == 1
-    assert reason in done.stderr
+    process = check_text(tmp_path, f"{subject}\n")
+    assert process.returncode == 1
+    assert reason in process.stderr
 
 
 def git(folder: Path, *arguments: str) -> None:
-    who = {f"GIT_{role}_{what}": "a@b.c" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
-    environment = {**os.environ, **who, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
+    identity = {f"GIT_{role}_{field}": "a@b.c" for role in ("AUTHOR", "COMMITTER") for field in ("NAME", "EMAIL")}
+    environment = {**os.environ, **identity, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
     subprocess.run(["git", *arguments], cwd=folder, env=environment, check=True, capture_output=True)
 
 
@@ -64,15 +64,15 @@ def commit(folder: Path, subject: str) -> None:
     git(folder, "commit", "--allow-empty", "--message", subject)
 
 
-def test_commits_that_the_upstream_branch_has_are_not_checked(tmp_path: Path) -> None:
+def test_only_commits_that_the_upstream_branch_lacks_are_checked(tmp_path: Path) -> None:
     upstream, clone = tmp_path / "upstream", tmp_path / "clone"
     git(tmp_path, "init", "--initial-branch", "main", str(upstream))
     commit(upstream, "An old subject")
-    assert check(upstream).returncode == 1  # without an upstream branch, the last commit is
+    assert check(upstream).returncode == 1  # without an upstream branch, the last commit is checked
     git(tmp_path, "clone", str(upstream), str(clone))
     assert check(clone).returncode == 0
     commit(clone, "A new subject")
     commit(clone, "search: prefetch the next node")
-    done = check(clone)
-    assert done.returncode == 1
-    assert done.stderr.startswith("A new subject\n")
+    process = check(clone)
+    assert process.returncode == 1
+    assert process.stderr.startswith("A new subject\n")

@@ -1,4 +1,4 @@
-"""Imports point one way, server -> solver -> engine_cy, and only where protobuf, gRPC and Ray belong."""
+"""Imports point one way, server -> solver -> engine_cy; protobuf, gRPC and Ray are imported only in their layers."""
 
 from __future__ import annotations
 
@@ -11,19 +11,18 @@ import pytest
 ROOT = Path(__file__).parents[1]
 
 WIRE = {"eminence", "google", "grpc", "grpc_health", "grpc_reflection", "grpc_status"}
-BESIDE = {"benchmarks", "tests"}  # not in the wheel
+NOT_IN_WHEEL = {"benchmarks", "tests"}
 FORBIDDEN = {
-    "engine_cy": {"solver", "server", "ray", *WIRE, *BESIDE},
-    "solver": {"server", "ray", *WIRE, *BESIDE},
-    "server": {"ray", *BESIDE},
+    "engine_cy": {"solver", "server", "ray", *WIRE, *NOT_IN_WHEEL},
+    "solver": {"server", "ray", *WIRE, *NOT_IN_WHEEL},
+    "server": {"ray", *NOT_IN_WHEEL},
 }
-EXCUSED = {("solver/pool/ray_driver.py", "ray")}
+EXCEPTIONS = {("solver/pool/ray_driver.py", "ray")}
 
 QUOTED = re.compile(r'("""|\'\'\').*?\1', re.DOTALL)
 CYTHON_IMPORT = re.compile(r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+c?import\b|c?import[ \t]+([^#\n]+))", re.M)
 
-
-# What files of a layer, by the beginning of their paths, may not import: the layers above them.
+# The modules that the files of a layer, given by a prefix of their paths, may not import: the layers above.
 ABOVE_POOLS = ("solver.solve", "solver.session", "solver.review", "solver.match")
 ABOVE_ANSWERS = ("solver.pool", *ABOVE_POOLS)
 ABOVE_SERVICES = ("server.cli", "server.app")
@@ -42,11 +41,11 @@ LAYERS = {
 
 
 def imported_modules(path: str, source: str) -> set[str]:
-    """The modules that the source of the file at `path` imports, as they are written."""
+    """Return the modules that a file imports, as they are written."""
     modules = set()
-    if path.endswith((".pyx", ".pxd")):  # not Python, so ast cannot read them
-        for come_from, names in CYTHON_IMPORT.findall(QUOTED.sub("", source)):
-            modules |= {come_from} if come_from else {name.split()[0] for name in names.split(",")}
+    if path.endswith((".pyx", ".pxd")):  # ast reads no Cython
+        for package, names in CYTHON_IMPORT.findall(QUOTED.sub("", source)):
+            modules |= {package} if package else {name.split()[0] for name in names.split(",")}
     else:
         for node in ast.walk(ast.parse(source)):
             if isinstance(node, ast.Import):
@@ -57,21 +56,21 @@ def imported_modules(path: str, source: str) -> set[str]:
 
 
 def imported_roots(path: str, source: str) -> set[str]:
-    """The top-level packages that the source of the file at `path` imports."""
+    """Return the top-level packages that a file imports."""
     return {module.split(".")[0] for module in imported_modules(path, source)}
 
 
 def layer_violations(path: str, source: str) -> set[str]:
-    """The modules of higher layers that the file at `path` imports."""
+    """Return the modules of higher layers that a file imports."""
     above = [name for layer, names in LAYERS.items() if path.startswith(layer) for name in names]
     modules = imported_modules(path, source)
     return {module for module in modules for name in above if module == name or module.startswith(f"{name}.")}
 
 
 def violations(path: str, source: str) -> set[str]:
-    """Which packages the file at `path`, relative to the root, imports but must not."""
+    """Return the forbidden packages that a file imports; its path is relative to the root."""
     forbidden = FORBIDDEN[path.split("/")[0]]
-    return {root for root in imported_roots(path, source) & forbidden if (path, root) not in EXCUSED}
+    return {root for root in imported_roots(path, source) & forbidden if (path, root) not in EXCEPTIONS}
 
 
 def test_imports_point_one_way():
@@ -84,8 +83,10 @@ def test_imports_point_one_way():
     assert {path.relative_to(ROOT).parts[0] for path in files} == set(FORBIDDEN)
     names = [path.relative_to(ROOT).as_posix() for path in files]
     sources = {name: path.read_text("utf-8") for name, path in zip(names, files, strict=True)}
-    found = {name: violations(name, source) | layer_violations(name, source) for name, source in sources.items()}
-    assert {name: modules for name, modules in found.items() if modules} == {}
+    violations_by_file = {
+        name: violations(name, source) | layer_violations(name, source) for name, source in sources.items()
+    }
+    assert {name: modules for name, modules in violations_by_file.items() if modules} == {}
     assert all(any(name.startswith(layer) for name in names) for layer in LAYERS)
 
 
@@ -109,7 +110,7 @@ def test_imports_point_one_way():
         ("server/servicer.py", "from ray.util import state", {"ray"}),
     ],
 )
-def test_the_check_finds_what_it_is_for(path, source, expected):
+def test_the_check_finds_forbidden_packages(path, source, expected):
     assert violations(path, source) == expected
 
 
@@ -124,5 +125,5 @@ def test_the_check_finds_what_it_is_for(path, source, expected):
         ("server/services/solver.py", "from server.rpc.auth import TokenAuth", set()),
     ],
 )
-def test_the_check_knows_the_layers(path, source, expected):
+def test_the_check_finds_modules_of_higher_layers(path, source, expected):
     assert layer_violations(path, source) == expected

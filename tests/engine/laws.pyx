@@ -12,12 +12,12 @@ class Fault(Exception):
     """The engine broke one of its own laws."""
 
 
-cdef object where(Game game, const void* state, const char* what):
+cdef object fault_at(Game game, const void* state, const char* what):
     return Fault(f"{what.decode()}, in {game!r}: {(<char*>state)[:game.api.state_size].hex()}")
 
 
-cdef watch(Game game, const void* state, rng_t* rng):
-    """Check every invariant of `state`, and for one player what he sees and what may be true."""
+cdef check_laws(Game game, const void* state, rng_t* rng):
+    """Check every invariant of a state, and the view and the sampled worlds of one random player."""
     cdef uint64_t view[STATE_WORDS]
     cdef uint64_t world[STATE_WORDS]
     cdef uint64_t again[STATE_WORDS]
@@ -28,30 +28,30 @@ cdef watch(Game game, const void* state, rng_t* rng):
     cdef const char* fault = game.fault(state, -1)
 
     if fault != NULL:
-        raise where(game, state, fault)
+        raise fault_at(game, state, fault)
     api.observe(game.rules, state, observer, view)
     fault = game.fault(view, observer)
     if fault != NULL:
-        raise where(game, view, fault)
+        raise fault_at(game, view, fault)
     api.sample(game.rules, view, observer, world, rng)
     n = api.count_secrets(game.rules, view, observer, player)
     if n == 0:
-        raise where(game, view, b"count_secrets: none")
+        raise fault_at(game, view, b"count_secrets: none")
     api.write_secret(game.rules, world, observer, player, below64(rng, n))
     fault = game.fault(world, -1)
     if fault != NULL:
-        raise where(game, world, fault)
+        raise fault_at(game, world, fault)
     api.observe(game.rules, world, observer, again)
     if memcmp(view, again, api.state_size):
-        raise where(game, world, b"sample: the world looks different to its observer")
+        raise fault_at(game, world, b"sample: the world looks different to its observer")
     if api.key(game.rules, state, observer) != api.key(game.rules, world, observer):
-        raise where(game, world, b"key: the world has another key for its observer")
+        raise fault_at(game, world, b"key: the world has another key for its observer")
     if api.key(game.rules, state, SPECTATOR) != api.key(game.rules, world, SPECTATOR):
-        raise where(game, world, b"key: the world has another key for a spectator, who sees less than any player")
+        raise fault_at(game, world, b"key: the world has another key for a spectator, who sees less than any player")
 
 
 def play_watched(Game game, uint64_t n_games, uint64_t seed=0):
-    """Play random games action by action, all laws checked after each; return the actions played, or raise Fault."""
+    """Play random games and check all laws after each action; return the number of actions, or raise Fault."""
     cdef uint64_t state[STATE_WORDS]
     cdef uint64_t end[STATE_WORDS]
     cdef action_t actions[MAX_ACTIONS]
@@ -68,15 +68,15 @@ def play_watched(Game game, uint64_t n_games, uint64_t seed=0):
         memcpy(end, state, api.state_size)
         api.play_out(game.rules, end, &rng)
         if api.to_act(game.rules, end) != NOBODY:
-            raise where(game, end, b"play_out: the game is not over")
-        watch(game, end, &rng)
+            raise fault_at(game, end, b"play_out: the game is not over")
+        check_laws(game, end, &rng)
         while api.to_act(game.rules, state) != NOBODY:
-            watch(game, state, &rng)
+            check_laws(game, state, &rng)
             n = api.legal(game.rules, state, actions)
             if not 0 < n <= MAX_ACTIONS:
-                raise where(game, state, b"legal: no action, or too many")
+                raise fault_at(game, state, b"legal: no action, or too many")
             api.apply(game.rules, state, actions[below(&rng, n)])
             played += 1
-        watch(game, state, &rng)
+        check_laws(game, state, &rng)
         api.payoffs(game.rules, state, payoffs)
     return played

@@ -1,4 +1,4 @@
-"""Reads the reference games: random games by a slow, plain engine that was written apart from this one."""
+"""Read the reference games: random games of a slow, plain engine that was written independently of this one."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ GAMES = Path(__file__).parent.parent / "games"
 
 
 def reference_games(file: Path) -> Iterator[dict[str, Any]]:
-    """The games of one file."""
-    with gzip.open(file, "rt") as lines:
-        for line in lines:
+    """Yield the games of a file."""
+    with gzip.open(file, "rt") as file_lines:
+        for line in file_lines:
             yield json.loads(line)
 
 
@@ -25,13 +25,13 @@ def game_of(reference: dict[str, Any]) -> Game:
 
 
 def start_of(reference: dict[str, Any]) -> Position:
-    """The position after the deal of a reference game."""
+    """Return the position after the deal of a reference game."""
     (deal,) = reference["deal"].values()
     return game_of(reference).start(deal, reference["first_player"])
 
 
 def move_text(move: dict[str, Any]) -> str:
-    """A move of a reference game in our notation."""
+    """Return a move of a reference game in our notation."""
 
     def at(place: Any) -> str:
         return place if isinstance(place, str) else " ".join(f"{word} {n}" for word, n in place.items())
@@ -69,7 +69,7 @@ def move_text(move: dict[str, Any]) -> str:
 
 
 def table_json(position: Position) -> dict[str, Any]:
-    """A position as the reference describes tables."""
+    """Return a position in the form in which the reference describes tables."""
     return castle_json(position.table) if position.game.id == "castle_village_port" else queue_json(position.table)
 
 

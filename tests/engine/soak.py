@@ -1,6 +1,6 @@
-"""Plays random games of everything there is, every law checked after every action: `python tests/engine/soak.py`.
+"""Play random games of every kind and check every law after every action: `python tests/engine/soak.py`.
 
-Meant for builds under sanitizers; exits with 1 at the first law that is broken.
+Meant for builds with sanitizers; exits with 1 at the first broken law.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ from engine_cy.oriflamme.editions import EDITIONS, SWITCHES
 
 
 def games() -> Iterator[Game]:
-    """Every edition at every number of players, the game for two in six rounds, and random switches and tables."""
+    """Yield every edition with every number of players, the game for two in six rounds, and random rulesets."""
     for name, edition in EDITIONS.items():
         for players in edition.players:
             yield new_game(edition.game, name, players)
     yield new_game("oriflamme_prototype", {"two_player_rounds": 6, "cards_per_turn": 2}, 2)
     draw = random.Random(2019)
     for _ in range(12):
-        turned = {name: draw.choice(switch.values) for name, switch in SWITCHES["oriflamme"].items()}
-        yield new_game("oriflamme", turned, draw.choice((3, 4, 5)))
+        switches = {name: draw.choice(switch.values) for name, switch in SWITCHES["oriflamme"].items()}
+        yield new_game("oriflamme", switches, draw.choice((3, 4, 5)))
     for players in (3, 4, 5):
         yield new_game("castle_village_port", "house", players)
     for _ in range(24):
-        yield new_game("castle_village_port", random_table(draw), draw.choice((3, 4, 5)))
+        yield new_game("castle_village_port", random_ruleset(draw), draw.choice((3, 4, 5)))
     yield new_game("kuhn_poker", None, 2)
     yield new_game("leduc_poker", None, 2)
 
 
-def random_table(draw: random.Random) -> dict[str, object]:
-    """A table of cards, rewards and numbers that Castle, Village, Port can be played with."""
+def random_ruleset(draw: random.Random) -> dict[str, object]:
+    """Return a random ruleset that Castle, Village, Port can be played with."""
     values = draw.sample(range(1, 16), draw.randint(3, 15))
     names = [f"card {value}" for value in values]
     cards: list[dict[str, object]] = []
@@ -68,19 +68,19 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
 
-    everything = list(games())
-    share = -(-options.games // len(everything))
-    begun = time.monotonic()
+    all_games = list(games())
+    games_each = -(-options.games // len(all_games))
+    start = time.monotonic()
     actions = 0
-    for game in everything:
+    for game in all_games:
         try:
-            actions += play_watched(game, share, options.seed)
+            actions += play_watched(game, games_each, options.seed)
         except Fault as fault:
             print(f"soak: {fault}")
             return 1
     print(
-        f"soak: {share * len(everything)} games of {len(everything)} kinds, {actions} actions, no fault,"
-        f" {time.monotonic() - begun:.0f} s"
+        f"soak: {games_each * len(all_games)} games of {len(all_games)} kinds, {actions} actions, no fault,"
+        f" {time.monotonic() - start:.0f} s"
     )
     return 0
 

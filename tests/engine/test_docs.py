@@ -1,4 +1,4 @@
-"""What the pages show is what the engine does."""
+"""The examples on the documentation pages agree with the engine."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_the_positions_and_views_on_the_notation_page_are_read() -> None:
         assert ("ask" in line) == (str(table) == line)
 
 
-def test_the_records_on_the_notation_page_replay_and_one_is_what_a_seat_saw_of_the_other() -> None:
+def test_the_records_on_the_notation_page_replay_and_the_second_is_the_first_as_a_seat_saw_it() -> None:
     whole, seen = (read_record(block) for block in blocks(QUEUE) if block.startswith("game "))
     assert whole.seen_from("A") == seen
     assert whole.result == whole.end.scores
@@ -58,7 +58,7 @@ def test_the_castle_part_of_the_notation_page_is_read() -> None:
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
-def test_the_rules_page_says_how_each_switch_stands(edition: str) -> None:
+def test_the_rules_page_names_each_switch(edition: str) -> None:
     page = (ROOT / "docs" / "rules" / "oriflamme.md").read_text()
     if edition == "prototype":
         page = (ROOT / "docs" / "rules" / "oriflamme_prototype.md").read_text()
@@ -66,16 +66,16 @@ def test_the_rules_page_says_how_each_switch_stands(edition: str) -> None:
         assert f"`{switch}`" in page
 
 
-def test_the_readme_prints_and_refuses_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
-    """Every Python block of README.md, run as it stands; `# prints` promises a line, the last action is refused."""
+def test_the_python_blocks_of_the_readme_print_the_lines_that_they_promise(capsys: pytest.CaptureFixture[str]) -> None:
+    """`# prints` promises a line of output; the second block ends with the refusal that README.md quotes."""
     readme = (ROOT / "README.md").read_text()
     sessions = [block for block in blocks(readme) if "new_game" in block]
     assert len(sessions) == 4
     exec(sessions[0], {})
-    with pytest.raises(IllegalActionError) as refused:
+    with pytest.raises(IllegalActionError) as refusal:
         exec(sessions[1], {})
     for session in sessions[2:]:
         exec(session, {})
-    promised = [line for session in sessions for line in re.findall(r"# prints (.*)", session)]
-    assert capsys.readouterr().out.splitlines() == promised
-    assert f"IllegalActionError: {refused.value}\n" in blocks(readme)
+    expected = [line for session in sessions for line in re.findall(r"# prints (.*)", session)]
+    assert capsys.readouterr().out.splitlines() == expected
+    assert f"IllegalActionError: {refusal.value}\n" in blocks(readme)

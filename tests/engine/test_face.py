@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import importlib
 import pickle
+import random
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -21,14 +22,14 @@ from engine_cy.oriflamme.editions import EDITIONS, SWITCHES
 
 
 @pytest.mark.parametrize("spec", SPECS, ids=SPEC_IDS)
-def test_everything_survives_pickling(spec: tuple[str, str, int]) -> None:
+def test_games_positions_views_and_actions_survive_pickling(spec: tuple[str, str, int]) -> None:
     game = new_game(*spec)
     for position, action in list(random_game(game, 3))[::7]:
         for value in (game, position, position.view(0), action):
-            again = pickle.loads(pickle.dumps(value))
-            assert again == value
-            assert hash(again) == hash(value)
-            assert str(again) == str(value)
+            copied = pickle.loads(pickle.dumps(value))
+            assert copied == value
+            assert hash(copied) == hash(value)
+            assert str(copied) == str(value)
             assert copy.deepcopy(value) == copy.copy(value) == value
 
 
@@ -40,7 +41,7 @@ def test_a_pickle_of_damaged_bytes_is_refused() -> None:
         pickle.loads(pickled.replace(bytes(position), bytes(len(bytes(position)))))
 
 
-def test_equal_tables_of_different_games_differ() -> None:
+def test_positions_with_equal_bytes_of_different_games_differ() -> None:
     by_name = {name: new_game("oriflamme", name, 3).deal(seed=1) for name in ("fr-2019", "en-2019", "de-2019")}
     assert len({bytes(position) for position in by_name.values()}) == 1
     assert len(set(by_name.values())) == 3
@@ -50,11 +51,13 @@ def test_equal_tables_of_different_games_differ() -> None:
     assert by_name["en-2019"] not in others
 
 
-def test_games_are_values_too() -> None:
+def test_games_compare_by_their_rules() -> None:
     assert new_game("oriflamme", "en-2019", 3) == new_game("oriflamme", None, 3) == new_game("oriflamme")
     assert new_game("oriflamme", {"edition": "de-2019"}, 3) == new_game("oriflamme", "de-2019", 3)
-    usual = EDITIONS["de-2019"].switches["decree_onto_stack"]
-    assert new_game("oriflamme", {"edition": "de-2019", "decree_onto_stack": usual}) == new_game("oriflamme", "de-2019")
+    default = EDITIONS["de-2019"].switches["decree_onto_stack"]
+    assert new_game("oriflamme", {"edition": "de-2019", "decree_onto_stack": default}) == new_game(
+        "oriflamme", "de-2019"
+    )
     assert new_game("oriflamme", {"decree_onto_stack": False}) != new_game("oriflamme")
     assert new_game("oriflamme", players=4) != new_game("oriflamme", players=3)
     assert repr(new_game("oriflamme")) == "new_game('oriflamme', 'en-2019', players=3)"
@@ -68,12 +71,12 @@ def compiled_classes() -> Iterator[type]:
     for package in ("engine_cy", "solver"):
         for source in (ROOT / package).rglob("*.pyx"):
             name = ".".join(source.relative_to(ROOT).with_suffix("").parts)
-            found = vars(importlib.import_module(name)).values()
-            yield from [kind for kind in found if isinstance(kind, type) and kind.__module__ == name]
+            values = vars(importlib.import_module(name)).values()
+            yield from [kind for kind in values if isinstance(kind, type) and kind.__module__ == name]
 
 
-def test_methods_of_compiled_classes_check_what_they_are_called_on() -> None:
-    """Else `Game.position_from_bytes(None, b"")` reads memory that is no game's."""
+def test_methods_of_compiled_classes_check_the_type_of_self() -> None:
+    """Without the check, `Game.position_from_bytes(None, b"")` would read memory that belongs to no game."""
     methods = [method for kind in compiled_classes() for method in vars(kind).values()]
     assert sum(isinstance(method, MethodDescriptorType) for method in methods) > 100
     assert [method for method in methods if type(method).__name__ == "cython_function_or_method"] == []
@@ -82,23 +85,23 @@ def test_methods_of_compiled_classes_check_what_they_are_called_on() -> None:
             Game.position_from_bytes(stranger, b"")  # type: ignore[arg-type]
 
 
-def test_more_games_than_are_kept_are_no_trouble() -> None:
+def test_games_survive_their_eviction_from_the_cache() -> None:
     first = new_game("oriflamme", "en-2019", 3).deal(seed=5)
     actions = first.legal_actions()
     for gain in range(10):
         for tokens in (False, True):
             for rule in ("any", "one-shot"):
                 for lord in (False, True):
-                    turned: dict[str, bool | int | str] = {"ambush_own_gain": gain, "tokens_before_ability": tokens}
-                    turned |= {"uncovered_resolves": rule, "lord_counts_covered": lord}
-                    new_game("oriflamme", turned).deal().play_out()
-    again = new_game("oriflamme", "en-2019", 3).deal(seed=5)
-    assert again == first
-    assert again.legal_actions() == actions
-    assert again.play(actions[0]) == first.play(again.legal_actions()[0])
+                    switches: dict[str, bool | int | str] = {"ambush_own_gain": gain, "tokens_before_ability": tokens}
+                    switches |= {"uncovered_resolves": rule, "lord_counts_covered": lord}
+                    new_game("oriflamme", switches).deal().play_out()
+    recreated = new_game("oriflamme", "en-2019", 3).deal(seed=5)
+    assert recreated == first
+    assert recreated.legal_actions() == actions
+    assert recreated.play(actions[0]) == first.play(recreated.legal_actions()[0])
 
 
-def test_actions_tell_their_parts() -> None:
+def test_actions_have_a_type_fields_and_a_code() -> None:
     game = new_game("oriflamme")
     assert game.action("place Spy on 2").fields == {"type": "place", "card": "spy", "at": {"on": 2}}
     assert game.action("move 2 to 5").fields == {"type": "move", "slot": 2, "to": {"gap": 5}}
@@ -114,7 +117,7 @@ def test_seats_are_letters_or_numbers() -> None:
     assert position.view("d") == position.view(3)
 
 
-def test_one_game_serves_many_threads() -> None:
+def test_many_threads_may_share_one_game() -> None:
     game = new_game("oriflamme", "en-2019", 4)
 
     def play(seed: int) -> tuple[int, ...]:
@@ -124,34 +127,31 @@ def test_one_game_serves_many_threads() -> None:
         assert list(pool.map(play, range(40))) == [play(seed) for seed in range(40)]
 
 
-def test_every_switch_stands_as_each_edition_says_and_can_be_turned() -> None:
+def test_each_edition_sets_every_switch_and_every_value_can_be_played() -> None:
     for name, edition in EDITIONS.items():
         assert set(edition.switches) == set(SWITCHES[edition.game])
         for switch, meaning in SWITCHES[edition.game].items():
             assert edition.switches[switch] in meaning.values
             for value in meaning.values:
-                turned: dict[str, bool | int | str] = {"edition": name, switch: value}
+                switches: dict[str, bool | int | str] = {"edition": name, switch: value}
                 if switch == "cards_per_turn" and value == 2:
-                    turned["two_player_rounds"] = 6
-                players = 2 if "two_player_rounds" in turned else 3
-                game = new_game(edition.game, turned, players)
+                    switches["two_player_rounds"] = 6
+                players = 2 if "two_player_rounds" in switches else 3
+                game = new_game(edition.game, switches, players)
                 assert game.ruleset.switches[switch] == value
                 assert game.deal(seed=1).play_out().is_over
 
 
-def test_every_switch_matters() -> None:
-    """Turning any switch of the published game changes some game of a few hundred."""
+def test_every_switch_changes_some_of_300_games() -> None:
     for switch, meaning in SWITCHES["oriflamme"].items():
-        usual = EDITIONS["en-2019"].switches[switch]
-        other = next(value for value in reversed(meaning.values) if value != usual)
-        games = [new_game("oriflamme", {switch: value}, 3) for value in (usual, other)]
+        default = EDITIONS["en-2019"].switches[switch]
+        other = next(value for value in reversed(meaning.values) if value != default)
+        games = [new_game("oriflamme", {switch: value}, 3) for value in (default, other)]
         ends = [[bytes(game.deal(seed).play_out(seed)) for seed in range(300)] for game in games]
         assert ends[0] != ends[1], switch
 
 
 def test_damaged_bytes_are_refused_for_many_different_reasons() -> None:
-    import random
-
     draw = random.Random(1)
     reasons = set()
     for spec in SPECS:
@@ -170,7 +170,7 @@ def test_each_error_class_has_its_reason_in_the_contract() -> None:
     assert reasons <= set(error_reason_pb2.ErrorReason.keys())
 
 
-def test_games_are_listed() -> None:
+def test_game_ids_lists_all_games() -> None:
     assert game_ids() == ["oriflamme", "oriflamme_prototype", "castle_village_port", "kuhn_poker", "leduc_poker"]
 
 
@@ -178,7 +178,7 @@ def test_games_are_listed() -> None:
 
 
 def test_the_generator_gives_the_same_numbers_on_every_machine() -> None:
-    """xoshiro256++ seeded by splitmix64, worked out apart in plain Python."""
+    """The expected numbers are those of xoshiro256++ seeded by splitmix64, in plain Python."""
     mask = 2**64 - 1
 
     def splitmix(x: int) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""What the engine knows about Oriflamme: playouts' policy, priors, evaluation."""
+"""The knowledge of Oriflamme: playout policy, priors, evaluation."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ import random
 from typing import Any
 
 import pytest
-from door import choose_action, evaluate_position, prior_of
+from game_interface import choose_action, evaluate_position, prior_of
+from hidden_cards import shuffle_hidden
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from playouts import log_loss, playout_positions, shares_by_score
 from symmetries import reseated, rotation
 from tables import SPEC_IDS, SPECS, queue_games, random_game, tables
-from test_views_and_worlds import permuted
 
-from engine_cy import Game, Position, new_game
+from engine_cy import Position, new_game
 from engine_cy.oriflamme.knowledge import (
     SIZES,
     WEIGHTS,
@@ -28,32 +29,17 @@ from engine_cy.oriflamme.knowledge import (
 
 QUICK = settings(max_examples=60, deadline=None)
 
-MANY = pytest.mark.parametrize("spec", SPECS, ids=SPEC_IDS)
-
-
-def played(game: Game, seed: int, strangers: float = 0.0) -> list[Position]:
-    """The positions of a game as playouts play it; a share of the actions is random."""
-    draw = random.Random(seed)
-    position = game.deal(seed, seed % game.n_players)
-    found = [position]
-    while not position.is_over:
-        if draw.random() < strangers:
-            action = draw.choice(position.legal_actions())
-        else:
-            action = choose_action(position, draw.getrandbits(32))
-        position = position.play(action)
-        found.append(position)
-    return found
+EVERY_SPEC = pytest.mark.parametrize("spec", SPECS, ids=SPEC_IDS)
 
 
 # --- actions --------------------------------------------------------------------------------------------------
 
 
-@MANY
-def test_a_playout_takes_legal_actions_all_of_which_have_a_share(spec: Any) -> None:
+@EVERY_SPEC
+def test_playouts_take_legal_actions_and_all_of_them_have_a_prior(spec: Any) -> None:
     game = new_game(*spec)
     for seed in range(4):
-        for position in [*played(game, seed, strangers=0.3), *[p for p, _ in random_game(game, seed)]]:
+        for position in [*playout_positions(game, seed, random_share=0.3), *[p for p, _ in random_game(game, seed)]]:
             if position.is_over:
                 assert prior_of(position) == {}
                 continue
@@ -67,23 +53,23 @@ def test_a_playout_takes_legal_actions_all_of_which_have_a_share(spec: Any) -> N
 
 @given(tables(queue_games()), st.randoms(use_true_random=False), st.integers(0, 2**32))
 @settings(max_examples=120, deadline=None)
-def test_what_a_player_does_depends_only_on_what_he_sees(table: Position, draw: random.Random, seed: int) -> None:
+def test_playout_actions_and_priors_depend_only_on_the_view(table: Position, draw: random.Random, seed: int) -> None:
     if table.is_over:
         return
-    other = permuted(table, table.to_act or 0, draw)
+    other = shuffle_hidden(table, table.to_act or 0, draw)
     assert choose_action(other, seed) == choose_action(table, seed)
     assert prior_of(other) == prior_of(table)
 
 
 @given(tables(queue_games()), st.integers(0, 2**32))
 @QUICK
-def test_equal_seeds_choose_equally(table: Position, seed: int) -> None:
+def test_a_seed_determines_the_playout_action(table: Position, seed: int) -> None:
     if not table.is_over:
         assert choose_action(table, seed) == choose_action(table, seed)
 
 
-@MANY
-def test_the_policy_of_playouts_beats_random_play(spec: Any) -> None:
+@EVERY_SPEC
+def test_the_playout_policy_beats_random_play(spec: Any) -> None:
     game = new_game(*spec)
     assert contest(game, 600, 1, seats=0b1) > (0.9 if game.n_players == 2 else 0.75)
 
@@ -93,7 +79,7 @@ def test_the_policy_of_playouts_beats_random_play(spec: Any) -> None:
 
 @given(tables(queue_games()))
 @QUICK
-def test_the_shares_of_the_win_add_up(table: Position) -> None:
+def test_the_evaluated_shares_of_the_win_add_up_to_one(table: Position) -> None:
     shares = evaluate_position(table)
     assert all(0 <= share <= 1 for share in shares)
     assert math.fsum(shares) == pytest.approx(1)
@@ -104,10 +90,10 @@ def test_the_shares_of_the_win_add_up(table: Position) -> None:
 
 @given(tables(queue_games()), st.integers(1, 4))
 @QUICK
-def test_the_evaluation_follows_the_players_round_the_table(table: Position, by: int) -> None:
+def test_rotating_the_seats_rotates_the_evaluation(table: Position, by: int) -> None:
     n = table.game.n_players
     expected = evaluate_position(table)
-    # Sums over the players come in another order, hence not to the last bit.
+    # Sums over the players have another order, so the last bits differ.
     assert evaluate_position(reseated(table, rotation(n, by))) == pytest.approx(
         [expected[(p - by) % n] for p in range(n)], abs=1e-9
     )
@@ -116,52 +102,46 @@ def test_the_evaluation_follows_the_players_round_the_table(table: Position, by:
 @given(tables(queue_games()), st.integers(0, 4), st.integers(1, 5))
 @settings(max_examples=100, deadline=None)
 def test_more_points_are_never_worse(table: Position, seat: int, more: int) -> None:
-    at, seat = table.table, seat % table.game.n_players
-    points = tuple(points + more * (p == seat) for p, points in enumerate(at.points))
-    richer = table.game.from_table(dataclasses.replace(at, points=points))
+    seat %= table.game.n_players
+    points = tuple(points + more * (p == seat) for p, points in enumerate(table.table.points))
+    richer = table.game.from_table(dataclasses.replace(table.table, points=points))
     assert isinstance(richer, Position)
     assert evaluate_position(richer)[seat] >= evaluate_position(table)[seat] - 1e-12
 
 
 @pytest.mark.parametrize("spec", [SPECS[0], SPECS[1], SPECS[6], SPECS[13]], ids=str)
-def test_the_evaluation_foretells_winners_better_than_points_do(spec: Any) -> None:
+def test_the_evaluation_predicts_winners_better_than_points(spec: Any) -> None:
     game = new_game(*spec)
-    seen: list[tuple[tuple[float, ...], tuple[int, ...], tuple[float, ...]]] = []
+    starts: list[Position] = []  # of rounds after the first
+    payoffs: list[tuple[float, ...]] = []
     for seed in range(120):
-        *positions, end = played(game, seed, strangers=0.05)
-        ends = [after for before, after in itertools.pairwise(positions) if new_round(before, after)]
-        seen += [(evaluate_position(position), position.scores, end.payoffs) for position in ends]
-
-    def surprise(expected: list[tuple[float, ...]]) -> float:
-        pairs = zip(expected, [payoffs for _, _, payoffs in seen], strict=True)
-        return -sum(p * math.log(e) for shares, paid in pairs for e, p in zip(shares, paid, strict=True)) / len(seen)
-
-    def by_points(scale: float) -> list[tuple[float, ...]]:
-        odds = [[math.exp(scale * p) for p in points] for _, points, _ in seen]
-        return [tuple(o / sum(row) for o in row) for row in odds]
-
-    ours = surprise([shares for shares, _, _ in seen])
-    assert ours < math.log(game.n_players) - 0.2
-    assert ours < min(surprise(by_points(scale / 20)) for scale in range(20)) - 0.05
+        *positions, end = playout_positions(game, seed, random_share=0.05)
+        later = [after for before, after in itertools.pairwise(positions) if begins_round(before, after)]
+        starts += later
+        payoffs += [end.payoffs] * len(later)
+    loss = log_loss(map(evaluate_position, starts), payoffs)
+    points = [position.scores for position in starts]
+    assert loss < math.log(game.n_players) - 0.2
+    assert loss < min(log_loss(shares_by_score(points, scale / 20), payoffs) for scale in range(20)) - 0.05
 
 
-def new_round(before: Position, after: Position) -> bool:
+def begins_round(before: Position, after: Position) -> bool:
     return bool(before.table.phase != "place" and after.table.phase == "place")
 
 
-def test_a_game_that_is_all_but_won_is_evaluated_so() -> None:
+def test_the_evaluation_of_an_almost_finished_game_is_close_to_the_result() -> None:
     game = new_game("oriflamme", "en-2019", 3)
-    last_asked = [position for seed in range(60) for position in played(game, seed)[-2:-1]]
-    off = [abs(evaluate_position(p)[s] - paid) for p in last_asked for s, paid in enumerate(best(p))]
-    assert sum(off) / len(off) < 0.1
-    clear = [(p, best(p)) for p in last_asked if sorted(p.scores)[-1] > sorted(p.scores)[-2] + 8]
+    last_decisions = [position for seed in range(60) for position in playout_positions(game, seed)[-2:-1]]
+    errors = [abs(evaluate_position(p)[s] - paid) for p in last_decisions for s, paid in enumerate(best_payoffs(p))]
+    assert sum(errors) / len(errors) < 0.1
+    clear = [(p, best_payoffs(p)) for p in last_decisions if sorted(p.scores)[-1] > sorted(p.scores)[-2] + 8]
     assert clear
-    for position, paid in clear:
-        assert evaluate_position(position) == pytest.approx(paid, abs=0.02)
+    for position, payoffs in clear:
+        assert evaluate_position(position) == pytest.approx(payoffs, abs=0.02)
 
 
-def best(position: Position) -> tuple[float, ...]:
-    """What the seats are paid if the player to act, the last one asked, does his best."""
+def best_payoffs(position: Position) -> tuple[float, ...]:
+    """Return the payoffs if the player with the last decision makes the best one."""
     ends = [position.play(action) for action in position.legal_actions()]
     return max((end for end in ends if end.is_over), key=lambda end: end.payoffs[position.to_act or 0]).payoffs
 
@@ -169,7 +149,7 @@ def best(position: Position) -> tuple[float, ...]:
 # --- weights --------------------------------------------------------------------------------------------------
 
 
-def test_every_table_has_weights() -> None:
+def test_every_edition_and_number_of_players_has_weights() -> None:
     for spec in SPECS:
         table = new_game(*spec).deal(1)
         shares = [round(share, 6) for share in prior_of(table).values()]

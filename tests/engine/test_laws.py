@@ -1,4 +1,4 @@
-"""What holds at every table of every game, whatever the cards do."""
+"""Laws that hold at every table of every game."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ QUICK = settings(max_examples=60, deadline=None)
 
 
 def cards_of(table: Any, player: int) -> Counter[object]:
-    """All cards of a player that lie or are held anywhere."""
+    """Return all cards of a player: on the table, in hand, in piles and decks."""
     cards = Counter([*table.hands[player], *table.piles[player]])
     if hasattr(table, "slots"):
         cards.update(card.card for slot in table.slots for card in slot if card.family == player)
@@ -42,7 +42,7 @@ def test_cards_are_conserved(game: Game, seed: int) -> None:
 
 @given(queue_games(), st.integers(0, 2**32))
 @QUICK
-def test_points_are_the_sum_of_all_gains_and_fall_only_to_a_robber(game: Game, seed: int) -> None:
+def test_points_start_at_one_and_fall_only_if_another_player_gains(game: Game, seed: int) -> None:
     log = [0] * game.n_players
     for (before, _), (after, _) in itertools.pairwise(random_game(game, seed)):
         gains = [now - then for then, now in zip(before.scores, after.scores, strict=True)]
@@ -54,7 +54,7 @@ def test_points_are_the_sum_of_all_gains_and_fall_only_to_a_robber(game: Game, s
 
 @given(castle_games(), st.integers(0, 2**32))
 @QUICK
-def test_gold_is_never_negative_and_changes_only_where_a_card_acts_or_a_round_ends(game: Game, seed: int) -> None:
+def test_gold_is_never_negative_and_changes_only_if_a_card_acts_or_a_round_ends(game: Game, seed: int) -> None:
     for (before, action), (after, _) in itertools.pairwise(random_game(game, seed)):
         assert min(after.scores) >= 0
         if action is not None and action.type in ("select", "swap", "replacement", "order") and before.is_over is False:
@@ -64,7 +64,7 @@ def test_gold_is_never_negative_and_changes_only_where_a_card_acts_or_a_round_en
 
 @given(castle_games(), st.integers(0, 2**32))
 @QUICK
-def test_rows_stay_sorted_and_everybody_plays_a_card_a_turn(game: Game, seed: int) -> None:
+def test_rows_stay_sorted_and_each_player_plays_a_card_a_turn(game: Game, seed: int) -> None:
     kinds: Counter[str] = Counter()
     for position, action in random_game(game, seed):
         for row in position.table.rows:
@@ -87,20 +87,20 @@ def test_every_invariant_holds_after_every_action(game: Game, seed: int) -> None
 
 @given(queue_games(), st.integers(0, 2**32))
 @QUICK
-def test_games_are_as_long_as_the_rules_say(game: Game, seed: int) -> None:
-    """Everybody places one card a turn; in a round no card is asked about more often than Decrees can carry it."""
+def test_games_have_as_many_placements_as_the_rules_prescribe(game: Game, seed: int) -> None:
+    """A round has at most 60 actions: only Decrees let a card act again."""
     frame = game.frame  # type: ignore[attr-defined]
     kinds = Counter(action.type for _, action in random_game(game, seed) if action is not None)
     assert kinds["place"] == game.n_players * frame.cards_each
     assert sum(kinds.values()) <= 60 * frame.n_rounds
 
 
-def everything(table: Position) -> list[str]:
-    """Every action that could be written down at a table."""
-    return everything_in_castle(table) if table.game.id == "castle_village_port" else everything_in_queue(table)
+def all_texts(table: Position) -> list[str]:
+    """Return the texts of all actions, legal or not, that could be meant at a table."""
+    return all_castle_texts(table) if table.game.id == "castle_village_port" else all_queue_texts(table)
 
 
-def everything_in_queue(table: Position) -> list[str]:
+def all_queue_texts(table: Position) -> list[str]:
     cards = [card.name for card in table.game.cards]  # type: ignore[attr-defined]
     slots = range(len(table.table.slots) + 2)
     return [
@@ -114,7 +114,7 @@ def everything_in_queue(table: Position) -> list[str]:
     ]
 
 
-def everything_in_castle(table: Position) -> list[str]:
+def all_castle_texts(table: Position) -> list[str]:
     locations = ("castle", "village", "port")
     places = [f"{location} {at}" for location in locations for at in range(max(map(len, table.table.rows)) + 2)]
     cards = [str(card) for row in table.table.rows for card in row]
@@ -131,10 +131,10 @@ def everything_in_castle(table: Position) -> list[str]:
 
 @given(tables())
 @settings(max_examples=25, deadline=None)
-def test_what_is_legal_is_accepted_and_everything_else_refused(table: Position) -> None:
+def test_legal_actions_are_accepted_and_all_others_refused(table: Position) -> None:
     legal = {str(action) for action in table.legal_actions()}
     accepted = set()
-    for text in everything(table):
+    for text in all_texts(table):
         try:
             table.play(text)
         except IllegalActionError:
@@ -154,7 +154,7 @@ def test_legal_actions_are_listed_once(table: Position) -> None:
 
 @given(tables(), st.randoms())
 @QUICK
-def test_playing_leaves_the_table_as_it_was(table: Position, draw: random.Random) -> None:
+def test_playing_does_not_change_the_table(table: Position, draw: random.Random) -> None:
     before = bytes(table)
     for action in table.legal_actions():
         assert table.play(action) != table
@@ -184,22 +184,22 @@ def test_equal_seeds_play_equal_games(game: Game, seed: int) -> None:
 
 @given(games(), st.integers(0, 2**32))
 @QUICK
-def test_shares_of_the_win_add_up_to_one_and_go_to_the_most_points(game: Game, seed: int) -> None:
+def test_shares_of_the_win_add_up_to_one_and_go_to_the_highest_scores(game: Game, seed: int) -> None:
     end = game.deal(seed).play_out(seed)
     assert sum(end.payoffs) == pytest.approx(1)
-    best = max(end.scores)
-    assert all(end.scores[p] == best for p in range(game.n_players) if end.payoffs[p] > 0)
+    score_max = max(end.scores)
+    assert all(end.scores[p] == score_max for p in range(game.n_players) if end.payoffs[p] > 0)
     assert len({share for share in end.payoffs if share}) == 1
 
 
 @pytest.mark.parametrize("spec", ALL_SPECS, ids=ALL_IDS)
-def test_hundreds_of_watched_games_of_each_kind_are_faultless(spec: tuple[str, str, int]) -> None:
+def test_300_random_games_of_each_kind_keep_every_law(spec: tuple[str, str, int]) -> None:
     assert play_watched(new_game(*spec), 300, seed=7) > 300 * 20
 
 
 @pytest.mark.parametrize("spec", ALL_SPECS, ids=ALL_IDS)
-def test_uniform_play_chooses_among_whole_decisions(spec: tuple[str, str, int]) -> None:
-    """play_out's games are as long, and pay as much, as those of a plain loop over whole decisions."""
+def test_play_out_chooses_uniformly_among_whole_decisions(spec: tuple[str, str, int]) -> None:
+    """Its games have the same mean total score as those of a plain loop over whole decisions."""
     game = new_game(*spec)
     loop = [position for seed in range(150) for position, action in random_game(game, seed) if action is None]
     fast = [game.deal(seed, seed % game.n_players).play_out(seed) for seed in range(4000)]

@@ -1,4 +1,4 @@
-"""Every reference game is reproduced move for move: legal moves, the table after each, the result."""
+"""The engine reproduces every reference game: the legal moves, the table after each move, the result."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FILES = sorted(GAMES.glob("*.jsonl.gz"))
 PERFT = [entry for file in sorted((GAMES.parent / "perft").glob("*.json")) for entry in json.loads(file.read_text())]
 
 
-def test_all_reference_games_are_there() -> None:
+def test_there_are_576_reference_games() -> None:
     assert sum(1 for file in FILES for _ in reference_games(file)) == 576
 
 
@@ -53,19 +53,19 @@ def check_result(position: Position, reference: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("entry", PERFT, ids=lambda e: f"{edition(e)}-{e['players']}p-after-{len(e['moves'])}")
-def test_perft_counts_are_those_of_the_reference(entry: dict[str, Any]) -> None:
+def test_perft_counts_equal_those_of_the_reference(entry: dict[str, Any]) -> None:
     position = start_of(entry)
     for move in entry["moves"]:
         position = position.play(move_text(move))
     assert table_json(position) == entry["then"]
     depth = len(entry["leaves"])
-    counted = [perft(position, d) for d in range(1, depth + 1)]
+    counts = [perft(position, d) for d in range(1, depth + 1)]
     split = {
         str(action): 1 if depth == 1 else perft(position.play(action), depth - 1) for action in position.legal_actions()
     }
     expected = {text_of(position, json.loads(move)): leaves for move, leaves in entry["split_at_last"].items()}
     shares = "\n".join(f"{move}: {split.get(move)}, not {leaves}" for move, leaves in expected.items())
-    assert counted == entry["leaves"], f"in {position}\n{shares}"
+    assert counts == entry["leaves"], f"in {position}\n{shares}"
     assert split == expected
 
 

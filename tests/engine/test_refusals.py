@@ -1,4 +1,4 @@
-"""The catalogue of rule breaks: each is refused with the field, the value and what was possible."""
+"""A catalogue of rule breaks: each is refused with the field, the value and the accepted values."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ POSITIONS: dict[str, tuple[Any, str, str]] = {
         ">A:Soldier* | ask A target",
         "ask: this ability has no target",
     ),
-    "round nought": (EN, damaged("round 1", "round 0"), "round: 0 is not in 1..6"),
+    "round zero": (EN, damaged("round 1", "round 0"), "round: 0 is not in 1..6"),
     "a seventh round": (EN, damaged("round 1", "round 7"), "round: 7 is not in 1..6"),
     "a round that is no number": (EN, damaged("round 1", "round one"), "round: 'one' is not a number"),
     "a round with too few cards": (
@@ -153,7 +153,7 @@ POSITIONS: dict[str, tuple[Any, str, str]] = {
     "a first player who is not there": (EN, damaged("first A", "first E"), "first: 'E' is not at this table (A, B, C)"),
     "a card numbered beyond what was placed": (EN, damaged("C1:", "C2:"), "slots.C.nth: 2 is not in 1..1"),
     "a number for two cards": (EN, "A1:Spy >A1:Heir B:Lord | round 2", "slots.A.nth: 1 is the number of two cards"),
-    "a number nought": (EN, damaged("C1:", "C0:"), "slots[2].nth: '0' in 'C0:Lord(1)' is not 1 or more"),
+    "a number zero": (EN, damaged("C1:", "C0:"), "slots[2].nth: '0' in 'C0:Lord(1)' is not 1 or more"),
     "a field twice": (EN, WHOLE + " | round 1", "field: 'round' occurs twice"),
     "a field that does not exist": (EN, WHOLE + " | weather fine", "field: 'weather' is not one of round, first, ask"),
     "a question that does not exist": (
@@ -161,7 +161,7 @@ POSITIONS: dict[str, tuple[Any, str, str]] = {
         damaged("B reveal", "B ponder"),
         "ask: 'B ponder' is neither 'over' nor like 'A reveal'",
     ),
-    "a card that is no card": (EN, damaged("C1:Lord(1)", "C1-Lord"), "slots[2]: 'C1-Lord' is no card in the queue"),
+    "a card that cannot be read": (EN, damaged("C1:Lord(1)", "C1-Lord"), "slots[2]: 'C1-Lord' is no card in the queue"),
     "an unfinished double turn": (
         SIX_BY_TWO,
         "A1:Spy A2:Heir A3:Lord | ask A place | first A | round 1",
@@ -245,7 +245,7 @@ ACTIONS = {
         "rob A",
         "only C or B owns a neighbour (legal: rob C, rob B)",
     ),
-    "a spy that robs who is not adjacent": (EN, "C:Spy B:Heir >A:Spy*", "rob C", "(legal: rob B)"),
+    "a spy that robs a player who is not adjacent": (EN, "C:Spy B:Heir >A:Spy*", "rob C", "(legal: rob B)"),
     "a copy of a face-down card": (EN, "C:Spy >A:Shapeshifter* B:Heir*", "copy 0", "(legal: copy 2)"),
     "a decree that moves itself": (EN, "C:Spy >A:Decree* B:Heir*", "move 1 to 0", "a Decree moves another top card"),
     "a decree that changes nothing": (EN, "C:Spy >A:Decree* B:Heir*", "move 0 to 1", "so that the queue changes"),
@@ -294,13 +294,16 @@ RULESETS: dict[str, tuple[Any, str]] = {
     "an edition of the other game": (("oriflamme", "prototype", 3), "ruleset.edition: 'prototype' is not an edition"),
     "an unknown switch": (("oriflamme", {"dragons": True}, 3), "ruleset.dragons: oriflamme has no such switch"),
     "a switch of the other game": (("oriflamme", {"ambush_gain": 3}, 3), "it is a switch of oriflamme_prototype"),
-    "a number for a yes": (("oriflamme", {"decree_onto_stack": 1}, 3), "ruleset.decree_onto_stack: 1 is not one of"),
-    "a yes for a number": (
+    "a number instead of a boolean": (
+        ("oriflamme", {"decree_onto_stack": 1}, 3),
+        "ruleset.decree_onto_stack: 1 is not one of",
+    ),
+    "a boolean instead of a number": (
         ("oriflamme", {"ambush_own_gain": True}, 3),
         "ruleset.ambush_own_gain: True is not one of 0,",
     ),
     "a number out of range": (("oriflamme", {"ambush_own_gain": 10}, 3), "ruleset.ambush_own_gain: 10 is not one of"),
-    "a word that is none": (("oriflamme", {"uncovered_resolves": "none"}, 3), "'none' is not one of 'any', 'one-shot'"),
+    "an unknown word": (("oriflamme", {"uncovered_resolves": "none"}, 3), "'none' is not one of 'any', 'one-shot'"),
     "a ruleset of another type": (("oriflamme", 2019, 3), "ruleset: 2019 is neither an edition's name nor switches"),
     "two players": (("oriflamme", "en-2019", 2), "players: 2 is not possible in en-2019 (3, 4, 5)"),
     "five players of the prototype": (
@@ -323,57 +326,57 @@ def test_the_catalogue_names_at_least_forty_rule_breaks() -> None:
 
 @pytest.mark.parametrize("name", POSITIONS)
 def test_impossible_positions_are_refused(name: str) -> None:
-    spec, text, says = POSITIONS[name]
-    with pytest.raises((InvalidPositionError, NotationError)) as refused:
+    spec, text, message = POSITIONS[name]
+    with pytest.raises((InvalidPositionError, NotationError)) as refusal:
         new_game(*spec).position(text)
-    assert says in str(refused.value)
+    assert message in str(refusal.value)
 
 
 @pytest.mark.parametrize("name", VIEWS)
 def test_impossible_views_are_refused(name: str) -> None:
-    spec, text, says = VIEWS[name]
-    with pytest.raises((InvalidViewError, NotationError)) as refused:
+    spec, text, message = VIEWS[name]
+    with pytest.raises((InvalidViewError, NotationError)) as refusal:
         new_game(*spec).view(text)
-    assert says in str(refused.value)
+    assert message in str(refusal.value)
 
 
 @pytest.mark.parametrize("name", ACTIONS)
-def test_illegal_actions_are_refused_with_what_was_legal(name: str) -> None:
-    spec, text, action, says = ACTIONS[name]
+def test_illegal_actions_are_refused_with_the_legal_ones(name: str) -> None:
+    spec, text, action, message = ACTIONS[name]
     position = new_game(*spec).position(text)
-    with pytest.raises(IllegalActionError) as refused:
+    with pytest.raises(IllegalActionError) as refusal:
         position.play(action)
-    assert says in str(refused.value)
-    assert f"'{action}'" in str(refused.value)
+    assert message in str(refusal.value)
+    assert f"'{action}'" in str(refusal.value)
     if not position.is_over:
-        assert str(position.view(position.to_act or 0)) in str(refused.value)
+        assert str(position.view(position.to_act or 0)) in str(refusal.value)
 
 
 @pytest.mark.parametrize("spec", [EN, PROTOTYPE, CASTLE], ids=lambda spec: spec[0])
 def test_a_refusal_shows_only_what_the_player_to_act_sees(spec: tuple[str, str, int]) -> None:
-    """Refused moves may be shown to the player who chose them."""
-    refused = differ = 0
+    """A client may show the refusal to the player who chose the action."""
+    refused = differing = 0
     for position, _ in random_game(new_game(*spec), 5):
         seat = position.to_act
         for action in ("keep", "target 1", "rob A", "select 3", "place castle 0"):
             with suppress(NotationError):
-                texts = [refusal_of(twin, action) for twin in twins(position, seat)]
+                texts = [refusal_text(alike, action) for alike in alike_positions(position, seat)]
                 refused += texts[0] != ""
                 assert len(set(texts)) == 1
         if seat is not None and seat >= 0:
-            differ += len({str(twin) for twin in twins(position, seat)}) > 1
+            differing += len({str(alike) for alike in alike_positions(position, seat)}) > 1
     assert refused > 20
-    assert differ > 5  # the positions, whose text a refusal would show
+    assert differing > 5  # the texts of the positions, which a refusal must not quote
 
 
-def twins(position: Position, seat: int | None) -> list[Position]:
-    """Positions that look the same to the player to act, or to everybody."""
+def alike_positions(position: Position, seat: int | None) -> list[Position]:
+    """Return positions that look the same to the player to act; the position alone if chance is to act."""
     if seat is None or seat < 0:
         return [position]
     return [position, *(position.view(seat).sample_world(seed) for seed in range(4))]
 
 
-def refusal_of(position: Position, action: str) -> str:
+def refusal_text(position: Position, action: str) -> str:
     try:
         position.play(action)
     except IllegalActionError as error:
@@ -382,32 +385,34 @@ def refusal_of(position: Position, action: str) -> str:
 
 
 @pytest.mark.parametrize(("spec", "text"), [(CASTLE, None), (("leduc_poker", None, 2), "Ka -")])
-def test_a_refusal_where_chance_is_to_act_shows_nothing(spec: tuple[str, str | None, int], text: str | None) -> None:
+def test_a_refusal_while_chance_is_to_act_shows_no_position(
+    spec: tuple[str, str | None, int], text: str | None
+) -> None:
     game = new_game(*spec)
     if text is None:
         position = next(at for at, _ in random_game(game, 1) if at.to_act == CHANCE)
     else:
         position = game.position(text)
     illegal = next(action for at, action in random_game(game, 1) if at.to_act != CHANCE and action is not None)
-    with pytest.raises(IllegalActionError) as refused:
+    with pytest.raises(IllegalActionError) as refusal:
         position.play(illegal)
-    assert str(refused.value) == f"action: '{illegal}': chance is to act, and this is not one of its actions"
+    assert str(refusal.value) == f"action: '{illegal}': chance is to act, and this is not one of its actions"
 
 
 @pytest.mark.parametrize("name", TEXTS)
 def test_text_that_is_no_action_is_refused(name: str) -> None:
-    text, says = TEXTS[name]
-    with pytest.raises(NotationError) as refused:
+    text, message = TEXTS[name]
+    with pytest.raises(NotationError) as refusal:
         new_game(*EN).deal().play(text)
-    assert says in str(refused.value)
+    assert message in str(refusal.value)
 
 
 @pytest.mark.parametrize("name", RULESETS)
 def test_contradictory_rulesets_are_refused(name: str) -> None:
-    spec, says = RULESETS[name]
-    with pytest.raises(InvalidRulesetError) as refused:
+    spec, message = RULESETS[name]
+    with pytest.raises(InvalidRulesetError) as refusal:
         new_game(*spec)
-    assert says in str(refused.value)
+    assert message in str(refusal.value)
 
 
 def test_the_undamaged_examples_are_accepted() -> None:
@@ -439,14 +444,14 @@ CASTLE_VIEW = (
         (CASTLE, CASTLE_VIEW, "piles -", "piles 2", NoWorldError),
     ],
 )
-def test_a_view_that_peeks_or_fits_no_position_says_so_by_its_class(
+def test_views_that_show_hidden_cards_or_fit_no_position_have_their_own_errors(
     spec: Any, text: str, old: str, new: str, error: type[InvalidViewError]
 ) -> None:
     game = new_game(*spec)
     game.view(text)
-    with pytest.raises(InvalidViewError) as refused:
+    with pytest.raises(InvalidViewError) as refusal:
         game.view(damaged(old, new, text))
-    assert type(refused.value) is error
+    assert type(refusal.value) is error
 
 
 def test_wrong_deals_are_refused() -> None:
@@ -479,25 +484,25 @@ def test_wrong_bytes_and_foreign_actions_are_refused() -> None:
         type(game.deal())(game)  # type: ignore[call-arg]
 
 
-def test_half_a_decision_is_no_action() -> None:
+def test_part_of_a_decision_is_not_an_action() -> None:
     position = new_game(*EN).position("C:Spy >A:Decree* B:Heir*")
     lift, drop = position.game.action("move 0 to 2").code
-    for half in ((lift,), (drop,), (lift, lift), (drop, lift), ()):
+    for steps in ((lift,), (drop,), (lift, lift), (drop, lift), ()):
         with pytest.raises(NotationError, match="are not an action"):
-            position.game.action_from_steps(half)
+            position.game.action_from_steps(steps)
     assert position.play(position.game.action_from_steps((lift, drop))) == position.play("move 0 to 2")
 
 
 def test_bytes_in_the_middle_of_a_decision_are_neither_position_nor_view() -> None:
-    """A Decree that has lifted a card and not dropped it: the engine's business, nobody else's."""
+    """A Decree that has lifted a card and not dropped it is a state that only the engine may hold."""
     game = new_game(*EN)
     position = game.position("C:Spy >A:Decree* B:Heir*")
-    asked = bytes(position.view("A"))
+    view_bytes = bytes(position.view("A"))
     ask, chosen = 194, 197
-    assert (asked[ask], asked[chosen]) == (5, 255)
+    assert (view_bytes[ask], view_bytes[chosen]) == (5, 255)
     for raw, read in (
         (bytes(position), lambda raw: game.position_from_bytes(raw)),
-        (asked, lambda raw: game.view_from_bytes(raw, 0)),
+        (view_bytes, lambda raw: game.view_from_bytes(raw, 0)),
     ):
         midway = bytearray(raw)
         midway[ask], midway[chosen] = 6, 0

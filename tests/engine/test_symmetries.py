@@ -1,4 +1,4 @@
-"""What the rules do not tell apart plays alike: seats, names, suits, locations."""
+"""Tables that differ only in seats or suits play alike."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from door import choose_action, prior_of
+from game_interface import choose_action, prior_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from symmetries import by_seat, reseated, reseated_action, rotation
@@ -20,7 +20,7 @@ QUICK = settings(max_examples=80, deadline=None)
 
 
 def poker_tables(game: Game) -> Iterator[Position]:
-    """Every table of a toy once its first card is dealt."""
+    """Yield every table of a toy after its first card is dealt."""
 
     def walk(position: Position) -> Iterator[Position]:
         yield position
@@ -35,7 +35,7 @@ def poker_tables(game: Game) -> Iterator[Position]:
 
 
 def check_reseated(table: Position, to: Any) -> None:
-    """Everything that can be asked of a table is the same for those in the other seats."""
+    """Check that actions, views and results of a table follow the players to their new seats."""
     other = reseated(table, to)
     n = table.game.n_players
     assert other.fault is None
@@ -56,13 +56,13 @@ def check_reseated(table: Position, to: Any) -> None:
 
 @given(tables(), st.integers(1, 4))
 @QUICK
-def test_the_game_is_the_same_with_everybody_some_seats_further(table: Position, by: int) -> None:
+def test_rotating_the_seats_changes_nothing_but_their_names(table: Position, by: int) -> None:
     check_reseated(table, rotation(table.game.n_players, by))
 
 
 @pytest.mark.parametrize("game", ["kuhn_poker", "leduc_poker"])
-def test_poker_is_the_same_in_the_other_seat(game: str) -> None:
-    """What is dealt first is seat A's, whoever begins, so only what comes after both cards is compared."""
+def test_poker_is_the_same_with_the_seats_exchanged(game: str) -> None:
+    """Seat A always gets the first card, so only tables with both cards are compared."""
     checked = 0
     for table in itertools.islice(poker_tables(new_game(game, players=2)), None, None, 7):
         if "-" in str(table):
@@ -77,17 +77,15 @@ def test_poker_is_the_same_in_the_other_seat(game: str) -> None:
 
 
 @pytest.mark.parametrize("spec", SPECS, ids=SPEC_IDS)
-def test_once_all_cards_are_placed_the_order_of_seats_no_longer_matters(spec: Any) -> None:
-    """In the last round nobody will place a card again, so any exchange of seats changes nothing but names."""
+def test_after_the_last_placement_any_exchange_of_seats_changes_nothing_but_their_names(spec: Any) -> None:
     game = new_game(*spec)
     draw = random.Random(3)
     checked = 0
     for seed in range(6):
         played = [position for position, _ in random_game(game, seed)]
-        last = [
-            p for p in played if p.is_over or (p.table.phase != "place" and p.table.round == played[-1].table.round)
-        ]
-        for table in last[-6:]:
+        rounds = played[-1].table.round
+        placed = [p for p in played if p.is_over or (p.table.phase != "place" and p.table.round == rounds)]
+        for table in placed[-6:]:
             to = draw.sample(range(game.n_players), game.n_players)
             other = reseated(table, to)
             assert other.scores == by_seat(table.scores, to)
@@ -106,7 +104,7 @@ def test_once_all_cards_are_placed_the_order_of_seats_no_longer_matters(spec: An
 
 @given(tables(queue_games()), st.integers(1, 4), st.integers(0, 2**32))
 @QUICK
-def test_what_the_engine_knows_follows_the_players_round_the_table(table: Position, by: int, seed: int) -> None:
+def test_rotating_the_seats_rotates_priors_and_playout_actions(table: Position, by: int, seed: int) -> None:
     if table.is_over:
         return
     to = rotation(table.game.n_players, by)
@@ -114,12 +112,12 @@ def test_what_the_engine_knows_follows_the_players_round_the_table(table: Positi
     shares, others = prior_of(table), prior_of(other)
     renamed = {reseated_action(str(action), to): share for action, share in shares.items()}
     assert {str(action): share for action, share in others.items()} == pytest.approx(renamed, abs=1e-6)
-    # Whom to rob is listed by seat, so there the same draw is another player's.
+    # Robberies are listed by seat, so there the same draw selects another player.
     if not any(action.type == "rob" for action in shares):
         assert str(choose_action(other, seed)) == str(choose_action(table, seed))
 
 
-# --- suits, names, locations, values --------------------------------------------------------------------------
+# --- suits --------------------------------------------------------------------------
 
 
 def test_the_suits_of_leduc_are_alike() -> None:

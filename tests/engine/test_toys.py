@@ -1,4 +1,4 @@
-"""Kuhn's and Leduc poker against OpenSpiel's, history by history, and the laws of views, worlds and text."""
+"""Kuhn and Leduc poker, compared with OpenSpiel's history by history, and the laws of views, worlds and text."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ CHANCE = -1
 KUHN = new_game("kuhn_poker", None, 2)
 LEDUC = new_game("leduc_poker", None, 2)
 
-# OpenSpiel's actions are the places in these rows.
+# OpenSpiel numbers the actions in this order.
 CARDS = {"kuhn_poker": ("J", "Q", "K"), "leduc_poker": ("Ja", "Jb", "Qa", "Qb", "Ka", "Kb")}
 MOVES = {"kuhn_poker": ("pass", "bet"), "leduc_poker": ("fold", "call", "raise")}
 
-# What chi-square exceeds once in a thousand times, by degrees of freedom.
+# The 99.9th percentile of chi-square by degrees of freedom.
 RARE = {0: 0.001, 1: 10.83, 2: 13.82, 3: 16.27, 4: 18.47, 5: 20.52, 29: 58.30}
 
 
@@ -56,11 +56,11 @@ class Tree(NamedTuple):
 
 
 def all_histories(game: Game, first: str = "A") -> list[tuple[Position, Path]]:
-    """Every position that can come about, and what led to it."""
-    found: list[tuple[Position, Path]] = [(game.deal(first=first), ())]
-    for position, path in found:
-        found += [(position.play(action), (*path, str(action))) for action in position.legal_actions()]
-    return found
+    """Return every reachable position with the actions that lead to it."""
+    histories: list[tuple[Position, Path]] = [(game.deal(first=first), ())]
+    for position, path in histories:
+        histories += [(position.play(action), (*path, str(action))) for action in position.legal_actions()]
+    return histories
 
 
 def chi_square(drawn: Counter[Position], shares: dict[Position, Fraction]) -> float:
@@ -78,7 +78,7 @@ def tree(request: pytest.FixtureRequest) -> Tree:
 
 @pytest.fixture(scope="module")
 def spiel(tree: Tree) -> dict[Path, Any]:
-    """OpenSpiel's state for each of the tree's positions, reached by the same words."""
+    """Return OpenSpiel's state after each of the tree's histories."""
     states: dict[Path, Any] = {(): pyspiel.load_game(tree.id).new_initial_state()}
     for _, path in tree.histories[1:]:
         before, word = states[path[:-1]], path[-1]
@@ -92,20 +92,20 @@ def spiel(tree: Tree) -> dict[Path, Any]:
 # --- the same game as OpenSpiel's ------------------------------------------------------------------------------
 
 
-def test_the_same_seat_chance_or_nobody_is_asked_after_every_history(tree: Tree, spiel: dict[Path, Any]) -> None:
+def test_the_same_player_is_to_act_after_every_history_as_in_openspiel(tree: Tree, spiel: dict[Path, Any]) -> None:
     for position, path in tree.histories:
         theirs = spiel[path].current_player()
         ours = position.to_act
         assert theirs == {None: pyspiel.PlayerId.TERMINAL, CHANCE: pyspiel.PlayerId.CHANCE}.get(ours, ours), path
 
 
-def test_the_same_actions_are_legal_after_every_history(tree: Tree, spiel: dict[Path, Any]) -> None:
+def test_the_same_actions_are_legal_after_every_history_as_in_openspiel(tree: Tree, spiel: dict[Path, Any]) -> None:
     for position, path in tree.histories:
         names = [f"deal {card}" for card in CARDS[tree.id]] if position.to_act == CHANCE else MOVES[tree.id]
         assert [str(a) for a in position.legal_actions()] == [names[a] for a in spiel[path].legal_actions()], path
 
 
-def test_chance_is_as_likely_to_deal_one_card_as_another(tree: Tree, spiel: dict[Path, Any]) -> None:
+def test_chance_deals_each_card_with_equal_probability_as_in_openspiel(tree: Tree, spiel: dict[Path, Any]) -> None:
     n_chance = 0
     for position, path in tree.histories:
         if position.to_act == CHANCE:
@@ -115,7 +115,7 @@ def test_chance_is_as_likely_to_deal_one_card_as_another(tree: Tree, spiel: dict
     assert n_chance == {"kuhn_poker": 1 + 3, "leduc_poker": 1 + 6 + 6 * 5 * 5}[tree.id]
 
 
-def test_every_end_pays_what_openspiel_pays(tree: Tree, spiel: dict[Path, Any]) -> None:
+def test_payoffs_equal_openspiels_returns(tree: Tree, spiel: dict[Path, Any]) -> None:
     n_ends = 0
     for position, path in tree.histories:
         assert position.is_over == spiel[path].is_terminal(), path
@@ -134,15 +134,17 @@ def test_there_are_as_many_histories_as_in_openspiel(tree: Tree) -> None:
     assert len(tree.histories) == len(set(tree.positions)) == theirs == {"kuhn_poker": 58, "leduc_poker": 9457}[tree.id]
 
 
-def test_the_information_sets_are_openspiels(tree: Tree, spiel: dict[Path, Any]) -> None:
+def test_information_sets_are_those_of_openspiel(tree: Tree, spiel: dict[Path, Any]) -> None:
     for player in (0, 1):
-        asked = [(position, path) for position, path in tree.histories if position.to_act == player]
-        pairs = {(position.view(player).key, spiel[path].information_state_string(player)) for position, path in asked}
+        decisions = [(position, path) for position, path in tree.histories if position.to_act == player]
+        pairs = {
+            (position.view(player).key, spiel[path].information_state_string(player)) for position, path in decisions
+        }
         keys, strings = zip(*pairs, strict=True)
         assert len(pairs) == len(set(keys)) == len(set(strings)) == {"kuhn_poker": 6, "leduc_poker": 468}[tree.id]
 
 
-def test_random_play_is_worth_what_openspiel_says(tree: Tree, spiel: dict[Path, Any]) -> None:
+def test_random_play_has_the_value_that_openspiel_computes(tree: Tree, spiel: dict[Path, Any]) -> None:
     def worth(position: Position) -> Fraction:
         if position.is_over:
             return Fraction(position.payoffs[0])
@@ -166,31 +168,31 @@ def test_perft_counts_the_histories_of_each_length(tree: Tree, spiel: dict[Path,
     assert [perft(tree.game.deal(), depth) for depth in range(1, len(expected))] == expected[1:]
 
 
-# --- what OpenSpiel leaves open --------------------------------------------------------------------------------
+# --- rules beyond OpenSpiel's ----------------------------------------------------------------------------------
 
 
-def test_it_is_the_same_game_when_the_other_seat_begins(tree: Tree) -> None:
+def test_the_game_is_the_same_if_the_other_seat_begins(tree: Tree) -> None:
     twins = {path: position for position, path in tree.histories}
     others = all_histories(tree.game, "B")
     assert len(others) == len(twins)
     for position, path in others:
         if len(path) < 2:
-            continue  # cards are dealt to A first, whoever begins
+            continue  # A gets the first card even if B begins
         twin = twins[path[1], path[0], *path[2:]]
         assert position.scores == twin.scores[::-1], path
         assert (position.to_act, twin.to_act) in ((0, 1), (1, 0), (CHANCE, CHANCE), (None, None)), path
         assert position.legal_actions() == twin.legal_actions(), path
 
 
-def test_chips_in_the_pot_count_as_lost_until_they_are_won() -> None:
-    course = ("Ka Qb", "Ka Qb | raise", "Ka Qb | raise raise", "Ka Qb | raise raise call")
-    assert [LEDUC.position(text).scores for text in course] == [(-1, -1), (-3, -1), (-3, -5), (-5, -5)]
+def test_chips_in_the_pot_count_as_lost_until_a_player_wins_them() -> None:
+    texts = ("Ka Qb", "Ka Qb | raise", "Ka Qb | raise raise", "Ka Qb | raise raise call")
+    assert [LEDUC.position(text).scores for text in texts] == [(-1, -1), (-3, -1), (-3, -5), (-5, -5)]
     assert LEDUC.position("Ka Qb | raise raise call | Qa | raise call").scores == (-9, 9)
     assert LEDUC.position("Ka Qb | raise raise call | Qa | raise fold").scores == (5, -5)
     assert LEDUC.position("Ka Kb | raise raise call | Qa | raise call").scores == (0, 0)
 
 
-def test_a_fresh_table_waits_for_chance_whatever_the_seed(tree: Tree) -> None:
+def test_a_new_table_waits_for_chance_for_every_seed(tree: Tree) -> None:
     assert tree.game.deal(1) == tree.game.deal(2) == tree.game.position("- -")
     assert tree.game.deal(1, "B") == tree.game.position("- - | first B")
     assert tree.game.deal().to_act == CHANCE
@@ -221,7 +223,7 @@ def test_playouts_reach_each_end_as_often_as_uniform_play_does() -> None:
     assert chi_square(drawn, shares) < RARE[29]
 
 
-def test_playouts_end_and_what_one_wins_the_other_loses(tree: Tree) -> None:
+def test_playouts_reach_an_end_and_are_zero_sum(tree: Tree) -> None:
     ends = {position for position in tree.positions if position.is_over}
     rng = Rng(5)
     for position in tree.positions:
@@ -230,14 +232,14 @@ def test_playouts_end_and_what_one_wins_the_other_loses(tree: Tree) -> None:
         assert sum(end.payoffs) == sum(end.scores) == 0
 
 
-def test_the_laws_that_every_game_must_keep_are_kept(tree: Tree) -> None:
+def test_random_games_keep_the_laws_of_all_games(tree: Tree) -> None:
     assert play_watched(tree.game, 500, seed=1) > 500
 
 
 # --- views and worlds ------------------------------------------------------------------------------------------
 
 
-def test_the_worlds_of_a_view_are_exactly_the_positions_that_look_like_it(tree: Tree) -> None:
+def test_the_worlds_of_a_view_are_exactly_the_positions_with_that_view(tree: Tree) -> None:
     for player in (0, 1):
         alike: dict[View, list[Position]] = defaultdict(list)
         for position in tree.positions:
@@ -249,7 +251,7 @@ def test_the_worlds_of_a_view_are_exactly_the_positions_that_look_like_it(tree: 
             assert set(worlds) == set(positions), str(view)
 
 
-def test_keys_differ_exactly_where_views_do(tree: Tree) -> None:
+def test_different_views_have_different_keys(tree: Tree) -> None:
     views = {position.view(player) for position in tree.positions for player in (0, 1)}
     assert len({view.key for view in views}) == len(views)
 
@@ -279,7 +281,7 @@ def test_a_sampled_world_looks_the_same_to_its_observer(tree: Tree) -> None:
         (LEDUC, "? - | seen by B", 6),
     ],
 )
-def test_worlds_are_sampled_as_often_as_one_another(game: Game, text: str, n_worlds: int) -> None:
+def test_worlds_are_sampled_uniformly(game: Game, text: str, n_worlds: int) -> None:
     rng = Rng(3)
     view = game.view(text)
     drawn = Counter(view.sample_world(rng) for _ in range(1000))
@@ -311,7 +313,7 @@ def test_a_player_sees_all_but_the_others_card_before_a_showdown(text: str, for_
     assert str(position.view("B")) == f"{for_b} | seen by B"
 
 
-def test_what_is_paid_can_be_told_from_every_view(tree: Tree) -> None:
+def test_every_view_shows_scores_and_payoffs(tree: Tree) -> None:
     for position in tree.positions:
         for player in (0, 1):
             view = position.view(player)
@@ -319,7 +321,7 @@ def test_what_is_paid_can_be_told_from_every_view(tree: Tree) -> None:
             assert not position.is_over or view.payoffs == position.payoffs
 
 
-def test_only_the_observer_may_act_on_a_view_and_then_as_on_the_position(tree: Tree) -> None:
+def test_a_view_has_legal_actions_only_if_its_observer_is_to_act(tree: Tree) -> None:
     for position in tree.positions:
         for player in (0, 1):
             expected = position.legal_actions() if position.to_act == player else []
@@ -343,7 +345,7 @@ def test_positions_and_views_survive_text_bytes_and_pickling(tree: Tree) -> None
             assert pickle.loads(pickle.dumps(view)) == view
 
 
-def test_no_two_positions_are_written_alike(tree: Tree) -> None:
+def test_different_positions_have_different_texts(tree: Tree) -> None:
     everything = tree.positions + [position for position, _ in all_histories(tree.game, "B")]
     assert len({str(position) for position in everything}) == 2 * len(tree.positions)
 
@@ -359,7 +361,7 @@ def test_actions_survive_text_and_pickling(tree: Tree) -> None:
     assert tree.game.action(MOVES[tree.id][0]).fields == {"type": MOVES[tree.id][0]}
 
 
-def test_a_table_is_described_in_words() -> None:
+def test_a_table_has_cards_moves_and_stakes() -> None:
     view = LEDUC.view("? Qb | call call | Qa | raise | first B | seen by B")
     assert view.table == Table(
         cards=("?", "Qb"),
@@ -381,7 +383,7 @@ def test_a_record_of_a_game_holds_the_deals_and_replays() -> None:
     assert read_record(str(record)) == record
 
 
-def test_text_is_read_with_any_spaces_and_with_the_first_player_named_or_not() -> None:
+def test_spaces_and_the_default_first_player_are_optional_in_texts() -> None:
     position = LEDUC.deal().play("deal Ka").play("deal Qb").play("call")
     assert LEDUC.position("  Ka   Qb|call ") == position
     assert LEDUC.position("Ka Qb | call | first A") == position
@@ -409,10 +411,10 @@ def test_text_is_read_with_any_spaces_and_with_the_first_player_named_or_not() -
         ("Ka ? | seen by A", "seen: this is a view, not a position"),
     ],
 )
-def test_text_that_is_no_position_is_refused_with_what_was_possible(text: str, message: str) -> None:
-    with pytest.raises(NotationError) as refused:
+def test_text_that_is_no_position_is_refused_with_the_possible_words(text: str, message: str) -> None:
+    with pytest.raises(NotationError) as refusal:
         LEDUC.position(text)
-    assert str(refused.value).startswith(message)
+    assert str(refusal.value).startswith(message)
 
 
 @pytest.mark.parametrize(
@@ -430,23 +432,23 @@ def test_text_that_is_no_position_is_refused_with_what_was_possible(text: str, m
     ],
 )
 def test_text_that_is_no_view_is_refused(text: str, error: type[EngineError], message: str) -> None:
-    with pytest.raises(error) as refused:
+    with pytest.raises(error) as refusal:
         LEDUC.view(text)
-    assert type(refused.value) is error
-    assert str(refused.value).startswith(message)
+    assert type(refusal.value) is error
+    assert str(refusal.value).startswith(message)
 
 
 @pytest.mark.parametrize("text", ["", "pass", "Ka", "deal", "deal X", "deal ?", "deal call", "call call", "CALL"])
 def test_text_that_is_no_action_is_refused_with_all_actions(text: str) -> None:
-    with pytest.raises(NotationError) as refused:
+    with pytest.raises(NotationError) as refusal:
         LEDUC.action(text)
-    assert str(refused.value) == (
+    assert str(refusal.value) == (
         f"action: {text!r} is not one of fold, call, raise, deal Ja, deal Jb, deal Qa, deal Qb, deal Ka, deal Kb"
     )
 
 
 @pytest.mark.parametrize("steps", [(999,), (4,), (16 + 7,), (2, 2)])
-def test_numbers_that_are_no_action_are_never_played(steps: tuple[int, ...]) -> None:
+def test_steps_that_are_no_action_are_refused(steps: tuple[int, ...]) -> None:
     position = LEDUC.position("Ka Qb")
     with pytest.raises(EngineError):
         position.play(LEDUC.action_from_steps(steps))
@@ -464,12 +466,12 @@ def test_numbers_that_are_no_action_are_never_played(steps: tuple[int, ...]) -> 
     ],
 )
 def test_an_illegal_action_is_refused_with_the_reason(text: str, action: str, why: str) -> None:
-    with pytest.raises(IllegalActionError) as refused:
+    with pytest.raises(IllegalActionError) as refusal:
         LEDUC.position(text).play(action)
-    assert str(refused.value).startswith(f"action: '{action}': {why}")
+    assert str(refusal.value).startswith(f"action: '{action}': {why}")
 
 
-# Where the bytes of a state are.
+# The offsets of fields in the bytes of a state.
 FIELDS = {"cards": 0, "public_card": 2, "first": 3, "moves": 4, "stakes": 12, "raises": 14, "to_act": 15}
 CALL, RAISE = LEDUC.action("call").code[0], LEDUC.action("raise").code[0]
 
@@ -498,29 +500,27 @@ CALL, RAISE = LEDUC.action("call").code[0], LEDUC.action("raise").code[0]
         ("Ka Qb | raise", {"to_act": 100}, "to_act: not the seat to act"),
     ],
 )
-def test_bytes_that_contradict_themselves_are_refused_with_the_first_fault(
-    text: str, changes: dict[str, int], fault: str
-) -> None:
+def test_contradictory_bytes_are_refused_with_the_first_fault(text: str, changes: dict[str, int], fault: str) -> None:
     raw = bytearray(bytes(LEDUC.position(text)))
     for field, value in changes.items():
         raw[FIELDS[field]] = value
-    with pytest.raises(InvalidPositionError) as refused:
+    with pytest.raises(InvalidPositionError) as refusal:
         LEDUC.position_from_bytes(bytes(raw))
-    assert str(refused.value) == fault
+    assert str(refusal.value) == fault
 
 
-def scrambled(everything: Sequence[Position | View], n: int) -> Iterator[bytes]:
-    """`n` times random bytes, or those of one of `everything` with some bytes changed."""
+def scrambled(tables: Sequence[Position | View], n: int) -> Iterator[bytes]:
+    """Yield `n` times the bytes of a random table, some or all of them replaced by random ones."""
     draw = random.Random(20)
     for _ in range(n):
-        raw = bytearray(bytes(draw.choice(everything)))
+        raw = bytearray(bytes(draw.choice(tables)))
         most = draw.choice((3, 15, 255))
         for at in range(16) if draw.random() < 0.2 else draw.sample(range(16), draw.choice((1, 1, 2, 3))):
             raw[at] = draw.randint(0, most)
         yield bytes(raw)
 
 
-def test_of_random_bytes_only_those_of_positions_are_accepted_and_they_play_on(tree: Tree) -> None:
+def test_random_bytes_are_accepted_only_if_they_are_a_reachable_position(tree: Tree) -> None:
     everything = tree.positions + [position for position, _ in all_histories(tree.game, "B")]
     possible = set(everything)
     n_accepted = 0
@@ -536,7 +536,7 @@ def test_of_random_bytes_only_those_of_positions_are_accepted_and_they_play_on(t
     assert n_accepted > 100
 
 
-def test_of_random_bytes_only_those_of_views_are_accepted_and_their_worlds_play_on(tree: Tree) -> None:
+def test_random_bytes_are_accepted_only_if_they_are_a_reachable_view(tree: Tree) -> None:
     everything = tree.positions + [position for position, _ in all_histories(tree.game, "B")]
     possible = {position.view(0) for position in everything}
     n_accepted = 0
@@ -552,11 +552,11 @@ def test_of_random_bytes_only_those_of_views_are_accepted_and_their_worlds_play_
     assert n_accepted > 100
 
 
-# --- getting a game --------------------------------------------------------------------------------------------
+# --- new games ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("game", [KUHN, LEDUC], ids=lambda game: game.id)
-def test_a_toy_is_found_by_its_id_and_pickled(game: Game) -> None:
+def test_a_toy_is_created_by_its_id_and_survives_pickling(game: Game) -> None:
     assert game.id in game_ids()
     assert new_game(game.id, "standard", 2) == game
     assert pickle.loads(pickle.dumps(game)) == game
@@ -578,10 +578,10 @@ def test_a_toy_is_found_by_its_id_and_pickled(game: Game) -> None:
         ("standard", 2.0, "players: 2.0 is not possible in {} (2)"),
     ],
 )
-def test_other_rules_or_numbers_of_players_are_refused(game: str, ruleset: Any, players: Any, message: str) -> None:
-    with pytest.raises(InvalidRulesetError) as refused:
+def test_other_rulesets_and_numbers_of_players_are_refused(game: str, ruleset: Any, players: Any, message: str) -> None:
+    with pytest.raises(InvalidRulesetError) as refusal:
         new_game(game, ruleset, players)
-    assert str(refused.value) == message.format(game)
+    assert str(refusal.value) == message.format(game)
 
 
 def test_an_action_of_one_toy_is_refused_at_another() -> None:

@@ -1,4 +1,4 @@
-"""The worked cases of the rules pages, each for every edition it names. `?` stands for every card but an Ambush."""
+"""Oriflamme: the worked cases of the rules pages, each for every edition that it names."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ def scene(text: str, edition: str, players: int = 3) -> Position:
 
 
 def scenes(text: str, edition: str, players: int = 3) -> list[Position]:
-    """The position with every `?` replaced by every card that its family may have there."""
+    """Return the position with each `?` replaced by each card but an Ambush that its family may have there."""
     cards = PROTOTYPE if edition == "prototype" else PUBLISHED
     names = [card.name for card in cards if card.id != "ambush"]
     parts = text.split("?")
-    found = []
+    positions = []
     for choice in product(names, repeat=len(parts) - 1):
         filled = parts[0] + "".join(name + part for name, part in zip(choice, parts[1:], strict=True))
         try:
-            found.append(scene(filled, edition, players))
+            positions.append(scene(filled, edition, players))
         except InvalidPositionError as error:
             assert "copies; a family has" in str(error)  # noqa: PT017 (a card that this family has elsewhere)
-    assert len(found) > 5
-    return found
+    assert len(positions) > 5
+    return positions
 
 
 def play(position: Position, *actions: str) -> Position:
@@ -42,20 +42,20 @@ def play(position: Position, *actions: str) -> Position:
 
 
 def gains(before: Position, after: Position) -> dict[str, int]:
-    """What each family gained, those that gained or lost something."""
+    """Return the gain or loss of each family whose points changed."""
     changes = zip("ABCDE", before.scores, after.scores, strict=False)
     return {family: now - then for family, then, now in changes if now != then}
 
 
-def asked(position: Position) -> str:
-    """Who is asked what, about which slot."""
+def question(position: Position) -> str:
+    """Return the seat to act, the phase and the slot at the cursor, as in `C reveal at 1`."""
     table = position.table
     at = "" if table.cursor is None else f" at {table.cursor}"
     return f"{'ABCDE'[table.to_act]} {table.phase}{at}"
 
 
 def queue(position: Position) -> str:
-    """The queue, each card as family and name."""
+    """Return the queue as text, each card as family and name."""
     slots = position.table.slots
     return " ".join("/".join(f"{'ABCDE'[card.family]}:{card.card}" for card in slot) for slot in slots)
 
@@ -65,7 +65,7 @@ def test_a_card_carried_ahead_of_the_cursor_acts_again(edition: str) -> None:  #
     for table in scenes("B:Heir* >A:Decree C:?", edition):
         after = play(table, "reveal", "move 0 to 2")
         assert gains(table, after) == {"B": 2}
-        assert asked(after) == "C reveal at 1"
+        assert question(after) == "C reveal at 1"
         assert after.table.piles[0] == ("royal_decree",)
 
 
@@ -74,16 +74,16 @@ def test_a_card_carried_behind_the_cursor_is_skipped(edition: str) -> None:  # c
     for table in scenes(">A:Decree B:Spy* C:?", edition):
         after = play(table, "reveal", "move 1 to 0")
         assert gains(table, after) == {}
-        assert asked(after) == "C reveal at 1"
+        assert question(after) == "C reveal at 1"
 
 
 @pytest.mark.parametrize("edition", PUBLISHED_EDITIONS)
-def test_the_card_below_a_decree_is_next_wherever_it_carried_another(edition: str) -> None:  # case 3
+def test_the_card_below_a_decree_is_next_after_the_decree_moves_another_card(edition: str) -> None:  # case 3
     for table in scenes(">A:Decree/A:Lord B:? | round 2 | first B", edition):
         after = play(table, "reveal", "move 1 to 0")
-        assert asked(after) == "A reveal at 1"
+        assert question(after) == "A reveal at 1"
         assert queue(after).endswith("A:lord")
-        assert asked(play(after, "keep")) == "C place"
+        assert question(play(after, "keep")) == "C place"
 
 
 @pytest.mark.parametrize(("edition", "points"), [("fr-2019", 3), ("en-2019", 3), ("revised", 3), ("de-2019", 1)])
@@ -105,11 +105,13 @@ def test_an_archer_alone_takes_itself(edition: str, points: int) -> None:  # cas
         ("de-2019", "B reveal at 1"),
     ],
 )
-def test_below_an_archer_that_took_itself(edition: str, next_question: str) -> None:  # case 5
+def test_the_card_below_an_archer_that_took_itself_is_next_except_in_de_2019(
+    edition: str, next_question: str
+) -> None:  # case 5
     for table in scenes(">A:Archer/A:Heir B:? | round 2", edition):
         after = play(table, "reveal", "target 0")
         assert gains(table, after) == {"A": 1}
-        assert asked(after) == next_question
+        assert question(after) == next_question
 
 
 @pytest.mark.parametrize("edition", PUBLISHED_EDITIONS)
@@ -119,13 +121,13 @@ def test_an_ambush_strikes_an_opponents_soldier(edition: str) -> None:  # case 6
     assert gains(table, after) == {"A": 1, "B": 4}
     if edition == "de-2019":
         assert queue(after) == "A:soldier/A:spy"
-        assert asked(after) == "A place"
+        assert question(after) == "A place"
     else:
         assert queue(after) == "A:spy"
-        assert asked(after) == "A reveal at 0"
+        assert question(after) == "A reveal at 0"
         alone = play(after, "reveal")
         assert gains(after, alone) == {}
-        assert asked(alone) == "A place"
+        assert question(alone) == "A place"
 
 
 @pytest.mark.parametrize(
@@ -146,7 +148,7 @@ def test_a_lord_counts_its_neighbours(edition: str, points: int) -> None:  # cas
 
 
 @pytest.mark.parametrize("edition", PUBLISHED_EDITIONS)
-def test_a_shapeshifter_that_copies_an_heir_minds_shapeshifters_only(edition: str) -> None:  # case 9
+def test_a_shapeshifter_that_copies_an_heir_counts_other_shapeshifters_only(edition: str) -> None:  # case 9
     table = scene("B:Heir* >A:Shapeshifter C:Heir*", edition)
     for slot in (0, 2):
         # The Heir on the right acts too and finds another Heir face up.
@@ -156,7 +158,7 @@ def test_a_shapeshifter_that_copies_an_heir_minds_shapeshifters_only(edition: st
     assert gains(table, after) == {}
 
 
-def test_a_prototype_shapeshifter_minds_heirs_only() -> None:  # case 9
+def test_a_prototype_shapeshifter_that_copies_an_heir_counts_heirs_only() -> None:  # case 9
     table = scene("B:Heir* >A:Shapeshifter C:Heir*", "prototype")
     assert gains(table, play(table, "reveal", "copy 0")) == {}
     for others in ("C:Spy*", "C:Spy* B:Shapeshifter*"):
@@ -171,7 +173,7 @@ def test_copying_a_shapeshifter_does_nothing(edition: str) -> None:  # case 10
     after = play(table, "reveal", "copy 1")
     assert gains(table, after) == {}
     # B's Shapeshifter must act too: A's, now face up, is the one to copy.
-    assert asked(after) == "B copy at 1"
+    assert question(after) == "B copy at 1"
     assert gains(table, play(after, "copy 0")) == {}
 
 
@@ -180,11 +182,11 @@ def test_a_card_uncovered_ahead_of_the_cursor_is_resolved(edition: str) -> None:
     for table in scenes(">A:Soldier B:?/B:? | round 2", edition):
         after = play(table, "reveal", "target 1")
         assert gains(table, after) == {"A": 1}
-        assert asked(after) == "B reveal at 1"
+        assert question(after) == "B reveal at 1"
     for table in scenes("B:?/B:? >A:Soldier | round 2", edition):
         after = play(table, "reveal", "target 0")
         assert gains(table, after) == {"A": 1}
-        assert asked(after) == "B place"
+        assert question(after) == "B place"
 
 
 @pytest.mark.parametrize("tokens", [0, 1, 4])
@@ -202,7 +204,7 @@ def test_a_conspiracy_pays_twice_and_uncovers(edition: str) -> None:  # case 13
     for table in scenes(">A:Conspiracy(3)/A:Soldier* B:? | round 2", edition):
         after = play(table, "reveal")
         assert gains(table, after) == {"A": 6}
-        assert asked(after) == "A target at 0"
+        assert question(after) == "A target at 0"
         hit = play(after, "target 1")
         assert gains(after, hit) == {"A": 1}
         assert queue(hit) == "A:soldier"
@@ -224,11 +226,11 @@ def test_a_queen_beside_a_stack_is_eliminated(text: str, cursor: int) -> None:  
         assert after.table.piles[0].count("queen") == 1
 
 
-# --- rulings of the pages that the worked cases do not touch ----------------------------------------------------
+# --- rulings of the pages that the worked cases do not cover ----------------------------------------------------
 
 
 @pytest.mark.parametrize("edition", PUBLISHED_EDITIONS)
-def test_a_decree_may_only_be_covered_where_the_switch_allows(edition: str) -> None:
+def test_a_decree_may_be_covered_only_if_the_switch_allows_it(edition: str) -> None:
     table = scene(">A:Decree/A:Lord A:Spy B:Heir | round 3", edition).play("reveal")
     legal = {str(action) for action in table.legal_actions()}
     assert ("move 1 on 0" in legal) == (edition != "revised")
@@ -239,7 +241,7 @@ def test_a_card_laid_on_the_decree_is_resolved_next() -> None:
     after = play(table, "reveal", "move 1 on 0")
     assert gains(table, after) == {"A": 2}
     assert queue(after) == "A:spy/A:lord B:heir"
-    assert asked(after) == "A reveal at 0"
+    assert question(after) == "A reveal at 0"
 
 
 def test_a_decree_must_change_the_queue() -> None:
@@ -269,14 +271,14 @@ def test_an_ambush_revealed_by_its_owner_pays_one_and_no_tokens() -> None:
     assert queue(after) == "B:lord"
 
 
-def test_a_shapeshifter_that_copied_a_soldier_is_struck_itself() -> None:
+def test_an_ambush_strikes_a_shapeshifter_that_copied_a_soldier() -> None:
     table = scene("B:Soldier* >A:Shapeshifter/A:Spy C:Ambush | round 2", "en-2019")
     after = play(table, "reveal", "copy 0", "target 2")
     assert gains(table, after) == {"A": 1, "C": 4}
     assert queue(after) == "B:soldier A:spy"
 
 
-def test_a_queue_of_stacks_counts_covered_cards_for_a_tie() -> None:
+def test_covered_cards_count_in_a_tie() -> None:
     table = scene("A:Heir/A:Spy >B:Lord | round 6 | points 5 5 1", "en-2019")
     after = play(table, "keep")
     assert after.is_over
@@ -288,7 +290,7 @@ def test_a_prototype_tie_is_shared() -> None:
     assert play(table, "keep").payoffs == (0.5, 0.5, 0)
 
 
-def test_prototype_cards_must_hit_opponents_if_they_can() -> None:
+def test_prototype_soldiers_must_hit_opponents_if_they_can() -> None:
     table = scene("A:Heir >A:Soldier B:Lord | round 2", "prototype").play("reveal")
     assert [str(action) for action in table.legal_actions()] == ["target 2"]
     table = scene("A:Heir >A:Soldier A:Lord B:Spy | round 3", "prototype").play("reveal")
@@ -345,7 +347,7 @@ def test_a_prototype_ambush_may_only_be_kept_and_gets_nothing() -> None:
     assert gains(table, after) == {}
 
 
-def test_an_own_prototype_ambush_pays_nobody() -> None:
+def test_an_own_prototype_ambush_pays_nothing() -> None:
     table = scene(">A:Soldier A:Ambush | round 2", "prototype")
     after = play(table, "reveal", "target 1")
     assert gains(table, after) == {}

@@ -1,4 +1,4 @@
-"""Beliefs: whole secrets are weighed exactly, drawn as often as they weigh, and rest on nothing that is hidden."""
+"""Beliefs: exact posteriors over secrets, samples in proportion to them, and no dependence on hidden cards."""
 
 from __future__ import annotations
 
@@ -33,31 +33,31 @@ IDS = [f"{spec[0]}-{spec[2]}" for spec in SPECS]
 
 
 def all_secrets(held: list[int], n_spots: int, n_hand: int) -> set[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """Every way to lay cards into spots and to hold some of the others."""
+    """Return every way to lay cards into spots and to hold some of the others."""
     cards = [kind for kind, copies in enumerate(held) for _ in range(copies)]
-    found = set()
+    secrets = set()
     for chosen in itertools.permutations(range(len(cards)), n_spots):
         rest = [card for i, card in enumerate(cards) if i not in chosen]
         for hand in itertools.combinations(rest, n_hand):
-            found.add((tuple(cards[i] for i in chosen), tuple(sorted(hand))))
-    return found
+            secrets.add((tuple(cards[i] for i in chosen), tuple(sorted(hand))))
+    return secrets
 
 
 def ways_to_hold(held: list[int], spots: tuple[int, ...], hand: tuple[int, ...]) -> int:
-    """In how many ways a secret comes about with two families: of a kind held once, the other card lies face up."""
+    """Count the deals that lead to a secret with two families; of a kind held once, the other card lies face up."""
     placed = [2 - copies + spots.count(kind) for kind, copies in enumerate(held)]
     return ways_of((number + hand.count(kind), number) for kind, number in enumerate(placed))
 
 
 @pytest.mark.parametrize("two_families", [False, True])
 @pytest.mark.parametrize("seed", range(60))
-def test_whole_secrets_weigh_what_the_sum_over_all_of_them_says(seed: int, two_families: bool) -> None:
+def test_marginals_equal_the_sums_over_all_secrets(seed: int, two_families: bool) -> None:
     draw = random.Random(seed)
     held = sorted((draw.choice([1, 1, 2]) for _ in range(draw.randint(1, 5))), reverse=True)
     n_spots = draw.randint(0, min(3, sum(held)))
     n_hand = draw.randint(0, sum(held) - n_spots)
     if two_families:
-        # As many cards of each were dealt.
+        # Each family was dealt the same number of cards.
         n_hand += (n_spots + n_hand + held.count(1)) % 2
     in_spot = [[draw.uniform(-2, 2) for _ in held] for _ in range(n_spots)]
     in_hand = [draw.uniform(-2, 2) for _ in held]
@@ -75,30 +75,30 @@ def test_whole_secrets_weigh_what_the_sum_over_all_of_them_says(seed: int, two_f
     assert ways == pytest.approx(total * (3 if two_families else 1), rel=1e-6)
     for i in range(n_spots):
         for kind in range(len(held)):
-            true = sum(weight for (spots, _), weight in weights.items() if spots[i] == kind) / total
-            assert chances[i][kind] == pytest.approx(true, abs=1e-6)
+            marginal = sum(weight for (spots, _), weight in weights.items() if spots[i] == kind) / total
+            assert chances[i][kind] == pytest.approx(marginal, abs=1e-6)
     for kind in range(len(held)):
-        true = sum(weight * hand.count(kind) for (_, hand), weight in weights.items()) / total
-        assert hand_chances[kind] == pytest.approx(true, abs=1e-6)
+        marginal = sum(weight * hand.count(kind) for (_, hand), weight in weights.items()) / total
+        assert hand_chances[kind] == pytest.approx(marginal, abs=1e-6)
 
 
-def tables(spec: tuple[str, Any, int], seed: int, every: int = 7) -> list[tuple[Position, History]]:
-    """Some tables of a random game in which there is something to believe, each with its history."""
+def tables_with_histories(spec: tuple[str, Any, int], seed: int, every: int = 7) -> list[tuple[Position, History]]:
+    """Return tables of a random game at equal distances, each with its history."""
     game = new_game(*spec)
     history = History(game)
-    found = []
+    results = []
     for number, (position, action) in enumerate(random_game(game, seed)):
         if number % every == every - 1:
-            found.append((position, history.copy()))
+            results.append((position, history.copy()))
         if action is not None:
             history.add(position, action)
-    return found
+    return results
 
 
 @pytest.mark.parametrize("spec", SPECS, ids=IDS)
-def test_drawn_worlds_fit_the_view_and_come_as_often_as_they_are_likely(spec: tuple[str, Any, int]) -> None:
+def test_sampled_worlds_fit_the_view_and_are_as_frequent_as_the_posterior(spec: tuple[str, Any, int]) -> None:
     draws = 3000
-    for position, history in tables(spec, seed=3, every=15):
+    for position, history in tables_with_histories(spec, seed=3, every=15):
         observer = position.to_act or 0
         view = position.view(observer)
         belief = Belief(view, history, 1.0)
@@ -107,11 +107,11 @@ def test_drawn_worlds_fit_the_view_and_come_as_often_as_they_are_likely(spec: tu
         assert all(world.fault is None for world in worlds[:50])
         assert all(world.view(observer) == view for world in worlds)
         for player in range(position.game.n_players):
-            found = belief.chances(player)
-            if player == observer or found is None:
+            chances = belief.chances(player)
+            if player == observer or chances is None:
                 continue
-            spots, _ = found
-            seen = Counter(
+            spots, _ = chances
+            counts = Counter(
                 (spot, kind)
                 for world in worlds
                 for spot, kind in zip(spots, evidence.secrets(world, player, list(spots))[0], strict=True)
@@ -120,11 +120,11 @@ def test_drawn_worlds_fit_the_view_and_come_as_often_as_they_are_likely(spec: tu
                 assert sum(kinds.values()) == pytest.approx(1)
                 for kind, chance in kinds.items():
                     error = math.sqrt(chance * (1 - chance) / draws)
-                    assert abs(seen[spot, kind] / draws - chance) < 5 * error + 1e-3
+                    assert abs(counts[spot, kind] / draws - chance) < 5 * error + 1e-3
 
 
 @pytest.mark.parametrize("spec", ALL_SPECS, ids=ALL_IDS)
-def test_drawn_worlds_fit_whatever_the_game_at_every_moment(spec: tuple[str, Any, int]) -> None:
+def test_sampled_worlds_fit_the_view_at_every_position_of_every_game(spec: tuple[str, Any, int]) -> None:
     game = new_game(*spec)
     if not game.has_suspicions:
         return
@@ -137,8 +137,8 @@ def test_drawn_worlds_fit_whatever_the_game_at_every_moment(spec: tuple[str, Any
 
 
 @pytest.mark.parametrize("spec", SPECS, ids=IDS)
-def test_without_trust_all_worlds_are_as_likely_as_deals_make_them(spec: tuple[str, Any, int]) -> None:
-    for position, history in tables(spec, seed=5):
+def test_without_trust_worlds_are_as_likely_as_in_deals(spec: tuple[str, Any, int]) -> None:
+    for position, history in tables_with_histories(spec, seed=5):
         view = position.view(0)
         belief = Belief(view, history, 0.0)
         if spec[2] > 2:
@@ -150,7 +150,7 @@ def test_without_trust_all_worlds_are_as_likely_as_deals_make_them(spec: tuple[s
 
 
 @pytest.mark.parametrize("spec", SPECS, ids=IDS)
-def test_an_account_holds_nothing_that_a_spectator_did_not_see(spec: tuple[str, Any, int]) -> None:
+def test_a_history_depends_only_on_what_a_spectator_saw(spec: tuple[str, Any, int]) -> None:
     game = new_game(*spec)
     start = game.deal(3)
     played = list(random_game(game, 3))
@@ -168,22 +168,22 @@ def test_an_account_holds_nothing_that_a_spectator_did_not_see(spec: tuple[str, 
     assert start.game == game
 
 
-def test_a_belief_does_not_depend_on_the_truth() -> None:
-    for position, history in tables(SPECS[0], seed=8):
+def test_a_belief_depends_only_on_the_view() -> None:
+    for position, history in tables_with_histories(SPECS[0], seed=8):
         view = position.view(1)
         other = view.sample_world(5).view(1)
         one, two = Belief(view, history), Belief(other, history)
         assert [one.chances(seat) for seat in range(3)] == [two.chances(seat) for seat in range(3)]
 
 
-def surprise(belief: Belief, position: Position) -> tuple[float, int]:
-    """How surprising the face-down cards are, in bits, and how many there are."""
+def log_loss(belief: Belief, position: Position) -> tuple[float, int]:
+    """Return the logarithmic loss of the face-down cards in bits, and the number of these cards."""
     total, n = 0.0, 0
     for player in range(position.game.n_players):
-        found = belief.chances(player)
-        if player == belief.view.observer or found is None:
+        chances = belief.chances(player)
+        if player == belief.view.observer or chances is None:
             continue
-        spots, _ = found
+        spots, _ = chances
         for (_, kinds), kind in zip(spots.items(), evidence.secrets(position, player, list(spots))[0], strict=True):
             total -= math.log2(kinds[kind])
             n += 1
@@ -191,7 +191,7 @@ def surprise(belief: Belief, position: Position) -> tuple[float, int]:
 
 
 @pytest.mark.parametrize("spec", SPECS[:4], ids=IDS[:4])
-def test_beliefs_know_more_than_nothing_and_histories_more_than_tables(spec: tuple[str, Any, int]) -> None:
+def test_beliefs_predict_better_than_uniform_ones_and_better_still_with_a_history(spec: tuple[str, Any, int]) -> None:
     game = new_game(*spec)
     bits: dict[str, float] = defaultdict(float)
     for number in range(12):
@@ -204,19 +204,19 @@ def test_beliefs_know_more_than_nothing_and_histories_more_than_tables(spec: tup
                 ("table", Belief(view)),
                 ("history", Belief(view, history)),
             ):
-                found, n = surprise(belief, position)
-                bits[name] += found
+                loss, n = log_loss(belief, position)
+                bits[name] += loss
                 bits["cards"] += n
             action = solve(view, Budget(iterations=150), seed=rng.bits()).best
             assert action is not None
             history.add(position, action)
             position = position.play(action)
-    uniform, table, history_ = (3 * bits[name] / bits["cards"] for name in ("uniform", "table", "history"))
+    uniform, table, with_history = (3 * bits[name] / bits["cards"] for name in ("uniform", "table", "history"))
     assert table < uniform - 0.3
-    assert history_ < table - 0.05
+    assert with_history < table - 0.05
 
 
-def test_an_answer_says_what_it_believes() -> None:
+def test_an_answer_has_beliefs_about_each_opponent() -> None:
     game = new_game("oriflamme", "en-2019", players=3)
     view = game.view("C:Lord* >A:Ambush(1) B:Soldier* C:?(2) | round 4 | points 7 7 7 | seen by A")
     beliefs = solve(view, Budget(iterations=50)).beliefs
@@ -239,7 +239,7 @@ def test_an_answer_says_what_it_believes() -> None:
     ) == pytest.approx(min(uniform.seats[1].cards[0].kinds.values()))
 
 
-def test_what_cannot_be_told_is_refused() -> None:
+def test_histories_of_other_games_and_positions_are_refused() -> None:
     game = new_game("oriflamme", "en-2019", players=3)
     other = new_game("oriflamme", "de-2019", players=3)
     start = game.deal(1)
@@ -254,15 +254,15 @@ def test_what_cannot_be_told_is_refused() -> None:
     assert solve(view, Budget(iterations=10), history=Record(start.view(0))).iterations == 10
 
 
-def test_a_history_changes_the_answer_only_through_belief() -> None:
-    """Worlds that all seem alike are drawn alike, with or without a history."""
-    position, history = tables(SPECS[0], seed=4)[3]
+def test_a_history_changes_the_answer_only_through_beliefs() -> None:
+    """`plain` has no trust in beliefs, so it samples the same worlds with and without a history."""
+    position, history = tables_with_histories(SPECS[0], seed=4)[3]
     view = position.view(position.to_act or 0)
     budget = Budget(iterations=200)
     assert solve(view, budget, config="plain", history=history).moves == solve(view, budget, config="plain").moves
 
 
-def test_a_belief_in_a_cycle_is_collected_whole() -> None:
+def test_a_belief_in_a_reference_cycle_is_collected() -> None:
     view = new_game("oriflamme", "en-2019", 4).deal(1).view(0)
     gc.disable()
     try:

@@ -1,4 +1,4 @@
-"""Comparisons: several moves in the same worlds, on any pool, each as if compared with the first alone."""
+"""Comparisons of several moves in the same worlds, on every pool."""
 
 from __future__ import annotations
 
@@ -36,19 +36,19 @@ def pools() -> Iterator[list[Pool]]:
         yield [threads, processes]
 
 
-def choices(spec: tuple[str, Any, int], number: int, least: int = 2) -> list[tuple[View, list[Action], History]]:
-    """Views of some turns of a random game, with some of the moves there and the player's log."""
-    many = [turn for turn in turns(spec, seed=6) if len(turn[0].legal_actions()) >= least]
+def choices(spec: tuple[str, Any, int], number: int, moves_min: int = 2) -> list[tuple[View, list[Action], History]]:
+    """Return views at `number` turns of a random game, with up to four moves and the player's log."""
+    many = [turn for turn in turns(spec, seed=6) if len(turn[0].legal_actions()) >= moves_min]
     step = max(len(many) // number, 1)
     return [(view_of(position), position.legal_actions()[:4], history) for position, history in many[::step][:number]]
 
 
 def as_bytes(comparison: Comparison) -> bytes:
-    """Everything about a comparison that repeats, to the last bit."""
+    """Return everything about a comparison that repeats, to the last bit."""
     return repr(essence(comparison)).encode()
 
 
-# --- the same everywhere --------------------------------------------------------------------------------------
+# --- determinism ----------------------------------------------------------------------------------------------
 
 
 @GAMES
@@ -56,32 +56,32 @@ def as_bytes(comparison: Comparison) -> bytes:
 @pytest.mark.parametrize("confidence", [None, 0.8])
 def test_every_pool_gives_the_same_bytes(spec: Any, shares: int, confidence: float | None, pools: list[Pool]) -> None:
     for view, moves, history in choices(spec, 3):
-        followed = view.game.can_be_followed
+        has_history = view.game.can_be_followed
         thinking: dict[str, Any] = {
             "seed": 11,
             "shares": shares,
-            "history": history if followed else None,
+            "history": history if has_history else None,
             "models": {(view.observer + 1) % view.game.n_players: "noisy"},
         }
         budget = Budget(iterations=1500, confidence=confidence)
         here = compute_here(ComparisonQuestion(view, moves, budget, **thinking))
         assert here.reproducible
-        usual = compare(view, [str(move) for move in moves], budget, **thinking)
-        assert as_bytes(usual) == as_bytes(here)
+        answer = compare(view, [str(move) for move in moves], budget, **thinking)
+        assert as_bytes(answer) == as_bytes(here)
         for pool in pools:
             for control in (None, Control()):
                 assert as_bytes(compare(view, moves, budget, pool=pool, control=control, **thinking)) == as_bytes(here)
 
 
 def test_history_models_beliefs_and_seeds_change_a_comparison() -> None:
-    view, moves, history = choices(ORIFLAMME, 2, least=4)[1]
+    view, moves, history = choices(ORIFLAMME, 2, moves_min=4)[1]
     assert history.actions
 
     def values(**thinking: Any) -> bytes:
         return as_bytes(compare(view, moves, Budget(iterations=1500), **({"seed": 4} | thinking)))
 
     plain = {"config": "plain"}
-    different = [
+    variants = [
         values(),
         values(history=history),
         values(models={(view.observer + 1) % 3: "noisy"}),
@@ -90,18 +90,18 @@ def test_history_models_beliefs_and_seeds_change_a_comparison() -> None:
         values(shares=2),
         values(**plain),
     ]
-    assert len(set(different)) == len(different)
-    # Without trust in beliefs, worlds are as likely whatever was done.
+    assert len(set(variants)) == len(variants)
+    # Without trust in beliefs, a history does not change the probabilities of worlds.
     assert values(history=history, **plain) == values(**plain)
 
 
-# --- what is compared -----------------------------------------------------------------------------------------
+# --- differences ----------------------------------------------------------------------------------------------
 
 
 @GAMES
 @pytest.mark.parametrize("shares", [1, 2])
-def test_each_of_several_moves_is_as_if_compared_with_the_first_alone(spec: Any, shares: int) -> None:
-    for view, moves, history in choices(spec, 2, least=3 if spec[0] != "leduc_poker" else 2):
+def test_each_move_has_the_same_result_as_if_compared_with_the_first_alone(spec: Any, shares: int) -> None:
+    for view, moves, history in choices(spec, 2, moves_min=3 if spec[0] != "leduc_poker" else 2):
         thinking: dict[str, Any] = {"seed": 3, "shares": shares}
         if view.game.can_be_followed:
             thinking["history"] = history
@@ -115,13 +115,13 @@ def test_each_of_several_moves_is_as_if_compared_with_the_first_alone(spec: Any,
             assert first == together.moves[0]
 
 
-def test_the_first_differs_from_itself_by_nothing() -> None:
+def test_the_first_move_differs_from_itself_by_zero() -> None:
     view, moves, _ = choices(ORIFLAMME, 1)[0]
     first = compare(view, moves[:2], Budget(iterations=300)).moves[0]
     assert first.win_difference == first.points_difference == Estimate(0, 0, 0)
 
 
-def test_differences_are_those_of_the_wins_with_less_error() -> None:
+def test_a_difference_is_that_of_the_wins_with_a_smaller_error() -> None:
     view = new_game("oriflamme", "en-2019", 3).deal(seed=7).view("A")
     comparison = compare(view, view.legal_actions()[:3], Budget(iterations=4000), shares=2)
     first, *others = comparison.moves
@@ -136,7 +136,7 @@ def test_differences_are_those_of_the_wins_with_less_error() -> None:
             assert move.points_difference.mean == pytest.approx(move.points.mean - first.points.mean)
 
 
-def test_swapped_moves_differ_by_the_opposite() -> None:
+def test_exchanging_two_moves_negates_their_difference() -> None:
     view, moves, _ = choices(ORIFLAMME, 1)[0]
     budget = Budget(iterations=700)
     there, back = (compare(view, pair, budget, seed=2).moves[1] for pair in (moves[:2], moves[1::-1]))
@@ -148,7 +148,7 @@ def test_swapped_moves_differ_by_the_opposite() -> None:
 
 @pytest.mark.parametrize("iterations", [1, 2, 100, BURST, BURST + 1, 3 * BURST + 7, 2000])
 @pytest.mark.parametrize("shares", [1, 3, 8])
-def test_every_iteration_of_the_budget_is_a_world_that_all_moves_meet(iterations: int, shares: int) -> None:
+def test_all_moves_are_played_in_each_world_and_there_is_one_for_each_iteration(iterations: int, shares: int) -> None:
     view, moves, _ = choices(ORIFLAMME, 1)[0]
     for confidence in (None, 0.999_999):
         comparison = compare(view, moves, Budget(iterations=iterations, confidence=confidence), shares=shares)
@@ -156,36 +156,38 @@ def test_every_iteration_of_the_budget_is_a_world_that_all_moves_meet(iterations
         assert (comparison.stopped_by, comparison.missing) == ("iterations", 0)
 
 
-# --- how it ends ----------------------------------------------------------------------------------------------
+# --- limits and stops -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("shares", [1, 3])
-def test_a_clear_difference_ends_it_by_confidence_where_the_arms_meet(shares: int, pools: list[Pool]) -> None:
+def test_a_clear_difference_ends_a_comparison_by_confidence_after_a_whole_burst(shares: int, pools: list[Pool]) -> None:
     game = new_game("oriflamme", "en-2019", 3)
     view = game.position("B:Heir* >A:Spy* C:Heir* | round 6 | ask A rob | points 11 12 9").view("A")
     budget = Budget(iterations=200_000, confidence=0.95)
-    sure = compare(view, ["rob C", "rob B"], budget, shares=shares, config="plain")
-    assert (sure.stopped_by, sure.reproducible) == ("confidence", True)
-    assert sure.worlds < 100_000
-    assert sure.worlds % BURST == 0
-    assert sure.moves[1].win_difference is not None
-    assert sure.moves[1].win_difference.mean > 0
+    comparison = compare(view, ["rob C", "rob B"], budget, shares=shares, config="plain")
+    assert (comparison.stopped_by, comparison.reproducible) == ("confidence", True)
+    assert comparison.worlds < 100_000
+    assert comparison.worlds % BURST == 0
+    assert comparison.moves[1].win_difference is not None
+    assert comparison.moves[1].win_difference.mean > 0
     for pool in pools:
         assert as_bytes(
             compare(view, ["rob C", "rob B"], budget, shares=shares, config="plain", pool=pool)
-        ) == as_bytes(sure)
-    # As far as it went, it is the comparison of so many iterations.
-    again = compare(view, ["rob C", "rob B"], Budget(iterations=sure.worlds), shares=shares, config="plain")
-    assert again.moves == sure.moves
-    # Moves that come to the same are never told apart.
-    twins = game.position("C:Lord >A:Spy* B:Lord | ask A rob | points 9 5 5").view("A")
-    alike = compare(twins, ["rob B", "rob C"], Budget(iterations=3000, confidence=0.95), shares=shares)
-    assert alike.stopped_by == "iterations"
+        ) == as_bytes(comparison)
+    # A comparison with this number of iterations has the same moves.
+    again = compare(view, ["rob C", "rob B"], Budget(iterations=comparison.worlds), shares=shares, config="plain")
+    assert again.moves == comparison.moves
+    # Between equivalent moves there is no confidence.
+    equal_view = game.position("C:Lord >A:Spy* B:Lord | ask A rob | points 9 5 5").view("A")
+    equal = compare(equal_view, ["rob B", "rob C"], Budget(iterations=3000, confidence=0.95), shares=shares)
+    assert equal.stopped_by == "iterations"
 
 
 @pytest.mark.parametrize("confidence", [None, 0.999_999])
 @pytest.mark.parametrize("shares", [1, 2])
-def test_a_clock_ends_it_in_worlds_that_all_moves_met(shares: int, confidence: float | None, pools: list[Pool]) -> None:
+def test_a_deadline_ends_a_comparison_after_worlds_that_all_moves_have(
+    shares: int, confidence: float | None, pools: list[Pool]
+) -> None:
     view, moves, _ = choices(ORIFLAMME, 1)[0]
     for pool in [None, *pools]:
         for budget, control in (
@@ -199,7 +201,7 @@ def test_a_clock_ends_it_in_worlds_that_all_moves_met(shares: int, confidence: f
 
 
 @pytest.mark.parametrize("confidence", [None, 0.999_999])
-def test_a_stop_leaves_what_was_compared(confidence: float | None, pools: list[Pool]) -> None:
+def test_a_stopped_comparison_has_the_worlds_so_far(confidence: float | None, pools: list[Pool]) -> None:
     view, moves, _ = choices(ORIFLAMME, 1)[0]
     budget = Budget(iterations=10**6, confidence=confidence)
     for pool in pools:
@@ -212,14 +214,14 @@ def test_a_stop_leaves_what_was_compared(confidence: float | None, pools: list[P
         assert 0 <= comparison.worlds < 10**6
     control = Control()
     control.stop()
-    nothing = compare(view, moves, budget, control=control)
-    assert (nothing.worlds, nothing.iterations, nothing.stopped_by) == (0, 0, "stopped")
-    assert [move.win_difference for move in nothing.moves[1:]] == [None] * (len(moves) - 1)
-    assert str(nothing).startswith(f"{moves[0]}  (0 worlds")
+    empty = compare(view, moves, budget, control=control)
+    assert (empty.worlds, empty.iterations, empty.stopped_by) == (0, 0, "stopped")
+    assert [move.win_difference for move in empty.moves[1:]] == [None] * (len(moves) - 1)
+    assert str(empty).startswith(f"{moves[0]}  (0 worlds")
 
 
-def test_a_comparison_is_not_reported_on_the_way(pools: list[Pool]) -> None:
-    """A report is an answer to a search."""
+def test_comparisons_have_no_reports(pools: list[Pool]) -> None:
+    """Only searches report their progress."""
     view, moves, _ = choices(ORIFLAMME, 1)[0]
     reports: list[Answer] = []
     for pool in [None, *pools]:
@@ -230,7 +232,7 @@ def test_a_comparison_is_not_reported_on_the_way(pools: list[Pool]) -> None:
     assert reports == []
 
 
-def test_several_comparisons_at_once_do_not_disturb_each_other(pools: list[Pool]) -> None:
+def test_concurrent_comparisons_do_not_affect_each_other(pools: list[Pool]) -> None:
     many = [
         ComparisonQuestion(view, moves, Budget(iterations=800), shares=2, seed=seed)
         for seed in range(4)
@@ -254,9 +256,9 @@ def test_several_comparisons_at_once_do_not_disturb_each_other(pools: list[Pool]
 # --- arithmetic -----------------------------------------------------------------------------------------------
 
 
-def test_certainty_about_several_moves_shares_the_risk() -> None:
+def test_confidence_in_several_moves_divides_the_risk_among_them() -> None:
     def differences(*gaps: float) -> Differences:
-        """Of worlds that pay each other move so much more than the first, or nothing, in turn."""
+        """Return the differences of worlds in which each other move pays its gap more than the first in the mean."""
         worlds = 4096
         payoffs = [array("d", [0.5] * worlds)]
         payoffs += [array("d", [0.5 + gap + (0.4 if i % 2 else -0.4) for i in range(worlds)]) for gap in gaps]
@@ -265,7 +267,7 @@ def test_certainty_about_several_moves_shares_the_risk() -> None:
             total.add(payoffs, begin, begin + BURST)
         return total
 
-    assert not differences(0.1, 0.0).are_sure(0.9)  # each has to differ
+    assert not differences(0.1, 0.0).are_sure(0.9)  # each move has to differ
     assert differences(0.1, 0.1).are_sure(0.9)
     assert differences(0.1, -0.1).are_sure(0.9)
     one = differences(0.06)
@@ -275,7 +277,7 @@ def test_certainty_about_several_moves_shares_the_risk() -> None:
     assert not Differences(2).are_sure(0.5)
 
 
-def test_a_search_and_a_comparison_agree_on_which_move_wins_more() -> None:
+def test_a_search_and_a_comparison_agree_on_the_better_move() -> None:
     game = new_game("oriflamme", "en-2019", 3)
     view = game.position("B:Heir* >A:Spy* C:Heir* | round 6 | ask A rob | points 11 12 9").view("A")
     best = solve(view, Budget(iterations=5000), config="plain").best
@@ -297,7 +299,7 @@ def test_equal_comparisons_are_equal() -> None:
 @pytest.mark.parametrize(
     "budget", [Budget(thread_time_ms=5, confidence=0.999_999), Budget(time_ms=5, confidence=0.999_999)]
 )
-def test_a_comparison_with_a_confidence_keeps_to_its_time(budget: Budget) -> None:
+def test_a_comparison_with_a_confidence_keeps_its_time_limit(budget: Budget) -> None:
     view = new_game("oriflamme", "en-2019", 4).deal(3).view(0)
     question = ComparisonQuestion(view, view.legal_actions()[:3], budget)
     comparison = compute_here(question)

@@ -1,4 +1,4 @@
-"""Frames to Ray's driver: whatever the other end does, nobody waits for it for ever."""
+"""Frames to Ray's driver: no behaviour of the peer makes a channel wait forever."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ pytestmark = pytest.mark.timeout(30)
 
 @pytest.fixture
 def ends() -> Iterator[tuple[socket.socket, socket.socket]]:
-    one, other = socket.socketpair()
-    with one, other:
-        yield one, other
+    sender, receiver = socket.socketpair()
+    with sender, receiver:
+        yield sender, receiver
 
 
 @pytest.mark.parametrize("size", [0, 1, 20_000, 3_000_000])
 def test_frames_arrive_as_they_were_sent(ends, size):
-    one, other = Channel(ends[0]), Channel(ends[1], 10.0)
+    sender, receiver = Channel(ends[0]), Channel(ends[1], 10.0)
     frames = [Frame(FrameKind.SEARCH, 2**64 - 1, b"x" * size), Frame(FrameKind.STOP, 0, b"")]
-    sending = threading.Thread(target=lambda: [one.send(*frame) for frame in frames])
-    sending.start()
-    assert [other.receive(), other.receive()] == frames
-    sending.join()
+    thread = threading.Thread(target=lambda: [sender.send(*frame) for frame in frames])
+    thread.start()
+    assert [receiver.receive(), receiver.receive()] == frames
+    thread.join()
 
 
-def test_frames_of_several_threads_do_not_mix(ends):
-    one, other = Channel(ends[0]), Channel(ends[1])
+def test_frames_of_several_threads_stay_whole(ends):
+    sender, receiver = Channel(ends[0]), Channel(ends[1])
     payloads = [bytes([n]) * 50_000 for n in range(8)]
     with ThreadPoolExecutor(8) as threads:
-        sent = [threads.submit(one.send, FrameKind.BATCH, n, payload) for n, payload in enumerate(payloads)]
-        received = [other.receive() for _ in payloads]
+        sent = [threads.submit(sender.send, FrameKind.BATCH, n, payload) for n, payload in enumerate(payloads)]
+        received = [receiver.receive() for _ in payloads]
         assert all(each.result() for each in sent)
     assert sorted(frame for frame in received if frame) == [
         (FrameKind.BATCH, n, each) for n, each in enumerate(payloads)
@@ -47,26 +47,26 @@ def test_frames_of_several_threads_do_not_mix(ends):
 @pytest.mark.parametrize(
     "raw",
     [
-        b"",  # silent from the beginning
-        struct.pack("!i", 100) + b"x" * 99,  # or in the middle
+        b"",  # no data
+        struct.pack("!i", 100) + b"x" * 99,  # an incomplete frame
         struct.pack("!i", FRAME_MAX + 1),
         struct.pack("!iQ", -1, 2**63),
         struct.pack("!i", -7),
-        struct.pack("!i", 3) + b"abc",  # no head
+        struct.pack("!i", 3) + b"abc",  # too short for a header
         struct.pack("!i", 9) + bytes([99, *[0] * 8]),  # an unknown kind
     ],
 )
-def test_what_is_no_frame_ends_the_connection(ends, raw):
+def test_invalid_frames_close_the_connection(ends, raw):
     channel = Channel(ends[0], 0.05)
     ends[1].sendall(raw)
     assert channel.receive() is None
 
 
-def test_a_peer_that_does_not_read_ends_it(ends):
+def test_a_peer_that_does_not_read_closes_the_connection(ends):
     assert not Channel(ends[0], 0.05).send(FrameKind.BATCH, 1, b"x" * 10_000_000)
 
 
-def test_a_peer_that_is_gone_ends_it(ends):
+def test_a_peer_that_closes_its_end_closes_the_connection(ends):
     channel = Channel(ends[0])
     ends[1].sendall(struct.pack("!i", 100) + b"half")
     ends[1].close()
@@ -74,8 +74,8 @@ def test_a_peer_that_is_gone_ends_it(ends):
     assert not channel.send(FrameKind.STOP)
 
 
-def test_closing_wakes_who_receives(ends):
-    channel, other = Channel(ends[0]), Channel(ends[1])
+def test_closing_a_channel_wakes_its_receiver(ends):
+    channel, receiver = Channel(ends[0]), Channel(ends[1])
     waiting = threading.Event()
 
     def receive() -> Frame | None:
@@ -87,6 +87,6 @@ def test_closing_wakes_who_receives(ends):
         waiting.wait()
         channel.close()
         assert received.result(10) is None
-    assert other.receive() is None
+    assert receiver.receive() is None
     assert not channel.send(FrameKind.STOP)
     channel.close()

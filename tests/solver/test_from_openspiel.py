@@ -1,4 +1,4 @@
-"""OpenSpiel's games as games for our search."""
+"""OpenSpiel's games in our search."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from typing import Any
 
 import pyspiel
 import pytest
+from questions import view_of
 
-from engine_cy import CHANCE, EngineError, InvalidRulesetError, NotationError, Position, Rng, View, new_game
+from engine_cy import CHANCE, EngineError, InvalidRulesetError, NotationError, Position, Rng, new_game
 from solver import CONFIGS, Budget, SearchQuestion, compare, solve
 from solver.openspiel import ours_in_openspiel
 from solver.openspiel.openspiel_in_ours import from_openspiel
@@ -21,19 +22,19 @@ from solver.openspiel.spiel_game import SpielGame
 from solver.pool.base import compute_here
 
 OWN = replace(CONFIGS["plain"], nodes="own")
-# The difference between the most and the least that can be won, in chips.
+# The difference between the largest and the smallest payoff, in chips.
 RANGES = {"kuhn_poker": 4, "leduc_poker": 26}
 PIG = "pig(horizon=60)"
-# OpenSpiel's hearts draws hands that run out of legal cards where some were passed on (2.0.2).
+# OpenSpiel 2.0.2 resamples hands of hearts without legal cards if cards were passed on.
 HEARTS = "hearts"
-STARTS = {HEARTS: "0"}  # no cards are passed on
+STARTS = {HEARTS: "0"}  # without passing cards on
 HIDDEN = ["kuhn_poker", "leduc_poker", HEARTS, "oh_hell(players=4)", "euchre", "bargaining", "universal_poker"]
 
 ours_in_openspiel.register()
 
 
 def random_positions(game: SpielGame, seed: int) -> list[Position]:
-    """The positions of a random game."""
+    """Return the positions of a random game."""
     rng = Rng(seed)
     positions = [game.position(STARTS.get(game.ruleset.partition("(")[0], "start"))]
     while not positions[-1].is_over:
@@ -43,24 +44,19 @@ def random_positions(game: SpielGame, seed: int) -> list[Position]:
 
 
 def decisions(game: SpielGame, seed: int) -> list[Position]:
-    return [at for at in random_positions(game, seed) if at.to_act not in (None, CHANCE)]
+    return [position for position in random_positions(game, seed) if position.to_act not in (None, CHANCE)]
 
 
-def seen_by_mover(position: Position) -> View:
-    assert position.to_act is not None
-    return position.view(position.to_act)
-
-
-# --- that it is OpenSpiel's game ------------------------------------------------------------------------------------
+# --- rules ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["tic_tac_toe", PIG, "leduc_poker(suit_isomorphism=True)", *HIDDEN])
-def test_it_is_openspiels_game(name):
+def test_positions_agree_with_openspiels_states(name):
     game = from_openspiel(name)
     spiel = pyspiel.load_game(name)
     for position in random_positions(game, 1):
         if "~" in str(position):
-            continue  # chance has not made up its mind
+            continue  # chance has drawn only some digits of its outcome
         state = spiel.new_initial_state()
         for number in [] if str(position) == "start" else map(int, str(position).split()):
             state.apply_action(number)
@@ -68,9 +64,9 @@ def test_it_is_openspiels_game(name):
         assert position.is_over == state.is_terminal()
         assert game.at(state) == position
         if state.is_terminal():
-            lowest, highest = spiel.min_utility(), spiel.max_utility()
-            assert position.payoffs == pytest.approx([(won - lowest) / (highest - lowest) for won in state.returns()])
-            assert position.scores == tuple(round(won) for won in state.returns())
+            low, high = spiel.min_utility(), spiel.max_utility()
+            assert position.payoffs == pytest.approx([(chips - low) / (high - low) for chips in state.returns()])
+            assert position.scores == tuple(round(chips) for chips in state.returns())
             assert position.legal_actions() == []
         elif not state.is_chance_node():
             assert position.to_act == state.current_player()
@@ -78,7 +74,7 @@ def test_it_is_openspiels_game(name):
 
 
 @pytest.mark.parametrize("name", ["tic_tac_toe", PIG, "leduc_poker", HEARTS])
-def test_positions_views_and_actions_are_read_back(name):
+def test_positions_views_and_actions_survive_text_and_pickling(name):
     game = from_openspiel(name)
     for position in random_positions(game, 2)[::5]:
         assert game.position(str(position)) == position
@@ -89,7 +85,7 @@ def test_positions_views_and_actions_are_read_back(name):
             assert pickle.loads(pickle.dumps(action)) == action
             assert action.fields["number"] == action.code[0] % (1 << 16)
         if position.to_act not in (None, CHANCE):
-            view = seen_by_mover(position)
+            view = view_of(position)
             assert game.view(str(view)) == view
             assert pickle.loads(pickle.dumps(view)) == view
             assert view.fault is None
@@ -102,35 +98,35 @@ def test_positions_views_and_actions_are_read_back(name):
 def test_damaged_bytes_are_refused(damage):
     game = from_openspiel("leduc_poker")
     data = bytearray(bytes(game.position("0 2 1")))
-    for at, value in damage.items():
-        data[at] = value
+    for offset, value in damage.items():
+        data[offset] = value
     with pytest.raises(EngineError):
         game.position_from_bytes(bytes(data))
 
 
-def test_a_table_reads_as_openspiel_writes_it():
+def test_the_text_of_a_table_is_openspiels():
     game = from_openspiel("leduc_poker")
     position = game.position("0 2 1")
     assert position.table == str(game.as_state(position))
     assert position.view(1).table == game.as_state(position).information_state_string(1)
 
 
-# --- what is seen ---------------------------------------------------------------------------------------------------
+# --- hidden information ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", HIDDEN)
-def test_worlds_fit_what_is_seen_and_only_that_is_in_a_view(name):
+def test_worlds_fit_the_information_state_and_views_hold_no_more(name):
     game = from_openspiel(name)
     differ = 0
     for position in decisions(game, 3)[:12]:
-        view = seen_by_mover(position)
+        view = view_of(position)
         seen = game.as_state(position).information_state_string(view.observer)
         assert game.as_state(view).information_state_string(view.observer) == seen
         assert view.key == position.view(view.observer).key
         worlds = [view.sample_world(seed) for seed in range(5)]
         for world in worlds:
             assert game.as_state(world).information_state_string(view.observer) == seen
-            # From another truth that looks the same, the same view and so the same worlds.
+            # The world has the same view as the truth, and so the same worlds.
             assert world.view(view.observer) == view
             assert [world.view(view.observer).sample_world(seed) for seed in range(5)] == worlds
         differ += len(set(worlds)) > 1
@@ -139,24 +135,24 @@ def test_worlds_fit_what_is_seen_and_only_that_is_in_a_view(name):
 
 
 @pytest.mark.parametrize("name", ["kuhn_poker", "leduc_poker"])
-def test_the_others_nodes_rest_on_nothing_that_is_hidden(name):
-    """`plain` finds them by a spectator's key: it grows as many of them whatever the others' cards are."""
+def test_the_opponents_nodes_do_not_depend_on_hidden_cards(name):
+    """`plain` finds them by a spectator's key, so their number does not depend on the opponents' cards."""
     game, ours = from_openspiel(name), new_game(name, players=2)
     budget = Budget(iterations=5000)
-    theirs = solve(game.position("0 1").view(0), budget, config="plain")
-    # The engine's own poker, whose spectator sees no card, has as many; it pays chips, not parts of their range.
+    spiel_answer = solve(game.position("0 1").view(0), budget, config="plain")
+    # The engine's own poker, whose spectator sees no card, has the same number. It pays chips, not parts of a range.
     own = ours.position("J Q" if name == "kuhn_poker" else "Ja Jb").view(0)
     in_chips = replace(CONFIGS["plain"], exploration=CONFIGS["plain"].exploration * RANGES[name])
-    assert theirs.nodes == solve(own, budget, config=in_chips).nodes
-    assert theirs.nodes < solve(game.position("0 1").view(0), budget, config=OWN).nodes
+    assert spiel_answer.nodes == solve(own, budget, config=in_chips).nodes
+    assert spiel_answer.nodes < solve(game.position("0 1").view(0), budget, config=OWN).nodes
 
 
-def test_where_nobody_says_what_all_see_each_sees_for_himself():
+def test_games_without_public_observations_have_no_spectator_and_each_player_has_own_nodes():
     assert not from_openspiel("hearts").has_spectator
     assert from_openspiel("leduc_poker").has_spectator
     assert from_openspiel("tic_tac_toe").has_spectator
     assert new_game("leduc_poker", players=2).has_spectator
-    view = seen_by_mover(decisions(from_openspiel("oh_hell(players=4)"), 1)[8])
+    view = view_of(decisions(from_openspiel("oh_hell(players=4)"), 1)[8])
     plain, own = (solve(view, Budget(iterations=200), config=config) for config in ("plain", OWN))
     assert [(move.action, move.visits) for move in plain.moves] == [(move.action, move.visits) for move in own.moves]
 
@@ -167,32 +163,32 @@ def test_where_nobody_says_what_all_see_each_sees_for_himself():
 @pytest.mark.parametrize(
     ("name", "start"),
     [
-        # Six faces alike; a card that is left once and two that are left twice.
+        # Six equal faces; one card with one copy left and two cards with two.
         (PIG, "0"),
         ("leduc_poker(suit_isomorphism=True)", "0"),
     ],
 )
-def test_chance_falls_as_often_as_openspiel_says(name, start):
+def test_chance_outcomes_are_as_frequent_as_in_openspiel(name, start):
     game = from_openspiel(name)
-    begun = game.position(start)
-    assert begun.to_act == CHANCE
-    assert {action.type for action in begun.legal_actions()} == {"act" if name == PIG else "draw"}
-    chances = dict(game.as_state(begun).chance_outcomes())
+    chance_node = game.position(start)
+    assert chance_node.to_act == CHANCE
+    assert {action.type for action in chance_node.legal_actions()} == {"act" if name == PIG else "draw"}
+    chances = dict(game.as_state(chance_node).chance_outcomes())
     rng = Rng(5)
-    found = dict.fromkeys(chances, 0)
+    counts = dict.fromkeys(chances, 0)
     n = 20_000
     for _ in range(n):
-        at = begun
-        while at is begun or "~" in str(at):
-            actions = at.legal_actions()
-            at = at.play(actions[rng.below(len(actions))])
-        found[int(str(at).split()[-1])] += 1
+        position = chance_node
+        while position is chance_node or "~" in str(position):
+            actions = position.legal_actions()
+            position = position.play(actions[rng.below(len(actions))])
+        counts[int(str(position).split()[-1])] += 1
     for outcome, chance in chances.items():
-        assert found[outcome] / n == pytest.approx(chance, abs=4 * (chance * (1 - chance) / n) ** 0.5)
+        assert counts[outcome] / n == pytest.approx(chance, abs=4 * (chance * (1 - chance) / n) ** 0.5)
 
 
-def test_playouts_pay_what_random_play_is_worth():
-    """Unequal chances on the way, and digits that were drawn already."""
+def test_playouts_pay_the_value_of_random_play():
+    """Chance has unequal outcomes, and some of its digits may be drawn already."""
     game = from_openspiel("leduc_poker(suit_isomorphism=True)")
     draws = game.position("0")
     assert {action.type for action in draws.legal_actions()} == {"draw"}
@@ -207,7 +203,7 @@ def test_playouts_pay_what_random_play_is_worth():
         return sum((worth(state.child(action)) for action in state.legal_actions()), 0.0) / len(state.legal_actions())
 
     assert 26 * mean - 13 == pytest.approx(worth(game.as_state(draws)), abs=0.25)
-    halfway = next(at for action in draws.legal_actions() if "~" in str(at := draws.play(action)))
+    halfway = next(after for action in draws.legal_actions() if "~" in str(after := draws.play(action)))
     assert game.position(str(halfway)) == halfway
     assert game.as_state(halfway.play_out(3)).is_terminal()
 
@@ -216,29 +212,29 @@ def test_playouts_pay_what_random_play_is_worth():
 
 
 @pytest.mark.parametrize(
-    ("played", "best"),
+    ("history", "best"),
     [("0 4 1 3", "2"), ("0 4 1", "2"), ("4 0 2", "6"), ("0 1 3 4", "6"), ("8 4 6", "7")],
 )
-def test_tic_tac_toe_is_won_and_lost_games_are_saved(played, best):
-    view = seen_by_mover(from_openspiel("tic_tac_toe").position(played))
+def test_the_search_wins_and_saves_games_of_tic_tac_toe(history, best):
+    view = view_of(from_openspiel("tic_tac_toe").position(history))
     assert {str(solve(view, Budget(iterations=1500), seed=seed).best) for seed in range(3)} == {best}
 
 
-def test_tic_tac_toe_is_a_draw():
-    found = solve(from_openspiel("tic_tac_toe").deal().view(0), Budget(iterations=6000), config="plain")
-    assert str(found.best) == "4"
-    assert found.moves[0].win is not None
-    assert 0.5 <= found.moves[0].win.mean < 0.75
+def test_the_search_values_tic_tac_toe_as_a_draw():
+    answer = solve(from_openspiel("tic_tac_toe").deal().view(0), Budget(iterations=6000), config="plain")
+    assert str(answer.best) == "4"
+    assert answer.moves[0].win is not None
+    assert 0.5 <= answer.moves[0].win.mean < 0.75
 
 
 def bandit(arms: tuple[float, ...], folder: Path) -> SpielGame:
-    """One player chooses an arm once, and wins as often as it says."""
+    """Make a game in which one player chooses an arm once, and wins with its probability."""
     names = " ".join(f'"{arm}"' for arm in range(len(arms)))
     lines = ['EFG 2 R "Bandit" { "Player" "Bank" } ""', f'p "" 1 1 "" {{ {names} }} 0']
     for number, chance in enumerate(arms, 1):
-        won = round(100 * chance)
+        percent = round(100 * chance)
         lines += [
-            f'c "" {number} "" {{ "won" {won}/100 "lost" {100 - won}/100 }} 0',
+            f'c "" {number} "" {{ "won" {percent}/100 "lost" {100 - percent}/100 }} 0',
             't "" 1 "won" { 1 -1 }',
             't "" 2 "lost" { -1 1 }',
         ]
@@ -248,34 +244,34 @@ def bandit(arms: tuple[float, ...], folder: Path) -> SpielGame:
 
 
 @pytest.mark.parametrize("config", ["plain", "default", "flat"])
-@pytest.mark.parametrize("turned", range(5))
-def test_the_best_arm_of_a_bandit_is_found_wherever_it_is(config, turned, tmp_path):
+@pytest.mark.parametrize("shift", range(5))
+def test_the_best_arm_of_a_bandit_is_found_wherever_it_is(config, shift, tmp_path):
     arms: tuple[float, ...] = (0.65, 0.35, 0.5, 0.3, 0.45)
-    arms = arms[turned:] + arms[:turned]
+    arms = arms[shift:] + arms[:shift]
     view = bandit(arms, tmp_path).deal().view(0)
     for seed in range(4):
-        found = solve(view, Budget(iterations=5000), config=config, seed=seed)
-        assert str(found.best) == str(arms.index(0.65))
-        win = found.moves[0].win
+        answer = solve(view, Budget(iterations=5000), config=config, seed=seed)
+        assert str(answer.best) == str(arms.index(0.65))
+        win = answer.moves[0].win
         assert win is not None
         assert win.mean == pytest.approx(0.65, abs=0.04)
-        # What is known to be worse is left alone, but for a configuration that tries all alike.
-        assert found.moves[0].visits > (900 if config == "flat" else 4000)
+        # Only `flat` goes on with arms that are known to be worse.
+        assert answer.moves[0].visits > (900 if config == "flat" else 4000)
 
 
-# The cells of a board, seen in a mirror or from another side.
+# The cells of a mirrored or rotated board.
 MIRRORED = [(2, 1, 0, 5, 4, 3, 8, 7, 6), (6, 7, 8, 3, 4, 5, 0, 1, 2), (0, 3, 6, 1, 4, 7, 2, 5, 8)]
 
 
 @pytest.mark.parametrize("cells", MIRRORED)
-def test_in_a_mirror_it_is_the_same_game(cells):
-    """Moves are mirrored, and worth the same: what differs is chance alone."""
+def test_mirrored_games_have_mirrored_moves_with_the_same_values(cells):
+    """Their searches differ by chance only."""
     game, differences = from_openspiel("tic_tac_toe"), []
     for seed in range(12):
         history = [int(number) for number in str(decisions(game, seed)[2 + seed % 3]).split()]
         mirrored = " ".join(str(cells[number]) for number in history)
         one, other = (
-            solve(seen_by_mover(game.position(text)), Budget(iterations=1500), seed=seed, config="plain")
+            solve(view_of(game.position(text)), Budget(iterations=1500), seed=seed, config="plain")
             for text in (" ".join(map(str, history)), mirrored)
         )
         assert {cells[move.action.code[0]] for move in one.moves} == {move.action.code[0] for move in other.moves}
@@ -294,8 +290,8 @@ def policy_of(game: SpielGame, iterations: int, exploration: float) -> dict[str,
             return
         if not state.is_chance_node() and (key := state.information_state_string()) not in policy:
             view = game.at(state).view(state.current_player())
-            found = solve(view, Budget(iterations=iterations), config=replace(OWN, exploration=exploration), seed=7)
-            policy[key] = [(move.action.code[0], move.visits / found.iterations) for move in found.moves]
+            answer = solve(view, Budget(iterations=iterations), config=replace(OWN, exploration=exploration), seed=7)
+            policy[key] = [(move.action.code[0], move.visits / answer.iterations) for move in answer.moves]
         for action in state.legal_actions():
             walk(state.child(action))
 
@@ -305,89 +301,89 @@ def policy_of(game: SpielGame, iterations: int, exploration: float) -> dict[str,
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "iterations", "chips", "most"), [("kuhn_poker", 2000, 2.0, 0.18), ("leduc_poker", 300, 5.0, 1.2)]
+    ("name", "iterations", "chips", "maximum"), [("kuhn_poker", 2000, 2.0, 0.18), ("leduc_poker", 300, 5.0, 1.2)]
 )
-def test_poker_is_played_through_the_bridge_as_by_the_engine(name, iterations, chips, most):
+def test_poker_through_the_bridge_is_hard_to_exploit(name, iterations, chips, maximum):
     game = from_openspiel(name)
-    found = pyspiel.exploitability(game.spiel, policy_of(game, iterations, chips / RANGES[name]))
-    assert found < most
-    # Uniformly random play is a good deal worse.
-    assert found < 0.6 * pyspiel.exploitability(game.spiel, pyspiel.UniformRandomPolicy(game.spiel))
+    exploitability = pyspiel.exploitability(game.spiel, policy_of(game, iterations, chips / RANGES[name]))
+    assert exploitability < maximum
+    # Uniformly random play is much worse.
+    assert exploitability < 0.6 * pyspiel.exploitability(game.spiel, pyspiel.UniformRandomPolicy(game.spiel))
 
 
 @pytest.mark.parametrize("name", [HEARTS, "oh_hell(players=4)", "euchre"])
-def test_card_games_are_played_on(name):
+def test_card_games_can_be_searched(name):
     game = from_openspiel(name)
     for position in decisions(game, 4)[::6]:
-        found = solve(seen_by_mover(position), Budget(iterations=60))
-        assert found.best in position.legal_actions()
-        assert found.iterations in (0, 60)
-        assert found.knowledge == "none"
-        assert all(0 <= move.win.mean <= 1 for move in found.moves if move.win is not None)
+        answer = solve(view_of(position), Budget(iterations=60))
+        assert answer.best in position.legal_actions()
+        assert answer.iterations in (0, 60)
+        assert answer.knowledge == "none"
+        assert all(0 <= move.win.mean <= 1 for move in answer.moves if move.win is not None)
 
 
-def test_ours_through_both_bridges_is_still_ours():
+def test_our_game_through_both_bridges_has_our_moves_and_views():
     game = from_openspiel("eminence_oriflamme")
     position = decisions(game, 6)[20]
-    view = seen_by_mover(position)
-    found = solve(view, Budget(iterations=30))
-    assert found.best in position.legal_actions()
+    view = view_of(position)
+    answer = solve(view, Budget(iterations=30))
+    assert answer.best in position.legal_actions()
     assert ours_in_openspiel.as_position(game.as_state(view)).view(view.observer) == ours_in_openspiel.as_position(
         game.as_state(position)
     ).view(view.observer)
 
 
-def what_was_found(found: Any) -> Any:
-    return found.best, found.nodes, [(move.action, move.visits, move.win.mean) for move in found.moves]
+def essence(answer: Any) -> Any:
+    """Return the parts of an answer that repeat."""
+    return answer.best, answer.nodes, [(move.action, move.visits, move.win.mean) for move in answer.moves]
 
 
 @pytest.mark.parametrize("name", ["leduc_poker", "oh_hell(players=4)"])
-def test_a_seed_gives_one_answer_on_any_number_of_threads(name):
-    view = seen_by_mover(decisions(from_openspiel(name), 7)[2])
+def test_a_seed_determines_the_answer(name):
+    view = view_of(decisions(from_openspiel(name), 7)[2])
     budget = Budget(iterations=400)
 
-    def search(seed: int, **how: Any) -> Any:
-        fresh = pickle.loads(pickle.dumps(view))  # nothing is known of its game yet
-        return what_was_found(solve(fresh, budget, seed=seed, **how))
+    def search(seed: int, **options: Any) -> Any:
+        fresh = pickle.loads(pickle.dumps(view))  # with empty caches
+        return essence(solve(fresh, budget, seed=seed, **options))
 
     assert search(1) == search(1) != search(2)
     here = compute_here(SearchQuestion(view, budget, seed=1, shares=3))
-    assert search(1, shares=3) == what_was_found(here)
+    assert search(1, shares=3) == essence(here)
 
 
-def test_the_truth_does_not_change_the_answer():
+def test_the_answer_does_not_depend_on_hidden_cards():
     game = from_openspiel("oh_hell(players=4)")
     position = decisions(game, 8)[6]
-    view = seen_by_mover(position)
+    view = view_of(position)
     other = next(world for seed in range(9) if (world := view.sample_world(seed)) != position)
     budget = Budget(iterations=150)
-    assert what_was_found(solve(view, budget)) == what_was_found(solve(seen_by_mover(other), budget))
+    assert essence(solve(view, budget)) == essence(solve(view_of(other), budget))
 
 
-def test_two_actions_are_compared():
+def test_two_actions_of_an_openspiel_game_are_compared():
     view = from_openspiel("tic_tac_toe").position("0 4 1 3").view(0)
     difference = compare(view, ["5", "2"], Budget(iterations=300)).moves[1].win_difference
     assert difference is not None
     assert difference.mean > 0.1
 
 
-def test_nothing_but_the_last_states_is_kept():
-    """Neither after a long search, nor with the game."""
+def test_the_cache_of_states_is_bounded_and_freed_with_its_game():
     game = from_openspiel("oh_hell(players=4,num_tricks_fixed=5)")
-    view = seen_by_mover(decisions(game, 9)[9])
+    view = view_of(decisions(game, 9)[9])
     solve(view, Budget(iterations=3000))
     assert 0 < game.cache_size <= 1024
-    gone = weakref.ref(game)
+    reference = weakref.ref(game)
     del game, view
     gc.collect()
-    assert gone() is None
+    assert reference() is None
 
 
-# --- what is refused ------------------------------------------------------------------------------------------------
+# --- errors ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("name", "says"),
+    ("name", "message"),
     [
         ("no_such_game", "OpenSpiel cannot load 'no_such_game'"),
         ("goofspiel", "players move at once"),
@@ -401,13 +397,13 @@ def test_nothing_but_the_last_states_is_kept():
         ("colored_trails", "its actions are numbered beyond 65535"),
     ],
 )
-def test_games_that_cannot_be_searched_are_refused_by_name(name, says):
-    with pytest.raises(InvalidRulesetError, match=says) as refused:
+def test_games_that_cannot_be_searched_are_refused_with_the_reason(name, message):
+    with pytest.raises(InvalidRulesetError, match=message) as refusal:
         from_openspiel(name)
-    assert name.partition("(")[0] in str(refused.value)
+    assert name.partition("(")[0] in str(refusal.value)
 
 
-def test_worlds_are_not_counted():
+def test_worlds_of_openspiel_games_cannot_be_counted():
     view = from_openspiel("leduc_poker").position("0 2").view(0)
     with pytest.raises(EngineError, match=r"openspiel:leduc_poker\(\) draws worlds, and does not count"):
         view.count_worlds()
@@ -416,7 +412,7 @@ def test_worlds_are_not_counted():
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("text", "message"),
     [
         ("0 0", r"history: 0 is not possible after \[0\]"),
         ("0 x", "history: '0 x' is neither 'start' nor"),
@@ -424,12 +420,12 @@ def test_worlds_are_not_counted():
         ("0 2 | seen by C", "seen: 'C' is not one of A, B"),
     ],
 )
-def test_texts_that_are_no_position_are_refused(text, says):
-    with pytest.raises(EngineError, match=says):
+def test_texts_that_are_no_position_are_refused(text, message):
+    with pytest.raises(EngineError, match=message):
         from_openspiel("leduc_poker").position(text)
 
 
-def test_actions_that_are_none_are_refused():
+def test_impossible_actions_are_refused():
     game = from_openspiel("leduc_poker")
     with pytest.raises(EngineError, match=r"action: '0': not possible here \(legal: 1, 2\)"):
         game.position("0 2").play("0")
@@ -442,11 +438,11 @@ def test_actions_that_are_none_are_refused():
         game.at(pyspiel.load_game("kuhn_poker").new_initial_state())
 
 
-# --- what goes wrong in the middle ----------------------------------------------------------------------------------
+# --- games that fail ------------------------------------------------------------------------------------------------
 
 
-def lies(state: Any, player: int, sampler: Any) -> Any:
-    """Draws the player's own card anew, too."""
+def resample_own_card(state: Any, player: int, sampler: Any) -> Any:
+    """Resample the player's own card too, which is wrong."""
     other = state.get_game().new_initial_state()
     first, second, *moves = state.history()
     for number in (second, first, *moves):
@@ -454,14 +450,15 @@ def lies(state: Any, player: int, sampler: Any) -> Any:
     return other
 
 
-def fails(state: Any, player: int, sampler: Any) -> Any:
+def fail_to_resample(state: Any, player: int, sampler: Any) -> Any:
     raise ValueError("out of cards")
 
 
 @pytest.mark.parametrize(
-    ("resample", "says"), [(lies, "draws for player 0 a state that they can"), (fails, "out of cards")]
+    ("resample", "message"),
+    [(resample_own_card, "draws for player 0 a state that they can"), (fail_to_resample, "out of cards")],
 )
-def test_a_game_that_fails_in_a_search_is_named(monkeypatch, resample, says):
+def test_the_error_of_a_game_that_fails_in_a_search_names_it(monkeypatch, resample, message):
     game = from_openspiel("eminence_leduc_poker")
     view = game.position("0 2").view(0)
     with monkeypatch.context() as patch:
@@ -473,7 +470,7 @@ def test_a_game_that_fails_in_a_search_is_named(monkeypatch, resample, says):
             lambda: view.sample_world(),
             lambda: game.position("0 2").view(0),
         ):
-            with pytest.raises(EngineError, match=f"eminence_leduc_poker.*{says}"):
+            with pytest.raises(EngineError, match=f"eminence_leduc_poker.*{message}"):
                 search()
-    # What went wrong then is over.
+    # Later searches are not affected.
     assert solve(view, Budget(iterations=50)).iterations == 50

@@ -1,6 +1,6 @@
 """Fixed searches give the best move and the visits of every move in tests/cases/golden_moves.json.
 
-A commit that means to change what the search plays regenerates the file and says so:
+A commit that changes the play of the search on purpose regenerates the file and mentions it:
 
     python tests/solver/test_golden_moves.py > tests/cases/golden_moves.json
 """
@@ -30,7 +30,7 @@ SPECS = [
     *[("oriflamme_prototype", "prototype", players) for players in (2, 3, 4)],
     *[("castle_village_port", "house", players) for players in (3, 4, 5)],
 ]
-POSITIONS = 3  # of each game, edition and number of players
+POSITIONS = 3  # for each game, edition and number of players
 NAMES = ["-".join(map(str, (*spec, index))) for spec in SPECS for index in range(POSITIONS)]
 BUDGET = Budget(iterations=500)
 SEED = 5
@@ -52,7 +52,7 @@ def test_a_fixed_search_gives_the_golden_answer(name: str) -> None:
 
 
 def search(case: dict[str, Any]) -> dict[str, Any]:
-    """Search the position of a case as the case says; return the best move and the visits of each, most tried first."""
+    """Search the position of a case with its options; return the best move and the visits of each, highest first."""
     answer = solve(
         new_game(*case["game"]).view(case["view"]),
         BUDGET,

@@ -1,4 +1,4 @@
-"""What a secret is worth: nothing where all can tell, much where it would change what others do."""
+"""The value of secrets: zero if the others can deduce them, high if the others would act differently."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from solver import Budget, InvalidQuestionError, information, solve
 from solver.beliefs import Belief, SecretCard, own_spots
 
 GAME = new_game("oriflamme", "en-2019", players=3)
-# T5 of the tactical positions: the Soldier has nobody else to hit, so it does not matter who knows the Ambush.
+# T5 of the tactical positions: the Soldier can hit only this card, so the secret of the Ambush is worth little.
 LONE = "C:Lord* >A:Ambush(1) B:Soldier* | round 4 | points 7 7 7 | seen by A"
-# ... and here it does: B's Soldier may hit the card before it or the one behind it.
+# Here the secret matters: B's Soldier may hit the card before it or the one behind it.
 CHOICE = "C:Lord* >A:Ambush(1) B:Soldier* A:Lord(1) | round 4 | points 7 7 7 | seen by A"
 BUDGET = Budget(iterations=20_000)
 
@@ -36,8 +36,8 @@ def test_a_secret_that_changes_nothing_is_worth_little() -> None:
     assert abs(ambush.worth.mean) < 0.04
 
 
-def test_what_all_can_deduce_is_worth_exactly_nothing() -> None:
-    """With as many cards as turns, the last one selected is the only one that nobody has seen."""
+def test_a_card_that_the_others_can_deduce_is_worth_exactly_zero() -> None:
+    """With as many cards as turns, the card of the last turn is the only one that was never shown."""
     table = {
         "cards": [
             {"value": 12, "name": "Guard", "when": "immediate", "effect": "move_neighbour"},
@@ -55,7 +55,7 @@ def test_what_all_can_deduce_is_worth_exactly_nothing() -> None:
     }
     game = new_game("castle_village_port", table, players=3)
     assert game.has_suspicions
-    deduced = guessed = 0
+    n_deduced = n_guessed = 0
     for seed in range(3):
         position, rng = game.deal(seed), Rng(seed)
         while not position.is_over:
@@ -63,17 +63,17 @@ def test_what_all_can_deduce_is_worth_exactly_nothing() -> None:
             if player is not None and player >= 0:
                 for secret in information(position.view(player), Budget(iterations=300)):
                     if secret.guessed[(player + 1) % 3] == 1:
-                        deduced += 1
+                        n_deduced += 1
                         assert (secret.worth.mean, secret.worth.error) == (0, 0)
                     else:
-                        guessed += 1
+                        n_guessed += 1
             actions = position.legal_actions()
             position = position.play(actions[rng.below(len(actions))])
-    assert deduced
-    assert guessed
+    assert n_deduced
+    assert n_guessed
 
 
-def test_others_take_the_card_for_what_it_may_be() -> None:
+def test_worlds_of_a_secret_card_show_all_cards_that_the_others_think_possible() -> None:
     view = GAME.view(CHOICE)
     spots = own_spots(view)
     assert [GAME.name_of(kind) for _, kind in spots] == ["Ambush", "Lord"]
@@ -82,16 +82,16 @@ def test_others_take_the_card_for_what_it_may_be() -> None:
     worlds = [secret.sample_world(rng) for _ in range(2000)]
     cards = [world.table.slots[1][0].card for world in worlds]
     assert all(world.fault is None for world in worlds)
-    # The other face-down card is as it is, or is what the Ambush changed places with.
+    # The other face-down card is the true one, or exchanged with the Ambush.
     assert {world.table.slots[3][0].card for world in worlds} == {"lord", "ambush"}
-    true = sum(card == "ambush" for card in cards) / len(cards)
-    assert true == pytest.approx(secret.guessed, abs=0.04)
+    share = sum(card == "ambush" for card in cards) / len(cards)
+    assert share == pytest.approx(secret.guessed, abs=0.04)
     assert len(set(cards)) > 5
-    # To everybody else, all of it looks the same.
+    # The worlds look the same to the other players.
     assert {str(world.view(1).table.slots) for world in worlds} == {str(worlds[0].view(1).table.slots)}
 
 
-def test_information_is_asked_for_in_iterations_while_the_game_lasts() -> None:
+def test_information_needs_iterations_and_an_unfinished_game() -> None:
     view = GAME.view(CHOICE)
     with pytest.raises(InvalidQuestionError, match=r"budget\.iterations: is required: information"):
         information(view, Budget(time_ms=10))
@@ -105,7 +105,7 @@ def test_information_is_asked_for_in_iterations_while_the_game_lasts() -> None:
         information(new_game("kuhn_poker", players=2).deal(1).view(0))
 
 
-def test_information_repeats_and_takes_a_history() -> None:
+def test_information_is_reproducible_and_uses_the_history() -> None:
     start = GAME.deal(2)
     record = Record(start)
     rng = Rng(5)
@@ -115,8 +115,8 @@ def test_information_repeats_and_takes_a_history() -> None:
     end = record.end
     assert isinstance(end, Position)
     seat = end.to_act or 0
-    mine = record.seen_from(seat)
+    history = record.seen_from(seat)
     view = end.view(seat)
-    few = Budget(iterations=400)
-    assert information(view, few, history=mine) == information(view, few, history=mine)
-    assert solve(view, few, history=mine).beliefs != solve(view, few).beliefs
+    budget = Budget(iterations=400)
+    assert information(view, budget, history=history) == information(view, budget, history=history)
+    assert solve(view, budget, history=history).beliefs != solve(view, budget).beliefs

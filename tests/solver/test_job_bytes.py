@@ -1,4 +1,4 @@
-"""Questions and shares cross as bytes: both ends have the same ones, and bytes that are not ours are refused."""
+"""Questions and shares as bytes: they are read back unchanged, and other bytes are refused."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from solver.pool.parts import run_parts
 from solver.question import pack
 
 
-def a_question() -> SearchQuestion:
+def example_question() -> SearchQuestion:
     question = next(questions(ORIFLAMME))
     assert isinstance(question, SearchQuestion)
     return question
@@ -45,10 +45,10 @@ def shares_of(question: Question) -> list[Share]:
 
 
 @pytest.mark.parametrize("spec", ALL_SPECS, ids=ALL_IDS)
-def test_both_ends_have_the_same_question(spec: tuple[str, Any, int]) -> None:
-    sent = list(questions(spec))
-    assert {question.shape for question in sent} >= {"search", "comparison"}
-    for question in sent:
+def test_a_question_and_its_shares_are_read_back_from_their_bytes(spec: tuple[str, Any, int]) -> None:
+    sent_questions = list(questions(spec))
+    assert {question.shape for question in sent_questions} >= {"search", "comparison"}
+    for question in sent_questions:
         received = decode_job(encode_job(question))
         assert received == question
         assert type(received) is type(question)
@@ -58,8 +58,8 @@ def test_both_ends_have_the_same_question(spec: tuple[str, Any, int]) -> None:
             assert decode_share(encode_share(share)) == share
 
 
-def test_the_account_of_a_history_crosses_and_no_table_does() -> None:
-    """So that no worker replays it."""
+def test_a_history_is_sent_with_its_log_but_without_its_end() -> None:
+    """The log spares workers the replay."""
     histories = 0
     for question in questions(("castle_village_port", "house", 3), every=3):
         received = decode_job(encode_job(question))
@@ -73,13 +73,13 @@ def test_the_account_of_a_history_crosses_and_no_table_does() -> None:
 
 
 def with_config(config: Any) -> SearchQuestion:
-    question = a_question()
+    question = example_question()
     question.config = config
     return question
 
 
-def test_every_configuration_and_limit_is_kept() -> None:
-    question = a_question()
+def test_every_configuration_and_limit_is_read_back() -> None:
+    question = example_question()
     for config in CONFIGS.values():
         assert decode_job(encode_job(with_config(config))).config == config
     for budget in (Budget(time_ms=0.1), Budget(thread_time_ms=1e6 / 3), Budget(iterations=10**12, memory_mb=0.1)):
@@ -87,84 +87,84 @@ def test_every_configuration_and_limit_is_kept() -> None:
         assert decode_job(encode_job(timed)).budget == timed.budget == budget
 
 
-def test_iterations_of_each_share_are_kept() -> None:
-    view = a_question().view
+def test_iterations_of_each_share_are_read_back() -> None:
+    view = example_question().view
     question = SearchQuestion(view, shares=3, share_iterations=(7, 0, 10**12))
     received = decode_job(encode_job(question))
     assert received == question
     assert isinstance(received, SearchQuestion)
     assert received.share_iterations == (7, 0, 10**12)
-    for wrong in ((1, 2), (1, 2, -1), (1, 2, 10**12 + 1), (1, 2, 3.0)):
+    for iterations in ((1, 2), (1, 2, -1), (1, 2, 10**12 + 1), (1, 2, 3.0)):
         with pytest.raises(InvalidQuestionError, match="share_iterations"):
-            SearchQuestion(view, shares=3, share_iterations=wrong)  # type: ignore[arg-type]
+            SearchQuestion(view, shares=3, share_iterations=iterations)  # type: ignore[arg-type]
         with pytest.raises(JobBytesError, match="share_iterations"):
-            decode_job(changed(question, "share_iterations", list(wrong)))
+            decode_job(job_with(question, "share_iterations", list(iterations)))
 
 
-def test_a_lost_share_crosses_with_its_note() -> None:
+def test_a_lost_share_is_read_back_with_its_note() -> None:
     share = replace(empty_share(3, 4), stopped_by="lost", missing=1, note="ein Rechner fiel aus: é")
     assert decode_share(encode_share(share)) == share
 
 
-def test_bytes_that_were_changed_on_the_way_are_refused() -> None:
+def test_damaged_bytes_are_refused() -> None:
     draw = random.Random(5)
-    question = a_question()
+    question = example_question()
     share = shares_of(question)[0]
     readers: list[tuple[bytes, Callable[[bytes], object]]] = [
         (encode_job(question), decode_job),
         (encode_share(share), decode_share),
     ]
-    for good, read in readers:
+    for intact, read in readers:
         for _ in range(2000):
-            bad = bytearray(good)
+            damaged = bytearray(intact)
             for _ in range(draw.randint(1, 4)):
-                bad[draw.randrange(len(bad))] ^= draw.randint(1, 255)
+                damaged[draw.randrange(len(damaged))] ^= draw.randint(1, 255)
             if draw.random() < 0.2:
-                del bad[draw.randrange(len(bad)) :]
-            if bytes(bad) != good:
+                del damaged[draw.randrange(len(damaged)) :]
+            if bytes(damaged) != intact:
                 with pytest.raises(JobBytesError):
-                    read(bytes(bad))
-        for bad_bytes in (b"", good[:7], pickle.dumps(question.seed), good + b"\0"):
+                    read(bytes(damaged))
+        for bad_bytes in (b"", intact[:7], pickle.dumps(question.seed), intact + b"\0"):
             with pytest.raises(JobBytesError):
                 read(bad_bytes)
 
 
-def test_bytes_with_a_right_checksum_are_read_or_refused() -> None:
-    """Never with another error."""
+def test_damaged_bytes_with_a_correct_checksum_raise_no_other_error() -> None:
     draw = random.Random(6)
     refused = accepted = 0
     for question in questions(ORIFLAMME, every=3):
         body = encode_job(question)[8:]
         for _ in range(150):
-            bad = bytearray(body)
+            damaged = bytearray(body)
             for _ in range(draw.randint(1, 3)):
-                bad[draw.randrange(len(bad))] = draw.choice([0, 1, 255, 48 + draw.randrange(10), draw.randrange(256)])
+                place = draw.randrange(len(damaged))
+                damaged[place] = draw.choice((0, 1, 255, ord("0") + draw.randrange(10), draw.randrange(256)))
             try:
-                received = decode_job(job_bytes._seal(job_bytes.JOB, bytes(bad)))
+                received = decode_job(job_bytes._seal(job_bytes.JOB, bytes(damaged)))
                 accepted += 1
                 assert decode_job(encode_job(received)) == received or received.history is not None  # NaN != NaN
             except JobBytesError:
                 refused += 1
     assert min(refused, accepted) > 100
-    body = encode_share(shares_of(a_question())[0])[8:]
+    body = encode_share(shares_of(example_question())[0])[8:]
     for _ in range(3000):
-        bad = bytearray(body)
-        bad[draw.randrange(min(len(bad), 80))] = draw.randrange(256)
+        damaged = bytearray(body)
+        damaged[draw.randrange(min(len(damaged), 80))] = draw.randrange(256)
         try:
-            decode_share(job_bytes._seal(job_bytes.SHARE, bytes(bad)))
+            decode_share(job_bytes._seal(job_bytes.SHARE, bytes(damaged)))
         except JobBytesError:
             refused += 1
 
 
-def test_shares_whose_parts_do_not_add_up_are_refused() -> None:
+def test_inconsistent_shares_are_refused() -> None:
     share = empty_share(3, 4)
     more = empty_share(1, 5).tallies
     cut = replace(share.tallies[0], sums=share.tallies[0].sums[1:])
-    for bad in (
+    for inconsistent in (
         replace(share, tallies=()),
         replace(share, tallies=(*share.tallies, cut)),
         replace(share, tallies=share.tallies + more),
-        # As many numbers as four players have.
+        # Its sums are those of four players.
         replace(share, tallies=(replace(share.tallies[0], players=-9),)),
         replace(share, stopped_by="boredom"),
         replace(share, payoffs=bytes(7)),
@@ -172,20 +172,20 @@ def test_shares_whose_parts_do_not_add_up_are_refused() -> None:
         replace(share, tallies=(replace(share.tallies[0], sums=("1",)),)),  # type: ignore[arg-type]
     ):
         with pytest.raises(JobBytesError, match=r"^share: "):
-            decode_share(encode_share(bad))
+            decode_share(encode_share(inconsistent))
 
 
-def changed(question: Question, field: str, value: Any) -> bytes:
-    """A job with another value in one field of its heads."""
-    asked, seed, limits, clocks, account = unpack(job_bytes._unseal(job_bytes.JOB, encode_job(question)))
-    common, own, view = unpack(asked)
-    heads = [json.loads(head) for head in (common, own, limits)]
+def job_with(question: Question, field: str, value: Any) -> bytes:
+    """Return a job with another value in one field."""
+    content, seed, limits, clocks, account = unpack(job_bytes._unseal(job_bytes.JOB, encode_job(question)))
+    common, shape_fields, view = unpack(content)
+    heads = [json.loads(head) for head in (common, shape_fields, limits)]
     assert any(field in head for head in heads)
     for head in heads:
         if field in head:
             head[field] = value
-    common, own, limits = (json.dumps(head).encode() for head in heads)
-    return job_bytes._seal(job_bytes.JOB, pack([pack([common, own, view]), seed, limits, clocks, account]))
+    common, shape_fields, limits = (json.dumps(head).encode() for head in heads)
+    return job_bytes._seal(job_bytes.JOB, pack([pack([common, shape_fields, view]), seed, limits, clocks, account]))
 
 
 @pytest.mark.parametrize(
@@ -213,9 +213,9 @@ def changed(question: Question, field: str, value: Any) -> bytes:
         ("confidence", 2, "confidence"),
     ],
 )
-def test_a_field_that_makes_no_sense_is_named(field: str, value: Any, problem: str) -> None:
-    message = changed(a_question(), field, value)
-    for _ in range(2):  # what was refused once is refused again
+def test_an_invalid_field_is_named(field: str, value: Any, problem: str) -> None:
+    message = job_with(example_question(), field, value)
+    for _ in range(2):  # a cache must not accept it the second time
         with pytest.raises(JobBytesError, match=problem):
             decode_job(message)
 
@@ -223,12 +223,12 @@ def test_a_field_that_makes_no_sense_is_named(field: str, value: Any, problem: s
 @pytest.mark.parametrize(
     ("field", "value"), [("nodes", "all"), ("worlds", 1.5), ("flat", 1), ("trust", "NaN"), ("horizon", True)]
 )
-def test_a_knob_that_makes_no_sense_is_named(field: str, value: Any) -> None:
+def test_an_invalid_setting_of_a_configuration_is_named(field: str, value: Any) -> None:
     with pytest.raises(JobBytesError, match=rf"\$\.config\.{field}"):
-        decode_job(encode_job(with_config(replace(a_question().config, **{field: value}))))
+        decode_job(encode_job(with_config(replace(example_question().config, **{field: value}))))
 
 
-def test_a_game_of_another_process_is_not_sent() -> None:
+def test_a_game_that_only_this_process_has_is_not_sent() -> None:
     openspiel = pytest.importorskip("solver.openspiel.openspiel_in_ours")
     game = openspiel.from_openspiel("kuhn_poker")
     state = game.spiel.new_initial_state()
@@ -238,7 +238,7 @@ def test_a_game_of_another_process_is_not_sent() -> None:
         encode_job(SearchQuestion(game.at(state).view(0), Budget(iterations=10), config="plain"))
 
 
-def test_errors_cross_by_their_names() -> None:
+def test_errors_of_workers_are_raised_by_name() -> None:
     def fail(error: Exception) -> Callable[[], bytes]:
         def compute() -> bytes:
             raise error
@@ -252,12 +252,12 @@ def test_errors_cross_by_their_names() -> None:
         JobBytesError("bytes"),
         MemoryError("full"),
     ):
-        with pytest.raises(type(error), match=str(error)) as raised:
+        with pytest.raises(type(error), match=str(error)) as error_info:
             read_answer(write_answer(fail(error)))
         for attribute in ("reason", "accepted", "field"):
-            assert getattr(raised.value, attribute, "") == getattr(error, attribute, "")
+            assert getattr(error_info.value, attribute, "") == getattr(error, attribute, "")
     with pytest.raises(WorkerError, match="ZeroDivisionError: by zero"):
         read_answer(write_answer(fail(ZeroDivisionError("by zero"))))
-    for bad in (b"", b"\2", b"\1nonsense", b"\1[1]", b'\1["InvalidQuestionError", "a: b", "c"]'):
+    for damaged in (b"", b"\2", b"\1nonsense", b"\1[1]", b'\1["InvalidQuestionError", "a: b", "c"]'):
         with pytest.raises(JobBytesError):
-            read_answer(bad)
+            read_answer(damaged)

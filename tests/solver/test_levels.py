@@ -1,4 +1,4 @@
-"""Strength levels: iterations, temperature and noise make them, never time."""
+"""Strength levels: iterations, temperature and noise define them, not time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ GAME = new_game("oriflamme", "en-2019", players=3)
 ROB = GAME.view("B:Heir* >A:Spy* C:Heir* | round 6 | ask A rob | points 11 12 9 | seen by A")
 
 
-def test_there_are_ten_and_each_has_a_name() -> None:
+def test_there_are_ten_named_levels() -> None:
     assert list(LEVELS) == list(range(1, 11))
     for level, config in LEVELS.items():
         assert CONFIGS[f"level-{level}"] is config
@@ -24,7 +24,7 @@ def test_there_are_ten_and_each_has_a_name() -> None:
         solve(ROB, config="level-11")
 
 
-def test_a_level_sets_the_iterations_and_a_budget_only_caps_them() -> None:
+def test_a_level_sets_the_iterations_and_a_budget_can_only_lower_them() -> None:
     view = GAME.deal(1).view(0)
     level = LEVELS[6]
     assert solve(view, config=level).iterations == level.iterations
@@ -34,18 +34,18 @@ def test_a_level_sets_the_iterations_and_a_budget_only_caps_them() -> None:
     assert solve(view, Budget(iterations=10**6), config=level).question.budget.iterations == level.iterations
 
 
-def played(config: Config, times: int = 200) -> Counter[str]:
-    return Counter(str(solve(ROB, config=config, seed=seed).best) for seed in range(times))
+def move_counts(config: Config, n_searches: int = 200) -> Counter[str]:
+    return Counter(str(solve(ROB, config=config, seed=seed).best) for seed in range(n_searches))
 
 
-def test_noise_is_the_share_of_moves_that_are_any_move() -> None:
-    sure = dataclasses.replace(CONFIGS["default"], iterations=200)
-    assert played(sure, 20) == {"rob B": 20}
-    noisy = played(dataclasses.replace(sure, noise=0.5), 600)
+def test_noise_is_the_share_of_random_moves() -> None:
+    without_noise = dataclasses.replace(CONFIGS["default"], iterations=200)
+    assert move_counts(without_noise, 20) == {"rob B": 20}
+    noisy = move_counts(dataclasses.replace(without_noise, noise=0.5), 600)
     assert noisy["rob C"] / 600 == pytest.approx(0.25, abs=0.06)
 
 
-def test_one_seed_for_a_whole_game_draws_each_move_anew() -> None:
+def test_with_one_seed_for_a_game_each_move_has_its_own_random_numbers() -> None:
     noisy = dataclasses.replace(CONFIGS["default"], iterations=30, noise=0.5)
     chosen: Counter[str] = Counter()
     for number in range(10):
@@ -54,8 +54,8 @@ def test_one_seed_for_a_whole_game_draws_each_move_anew() -> None:
             view = position.view(position.to_act or 0)
             legal = view.legal_actions()
             if len(legal) == 2:
-                found = solve(view, config=noisy, seed=7)
-                chosen["best" if found.best == found.moves[0].action else "other"] += 1
+                answer = solve(view, config=noisy, seed=7)
+                chosen["best" if answer.best == answer.moves[0].action else "other"] += 1
                 chosen["first" if solve(view, config="random", seed=7).best == legal[0] else "second"] += 1
             position = position.play(legal[0])
     decisions = chosen["best"] + chosen["other"]
@@ -64,24 +64,24 @@ def test_one_seed_for_a_whole_game_draws_each_move_anew() -> None:
     assert chosen["first"] / decisions == pytest.approx(0.5, abs=0.15)
 
 
-def test_temperature_draws_moves_by_their_visits() -> None:
+def test_temperature_samples_moves_in_proportion_to_their_visits() -> None:
     view = GAME.deal(3).view(0)
     cold = dataclasses.replace(CONFIGS["default"], iterations=300)
     warm = dataclasses.replace(cold, temperature=1.0)
-    shares: Counter[str] = Counter()
-    drawn: Counter[str] = Counter()
+    visit_counts: Counter[str] = Counter()
+    drawn_counts: Counter[str] = Counter()
     for seed in range(300):
-        found = solve(view, config=warm, seed=seed)
-        assert found.moves == solve(view, config=cold, seed=seed).moves
-        drawn[str(found.best)] += 1
-        for move in found.moves:
-            shares[str(move.action)] += move.visits
-    for action, visits in shares.most_common(4):
-        assert drawn[action] / 300 == pytest.approx(visits / (300 * 300), abs=0.09)
+        answer = solve(view, config=warm, seed=seed)
+        assert answer.moves == solve(view, config=cold, seed=seed).moves
+        drawn_counts[str(answer.best)] += 1
+        for move in answer.moves:
+            visit_counts[str(move.action)] += move.visits
+    for action, visits in visit_counts.most_common(4):
+        assert drawn_counts[action] / 300 == pytest.approx(visits / (300 * 300), abs=0.09)
 
 
 def wins(strong: int, weak: int, deals: int) -> float:
-    """The share of games for three that one of the stronger level wins against two of the weaker."""
+    """Return the share of games that one player of the stronger level wins against two of the weaker."""
     total = 0.0
     for number in range(deals):
         for seat in range(3):

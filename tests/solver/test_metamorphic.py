@@ -1,4 +1,4 @@
-"""A question put otherwise has the same answer: seats, names, values and currencies changed, nothing else."""
+"""Equivalent questions have equal answers: seats, names, values or currencies differ."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from statistics import fmean, stdev
 from typing import Any
 
 import pytest
+from questions import view_of
 from symmetries import by_seat, reseated, reseated_action, rotation
 from tables import random_game
 
-from engine_cy import Game, Position, View, new_game
+from engine_cy import Game, Position, new_game
 from solver import Answer, Budget, solve
 
 SEARCHES = ["flat", "pimc", "plain", "default"]
@@ -19,19 +20,15 @@ BUDGET = Budget(iterations=400)
 
 
 def choices(game: Game, seed: int, number: int) -> list[Position]:
-    """Some tables of a random game at which a player has a choice."""
+    """Sample tables of a random game at which a player has a choice."""
     played = [position for position, _ in random_game(game, seed) if (position.to_act or 0) >= 0]
-    found = [position for position in played if len(position.legal_actions()) > 1]
-    return random.Random(seed).sample(found, min(number, len(found)))
+    decisions = [position for position in played if len(position.legal_actions()) > 1]
+    return random.Random(seed).sample(decisions, min(number, len(decisions)))
 
 
-def view_of(position: Position) -> View:
-    return position.view(position.to_act or 0)
-
-
-def summary(found: Answer) -> list[Any]:
-    """What was found of each decision, whatever it is called."""
-    return [(move.visits, move.win, move.points, move.lead, move.ranks, move.seats) for move in found.moves]
+def summary(answer: Answer) -> list[Any]:
+    """Return the results of all moves without their names."""
+    return [(move.visits, move.win, move.points, move.lead, move.ranks, move.seats) for move in answer.moves]
 
 
 @pytest.mark.parametrize("config", SEARCHES)
@@ -39,17 +36,17 @@ def summary(found: Answer) -> list[Any]:
 def test_editions_that_play_alike_have_the_same_answers(config: str, players: int) -> None:
     english, french = (new_game("oriflamme", edition, players) for edition in ("en-2019", "fr-2019"))
     for position in choices(english, players, 6):
-        view = view_of(position)
-        same = french.view_from_bytes(bytes(view), view.observer)
-        one, other = (solve(asked, BUDGET, config=config, seed=2) for asked in (view, same))
+        english_view = view_of(position)
+        french_view = french.view_from_bytes(bytes(english_view), english_view.observer)
+        one, other = (solve(view, BUDGET, config=config, seed=2) for view in (english_view, french_view))
         assert summary(one) == summary(other)
         assert str(one.best) == str(other.best)
 
 
 @pytest.mark.parametrize("config", ["flat", "pimc", "plain"])
 @pytest.mark.parametrize("spec", [("oriflamme_prototype", "prototype", 2), ("leduc_poker", None, 2)], ids=str)
-def test_for_two_the_other_seat_is_the_same(spec: Any, config: str) -> None:
-    """With one opponent, every draw of a search is the same draw in the other seat."""
+def test_with_two_players_exchanging_the_seats_does_not_change_the_answer(spec: Any, config: str) -> None:
+    """With one opponent, a search draws the same random numbers for either seat."""
     for seed in range(4):
         for position in choices(new_game(*spec), seed, 4):
             one = solve(view_of(position), BUDGET, config=config, seed=3)
@@ -62,7 +59,7 @@ def test_for_two_the_other_seat_is_the_same(spec: Any, config: str) -> None:
 
 
 def castle(values: dict[str, int], names: dict[str, str], currency: int) -> dict[str, Any]:
-    """A table whose cards matter by their order and their effects only, and whose gold by its proportions."""
+    """Return a ruleset in which only the order and effects of cards matter, and the proportions of gold."""
     cards: list[tuple[str, str, str, dict[str, Any]]] = [
         ("Guard", "immediate", "move_neighbour", {}),
         ("Thief", "immediate", "rob_neighbour", {"amount": 2 * currency}),
@@ -87,7 +84,7 @@ def castle(values: dict[str, int], names: dict[str, str], currency: int) -> dict
 
 NAMES = ["Guard", "Thief", "Patron", "Page", "Herald", "Abbot", "Warrior"]
 USUAL = castle(dict(zip(NAMES, (12, 11, 9, 8, 5, 4, 2), strict=True)), {name: name for name in NAMES}, 1)
-CHANGED = {
+VARIANTS = {
     "other values in the same order": castle(
         dict(zip(NAMES, (15, 10, 7, 6, 4, 3, 1), strict=True)), {name: name for name in NAMES}, 1
     ),
@@ -100,27 +97,29 @@ CHANGED = {
 }
 
 
-# Knowledge goes by values and amounts, too, so `default` promises it for names alone.
+# Knowledge depends on values and amounts, so with `default` only the names may differ.
 @pytest.mark.parametrize(
     ("change", "config"),
-    [(change, config) for change in CHANGED for config in SEARCHES if config != "default" or change == "other names"],
+    [(change, config) for change in VARIANTS for config in SEARCHES if config != "default" or change == "other names"],
 )
 def test_castle_with_other_names_values_or_currency_has_the_same_answers(change: str, config: str) -> None:
     factor = 3 if change == "another currency" else 1
     for players in (3, 4, 5):
         draw = random.Random(players)
-        one, other = (new_game("castle_village_port", table, players).deal(5) for table in (USUAL, CHANGED[change]))
+        one, other = (new_game("castle_village_port", table, players).deal(5) for table in (USUAL, VARIANTS[change]))
         while not one.is_over:
             options, others = one.legal_actions(), other.legal_actions()
             assert len(options) == len(others)
             if one.to_act != -1 and len(options) > 1 and draw.random() < 0.3:
-                found, same = (solve(view_of(at), BUDGET, config=config, seed=4) for at in (one, other))
-                assert [move.visits for move in found.moves] == [move.visits for move in same.moves]
-                assert [move.win for move in found.moves] == [move.win for move in same.moves]
-                assert [options.index(move.action) for move in found.moves] == [
-                    others.index(move.action) for move in same.moves
+                one_answer, other_answer = (
+                    solve(view_of(position), BUDGET, config=config, seed=4) for position in (one, other)
+                )
+                assert [move.visits for move in one_answer.moves] == [move.visits for move in other_answer.moves]
+                assert [move.win for move in one_answer.moves] == [move.win for move in other_answer.moves]
+                assert [options.index(move.action) for move in one_answer.moves] == [
+                    others.index(move.action) for move in other_answer.moves
                 ]
-                for a, b in zip(found.moves, same.moves, strict=True):
+                for a, b in zip(one_answer.moves, other_answer.moves, strict=True):
                     assert (
                         b.points is None or a.points is None or b.points.mean == pytest.approx(factor * a.points.mean)
                     )
@@ -132,20 +131,19 @@ def test_castle_with_other_names_values_or_currency_has_the_same_answers(change:
 
 @pytest.mark.parametrize("config", ["plain", "default"])
 @pytest.mark.parametrize("spec", [("oriflamme", "en-2019", 3), ("castle_village_port", "house", 4)], ids=str)
-def test_for_more_than_two_other_seats_are_worth_the_same(spec: Any, config: str) -> None:
-    """Opponents' cards are drawn seat by seat, so a turned table is searched with other draws: what the player to act
-    may expect differs by chance alone."""
+def test_rotating_the_seats_of_more_players_changes_values_by_chance_only(spec: Any, config: str) -> None:
+    """Opponents' cards are sampled seat by seat, so the search of a rotated table has other samples."""
     game = new_game(*spec)
     differences = []
     for seed in range(8):
         for position in choices(game, seed, 8):
-            turned = reseated(position, rotation(game.n_players, 1 + seed % (game.n_players - 1)))
-            one, other = (solve(view_of(at), BUDGET, config=config, seed=6) for at in (position, turned))
+            rotated = reseated(position, rotation(game.n_players, 1 + seed % (game.n_players - 1)))
+            one, other = (solve(view_of(position), BUDGET, config=config, seed=6) for position in (position, rotated))
             differences.append(value(one) - value(other))
     assert stdev(differences) > 0
     assert abs(fmean(differences)) < 4 * stdev(differences) / math.sqrt(len(differences))
 
 
-def value(found: Answer) -> float:
-    """What the player to act may expect, over all that was searched."""
-    return sum(move.visits * move.win.mean for move in found.moves if move.win) / found.iterations
+def value(answer: Answer) -> float:
+    """Return the mean win of the player to act over all iterations."""
+    return sum(move.visits * move.win.mean for move in answer.moves if move.win) / answer.iterations

@@ -1,11 +1,10 @@
-"""The search does not know what its player does not see: whatever is hidden, the answers are the same bytes.
+"""The search cannot peek: for tables that differ only in hidden cards, the answers are the same bytes.
 
-The same checks are then made of games that were damaged on purpose, and have to fail.
+The same checks must fail for games whose functions leak hidden cards on purpose.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import pickle
 import random
@@ -16,9 +15,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from door import SPECTATOR, Door, state_at, write_state
+from game_interface import SPECTATOR, GameInterface, state_at, write_state
+from hidden_cards import shuffle_hidden
+from searches import timeless
 from tables import ALL_SPECS, random_game
-from test_views_and_worlds import permuted, permuted_castle
 
 from engine_cy import Game, Position, View, new_game
 from solver import Answer, Beliefs, Budget, solve
@@ -41,7 +41,7 @@ SHORT_CASTLE = {
     "starting_gold": 5,
 }
 
-# Every ruleset, with the numbers of players that it is played by.
+# Every ruleset with its numbers of players.
 GAMES: dict[str, list[Any]] = {}
 for _id, _ruleset, _players in ALL_SPECS:
     _name = _ruleset if isinstance(_ruleset, str) else "prototype, two cards a turn"
@@ -53,7 +53,7 @@ GAMES["leduc"] = [("leduc_poker", None, 2)]
 
 
 class Pair(NamedTuple):
-    """Two tables that the player to act cannot tell apart."""
+    """Two tables that look the same to the player to act."""
 
     truth: Position
     other: Position
@@ -69,29 +69,15 @@ class Pair(NamedTuple):
 
 
 def decisions(game: Game, draw: random.Random) -> Iterator[Position]:
-    """Tables of random games at which a player has a choice, some of each game."""
+    """Yield tables of random games at which a player has a choice, up to five of each game."""
     while True:
         played = [position for position, _ in random_game(game, draw.getrandbits(32)) if (position.to_act or 0) >= 0]
         choices = [position for position in played if len(position.legal_actions()) > 1]
         yield from draw.sample(choices, min(5, len(choices)))
 
 
-def shuffled(position: Position, draw: random.Random) -> Position:
-    """The table with what is hidden from the player to act dealt anew, without the engine's own idea of worlds."""
-    player = position.to_act or 0
-    if position.game.id == "castle_village_port":
-        return permuted_castle(position, player, draw)
-    elif position.game.id in ("kuhn_poker", "leduc_poker"):
-        cards, *rest = str(position).split(" | ")
-        words = cards.split()
-        seen = [words[player], *rest]
-        words[1 - player] = draw.choice([card for card in position.game.cards if card not in seen])  # type: ignore[attr-defined]
-        return position.game.position(" | ".join([" ".join(words), *rest]))
-    return permuted(position, player, draw)
-
-
 def pairs(specs: list[Any], number: int, seed: int) -> Iterator[Pair]:
-    """So many pairs, as many of each number of players."""
+    """Yield `number` pairs, the same number for each spec: half with sampled worlds, half with shuffled cards."""
     draw = random.Random(seed)
     sources = [decisions(new_game(*spec), draw) for spec in specs]
     for i in range(number):
@@ -99,66 +85,69 @@ def pairs(specs: list[Any], number: int, seed: int) -> Iterator[Pair]:
         if i // len(sources) % 2:
             yield Pair(truth, truth.view(truth.to_act or 0).sample_world(draw.getrandbits(32)))
         else:
-            yield Pair(truth, shuffled(truth, draw))
+            yield Pair(truth, shuffle_hidden(truth, truth.to_act or 0, draw))
 
 
 def configs(game: Game) -> list[str]:
-    """All kinds of search; of the levels of strength, which draw lots in the end, one."""
+    """Return all kinds of search, and one of the levels of strength, which choose at random among moves."""
     return [*["greedy"] * game.has_knowledge, "flat", "pimc", "plain", "default", "level-3"]
 
 
-def answer(view: View, config: str, lines: int = 1) -> tuple[Answer, Beliefs | None]:
-    """Everything about an answer but the time it took."""
-    found = solve(view, Budget(iterations=ITERATIONS), config=config, seed=7, lines=lines)
-    return dataclasses.replace(found, elapsed_ms=0.0), found.beliefs
+def timeless_answer(view: View, config: str, lines: int = 1) -> tuple[Answer, Beliefs | None]:
+    """Return an answer and its beliefs without the duration."""
+    result = solve(view, Budget(iterations=ITERATIONS), config=config, seed=7, lines=lines)
+    return timeless(result), result.beliefs
 
 
 def differences(pair: Pair) -> list[str]:
-    """What of one table's view or answers tells it from the other."""
+    """Return `view` if the views differ, and the configurations whose answers differ."""
     one, other = pair.views
-    found = [] if bytes(one) == bytes(other) else ["view"]
-    return found + [name for name in configs(one.game) if answer(one, name) != answer(other, name)]
+    names = [] if bytes(one) == bytes(other) else ["view"]
+    return names + [name for name in configs(one.game) if timeless_answer(one, name) != timeless_answer(other, name)]
 
 
 @pytest.mark.parametrize("name", GAMES)
-def test_an_answer_does_not_depend_on_what_is_hidden(name: str) -> None:
-    hidden = 0
+def test_an_answer_does_not_depend_on_hidden_cards(name: str) -> None:
+    n_different = 0
     for pair in pairs(GAMES[name], PAIRS, seed=4):
         assert differences(pair) == [], f"{pair.truth} | {pair.other}"
-        hidden += pair.truth != pair.other
-    # Where there are few cards, the same is often dealt again.
-    assert hidden > PAIRS / 4
+        n_different += pair.truth != pair.other
+    # With few cards, the shuffle often deals the same ones.
+    assert n_different > PAIRS / 4
 
 
 @pytest.mark.parametrize("name", GAMES)
-def test_an_answer_is_that_of_the_view_however_it_came_here(name: str) -> None:
-    """As text, as bytes, from another process."""
+def test_a_view_that_was_text_bytes_or_a_pickle_has_the_same_answer(name: str) -> None:
     for pair in pairs(GAMES[name], 20, seed=5):
         view, _ = pair.views
         game = view.game
-        sent = [game.view(str(view)), game.view_from_bytes(bytes(view), pair.player), pickle.loads(pickle.dumps(view))]
+        copies = [
+            game.view(str(view)),
+            game.view_from_bytes(bytes(view), pair.player),
+            pickle.loads(pickle.dumps(view)),
+        ]
         for config in configs(game):
-            expected = answer(view, config)
-            assert all(answer(copy, config) == expected for copy in sent)
+            expected = timeless_answer(view, config)
+            assert all(timeless_answer(copy, config) == expected for copy in copies)
 
 
 def test_the_key_of_a_table_is_the_key_of_its_view() -> None:
-    """A search asks for keys of worlds, in which nothing is blotted out."""
+    """A search computes keys of worlds, in which `observe` has erased nothing."""
     for specs in GAMES.values():
         for pair in pairs(specs, 60, seed=6):
             game = pair.truth.game
-            door = Door(game)
+            interface = GameInterface(game)
             for player in range(game.n_players):
-                assert door.key_of(pair.truth, player) == pair.truth.view(player).key
-            assert door.key_of(pair.truth, pair.player) == door.key_of(pair.other, pair.player)
-            assert door.key_of(pair.truth, SPECTATOR) == door.key_of(pair.other, SPECTATOR)
+                assert interface.key_of(pair.truth, player) == pair.truth.view(player).key
+            assert interface.key_of(pair.truth, pair.player) == interface.key_of(pair.other, pair.player)
+            assert interface.key_of(pair.truth, SPECTATOR) == interface.key_of(pair.other, SPECTATOR)
 
 
-# --- peeking is caught ----------------------------------------------------------------------------------------
+# --- leaks ----------------------------------------------------------------------------------------------------
 #
-# Each of these is a mistake that somebody could make in a game's view.pyx or worlds.pyx.
+# Possible mistakes in a game's view.pyx or worlds.pyx.
 
-PEEKED_AT: list[Any] = [
+PEEKED_GAMES: list[Any] = [
     ("oriflamme", "en-2019", 3),
     ("oriflamme_prototype", "prototype", 2),
     ("castle_village_port", "house", 3),
@@ -166,119 +155,118 @@ PEEKED_AT: list[Any] = [
 ]
 
 
-def forgets_to_blot(door: Door) -> dict[str, Any]:
-    """A view is the whole table."""
+def observe_everything(interface: GameInterface) -> dict[str, Any]:
+    """Return an `observe` whose view is the whole table."""
 
     def observe(rules: int, state: int, observer: int, view: int) -> None:
-        write_state(view, state_at(state, door.game))
+        write_state(view, state_at(state, interface.game))
 
     return {"observe": observe}
 
 
-def leaves_one_byte(door: Door) -> dict[str, Any]:
-    """A byte that has no use, the last one, depends on what was there before everything was blotted out."""
-    observed = door.observe
+def leak_one_byte(interface: GameInterface) -> dict[str, Any]:
+    """Return an `observe` that leaves a sum of the erased bytes in the last byte, which has no other use."""
+    original = interface.observe
 
     def observe(rules: int, state: int, observer: int, view: int) -> None:
-        truth = state_at(state, door.game)
-        observed(rules, state, observer, view)
-        seen = state_at(view, door.game)
-        blotted = sum(a for a, b in zip(truth, seen, strict=True) if a != b)
-        write_state(view, seen[:-1] + bytes([blotted % 256]))
+        truth = state_at(state, interface.game)
+        original(rules, state, observer, view)
+        visible = state_at(view, interface.game)
+        erased = sum(a for a, b in zip(truth, visible, strict=True) if a != b)
+        write_state(view, visible[:-1] + bytes([erased % 256]))
 
     return {"observe": observe}
 
 
-def draws_the_truth(door: Door, truth: list[bytes], every: int) -> dict[str, Any]:
-    """The view is right, but the table that it is of has stayed behind in memory, and now and then it is what is drawn
-    for a world."""
-    sampled = door.sample
+def sample_the_truth(interface: GameInterface, truth: list[bytes], every: int) -> dict[str, Any]:
+    """Return a `sample` that returns the true table, as if it were left in memory, in each `every`-th call."""
+    original = interface.sample
     draws = 0
 
     def sample(rules: int, view: int, observer: int, world: int, rng: int) -> None:
         nonlocal draws
         draws += 1
-        sampled(rules, view, observer, world, rng)
+        original(rules, view, observer, world, rng)
         if draws % every == 0:
             write_state(world, truth[-1])
 
     return {"sample": sample}
 
 
-def holds_a_hidden_card(door: Door) -> dict[str, Any]:
-    """What nodes are found by depends on what their player does not see."""
-    asked = door.key
+def hash_hidden_cards(interface: GameInterface) -> dict[str, Any]:
+    """Return a `key` that depends on cards that the observer does not see."""
+    original = interface.key
 
     def key(rules: int, state: int, observer: int) -> int:
-        return int(asked(rules, state, observer)) ^ sum(state_at(state, door.game))
+        return int(original(rules, state, observer)) ^ sum(state_at(state, interface.game))
 
     return {"key": key}
 
 
-MANY = pytest.mark.parametrize("spec", PEEKED_AT, ids=lambda spec: spec[0])
+EVERY_PEEKED_GAME = pytest.mark.parametrize("spec", PEEKED_GAMES, ids=lambda spec: spec[0])
 
 
 def pairs_that_differ(spec: Any, number: int) -> list[Pair]:
     return [pair for pair in pairs([spec], number, seed=8) if pair.truth != pair.other]
 
 
-# The toys have no byte without use.
+# Every byte of the toys has a use.
 VIEWS_DAMAGED = [
-    *[(spec, forgets_to_blot) for spec in PEEKED_AT],
-    *[(spec, leaves_one_byte) for spec in PEEKED_AT if spec[0] != "leduc_poker"],
+    *[(spec, observe_everything) for spec in PEEKED_GAMES],
+    *[(spec, leak_one_byte) for spec in PEEKED_GAMES if spec[0] != "leduc_poker"],
 ]
 
 
 @pytest.mark.parametrize(("spec", "damage"), VIEWS_DAMAGED)
-def test_a_view_that_shows_too_much_is_caught(spec: Any, damage: Any) -> None:
-    several = pairs_that_differ(spec, 60)
-    door = Door(new_game(*spec))
-    with door.replaced(**damage(door)):
-        caught = [bytes(pair.views[0]) != bytes(pair.views[1]) for pair in several]
-    assert sum(caught) > len(several) / 2
+def test_a_view_that_leaks_hidden_cards_is_detected(spec: Any, damage: Any) -> None:
+    sample_pairs = pairs_that_differ(spec, 60)
+    interface = GameInterface(new_game(*spec))
+    with interface.replaced(**damage(interface)):
+        detections = [bytes(pair.views[0]) != bytes(pair.views[1]) for pair in sample_pairs]
+    assert sum(detections) > len(sample_pairs) / 2
 
 
 def answers_differ(pair: Pair, truth: list[bytes]) -> bool:
-    """Whether the answers are others where `truth`, for those who peek, is one table of the pair and then the other."""
-    found = []
+    """Return whether the answers for the two tables differ, with each table in turn as the last item of `truth`."""
+    answers = []
     for table in (pair.truth, pair.other):
         truth.append(bytes(table))
-        found.append(answer(table.view(pair.player), "plain"))
-    return found[0] != found[1]
+        answers.append(timeless_answer(table.view(pair.player), "plain"))
+    return answers[0] != answers[1]
 
 
-@MANY
+@EVERY_PEEKED_GAME
 @pytest.mark.parametrize("every", [1, 16])
-def test_a_search_of_the_true_table_is_caught(spec: Any, every: int) -> None:
-    several = pairs_that_differ(spec, 60)
-    door = Door(new_game(*spec))
+def test_a_search_that_samples_the_true_table_is_detected(spec: Any, every: int) -> None:
+    sample_pairs = pairs_that_differ(spec, 60)
+    interface = GameInterface(new_game(*spec))
     truth: list[bytes] = []
-    with door.replaced(**draws_the_truth(door, truth, every)):
-        caught = [answers_differ(pair, truth) for pair in several]
-    # A pair that comes to the same, such as two suits, is not caught.
-    assert sum(caught) > len(several) / 4
-    assert not any(answers_differ(pair, truth) for pair in several)
+    with interface.replaced(**sample_the_truth(interface, truth, every)):
+        detections = [answers_differ(pair, truth) for pair in sample_pairs]
+    # Equivalent tables, which differ only in suits for instance, have the same answer.
+    assert sum(detections) > len(sample_pairs) / 4
+    assert not any(answers_differ(pair, truth) for pair in sample_pairs)
 
 
-@MANY
-def test_a_key_that_holds_a_hidden_card_is_caught(spec: Any) -> None:
-    """Answers do not tell: worlds are the same. But in each of them everybody plays as if he saw it."""
-    door = Door(new_game(*spec))
-    with door.replaced(**holds_a_hidden_card(door)):
-        caught = [
-            door.key_of(pair.truth, pair.player) != pair.truth.view(pair.player).key
+@EVERY_PEEKED_GAME
+def test_a_key_that_depends_on_hidden_cards_is_detected(spec: Any) -> None:
+    """Answers do not show it, since their worlds are the same; but in each world all players act on hidden cards."""
+    interface = GameInterface(new_game(*spec))
+    with interface.replaced(**hash_hidden_cards(interface)):
+        detections = [
+            interface.key_of(pair.truth, pair.player) != pair.truth.view(pair.player).key
             for pair in pairs_that_differ(spec, 20)
         ]
-    assert sum(caught) > len(caught) / 2
+    assert sum(detections) > len(detections) / 2
 
 
-def aborted(work: Callable[[], object], errors: Path) -> str | None:
-    """What a process of its own says when it aborts at `work`, or None if it lives."""
+def abort_message(function: Callable[[], object], errors: Path) -> str | None:
+    """Call a function in a forked process; return its error output if it aborts, else None."""
     child = os.fork()
     if not child:
         try:
             os.dup2(os.open(errors, os.O_WRONLY | os.O_CREAT), 2)
-            work()
+            function()
         except BaseException:
             os._exit(1)
         os._exit(0)
@@ -290,32 +278,32 @@ def aborted(work: Callable[[], object], errors: Path) -> str | None:
     return None
 
 
-LOOKS_OTHERWISE = "a sampled world does not look like the root to its observer"
-HOLDS_TOO_MUCH = "a key depends on what its observer does not see"
+DIFFERENT_VIEW = "a sampled world does not look like the root to its observer"
+REVEALING_KEY = "a key depends on what its observer does not see"
 
 
 @pytest.mark.parametrize(
-    ("spec", "damage", "says"),
+    ("spec", "damage", "message"),
     [
-        *[(spec, damage, LOOKS_OTHERWISE) for spec, damage in VIEWS_DAMAGED],
-        *[(spec, holds_a_hidden_card, HOLDS_TOO_MUCH) for spec in PEEKED_AT],
+        *[(spec, damage, DIFFERENT_VIEW) for spec, damage in VIEWS_DAMAGED],
+        *[(spec, hash_hidden_cards, REVEALING_KEY) for spec in PEEKED_GAMES],
     ],
 )
-def test_a_checked_build_aborts_a_search_that_peeks(spec: Any, damage: Any, says: str, tmp_path: Path) -> None:
-    """The usual build, whose speed counts, does not notice."""
-    door = Door(new_game(*spec))
-    found = []
+def test_a_checked_build_aborts_a_search_that_peeks(spec: Any, damage: Any, message: str, tmp_path: Path) -> None:
+    """The usual build has no such checks, for speed."""
+    interface = GameInterface(new_game(*spec))
+    texts = []
     for i, pair in enumerate(pairs_that_differ(spec, 12)):
-        with door.replaced(**damage(door)):
-            # A line shows a world, and a damaged one is refused there.
-            found.append(aborted(partial(answer, pair.views[0], "plain", lines=0), tmp_path / str(i)))
+        with interface.replaced(**damage(interface)):
+            # Without lines of play: these refuse a damaged world.
+            texts.append(abort_message(partial(timeless_answer, pair.views[0], "plain", lines=0), tmp_path / str(i)))
     if CHECKED:
-        assert any(said and says in said for said in found)
+        assert any(text and message in text for text in texts)
     else:
-        assert found == [None] * len(found)
+        assert texts == [None] * len(texts)
 
 
-@MANY
-def test_a_checked_build_lets_others_search(spec: Any, tmp_path: Path) -> None:
+@EVERY_PEEKED_GAME
+def test_a_checked_build_does_not_abort_other_searches(spec: Any, tmp_path: Path) -> None:
     for i, pair in enumerate(pairs_that_differ(spec, 12)):
-        assert aborted(partial(answer, pair.views[0], "plain"), tmp_path / str(i)) is None
+        assert abort_message(partial(timeless_answer, pair.views[0], "plain"), tmp_path / str(i)) is None

@@ -1,4 +1,4 @@
-"""Our games as OpenSpiel games: what OpenSpiel asks of any game, and that they are still ours."""
+"""Our games as OpenSpiel games: they meet OpenSpiel's requirements and agree with the engine."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ bridge.register()
 
 
 def random_states(game: Any, seed: int) -> Iterator[Any]:
-    """The states of a random game, each a state of its own."""
+    """Yield a copy of each state of a random game."""
     rng = random.Random(seed)
     state = game.new_initial_state()
     yield state.clone()
@@ -57,25 +57,25 @@ def players_of(game: Any) -> range:
     return range(game.num_players())
 
 
-# --- what OpenSpiel asks of a game ---------------------------------------------------------------------------------
+# --- OpenSpiel's requirements ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", GAMES)
-def test_openspiel_finds_no_fault_in_random_games(name):
+def test_random_games_pass_openspiels_checks(name):
     pyspiel.random_sim_test(pyspiel.load_game(name), num_sims=3, serialize=True, verbose=False)
 
 
 @pytest.mark.parametrize("name", GAMES)
-def test_a_game_is_loaded_again_from_its_own_name(name):
+def test_a_game_is_loaded_from_its_name_and_its_pickle(name):
     game = pyspiel.load_game(name)
     assert str(pyspiel.load_game(str(game))) == str(game)
-    again = pickle.loads(pickle.dumps(game))
-    assert str(again) == str(game)
-    assert str(again.new_initial_state()) == str(game.new_initial_state())
+    reloaded = pickle.loads(pickle.dumps(game))
+    assert str(reloaded) == str(game)
+    assert str(reloaded.new_initial_state()) == str(game.new_initial_state())
     assert game.get_type().short_name in bridge.register()
 
 
-def test_parameters_say_edition_players_and_first_player():
+def test_parameters_set_edition_players_and_first_player():
     game = pyspiel.load_game("eminence_oriflamme(ruleset=revised,players=4,first=2)")
     state = next(state for state in random_states(game, 1) if not state.is_chance_node())
     assert bridge.as_position(state).game == new_game("oriflamme", "revised", 4)
@@ -83,17 +83,17 @@ def test_parameters_say_edition_players_and_first_player():
 
 
 @pytest.mark.parametrize("wrong", ["ruleset=house", "players=2", "first=3", "first=-1", "round=2"])
-def test_impossible_parameters_are_refused(wrong):
+def test_impossible_parameters_are_refused(invalid):
     with pytest.raises((EngineError, ValueError, pyspiel.SpielError)):
-        pyspiel.load_game(f"eminence_oriflamme({wrong})")
+        pyspiel.load_game(f"eminence_oriflamme({invalid})")
 
 
 @pytest.mark.parametrize("name", GAMES)
-def test_a_copy_is_equal_and_goes_its_own_way(name):
+def test_a_copy_of_a_state_is_equal_and_independent(name):
     game = pyspiel.load_game(name)
     for state in list(random_states(game, 2))[::7]:
-        again = game.deserialize_state(state.serialize())
-        for other in (again, state.clone(), copy.deepcopy(state), pickle.loads(pickle.dumps(state))):
+        reloaded = game.deserialize_state(state.serialize())
+        for other in (reloaded, state.clone(), copy.deepcopy(state), pickle.loads(pickle.dumps(state))):
             assert (str(other), other.history(), other.returns()) == (str(state), state.history(), state.returns())
             for player in players_of(game):
                 assert other.information_state_string(player) == state.information_state_string(player)
@@ -108,12 +108,12 @@ def test_a_copy_is_equal_and_goes_its_own_way(name):
 def test_histories_replay(name):
     game = pyspiel.load_game(name)
     *_, end = random_states(game, 3)
-    again = game.new_initial_state()
+    replayed = game.new_initial_state()
     for action in end.history():
-        again.apply_action_with_legality_check(action)
-    assert str(again) == str(end)
-    assert sum(again.returns()) == pytest.approx(0)
-    assert again.legal_actions() == []
+        replayed.apply_action_with_legality_check(action)
+    assert str(replayed) == str(end)
+    assert sum(replayed.returns()) == pytest.approx(0)
+    assert replayed.legal_actions() == []
     assert len([step for step in end.full_history() if step.player < 0]) <= game.max_chance_nodes_in_history()
 
 
@@ -127,13 +127,13 @@ def test_actions_are_read_back_from_their_texts(name):
 
 
 @pytest.mark.parametrize("name", GAMES)
-def test_what_is_not_possible_is_refused(name):
+def test_impossible_actions_and_players_are_refused(name):
     game = pyspiel.load_game(name)
     for state in list(random_states(game, 5))[:-1:9]:
         before = str(state)
-        for wrong in (-1, max(game.num_distinct_actions(), game.max_chance_outcomes())):
+        for invalid in (-1, max(game.num_distinct_actions(), game.max_chance_outcomes())):
             with pytest.raises((EngineError, ValueError, pyspiel.SpielError)):
-                state.clone().apply_action(wrong)
+                state.clone().apply_action(invalid)
         with pytest.raises(pyspiel.SpielError):
             state.information_state_string(game.num_players())
         assert str(state) == before
@@ -144,7 +144,7 @@ def test_openspiel_writes_a_playthrough():
     assert 'StringLegalActions() = ["place ' in text
 
 
-def test_numbers_stand_for_what_they_always_stood_for():
+def test_the_numbers_of_actions_do_not_change():
     game = pyspiel.load_game("eminence_oriflamme")
     texts = [game.action_to_string(0, number) for number in range(game.num_distinct_actions())]
     assert len(set(texts)) == len(texts) == 1060
@@ -163,7 +163,7 @@ def test_numbers_stand_for_what_they_always_stood_for():
 
 
 @pytest.mark.parametrize("name", ["eminence_oriflamme", "eminence_kuhn_poker"])
-def test_python_ends_in_peace(name):
+def test_a_process_with_a_registered_game_exits_cleanly(name):
     program = (
         "import pyspiel; from solver.openspiel import ours_in_openspiel as bridge;"
         "bridge.register(); bridge.register();"
@@ -180,21 +180,21 @@ def test_another_process_unpickles_a_state(name):
     assert run.stdout.decode().strip() == str(state.history())
 
 
-def test_the_solver_does_without_openspiel():
+def test_the_solver_does_not_import_openspiel():
     program = "import sys, solver, solver.openspiel; assert 'pyspiel' not in sys.modules"
     subprocess.run([sys.executable, "-c", program], check=True)
 
 
-# --- that it is our game -------------------------------------------------------------------------------------------
+# --- agreement with the engine -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", GAMES)
-def test_it_is_the_game_of_the_engine(name):
+def test_states_agree_with_the_engines_positions(name):
     states = list(random_states(pyspiel.load_game(name), 6))
-    begun = next(i for i, state in enumerate(states) if state._node.position is not None)
-    start = bridge.as_position(states[begun])
+    n_dealt = next(i for i, state in enumerate(states) if state._node.position is not None)
+    start = bridge.as_position(states[n_dealt])
     played = []
-    for before, after in zip(states[begun:], states[begun + 1 :], strict=False):
+    for before, after in zip(states[n_dealt:], states[n_dealt + 1 :], strict=False):
         position = bridge.as_position(before)
         legal = {before.action_to_string(action) for action in before.legal_actions()}
         assert legal == {str(action) for action in position.legal_actions()}
@@ -205,15 +205,15 @@ def test_it_is_the_game_of_the_engine(name):
     assert states[-1].returns() == pytest.approx([paid - fair for paid in position.payoffs])
     if "poker" not in name:
         for player in players_of(states[-1].get_game()):
-            seen = Record(start, tuple(played)).seen_from(player).actions
+            seen_actions = Record(start, tuple(played)).seen_from(player).actions
             lines = states[-1].information_state_string(player).splitlines()
-            assert tuple(line.partition(" ")[2] for line in lines[1:]) == seen
+            assert tuple(line.partition(" ")[2] for line in lines[1:]) == seen_actions
             assert states[-1].observation_string(player) == str(position.view(player))
 
 
 @pytest.mark.parametrize("name", ["eminence_oriflamme", "eminence_castle_village_port"])
-def test_who_is_told_the_same_sees_the_same(name):
-    """Perfect recall: equal information states come with equal views and actions."""
+def test_equal_information_states_have_equal_views_and_actions(name):
+    """This is perfect recall."""
     game = pyspiel.load_game(name)
     sampler = pyspiel.UniformProbabilitySampler(0.0, 1.0)
     for state in list(random_states(game, 7))[-30:-1:5]:
@@ -244,14 +244,14 @@ def test_a_resampled_state_looks_the_same_to_its_player_and_replays(name):
                 ]
                 differ += str(other) != str(state)
             if seed == 0:
-                again = game.new_initial_state()
+                replayed = game.new_initial_state()
                 for action in other.history():
-                    again.apply_action_with_legality_check(action)
-                assert str(again) == str(other)
+                    replayed.apply_action_with_legality_check(action)
+                assert str(replayed) == str(other)
     assert differ
 
 
-def test_nothing_is_resampled_before_the_deal_is_done():
+def test_states_before_the_end_of_the_deal_cannot_be_resampled():
     state = pyspiel.load_game("eminence_oriflamme").new_initial_state()
     with pytest.raises(ValueError, match="deal"):
         state.resample_from_infostate(0, pyspiel.UniformProbabilitySampler(0.0, 1.0))
@@ -260,7 +260,7 @@ def test_nothing_is_resampled_before_the_deal_is_done():
 
 
 @pytest.mark.parametrize("text", ["A1:Spy* >B1:Heir C1:Lord(1) | first A", "A:Soldier* >B:Ambush(3) C:? | seen by B"])
-def test_a_state_begins_at_any_position(text):
+def test_a_state_can_begin_at_any_position(text):
     game = new_game("oriflamme", "en-2019", 3)
     position = game.view(text).sample_world(1) if "seen" in text else game.position(text)
     state = bridge.from_position(position)
@@ -276,18 +276,18 @@ def test_a_state_begins_at_any_position(text):
         assert other.legal_actions() == state.legal_actions()
 
 
-def test_a_position_under_switches_has_no_name_in_openspiel():
+def test_a_position_with_switches_cannot_become_a_state():
     position = new_game("oriflamme", {"edition": "en-2019", "decree_onto_stack": False}, 3).deal(1)
     with pytest.raises(ValueError, match="only the editions have a name"):
         bridge.from_position(position)
 
 
-# --- that it is the game of others ----------------------------------------------------------------------------------
+# --- agreement with OpenSpiel's games -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", POKERS)
 def test_poker_is_openspiels_poker(name):
-    """State by state: the same histories, and there the same turn, actions, chances, returns and information."""
+    """The histories are the same, and for each the player, actions, chances, returns and information sets."""
     ours, theirs = (
         get_all_states.get_all_states(
             pyspiel.load_game(prefix + name), include_chance_states=True, to_string=lambda state: tuple(state.history())
@@ -295,7 +295,7 @@ def test_poker_is_openspiels_poker(name):
         for prefix in ("eminence_", "")
     )
     assert ours.keys() == theirs.keys()
-    told: set[tuple[str, str]] = set()
+    string_pairs: set[tuple[str, str]] = set()
     for history, state in ours.items():
         other = theirs[history]
         assert state.current_player() == other.current_player()
@@ -305,13 +305,13 @@ def test_poker_is_openspiels_poker(name):
             assert dict(state.chance_outcomes()) == pytest.approx(dict(other.chance_outcomes()))
         elif not state.is_terminal():
             player = state.current_player()
-            told.add((state.information_state_string(player), other.information_state_string(player)))
-    # Strings differ, but each of ours goes with one of theirs, and the other way round.
-    assert len(told) == len({ours for ours, _ in told}) == len({theirs for _, theirs in told})
+            string_pairs.add((state.information_state_string(player), other.information_state_string(player)))
+    # The strings differ, but they correspond one to one.
+    assert len(string_pairs) == len({ours for ours, _ in string_pairs}) == len({theirs for _, theirs in string_pairs})
 
 
 @pytest.mark.parametrize("name", POKERS)
-def test_poker_is_worth_what_openspiels_poker_is_worth(name):
+def test_poker_has_the_value_and_exploitability_of_openspiels_poker(name):
     values, gains = [], []
     for prefix in ("eminence_", ""):
         game = pyspiel.load_game(prefix + name)
@@ -326,7 +326,7 @@ def test_poker_is_worth_what_openspiels_poker_is_worth(name):
 
 
 @pytest.mark.parametrize("name", ["eminence_oriflamme", "eminence_leduc_poker"])
-def test_openspiels_ismcts_in_python_plays_to_the_end(name):
+def test_openspiels_ismcts_in_python_finishes_a_game(name):
     game = pyspiel.load_game(name)
     rng = np.random.RandomState(1)
     bot = ismcts.ISMCTSBot(game, mcts.RandomRolloutEvaluator(1, rng), 2.0, 50, random_state=rng)
@@ -340,7 +340,7 @@ def test_openspiels_ismcts_in_python_plays_to_the_end(name):
 
 
 def test_openspiels_ismcts_in_c_cannot_play():
-    """Should this fail, a newer OpenSpiel forwards the call, and the bridge's docstring is out of date."""
+    """If this fails, a newer OpenSpiel forwards the call, and the docstring of the bridge is out of date."""
     evaluator = pyspiel.RandomRolloutEvaluator(1, 1)
     bot = pyspiel.ISMCTSBot(seed=1, evaluator=evaluator, uct_c=2.0, max_simulations=10)
     state = pyspiel.load_game("eminence_kuhn_poker").new_initial_state()

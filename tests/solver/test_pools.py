@@ -1,5 +1,4 @@
-"""Pools: every question has one answer, that of `compute_here`; in order or as they come, with little kept between;
-and what becomes of questions when workers are lost or the pool is closed."""
+"""Pools: answers equal to those of `compute_here`, batches in order or as completed, lost workers, closed pools."""
 
 from __future__ import annotations
 
@@ -20,9 +19,10 @@ from typing import Any
 
 import pytest
 from questions import ORIFLAMME, essence, questions
+from searches import opening_view, searches
 from waiting import HANG_S, wait_until
 
-from engine_cy import View, new_game
+from engine_cy import new_game
 from solver import Answer, Budget, Control, InvalidQuestionError, Question, SearchQuestion, solve
 from solver.pool import parts, processes
 from solver.pool.base import Answered, Pool, WorkerLostError, answer_many, compute_here
@@ -31,30 +31,20 @@ from solver.pool.processes import Processes
 from solver.pool.threads import Threads
 
 
-def view(seed: int = 3) -> View:
-    position = new_game("oriflamme", "en-2019", 4).deal(seed)
-    return position.view(position.to_act or 0)
-
-
-def searches(n: int, iterations: int = 20) -> Iterator[SearchQuestion]:
-    views = [view(seed) for seed in range(5)]
-    return (SearchQuestion(views[i % 5], Budget(iterations=iterations), seed=i, shares=1 + i % 2) for i in range(n))
-
-
 def endless(seed: int = 0) -> SearchQuestion:
-    return SearchQuestion(view(), Budget(iterations=10**12), seed=seed)
+    return SearchQuestion(opening_view(), Budget(iterations=10**12), seed=seed)
 
 
 def essences(answers: Any) -> list[tuple[int, Any, str]]:
     return [(number, essence(answer), str(error)) for number, answer, error in answers]
 
 
-def expected(asked: Any) -> list[tuple[int, Any, str]]:
-    return essences(Answered(number, compute_here(question)) for number, question in enumerate(asked))
+def expected_essences(batch: Any) -> list[tuple[int, Any, str]]:
+    return essences(Answered(number, compute_here(question)) for number, question in enumerate(batch))
 
 
-class Fake:
-    """A pool that computes at once, on the thread that asks; some questions kill their workers."""
+class FakePool:
+    """A pool that computes at once on the calling thread; some questions kill their workers."""
 
     is_reentrant = False
     width = 2
@@ -87,14 +77,18 @@ class Fake:
     def close(self) -> None: ...
 
 
-MAKERS: dict[str, Callable[[], Pool]] = {"threads": lambda: Threads(2), "processes": lambda: Processes(2), "fake": Fake}
+FACTORIES: dict[str, Callable[[], Pool]] = {
+    "threads": lambda: Threads(2),
+    "processes": lambda: Processes(2),
+    "fake": FakePool,
+}
 
 
-@pytest.fixture(scope="module", params=MAKERS)
+@pytest.fixture(scope="module", params=FACTORIES)
 def pool(request: pytest.FixtureRequest) -> Iterator[Pool]:
-    made = MAKERS[request.param]()
-    yield made
-    made.close()
+    created = FACTORIES[request.param]()
+    yield created
+    created.close()
 
 
 # --- one question ---------------------------------------------------------------------------------------------
@@ -109,18 +103,18 @@ def test_every_pool_gives_the_answers_of_compute_here(pool: Pool, spec: Any) -> 
         here = essence(compute_here(question))
         shapes.add(question.shape)
         for width in (None, 1, 2):
-            # With a control, parts are spread.
+            # With a control, the parts are spread over workers.
             control = Control() if number % 2 else None
             assert essence(pool.submit(question, control, width=width).result(HANG_S)) == here
     assert shapes == {"search", "comparison", "information"}
 
 
-def test_configurations_that_do_not_search_and_forced_moves_are_answered_too(pool: Pool) -> None:
+def test_every_pool_answers_forced_moves_and_configurations_without_a_search(pool: Pool) -> None:
     forced = new_game("oriflamme").position(">A:Soldier* B:Spy C:Heir").view("A")
     for question in (
-        SearchQuestion(view(), config="greedy", seed=4),
-        SearchQuestion(view(), config="random", seed=4),
-        SearchQuestion(view(), Budget(iterations=200), config="level-2", seed=4, shares=2),
+        SearchQuestion(opening_view(), config="greedy", seed=4),
+        SearchQuestion(opening_view(), config="random", seed=4),
+        SearchQuestion(opening_view(), Budget(iterations=200), config="level-2", seed=4, shares=2),
         SearchQuestion(forced, Budget(iterations=10**9)),
     ):
         answer = pool.submit(question).result(HANG_S)
@@ -130,49 +124,49 @@ def test_configurations_that_do_not_search_and_forced_moves_are_answered_too(poo
 
 
 def test_submit_never_waits() -> None:
-    for made in (Threads(1), Processes(1)):
+    for pool in (Threads(1), Processes(1)):
         control = Control()
-        busy = made.submit(endless(), control)
-        later = [made.submit(question) for question in searches(20)]
+        busy = pool.submit(endless(), control)
+        later = [pool.submit(question) for question in searches(20)]
         assert not any(future.done() for future in later)
         control.stop()
         assert busy.result(HANG_S).stopped_by == "stopped"
         assert all(future.result(HANG_S).iterations == 20 for future in later)
-        made.close()
+        pool.close()
 
 
-def test_a_function_is_mapped_in_parallel_in_order_or_as_it_comes(pool: Pool) -> None:
+def test_a_function_is_mapped_in_parallel_in_order_or_as_completed(pool: Pool) -> None:
     items = [0.2, 0.0, 0.1, 0.05]
-    assert list(pool.map(nap, items)) == items
-    assert sorted(pool.map(nap, items, in_order=False)) == sorted(items)
+    assert list(pool.map(sleep_for, items)) == items
+    assert sorted(pool.map(sleep_for, items, in_order=False)) == sorted(items)
     with pytest.raises(ZeroDivisionError):
         list(pool.map(reciprocal, [1, 0]))
     assert list(pool.map(reciprocal, [2])) == [0.5]
 
 
-def test_calls_that_wait_are_dropped_when_the_results_are_no_longer_read(tmp_path: Path) -> None:
+def test_queued_calls_are_dropped_when_the_iterator_of_results_is_closed(tmp_path: Path) -> None:
     folders = [tmp_path / name for name in ("first", "second", "third", "fourth")]
     for folder in folders:
         folder.mkdir()
     (folders[0] / "may end").touch()
-    with Processes(2) as made:
-        results = made.map(work_in, folders)
+    with Processes(2) as pool:
+        results = pool.map(work_in, folders)
         next(results)
-        wait_until(lambda: all((folder / "begun").exists() for folder in folders[1:3]))
+        wait_until(lambda: all((folder / "started").exists() for folder in folders[1:3]))
         assert isinstance(results, Generator)
         results.close()
         for folder in folders:
             (folder / "may end").touch()
-        assert list(made.map(nap, [0.0] * 8)) == [0.0] * 8
-    assert not (folders[3] / "begun").exists()
+        assert list(pool.map(sleep_for, [0.0] * 8)) == [0.0] * 8
+    assert not (folders[3] / "started").exists()
 
 
 def work_in(folder: Path) -> None:
-    (folder / "begun").touch()
+    (folder / "started").touch()
     wait_until((folder / "may end").exists)
 
 
-def nap(seconds: float) -> float:
+def sleep_for(seconds: float) -> float:
     time.sleep(seconds)
     return seconds
 
@@ -185,27 +179,27 @@ def reciprocal(number: float) -> float:
 
 
 def test_every_question_has_its_answer_in_order(pool: Pool) -> None:
-    assert essences(answer_many(searches(60), pool)) == expected(searches(60))
+    assert essences(answer_many(searches(60), pool)) == expected_essences(searches(60))
 
 
-def test_answers_may_come_as_they_are_computed(pool: Pool) -> None:
+def test_answers_may_arrive_as_they_are_computed(pool: Pool) -> None:
     answers = answer_many(searches(60), pool, in_order=False)
-    assert essences(sorted(answers, key=lambda one: one.number)) == expected(searches(60))
+    assert essences(sorted(answers, key=lambda one: one.number)) == expected_essences(searches(60))
 
 
-def test_order_is_restored_however_long_each_takes() -> None:
-    long = [SearchQuestion(view(), Budget(iterations=30_000 if i % 7 == 0 else 5), seed=i) for i in range(28)]
+def test_the_order_of_answers_does_not_depend_on_their_durations() -> None:
+    long = [SearchQuestion(opening_view(), Budget(iterations=30_000 if i % 7 == 0 else 5), seed=i) for i in range(28)]
     with Threads(2) as threads:
         assert [one.number for one in answer_many(long, threads)] == list(range(28))
-        early = [one.number for one in answer_many(long, threads, in_order=False)]
-    assert sorted(early) == list(range(28))
-    assert early != list(range(28))
+        numbers = [one.number for one in answer_many(long, threads, in_order=False)]
+    assert sorted(numbers) == list(range(28))
+    assert numbers != list(range(28))
 
 
-def test_no_more_is_read_than_is_needed(pool: Pool) -> None:
+def test_questions_are_read_only_a_few_ahead(pool: Pool) -> None:
     read = 0
 
-    def counted() -> Iterator[Question]:
+    def counted_questions() -> Iterator[Question]:
         nonlocal read
         for question in itertools.cycle(searches(5)):
             read += 1
@@ -213,29 +207,29 @@ def test_no_more_is_read_than_is_needed(pool: Pool) -> None:
 
     for in_order in (True, False):
         read = 0
-        stream = answer_many(counted(), pool, ahead=10, in_order=in_order)
+        stream = answer_many(counted_questions(), pool, ahead=10, in_order=in_order)
         for answered in range(40):
             next(stream)
-            assert read <= answered + 20  # of those that are read, ten may be answered already
+            assert read <= answered + 20  # ten ahead, and ten more that are answered but not yet read
         stream.close()
 
 
-def test_a_long_batch_takes_no_memory() -> None:
+def test_a_long_batch_needs_constant_memory() -> None:
     question = next(searches(1))
     answer = compute_here(question)
 
-    class Quick(Fake):
+    class InstantPool(FakePool):
         def compute_whole(self, question: Question) -> Any:
             return answer
 
-    stream = answer_many(itertools.repeat(question), Quick(), ahead=200)
+    stream = answer_many(itertools.repeat(question), InstantPool(), ahead=200)
     for _ in range(2000):
         next(stream)
     tracemalloc.start()
     try:
         for _ in range(200):
             next(stream)
-        gc.collect()  # what earlier tests left behind is not this one's
+        gc.collect()  # garbage of earlier tests
         before = tracemalloc.get_traced_memory()[0]
         for _ in range(4000):
             next(stream)
@@ -245,33 +239,33 @@ def test_a_long_batch_takes_no_memory() -> None:
         tracemalloc.stop()
 
 
-def test_an_interrupted_batch_goes_on_with_the_questions_that_are_left() -> None:
-    whole = essences(answer_many(searches(40), Fake()))
-    stream = answer_many(searches(40), Fake(), in_order=False)
+def test_an_interrupted_batch_can_be_completed_with_the_remaining_questions() -> None:
+    whole = essences(answer_many(searches(40), FakePool()))
+    stream = answer_many(searches(40), FakePool(), in_order=False)
     first = [next(stream) for _ in range(13)]
     stream.close()
     left = [number for number in range(40) if number not in {one.number for one in first}]
-    rest = answer_many((question for i, question in enumerate(searches(40)) if i in left), Fake())
+    rest = answer_many((question for i, question in enumerate(searches(40)) if i in left), FakePool())
     again = [one._replace(number=left[one.number]) for one in rest]
     assert essences(sorted(first + again, key=lambda one: one.number)) == whole
 
 
-def test_a_stream_may_wait_for_its_own_answers(pool: Pool) -> None:
-    """With no more ahead than it can begin."""
+def test_questions_may_depend_on_earlier_answers(pool: Pool) -> None:
+    """An iterator may wait for the answers to all but the last `ahead` questions."""
     answered = 0
 
-    def halting() -> Iterator[Question]:
+    def questions_on_demand() -> Iterator[Question]:
         for number, question in enumerate(searches(9)):
             assert answered >= number - 3
             yield question
 
-    for one in answer_many(halting(), pool, ahead=3):
+    for one in answer_many(questions_on_demand(), pool, ahead=3):
         answered += 1
         assert one.error is None
     assert answered == 9
 
 
-def test_a_bad_question_is_an_error_and_the_others_go_on(pool: Pool) -> None:
+def test_an_invalid_question_gets_an_error_and_the_others_their_answers(pool: Pool) -> None:
     good = list(searches(3))
     bad = next(searches(1))
     bad.config = next(searches(1)).config.__class__("bad", nodes="all")  # type: ignore[arg-type]
@@ -281,42 +275,42 @@ def test_a_bad_question_is_an_error_and_the_others_go_on(pool: Pool) -> None:
     assert "all" in str(answers[1].error)
 
 
-def test_a_question_that_processes_cannot_read_is_an_error() -> None:
+def test_a_question_that_cannot_be_sent_to_processes_gets_an_error() -> None:
     openspiel = pytest.importorskip("solver.openspiel.openspiel_in_ours")
     game = openspiel.from_openspiel("tic_tac_toe")
     position = game.deal()
     foreign = SearchQuestion(position.view(position.to_act), Budget(iterations=10), config="plain")
     good = list(searches(2))
-    with Processes(1) as made:
-        answers = list(answer_many([good[0], foreign, good[1]], made))
+    with Processes(1) as pool:
+        answers = list(answer_many([good[0], foreign, good[1]], pool))
     assert isinstance(answers[1].error, JobBytesError)
     assert [one.error for one in answers[::2]] == [None, None]
 
 
-def test_a_question_that_kills_its_workers_is_given_up_and_the_others_are_not() -> None:
+def test_a_question_that_kills_its_workers_gets_an_error_and_the_others_their_answers() -> None:
     many = list(searches(50, 1))
-    answers = list(answer_many(many, Fake(killers=(many[20],))))
+    answers = list(answer_many(many, FakePool(killers=(many[20],))))
     assert [one.number for one in answers] == list(range(50))
     assert [one.number for one in answers if one.error] == [20]
     assert isinstance(answers[20].error, WorkerLostError)
 
 
-def test_closing_ends_searches_that_are_under_way() -> None:
-    for made in (Threads(2), Processes(2)):
+def test_closing_a_batch_stops_its_searches_in_flight() -> None:
+    for pool in (Threads(2), Processes(2)):
         quick = next(searches(1))
-        stream = answer_many(itertools.chain([quick], map(endless, range(10))), made)
+        stream = answer_many(itertools.chain([quick], map(endless, range(10))), pool)
         assert next(stream).answer.iterations == 20
         stream.close()
         # The workers are free again.
-        assert made.submit(quick).result(HANG_S).iterations == 20
-        made.close()
+        assert pool.submit(quick).result(HANG_S).iterations == 20
+        pool.close()
 
 
 @pytest.mark.parametrize("make", [lambda: Threads(1), lambda: Processes(1)])
 @pytest.mark.parametrize("is_one", [True, False])
-def test_an_interrupt_that_another_thread_takes_ends_a_wait(make: Callable[[], Pool], is_one: bool) -> None:
-    made, reported = make(), threading.Event()
-    busy = made.submit(endless(), Control(lambda _: reported.set(), 5))
+def test_an_interrupt_from_another_thread_ends_a_wait(make: Callable[[], Pool], is_one: bool) -> None:
+    pool, reported = make(), threading.Event()
+    busy = pool.submit(endless(), Control(lambda _: reported.set(), 5))
 
     def interrupt() -> None:
         assert reported.wait(HANG_S)
@@ -327,62 +321,62 @@ def test_an_interrupt_that_another_thread_takes_ends_a_wait(make: Callable[[], P
     def wait() -> None:
         thread.start()
         if is_one:
-            made.compute(endless(), Control())
+            pool.compute(endless(), Control())
         else:
-            list(answer_many([endless()], made))
+            list(answer_many([endless()], pool))
 
     with pytest.raises(KeyboardInterrupt):
         wait()
     thread.join()
     busy.cancel()
-    made.close()
+    pool.close()
 
 
 # --- lost workers and closed pools ----------------------------------------------------------------------------
 
 
-def test_a_process_is_killed_and_nothing_is_lost() -> None:
-    with Processes(2) as made:
-        stream = answer_many(searches(60, 3000), made)
+def test_a_batch_is_complete_although_a_process_is_killed() -> None:
+    with Processes(2) as pool:
+        stream = answer_many(searches(60, 3000), pool)
         answers = [next(stream)]
-        victim = made.pids[0]
+        victim = pool.pids[0]
         os.kill(victim, signal.SIGKILL)
         answers += stream
-        assert essences(answers) == expected(searches(60, 3000))
-        assert victim not in made.pids
-        assert len(made.pids) == 2
+        assert essences(answers) == expected_essences(searches(60, 3000))
+        assert victim not in pool.pids
+        assert len(pool.pids) == 2
 
 
-def test_a_process_is_killed_over_its_question_which_is_computed_again() -> None:
-    with Processes(1) as made:
-        for tries in (1, 2):
+def test_a_question_is_computed_again_after_its_process_is_killed() -> None:
+    with Processes(1) as pool:
+        for n_kills in (1, 2):
             reported = threading.Event()
-            question = SearchQuestion(view(), Budget(iterations=300_000), seed=tries)
+            question = SearchQuestion(opening_view(), Budget(iterations=300_000), seed=n_kills)
             control = Control(lambda _, reported=reported: reported.set(), 5)  # type: ignore[misc]
-            future = made.submit(question, control)
-            for _ in range(tries):
+            future = pool.submit(question, control)
+            for _ in range(n_kills):
                 assert reported.wait(HANG_S)
                 reported.clear()
-                os.kill(made.pids[0], signal.SIGKILL)
-                wait_until(lambda: bool(made.pids))
+                os.kill(pool.pids[0], signal.SIGKILL)
+                wait_until(lambda: bool(pool.pids))
             assert essence(future.result(HANG_S)) == essence(compute_here(question))
 
 
-def test_a_question_that_kills_every_process_is_given_up_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = list(searches(12, 50))
+def test_only_the_question_that_kills_every_process_gets_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    batch = list(searches(12, 50))
     killer = endless()
 
-    with Processes(1) as made:
+    with Processes(1) as pool:
 
         def hunt() -> None:
             """Kill each process that gets the first question."""
             for _ in range(processes.TRIES):
-                wait_until(lambda: made.pids)
-                [victim] = made.pids
+                wait_until(lambda: pool.pids)
+                [victim] = pool.pids
                 os.kill(victim, signal.SIGKILL)
-                wait_until(lambda victim=victim: victim not in made.pids)  # type: ignore[misc]
+                wait_until(lambda victim=victim: victim not in pool.pids)  # type: ignore[misc]
 
-        answers = answer_many([killer, *asked], made)
+        answers = answer_many([killer, *batch], pool)
         hunter = threading.Thread(target=hunt)
         hunter.start()
         first = next(answers)
@@ -390,18 +384,18 @@ def test_a_question_that_kills_every_process_is_given_up_alone(monkeypatch: pyte
         rest = list(answers)
     assert isinstance(first.error, WorkerLostError)
     assert str(first.error) == f"{processes.TRIES} workers were lost over this"
-    assert essences([one._replace(number=one.number - 1) for one in rest]) == expected(asked)
+    assert essences([one._replace(number=one.number - 1) for one in rest]) == expected_essences(batch)
 
 
-def test_a_call_over_which_its_process_is_lost_is_not_repeated() -> None:
-    with Processes(1) as made:
+def test_a_mapped_call_whose_process_is_lost_is_not_retried() -> None:
+    with Processes(1) as pool:
         with pytest.raises(WorkerLostError, match="a worker was lost over this"):
-            list(made.map(os._exit, [3]))
-        assert list(made.map(reciprocal, [4])) == [0.25]
+            list(pool.map(os._exit, [3]))
+        assert list(pool.map(reciprocal, [4])) == [0.25]
 
 
 def count_until_stopped(step: int, control: Control) -> int:
-    """Report multiples of a number."""
+    """Report multiples of `step` until the control is stopped; return the last one."""
     number = 0
     while not control.stopped:
         number += step
@@ -412,14 +406,14 @@ def count_until_stopped(step: int, control: Control) -> int:
 
 
 @pytest.mark.parametrize("make", [lambda: Threads(1), lambda: Processes(1)])
-def test_a_call_reports_and_is_stopped(make: Callable[[], Any]) -> None:
+def test_a_call_can_report_and_be_stopped(make: Callable[[], Any]) -> None:
     reported: list[Any] = []
     control = Control(reported.append, 1.0)
     with make() as pool:
-        called = pool.call(count_until_stopped, 3, control)
+        future = pool.call(count_until_stopped, 3, control)
         wait_until(lambda: len(reported) >= 3)
         control.stop()
-        last = called.result(30)
+        last = future.result(30)
     assert reported[:3] == [3, 6, 9]
     assert reported[-1] == last
     stopped = Control()
@@ -435,17 +429,17 @@ def die_once(path: str, control: Control) -> str:
     return "done"
 
 
-def test_a_call_with_a_control_is_repeated_when_its_process_is_lost(tmp_path: Path) -> None:
+def test_a_call_with_a_control_is_retried_when_its_process_is_lost(tmp_path: Path) -> None:
     with Processes(1) as pool:
         assert pool.call(die_once, str(tmp_path / "died"), Control()).result(60) == "done"
 
 
-def test_an_error_that_cannot_be_pickled_crosses_by_its_name() -> None:
-    with Processes(1) as made, pytest.raises(WorkerError, match="LocalError: why"):
-        list(made.map(fail_strangely, [1]))
+def test_an_error_that_cannot_be_pickled_is_raised_with_its_name() -> None:
+    with Processes(1) as pool, pytest.raises(WorkerError, match="LocalError: why"):
+        list(pool.map(raise_local_error, [1]))
 
 
-def fail_strangely(_: int) -> None:
+def raise_local_error(_: int) -> None:
     class LocalError(Exception):
         pass
 
@@ -453,39 +447,39 @@ def fail_strangely(_: int) -> None:
 
 
 @pytest.mark.parametrize("make", [lambda: Threads(1), lambda: Processes(1)])
-def test_closing_ends_what_is_under_way_and_cancels_what_waits(make: Callable[[], Any]) -> None:
-    made = make()
+def test_closing_a_pool_stops_searches_in_flight_and_cancels_queued_ones(make: Callable[[], Any]) -> None:
+    pool = make()
     reported = threading.Event()
-    busy = made.submit(endless(), Control(lambda _: reported.set(), 5))
-    waiting = made.submit(endless())
+    busy = pool.submit(endless(), Control(lambda _: reported.set(), 5))
+    waiting = pool.submit(endless())
     assert reported.wait(HANG_S)
-    made.close()
-    for future in (waiting, made.submit(endless())):
+    pool.close()
+    for future in (waiting, pool.submit(endless())):
         with pytest.raises(CancelledError):
             future.result(HANG_S)
-    # A thread ends its search, a process is killed.
-    if isinstance(made, Processes):
+    # Threads stop their search, processes are killed.
+    if isinstance(pool, Processes):
         with pytest.raises(CancelledError):
             busy.result(HANG_S)
-        assert made.pids == []
+        assert pool.pids == []
     else:
         assert busy.result(HANG_S).stopped_by == "stopped"
 
 
-def test_a_pool_is_closed_while_its_processes_begin() -> None:
+def test_a_pool_can_be_closed_while_its_processes_start() -> None:
     for pause in (0.0, 0.01, 0.05, 0.2):
-        made = Processes(2)
-        futures = [made.submit(endless(seed)) for seed in range(3)]
+        pool = Processes(2)
+        futures = [pool.submit(endless(seed)) for seed in range(3)]
         time.sleep(pause)
-        made.close()
-        assert made.pids == []
+        pool.close()
+        assert pool.pids == []
         for future in futures:
             with pytest.raises(CancelledError):
                 future.result(0)
 
 
 def test_processes_end_with_their_parent_even_if_it_is_killed(tmp_path: Path) -> None:
-    program = tmp_path / "begins.py"
+    program = tmp_path / "idle.py"
     program.write_text(
         "import time\n"
         "from solver.pool.processes import Processes\n"
@@ -495,67 +489,66 @@ def test_processes_end_with_their_parent_even_if_it_is_killed(tmp_path: Path) ->
         "    print(*pool.pids, flush=True)\n"
         "    time.sleep(3600)\n"
     )
-    # While one of them computes.
+    # With processes that compute when their parent is killed.
     program.with_name("computes.py").write_text(
         program.read_text().replace("    time.sleep(3600)", "    list(pool.map(time.sleep, [3600] * 2))")
     )
-    for name in ("begins.py", "computes.py"):
+    for name in ("idle.py", "computes.py"):
         with subprocess.Popen(
             [sys.executable, str(tmp_path / name)],
             stdout=subprocess.PIPE,
             text=True,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-        ) as begins:
-            assert begins.stdout is not None
-            workers = [int(number) for number in begins.stdout.readline().split()]
+        ) as process:
+            assert process.stdout is not None
+            workers = [int(number) for number in process.stdout.readline().split()]
             assert len(workers) == 2
-            begins.kill()
+            process.kill()
         wait_until(lambda workers=workers: not any(map(is_alive, workers)))  # type: ignore[misc]
 
 
 def is_alive(number: int) -> bool:
-    """Whether there is a process with this number that has not ended."""
+    """Return whether a process runs and is no zombie."""
     try:
         return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:
         return False
 
 
-def test_an_answer_that_is_dropped_leaves_no_trace(caplog: pytest.LogCaptureFixture) -> None:
-    made = Processes(1)
-    future = made.submit(next(searches(1)))
+def test_a_cancelled_future_logs_no_error(caplog: pytest.LogCaptureFixture) -> None:
+    pool = Processes(1)
+    future = pool.submit(next(searches(1)))
     future.cancel()
-    made.close()
+    pool.close()
     assert caplog.text == ""
 
 
-# --- threads share what a question has ------------------------------------------------------------------------
+# --- threads --------------------------------------------------------------------------------------------------
 
 
-def test_a_late_group_of_threads_answers_as_well() -> None:
-    """Of two questions with parts on each thread, neither waits for the other's."""
+def test_concurrent_questions_with_parts_on_each_thread_do_not_deadlock() -> None:
     with Threads(2) as threads:
-        pairs = [SearchQuestion(view(), Budget(iterations=2000), seed=seed, shares=4) for seed in range(20)]
+        pairs = [SearchQuestion(opening_view(), Budget(iterations=2000), seed=seed, shares=4) for seed in range(20)]
         futures = [threads.submit(question, Control()) for question in pairs]
         for question, future in zip(pairs, futures, strict=True):
             assert essence(future.result(HANG_S)) == essence(compute_here(question))
 
 
-def test_threads_share_one_belief() -> None:
-    """Many searches of one question at once, whose parts all sample from it."""
+def test_threads_can_share_one_belief() -> None:
+    """Concurrent searches of one question sample from the same belief."""
     draw = random.Random(2)
-    asked: list[SearchQuestion] = []
+    batch: list[SearchQuestion] = []
     for spec in (ORIFLAMME, ("castle_village_port", "house", 3)):
         for question in questions(spec, seed=4, every=9):
             if isinstance(question, SearchQuestion) and question.decides:
                 history = question.history
-                asked += [
+                batch += [
                     SearchQuestion(question.view, Budget(iterations=900), shares=3, seed=seed, history=history)
                     for seed in range(2)
                 ]
-    answers = {question: essence(compute_here(SearchQuestion(**parts_of(question)))) for question in asked}
+    answers = {question: essence(compute_here(SearchQuestion(**arguments_of(question)))) for question in batch}
     with Threads(4) as threads:
-        order = [question for question in asked for _ in range(4)]
+        order = [question for question in batch for _ in range(4)]
         draw.shuffle(order)
         futures = [(question, threads.submit(question, Control())) for question in order]
         for question, future in futures:
@@ -564,8 +557,8 @@ def test_threads_share_one_belief() -> None:
             assert answer.question is question
 
 
-def parts_of(question: SearchQuestion) -> dict[str, Any]:
-    """Arguments of an equal question, which builds a belief of its own."""
+def arguments_of(question: SearchQuestion) -> dict[str, Any]:
+    """Return the arguments for an equal question with a belief of its own."""
     return {
         "view": question.view,
         "budget": question.budget,
@@ -575,20 +568,18 @@ def parts_of(question: SearchQuestion) -> dict[str, Any]:
     }
 
 
-def test_a_question_is_refused_where_it_is_asked() -> None:
+def test_an_invalid_question_is_refused_before_it_reaches_the_pool() -> None:
     with pytest.raises(InvalidQuestionError), Threads(1) as threads:
-        solve(view(), shares=0, pool=threads)
+        solve(opening_view(), shares=0, pool=threads)
 
 
-def test_threads_that_are_closed_end_a_question_that_waits_for_another_thread() -> None:
-    position = new_game("oriflamme", "en-2019", 4).deal(3)
-    view = position.view(position.to_act or 0)
+def test_closing_threads_ends_a_question_that_waits_for_a_free_thread() -> None:
     threads = Threads(2)
-    first = threads.submit(SearchQuestion(view, Budget(iterations=10**12)), Control())
+    first = threads.submit(endless(), Control())
     reported = threading.Event()
     control = Control(lambda _: reported.set(), 5)
-    second = threads.submit(SearchQuestion(view, Budget(iterations=10**12), shares=2), control)
-    assert reported.wait(HANG_S)  # one group of the second question runs, the other one waits
+    second = threads.submit(SearchQuestion(opening_view(), Budget(iterations=10**12), shares=2), control)
+    assert reported.wait(HANG_S)  # one share of the second question runs, the other one waits
     threads.close()
     assert first.done()
     assert second.done()
@@ -598,13 +589,14 @@ def test_threads_that_are_closed_end_a_question_that_waits_for_another_thread() 
 
 
 @pytest.mark.parametrize("is_timed", [True, False])
-def test_an_answer_does_not_wait_until_a_large_tree_is_freed(is_timed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where a clock ends a search: to free a tree takes milliseconds. Others are freed as soon as they are not needed,
-    so that few of many parts take memory at a time."""
+def test_a_search_with_a_time_limit_answers_before_its_trees_are_freed(
+    is_timed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Freeing a large tree takes milliseconds. Without a time limit, each part frees its tree first to save memory."""
     events: list[str] = []
     begin = parts.begin_part
 
-    class Watched:
+    class WatchedSearcher:
         def __init__(self, question: Question, number: int) -> None:
             self._searcher = begin(question, number)
 
@@ -614,10 +606,10 @@ def test_an_answer_does_not_wait_until_a_large_tree_is_freed(is_timed: bool, mon
         def __del__(self) -> None:
             events.append("freed")
 
-    monkeypatch.setattr(parts, "begin_part", Watched)
+    monkeypatch.setattr(parts, "begin_part", WatchedSearcher)
     budget = Budget(iterations=100, time_ms=60_000 if is_timed else None)
     with Threads(1) as pool:
-        answer = pool.submit(SearchQuestion(view(), budget, shares=2), Control())
-        answer.add_done_callback(lambda _: events.append("answered"))
-        answer.result()
+        future = pool.submit(SearchQuestion(opening_view(), budget, shares=2), Control())
+        future.add_done_callback(lambda _: events.append("answered"))
+        future.result()
     assert events == (["answered", "freed", "freed"] if is_timed else ["freed", "freed", "answered"])

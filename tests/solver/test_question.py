@@ -1,4 +1,4 @@
-"""Questions: checked where they are asked, equal or not, as bytes, and computed without building anything twice."""
+"""Questions: their bytes and equality, work that is done only once for each, and their checks."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ from solver.pool.threads import Threads
 from solver.question import encode
 
 
-def a_turn(spec: Any = ORIFLAMME, number: int = 12) -> tuple[Position, History]:
-    for at, turn in enumerate(turns(spec)):
-        if at == number:
+def example_turn(spec: Any = ORIFLAMME, number: int = 12) -> tuple[Position, History]:
+    for index, turn in enumerate(turns(spec)):
+        if index == number:
             return turn
     raise AssertionError("the game is too short")
 
 
-def a_record(spec: Any = ORIFLAMME, number: int = 20) -> Record:
-    """The beginning of a game, whose end somebody has a choice at."""
+def example_record(spec: Any = ORIFLAMME, number: int = 20) -> Record:
+    """Return the beginning of a game up to a position at which a player has a choice."""
     position = new_game(*spec).deal(5)
     record = Record(position)
     while len(record.actions) < number or (position.to_act or 0) < 0 or len(position.legal_actions()) < 3:
@@ -60,8 +60,8 @@ def view_at_end(record: Record) -> View:
 # --- bytes ----------------------------------------------------------------------------------------------------
 
 
-def test_asked_does_not_change_with_seed_or_limits_nor_limits_with_clocks() -> None:
-    position, history = a_turn()
+def test_seed_and_limits_change_only_their_own_bytes_and_clocks_change_none() -> None:
+    position, history = example_turn()
     view = view_of(position)
     plain = encode(SearchQuestion(view, Budget(iterations=500), history=history))
     seeds = encode(SearchQuestion(view, Budget(iterations=500), history=history, seed=2**64 - 1))
@@ -78,13 +78,13 @@ def test_asked_does_not_change_with_seed_or_limits_nor_limits_with_clocks() -> N
         assert other.limits != plain.limits
     for budget in (Budget(iterations=500, time_ms=10), Budget(iterations=500, thread_time_ms=0.5)):
         assert encode(SearchQuestion(view, budget, history=history)) == plain
-    each = encode(SearchQuestion(view, Budget(iterations=500), history=history, share_iterations=[500]))
-    assert each.asked == plain.asked
-    assert each.limits != plain.limits
+    with_shares = encode(SearchQuestion(view, Budget(iterations=500), history=history, share_iterations=[500]))
+    assert with_shares.asked == plain.asked
+    assert with_shares.limits != plain.limits
 
 
 def variants(view: View, history: History) -> Iterator[Question]:
-    """Questions of which no two ask the same."""
+    """Yield questions that all differ from each other."""
     legal = view.legal_actions()
     budget = Budget(iterations=500)
     yield SearchQuestion(view, budget)
@@ -104,16 +104,16 @@ def variants(view: View, history: History) -> Iterator[Question]:
     yield InformationQuestion(view, budget)
 
 
-def test_questions_that_ask_something_else_have_other_bytes() -> None:
-    position, history = a_turn()
-    many = list(variants(view_of(position), history))
-    assert len({encode(question).asked for question in many}) == len(many)
-    for one in many:
-        assert [one == other for other in many].count(True) == 1
+def test_different_questions_have_different_bytes() -> None:
+    position, history = example_turn()
+    distinct = list(variants(view_of(position), history))
+    assert len({encode(question).asked for question in distinct}) == len(distinct)
+    for question in distinct:
+        assert [question == other for other in distinct].count(True) == 1
 
 
-def test_equal_questions_are_written_equally_whatever_they_were_made_of() -> None:
-    record = a_record()
+def test_equal_questions_from_different_arguments_have_equal_bytes() -> None:
+    record = example_record()
     view = view_at_end(record)
     seat = view.observer
     log = History(record.game)
@@ -123,24 +123,24 @@ def test_equal_questions_are_written_equally_whatever_they_were_made_of() -> Non
     moves = view.legal_actions()[:2]
     texts = [str(action) for action in moves]
     others = [number for number in range(3) if number != seat]
-    same: list[Question] = []
+    equal: list[Question] = []
     for history, among, keys in (
         (record, moves, others),
         (record.seen_from(seat), moves[::-1], others[::-1]),
         (log, texts, ["abc"[number] for number in others]),
     ):
         models: dict[int | str, Model] = dict.fromkeys(keys, "noisy")
-        same.append(SearchQuestion(view, Budget(iterations=60), history=history, models=models, among=among))
-    same.append(decode_job(encode_job(same[0])))
-    same[1].get_ready()
-    compute_here(same[2])
-    assert len({encode(question) for question in same}) == 1
-    assert all(question == same[0] and hash(question) == hash(same[0]) for question in same)
-    assert len({repr(essence(compute_here(question))) for question in same}) == 1
+        equal.append(SearchQuestion(view, Budget(iterations=60), history=history, models=models, among=among))
+    equal.append(decode_job(encode_job(equal[0])))
+    equal[1].get_ready()
+    compute_here(equal[2])
+    assert len({encode(question) for question in equal}) == 1
+    assert all(question == equal[0] and hash(question) == hash(equal[0]) for question in equal)
+    assert len({repr(essence(compute_here(question))) for question in equal}) == 1
 
 
-def test_a_history_is_written_as_the_actions_that_its_player_saw() -> None:
-    record = a_record()
+def test_the_bytes_of_a_history_are_the_actions_as_its_player_saw_them() -> None:
+    record = example_record()
     view = view_at_end(record)
     seen = record.seen_from(view.observer).actions
     assert seen != record.actions
@@ -149,14 +149,14 @@ def test_a_history_is_written_as_the_actions_that_its_player_saw() -> None:
     assert question.history.actions == seen
     asked = encode(question).asked.decode("latin-1")
     assert all(f'"{action}"' in asked for action in seen)
-    # The cards that others placed face down are in no question.
+    # The cards that other players placed face down are in no question.
     assert any(hidden not in seen for hidden in record.actions)
     assert not any(f'"{hidden}"' in asked for hidden in set(record.actions) - set(seen))
 
 
-def test_nothing_derived_is_written() -> None:
+def test_bytes_hold_nothing_that_is_derived() -> None:
     for spec in (ORIFLAMME, ("oriflamme_prototype", "prototype", 2)):
-        position, history = a_turn(spec)
+        position, history = example_turn(spec)
         account = bytes(history)
         assert any(account)
         question = SearchQuestion(view_of(position), Budget(iterations=60), history=history)
@@ -167,8 +167,8 @@ def test_nothing_derived_is_written() -> None:
         assert account.rstrip(b"\0") not in b"".join(before)
 
 
-def test_the_same_question_with_another_seed_or_belief_is_another_object() -> None:
-    position, history = a_turn()
+def test_with_seed_and_with_belief_of_return_new_questions() -> None:
+    position, history = example_turn()
     question = SearchQuestion(view_of(position), Budget(iterations=60), history=history)
     belief = question.belief
     assert question.with_seed(7).seed == 7
@@ -179,57 +179,59 @@ def test_the_same_question_with_another_seed_or_belief_is_another_object() -> No
     assert fresh.belief is not belief
 
 
-def test_a_question_keeps_its_history_whatever_becomes_of_the_one_it_was_given() -> None:
-    position, history = a_turn()
+def test_a_question_copies_its_history() -> None:
+    position, history = example_turn()
     question = SearchQuestion(view_of(position), Budget(iterations=60), history=history)
     before = encode(question)
     history.add(position, position.legal_actions()[0])
     assert encode(question) == before
 
 
-def test_numbers_that_are_equal_are_written_alike() -> None:
-    view = view_of(a_turn()[0])
+def test_equal_numbers_of_different_types_have_equal_bytes() -> None:
+    view = view_of(example_turn()[0])
     whole, fraction = (
-        SearchQuestion(view, Budget(iterations=60, memory_mb=memory), config=replace(CONFIGS["plain"], exploration=one))
-        for memory, one in ((256, 1), (256.0, 1.0))
+        SearchQuestion(
+            view, Budget(iterations=60, memory_mb=256 * one), config=replace(CONFIGS["plain"], exploration=one)
+        )
+        for one in (1, 1.0)
     )
     assert whole == fraction
     assert encode(whole) == encode(fraction)
 
 
-def test_nothing_stands_beside_a_question_that_has_it() -> None:
-    question = SearchQuestion(view_of(a_turn()[0]), Budget(iterations=60))
+def test_arguments_that_a_question_has_cannot_be_passed_beside_it() -> None:
+    question = SearchQuestion(view_of(example_turn()[0]), Budget(iterations=60))
     assert solve(question).iterations == 60
     for options in ({"seed": 9}, {"budget": Budget(iterations=5)}):
         with pytest.raises(InvalidQuestionError, match="cannot be combined with a question"):
             solve(question, **options)
 
 
-# --- once -----------------------------------------------------------------------------------------------------
+# --- work -----------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    """How often questions build a belief and replay a record."""
-    counted: Counter[str] = Counter()
+    """Count the beliefs that questions build and the records that they replay."""
+    counts: Counter[str] = Counter()
 
-    def belief(*arguments: Any) -> Belief:
-        counted["belief"] += 1
+    def count_belief(*arguments: Any) -> Belief:
+        counts["belief"] += 1
         return Belief(*arguments)
 
-    class Counted(History):
+    class CountingHistory(History):
         @staticmethod
         def of(record: Record) -> History:
-            counted["replay"] += 1
+            counts["replay"] += 1
             return History.of(record)
 
-    monkeypatch.setattr("solver.question.Belief", belief)
-    monkeypatch.setattr("solver.question.History", Counted)
-    return counted
+    monkeypatch.setattr("solver.question.Belief", count_belief)
+    monkeypatch.setattr("solver.question.History", CountingHistory)
+    return counts
 
 
-def test_a_belief_is_built_and_a_record_replayed_once_for_each_question(calls: Counter[str]) -> None:
-    record = a_record()
+def test_a_question_builds_one_belief_and_replays_its_record_once(calls: Counter[str]) -> None:
+    record = example_record()
     view = view_at_end(record)
     reports: list[Any] = []
     with Threads(2) as threads:
@@ -243,28 +245,28 @@ def test_a_belief_is_built_and_a_record_replayed_once_for_each_question(calls: C
 
 
 @pytest.mark.parametrize("shape", ["search", "comparison", "information"])
-def test_so_it_is_for_every_shape_and_on_the_other_side_of_a_job(shape: str, calls: Counter[str]) -> None:
-    records = (a_record(number=number) for number in range(10, 40))
+def test_every_shape_builds_one_belief_and_a_worker_replays_no_record(shape: str, calls: Counter[str]) -> None:
+    records = (example_record(number=number) for number in range(10, 40))
     record, view = next((record, view) for record in records if own_spots(view := view_at_end(record)))
-    thinking: Any = {"history": record, "shares": 3}
-    made: dict[str, Any] = {
-        "search": lambda: SearchQuestion(view, Budget(iterations=90), **thinking),
-        "comparison": lambda: ComparisonQuestion(view, view.legal_actions()[:3], Budget(iterations=900), **thinking),
+    options: Any = {"history": record, "shares": 3}
+    factories: dict[str, Any] = {
+        "search": lambda: SearchQuestion(view, Budget(iterations=90), **options),
+        "comparison": lambda: ComparisonQuestion(view, view.legal_actions()[:3], Budget(iterations=900), **options),
         "information": lambda: InformationQuestion(view, Budget(iterations=90), history=record),
     }
-    question = made[shape]()
+    question = factories[shape]()
     assert question.n_parts
     compute_here(question)
     assert calls == {"replay": 1, "belief": 1}
-    compute_here(decode_job(encode_job(question)))  # nothing is replayed there
+    compute_here(decode_job(encode_job(question)))  # the worker replays nothing
     assert calls == {"replay": 1, "belief": 2}
 
 
 # --- checks ---------------------------------------------------------------------------------------------------
 
 
-def test_shares_that_do_not_fit_are_refused_with_the_number_that_fits() -> None:
-    position, _ = a_turn(("oriflamme", "en-2019", 5))
+def test_shares_that_exceed_the_memory_are_refused_with_the_number_that_fits() -> None:
+    position, _ = example_turn(("oriflamme", "en-2019", 5))
     view, small = view_of(position), Budget(time_ms=5, memory_mb=0.1)
     moves = view.legal_actions()[:8]
 
@@ -275,33 +277,33 @@ def test_shares_that_do_not_fit_are_refused_with_the_number_that_fits() -> None:
         return ComparisonQuestion(view, moves, small, shares=shares)
 
     for make, trees in ((search, 1), (comparison, len(moves))):
-        with pytest.raises(InvalidQuestionError) as refused:
+        with pytest.raises(InvalidQuestionError) as refusal:
             make(256)
-        error = refused.value
+        error = refusal.value
         assert (error.field, error.value) == ("shares", 256)
-        fit = int(error.accepted.removeprefix("1.."))
+        n_fitting = int(error.accepted.removeprefix("1.."))
         assert f"{256 * trees} trees need a memory budget of " in error.problem
-        assert f" MB; {fit} shares fit" in error.problem
-        assert 0 < fit < 256
-        assert make(fit).shares == fit
-        with pytest.raises(InvalidQuestionError, match=f"{fit} shares fit"):
-            make(fit + 1)
-    # There the trees begin, each with its part of the memory.
+        assert f" MB; {n_fitting} shares fit" in error.problem
+        assert 0 < n_fitting < 256
+        assert make(n_fitting).shares == n_fitting
+        with pytest.raises(InvalidQuestionError, match=f"{n_fitting} shares fit"):
+            make(n_fitting + 1)
+    # 220 trees fit into 0.1 MB.
     answer = compute_here(SearchQuestion(view, Budget(iterations=220, memory_mb=0.1), shares=220))
     assert answer.iterations == 220
     assert SearchQuestion(view, Budget(time_ms=5), shares=256).shares == 256
 
 
-def test_trees_of_many_shares_stay_within_the_memory() -> None:
-    view = view_of(a_turn()[0])
+def test_the_trees_of_all_shares_stay_within_the_memory_budget() -> None:
+    view = view_of(example_turn()[0])
     for shares in (1, 3):
         answer = compute_here(SearchQuestion(view, Budget(iterations=60_000, memory_mb=0.75), shares=shares))
         assert answer.iterations == 60_000
         assert answer.tree_bytes <= 0.75 * 2**20
 
 
-def test_a_comparison_of_few_iterations_needs_no_memory_for_shares_without_any() -> None:
-    view = view_of(a_turn()[0])
+def test_shares_of_a_comparison_without_iterations_need_no_memory() -> None:
+    view = view_of(example_turn()[0])
     question = ComparisonQuestion(
         view, view.legal_actions()[:3], Budget(iterations=300, memory_mb=0.5), shares=256, config="plain"
     )
@@ -317,23 +319,23 @@ def test_a_comparison_of_few_iterations_needs_no_memory_for_shares_without_any()
         (lambda record: record.seen_from(0), "history: the record ends at '.*', not at '.*'"),
     ],
 )
-def test_histories_of_something_else_are_refused(history: Any, problem: str) -> None:
-    record = a_record()
-    view = next(at.view(1) for at in [record.end] if isinstance(at, Position))
+def test_histories_of_other_games_or_positions_are_refused(history: Any, problem: str) -> None:
+    record = example_record()
+    view = next(end.view(1) for end in [record.end] if isinstance(end, Position))
     with pytest.raises(InvalidQuestionError, match=problem):
         SearchQuestion(view, Budget(iterations=5), history=history(record))
 
 
-def test_the_parts_of_a_question_have_all_of_its_iterations() -> None:
+def test_the_parts_of_a_question_sum_to_its_iterations() -> None:
     for question in questions(ORIFLAMME, every=4):
         total = question.budget.iterations
         assert total is not None
-        each = [question.iterations_of(number) for number in range(question.n_parts)]
+        iterations = [question.iterations_of(number) for number in range(question.n_parts)]
         if isinstance(question, SearchQuestion):
-            assert sum(each) == total
-            assert max(each) - min(each) <= 1
+            assert sum(iterations) == total
+            assert max(iterations) - min(iterations) <= 1
         elif isinstance(question, ComparisonQuestion):
-            arms = [each[arm :: len(question.actions)] for arm in range(len(question.actions))]
+            arms = [iterations[arm :: len(question.actions)] for arm in range(len(question.actions))]
             assert all(arm == arms[0] and sum(arm) == total for arm in arms)
         else:
-            assert each == [total] * len(each)
+            assert iterations == [total] * len(iterations)

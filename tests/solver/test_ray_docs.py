@@ -1,4 +1,4 @@
-"""What docs/cluster.md shows is run as it stands, but for addresses."""
+"""Run the Python and shell blocks of docs/cluster.md; only addresses and tokens differ."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ def run_python(code: str, path: Path, **environment: str) -> str:
     )
 
 
-def environment_with(**more: str) -> dict[str, str]:
+def environment_with(**variables: str) -> dict[str, str]:
     ray = str(Path(sys.executable).parent)
-    return {**os.environ, "PYTHONPATH": str(ROOT), "PATH": f"{ray}{os.pathsep}{os.environ['PATH']}", **more}
+    return {**os.environ, "PYTHONPATH": str(ROOT), "PATH": f"{ray}{os.pathsep}{os.environ['PATH']}", **variables}
 
 
 @contextmanager
 def running(script: str) -> Iterator[None]:
-    """A node, as on the page; its token is ours, so that both have the same."""
+    """Run a script of the page that starts a node, with the token of this test."""
     script = re.sub(r"export RAY_AUTH_TOKEN=.*\n", "", script).replace("\nray ", "\nexec ray ")
     process = subprocess.Popen(
         ["bash", "-c", script],
@@ -63,57 +63,57 @@ def running(script: str) -> Iterator[None]:
                 os.killpg(process.pid, signal.SIGKILL)
 
 
-def test_the_token_of_the_page_is_one() -> None:
-    made = subprocess.check_output(["bash", "-c", HEAD.split("\nray ")[0] + '\necho "$RAY_AUTH_TOKEN"'], text=True)
-    assert len(made.strip()) == 64
+def test_the_command_of_the_page_makes_a_token_of_64_characters() -> None:
+    token = subprocess.check_output(["bash", "-c", HEAD.split("\nray ")[0] + '\necho "$RAY_AUTH_TOKEN"'], text=True)
+    assert len(token.strip()) == 64
 
 
-def test_many_positions(tmp_path: Path) -> None:
+def test_the_batch_of_the_page_answers_20_positions(tmp_path: Path) -> None:
     lines = run_python(BATCH, tmp_path).splitlines()
     assert [int(line.split()[0]) for line in lines] == list(range(20))
     assert all("place" in line for line in lines)
 
 
-def test_the_service_on_this_machine() -> None:
-    """All that the flag means is tested in tests/server/test_ray_server.py."""
+def test_the_command_of_the_page_serves_on_ray() -> None:
+    """tests/server/test_ray_server.py tests such a server."""
     assert read_settings(SERVICE.split()[3:], {}).backend == "ray"
     assert SERVICE.split()[:3] == [".venv/bin/python", "-m", "server"]
 
 
-def test_several_machines(tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+def test_a_server_and_the_programs_of_the_page_use_a_cluster_of_two_nodes(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
     host = socket.gethostbyname(socket.gethostname())
-    there = {"RAY_AUTH_TOKEN": TOKEN, "RAY_AUTH_MODE": "token"}
+    head_environment = {"RAY_AUTH_TOKEN": TOKEN, "RAY_AUTH_MODE": "token"}
 
-    def here(text: str) -> str:
+    def with_local_address(text: str) -> str:
         return text.replace("10.0.0.1:6379", f"{host}:{port}").replace("port=6379", f"port={port}")
 
-    def suggested(served: Server, iterations: int) -> pb.Suggestion:
-        with served.channel() as channel:
-            found: pb.Suggestion = stub(channel).Suggest(suggest(iterations=iterations), timeout=60).suggestion
-        return found
+    def suggestion_of(running_server: Server, iterations: int) -> pb.Suggestion:
+        with running_server.channel() as channel:
+            suggestion: pb.Suggestion = stub(channel).Suggest(suggest(iterations=iterations), timeout=60).suggestion
+        return suggestion
 
-    flags = here(SERVICE_THERE).split()[3:]
-    with server(*flags, environment=there) as served:
-        # Nobody is at the address. Of an answer that is kept, how it came about does not count.
-        assert suggested(served, 500).note == ray_pool.HERE
-        assert suggested(served, 500).note == ""
-        assert served.health("ray") == NOT_SERVING
-        with running(here(HEAD)):
-            wait_until(lambda: served.health("ray") == SERVING)
-            assert suggested(served, 501).note == ""
-            assert served.stop() == 0
-            with running(here(NODE)):
-                # What is for one machine goes to the cluster, if there is one.
-                code = WAIT + here(TOGETHER) + ALONE
-                said = run_python(code, tmp_path, RAY_ADDRESS=f"{host}:{port}", **there)
-                assert said.count("iterations") == 2
-                assert "20000 iterations" in said
-                assert said.count("state='ready', workers=") == 2
+    flags = with_local_address(SERVICE_THERE).split()[3:]
+    with server(*flags, environment=head_environment) as running_server:
+        # There is no cluster at the address. Cached answers have no note.
+        assert suggestion_of(running_server, 500).note == ray_pool.HERE
+        assert suggestion_of(running_server, 500).note == ""
+        assert running_server.health("ray") == NOT_SERVING
+        with running(with_local_address(HEAD)):
+            wait_until(lambda: running_server.health("ray") == SERVING)
+            assert suggestion_of(running_server, 501).note == ""
+            assert running_server.stop() == 0
+            with running(with_local_address(NODE)):
+                # With RAY_ADDRESS, the program for one machine uses the cluster.
+                code = WAIT + with_local_address(TOGETHER) + ALONE
+                output = run_python(code, tmp_path, RAY_ADDRESS=f"{host}:{port}", **head_environment)
+                assert output.count("iterations") == 2
+                assert "20000 iterations" in output
+                assert output.count("state='ready', workers=") == 2
 
 
-# Until the second node is there, and its worker.
+# Waits for the second node and its worker.
 WAIT = """
 import time
 from solver.pool.ray_pool import RayPool

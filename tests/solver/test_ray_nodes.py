@@ -1,4 +1,4 @@
-"""A cluster of several nodes on this machine: they come and go, and nothing is lost and nothing is answered twice."""
+"""A cluster of several nodes on this machine: nodes join and leave, and each question has one answer."""
 
 from __future__ import annotations
 
@@ -8,15 +8,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from searches import opening_view, searches, timeless
 from waiting import wait_until
 
-from engine_cy import new_game
-from solver import Budget, Control, SearchQuestion, solve
+from solver import Budget, Control, solve
 from solver.expected_signature import SIGNATURE
 from solver.pool.base import Answered, answer_many, compute_here
 from solver.pool.ray_pool import RayPool, RayUnavailableError
@@ -27,27 +26,27 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
-    """A head without CPUs of its own, and a node with one."""
+    """Start a head without CPUs, and a node with one."""
     patch = pytest.MonkeyPatch()
-    known = os.environ.get("PYTHONPATH")
+    python_path = os.environ.get("PYTHONPATH")
     for name, value in {
         "RAY_AUTH_MODE": "token",
         "RAY_AUTH_TOKEN": secrets.token_hex(32),
         "RAY_USAGE_STATS_ENABLED": "0",
         "RAY_ENABLE_AUTO_CONNECT": "0",
-        "RAY_gcs_rpc_server_reconnect_timeout_s": "1",  # not to wait for long for a head that is lost
-        "PYTHONPATH": f"{ROOT}{os.pathsep}{known}" if known else str(ROOT),
+        "RAY_gcs_rpc_server_reconnect_timeout_s": "1",  # a lost head is given up soon
+        "PYTHONPATH": f"{ROOT}{os.pathsep}{python_path}" if python_path else str(ROOT),
     }.items():
         patch.setenv(name, value)
-    made = new_cluster()
-    add_node(made)
-    yield made
-    made.shutdown()
+    created = new_cluster()
+    add_node(created)
+    yield created
+    created.shutdown()
     patch.undo()
 
 
 def new_cluster(attempts: int = 3) -> Any:
-    """Seldom a head of Ray never has its raylet, and says nothing for half a minute; the next one has."""
+    """Start a head; rarely its raylet never starts, which times out after half a minute, so try again."""
     from ray.cluster_utils import Cluster
 
     head = {"num_cpus": 0, "object_store_memory": 80 * 2**20, "include_dashboard": False}
@@ -64,16 +63,6 @@ def add_node(cluster: Any) -> Any:
     return cluster.add_node(num_cpus=1, object_store_memory=80 * 2**20)
 
 
-def timeless(answer: Any) -> Any:
-    return replace(answer, elapsed_ms=0.0)
-
-
-def questions(n: int) -> Iterator[SearchQuestion]:
-    position = new_game("oriflamme", "en-2019", 4).deal(3)
-    view = position.view(position.to_act or 0)
-    return (SearchQuestion(view, Budget(iterations=2000), seed=i, shares=1 + i % 2) for i in range(n))
-
-
 @pytest.fixture(scope="module")
 def pool(cluster: Any) -> Iterator[RayPool]:
     with RayPool(address=cluster.address) as joined:
@@ -84,7 +73,7 @@ def test_a_node_joins_and_is_used(cluster: Any, pool: RayPool) -> None:
     wait_until(lambda: pool.health == ("ready", 1, ""))
     node = add_node(cluster)
     wait_until(lambda: pool.health.workers == 2)
-    question = next(questions(1))
+    question = next(searches(1, 2000))
     assert timeless(pool.submit(question, Control()).result()) == timeless(compute_here(question))
     cluster.remove_node(node, allow_graceful=True)
     wait_until(lambda: pool.health.workers == 1)
@@ -98,48 +87,48 @@ def test_a_node_with_another_engine_is_not_used(
     node = add_node(cluster)
     wait_until(lambda: "a node has engine 0123456789abcdef" in pool.health.note)
     assert (pool.health.state, pool.health.workers) == ("ready", 1)
-    question = next(questions(1))
+    question = next(searches(1, 2000))
     assert timeless(pool.submit(question, Control()).result()) == timeless(compute_here(question))
     cluster.remove_node(node, allow_graceful=True)
     wait_until(lambda: pool.health == ("ready", 1, ""))
 
 
-def test_where_all_have_another_engine_ray_cannot_be_had(
+def test_a_cluster_whose_nodes_all_have_another_engine_is_refused(
     cluster: Any, pool: RayPool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pool.close()
-    pretend_engine("0123456789abcdef", tmp_path, monkeypatch)  # ours, this time
+    pretend_engine("0123456789abcdef", tmp_path, monkeypatch)  # of this process
     with pytest.raises(RayUnavailableError, match=f"engine {SIGNATURE}, and this is 0123456789abcdef: install one"):
         RayPool(address=cluster.address)
 
 
 def pretend_engine(signature: str, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What processes that begin from now on take for the signature of their engine."""
+    """Give processes that start from now on another signature of their engine."""
     (path / "sitecustomize.py").write_text(
         f"import solver.expected_signature\nsolver.expected_signature.SIGNATURE = '{signature}'\n"
     )
     monkeypatch.setenv("PYTHONPATH", f"{path}{os.pathsep}{os.environ['PYTHONPATH']}")
 
 
-def test_no_more_workers_than_the_cap_and_none_lost_with_a_node(cluster: Any) -> None:
+def test_the_cap_limits_workers_and_a_lost_node_loses_no_answer(cluster: Any) -> None:
     node = add_node(cluster)
     with RayPool(1, address=cluster.address) as capped:
         time.sleep(1.5)
         assert capped.health.workers == 1
     with RayPool(address=cluster.address) as pool:
         wait_until(lambda: pool.health.workers == 2)
-        stream = answer_many(questions(300), pool, in_order=False)
-        found = [next(stream) for _ in range(60)]
+        stream = answer_many(searches(300, 2000), pool, in_order=False)
+        answers = [next(stream) for _ in range(60)]
         cluster.remove_node(node, allow_graceful=False)
-        found += stream
-        assert len(found) == 300
-        found = sorted([one._replace(answer=timeless(one.answer)) for one in found], key=lambda one: one.number)
-        assert found == [Answered(i, timeless(compute_here(one))) for i, one in enumerate(questions(300))]
+        answers += stream
+        assert len(answers) == 300
+        answers = sorted([one._replace(answer=timeless(one.answer)) for one in answers], key=lambda one: one.number)
+        assert answers == [Answered(i, timeless(compute_here(one))) for i, one in enumerate(searches(300, 2000))]
         wait_until(lambda: pool.health.workers == 1)
 
 
-def test_a_token_is_wanted(cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Not to wait for as long as a cluster far away may take.
+def test_a_missing_or_wrong_token_is_refused(cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # The usual timeout suits distant clusters.
     (tmp_path / "sitecustomize.py").write_text("import solver.pool.ray_driver as ours\nours.JOIN_S = 2.0\n")
     monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{os.environ['PYTHONPATH']}")
     for token in (None, secrets.token_hex(32)):
@@ -153,8 +142,8 @@ def test_a_token_is_wanted(cluster: Any, tmp_path: Path, monkeypatch: pytest.Mon
         monkeypatch.setenv("RAY_AUTH_TOKEN", "")
 
 
-def test_another_version_is_told(cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # What this driver takes for its own version.
+def test_another_version_of_ray_is_refused(cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # The version that the driver reports as its own.
     (tmp_path / "sitecustomize.py").write_text("import ray\nray.__version__ = '2.1.0'\n")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     with pytest.raises(RayUnavailableError, match=r"versions differ from ours: .*2\.1\.0"):
@@ -162,24 +151,23 @@ def test_another_version_is_told(cluster: Any, tmp_path: Path, monkeypatch: pyte
 
 
 def test_nothing_is_unpickled_on_either_side(cluster: Any, tmp_path: Path) -> None:
-    """Only bytes and numbers go to workers and come back."""
+    """Only bytes and numbers pass between driver and workers."""
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)
     command = [sys.executable, script, cluster.address]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr[-2000:]
+    process = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert process.returncode == 0, process.stderr[-2000:]
 
 
-def test_the_head_of_a_cluster_is_lost(cluster: Any) -> None:
-    """The last test: nobody can use the cluster after it."""
-    position = new_game("oriflamme", "en-2019", 4).deal(3)
-    view = position.view(position.to_act or 0)
+def test_a_search_runs_here_if_the_head_of_the_cluster_is_lost(cluster: Any) -> None:
+    """This is the last test: the cluster cannot be used after it."""
+    view = opening_view()
     with RayPool(address=cluster.address) as pool:
         cluster.head_node.kill_gcs_server()
         wait_until(lambda: pool.health.state == "lost")
-        found = solve(view, Budget(iterations=500), shares=2, seed=3, pool=pool)
-        assert found.moves == solve(view, Budget(iterations=500), shares=2, seed=3).moves
-        assert found.note
+        answer = solve(view, Budget(iterations=500), shares=2, seed=3, pool=pool)
+        assert answer.moves == solve(view, Budget(iterations=500), shares=2, seed=3).moves
+        assert answer.note
         wait_until(lambda: "no Ray head at" in pool.health.note)
 
 
@@ -193,26 +181,26 @@ from solver.pool.driver_channel import GroupOptions, calls_of, write_groups
 from solver.pool.job_bytes import decode_share, encode_job, read_answer, unpack
 from solver.question import pack
 
-heard = []
+unpickled = []
 
-def listen(event, what):
+def listen(event, arguments):
     if event == "pickle.find_class":
-        heard.append(what)
+        unpickled.append(arguments)
 
-class Listening(ray_driver.Worker):
+class AuditedWorker(ray_driver.Worker):
     def begin(self):
-        sys.addaudithook(lambda event, what: event == "pickle.find_class" and self.names.append(str(what)))
-        self.names = []
+        sys.addaudithook(lambda event, names: event == "pickle.find_class" and self.unpickled.append(str(names)))
+        self.unpickled = []
 
-    def told(self):
-        return len(self.names)
+    def count(self):
+        return len(self.unpickled)
 
-    def control(self, evil):
-        return len(self.names)
+    def count_after(self, argument):
+        return len(self.unpickled)
 
 ray.init(address=sys.argv[1], logging_level=50)
 options = {"num_cpus": 1, "concurrency_groups": {"search": 2, "control": 1}}
-worker = ray.remote(**options)(Listening).remote()
+worker = ray.remote(**options)(AuditedWorker).remote()
 ray.get(worker.begin.remote())
 sys.addaudithook(listen)
 position = new_game("oriflamme", "en-2019", 4).deal(3)
@@ -229,10 +217,10 @@ for nonsense in (job, b"nonsense", b"cos\\nsystem\\n(S'true'\\ntR."):
     assert len(answers) == 2 and (answers[0][0] == 0) == (nonsense is job), answers
 assert ray.get(worker.search.remote(message(b"nonsense")[7]))[0] == 1
 ray.get([worker.stop.remote(9), worker.peek.remote(9), worker.ready.remote()])
-assert heard == [], heard
-told = ray.get(worker.told.remote())
-assert told == 0, told
-# The ears are open: an object does make a noise.
+assert unpickled == [], unpickled
+count = ray.get(worker.count.remote())
+assert count == 0, count
+# The audit hook works: an object as an argument is noticed.
 from fractions import Fraction
-assert ray.get(worker.control.remote(Fraction(1, 3))) > 0
+assert ray.get(worker.count_after.remote(Fraction(1, 3))) > 0
 """

@@ -1,4 +1,4 @@
-"""A session follows a game from one seat: it asks what `solve` asks, and may go on with its tree."""
+"""A session follows a game from one seat: it answers like `solve`, and can reuse its tree."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ SPECS: list[tuple[str, Any, int]] = [
 
 
 def follow(session: Session, position: Position, rng: Rng) -> Position:
-    """Play a random action, which the session's player sees; return the table after it."""
+    """Play a random action also in the session; return the table after it."""
     return position.play(follow_action(session, position, rng))
 
 
 def follow_action(session: Session, position: Position, rng: Rng) -> Action:
-    """Play a random action, which the session's player sees."""
+    """Play a random action, as its player sees it, in the session; return the action."""
     actions = position.legal_actions()
     action = actions[rng.below(len(actions))]
     session.play(position.seen(action, session.view.observer))
@@ -33,34 +33,34 @@ def follow_action(session: Session, position: Position, rng: Rng) -> Action:
 
 
 @pytest.mark.parametrize("spec", SPECS, ids=[spec[0] for spec in SPECS])
-def test_without_its_tree_a_session_gives_the_answers_of_solve(spec: tuple[str, Any, int]) -> None:
+def test_without_reuse_a_session_gives_the_answers_of_solve(spec: tuple[str, Any, int]) -> None:
     game = new_game(*spec)
     position, rng = game.deal(4), Rng(4)
     session = Session(position.view(1), reuse=False, seed=9)
-    account = History(game)
-    history = History(game)  # as the session's player saw the actions
-    asked = 0
+    full_history = History(game)
+    history = History(game)  # the actions as the session's player saw them
+    n_decisions = 0
     while not position.is_over:
         assert session.view == position.view(1)
-        if position.to_act == 1 and asked < 6:
-            asked += 1
-            found = session.solve(Budget(iterations=120))
-            same = solve(position.view(1), Budget(iterations=120), seed=9, history=history)
-            assert (found.moves, found.beliefs, found.best) == (same.moves, same.beliefs, same.best)
-            assert found.reproducible
-            assert found.question == same.question
+        if position.to_act == 1 and n_decisions < 6:
+            n_decisions += 1
+            answer = session.solve(Budget(iterations=120))
+            expected = solve(position.view(1), Budget(iterations=120), seed=9, history=history)
+            assert (answer.moves, answer.beliefs, answer.best) == (expected.moves, expected.beliefs, expected.best)
+            assert answer.reproducible
+            assert answer.question == expected.question
         action = follow_action(session, position, rng)
         history.add(position, position.seen(action, 1))
-        account.add(position, action)
+        full_history.add(position, action)
         position = position.play(action)
         assert session.history == history
-        # Beliefs follow from what every player saw.
-        assert bytes(session.history) == bytes(account)
-    assert asked == 6
+        # Beliefs depend only on what all players saw.
+        assert bytes(session.history) == bytes(full_history)
+    assert n_decisions == 6
 
 
 @pytest.mark.parametrize("spec", SPECS, ids=[spec[0] for spec in SPECS])
-def test_a_tree_lives_on_from_one_decision_to_the_next(spec: tuple[str, Any, int]) -> None:
+def test_a_tree_is_reused_at_the_next_decision(spec: tuple[str, Any, int]) -> None:
     game = new_game(*spec)
     position = game.deal(6)
     seat = position.to_act if position.to_act is not None and position.to_act >= 0 else 0
@@ -69,20 +69,20 @@ def test_a_tree_lives_on_from_one_decision_to_the_next(spec: tuple[str, Any, int
     answers: list[Answer] = []
     while not position.is_over and len(answers) < 5:
         if position.to_act == seat and len(position.legal_actions()) > 1:
-            found = session.solve(Budget(iterations=500))
-            answers.append(found)
-            assert found.iterations == 500
-            assert sum(move.visits for move in found.moves) == 500
-            assert set(map(str, position.legal_actions())) == {str(move.action) for move in found.moves}
+            answer = session.solve(Budget(iterations=500))
+            answers.append(answer)
+            assert answer.iterations == 500
+            assert sum(move.visits for move in answer.moves) == 500
+            assert set(map(str, position.legal_actions())) == {str(move.action) for move in answer.moves}
         position = follow(session, position, rng)
     assert answers[0].reproducible
     assert not any(answer.reproducible for answer in answers[1:])
-    # What was found before is still there.
+    # The nodes of earlier decisions are still in the tree.
     assert all(later.nodes > earlier.nodes for earlier, later in itertools.pairwise(answers))
 
 
-def test_what_was_found_counts_again() -> None:
-    """Behind a move that everybody sees, the same nodes are found: fewer are new than in a tree of its own."""
+def test_a_reused_tree_gets_fewer_new_nodes_than_a_fresh_one() -> None:
+    """The search after a public move visits nodes that the first search made."""
     game = new_game("oriflamme", "en-2019", players=3)
     position = game.position("A:Spy B:Soldier* >A:Decree* C:Lord* B:Heir* | round 6 | points 5 5 5")
     session = Session(position.view(0), config="plain")
@@ -94,22 +94,22 @@ def test_what_was_found_counts_again() -> None:
         action = position.legal_actions()[0]
         session.play(position.seen(action, 0))
         position = position.play(action)
-    assert position.to_act == 0, "the position was meant to ask A again"
+    assert position.to_act == 0, "A should act again in this position"
     fresh = solve(position.view(0), Budget(iterations=1000), config="plain")
     later = session.solve(Budget(iterations=1000))
     assert later.nodes - first.nodes < fresh.nodes
 
 
-def test_a_full_tree_is_left_for_a_new_one() -> None:
+def test_a_full_tree_is_replaced_by_a_new_one() -> None:
     game = new_game("oriflamme", "en-2019", players=3)
     position, rng = game.deal(6), Rng(1)
     session = Session(position.view(0))
     sizes = []
     while not position.is_over:
         if position.to_act == 0 and len(position.legal_actions()) > 1:
-            found = session.solve(Budget(iterations=4000, memory_mb=0.5))
-            sizes.append(found.tree_bytes)
-            assert found.tree_bytes <= 0.5 * 2**20
+            answer = session.solve(Budget(iterations=4000, memory_mb=0.5))
+            sizes.append(answer.tree_bytes)
+            assert answer.tree_bytes <= 0.5 * 2**20
         position = follow(session, position, rng)
     assert any(later < earlier for earlier, later in itertools.pairwise(sizes))
 

@@ -1,7 +1,8 @@
-"""Toy games, where it is known what is right."""
+"""Searches of toy games, whose solutions are known."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -13,26 +14,26 @@ from engine_cy import Position, View, new_game
 from solver import CONFIGS, Budget, solve
 from solver.numbers import log
 
-# Players know their own card, and chips are worth up to four times what a share of a win is.
+# Nodes by the player's own view, and more exploration since payoffs in chips are up to four times those of wins.
 OWN = replace(CONFIGS["plain"], nodes="own", exploration=2.0)
 
 
-def tables(position: Position) -> Iterator[Position]:
-    """All tables of a toy at which a player is to act."""
+def decisions(position: Position) -> Iterator[Position]:
+    """Yield all tables of a toy at which a player is to act."""
     if position.is_over:
         return
     if position.to_act != -1:
         yield position
     for action in position.legal_actions():
-        yield from tables(position.play(action))
+        yield from decisions(position.play(action))
 
 
 def information_sets(game_id: str) -> dict[int, View]:
-    found: dict[int, View] = {}
-    for position in tables(new_game(game_id, players=2).deal()):
+    views: dict[int, View] = {}
+    for position in decisions(new_game(game_id, players=2).deal()):
         view = position.view(position.to_act or 0)
-        found.setdefault(view.key, view)
-    return found
+        views.setdefault(view.key, view)
+    return views
 
 
 @pytest.mark.parametrize(
@@ -45,49 +46,45 @@ def information_sets(game_id: str) -> dict[int, View]:
     ],
 )
 def test_poker_is_played_as_well_as_by_openspiel(game_id: str, iterations: int) -> None:
-    """Mean exploitability of 20 seeds, OpenSpiel's 1 to 20: it takes 0 for none."""
-    ours, theirs = exploitability.exploitabilities(game_id, iterations, range(1, 21))
-    assert sum(ours) <= 1.1 * sum(theirs)
+    """The mean over 20 seeds; they begin with 1, since OpenSpiel takes 0 for no seed."""
+    ours, openspiels = exploitability.exploitabilities(game_id, iterations, range(1, 21))
+    assert sum(ours) <= 1.1 * sum(openspiels)
 
 
 @pytest.mark.parametrize(("game_id", "number"), [("kuhn_poker", 12), ("leduc_poker", 936)])
 def test_there_are_as_many_information_sets_as_in_openspiel(game_id: str, number: int) -> None:
-    theirs = exploitability.information_sets(game_id)
-    assert len(theirs) == len(information_sets(game_id)) == number
-    # Each of ours goes with one of theirs.
-    assert {each.view.key for each in theirs.values()} == set(information_sets(game_id))
+    openspiel_sets = exploitability.information_sets(game_id)
+    assert len(openspiel_sets) == len(information_sets(game_id)) == number
+    # They correspond one to one.
+    assert {each.view.key for each in openspiel_sets.values()} == set(information_sets(game_id))
 
 
-@pytest.mark.parametrize(("text", "action"), [("K ? | bet | seen by B", ""), ("? K | bet | seen by B", "bet")])
-def test_the_best_card_calls(text: str, action: str) -> None:
-    if action:
-        view = new_game("kuhn_poker", players=2).view(text)
-        assert {str(solve(view, Budget(iterations=500), config=OWN, seed=s).best) for s in range(10)} == {action}
+def test_the_best_card_calls() -> None:
+    view = new_game("kuhn_poker", players=2).view("? K | bet | seen by B")
+    assert {str(solve(view, Budget(iterations=500), config=OWN, seed=seed).best) for seed in range(10)} == {"bet"}
 
 
 def test_the_worst_card_folds() -> None:
     view = new_game("kuhn_poker", players=2).view("? J | bet | seen by B")
-    found = solve(view, Budget(iterations=2000), config=OWN)
-    assert str(found.best) == "pass"
-    assert found.move("pass").win.mean == -1  # type: ignore[union-attr]
-    assert found.move("bet").win.mean == -2  # type: ignore[union-attr]
+    answer = solve(view, Budget(iterations=2000), config=OWN)
+    assert str(answer.best) == "pass"
+    assert answer.move("pass").win.mean == -1  # type: ignore[union-attr]
+    assert answer.move("bet").win.mean == -2  # type: ignore[union-attr]
 
 
-def test_logarithms_are_right_and_need_no_libm() -> None:
-    import math
-
+def test_logarithms_are_accurate() -> None:
     for n in [*range(1, 4097), 10**5, 10**9, 2**40]:
         assert log(n) == pytest.approx(math.log(n), rel=1e-12 if n <= 4096 else 1e-3)
     assert log(1) == 0
 
 
-def test_against_a_random_opponent_the_queen_bets() -> None:
-    """Worked out by hand: betting is worth 1/2, passing nothing. Against a good player it is the other way round."""
+def test_the_queen_bets_against_a_random_opponent_and_passes_against_a_good_one() -> None:
+    """Against a random opponent, betting is worth exactly 1/2 and passing 0."""
     view = new_game("kuhn_poker", players=2).view("Q ? | seen by A")
-    found = solve(view, Budget(iterations=20_000), config=OWN, models={"B": "random"}, seed=2)
-    assert str(found.best) == "bet"
-    assert found.move("bet").win.mean == pytest.approx(0.5, abs=0.03)  # type: ignore[union-attr]
-    # Few playouts pass, fewest where they began badly, so that one search says little of it.
+    answer = solve(view, Budget(iterations=20_000), config=OWN, models={"B": "random"}, seed=2)
+    assert str(answer.best) == "bet"
+    assert answer.move("bet").win.mean == pytest.approx(0.5, abs=0.03)  # type: ignore[union-attr]
+    # Few playouts pass, the fewest after bad results, so one search is a poor estimate of passing.
     passes = [
         solve(view, Budget(iterations=20_000), config=OWN, models={"B": "random"}, seed=seed).move("pass")
         for seed in range(10)
@@ -99,7 +96,7 @@ def test_against_a_random_opponent_the_queen_bets() -> None:
 
 
 @pytest.mark.parametrize(
-    ("models", "says"),
+    ("models", "message"),
     [
         ({"B": "clever"}, r"models\[B\]: 'clever' is not one of me, noisy, greedy, random"),
         ({"A": "random"}, r"models\[A\]: this is the observer's own seat"),
@@ -107,7 +104,7 @@ def test_against_a_random_opponent_the_queen_bets() -> None:
         ({1: "greedy"}, r"models\[1\]: 'greedy' needs a heuristic policy, and kuhn_poker has none"),
     ],
 )
-def test_senseless_models_are_refused(models: Any, says: str) -> None:
+def test_invalid_models_are_refused(models: Any, message: str) -> None:
     view = new_game("kuhn_poker", players=2).view("Q ? | seen by A")
-    with pytest.raises(ValueError, match=says):
+    with pytest.raises(ValueError, match=message):
         solve(view, models=models)

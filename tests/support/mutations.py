@@ -1,6 +1,6 @@
-"""Mutated inputs for every reader: texts and bytes that were once right, with random damage.
+"""Pass valid texts and bytes with random damage to every reader.
 
-`python tests/engine/mutations.py 1000000` runs a million; anything but an EngineError stops it.
+`python tests/support/mutations.py 1000000` tries a million; any exception but an EngineError stops it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ ALPHABET = (
     "ABCDE123456789:|/>*()?,-= \n#"
     + "ArcherSoldierSpyHeirLordDecreeAmbushplacekeepmovetonaskroundcastleportwalkdueranked"
 )
-
 
 SPECS = [
     *ALL_SPECS,
@@ -41,16 +40,17 @@ SPECS = [
 ]
 
 
-def damaged_text(text: str, draw: random.Random) -> str:
+def damaged_text(text: str, draw: random.Random, alphabet: str = ALPHABET) -> str:
+    """Insert, remove, replace, exchange or repeat up to five characters or words."""
     for _ in range(draw.choice((1, 1, 2, 5))):
         at = draw.randrange(len(text) + 1)
         match draw.randrange(5):
             case 0:
-                text = text[:at] + draw.choice(ALPHABET) + text[at:]
+                text = text[:at] + draw.choice(alphabet) + text[at:]
             case 1:
                 text = text[:at] + text[at + 1 :]
             case 2:
-                text = text[:at] + draw.choice(ALPHABET) + text[at + 1 :]
+                text = text[:at] + draw.choice(alphabet) + text[at + 1 :]
             case 3:
                 words = text.split(" ")
                 one, other = draw.randrange(len(words)), draw.randrange(len(words))
@@ -64,6 +64,7 @@ def damaged_text(text: str, draw: random.Random) -> str:
 
 
 def damaged_bytes(raw: bytes, draw: random.Random) -> bytes:
+    """Change up to four bytes, and cut off the last one now and then."""
     changed = bytearray(raw)
     for _ in range(draw.choice((1, 1, 2, 4))):
         changed[draw.randrange(len(changed))] = draw.choice(
@@ -72,8 +73,8 @@ def damaged_bytes(raw: bytes, draw: random.Random) -> bytes:
     return bytes(changed[: draw.choice((len(raw),) * 9 + (len(raw) - 1,))])
 
 
-def use(table: Position | View) -> None:
-    """Whatever was accepted must be a table that can be played, seen and written down."""
+def check_usable(table: Position | View) -> None:
+    """Check that an accepted table can be played, observed and written as text."""
     assert table.fault is None
     text = str(table)
     if isinstance(table, View):
@@ -86,41 +87,41 @@ def use(table: Position | View) -> None:
     table.play_out(1)
 
 
-def targets(game: Game, draw: random.Random) -> list[Callable[[], object]]:
-    """A way to break each reader, from a table somewhere in a random game."""
+def attempts(game: Game, draw: random.Random) -> list[Callable[[], object]]:
+    """Return a call for each reader that passes it damaged input from some table of a random game."""
     played = list(random_game(game, draw.randrange(2**32)))
     position, action = draw.choice(played[:-1])
     player = draw.randrange(game.n_players)
     view = position.view(player)
     record = str(Record(position, (str(action),)))
     return [
-        lambda: use(game.position(damaged_text(str(position), draw))),
-        lambda: use(game.view(damaged_text(str(view), draw))),
-        lambda: use(position.play(damaged_text(str(action), draw))),
-        lambda: use(view.play(damaged_text(position.seen(action, player), draw))) if action else None,
-        lambda: use(game.position_from_bytes(damaged_bytes(bytes(position), draw))),
-        lambda: use(game.view_from_bytes(damaged_bytes(bytes(view), draw), player)),
-        lambda: use(read_record(damaged_text(record, draw)).end),
+        lambda: check_usable(game.position(damaged_text(str(position), draw))),
+        lambda: check_usable(game.view(damaged_text(str(view), draw))),
+        lambda: check_usable(position.play(damaged_text(str(action), draw))),
+        lambda: check_usable(view.play(damaged_text(position.seen(action, player), draw))) if action else None,
+        lambda: check_usable(game.position_from_bytes(damaged_bytes(bytes(position), draw))),
+        lambda: check_usable(game.view_from_bytes(damaged_bytes(bytes(view), draw), player)),
+        lambda: check_usable(read_record(damaged_text(record, draw)).end),
     ]
 
 
-def run(times: int, seed: int) -> tuple[int, int]:
-    """Try `times` damaged inputs; return how many were accepted and refused."""
+def run(count: int, seed: int) -> tuple[int, int]:
+    """Try `count` damaged inputs; return the numbers of accepted and refused ones."""
     draw = random.Random(seed)
     accepted = refused = 0
-    ways: list[Callable[[], object]] = []
-    for number in range(times):
+    tries: list[Callable[[], object]] = []
+    for number in range(count):
         if number % 200 == 0:
-            ways = targets(new_game(*draw.choice(SPECS)), draw)
+            tries = attempts(new_game(*draw.choice(SPECS)), draw)
         try:
-            ways[number % len(ways)]()
+            tries[number % len(tries)]()
             accepted += 1
         except EngineError as error:
-            refused += ": " in str(error)  # it names a field
+            refused += ": " in str(error)  # the message names a field
     return accepted, refused
 
 
 if __name__ == "__main__":
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
     accepted, refused = run(count, seed=int(sys.argv[2]) if len(sys.argv) > 2 else 0)
-    print(f"mutations: {count} damaged inputs, {accepted} accepted and played on, {refused} refused, no crash")
+    print(f"mutations: {count} damaged inputs, {accepted} accepted and playable, {refused} refused, no crash")

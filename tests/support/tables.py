@@ -1,4 +1,4 @@
-"""Hypothesis strategies: rulesets, and tables and records reached by random play."""
+"""Hypothesis strategies: games, and tables that random play reaches."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ ALL_IDS = SPEC_IDS + [f"house-{players}p" for _, _, players in CASTLE_SPECS]
 
 
 def random_switches() -> st.SearchStrategy[Game]:
-    switches = {name: st.sampled_from(switch.values) for name, switch in SWITCHES["oriflamme"].items()}
+    values = {name: st.sampled_from(switch.values) for name, switch in SWITCHES["oriflamme"].items()}
     return st.builds(
-        lambda turned, players: new_game("oriflamme", turned, players),
-        st.fixed_dictionaries({}, optional=switches),
+        lambda switches, players: new_game("oriflamme", switches, players),
+        st.fixed_dictionaries({}, optional=values),
         st.sampled_from((3, 4, 5)),
     )
 
 
 def queue_games() -> st.SearchStrategy[Game]:
-    """Oriflamme: every edition and number of players, and random switches."""
+    """Draw a game of Oriflamme: an edition and a number of players, or random switches."""
     return st.one_of(st.sampled_from(SPECS).map(lambda spec: new_game(*spec)), random_switches())
 
 
 def castle_games() -> st.SearchStrategy[Game]:
-    """Castle, Village, Port: the house's tables, and whatever a caller may send."""
+    """Draw a game of Castle, Village, Port: the house's, or one with a ruleset that a caller may send."""
     house: st.SearchStrategy[dict[str, Any]] = st.just({})
     seats = st.sampled_from((3, 4, 5))
-    return st.builds(lambda sent, n: new_game("castle_village_port", sent, n), house | rulesets(), seats)
+    return st.builds(lambda ruleset, n: new_game("castle_village_port", ruleset, n), house | rulesets(), seats)
 
 
 def games() -> st.SearchStrategy[Game]:
@@ -48,7 +48,7 @@ def games() -> st.SearchStrategy[Game]:
 
 
 def random_game(game: Game, seed: int) -> Iterator[tuple[Position, Action | None]]:
-    """Each table of a random game with the action taken there, None at the end."""
+    """Yield each table of a random game with the action taken there, None at the end."""
     draw = random.Random(seed)
     position = game.deal(seed, seed % game.n_players)
     while not position.is_over:
@@ -60,7 +60,7 @@ def random_game(game: Game, seed: int) -> Iterator[tuple[Position, Action | None
 
 @st.composite
 def tables(draw: st.DrawFn, strategy: st.SearchStrategy[Game] | None = None) -> Position:
-    """A table somewhere in a random game."""
+    """Draw a table from anywhere in a random game."""
     game = draw(games() if strategy is None else strategy)
     played = list(random_game(game, draw(st.integers(0, 2**32))))
     return played[draw(st.integers(0, len(played) - 1))][0]

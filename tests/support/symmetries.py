@@ -1,4 +1,4 @@
-"""The same table with the seats called otherwise: what the rules do not tell apart."""
+"""Rename the seats of tables: the rules do not distinguish tables that differ only in that."""
 
 from __future__ import annotations
 
@@ -12,47 +12,47 @@ from engine_cy.castle_village_port.table import RowCard
 from engine_cy.oriflamme.table import PlayedCard
 from engine_cy.seats import SEATS
 
-# For each seat the one that it becomes.
+# The new seat of each seat.
 Seats = Sequence[int]
 
 
 def rotation(n_players: int, by: int) -> Seats:
-    """Everybody moves `by` seats clockwise."""
+    """Return the new seats if all players move `by` seats clockwise."""
     return [(seat + by) % n_players for seat in range(n_players)]
 
 
 def reseated(position: Position, to: Seats) -> Position:
-    """The same table with everybody in another seat. The rules see no difference if `to` is a rotation."""
+    """Return the table with all players in their new seats. The rules treat it alike if `to` is a rotation."""
     if position.game.id in ("kuhn_poker", "leduc_poker"):
         return _reseated_poker(position, to)
-    at = position.table
-    changed: dict[str, Any] = {}
-    for field in dataclasses.fields(at):
-        value = getattr(at, field.name)
+    table = position.table
+    changes: dict[str, Any] = {}
+    for field in dataclasses.fields(table):
+        value = getattr(table, field.name)
         if field.name in ("points", "gold", "hands", "piles", "decks", "selected", "orders"):
-            changed[field.name] = by_seat(value, to)
+            changes[field.name] = by_seat(value, to)
         elif field.name in ("first", "to_act", "victim") and value is not None and value >= 0:
-            changed[field.name] = to[value]
+            changes[field.name] = to[value]
         elif field.name in ("slots", "rows", "due", "ranked") or isinstance(value, RowCard):
-            changed[field.name] = _with_owners(value, to)
-    found = position.game.from_table(dataclasses.replace(at, **changed))
-    assert isinstance(found, Position)
-    return found
+            changes[field.name] = _with_owners(value, to)
+    other = position.game.from_table(dataclasses.replace(table, **changes))
+    assert isinstance(other, Position)
+    return other
 
 
 def reseated_action(text: str, to: Seats) -> str:
-    """An action's text with the seats that it names called otherwise, as in `rob B` and `discard 9B`."""
+    """Rename the seats in an action's text, as in `rob B` and `discard 9B`."""
     return re.sub(r"(?<![A-Za-z])[A-E](?![A-Za-z])", lambda letter: SEATS[to[SEATS.index(letter[0])]], text)
 
 
 def by_seat(values: Sequence[Any], to: Seats) -> tuple[Any, ...]:
-    """What belongs to each seat, once everybody is in another one."""
-    moved = dict(zip(to, values, strict=True))
-    return tuple(moved[seat] for seat in range(len(to)))
+    """Reorder values by seat for the new seats."""
+    values_by_new_seat = dict(zip(to, values, strict=True))
+    return tuple(values_by_new_seat[seat] for seat in range(len(to)))
 
 
 def _with_owners(value: Any, to: Seats) -> Any:
-    """Cards, however nested, with the families or owners called otherwise."""
+    """Rename the families or owners of cards in nested tuples."""
     if isinstance(value, RowCard):
         return value._replace(owner=to[value.owner])
     elif isinstance(value, PlayedCard):

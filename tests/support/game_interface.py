@@ -1,4 +1,4 @@
-"""A game's door from outside: its tables of C functions (engine_cy/game_api.pxd), to call and to damage."""
+"""Call and replace the C functions of a game, which engine_cy/game_api.pxd declares."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 import engine_cy
 from engine_cy import CHANCE, Action, Game, Position, Rng
 
-# Of engine_cy/game_api.pxd.
+# As in engine_cy/game_api.pxd.
 MAX_PLAYERS, MAX_ACTIONS, MORE, SPECTATOR = 5, 512, 2, 7
 
 _POINTER, _INT, _WORD = ctypes.c_void_p, ctypes.c_int, ctypes.c_uint64
@@ -31,7 +31,7 @@ _FUNCTIONS = {
     "sample": ctypes.CFUNCTYPE(None, _POINTER, _POINTER, _INT, _POINTER, _POINTER),
     "count_secrets": ctypes.CFUNCTYPE(_WORD, _POINTER, _POINTER, _INT, _INT),
     "write_secret": ctypes.CFUNCTYPE(None, _POINTER, _POINTER, _INT, _INT, _WORD),
-    # of the knowledge
+    # Knowledge
     "prior": ctypes.CFUNCTYPE(None, _POINTER, _POINTER, _POINTER, _INT, _POINTER),
     "choose": ctypes.CFUNCTYPE(ctypes.c_uint32, _POINTER, _POINTER, _POINTER),
     "evaluate": ctypes.CFUNCTYPE(None, _POINTER, _POINTER, _POINTER),
@@ -50,14 +50,14 @@ def _slots_at(address: int, names: list[str]) -> dict[str, Any]:
     return {name: _POINTER.from_address(address + 8 * i) for i, name in enumerate(names)}
 
 
-class Door:
-    """The functions of a game, and of its knowledge if it has any, by name, as they are at the moment."""
+class GameInterface:
+    """The current functions of a game by name, with those of its knowledge if it has any."""
 
     def __init__(self, game: Game) -> None:
-        # A Game begins with what every Python object has, Cython's table of methods, and the pointers that values.pxd
-        # lists: the door, the knowledge, the rules.
-        at = id(game) + object.__basicsize__ + ctypes.sizeof(_POINTER)
-        api, knowledge, self.rules = (_POINTER * 3).from_address(at)
+        # A Game begins with the header of every Python object, Cython's table of methods, and the pointers that
+        # values.pxd lists: the interface, the knowledge, the rules.
+        pointers = id(game) + object.__basicsize__ + ctypes.sizeof(_POINTER)
+        api, knowledge, self.rules = (_POINTER * 3).from_address(pointers)
         assert api is not None
         assert ctypes.c_size_t.from_address(api).value == game.state_size
         self.game = game
@@ -72,52 +72,52 @@ class Door:
         return _FUNCTIONS[name](address)
 
     def key_of(self, position: Position, observer: int) -> int:
-        """The key of a position with nothing blotted out, as a search asks for it."""
+        """Return the key of a whole position, as a search computes it: `observe` is not called first."""
         return int(self.key(self.rules, bytes(position), observer))
 
     @contextmanager
     def replaced(self, **functions: Callable[..., Any]) -> Iterator[None]:
-        """Have Python functions in the place of some, for all games that share this door."""
-        kept = {name: _FUNCTIONS[name](function) for name, function in functions.items()}
-        before = {name: self._slots[name].value for name in functions}
-        for name, function in kept.items():
+        """Replace some functions by Python functions, for all games that share this interface."""
+        replacements = {name: _FUNCTIONS[name](function) for name, function in functions.items()}
+        originals = {name: self._slots[name].value for name in functions}
+        for name, function in replacements.items():
             self._slots[name].value = ctypes.cast(function, _POINTER).value
         try:
             yield
         finally:
-            for name, address in before.items():
+            for name, address in originals.items():
                 self._slots[name].value = address
 
 
-# --- what a game knows of itself ------------------------------------------------------------------------------
+# --- knowledge ------------------------------------------------------------------------------------------------
 
 
 class _Step:
-    """A state inside a decision, and the actions that are legal there."""
+    """A state inside a decision, and its legal actions."""
 
-    def __init__(self, door: Door, state: bytes) -> None:
-        self._door = door
+    def __init__(self, interface: GameInterface, state: bytes) -> None:
+        self._interface = interface
         self._state = ctypes.create_string_buffer(state, len(state))
         self._actions = (ctypes.c_uint32 * MAX_ACTIONS)()
-        self.has_more = bool(door.part(door.rules, self._state) & MORE)
+        self.has_more = bool(interface.part(interface.rules, self._state) & MORE)
 
     def priors(self) -> list[tuple[int, float]]:
-        n = self._door.legal(self._door.rules, self._state, self._actions)
+        n = self._interface.legal(self._interface.rules, self._state, self._actions)
         shares = (ctypes.c_float * n)()
-        self._door.prior(self._door.rules, self._state, self._actions, n, shares)
+        self._interface.prior(self._interface.rules, self._state, self._actions, n, shares)
         return list(zip(self._actions[:n], shares, strict=True))
 
     def choose(self, rng: ctypes.Array[ctypes.c_uint64]) -> int:
-        return int(self._door.choose(self._door.rules, self._state, rng))
+        return int(self._interface.choose(self._interface.rules, self._state, rng))
 
     def after(self, action: int) -> _Step:
         state = ctypes.create_string_buffer(self._state.raw, len(self._state))
-        self._door.apply(self._door.rules, state, action)
-        return _Step(self._door, state.raw)
+        self._interface.apply(self._interface.rules, state, action)
+        return _Step(self._interface, state.raw)
 
 
 def prior_of(position: Position) -> dict[Action, float]:
-    """Return the prior of each whole decision; empty unless a player is to act."""
+    """Return the prior of each whole decision, or an empty dict unless a player is to act."""
 
     def extend(step: _Step, steps: tuple[int, ...], share: float) -> None:
         for action, prior in step.priors():
@@ -128,7 +128,7 @@ def prior_of(position: Position) -> dict[Action, float]:
 
     priors: dict[Action, float] = {}
     if position.to_act not in (None, CHANCE):
-        extend(_Step(Door(position.game), bytes(position)), (), 1.0)
+        extend(_Step(GameInterface(position.game), bytes(position)), (), 1.0)
     return priors
 
 
@@ -136,7 +136,7 @@ def choose_action(position: Position, seed: int = 0) -> Action:
     """Return the whole decision that a playout takes."""
     draws = Rng(seed)
     rng = (ctypes.c_uint64 * 4)(*[draws.bits() for _ in range(4)])
-    step = _Step(Door(position.game), bytes(position))
+    step = _Step(GameInterface(position.game), bytes(position))
     steps = [step.choose(rng)]
     while step.has_more:
         step = step.after(steps[-1])
@@ -146,9 +146,9 @@ def choose_action(position: Position, seed: int = 0) -> Action:
 
 def evaluate_position(position: Position) -> tuple[float, ...]:
     """Return the payoff that each seat may expect."""
-    door = Door(position.game)
+    interface = GameInterface(position.game)
     payoffs = (ctypes.c_double * MAX_PLAYERS)()
-    door.evaluate(door.rules, bytes(position), payoffs)
+    interface.evaluate(interface.rules, bytes(position), payoffs)
     return tuple(payoffs[: position.game.n_players])
 
 
@@ -156,7 +156,7 @@ def evaluate_position(position: Position) -> tuple[float, ...]:
 
 
 def state_at(address: int, game: Game) -> bytes:
-    """The bytes of the state there."""
+    """Return the bytes of the state at an address."""
     return ctypes.string_at(address, game.state_size)
 
 
