@@ -1,4 +1,4 @@
-"""The environment of tests that import Ray: it reads how to authenticate when it is imported first."""
+"""Set the environment of tests that import Ray, which reads its authentication mode on its first import."""
 
 from __future__ import annotations
 

@@ -38,9 +38,11 @@ def pools() -> Iterator[list[Pool]]:
 
 def choices(spec: tuple[str, Any, int], number: int, moves_min: int = 2) -> list[tuple[View, list[Action], History]]:
     """Return views at `number` turns of a random game, with up to four moves and the player's log."""
-    many = [turn for turn in turns(spec, seed=6) if len(turn[0].legal_actions()) >= moves_min]
-    step = max(len(many) // number, 1)
-    return [(view_of(position), position.legal_actions()[:4], history) for position, history in many[::step][:number]]
+    decisions = [turn for turn in turns(spec, seed=6) if len(turn[0].legal_actions()) >= moves_min]
+    step = max(len(decisions) // number, 1)
+    return [
+        (view_of(position), position.legal_actions()[:4], history) for position, history in decisions[::step][:number]
+    ]
 
 
 def as_bytes(comparison: Comparison) -> bytes:
@@ -64,13 +66,15 @@ def test_every_pool_gives_the_same_bytes(spec: Any, shares: int, confidence: flo
             "models": {(view.observer + 1) % view.game.n_players: "noisy"},
         }
         budget = Budget(iterations=1500, confidence=confidence)
-        here = compute_here(ComparisonQuestion(view, moves, budget, **thinking))
-        assert here.reproducible
+        expected = compute_here(ComparisonQuestion(view, moves, budget, **thinking))
+        assert expected.reproducible
         answer = compare(view, [str(move) for move in moves], budget, **thinking)
-        assert as_bytes(answer) == as_bytes(here)
+        assert as_bytes(answer) == as_bytes(expected)
         for pool in pools:
             for control in (None, Control()):
-                assert as_bytes(compare(view, moves, budget, pool=pool, control=control, **thinking)) == as_bytes(here)
+                assert as_bytes(compare(view, moves, budget, pool=pool, control=control, **thinking)) == as_bytes(
+                    expected
+                )
 
 
 def test_history_models_beliefs_and_seeds_change_a_comparison() -> None:
@@ -139,11 +143,11 @@ def test_a_difference_is_that_of_the_wins_with_a_smaller_error() -> None:
 def test_exchanging_two_moves_negates_their_difference() -> None:
     view, moves, _ = choices(ORIFLAMME, 1)[0]
     budget = Budget(iterations=700)
-    there, back = (compare(view, pair, budget, seed=2).moves[1] for pair in (moves[:2], moves[1::-1]))
-    assert there.win_difference is not None
-    assert back.win_difference is not None
-    assert there.win_difference.mean == -back.win_difference.mean
-    assert there.win_difference.error == back.win_difference.error
+    forward, backward = (compare(view, pair, budget, seed=2).moves[1] for pair in (moves[:2], moves[1::-1]))
+    assert forward.win_difference is not None
+    assert backward.win_difference is not None
+    assert forward.win_difference.mean == -backward.win_difference.mean
+    assert forward.win_difference.error == backward.win_difference.error
 
 
 @pytest.mark.parametrize("iterations", [1, 2, 100, BURST, BURST + 1, 3 * BURST + 7, 2000])
@@ -175,8 +179,8 @@ def test_a_clear_difference_ends_a_comparison_by_confidence_after_a_whole_burst(
             compare(view, ["rob C", "rob B"], budget, shares=shares, config="plain", pool=pool)
         ) == as_bytes(comparison)
     # A comparison with this number of iterations has the same moves.
-    again = compare(view, ["rob C", "rob B"], Budget(iterations=comparison.worlds), shares=shares, config="plain")
-    assert again.moves == comparison.moves
+    repeated = compare(view, ["rob C", "rob B"], Budget(iterations=comparison.worlds), shares=shares, config="plain")
+    assert repeated.moves == comparison.moves
     # Between equivalent moves there is no confidence.
     equal_view = game.position("C:Lord >A:Spy* B:Lord | ask A rob | points 9 5 5").view("A")
     equal = compare(equal_view, ["rob B", "rob C"], Budget(iterations=3000, confidence=0.95), shares=shares)
@@ -233,24 +237,24 @@ def test_comparisons_have_no_reports(pools: list[Pool]) -> None:
 
 
 def test_concurrent_comparisons_do_not_affect_each_other(pools: list[Pool]) -> None:
-    many = [
+    batch = [
         ComparisonQuestion(view, moves, Budget(iterations=800), shares=2, seed=seed)
         for seed in range(4)
         for view, moves, _ in choices(ORIFLAMME, 3)
     ]
-    here = [as_bytes(compute_here(question)) for question in many]
+    expected = [as_bytes(compute_here(question)) for question in batch]
     for pool in pools:
         answers: dict[int, bytes] = {}
 
         def ask(number: int, pool: Pool = pool, answers: dict[int, bytes] = answers) -> None:
-            answers[number] = as_bytes(pool.submit(many[number], Control()).result(60))
+            answers[number] = as_bytes(pool.submit(batch[number], Control()).result(60))
 
-        threads = [threading.Thread(target=ask, args=(number,)) for number in range(len(many))]
+        threads = [threading.Thread(target=ask, args=(number,)) for number in range(len(batch))]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        assert [answers[number] for number in range(len(many))] == here
+        assert [answers[number] for number in range(len(batch))] == expected
 
 
 # --- arithmetic -----------------------------------------------------------------------------------------------

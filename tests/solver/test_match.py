@@ -230,9 +230,9 @@ def test_a_match_resumes_after_its_last_written_deal(tmp_path):
     assert lasting(resumed) == lasting(whole)
     assert len(path.read_text().splitlines()) == 1 + 5
     # The file has all deals.
-    again = match.run(match_, 5, path=path)
-    assert lasting(again) == lasting(whole)
-    assert again.moves_per_s is None
+    complete = match.run(match_, 5, path=path)
+    assert lasting(complete) == lasting(whole)
+    assert complete.moves_per_s is None
     # A shorter match has the first of them.
     assert match.run(match_, 3, path=path).deals == whole.deals[:3]
 

@@ -100,12 +100,12 @@ def pool(request: pytest.FixtureRequest) -> Iterator[Pool]:
 def test_every_pool_gives_the_answers_of_compute_here(pool: Pool, spec: Any) -> None:
     shapes = set()
     for number, question in enumerate(questions(spec, seed=3, every=5)):
-        here = essence(compute_here(question))
+        expected = essence(compute_here(question))
         shapes.add(question.shape)
         for width in (None, 1, 2):
             # With a control, the parts are spread over workers.
             control = Control() if number % 2 else None
-            assert essence(pool.submit(question, control, width=width).result(HANG_S)) == here
+            assert essence(pool.submit(question, control, width=width).result(HANG_S)) == expected
     assert shapes == {"search", "comparison", "information"}
 
 
@@ -184,14 +184,14 @@ def test_every_question_has_its_answer_in_order(pool: Pool) -> None:
 
 def test_answers_may_arrive_as_they_are_computed(pool: Pool) -> None:
     answers = answer_many(searches(60), pool, in_order=False)
-    assert essences(sorted(answers, key=lambda one: one.number)) == expected_essences(searches(60))
+    assert essences(sorted(answers, key=lambda item: item.number)) == expected_essences(searches(60))
 
 
 def test_the_order_of_answers_does_not_depend_on_their_durations() -> None:
     long = [SearchQuestion(opening_view(), Budget(iterations=30_000 if i % 7 == 0 else 5), seed=i) for i in range(28)]
     with Threads(2) as threads:
-        assert [one.number for one in answer_many(long, threads)] == list(range(28))
-        numbers = [one.number for one in answer_many(long, threads, in_order=False)]
+        assert [item.number for item in answer_many(long, threads)] == list(range(28))
+        numbers = [item.number for item in answer_many(long, threads, in_order=False)]
     assert sorted(numbers) == list(range(28))
     assert numbers != list(range(28))
 
@@ -208,9 +208,9 @@ def test_questions_are_read_only_a_few_ahead(pool: Pool) -> None:
     for in_order in (True, False):
         read = 0
         stream = answer_many(counted_questions(), pool, ahead=10, in_order=in_order)
-        for answered in range(40):
+        for n_answered in range(40):
             next(stream)
-            assert read <= answered + 20  # ten ahead, and ten more that are answered but not yet read
+            assert read <= n_answered + 20  # ten ahead, and ten more that are answered but not yet read
         stream.close()
 
 
@@ -244,25 +244,25 @@ def test_an_interrupted_batch_can_be_completed_with_the_remaining_questions() ->
     stream = answer_many(searches(40), FakePool(), in_order=False)
     first = [next(stream) for _ in range(13)]
     stream.close()
-    left = [number for number in range(40) if number not in {one.number for one in first}]
+    left = [number for number in range(40) if number not in {item.number for item in first}]
     rest = answer_many((question for i, question in enumerate(searches(40)) if i in left), FakePool())
-    again = [one._replace(number=left[one.number]) for one in rest]
-    assert essences(sorted(first + again, key=lambda one: one.number)) == whole
+    remaining_answers = [item._replace(number=left[item.number]) for item in rest]
+    assert essences(sorted(first + remaining_answers, key=lambda item: item.number)) == whole
 
 
 def test_questions_may_depend_on_earlier_answers(pool: Pool) -> None:
     """An iterator may wait for the answers to all but the last `ahead` questions."""
-    answered = 0
+    n_answered = 0
 
     def questions_on_demand() -> Iterator[Question]:
         for number, question in enumerate(searches(9)):
-            assert answered >= number - 3
+            assert n_answered >= number - 3
             yield question
 
-    for one in answer_many(questions_on_demand(), pool, ahead=3):
-        answered += 1
-        assert one.error is None
-    assert answered == 9
+    for item in answer_many(questions_on_demand(), pool, ahead=3):
+        n_answered += 1
+        assert item.error is None
+    assert n_answered == 9
 
 
 def test_an_invalid_question_gets_an_error_and_the_others_their_answers(pool: Pool) -> None:
@@ -270,7 +270,7 @@ def test_an_invalid_question_gets_an_error_and_the_others_their_answers(pool: Po
     bad = next(searches(1))
     bad.config = next(searches(1)).config.__class__("bad", nodes="all")  # type: ignore[arg-type]
     answers = list(answer_many([good[0], bad, good[2]], pool))
-    assert [one.error is None for one in answers] == [True, False, True]
+    assert [item.error is None for item in answers] == [True, False, True]
     assert answers[1].answer is None
     assert "all" in str(answers[1].error)
 
@@ -284,14 +284,14 @@ def test_a_question_that_cannot_be_sent_to_processes_gets_an_error() -> None:
     with Processes(1) as pool:
         answers = list(answer_many([good[0], foreign, good[1]], pool))
     assert isinstance(answers[1].error, JobBytesError)
-    assert [one.error for one in answers[::2]] == [None, None]
+    assert [item.error for item in answers[::2]] == [None, None]
 
 
 def test_a_question_that_kills_its_workers_gets_an_error_and_the_others_their_answers() -> None:
     many = list(searches(50, 1))
     answers = list(answer_many(many, FakePool(killers=(many[20],))))
-    assert [one.number for one in answers] == list(range(50))
-    assert [one.number for one in answers if one.error] == [20]
+    assert [item.number for item in answers] == list(range(50))
+    assert [item.number for item in answers if item.error] == [20]
     assert isinstance(answers[20].error, WorkerLostError)
 
 
@@ -384,7 +384,7 @@ def test_only_the_question_that_kills_every_process_gets_an_error(monkeypatch: p
         rest = list(answers)
     assert isinstance(first.error, WorkerLostError)
     assert str(first.error) == f"{processes.TRIES} workers were lost over this"
-    assert essences([one._replace(number=one.number - 1) for one in rest]) == expected_essences(batch)
+    assert essences([item._replace(number=item.number - 1) for item in rest]) == expected_essences(batch)
 
 
 def test_a_mapped_call_whose_process_is_lost_is_not_retried() -> None:

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from dataclasses import replace
@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 from ray_processes import are_idle, busiest, children, cpu_ticks, wait_for_busiest, workers_below
-from searches import noteless, opening_view, searches, timeless
+from searches import expected_answers, noteless, opening_view, searches, timeless, timeless_answers
 from tables import random_game
 from waiting import HANG_S, wait_until
 
@@ -38,7 +38,7 @@ from solver import (
 )
 from solver.beliefs import own_spots
 from solver.pool import ray_search
-from solver.pool.base import Answered, SearchLostError, WorkerLostError, answer_many, compute_here
+from solver.pool.base import SearchLostError, WorkerLostError, answer_many, compute_here
 from solver.pool.job_bytes import JobBytesError
 from solver.pool.ray_pool import RayPool, RayUnavailableError
 
@@ -116,10 +116,10 @@ def test_a_search_has_the_answer_of_one_thread(pool: RayPool, spec: tuple[str, s
 
 def assert_equal_everywhere(pool: RayPool, question: Question) -> None:
     """Check the answer with shares spread over workers, and as a whole on one worker."""
-    here = timeless(compute_here(question))
+    expected = timeless(compute_here(question))
     spread_answer, whole_answer = pool.submit(question, Control()), pool.submit(question)
-    assert timeless(spread_answer.result()) == here
-    assert timeless(whole_answer.result()) == here
+    assert timeless(spread_answer.result()) == expected
+    assert timeless(whole_answer.result()) == expected
 
 
 @pytest.mark.parametrize("shares", [1, 2, 3, 4, 5])
@@ -179,25 +179,25 @@ def test_a_comparison_is_spread_over_both_workers(healthy: RayPool) -> None:
 
 def test_solve_on_ray_gives_the_answer_of_one_thread(pool: RayPool) -> None:
     for budget in (Budget(iterations=5000), Budget(iterations=60_000, confidence=0.9)):
-        here = compute_here(SearchQuestion(OPENING, budget, seed=3, shares=2))
-        there = solve(OPENING, budget, seed=3, shares=2, pool=pool)
-        assert replace(there, elapsed_ms=0.0) == replace(here, elapsed_ms=0.0)
-        assert (there.missing, there.note, there.reproducible) == (0, "", True)
+        expected = compute_here(SearchQuestion(OPENING, budget, seed=3, shares=2))
+        answer = solve(OPENING, budget, seed=3, shares=2, pool=pool)
+        assert replace(answer, elapsed_ms=0.0) == replace(expected, elapsed_ms=0.0)
+        assert (answer.missing, answer.note, answer.reproducible) == (0, "", True)
 
 
 def test_an_observer_who_is_not_to_act_gets_an_answer(pool: RayPool) -> None:
     view = new_game("oriflamme", "en-2019", 4).deal(3).view(2)
     assert view.to_act != view.observer
-    here = compute_here(SearchQuestion(view, Budget(iterations=1000), seed=3, shares=2))
-    there = solve(view, Budget(iterations=1000), seed=3, shares=2, pool=pool)
-    assert there.best is None
-    assert replace(there, elapsed_ms=0.0) == replace(here, elapsed_ms=0.0)
+    expected = compute_here(SearchQuestion(view, Budget(iterations=1000), seed=3, shares=2))
+    answer = solve(view, Budget(iterations=1000), seed=3, shares=2, pool=pool)
+    assert answer.best is None
+    assert replace(answer, elapsed_ms=0.0) == replace(expected, elapsed_ms=0.0)
 
 
 def test_concurrent_searches_do_not_mix(pool: RayPool) -> None:
     batch = [SearchQuestion(OPENING, Budget(iterations=2000), seed=seed, shares=2) for seed in range(8)]
     pending = [pool.submit(question, Control()) for question in batch]
-    assert [timeless(one.result()) for one in pending] == [timeless(compute_here(one)) for one in batch]
+    assert [timeless(future.result()) for future in pending] == [timeless(compute_here(question)) for question in batch]
 
 
 def test_errors_of_workers_are_raised_in_this_process(pool: RayPool) -> None:
@@ -450,7 +450,7 @@ def test_killing_the_driver_loses_no_answer_of_a_search_or_a_batch(healthy: RayP
     assert answer.note == ray_search.HERE
     assert noteless(answer) == timeless(compute_here(question))
     assert solve(OPENING, Budget(time_ms=200), shares=2, pool=healthy).iterations > 0
-    assert timeless_answers([*answers, *stream]) == expected_answers(100, 2000)
+    assert timeless_answers([*answers, *stream]) == expected_answers(searches(100, 2000))
     wait_until(lambda: max(map(cpu_ticks, orphans)) < 0)
     wait_until(lambda: healthy.health.state == "ready")
     assert driver_pid(healthy) != old_driver
@@ -459,18 +459,11 @@ def test_killing_the_driver_loses_no_answer_of_a_search_or_a_batch(healthy: RayP
 # --- batches -------------------------------------------------------------------------------------------------------
 
 
-def expected_answers(n: int, iterations: int = 20) -> list[Answered]:
-    return [Answered(i, timeless(compute_here(one))) for i, one in enumerate(searches(n, iterations))]
-
-
-def timeless_answers(stream: Iterable[Answered]) -> list[Answered]:
-    return [one._replace(answer=timeless(one.answer)) if one.error is None else one for one in stream]
-
-
 def test_a_batch_has_the_answers_of_its_questions(pool: RayPool) -> None:
-    assert timeless_answers(answer_many(searches(200), pool)) == expected_answers(200)
-    unordered = answer_many(searches(200), pool, in_order=False)
-    assert sorted(timeless_answers(unordered), key=lambda one: one.number) == expected_answers(200)
+    expected = expected_answers(searches(200))
+    assert timeless_answers(answer_many(searches(200), pool)) == expected
+    unordered = timeless_answers(answer_many(searches(200), pool, in_order=False))
+    assert sorted(unordered, key=lambda item: item.number) == expected
 
 
 def test_a_batch_is_complete_although_a_worker_is_killed(healthy: RayPool) -> None:
@@ -479,7 +472,7 @@ def test_a_batch_is_complete_although_a_worker_is_killed(healthy: RayPool) -> No
     answers = [next(stream) for _ in range(20)]
     os.kill(victim, signal.SIGKILL)
     answers += stream
-    assert timeless_answers(answers) == expected_answers(100, 2000)
+    assert timeless_answers(answers) == expected_answers(searches(100, 2000))
 
 
 def test_closing_a_batch_frees_the_workers(healthy: RayPool) -> None:
@@ -493,9 +486,9 @@ def test_a_question_without_a_control_can_be_cancelled(healthy: RayPool) -> None
     pending = [healthy.submit(SearchQuestion(OPENING, ENDLESS, seed=i)) for i in range(12)]
     last = healthy.submit(next(searches(1)))
     wait_for_busiest(worker_pids(healthy))
-    for one in pending:
-        one.cancel()
-    answers = [one.result(HANG_S) for one in pending]
+    for future in pending:
+        future.cancel()
+    answers = [future.result(HANG_S) for future in pending]
     assert {answer.stopped_by for answer in answers} == {"stopped"}
     assert any(answer.iterations for answer in answers)  # some had started
     assert timeless(last.result(HANG_S)) == timeless(compute_here(next(searches(1))))
@@ -527,12 +520,12 @@ def test_in_a_batch_only_the_deadly_questions_get_an_error(
     many[30:30] = many[60:60] = [SearchQuestion(OPENING, Budget(iterations=20), seed=POISON)]
     with RayPool(n_workers) as pool:
         answers = timeless_answers(answer_many(many, pool))
-    failed = [one.number for one in answers if one.error]
+    failed = [item.number for item in answers if item.error]
     assert failed == [i for i, question in enumerate(many) if question.seed == POISON]
     assert len(failed) == 2
     assert all(isinstance(answers[number].error, WorkerLostError) for number in failed)
-    for one, question in zip(answers, many, strict=True):
-        assert one.error or one.answer == timeless(compute_here(question))
+    for item, question in zip(answers, many, strict=True):
+        assert item.error or item.answer == timeless(compute_here(question))
 
 
 # --- the driver process --------------------------------------------------------------------------------------------
@@ -558,7 +551,7 @@ def test_the_driver_has_a_safe_environment_and_private_files(pool: RayPool) -> N
     folder = ray_folder(driver_pid(pool))
     assert folder.stat().st_mode & 0o777 == 0o700
     assert list(folder.glob("ray/session_*/sockets/*"))
-    # An object store of the default size does not fit into the /dev/shm of a container.
+    # An object store as large as /dev/shm would not fit into a container.
     raylet = next(name for name in children(driver_pid(pool)).values() if "/raylet" in name.split()[0])
     assert f"--object_store_memory={80 * 2**20}" in raylet.split()
     with pytest.raises(OSError, match="refused"):
@@ -672,7 +665,7 @@ def test_searches_run_here_while_ray_is_not_available() -> None:
 
 def test_a_batch_runs_here_without_ray() -> None:
     with RayPool(2, address="127.0.0.1:9", wait=False) as pool:
-        assert timeless_answers(answer_many(searches(30), pool)) == expected_answers(30)
+        assert timeless_answers(answer_many(searches(30), pool)) == expected_answers(searches(30))
         stream = answer_many([next(searches(1)), *[SearchQuestion(OPENING, ENDLESS)] * 5], pool)
         next(stream)
         stream.close()
@@ -692,9 +685,10 @@ def test_closing_cancels_searches_in_flight() -> None:
     pool = RayPool(2, address="127.0.0.1:9", wait=False)
     pending = [pool.submit(SearchQuestion(OPENING, ENDLESS), control) for control in (Control(), None, None, None)]
     pool.close()
-    for one in [*pending, pool.submit(SearchQuestion(OPENING, ENDLESS)), pool.submit(next(searches(1)), Control())]:
+    late = [pool.submit(SearchQuestion(OPENING, ENDLESS)), pool.submit(next(searches(1)), Control())]
+    for future in [*pending, *late]:
         with pytest.raises(CancelledError):
-            one.result(HANG_S)
+            future.result(HANG_S)
 
 
 def test_threads_that_search_here_are_initialized() -> None:

@@ -85,16 +85,16 @@ def question_of(seed: int, iterations: int = 2) -> SearchQuestion:
 
 def test_quick_questions_share_a_chunk_and_unknown_ones_have_their_own() -> None:
     with fake_pool() as pool:
-        for one in pool.submit(*range(400)):
-            one.result(HANG_S)
+        for future in pool.submit(*range(400)):
+            future.result(HANG_S)
         sizes = [len(seeds) for _, seeds in pool.started]
         assert sizes[0] == 1
         assert 5 < max(sizes) <= ray_batch.CHUNK_MAX
         assert sum(sizes) == 400
         # A new budget is not assumed to be quick.
         before = len(pool.started)
-        for one in pool.submit(*range(4), iterations=3):
-            one.result(HANG_S)
+        for future in pool.submit(*range(4), iterations=3):
+            future.result(HANG_S)
         assert len(pool.started[before][1]) == 1
 
 
@@ -104,20 +104,20 @@ def test_at_most_two_chunks_for_each_worker_are_in_flight() -> None:
         wait_until(lambda: len(pool.held) == 4)
         time.sleep(0.05)
         assert len(pool.held) == 4
-        while not all(one.done() for one in pending):
-            wait_until(lambda: bool(pool.held) or all(one.done() for one in pending))
+        while not all(future.done() for future in pending):
+            wait_until(lambda: bool(pool.held) or all(future.done() for future in pending))
             for answer in [pool.held.pop() for _ in range(len(pool.held))]:
                 answer()
 
 
 def test_only_a_question_that_loses_workers_on_its_own_is_refused() -> None:
     with fake_pool() as pool:
-        for one in pool.submit(*range(400)):
-            one.result(HANG_S)  # from now on they share chunks
+        for future in pool.submit(*range(400)):
+            future.result(HANG_S)  # from now on they share chunks
         pool.started.clear()
         pool.killers = {1020}
         pending = dict(zip(range(1000, 1100), pool.submit(*range(1000, 1100)), strict=True))
-        errors = {seed: one.exception(HANG_S) for seed, one in pending.items()}
+        errors = {seed: future.exception(HANG_S) for seed, future in pending.items()}
         assert [seed for seed, error in errors.items() if error] == [1020]
         assert isinstance(errors[1020], WorkerLostError)
         together = next(seeds for kind, seeds in pool.started if kind == FrameKind.BATCH and 1020 in seeds)
@@ -161,8 +161,8 @@ def test_a_question_that_is_cancelled_in_the_queue_is_never_sent() -> None:
         wait_until(lambda: len(pool.held) == 2)
         pending[9].cancel()
         assert pending[9].result(HANG_S).stopped_by == "stopped"
-        while not all(one.done() for one in pending):
-            wait_until(lambda: bool(pool.held) or all(one.done() for one in pending))
+        while not all(future.done() for future in pending):
+            wait_until(lambda: bool(pool.held) or all(future.done() for future in pending))
             for answer in [pool.held.pop() for _ in range(len(pool.held))]:
                 answer()
         assert 9 not in [seed for _, seeds in pool.started for seed in seeds]
@@ -170,8 +170,8 @@ def test_a_question_that_is_cancelled_in_the_queue_is_never_sent() -> None:
 
 def test_a_call_is_stopped_when_all_of_its_questions_are_cancelled() -> None:
     with fake_pool(1) as pool:
-        for one in pool.submit(*range(100)):
-            one.result(HANG_S)  # from now on they share chunks
+        for future in pool.submit(*range(100)):
+            future.result(HANG_S)  # from now on they share chunks
         pool.started.clear()
         pool._holds = True
         pending = dict(zip(range(100, 120), pool.submit(*range(100, 120)), strict=True))
@@ -196,6 +196,6 @@ def test_closing_cancels_questions_in_flight() -> None:
     with fake_pool(1, holds=True) as pool:
         pending = pool.submit(*range(10))
         wait_until(lambda: len(pool.held) == 2)
-    for one in pending:
+    for future in pending:
         with pytest.raises(CancelledError):
-            one.result(HANG_S)
+            future.result(HANG_S)

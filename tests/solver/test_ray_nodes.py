@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from searches import opening_view, searches, timeless
+from searches import expected_answers, opening_view, searches, timeless, timeless_answers
 from waiting import wait_until
 
 from solver import Budget, Control, solve
 from solver.expected_signature import SIGNATURE
-from solver.pool.base import Answered, answer_many, compute_here
+from solver.pool.base import answer_many, compute_here
 from solver.pool.ray_pool import RayPool, RayUnavailableError
 
 pytestmark = pytest.mark.slow
@@ -122,8 +122,8 @@ def test_the_cap_limits_workers_and_a_lost_node_loses_no_answer(cluster: Any) ->
         cluster.remove_node(node, allow_graceful=False)
         answers += stream
         assert len(answers) == 300
-        answers = sorted([one._replace(answer=timeless(one.answer)) for one in answers], key=lambda one: one.number)
-        assert answers == [Answered(i, timeless(compute_here(one))) for i, one in enumerate(searches(300, 2000))]
+        answers = sorted(timeless_answers(answers), key=lambda item: item.number)
+        assert answers == expected_answers(searches(300, 2000))
         wait_until(lambda: pool.health.workers == 1)
 
 

@@ -309,8 +309,8 @@ def test_a_search_stops_when_it_is_sure() -> None:
     assert answer.stopped_by == "confidence"
     assert answer.iterations < 100_000
     assert str(answer.best) == "rob B"
-    again = solve(view, budget, config=Config("wide", exploration=2.0), seed=1)
-    assert again.moves == answer.moves
+    repeated = solve(view, budget, config=Config("wide", exploration=2.0), seed=1)
+    assert repeated.moves == answer.moves
     # Between equivalent moves there is no confidence.
     equal_moves = (
         new_game("oriflamme", "en-2019", 3).position("C:Lord >A:Spy* B:Lord | ask A rob | points 9 5 5").view("A")
@@ -428,9 +428,9 @@ def test_a_kept_ambush_is_searched_like_any_other_card() -> None:
         efforts.append((answer.iterations, answer.worlds, answer.stopped_by, sum(move.visits for move in answer.moves)))
     assert efforts == [(700, 700, "iterations", 700)] * 2
     for observer in ("B", "C"):
-        kept = [table.view(observer).play("keep") for table in tables]
-        assert kept[0] == kept[1]
-        assert kept[0].key == kept[1].key
+        views_after = [table.view(observer).play("keep") for table in tables]
+        assert views_after[0] == views_after[1]
+        assert views_after[0].key == views_after[1].key
         assert tables[0].seen("keep", observer) == tables[1].seen("keep", observer) == "keep"
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
 from engine_cy import View, new_game
-from solver import Answer, Budget, Comparison, SearchQuestion
+from solver import Answer, Budget, Comparison, Question, SearchQuestion
+from solver.pool.base import Answered, compute_here
 
 
 def opening_view(seed: int = 3) -> View:
@@ -25,6 +26,16 @@ def searches(n: int, iterations: int = 20) -> Iterator[SearchQuestion]:
 def timeless(answer: Any) -> Any:
     """Return an answer of any shape without its duration."""
     return answer if isinstance(answer, tuple) else replace(answer, elapsed_ms=0.0)
+
+
+def timeless_answers(stream: Iterable[Answered]) -> list[Answered]:
+    """Return the answers of a batch without their durations."""
+    return [item._replace(answer=timeless(item.answer)) if item.error is None else item for item in stream]
+
+
+def expected_answers(batch: Iterable[Question]) -> list[Answered]:
+    """Compute a batch on this thread; return its answers without their durations."""
+    return [Answered(number, timeless(compute_here(question))) for number, question in enumerate(batch)]
 
 
 def noteless(answer: Any) -> Any:
