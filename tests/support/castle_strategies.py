@@ -7,16 +7,16 @@ from typing import Any
 from hypothesis import strategies as st
 
 from engine_cy.castle_village_port.cards import LOCATIONS
-from engine_cy.castle_village_port.editions import EFFECTS, RANGES, REWARDS, WHEN, read_ruleset
+from engine_cy.castle_village_port.editions import EFFECTS, RANGES, REWARDS, WHEN
 
 NAMES = ("King", "Thief", "Bard", "", "Miller", "Ünal O'Neil", "a card with a long name")
 Ruleset = dict[str, Any]
 
 
 @st.composite
-def card_lists(draw: st.DrawFn, cards_min: int = 3) -> list[Ruleset]:
+def card_lists(draw: st.DrawFn) -> list[Ruleset]:
     """Draw 3 to 15 cards in any order, each with any effect at any time that the effect allows."""
-    values = draw(st.lists(st.integers(1, 15), min_size=cards_min, max_size=15, unique=True))
+    values = draw(st.lists(st.integers(1, 15), min_size=3, max_size=15, unique=True))
     names = [draw(st.sampled_from(NAMES)) for _ in values]
     return [draw(_cards(value, name, names)) for value, name in zip(values, names, strict=True)]
 
@@ -92,8 +92,3 @@ def own_tables(draw: st.DrawFn) -> Ruleset:
 def rulesets() -> st.SearchStrategy[Ruleset]:
     """Draw any ruleset that can be played by 3, 4 and 5 players."""
     return st.one_of(house_tables(), own_tables())
-
-
-def normalized_rulesets() -> st.SearchStrategy[Ruleset]:
-    """Draw rulesets in the form in which the engine returns them."""
-    return rulesets().map(lambda ruleset: read_ruleset(ruleset).turned())
