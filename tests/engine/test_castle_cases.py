@@ -5,18 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from scenes import gains, play
 
 from engine_cy import IllegalActionError, Position, new_game
 
 
 def scene(text: str, players: int = 3, ruleset: Any = "house") -> Position:
     return new_game("castle_village_port", ruleset, players).position(text)
-
-
-def gains(before: tuple[int, ...], after: Position) -> dict[str, int]:
-    """Return the gain or loss of each player whose gold changed."""
-    changes = zip("ABCDE", before, after.scores, strict=False)
-    return {player: now - then for player, then, now in changes if now != then}
 
 
 def row(position: Position, location: int = 0) -> str:
@@ -73,15 +68,6 @@ def test_cards_without_a_rank_stay_for_the_next_round() -> None:
     assert after.table.round == 2
 
 
-def place(position: Position, text: str, *more: str) -> Position:
-    position = position.play(text)
-    assert position.fault is None
-    for action in more:
-        position = position.play(action)
-        assert position.fault is None
-    return position
-
-
 def test_equal_cards_may_stand_in_any_order() -> None:
     table = scene("castle 12B 12C | turn 2 | ask A place | selected 12 5 5")
     legal = [str(action) for action in table.legal_actions()]
@@ -91,7 +77,7 @@ def test_equal_cards_may_stand_in_any_order() -> None:
 
 def test_a_card_that_a_guard_moves_does_not_act_again() -> None:
     table = scene("castle 14B 6C | turn 2 | ask A place | selected 12 5 5")
-    after = place(table, "place castle 1", "move 6C to village 0")
+    after = play(table, "place castle 1", "move 6C to village 0")
     assert row(after) == "14B 12A"
     assert row(after, 1) == "6C"
     assert after.scores == START
@@ -100,7 +86,7 @@ def test_a_card_that_a_guard_moves_does_not_act_again() -> None:
 
 def test_a_thief_takes_two_coins_from_an_opponent_beside_it() -> None:
     table = scene("castle 12A 10B | turn 3 | ask A place | selected 11 5 5 | gold 3 1 3")
-    after = place(table, "place castle 1")
+    after = play(table, "place castle 1")
     assert [str(action) for action in after.legal_actions()] == ["rob B"]
     assert after.play("rob B").scores == (4, 0, 3)
     alone = scene("castle 12A | turn 3 | ask A place | selected 11 5 5")
@@ -112,8 +98,8 @@ def test_an_alchemist_copies_an_immediate_neighbour_but_no_alchemist() -> None:
     # Between Thief and Alchemist only the Thief can be copied; beside a Courtesan, the Courtesan can.
     assert [str(a) for a in table.play("place castle 1").legal_actions()] == ["copy 11B"]
     assert [str(a) for a in table.play("place castle 2").legal_actions()] == ["copy 9B"]
-    assert place(table, "place castle 1", "copy 11B", "rob B").scores == (5, 1, 3)
-    assert place(table, "place village 0").to_act == 1
+    assert play(table, "place castle 1", "copy 11B", "rob B").scores == (5, 1, 3)
+    assert play(table, "place village 0").to_act == 1
 
 
 def test_a_courtesan_swaps_only_players_who_have_not_revealed() -> None:
@@ -137,12 +123,12 @@ def test_a_courtesan_swaps_only_players_who_have_not_revealed() -> None:
 def test_two_courtesans_show_their_changes_to_the_victim_only() -> None:
     """The victim sees their old and new cards; the other players learn none of the four."""
     table = scene("ask A place | selected 9 9 5 | hands 15,14,13,12,11 15,14,13,12,11 15,14,13,12,11")
-    after_one = place(table, "place castle 0", "swap C")
+    after_one = play(table, "place castle 0", "swap C")
     seen: list[list[Any]] = [[], [], []]
     for first in (15, 14, 13):
-        again = place(after_one, f"replace {first}", "place village 0", "swap C")
+        swapped = play(after_one, f"replace {first}", "place village 0", "swap C")
         for second in (12, 11, 5):
-            end = again.play(f"replace {second}")
+            end = swapped.play(f"replace {second}")
             assert end.table.selected[2] == second
             assert 5 in (*end.table.hands[2], end.table.selected[2])
             for player in range(3):
@@ -156,7 +142,7 @@ def test_two_courtesans_show_their_changes_to_the_victim_only() -> None:
 
 def test_each_player_can_update_their_view_of_a_swap() -> None:
     table = scene("ask A place | selected 9 8 5 | hands 15,14,13,12,11 15,14,13,12,11 15,14,13,12,11")
-    position = place(table, "place castle 0", "swap C")
+    position = play(table, "place castle 0", "swap C")
     assert [position.seen("replace 14", p) for p in "ABC"] == ["replace ?", "replace ?", "replace 14"]
     after = position.play("replace 14")
     for player in range(3):
@@ -165,9 +151,9 @@ def test_each_player_can_update_their_view_of_a_swap() -> None:
 
 def test_a_strategists_order_holds_after_a_swap() -> None:
     table = scene("ask A place | selected 8 9 5 | hands 15,14,13,12,11 15,14,13,12,11 15,14,13,12,11")
-    ordered = place(table, "place castle 0", "order C village")
+    ordered = play(table, "place castle 0", "order C village")
     assert ordered.table.orders == (None, None, "village")
-    swapped = place(ordered, "place port 0", "swap C", "replace 14")
+    swapped = play(ordered, "place port 0", "swap C", "replace 14")
     assert {str(action) for action in swapped.legal_actions()} == {"place village 0"}
     with pytest.raises(IllegalActionError, match="village"):
         swapped.play("place castle 0")
@@ -175,7 +161,7 @@ def test_a_strategists_order_holds_after_a_swap() -> None:
 
 def test_a_second_strategist_replaces_the_order() -> None:
     table = scene("ask A place | selected 8 8 5 | hands 15,14,13,12,11 15,14,13,12,11 15,14,13,12,11")
-    after = place(table, "place castle 0", "order C village", "place port 0", "order C castle")
+    after = play(table, "place castle 0", "order C village", "place port 0", "order C castle")
     assert {str(action) for action in after.legal_actions()} == {"place castle 1"}
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
 from dataclasses import replace
 from statistics import median
-from typing import Any
 
 import pytest
+from pools import InlinePool
 from searches import opening_view
 from waiting import HANG_S
 
@@ -21,35 +20,10 @@ from solver.pool.base import Pool, compute_here
 from solver.pool.parts import begin_part
 from solver.pool.processes import Processes
 from solver.pool.threads import Threads
-from solver.question import Question
-
-
-class Here:
-    """A pool that computes on the calling thread, where shares take turns."""
-
-    is_reentrant = True
-    width = 1
-
-    def compute(self, question: Question, control: Control) -> Any:
-        return self.submit(question, control).result()
-
-    def submit(self, question: Question, control: Control | None = None, *, width: int | None = None) -> Future[Any]:
-        future: Future[Any] = Future()
-        try:
-            future.set_result(compute_here(question, control))
-        except Exception as error:
-            future.set_exception(error)
-        return future
-
-    def map(self, function: Callable[..., Any], items: Any, *, in_order: bool = True) -> Iterator[Any]:
-        return map(function, items)
-
-    def close(self) -> None: ...
-
 
 # With one thread or process, shares take turns.
 FACTORIES: dict[str, Callable[[], Pool]] = {
-    "here": Here,
+    "inline": InlinePool,
     "threads": lambda: Threads(2),
     "one thread": lambda: Threads(1),
     "processes": lambda: Processes(1),
@@ -97,7 +71,7 @@ def test_a_stop_ends_the_search(pool: Pool) -> None:
 
 
 def test_cancelling_a_future_stops_its_search(pool: Pool) -> None:
-    if isinstance(pool, Here):
+    if isinstance(pool, InlinePool):
         pytest.skip("this pool computes before it returns the future")
     reported = threading.Event()
     control = Control(lambda _: reported.set(), 1)

@@ -13,11 +13,12 @@ import threading
 import time
 import tracemalloc
 from collections.abc import Callable, Generator, Iterator
-from concurrent.futures import CancelledError, Future
+from concurrent.futures import CancelledError
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pools import InlinePool
 from questions import ORIFLAMME, essence, questions
 from searches import opening_view, searches
 from waiting import HANG_S, wait_until
@@ -43,44 +44,10 @@ def expected_essences(batch: Any) -> list[tuple[int, Any, str]]:
     return essences(Answered(number, compute_here(question)) for number, question in enumerate(batch))
 
 
-class FakePool:
-    """A pool that computes at once on the calling thread; some questions kill their workers."""
-
-    is_reentrant = False
-    width = 2
-
-    def __init__(self, killers: tuple[Question, ...] = ()) -> None:
-        self.submitted = 0
-        self.cancelled = 0
-        self.killers = killers
-
-    def compute(self, question: Question, control: Control) -> Any:
-        return self.submit(question, control).result()
-
-    def submit(self, question: Question, control: Control | None = None, *, width: int | None = None) -> Future[Any]:
-        self.submitted += 1
-        future: Future[Any] = Future()
-        try:
-            if question in self.killers:
-                raise WorkerLostError("killed")
-            future.set_result(self.compute_whole(question))
-        except Exception as error:
-            future.set_exception(error)
-        return future
-
-    def compute_whole(self, question: Question) -> Any:
-        return compute_here(question)
-
-    def map(self, function: Callable[[Any], Any], items: Any, *, in_order: bool = True) -> Iterator[Any]:
-        return map(function, items)
-
-    def close(self) -> None: ...
-
-
 FACTORIES: dict[str, Callable[[], Pool]] = {
     "threads": lambda: Threads(2),
     "processes": lambda: Processes(2),
-    "fake": FakePool,
+    "inline": InlinePool,
 }
 
 
@@ -218,8 +185,8 @@ def test_a_long_batch_needs_constant_memory() -> None:
     question = next(searches(1))
     answer = compute_here(question)
 
-    class InstantPool(FakePool):
-        def compute_whole(self, question: Question) -> Any:
+    class InstantPool(InlinePool):
+        def answer(self, question: Question, control: Control | None) -> Any:
             return answer
 
     stream = answer_many(itertools.repeat(question), InstantPool(), ahead=200)
@@ -240,12 +207,12 @@ def test_a_long_batch_needs_constant_memory() -> None:
 
 
 def test_an_interrupted_batch_can_be_completed_with_the_remaining_questions() -> None:
-    whole = essences(answer_many(searches(40), FakePool()))
-    stream = answer_many(searches(40), FakePool(), in_order=False)
+    whole = essences(answer_many(searches(40), InlinePool()))
+    stream = answer_many(searches(40), InlinePool(), in_order=False)
     first = [next(stream) for _ in range(13)]
     stream.close()
     left = [number for number in range(40) if number not in {item.number for item in first}]
-    rest = answer_many((question for i, question in enumerate(searches(40)) if i in left), FakePool())
+    rest = answer_many((question for i, question in enumerate(searches(40)) if i in left), InlinePool())
     remaining_answers = [item._replace(number=left[item.number]) for item in rest]
     assert essences(sorted(first + remaining_answers, key=lambda item: item.number)) == whole
 
@@ -289,7 +256,7 @@ def test_a_question_that_cannot_be_sent_to_processes_gets_an_error() -> None:
 
 def test_a_question_that_kills_its_workers_gets_an_error_and_the_others_their_answers() -> None:
     many = list(searches(50, 1))
-    answers = list(answer_many(many, FakePool(killers=(many[20],))))
+    answers = list(answer_many(many, InlinePool(killers=(many[20],))))
     assert [item.number for item in answers] == list(range(50))
     assert [item.number for item in answers if item.error] == [20]
     assert isinstance(answers[20].error, WorkerLostError)
