@@ -239,7 +239,7 @@ def test_a_decree_must_change_the_queue() -> None:
     assert {"move 3 to 3", "move 3 to 4", "move 0 on 3", "move 3 on 0"} <= legal
 
 
-def test_a_spy_needs_an_opponent_and_may_rob_the_poor() -> None:
+def test_a_spy_needs_an_opponent_and_may_rob_one_without_points() -> None:
     table = scene("A:Heir >A:Spy A:Lord | round 3", "en-2019")
     assert gains(table.scores, play(table, "reveal")) == {}
     table = scene("B:Heir >A:Spy C:Lord | points 1 0 4", "en-2019")
@@ -318,7 +318,7 @@ def test_mercenaries_leave_whether_or_not_they_hit() -> None:
     assert queue(after) == ""
 
 
-def test_a_copied_queen_or_mercenaries_takes_the_shapeshifter_away() -> None:
+def test_a_shapeshifter_that_copies_a_queen_or_mercenaries_leaves_the_queue() -> None:
     table = scene("B:Queen* >A:Shapeshifter C:Lord/C:Spy | round 2", "prototype")
     assert "A:shapeshifter" not in queue(play(table, "reveal", "copy 0"))
     table = scene("B:Mercenaries* >A:Shapeshifter C:Lord | round 2", "prototype")

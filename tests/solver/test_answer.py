@@ -174,7 +174,7 @@ def test_the_chances_of_seats_are_the_means_of_all_moves() -> None:
         assert chance.win.mean == pytest.approx(mean)
 
 
-def test_threads_and_repetition_change_no_chances() -> None:
+def test_chances_are_reproducible() -> None:
     view = GAME.deal(4).view(2)
     one, two = (solve(view, Budget(iterations=300), seed=1, shares=2) for _ in range(2))
     assert one.seats == two.seats

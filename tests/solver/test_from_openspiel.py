@@ -245,7 +245,7 @@ def bandit(arms: tuple[float, ...], folder: Path) -> SpielGame:
 
 @pytest.mark.parametrize("config", ["plain", "default", "flat"])
 @pytest.mark.parametrize("shift", range(5))
-def test_the_best_arm_of_a_bandit_is_found_wherever_it_is(config, shift, tmp_path):
+def test_the_search_finds_the_best_arm_of_a_bandit(config, shift, tmp_path):
     arms: tuple[float, ...] = (0.65, 0.35, 0.5, 0.3, 0.45)
     arms = arms[shift:] + arms[:shift]
     view = bandit(arms, tmp_path).deal().view(0)

@@ -17,7 +17,7 @@ CHOICE = "C:Lord* >A:Ambush(1) B:Soldier* A:Lord(1) | round 4 | points 7 7 7 | s
 BUDGET = Budget(iterations=20_000)
 
 
-def test_an_ambush_is_a_secret_where_a_soldier_may_walk_into_it() -> None:
+def test_an_ambush_is_worth_hiding_from_a_soldier() -> None:
     ambush, lord = information(GAME.view(CHOICE), BUDGET)
     assert (ambush.card, ambush.place, lord.card, lord.place) == (
         "Ambush",

@@ -158,7 +158,7 @@ def test_a_configuration_against_itself_scores_a_fair_share():
     assert lasting(report)["elo"] == 0.0
 
 
-def test_the_number_of_workers_changes_nothing():
+def test_the_number_of_workers_does_not_change_the_deals():
     one, two = (match.run(example_match("plain", "flat"), 5, workers=workers) for workers in (1, 2))
     assert one.deals == two.deals
 

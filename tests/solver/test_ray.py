@@ -531,7 +531,7 @@ def test_in_a_batch_only_the_deadly_questions_get_an_error(
 # --- the driver process --------------------------------------------------------------------------------------------
 
 
-def test_ray_changes_nothing_in_this_process(pool: RayPool) -> None:
+def test_ray_does_not_change_the_signal_handlers_of_this_process(pool: RayPool) -> None:
     """`ray.init` replaces the handler of SIGTERM, and Ray kills a driver that lost its head; neither happens here."""
     assert (signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)) == HANDLERS
     assert pool.health.state == "ready"

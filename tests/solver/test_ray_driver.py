@@ -104,7 +104,7 @@ def fake_ray(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
-def test_calls_go_to_the_worker_with_the_fewest() -> None:
+def test_calls_go_to_the_worker_with_the_fewest_calls() -> None:
     driver = FakeDriver(2)
     driver.call(FrameKind.BATCH, 1, 2, 3, 4)
     assert sorted(map(len, driver.running)) == [2, 2]

@@ -45,7 +45,7 @@ def information_sets(game_id: str) -> dict[int, View]:
         pytest.param("leduc_poker", 1_000, marks=pytest.mark.slow),
     ],
 )
-def test_poker_is_played_as_well_as_by_openspiel(game_id: str, iterations: int) -> None:
+def test_the_search_plays_poker_as_well_as_openspiels(game_id: str, iterations: int) -> None:
     """The mean over 20 seeds; they begin with 1, since OpenSpiel takes 0 for no seed."""
     ours, openspiels = exploitability.exploitabilities(game_id, iterations, range(1, 21))
     assert sum(ours) <= 1.1 * sum(openspiels)
