@@ -1,4 +1,4 @@
-"""Admission: threads and memory, queues, and callers who share them."""
+"""Admission: threads, memory and queues, and how callers share them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 import time
 
 import pytest
+from waiting import settle
 
 from server.refusals import Refusal
 from server.rpc.admission import Admission, Kind, Ticket
@@ -13,21 +14,17 @@ from server.rpc.admission import Admission, Kind, Ticket
 
 @pytest.fixture(autouse=True)
 def _callers_stay_active(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However slow the machine is."""
+    """Count callers as active for an hour, however slow the machine is."""
     monkeypatch.setattr("server.rpc.admission.ACTIVE_SECONDS", 3600.0)
 
 
-def test_as_many_are_let_in_as_there_are_workers() -> None:
+def test_searches_run_up_to_the_number_of_workers() -> None:
     async def run() -> None:
         admission = Admission(1, 1, {"interactive": 10, "bulk": 10})
         tickets: list[Ticket] = []
 
         async def enter(shares: int) -> None:
             tickets.append(await admission.enter("interactive", shares, None))
-
-        async def settle() -> None:
-            for _ in range(5):
-                await asyncio.sleep(0)
 
         tasks = [asyncio.ensure_future(enter(1)) for _ in range(3)]
         await settle()
@@ -37,7 +34,7 @@ def test_as_many_are_let_in_as_there_are_workers() -> None:
         await settle()
         assert (admission.running, admission.waiting("interactive")) == (3, 1)
         assert admission.threads_for("bulk", 8) == 2
-        # One that is wider than all that are left does not wait for ever.
+        # A search wider than the remaining workers gets all of them instead of waiting forever.
         admission.resize(2)
         for ticket in tickets[:2]:
             admission.leave(ticket)
@@ -57,7 +54,7 @@ def test_searches_wait_for_memory() -> None:
         admission = Admission(4, 1, {"interactive": 10, "bulk": 10}, memory_max=100)
         first = await admission.enter("interactive", 1, None, memory=60)
         small = await admission.enter("bulk", 1, None, memory=40)
-        with pytest.raises(Refusal) as refused:  # it would wait for memory for too much of its time
+        with pytest.raises(Refusal) as refused:  # the wait for memory would take too much of its time
             await admission.enter("interactive", 1, 1_000_000, memory=70)
         assert refused.value.reason == "OVERLOADED"
         waiting = asyncio.ensure_future(admission.enter("interactive", 1, None, memory=70))
@@ -65,7 +62,7 @@ def test_searches_wait_for_memory() -> None:
         assert (admission.running, admission.waiting("interactive")) == (2, 1)
         admission.leave(small)
         await asyncio.sleep(0)
-        assert not waiting.done()  # 60 and 70 are too much
+        assert not waiting.done()  # 60 and 70 are more than 100
         admission.leave(first)
         admission.leave(await waiting)
         assert (admission.running, admission.waiting("interactive")) == (0, 0)
@@ -74,7 +71,7 @@ def test_searches_wait_for_memory() -> None:
 
 
 def test_a_search_is_expected_to_end_by_its_deadline() -> None:
-    """Calls with a minute of time, but less than six seconds until their deadlines, make nobody wait for a minute."""
+    """Calls with a minute of budget, but six seconds until their deadlines, hold others up for six seconds."""
 
     async def run() -> None:
         admission = Admission(2, 0, {"interactive": 10, "bulk": 10})
@@ -83,12 +80,12 @@ def test_a_search_is_expected_to_end_by_its_deadline() -> None:
         await admission.enter("interactive", 1, minute, soon)
         third = asyncio.ensure_future(admission.enter("interactive", 1, minute))
         await asyncio.sleep(0)
-        assert not third.done()  # it waits for six seconds, where it could search for a minute
+        assert not third.done()  # it waits at most six seconds of its minute
         admission.leave(first)
         admission.leave(await third)
         fourth = await admission.enter("interactive", 1, minute)
         with pytest.raises(Refusal) as refused:
-            await admission.enter("interactive", 1, minute, soon)  # its own minute ends at its deadline, too
+            await admission.enter("interactive", 1, minute, soon)  # its own deadline shortens its minute, too
         assert refused.value.retry_after is not None
         assert refused.value.retry_after <= 6
         admission.leave(fourth)
@@ -96,7 +93,7 @@ def test_a_search_is_expected_to_end_by_its_deadline() -> None:
     asyncio.run(run())
 
 
-def test_one_search_without_a_limit_of_time_waits_in_the_pool() -> None:
+def test_one_search_without_a_time_limit_waits_in_the_pool() -> None:
     async def run() -> None:
         admission = Admission(1, 0, {"interactive": 10, "bulk": 10}, ahead=1)
         first = await admission.enter("interactive", 1, None)
@@ -109,7 +106,7 @@ def test_one_search_without_a_limit_of_time_waits_in_the_pool() -> None:
         admission.leave(first)
         admission.leave(await third)
         await asyncio.sleep(0)
-        assert not timed.done()  # its time would run out while another one has the thread
+        assert not timed.done()  # in the pool its time would run while another search has the thread
         admission.leave(following)
         admission.leave(await timed)
         admission.leave(await bulk)
@@ -123,11 +120,6 @@ def test_one_search_without_a_limit_of_time_waits_in_the_pool() -> None:
 
 def entering(admission: Admission, caller: str, kind: Kind = "interactive", shares: int = 1) -> asyncio.Task[Ticket]:
     return asyncio.ensure_future(admission.enter(kind, shares, None, caller=caller))
-
-
-async def settle() -> None:
-    for _ in range(5):
-        await asyncio.sleep(0)
 
 
 def test_a_caller_alone_has_all_threads() -> None:
@@ -149,7 +141,7 @@ def test_a_caller_leaves_a_thread_to_others_while_they_are_active(kind: Kind) ->
         wide = entering(admission, "A", kind, shares=3)
         await settle()
         assert admission.running == 2
-        for _ in range(5):  # B finds a free thread each time, and A goes on with two
+        for _ in range(5):  # B finds a free thread each time, and A keeps two
             quick = entering(admission, "B", kind)
             await settle()
             assert quick.done()
@@ -167,7 +159,7 @@ def test_a_caller_leaves_a_thread_to_others_while_they_are_active(kind: Kind) ->
     asyncio.run(run())
 
 
-def test_a_caller_has_all_threads_again_when_others_have_been_silent(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_caller_has_all_threads_again_when_others_are_inactive(monkeypatch: pytest.MonkeyPatch) -> None:
     async def run() -> None:
         admission = Admission(2, 0, {"interactive": 10, "bulk": 10})
         admission.leave(await entering(admission, "B"))
@@ -199,7 +191,7 @@ def test_callers_take_turns_in_a_queue() -> None:
     assert asyncio.run(run()) == ["B1", "C1", "A1", "B2", "A2", "A3"]
 
 
-def test_a_full_queue_drops_the_last_search_of_the_caller_who_has_the_most() -> None:
+def test_a_full_queue_drops_the_last_search_of_the_caller_with_the_most() -> None:
     async def run() -> None:
         admission = Admission(1, 0, {"interactive": 3, "bulk": 3})
         running = await entering(admission, "A")
@@ -217,13 +209,13 @@ def test_a_full_queue_drops_the_last_search_of_the_caller_who_has_the_most() -> 
         again = [entering(admission, "B") for _ in range(2)]
         await settle()
         assert admission.waiting("interactive") == 3
-        assert again[1].done()  # now both have as many, and nobody has to leave
+        assert again[1].done()  # both callers now have equally many, so the new search is refused
         assert isinstance(again[1].exception(), Refusal)
 
     asyncio.run(run())
 
 
-def test_a_long_request_is_refused_before_it_is_read_only_if_its_search_had_no_place() -> None:
+def test_a_long_request_is_refused_unread_only_if_there_is_no_room_for_its_search() -> None:
     async def run() -> None:
         admission = Admission(1, 0, {"interactive": 0, "bulk": 0})
         admission.check_room("interactive", "A")  # a thread is free

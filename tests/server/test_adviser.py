@@ -1,4 +1,4 @@
-"""SolverService, asked over a socket by real clients."""
+"""SolverService over a socket: answers, refusals, deadlines, overload, streams, batches, reviews."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 
 import grpc
 import pytest
-from messages import damaged
+from messages import bytes_without_elapsed, damaged
 from process import (
     EN,
     OTHERS_TURN,
@@ -21,11 +21,11 @@ from process import (
     REVEAL,
     Server,
     milliseconds,
+    refusal_of,
     retry_after,
     server,
     stub,
     suggest,
-    told,
     view,
 )
 from waiting import HANG_S
@@ -39,8 +39,6 @@ from server.codec import records, views
 from solver import CONFIGS, Budget, solve
 
 START = PLACE + "| seen by A"
-# C is about to be asked about its only card: everybody sees that it can only be turned up.
-OVER = "A:Heir | round 6 | first A | over | points 9 2 3 | seen by B"
 
 
 @pytest.fixture(scope="module")
@@ -56,60 +54,52 @@ def adviser(running: Server) -> Iterator[Any]:
 
 
 def refused(call: Any, request: Any) -> tuple[str, str, str]:
-    """How a call, single or a stream, is refused."""
+    """Return the status code, reason and field with which a single call or a stream is refused."""
     answer = call.future(request, timeout=60) if hasattr(call, "future") else call(request, timeout=60)
     with pytest.raises(grpc.RpcError) as failed:
         answer.result() if hasattr(answer, "result") else list(answer)
-    return told(failed.value)
-
-
-def but_for_time(message: Any) -> bytes:
-    copy = type(message)()
-    copy.CopyFrom(message)
-    copy.ClearField("elapsed")
-    raw: bytes = copy.SerializeToString(deterministic=True)
-    return raw
+    return refusal_of(failed.value)
 
 
 # --- Suggest ---------------------------------------------------------------------------------------------------
 
 
-def test_it_says_what_the_solver_says(adviser: Any) -> None:
+def test_a_suggestion_is_the_answer_of_the_solver(adviser: Any) -> None:
     request = pb.SuggestRequest(view=view(), budget=pb.Budget(iterations=2000), options=pb.Options(seed=5, shares=2))
-    found = adviser.Suggest(request, timeout=60).suggestion
-    said = solve(new_game("oriflamme", "en-2019", 3).view(REVEAL), Budget(iterations=2000), seed=5, shares=2, lines=8)
-    assert found.best.text == str(said.best)
-    assert [candidate.action.text for candidate in found.candidates] == [str(move.action) for move in said.moves]
-    for candidate, move in zip(found.candidates, said.moves, strict=True):
+    suggestion = adviser.Suggest(request, timeout=60).suggestion
+    answer = solve(new_game("oriflamme", "en-2019", 3).view(REVEAL), Budget(iterations=2000), seed=5, shares=2, lines=8)
+    assert suggestion.best.text == str(answer.best)
+    assert [candidate.action.text for candidate in suggestion.candidates] == [str(move.action) for move in answer.moves]
+    for candidate, move in zip(suggestion.candidates, answer.moves, strict=True):
         assert (candidate.visits, candidate.win.mean) == (move.visits, move.win and move.win.mean)
         assert (tuple(candidate.rank_probabilities), candidate.ended) == (move.ranks, move.ended)
         assert len(candidate.principal_variation) == len(move.line)
-    assert list(found.share_iterations) == [1000, 1000]
-    assert (found.iterations, found.seed, found.shares) == (2000, 5, 2)
-    assert found.engine_signature == said.signature
-    assert found.reproducible
-    assert found.stop_reason == pb.STOP_REASON_ITERATIONS
-    assert [value.seat for value in found.seats] == [SEAT_A, SEAT_B, SEAT_C]
-    assert sum(value.win.mean for value in found.seats) == pytest.approx(1)
-    assert {belief.seat for belief in found.beliefs} == {SEAT_A, SEAT_C}
-    for belief in found.beliefs:
+    assert list(suggestion.share_iterations) == [1000, 1000]
+    assert (suggestion.iterations, suggestion.seed, suggestion.shares) == (2000, 5, 2)
+    assert suggestion.engine_signature == answer.signature
+    assert suggestion.reproducible
+    assert suggestion.stop_reason == pb.STOP_REASON_ITERATIONS
+    assert [value.seat for value in suggestion.seats] == [SEAT_A, SEAT_B, SEAT_C]
+    assert sum(value.win.mean for value in suggestion.seats) == pytest.approx(1)
+    assert {belief.seat for belief in suggestion.beliefs} == {SEAT_A, SEAT_C}
+    for belief in suggestion.beliefs:
         for spot in belief.face_down:
             assert sum(card.probability for card in spot.cards) == pytest.approx(1)
-    assert sum(mixed.probability for mixed in found.mix) == pytest.approx(1)
+    assert sum(share.probability for share in suggestion.mix) == pytest.approx(1)
 
 
-def test_equal_questions_have_equal_seeds_and_answers_whatever_their_words(adviser: Any) -> None:
+def test_equal_questions_in_fields_and_in_text_have_equal_seeds_and_answers(adviser: Any) -> None:
     game = new_game("oriflamme", "en-2019", 3)
-    in_words = views.write_view(game.view(START))
+    in_fields = views.write_view(game.view(START))
     one = adviser.Suggest(pb.SuggestRequest(view=view(START), budget=pb.Budget(iterations=800)), timeout=60).suggestion
-    other = adviser.Suggest(pb.SuggestRequest(view=in_words, budget=pb.Budget(iterations=800)), timeout=60).suggestion
+    other = adviser.Suggest(pb.SuggestRequest(view=in_fields, budget=pb.Budget(iterations=800)), timeout=60).suggestion
     assert one.seed == other.seed != 0
-    assert but_for_time(one) == but_for_time(other)
+    assert bytes_without_elapsed(one) == bytes_without_elapsed(other)
     changed = pb.SuggestRequest(view=view(START), budget=pb.Budget(iterations=800), options=pb.Options(level=9))
     assert adviser.Suggest(changed, timeout=60).suggestion.seed != one.seed
 
 
-def test_what_time_ended_is_had_again_by_its_iterations(adviser: Any) -> None:
+def test_the_share_iterations_of_a_timed_answer_reproduce_it(adviser: Any) -> None:
     options = pb.Options(seed=3, shares=2)
     first = adviser.Suggest(
         pb.SuggestRequest(view=view(START), budget=pb.Budget(time=milliseconds(80)), options=options), timeout=60
@@ -125,33 +115,33 @@ def test_what_time_ended_is_had_again_by_its_iterations(adviser: Any) -> None:
     assert first == again
 
 
-def test_with_no_limit_it_thinks_for_a_second(adviser: Any) -> None:
-    found = adviser.Suggest(pb.SuggestRequest(view=view()), timeout=60).suggestion
-    assert found.elapsed.ToMilliseconds() > 900
-    assert found.budget.time.ToMilliseconds() == 1000
-    assert found.stop_reason == pb.STOP_REASON_TIME
+def test_without_a_budget_a_search_takes_a_second(adviser: Any) -> None:
+    suggestion = adviser.Suggest(pb.SuggestRequest(view=view()), timeout=60).suggestion
+    assert suggestion.elapsed.ToMilliseconds() > 900
+    assert suggestion.budget.time.ToMilliseconds() == 1000
+    assert suggestion.stop_reason == pb.STOP_REASON_TIME
 
 
-def test_levels_have_their_iterations(adviser: Any) -> None:
+def test_a_level_sets_the_iterations_and_a_budget_caps_them(adviser: Any) -> None:
     request = pb.SuggestRequest(view=view(START), options=pb.Options(level=6))
-    found = adviser.Suggest(request, timeout=60).suggestion
-    assert found.iterations == CONFIGS["level-6"].iterations
-    assert found.reproducible
+    suggestion = adviser.Suggest(request, timeout=60).suggestion
+    assert suggestion.iterations == CONFIGS["level-6"].iterations
+    assert suggestion.reproducible
     request.budget.iterations = 10
     assert adviser.Suggest(request, timeout=60).suggestion.iterations == 10
 
 
-def test_only_some_moves_and_only_some_lines(adviser: Any) -> None:
-    wanted = ["place Spy front", "place Heir front", "place Lord front"]
-    options = pb.Options(restrict_to=[view_pb2.Action(text=text) for text in wanted], lines=2)
+def test_restrict_to_and_lines_bound_the_candidates(adviser: Any) -> None:
+    moves = ["place Spy front", "place Heir front", "place Lord front"]
+    options = pb.Options(restrict_to=[view_pb2.Action(text=text) for text in moves], lines=2)
     request = pb.SuggestRequest(view=view(START), budget=pb.Budget(iterations=500), options=options)
-    found = adviser.Suggest(request, timeout=60).suggestion
-    assert found.best.text in wanted
-    assert len(found.candidates) == 2
-    assert {candidate.action.text for candidate in found.candidates} < set(wanted)
+    suggestion = adviser.Suggest(request, timeout=60).suggestion
+    assert suggestion.best.text in moves
+    assert len(suggestion.candidates) == 2
+    assert {candidate.action.text for candidate in suggestion.candidates} < set(moves)
 
 
-def test_what_opponents_are_thought_to_play_matters(adviser: Any) -> None:
+def test_each_model_of_an_opponent_changes_the_answer(adviser: Any) -> None:
     answers = set()
     for model in (pb.MODEL_SAME, pb.MODEL_NOISY, pb.MODEL_GREEDY, pb.MODEL_RANDOM):
         options = pb.Options(seed=1, models=[pb.SeatModel(seat=SEAT_B, model=model)])
@@ -169,40 +159,40 @@ def test_beliefs_can_be_switched_off(adviser: Any) -> None:
     assert on.effective_sample_size < off.effective_sample_size == pytest.approx(off.fitting_worlds)
 
 
-def test_information_says_what_cards_are_worth_as_secrets(adviser: Any) -> None:
+def test_information_values_the_secrecy_of_each_hidden_card(adviser: Any) -> None:
     text = "A:? B:Ambush >B:Heir C:?(1) | round 3 | points 1 2 3 | seen by B"
     request = suggest(text, iterations=1600)
     request.options.information = True
-    found = adviser.Suggest(request, timeout=60).suggestion
-    assert [(card.slot, card.card) for card in found.information] == [
+    suggestion = adviser.Suggest(request, timeout=60).suggestion
+    assert [(card.slot, card.card) for card in suggestion.information] == [
         (1, oriflamme_pb2.ORIFLAMME_CARD_AMBUSH),
         (2, oriflamme_pb2.ORIFLAMME_CARD_HEIR),
     ]
-    for card in found.information:
+    for card in suggestion.information:
         assert {guess.seat for guess in card.guesses} == {SEAT_A, SEAT_C}
         assert all(0 < guess.probability < 1 for guess in card.guesses)
         assert -1 < card.win_if_shown.mean < 1
     again = adviser.Suggest(request, timeout=60).suggestion
-    assert but_for_time(again) == but_for_time(found)
+    assert bytes_without_elapsed(again) == bytes_without_elapsed(suggestion)
     request.budget.Clear()
     request.budget.time.CopyFrom(milliseconds(200))
     assert adviser.Suggest(request, timeout=60).suggestion.stop_reason == pb.STOP_REASON_TIME
 
 
-def test_information_says_what_a_selected_card_is_worth_as_a_secret(adviser: Any) -> None:
+def test_information_values_the_secrecy_of_a_selected_card(adviser: Any) -> None:
     position = new_game("castle_village_port", "house", 3).deal(1)
     for _ in range(3):
-        position = position.play(position.legal_actions()[0])  # each selects
-    mine = position.table.selected[0]
+        position = position.play(position.legal_actions()[0])  # each player selects
+    selected = position.table.selected[0]
     request = pb.SuggestRequest(view=views.write_view(position.view(0)), budget=pb.Budget(iterations=800))
     request.options.information = True
     (card,) = adviser.Suggest(request, timeout=60).suggestion.information
-    assert (card.value, card.card) == (mine, oriflamme_pb2.ORIFLAMME_CARD_UNSPECIFIED)
+    assert (card.value, card.card) == (selected, oriflamme_pb2.ORIFLAMME_CARD_UNSPECIFIED)
     assert [guess.seat for guess in card.guesses] == [SEAT_B, SEAT_C]
     assert all(0 < guess.probability < 0.5 for guess in card.guesses)
     assert -1 < card.win_if_shown.mean < 1
     assert card.win_if_shown.standard_error > 0
-    # With tables of their own, nobody has learned what players think.
+    # A ruleset with its own cards has no learned knowledge of players.
     cards = [{"value": value, "name": f"Bard {value}", "when": "end", "effect": "fetch"} for value in (3, 5, 9, 11)]
     unknown = new_game("castle_village_port", {"cards": cards, "hand_size": 3, "turns_per_round": 2, "rounds": 2}, 3)
     assert not unknown.has_suspicions
@@ -212,14 +202,14 @@ def test_information_says_what_a_selected_card_is_worth_as_a_secret(adviser: Any
 
 def test_a_forced_move_is_answered_at_once(adviser: Any) -> None:
     request = forced()
-    found = adviser.Suggest(request, timeout=60).suggestion
-    assert (found.stop_reason, found.iterations) == (pb.STOP_REASON_FORCED, 0)
-    assert found.reproducible
-    assert len(found.candidates) == 1
+    suggestion = adviser.Suggest(request, timeout=60).suggestion
+    assert (suggestion.stop_reason, suggestion.iterations) == (pb.STOP_REASON_FORCED, 0)
+    assert suggestion.reproducible
+    assert len(suggestion.candidates) == 1
 
 
 def forced() -> pb.SuggestRequest:
-    """A view in which everybody sees that there is one move only."""
+    """Return a request at a view whose only legal move is public knowledge."""
     game = new_game("castle_village_port", players=3)
     draw = random.Random(1)
     for seed in range(50):
@@ -285,7 +275,7 @@ def forced() -> pb.SuggestRequest:
         ("r.options.models.add(seat=5, model=2)", ("INVALID_ARGUMENT", "OUT_OF_RANGE", "options.models[0].seat")),
     ],
 )
-def test_what_makes_no_sense_is_refused_by_its_name(adviser: Any, change: str, expected: tuple[str, str, str]) -> None:
+def test_invalid_requests_are_refused_by_field(adviser: Any, change: str, expected: tuple[str, str, str]) -> None:
     r = suggest(iterations=10)
     exec(change, {"r": r, "view": view, "START": START})
     assert refused(adviser.Suggest, r) == expected
@@ -303,38 +293,38 @@ def test_a_finished_game_has_no_best_move(adviser: Any) -> None:
 
 
 @pytest.mark.timing
-def test_limits_of_time_are_kept(adviser: Any) -> None:
+def test_time_limits_are_kept(adviser: Any) -> None:
     plain, secrets = suggest(START), suggest("A:? B:Ambush >B:Heir C:?(1) | round 3 | points 1 2 3 | seen by B")
-    secrets.options.information = True  # takes part of the time, not more than that
+    secrets.options.information = True  # takes its part of the time limit
     comparison = compare("place Heir front", "place Spy front")
     calls = (adviser.Suggest, plain), (adviser.Suggest, secrets), (adviser.Compare, comparison)
     for call, request in calls:
         request.budget.Clear()
         request.budget.time.CopyFrom(milliseconds(200))
-        begun = time.monotonic()
+        started = time.monotonic()
         call(request, timeout=60)
-        assert time.monotonic() - begun < 0.35
-    begun = time.monotonic()
+        assert time.monotonic() - started < 0.35
+    started = time.monotonic()
     adviser.Suggest(forced(), timeout=60)
-    assert time.monotonic() - begun < 0.3
-    begun = time.monotonic()
+    assert time.monotonic() - started < 0.3
+    started = time.monotonic()
     assert adviser.Suggest(suggest(START, time_ms=5000), timeout=0.3).suggestion.iterations > 0
-    assert time.monotonic() - begun < 0.3
+    assert time.monotonic() - started < 0.3
 
 
 # --- time, and clients that leave ------------------------------------------------------------------------------
 
 
 def test_the_least_memory_of_the_contract_is_enough(adviser: Any) -> None:
-    found = adviser.Suggest(suggest(iterations=100, memory_bytes=100_000), timeout=60).suggestion
-    assert (found.iterations, found.budget.memory_bytes) == (100, 100_000)
-    found = adviser.Compare(
+    answer = adviser.Suggest(suggest(iterations=100, memory_bytes=100_000), timeout=60).suggestion
+    assert (answer.iterations, answer.budget.memory_bytes) == (100, 100_000)
+    answer = adviser.Compare(
         compare("place Heir front", "place Spy front", iterations=100, memory_bytes=100_000), timeout=60
     ).comparison
-    assert (found.worlds, found.budget.memory_bytes) == (100, 100_000)
+    assert (answer.worlds, answer.budget.memory_bytes) == (100, 100_000)
 
 
-def test_very_little_time_and_information_in_little_memory_are_answered(adviser: Any) -> None:
+def test_a_nanosecond_and_the_least_memory_are_enough_for_an_answer(adviser: Any) -> None:
     request = suggest()
     request.budget.time.nanos = 1
     assert adviser.Suggest(request, timeout=60).suggestion.iterations > 0
@@ -343,40 +333,40 @@ def test_very_little_time_and_information_in_little_memory_are_answered(adviser:
     assert len(adviser.Suggest(request, timeout=300).suggestion.information) == 1
 
 
-def test_shares_that_do_not_fit_are_refused_and_iterations_shortened(adviser: Any) -> None:
+def test_too_many_shares_are_refused_and_too_many_iterations_shortened(adviser: Any) -> None:
     request = suggest(START, iterations=2000, memory_bytes=100_000)
     request.options.shares = 256
     assert refused(adviser.Suggest, request) == ("INVALID_ARGUMENT", "OUT_OF_RANGE", "options.shares")
-    # Each move keeps what each world paid it: as many worlds as fit are granted.
+    # A comparison stores a result for each move and world, so memory bounds its worlds.
     many = compare("place Heir front", "place Spy front", iterations=10**9, memory_bytes=100_000)
-    found = adviser.Compare(many, timeout=60).comparison
-    assert found.worlds == found.budget.iterations < 10_000
-    assert found.reproducible
+    comparison = adviser.Compare(many, timeout=60).comparison
+    assert comparison.worlds == comparison.budget.iterations < 10_000
+    assert comparison.reproducible
 
 
-def test_budgets_are_cut_to_the_caps_and_the_answer_says_so() -> None:
+def test_budgets_are_cut_to_the_caps_and_the_answer_holds_the_granted_budget() -> None:
     caps = ("--time-max-ms", "60", "--memory-max-mb", "8", "--iterations-max", "700")
     with server(*caps) as running, running.channel() as channel:
         request = suggest(START, time_ms=10**9, iterations=10**12, memory_bytes=2**36)
-        found = stub(channel).Suggest(request, timeout=60).suggestion
-        assert (found.budget.time.ToMilliseconds(), found.budget.iterations) == (60, 700)
-        assert found.budget.memory_bytes == 8 * 2**20
-        assert found.iterations == 700
-        found = stub(channel).Suggest(suggest(START, confidence=0.999999), timeout=60).suggestion
-        assert found.stop_reason in (pb.STOP_REASON_TIME, pb.STOP_REASON_CONFIDENCE)
-        assert found.budget.time.ToMilliseconds() == 60
+        suggestion = stub(channel).Suggest(request, timeout=60).suggestion
+        assert (suggestion.budget.time.ToMilliseconds(), suggestion.budget.iterations) == (60, 700)
+        assert suggestion.budget.memory_bytes == 8 * 2**20
+        assert suggestion.iterations == 700
+        suggestion = stub(channel).Suggest(suggest(START, confidence=0.999999), timeout=60).suggestion
+        assert suggestion.stop_reason in (pb.STOP_REASON_TIME, pb.STOP_REASON_CONFIDENCE)
+        assert suggestion.budget.time.ToMilliseconds() == 60
 
 
-def test_a_deadline_that_is_near_is_answered_with_the_best_so_far() -> None:
-    """The network's time is for a busy machine."""
+def test_a_near_deadline_ends_the_search_with_the_best_so_far() -> None:
+    """Reserve a long time for the network, since the machine may be busy."""
     with server("--network-ms", "60000") as running, running.channel() as channel:
-        found = stub(channel).Suggest(suggest(START, time_ms=50_000), timeout=6).suggestion
-    assert found.stop_reason == pb.STOP_REASON_DEADLINE
-    assert found.iterations > 0
-    assert not found.reproducible
+        suggestion = stub(channel).Suggest(suggest(START, time_ms=50_000), timeout=6).suggestion
+    assert suggestion.stop_reason == pb.STOP_REASON_DEADLINE
+    assert suggestion.iterations > 0
+    assert not suggestion.reproducible
 
 
-def test_a_deadline_that_is_too_near_is_refused(adviser: Any) -> None:
+def test_a_deadline_of_a_few_milliseconds_is_refused(adviser: Any) -> None:
     for seconds in (0.001, 0.004):
         with pytest.raises(grpc.RpcError) as failed:
             adviser.Suggest(suggest(START, time_ms=5000), timeout=seconds)
@@ -396,8 +386,8 @@ def test_a_client_that_leaves_frees_its_thread() -> None:
             running.wait_for_searches(0)
 
 
-def test_analyses_that_clients_leave_are_ended_whole() -> None:
-    """What is forgotten halfway is found by the garbage collector, on whatever thread, and asyncio complains."""
+def test_analyses_that_clients_cancel_leave_no_generator_to_the_garbage_collector() -> None:
+    """Asyncio logs "destroyed" when the collector finds a suspended generator, on whichever thread it runs."""
     debug = {"PYTHONASYNCIODEBUG": "1"}
     with server("--threads", "1", metrics=True, environment=debug) as running, running.channel() as channel:
         request = pb.AnalyzeRequest(view=view(START), budget=pb.Budget(iterations=10**11))
@@ -409,7 +399,7 @@ def test_analyses_that_clients_leave_are_ended_whole() -> None:
             running.wait_for_searches(1)
             call.cancel()
             running.wait_for_searches(0)
-        for iterations in range(1, 40):  # enough that garbage is collected
+        for iterations in range(1, 40):  # enough for a garbage collection
             stub(channel).Suggest(suggest(START, iterations=iterations), timeout=60)
         assert running.stop() == 0
         assert running.process.stderr is not None
@@ -419,48 +409,48 @@ def test_analyses_that_clients_leave_are_ended_whole() -> None:
 def test_a_client_that_dies_frees_its_thread() -> None:
     with server("--threads", "1", "--reserved", "0", metrics=True) as running, running.channel() as channel:
         code = (
-            "import sys; sys.path[:0] = ['tests/server', 'tests/support']; import grpc, process;"
+            "import sys; sys.path[:0] = ['tests/support']; import grpc, process;"
             f"channel = grpc.insecure_channel({running.address!r});"
             f"call = process.stub(channel).Suggest.future(process.suggest({START!r}, time_ms=60_000));"
-            "print('asked', flush=True); call.result()"
+            "print('sent', flush=True); call.result()"
         )
         client = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
         assert client.stdout is not None
-        assert client.stdout.readline() == "asked\n"
+        assert client.stdout.readline() == "sent\n"
         running.wait_for_searches(1)
         busy = stub(channel).Suggest.future(suggest(START, time_ms=10), timeout=60)
-        assert told(busy.exception())[1] == "OVERLOADED"
+        assert refusal_of(busy.exception())[1] == "OVERLOADED"
         client.kill()
         client.wait()
         running.wait_for_searches(0)
 
 
 @pytest.mark.timing
-def test_a_thread_is_free_200_ms_after_its_client_has_left() -> None:
+def test_a_thread_is_free_within_200_ms_of_the_cancel() -> None:
     with server("--threads", "1", "--reserved", "0", metrics=True) as running, running.channel() as channel:
         call = stub(channel).Suggest.future(suggest(START, iterations=10**11))
         running.wait_for_searches(1)
-        begun = time.monotonic()
+        started = time.monotonic()
         call.cancel()
         running.wait_for_searches(0)
-        assert time.monotonic() - begun < 0.2
+        assert time.monotonic() - started < 0.2
 
 
 # --- overload --------------------------------------------------------------------------------------------------
 
 
-def test_who_could_not_begin_in_time_is_told_to_come_back() -> None:
+def test_a_search_that_could_not_start_in_time_is_refused_with_a_retry_delay() -> None:
     with server("--threads", "1", "--reserved", "0", metrics=True) as running, running.channel() as channel:
         adviser = stub(channel)
         first = adviser.Suggest.future(suggest(START, time_ms=60_000))
         running.wait_for_searches(1)
         with pytest.raises(grpc.RpcError) as failed:
             adviser.Suggest(suggest(START, time_ms=100), timeout=60)
-        assert told(failed.value)[:2] == ("RESOURCE_EXHAUSTED", "OVERLOADED")
+        assert refusal_of(failed.value)[:2] == ("RESOURCE_EXHAUSTED", "OVERLOADED")
         assert 30 < retry_after(failed.value) <= 60
         error: Any = failed.value
         assert ("grpc-retry-pushback-ms", str(round(retry_after(failed.value) * 1000))) in error.trailing_metadata()
-        # Work that no clock limits can wait.
+        # A search without a time limit can wait.
         patient = adviser.Suggest.future(suggest(START, iterations=100), timeout=60)
         running.wait_for_searches(1, waiting=1)
         assert not first.done()
@@ -468,7 +458,7 @@ def test_who_could_not_begin_in_time_is_told_to_come_back() -> None:
         assert patient.result().suggestion.iterations == 100
 
 
-def test_the_queue_is_bounded() -> None:
+def test_a_search_beyond_the_queue_is_refused() -> None:
     flags = ("--threads", "1", "--reserved", "0", "--interactive-queue", "2", "--drain-ms", "0")
     with server(*flags, metrics=True) as running, running.channel() as channel:
         adviser = stub(channel)
@@ -476,7 +466,7 @@ def test_the_queue_is_bounded() -> None:
         running.wait_for_searches(1, waiting=2)
         with pytest.raises(grpc.RpcError) as failed:
             adviser.Suggest(suggest(START, iterations=10), timeout=60)
-        assert told(failed.value)[:2] == ("RESOURCE_EXHAUSTED", "OVERLOADED")
+        assert refusal_of(failed.value)[:2] == ("RESOURCE_EXHAUSTED", "OVERLOADED")
         for call in calls:
             call.cancel()
         running.wait_for_searches(0)
@@ -492,7 +482,7 @@ def test_bulk_work_leaves_a_thread_to_single_calls(running: Server, adviser: Any
     running.wait_for_searches(0)
 
 
-def test_requests_that_are_too_long_are_refused_and_the_next_is_answered(adviser: Any) -> None:
+def test_too_long_requests_are_refused_and_the_next_is_answered(adviser: Any) -> None:
     huge = suggest("x" * 300_000, iterations=5)
     for compression in (grpc.Compression.NoCompression, grpc.Compression.Gzip):
         call = adviser.Suggest.future(huge, timeout=60, compression=compression)
@@ -527,7 +517,7 @@ def test_damaged_requests_never_end_in_unknown_or_internal() -> None:
 # --- Analyze ---------------------------------------------------------------------------------------------------
 
 
-def test_an_analysis_grows_and_ends_once(adviser: Any) -> None:
+def test_an_analysis_reports_progress_and_ends_once(adviser: Any) -> None:
     request = pb.AnalyzeRequest(view=view(START), budget=pb.Budget(time=milliseconds(1000)), interval=milliseconds(1))
     steps = list(adviser.Analyze(request, timeout=60))
     assert [step.last for step in steps] == [False] * (len(steps) - 1) + [True]
@@ -540,7 +530,7 @@ def test_an_analysis_grows_and_ends_once(adviser: Any) -> None:
     assert all(step.suggestion.best.text for step in steps)
 
 
-def test_an_analysis_for_who_is_not_to_act(adviser: Any) -> None:
+def test_an_analysis_for_a_seat_that_is_not_to_act_has_expectations_and_no_move(adviser: Any) -> None:
     request = pb.AnalyzeRequest(view=view(OTHERS_TURN), budget=pb.Budget(iterations=3000))
     *_, last = adviser.Analyze(request, timeout=60)
     assert not last.suggestion.HasField("best")
@@ -549,14 +539,14 @@ def test_an_analysis_for_who_is_not_to_act(adviser: Any) -> None:
     assert {belief.seat for belief in last.suggestion.beliefs} == {SEAT_A, SEAT_B}
 
 
-def test_a_slow_reader_gets_the_latest(running: Server) -> None:
+def test_a_slow_reader_skips_to_the_last_step(running: Server) -> None:
     request = pb.AnalyzeRequest(view=view(START), budget=pb.Budget(time=milliseconds(1200)), interval=milliseconds(50))
     with running.channel() as channel:
         responses = stub(channel).Analyze(request, timeout=60)
         next(responses)
         running.wait_for_searches(0)
         rest = list(responses)
-    # What was read on: those that the network held, one that waited, and the last.
+    # The reader gets the steps in the network's buffers, one pending step, and the last.
     assert rest[-1].last
     assert sum(step.last for step in rest) == 1
 
@@ -565,8 +555,8 @@ def test_a_slow_reader_gets_the_latest(running: Server) -> None:
 
 
 def batch_item(name: str, text: str = START, priority: int = 0, **budget: Any) -> pb.AnalyzeBatchRequest:
-    asked = suggest(text, **budget)
-    item = pb.BatchItem(id=name, view=asked.view, budget=asked.budget, priority=priority)
+    request = suggest(text, **budget)
+    item = pb.BatchItem(id=name, view=request.view, budget=request.budget, priority=priority)
     return pb.AnalyzeBatchRequest(item=item)
 
 
@@ -578,30 +568,30 @@ def test_every_item_of_a_batch_is_answered_once(adviser: Any) -> None:
     items = [batch_item(f"good {i}", iterations=100 + i) for i in range(20)]
     items += [batch_item("not to act", OTHERS_TURN, iterations=100), batch_item("bad", "???", iterations=100)]
     items += [batch_item("too low", iterations=10, priority=-101)]
-    found = {final.id: final for final in finals(adviser.AnalyzeBatch(iter(items), timeout=60))}
-    assert len(found) == len(items)
+    answers = {final.id: final for final in finals(adviser.AnalyzeBatch(iter(items), timeout=60))}
+    assert len(answers) == len(items)
     for i in range(20):
-        assert found[f"good {i}"].suggestion.iterations == 100 + i
-    assert not found["not to act"].suggestion.HasField("best")
-    assert found["bad"].error.message.startswith("item.view.text")
-    assert found["too low"].error.message.startswith("item.priority")
+        assert answers[f"good {i}"].suggestion.iterations == 100 + i
+    assert not answers["not to act"].suggestion.HasField("best")
+    assert answers["bad"].error.message.startswith("item.view.text")
+    assert answers["too low"].error.message.startswith("item.priority")
 
 
-def test_high_priorities_are_begun_first_and_items_can_be_stopped(running: Server) -> None:
+def test_items_start_by_priority_and_can_be_cancelled(running: Server) -> None:
     long = batch_item("long", iterations=10**11, priority=100)
     long.item.interval.CopyFrom(milliseconds(50))
-    asked = [long]
-    asked += [batch_item(f"low {i}", iterations=50, priority=-i) for i in range(3)]
-    asked += [
+    items = [long]
+    items += [batch_item(f"low {i}", iterations=50, priority=-i) for i in range(3)]
+    items += [
         batch_item("high", iterations=50, priority=7),
-        batch_item("never begun", iterations=10**11, priority=-100),
+        batch_item("queued", iterations=10**11, priority=-100),
     ]
-    go_on = threading.Event()
+    has_progress = threading.Event()
 
     def requests() -> Iterator[pb.AnalyzeBatchRequest]:
-        yield from asked
-        go_on.wait(HANG_S)
-        yield pb.AnalyzeBatchRequest(cancel=pb.CancelItem(id="never begun"))
+        yield from items
+        has_progress.wait(HANG_S)
+        yield pb.AnalyzeBatchRequest(cancel=pb.CancelItem(id="queued"))
         yield pb.AnalyzeBatchRequest(cancel=pb.CancelItem(id="unknown"))
         yield pb.AnalyzeBatchRequest(cancel=pb.CancelItem(id="long"))
 
@@ -609,24 +599,24 @@ def test_high_priorities_are_begun_first_and_items_can_be_stopped(running: Serve
         answers = []
         for response in stub(channel).AnalyzeBatch(requests(), timeout=60):
             if response.WhichOneof("outcome") == "progress":
-                go_on.set()
+                has_progress.set()
             else:
                 answers.append(response)
-    assert [final.id for final in answers] == ["never begun", "long", "high", "low 0", "low 1", "low 2"]
-    for stopped in answers[:2]:
-        assert stopped.suggestion.stop_reason == pb.STOP_REASON_CANCELLED
-        assert (stopped.suggestion.iterations > 0) == (stopped.id == "long")
+    assert [final.id for final in answers] == ["queued", "long", "high", "low 0", "low 1", "low 2"]
+    for cancelled in answers[:2]:
+        assert cancelled.suggestion.stop_reason == pb.STOP_REASON_CANCELLED
+        assert (cancelled.suggestion.iterations > 0) == (cancelled.id == "long")
 
 
-def test_all_items_can_be_stopped_and_progress_is_told(running: Server) -> None:
+def test_all_items_can_be_cancelled_and_progress_is_reported(running: Server) -> None:
     first = batch_item("a", iterations=10**11)
     first.item.interval.CopyFrom(milliseconds(50))
-    go_on = threading.Event()
+    has_progress = threading.Event()
 
     def requests() -> Iterator[pb.AnalyzeBatchRequest]:
         yield first
         yield batch_item("b", iterations=10**11)
-        go_on.wait(HANG_S)
+        has_progress.wait(HANG_S)
         yield pb.AnalyzeBatchRequest(cancel_all=pb.CancelAll())
 
     with running.channel() as channel:
@@ -634,7 +624,7 @@ def test_all_items_can_be_stopped_and_progress_is_told(running: Server) -> None:
         for response in stub(channel).AnalyzeBatch(requests(), timeout=60):
             responses.append(response)
             if len(responses) == 3:
-                go_on.set()
+                has_progress.set()
     kinds = [response.WhichOneof("outcome") for response in responses if response.id == "a"]
     assert kinds[:-1] == ["progress"] * (len(kinds) - 1)
     assert len(kinds) >= 3
@@ -650,10 +640,10 @@ def test_all_items_can_be_stopped_and_progress_is_told(running: Server) -> None:
         ([pb.AnalyzeBatchRequest()], ("INVALID_ARGUMENT", "MISSING_FIELD", "command")),
     ],
 )
-def test_items_that_cannot_be_named_end_a_batch(adviser: Any, items: Any, expected: tuple[str, str, str]) -> None:
+def test_items_without_a_valid_unique_id_end_a_batch(adviser: Any, items: Any, expected: tuple[str, str, str]) -> None:
     with pytest.raises(grpc.RpcError) as failed:
         list(adviser.AnalyzeBatch(iter(items), timeout=60))
-    assert told(failed.value) == expected
+    assert refusal_of(failed.value) == expected
 
 
 # --- Compare ---------------------------------------------------------------------------------------------------
@@ -666,29 +656,29 @@ def compare(*texts: str, iterations: int = 2000, **budget: Any) -> pb.CompareReq
 
 def test_moves_are_compared_in_the_same_worlds(adviser: Any) -> None:
     texts = ("place Heir front", "place Spy front", "place Lord front")
-    found = adviser.Compare(compare(*texts), timeout=60).comparison
-    assert [compared.action.text for compared in found.actions] == list(texts)
-    assert found.worlds == 2000
-    assert found.reproducible
-    first = found.actions[0]
+    comparison = adviser.Compare(compare(*texts), timeout=60).comparison
+    assert [move.action.text for move in comparison.actions] == list(texts)
+    assert comparison.worlds == 2000
+    assert comparison.reproducible
+    first = comparison.actions[0]
     assert (first.win_difference.mean, first.win_difference.standard_error) == (0, 0)
-    for other in found.actions[1:]:
-        assert other.win_difference.mean == pytest.approx(other.win.mean - first.win.mean)
-        # That is what the same worlds are for.
-        apart = (other.win.standard_error**2 + first.win.standard_error**2) ** 0.5
-        assert 0 < other.win_difference.standard_error < 1.05 * apart
-        assert other.points_difference.mean == pytest.approx(other.points.mean - first.points.mean)
+    for move in comparison.actions[1:]:
+        assert move.win_difference.mean == pytest.approx(move.win.mean - first.win.mean)
+        # Paired worlds reduce the error of a difference.
+        unpaired = (move.win.standard_error**2 + first.win.standard_error**2) ** 0.5
+        assert 0 < move.win_difference.standard_error < 1.05 * unpaired
+        assert move.points_difference.mean == pytest.approx(move.points.mean - first.points.mean)
     again = adviser.Compare(compare(*texts), timeout=60).comparison
-    assert but_for_time(again) == but_for_time(found)
+    assert bytes_without_elapsed(again) == bytes_without_elapsed(comparison)
 
 
-def test_a_comparison_keeps_to_its_time(adviser: Any) -> None:
+def test_a_comparison_ends_by_its_time_limit(adviser: Any) -> None:
     request = compare("place Heir front", "place Spy front")
     request.budget.Clear()
     request.budget.time.CopyFrom(milliseconds(100))
-    found = adviser.Compare(request, timeout=60).comparison
-    assert found.stop_reason == pb.STOP_REASON_TIME
-    assert found.worlds > 0
+    comparison = adviser.Compare(request, timeout=60).comparison
+    assert comparison.stop_reason == pb.STOP_REASON_TIME
+    assert comparison.worlds > 0
 
 
 @pytest.mark.parametrize(
@@ -704,7 +694,7 @@ def test_a_comparison_keeps_to_its_time(adviser: Any) -> None:
         ),
     ],
 )
-def test_comparisons_that_make_no_sense_are_refused(adviser: Any, change: str, expected: tuple[str, str, str]) -> None:
+def test_invalid_comparisons_are_refused_by_field(adviser: Any, change: str, expected: tuple[str, str, str]) -> None:
     r = compare("place Heir front", "place Spy front", iterations=10)
     exec(change, {"r": r})
     assert refused(adviser.Compare, r) == expected
@@ -713,7 +703,7 @@ def test_comparisons_that_make_no_sense_are_refused(adviser: Any, change: str, e
 # --- Review ----------------------------------------------------------------------------------------------------
 
 
-def a_game(game_id: str = "oriflamme", edition: str = "en-2019") -> Record:
+def random_game_record(game_id: str = "oriflamme", edition: str = "en-2019") -> Record:
     draw = random.Random(4)
     record = Record(new_game(game_id, edition, 3).deal(11))
     position: Any = record.start
@@ -727,21 +717,21 @@ def a_game(game_id: str = "oriflamme", edition: str = "en-2019") -> Record:
 
 @pytest.mark.parametrize(("game_id", "edition"), [("oriflamme", "en-2019"), ("castle_village_port", "house")])
 def test_a_game_is_reviewed_decision_by_decision(adviser: Any, game_id: str, edition: str) -> None:
-    record = a_game(game_id, edition)
+    record = random_game_record(game_id, edition)
     request = pb.ReviewRequest(record=records.write(record), budget=pb.Budget(iterations=200))
     *steps, last = adviser.Review(request, timeout=100)
-    decided = [i for i, table in enumerate(record.tables()) if table.to_act is not None and table.to_act >= 0]
-    assert [step.decision.index for step in steps] == decided
+    decisions = [i for i, table in enumerate(record.tables()) if table.to_act is not None and table.to_act >= 0]
+    assert [step.decision.index for step in steps] == decisions
     summary = last.summary
     assert summary.luck_known
     assert [seat.seat for seat in summary.seats] == [SEAT_A, SEAT_B, SEAT_C]
     end: Any = record.end
     for number, seat in enumerate(summary.seats):
-        mine = [step.decision for step in steps if step.decision.seat == seat.seat]
-        assert seat.decisions == sum(not decision.forced for decision in mine)
+        own = [step.decision for step in steps if step.decision.seat == seat.seat]
+        assert seat.decisions == sum(not decision.forced for decision in own)
         assert sum(count.count for count in seat.grades) == seat.decisions
-        assert seat.win_loss.mean == pytest.approx(sum(decision.win_loss.mean for decision in mine))
-        # From a third each to what the game paid: what decisions lost, and luck.
+        assert seat.win_loss.mean == pytest.approx(sum(decision.win_loss.mean for decision in own))
+        # The losses of decisions and luck lead from a third each to the payoff.
         assert 1 / 3 - seat.win_loss.mean + seat.luck == pytest.approx(end.payoffs[number])
     for step in steps:
         decision = step.decision
@@ -757,8 +747,8 @@ def test_a_game_is_reviewed_decision_by_decision(adviser: Any, game_id: str, edi
             assert loss >= max(least, 2 * error)
 
 
-def test_a_record_that_one_seat_saw_is_reviewed_for_that_seat(adviser: Any) -> None:
-    record = a_game().seen_from("B")
+def test_a_record_of_one_seats_view_is_reviewed_for_that_seat(adviser: Any) -> None:
+    record = random_game_record().seen_from("B")
     request = pb.ReviewRequest(record=records.write(record), budget=pb.Budget(iterations=100))
     *steps, last = adviser.Review(request, timeout=60)
     assert {step.decision.seat for step in steps} == {SEAT_B}
@@ -767,8 +757,8 @@ def test_a_record_that_one_seat_saw_is_reviewed_for_that_seat(adviser: Any) -> N
     assert not any(step.decision.HasField("luck") for step in steps)
     request.seat = SEAT_A
     assert refused(adviser.Review, request) == ("INVALID_ARGUMENT", "CONTRADICTION", "seat")
-    # The same decisions are judged alike, whether the others' secrets are in the record or not.
-    whole = pb.ReviewRequest(record=records.write(a_game()), seat=SEAT_B, budget=request.budget)
+    # The others' secrets in a whole record do not change the verdicts.
+    whole = pb.ReviewRequest(record=records.write(random_game_record()), seat=SEAT_B, budget=request.budget)
     whole.options.seed = request.options.seed = 3
     request.seat = SEAT_B
     for one, other in zip(adviser.Review(whole, timeout=60), adviser.Review(request, timeout=60), strict=True):
@@ -777,9 +767,9 @@ def test_a_record_that_one_seat_saw_is_reviewed_for_that_seat(adviser: Any) -> N
             assert one == other
 
 
-def test_reviews_that_make_no_sense_are_refused(adviser: Any) -> None:
+def test_invalid_reviews_are_refused_by_field(adviser: Any) -> None:
     assert refused(adviser.Review, pb.ReviewRequest()) == ("INVALID_ARGUMENT", "MISSING_FIELD", "record")
     request = pb.ReviewRequest(record=record_pb2.Record(game=EN))
     assert refused(adviser.Review, request) == ("INVALID_ARGUMENT", "MISSING_FIELD", "record.contents")
-    request = pb.ReviewRequest(record=records.write(a_game()), options=pb.Options(information=True))
+    request = pb.ReviewRequest(record=records.write(random_game_record()), options=pb.Options(information=True))
     assert refused(adviser.Review, request) == ("INVALID_ARGUMENT", "CONTRADICTION", "options.information")

@@ -1,4 +1,4 @@
-"""Answers as they are written."""
+"""Suggestions as messages: beliefs, forced moves, cancelled searches."""
 
 from __future__ import annotations
 
@@ -30,43 +30,47 @@ CARD_NAMES = {CARDS.write(card.id): card.name for card in PUBLISHED + PROTOTYPE}
 
 
 def views_of(spec: Any, seeds: range) -> list[View]:
-    found = []
+    views = []
     for seed in seeds:
         for position, _ in random_game(new_game(*spec), seed):
-            found += [position.view(seat) for seat in range(position.game.n_players)]
-    return found
+            views += [position.view(seat) for seat in range(position.game.n_players)]
+    return views
 
 
-def named(chances: Any) -> dict[str, float]:
+def chances_by_name(chances: Any) -> dict[str, float]:
     return {
-        CARD_NAMES[one.oriflamme] if one.HasField("oriflamme") else str(one.value): one.probability for one in chances
+        CARD_NAMES[chance.oriflamme] if chance.HasField("oriflamme") else str(chance.value): chance.probability
+        for chance in chances
     }
 
 
 @pytest.mark.parametrize("spec", GAMES, ids=str)
-def test_beliefs_are_written_as_they_are_said(spec: Any) -> None:
+def test_beliefs_keep_their_figures_as_messages(spec: Any) -> None:
     for view in views_of(spec, range(2))[::7]:
-        said, written = believe(Belief(view, None, 0.5)), pb.Suggestion()
-        add_beliefs(written, said, view.game)
-        assert [one.seat - 1 for one in written.beliefs] == [one.seat for one in said.seats]
-        assert (written.effective_sample_size, written.fitting_worlds) == (said.effective_worlds, float(said.worlds))
-        for one, of_seat in zip(written.beliefs, said.seats, strict=True):
-            assert named(one.hand) == of_seat.hand
-            spots = {(spot.slot, spot.depth, spot.nth): named(spot.cards) for spot in one.face_down}
+        beliefs, written = believe(Belief(view, None, 0.5)), pb.Suggestion()
+        add_beliefs(written, beliefs, view.game)
+        assert [message.seat - 1 for message in written.beliefs] == [message.seat for message in beliefs.seats]
+        assert (written.effective_sample_size, written.fitting_worlds) == (
+            beliefs.effective_worlds,
+            float(beliefs.worlds),
+        )
+        for message, seat in zip(written.beliefs, beliefs.seats, strict=True):
+            assert chances_by_name(message.hand) == seat.hand
+            spots = {(spot.slot, spot.depth, spot.nth): chances_by_name(spot.cards) for spot in message.face_down}
             assert list(spots) == sorted(spots)
-            if one.selected:
-                assert [named(one.selected)] == [card.kinds for card in of_seat.cards]
+            if message.selected:
+                assert [chances_by_name(message.selected)] == [card.kinds for card in seat.cards]
             else:
-                assert spots == {tuple(card.place.values()): card.kinds for card in of_seat.cards}
+                assert spots == {tuple(card.place.values()): card.kinds for card in seat.cards}
 
 
 def forced_views(spec: Any) -> list[View]:
-    found = [view for view in views_of(spec, range(4)) if view.forced_action is not None]
-    assert found
-    return random.Random(1).sample(found, min(len(found), 20))
+    forced = [view for view in views_of(spec, range(4)) if view.forced_action is not None]
+    assert forced
+    return random.Random(1).sample(forced, min(len(forced), 20))
 
 
-THINKING = [
+REQUESTS = [
     pb.SuggestRequest(),
     pb.SuggestRequest(budget=pb.Budget(iterations=70, confidence=0.9)),
     pb.SuggestRequest(options=pb.Options(seed=2**64 - 1, shares=3, lines=2, belief=pb.BELIEF_UNIFORM)),
@@ -77,24 +81,24 @@ THINKING = [
 @pytest.mark.parametrize("spec", SPECS, ids=str)
 def test_a_forced_move_is_answered_without_a_search(spec: Any) -> None:
     for view in forced_views(spec):
-        for thinking in THINKING:
+        for options in REQUESTS:
             request = pb.SuggestRequest(view=views.write_view(view))
-            request.MergeFrom(thinking)
-            asked = read_search(request, Caps.of(Settings()))
-            assert asked.question is not None
-            answer = write_suggestion(compute_here(asked.question), asked)
+            request.MergeFrom(options)
+            search = read_search(request, Caps.of(Settings()))
+            assert search.question is not None
+            answer = write_suggestion(compute_here(search.question), search)
             assert (answer.stop_reason, answer.iterations, answer.reproducible) == (pb.STOP_REASON_FORCED, 0, True)
             assert [move.action for move in answer.candidates] == [answer.best] == [mix.action for mix in answer.mix]
-            assert (answer.seed, answer.shares) == (asked.seed, asked.shares)
-            assert bool(answer.fitting_worlds) == (asked.question.belief is not None)
+            assert (answer.seed, answer.shares) == (search.seed, search.shares)
+            assert bool(answer.fitting_worlds) == (search.question.belief is not None)
 
 
-def test_searches_end_earlier_by_what_most_are_late_and_no_more_than_a_part_of_their_time() -> None:
+def test_searches_end_earlier_by_the_90th_percentile_of_lateness_but_at_most_a_fifth_of_their_time() -> None:
     lateness, draw = Lateness(), random.Random(2)
     assert lateness.of(100_000_000) == 0
     for _ in range(300):
         lateness.learn(int(draw.uniform(0, 10_000_000)))
-    assert 7_000_000 < lateness.of(100_000_000) < 12_000_000  # nine of ten
+    assert 7_000_000 < lateness.of(100_000_000) < 12_000_000  # the 90th percentile is 9 ms
     assert lateness.of(10_000_000) == 2_000_000
     for _ in range(300):
         lateness.learn(500_000_000)
@@ -106,34 +110,34 @@ def test_searches_end_earlier_by_what_most_are_late_and_no_more_than_a_part_of_t
 
 
 def searches(spec: Any, shares: int) -> list[Grant]:
-    asked = []
+    searches = []
     for view in views_of(spec, range(1))[::7]:
         request = pb.SuggestRequest(view=views.write_view(view), options=pb.Options(shares=shares))
-        asked.append(read_search(request, Caps.of(Settings())))
-    return [search for search in asked if search.question is not None]
+        searches.append(read_search(request, Caps.of(Settings())))
+    return [search for search in searches if search.question is not None]
 
 
 @pytest.mark.parametrize("spec", SPECS, ids=str)
-def test_a_search_that_was_cancelled_before_it_began_is_answered_as_one_that_is_stopped_at_once(spec: Any) -> None:
+def test_a_search_cancelled_before_it_starts_and_one_stopped_at_once_have_equal_answers(spec: Any) -> None:
     stopped = Control()
     stopped.stop()
-    for asked in searches(spec, 3):
-        assert asked.question is not None
-        written = write_suggestion(compute_here(asked.question, stopped), asked, pb.STOP_REASON_CANCELLED)
-        cancelled = suggest_cancelled(asked)
+    for search in searches(spec, 3):
+        assert search.question is not None
+        written = write_suggestion(compute_here(search.question, stopped), search, pb.STOP_REASON_CANCELLED)
+        cancelled = suggest_cancelled(search)
         for message in (cancelled, written):
             message.ClearField("elapsed")
         assert cancelled == written
 
 
-def test_many_shares_that_are_cancelled_cost_no_more_than_one() -> None:
+def test_cancelling_many_shares_costs_no_more_than_two() -> None:
     def n_calls(shares: int) -> list[int]:
         counts = []
-        for asked in searches(SPECS[0], shares):
+        for search in searches(SPECS[0], shares):
             with counted_calls() as names:
-                suggest_cancelled(asked)
+                suggest_cancelled(search)
             counts.append(len(names))
         return counts
 
-    n_calls(2)  # what is made once for all
+    n_calls(2)  # fill the caches
     assert n_calls(256) == n_calls(2)

@@ -1,4 +1,7 @@
-"""What a batch leaves behind when nobody listens any more; what it answers is tested in test_adviser.py."""
+"""Batches release tasks, memory and quota when items are cancelled and clients leave.
+
+The answers of batches are tested in test_adviser.py.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from typing import Any
 
 import pytest
 from call_counts import counted_calls
+from waiting import settle
 
 from eminence.v1 import solver_pb2 as pb
 from eminence.v1 import view_pb2
@@ -26,38 +30,33 @@ def item(name: str) -> pb.AnalyzeBatchRequest:
     return pb.AnalyzeBatchRequest(item=pb.BatchItem(id=name, view=view_pb2.View()))
 
 
-async def sent(*requests: pb.AnalyzeBatchRequest) -> AsyncIterator[pb.AnalyzeBatchRequest]:
+async def requests_of(*requests: pb.AnalyzeBatchRequest) -> AsyncIterator[pb.AnalyzeBatchRequest]:
     for request in requests:
         yield request
     await forever()
 
 
-async def settled() -> None:
-    for _ in range(20):
-        await asyncio.sleep(0)
-
-
 @pytest.mark.parametrize("names", [(), ("a",), ("a", "b", "c")])
-def test_a_client_that_leaves_leaves_no_task_behind(names: tuple[str, ...]) -> None:
+def test_no_task_remains_when_the_client_leaves(names: tuple[str, ...]) -> None:
     async def leave() -> set[asyncio.Task[Any]]:
-        answers = Batch(forever, 2).answers(sent(*map(item, names)), Deadline(0))
+        answers = Batch(forever, 2).answers(requests_of(*map(item, names)), Deadline(0))
         listening = asyncio.ensure_future(anext(answers))
-        await settled()
+        await settle()
         listening.cancel()
-        await settled()
+        await settle()
         assert listening.cancelled()
         return asyncio.all_tasks()
 
-    assert len(asyncio.run(leave())) == 1  # who looks
+    assert len(asyncio.run(leave())) == 1  # this one
 
 
 def cancel(name: str) -> pb.AnalyzeBatchRequest:
     return pb.AnalyzeBatchRequest(cancel=pb.CancelItem(id=name))
 
 
-@pytest.mark.parametrize("is_begun", [True, False])
-def test_a_cancelled_item_is_answered_before_a_thread_is_free(is_begun: bool) -> None:
-    """Whether a worker waits for a thread on its behalf already, or not."""
+@pytest.mark.parametrize("has_started", [True, False])
+def test_a_cancelled_item_is_answered_before_a_thread_is_free(has_started: bool) -> None:
+    """Cancel an item for which a worker already waits for a thread, and one that is still queued."""
 
     async def answer(message: pb.BatchItem, *rest: Any) -> pb.Suggestion:
         is_cancelled = rest[-1]
@@ -67,16 +66,18 @@ def test_a_cancelled_item_is_answered_before_a_thread_is_free(is_begun: bool) ->
 
     async def cancelled() -> list[Any]:
         names = ["first", "second", "third"]
-        answers = Batch(answer, 1).answers(sent(*map(item, names), cancel(names[0 if is_begun else 2])), Deadline(0))
+        answers = Batch(answer, 1).answers(
+            requests_of(*map(item, names), cancel(names[0 if has_started else 2])), Deadline(0)
+        )
         answered = await asyncio.wait_for(anext(answers), 60)
         await answers.aclose()
-        await settled()
+        await settle()
         return [answered.id, answered.suggestion.seed, len(asyncio.all_tasks())]
 
-    assert asyncio.run(cancelled()) == ["first" if is_begun else "third", 5, 1]
+    assert asyncio.run(cancelled()) == ["first" if has_started else "third", 5, 1]
 
 
-def test_to_cancel_what_is_answered_and_not_sent_changes_nothing() -> None:
+def test_cancelling_an_answered_item_that_was_not_sent_yet_changes_nothing() -> None:
     async def answer(message: bytes, *rest: Any) -> pb.Suggestion:
         return pb.Suggestion(seed=7)
 
@@ -92,9 +93,9 @@ def test_to_cancel_what_is_answered_and_not_sent_changes_nothing() -> None:
 
         answers = Batch(answer, 1).answers(requests(), Deadline(0))
         responses = [await anext(answers)]
-        await settled()  # the second answer is ready, the third waits for it to be read
+        await settle()  # the second answer is ready; the third item waits until the client reads it
         read_on.set()
-        await settled()
+        await settle()
         await read(answers, responses)
         assert sorted(response.id for response in responses) == list("abcde")
         assert {response.suggestion.seed for response in responses} == {7}
@@ -108,8 +109,8 @@ class UnstoppableSlot:
 
 
 @pytest.mark.parametrize("steps", [None, 0, 1, 2, 3])
-def test_a_client_that_leaves_while_an_item_ends_leaves_nothing(steps: int | None) -> None:
-    """An item ends because it is cancelled, or answered this many steps of the loop before its client leaves."""
+def test_nothing_remains_when_the_client_leaves_while_an_item_ends(steps: int | None) -> None:
+    """End an item `steps` steps of the event loop before the client leaves, or with None by a cancel."""
 
     async def leave() -> None:
         caller = Caller(Bounds())
@@ -118,8 +119,8 @@ def test_a_client_that_leaves_while_an_item_ends_leaves_nothing(steps: int | Non
         leaving = asyncio.Event()
 
         async def answer(message: bytes, *rest: Any) -> Any:
-            *_, begun, is_cancelled = rest
-            begun(UnstoppableSlot())
+            *_, on_start, is_cancelled = rest
+            on_start(UnstoppableSlot())
             return pb.Suggestion() if is_cancelled() else await done
 
         async def requests() -> AsyncIterator[pb.AnalyzeBatchRequest]:
@@ -130,16 +131,16 @@ def test_a_client_that_leaves_while_an_item_ends_leaves_nothing(steps: int | Non
 
         answers = Batch(answer, 1).answers(requests(), Deadline(0))
         listening = asyncio.ensure_future(anext(answers))
-        await settled()
+        await settle()
         if steps is None:
             leaving.set()
-            await settled()
+            await settle()
         else:
             done.set_result(pb.Suggestion())
             for _ in range(steps):
                 await asyncio.sleep(0)
         listening.cancel()
-        await settled()
+        await settle()
         assert dict(caller.holds) == {"bytes": 0, "positions": 0}
         assert len(asyncio.all_tasks()) == 1
 
@@ -157,27 +158,27 @@ async def read(answers: AsyncIterator[pb.AnalyzeBatchResponse], responses: list[
         responses.append(response)
 
 
-def test_a_cancelled_item_leaves_its_place_to_another_when_it_is_answered() -> None:
+def test_a_cancelled_item_makes_room_for_another_once_it_is_answered() -> None:
     async def refused(*requests: pb.AnalyzeBatchRequest, pauses: bool = False) -> list[str]:
         set_caller(Caller(Bounds(positions=2)))
 
         async def paced() -> AsyncIterator[pb.AnalyzeBatchRequest]:
-            async for request in sent(*requests):
+            async for request in requests_of(*requests):
                 yield request
                 if pauses:
-                    await settled()
+                    await settle()
 
         responses: list[pb.AnalyzeBatchResponse] = []
         reading = asyncio.ensure_future(read(Batch(answer_cancelled, 1).answers(paced(), Deadline(0)), responses))
         for _ in requests:
-            await settled()
+            await settle()
         reading.cancel()
-        await settled()
+        await settle()
         return [response.id for response in responses if response.HasField("error")]
 
     many = [item(name) for name in "abcd"]
     assert asyncio.run(refused(*many)) == ["c", "d"]
-    assert asyncio.run(refused(*many, pauses=True)) == ["c", "d"]  # one of them was begun
+    assert asyncio.run(refused(*many, pauses=True)) == ["c", "d"]  # one of them has started
     cancelling = [*many[:2], cancel("b"), *many[2:]]
     assert asyncio.run(refused(*cancelling)) == ["c", "d"]
     assert asyncio.run(refused(*cancelling, pauses=True)) == ["d"]
@@ -185,17 +186,17 @@ def test_a_cancelled_item_leaves_its_place_to_another_when_it_is_answered() -> N
 
 @pytest.mark.parametrize("at_once", [1, 2])
 def test_cancelled_items_leave_no_bytes(at_once: int) -> None:
-    """Neither those that wait while a long one runs, nor those that were begun and wait for a thread."""
+    """Cancel items that are queued behind a long one, and items that have started and wait for a thread."""
     text, n = "x" * 100_000, 50
 
     async def requests() -> AsyncIterator[pb.AnalyzeBatchRequest]:
         yield item("long")
-        await settled()
+        await settle()
         for i in range(n):
             yield pb.AnalyzeBatchRequest(item=pb.BatchItem(id=str(i), view=view_pb2.View(text=text), priority=i - 20))
-            await settled()
+            await settle()
             yield cancel(str(i))
-            await settled()
+            await settle()
         await forever()
 
     async def traced() -> int:
@@ -212,13 +213,13 @@ def test_cancelled_items_leave_no_bytes(at_once: int) -> None:
             tracemalloc.stop()
             gc.enable()
             reading.cancel()
-            await settled()
+            await settle()
 
     assert asyncio.run(traced()) < 5 * len(text)
 
 
-def test_to_cancel_all_again_costs_nothing() -> None:
-    """However many items were cancelled and have no answer yet."""
+def test_a_repeated_cancel_all_costs_nothing() -> None:
+    """Count calls with one cancelled item that has no answer yet, and with a thousand."""
 
     async def n_calls(n: int) -> int:
         cancel_all = pb.AnalyzeBatchRequest(cancel_all=pb.CancelAll())
@@ -235,16 +236,16 @@ def test_to_cancel_all_again_costs_nothing() -> None:
             await forever()
 
         reading = asyncio.ensure_future(read(Batch(forever, 1).answers(requests(), Deadline(0)), []))
-        await settled()
+        await settle()
         reading.cancel()
-        await settled()
+        await settle()
         return len(calls)
 
     assert 0 < asyncio.run(n_calls(1000)) == asyncio.run(n_calls(1))
 
 
 def test_an_item_counts_once_for_the_quota_and_a_cancelled_one_does_not_wait_for_it() -> None:
-    """Of three items a minute: one that is cancelled while it waits for a thread, and two that never begin."""
+    """Send five items with a quota of three a minute: two are refused, the others cancelled."""
 
     async def run() -> None:
         set_caller(Caller(Bounds(), per_minute=3))
@@ -254,7 +255,7 @@ def test_an_item_counts_once_for_the_quota_and_a_cancelled_one_does_not_wait_for
         async def requests() -> AsyncIterator[pb.AnalyzeBatchRequest]:
             for name in names:
                 yield item(name)
-            await settled()
+            await settle()
             yield pb.AnalyzeBatchRequest(cancel_all=pb.CancelAll())
 
         async for response in Batch(answer_cancelled, 1).answers(requests(), Deadline(0)):
@@ -267,21 +268,20 @@ def test_an_item_counts_once_for_the_quota_and_a_cancelled_one_does_not_wait_for
     asyncio.run(run())
 
 
-def test_a_batch_holds_what_has_no_answer_yet() -> None:
-    """Positions and their bytes, of items that wait and of those that were begun: nothing is left when the call
-    ends."""
+def test_a_batch_holds_positions_and_bytes_of_its_unanswered_items() -> None:
+    """Count queued items and started ones; the end of the call releases them."""
     size = item("a").item.ByteSize()
 
-    async def held() -> None:
+    async def run() -> None:
         caller = Caller(Bounds(bytes=3 * size))
         set_caller(caller)
-        answers = Batch(forever, 1).answers(sent(*map(item, "abcd")), Deadline(0))
+        answers = Batch(forever, 1).answers(requests_of(*map(item, "abcd")), Deadline(0))
         refused = await anext(answers)
         assert refused.id == "d"
         assert "caller_bytes" in refused.error.message
         assert dict(caller.holds) == {"bytes": 3 * size, "positions": 3}
         await answers.aclose()
-        await settled()
+        await settle()
         assert dict(caller.holds) == {"bytes": 0, "positions": 0}
 
-    asyncio.run(held())
+    asyncio.run(run())

@@ -1,4 +1,4 @@
-"""The file of answers: what outlives the server, and what does not."""
+"""The file of cached answers: it outlives the server and survives damage, full disks and other engines."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 from process import PLACE, Server, server, stub, suggest, view
-from test_safety import as_client, digest, from_cache
+from tokens import as_client, write_tokens
 from waiting import HANG_S, wait_until
 
 from eminence.v1 import solver_pb2 as pb
@@ -28,8 +28,8 @@ START = PLACE + "| seen by A"
 EDITION = b"this one"
 
 
-def told(running: Server) -> list[dict[str, Any]]:
-    """The log of a server that ends now."""
+def log_of(running: Server) -> list[dict[str, Any]]:
+    """Stop a server and return its log."""
     assert running.stop() == 0
     assert running.process.stderr is not None
     return [json.loads(line) for line in running.process.stderr.read().splitlines()]
@@ -77,63 +77,63 @@ def test_answers_outlive_the_server(tmp_path: Path, end: signal.Signals) -> None
         [first] = searched(running, 600)
         compared = stub(channel).Compare(comparison, timeout=60)
         if end == signal.SIGKILL:
-            wait_until(lambda: keys_in_use(file) == 2)  # it is written by and by
+            wait_until(lambda: keys_in_use(file) == 2)  # the server writes in the background
         running.process.send_signal(end)
         running.process.wait(HANG_S)
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     with server("--cache-file", str(file), metrics=True) as running, running.channel() as channel:
         [again] = searched(running, 600)
         compared_again = stub(channel).Compare(comparison, timeout=60)
-        assert from_cache(running) == 2
-        searches = [line for line in told(running) if line["level"] in ("warning", "error")]
-    assert searches == []
+        assert running.answers_from_cache() == 2
+        problems = [line for line in log_of(running) if line["level"] in ("warning", "error")]
+    assert problems == []
     for answer in (first.suggestion, again.suggestion, compared.comparison, compared_again.comparison):
         answer.ClearField("elapsed")
     assert (first, compared) == (again, compared_again)
 
 
-def test_only_what_would_come_out_the_same_is_written(tmp_path: Path) -> None:
+def test_only_reproducible_answers_are_written(tmp_path: Path) -> None:
     file = tmp_path / "answers"
     with server("--cache-file", str(file)) as running, running.channel() as channel:
         stub(channel).Suggest(suggest(START, time_ms=50), timeout=60)
-        forced = "A:? >B:Heir C:?(1) | round 2 | points 1 2 3 | seen by B"
-        stub(channel).Suggest(suggest(forced, iterations=10), timeout=60)
+        choice = "A:? >B:Heir C:?(1) | round 2 | points 1 2 3 | seen by B"
+        stub(channel).Suggest(suggest(choice, iterations=10), timeout=60)
         searched(running, 40, 40, 41)
         assert running.stop() == 0
-    assert keys(file) == 3  # the second of them, too, has a choice
+    assert keys(file) == 3  # B has a choice in the second question, too
 
 
-def test_a_name_that_has_another_token_now_has_other_answers(tmp_path: Path) -> None:
-    file, tokens = tmp_path / "answers", tmp_path / "tokens.toml"
-    flags = ("--cache-file", str(file), "--tokens", str(tokens), "--log", "info")
-    kept = []
+def test_a_client_with_a_new_token_gets_none_of_the_old_answers(tmp_path: Path) -> None:
+    file = tmp_path / "answers"
+    flags = ("--cache-file", str(file), "--tokens", str(tmp_path / "tokens.toml"), "--log", "info")
+    counts = []
     for token in ("a-secret", "b-secret", "a-secret"):
-        tokens.write_text(f'[alice]\ntoken_sha256 = "{digest(token)}"\n', "utf-8")
+        write_tokens(tmp_path, token)
         with server(*flags, metrics=True) as running:
             searched(running, 600, **as_client(token))
-            kept.append(from_cache(running))
+            counts.append(running.answers_from_cache())
             assert running.stop() == 0
-    assert kept == [0, 0, 1]
+    assert counts == [0, 0, 1]
     assert b"secret" not in file.read_bytes()
 
 
-def test_a_file_that_is_in_use_is_left_alone(tmp_path: Path) -> None:
+def test_a_file_in_use_by_another_server_is_not_touched(tmp_path: Path) -> None:
     flags = ("--cache-file", str(tmp_path / "answers"))
     with server(*flags) as first, server(*flags) as second:
         searched(first, 40)
-        [found] = searched(second, 41)
-        assert found.suggestion.iterations == 41
-        [error] = [line for line in told(second) if line["level"] == "error"]
+        [answer] = searched(second, 41)
+        assert answer.suggestion.iterations == 41
+        [error] = [line for line in log_of(second) if line["level"] == "error"]
         assert first.stop() == 0
     assert error["text"].startswith("cache_file: ")
     assert error["text"].endswith("is not used, and answers are kept in memory only: database is locked")
     assert keys(tmp_path / "answers") == 1
 
 
-def ruined(path: Path, kind: str) -> Path:
+def unusable_file(path: Path, kind: str) -> Path:
     if kind == "no database":
         path.write_text("Dear diary, " * 500, "utf-8")
-    elif kind == "of something else":
+    elif kind == "another database":
         with closing(sqlite3.connect(path)) as database:
             database.execute("CREATE TABLE diary (day TEXT)")
     elif kind == "a folder":
@@ -150,7 +150,7 @@ def ruined(path: Path, kind: str) -> Path:
 
 
 def filled(path: Path, number: int) -> bytes:
-    """A file with so many answers."""
+    """Write a file with `number` answers; return its bytes."""
     file = CacheFile(str(path), EDITION)
     file.open(10**9, 0)
     for n in range(number):
@@ -159,37 +159,35 @@ def filled(path: Path, number: int) -> bytes:
     return path.read_bytes()
 
 
-@pytest.mark.parametrize(
-    "kind", ["no database", "of something else", "a folder", "cut short", "overwritten", "nowhere"]
-)
-def test_with_a_file_that_cannot_be_used_it_serves_without(tmp_path: Path, kind: str) -> None:
-    path = ruined(tmp_path / "answers", kind)
+@pytest.mark.parametrize("kind", ["no database", "another database", "a folder", "cut short", "overwritten", "nowhere"])
+def test_a_server_with_an_unusable_file_keeps_answers_in_memory(tmp_path: Path, kind: str) -> None:
+    path = unusable_file(tmp_path / "answers", kind)
     before = path.read_bytes() if path.is_file() else b""
     with server("--cache-file", str(path), metrics=True) as running:
         searched(running, 600, 600)
-        assert from_cache(running) == 1  # in memory, answers are kept
-        errors = [line["text"] for line in told(running) if line["level"] == "error"]
+        assert running.answers_from_cache() == 1  # from memory
+        errors = [line["text"] for line in log_of(running) if line["level"] == "error"]
     assert len(errors) == 1
     assert f"{path} is not used, and answers are kept in memory only: " in errors[0]
-    if kind in ("no database", "of something else"):
+    if kind in ("no database", "another database"):
         assert path.read_bytes() == before
 
 
 # --- the file itself -------------------------------------------------------------------------------------------
 
 
-def opened(path: Path, edition: bytes = EDITION, bytes_max: int = 10**9) -> dict[bytes, bytes]:
+def answers_in(path: Path, edition: bytes = EDITION, bytes_max: int = 10**9) -> dict[bytes, bytes]:
     file = CacheFile(str(path), edition)
-    found = dict(file.open(bytes_max, 0))
+    answers = dict(file.open(bytes_max, 0))
     file.close()
-    return found
+    return answers
 
 
-def test_another_edition_finds_nothing_and_leaves_nothing(tmp_path: Path) -> None:
+def test_another_edition_of_the_engine_reads_nothing_and_empties_the_file(tmp_path: Path) -> None:
     filled(tmp_path / "answers", 5)
-    assert len(opened(tmp_path / "answers")) == 5
-    assert opened(tmp_path / "answers", b"another") == {}
-    assert opened(tmp_path / "answers") == {}
+    assert len(answers_in(tmp_path / "answers")) == 5
+    assert answers_in(tmp_path / "answers", b"another") == {}
+    assert answers_in(tmp_path / "answers") == {}
 
 
 def test_a_damaged_answer_is_not_used(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -197,17 +195,17 @@ def test_a_damaged_answer_is_not_used(tmp_path: Path, caplog: pytest.LogCaptureF
     with closing(sqlite3.connect(tmp_path / "answers", isolation_level=None)) as database:
         database.execute("UPDATE answers SET answer = ? WHERE key = ?", (b"2" * 99, (2).to_bytes(16, "big")))
         database.execute("UPDATE answers SET answer = 7 WHERE key = ?", ((3).to_bytes(16, "big"),))
-    assert [int.from_bytes(key, "big") for key in opened(tmp_path / "answers")] == [0, 1, 4]
+    assert [int.from_bytes(key, "big") for key in answers_in(tmp_path / "answers")] == [0, 1, 4]
     assert "2 answers in" in caplog.text
 
 
-def test_what_there_is_no_room_for_is_the_oldest(tmp_path: Path) -> None:
+def test_the_oldest_answers_are_dropped_for_lack_of_room(tmp_path: Path) -> None:
     filled(tmp_path / "answers", 10)
-    assert [int.from_bytes(key, "big") for key in opened(tmp_path / "answers", bytes_max=450)] == [6, 7, 8, 9]
-    assert len(opened(tmp_path / "answers")) == 4
+    assert [int.from_bytes(key, "big") for key in answers_in(tmp_path / "answers", bytes_max=450)] == [6, 7, 8, 9]
+    assert len(answers_in(tmp_path / "answers")) == 4
 
 
-def test_the_file_is_as_bounded_as_the_cache(tmp_path: Path) -> None:
+def test_the_file_has_the_bound_of_the_cache(tmp_path: Path) -> None:
     path, answer = tmp_path / "answers", pb.Suggestion(knowledge="x" * 700)
     file = CacheFile(str(path), EDITION)
     cache = Cache(20 * (answer.ByteSize() + OVERHEAD), file)
@@ -217,11 +215,11 @@ def test_the_file_is_as_bounded_as_the_cache(tmp_path: Path) -> None:
         if n % 500 == 0:
             wait_until(lambda: not file._changes)
     cache.close()
-    assert [int.from_bytes(key, "big") for key in opened(path)] == list(range(2980, 3000))
+    assert [int.from_bytes(key, "big") for key in answers_in(path)] == list(range(2980, 3000))
     assert path.stat().st_size < 2**20
 
 
-def test_nobody_waits_for_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_call_waits_for_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     is_writing, may_end = threading.Event(), threading.Event()
 
     def write(*_: Any) -> None:
@@ -243,7 +241,7 @@ def test_nobody_waits_for_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     file._writer.join(HANG_S)
 
 
-def test_a_disk_that_is_full_is_told_once(
+def test_a_full_disk_is_logged_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail(*_: Any) -> None:

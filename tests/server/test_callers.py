@@ -1,4 +1,4 @@
-"""What one caller can hold and cost: each bound has a refusal that names its setting, and metrics."""
+"""Bounds on one caller: each has a refusal that names its setting, and metrics."""
 
 from __future__ import annotations
 
@@ -15,18 +15,16 @@ from typing import Any
 import grpc
 import pytest
 from grpc_health.v1 import health_pb2
-from process import PLACE, SERVING, Server, health_stub, server, stub, suggest, told
+from process import PLACE, SERVING, Server, health_stub, refusal_of, server, stub, suggest
 from sockets import serving
-from test_safety import as_client, tokens
-from waiting import wait_until
+from tokens import as_client
+from waiting import settle, wait_until
 
 from eminence.v1 import rules_pb2, rules_pb2_grpc
 from eminence.v1 import solver_pb2 as pb
 from server.refusals import Refusal
 from server.rpc.callers import BOUNDS, Bound, Bounds, Caller, Callers, address_of, current_caller
 from server.services import rules
-
-__all__ = ["tokens"]  # a fixture
 
 START = PLACE + "| seen by A"
 
@@ -49,13 +47,13 @@ def test_connections_of_one_address_are_one_caller(peer: str, address: str) -> N
     assert address_of(peer) == address
 
 
-def called_from(address: str) -> Any:
+def context_from(address: str) -> Any:
     return SimpleNamespace(peer=lambda: f"ipv4:{address}:1")
 
 
 def test_callers_are_forgotten_when_their_last_call_ends() -> None:
     async def call(callers: Callers, address: str, end: asyncio.Event) -> Caller:
-        with callers.calling(called_from(address)) as caller:
+        with callers.calling(context_from(address)) as caller:
             assert current_caller() is caller
             await end.wait()
         return caller
@@ -79,7 +77,7 @@ def test_callers_are_forgotten_when_their_last_call_ends() -> None:
         assert callers.most("calls") == 0
         later = await call(callers, "10.0.0.1", end)
         assert later is not first
-        assert (later.key, other.key) == (first.key, "10.0.0.2")  # admission knows it as the same caller
+        assert (later.key, other.key) == (first.key, "10.0.0.2")  # the same caller for admission
 
     asyncio.run(run())
 
@@ -103,7 +101,7 @@ def test_health_watches_count_as_calls_of_their_caller() -> None:
         fourth = health_stub(channel).Watch(health_pb2.HealthCheckRequest())
         with pytest.raises(grpc.RpcError) as refused:
             next(fourth)
-        assert told(refused.value)[:2] == ("RESOURCE_EXHAUSTED", "QUOTA_EXHAUSTED")
+        assert refusal_of(refused.value)[:2] == ("RESOURCE_EXHAUSTED", "QUOTA_EXHAUSTED")
         with pytest.raises(grpc.RpcError, match="caller_calls"):
             stub(channel).Suggest(suggest(iterations=1))
         metrics = running.metrics()
@@ -118,7 +116,7 @@ def test_a_request_of_more_bytes_than_a_caller_may_hold_is_refused() -> None:
     with server("--caller-bytes", "50") as running, running.channel() as channel:
         with pytest.raises(grpc.RpcError, match="caller_bytes: one caller may hold 50") as refused:
             stub(channel).Suggest(suggest(iterations=1))
-        assert told(refused.value)[:2] == ("RESOURCE_EXHAUSTED", "QUOTA_EXHAUSTED")
+        assert refusal_of(refused.value)[:2] == ("RESOURCE_EXHAUSTED", "QUOTA_EXHAUSTED")
 
 
 def test_watching_health_needs_a_token_and_checking_it_does_not(tokens: str) -> None:
@@ -127,18 +125,18 @@ def test_watching_health_needs_a_token_and_checking_it_does_not(tokens: str) -> 
         assert health.Check(health_pb2.HealthCheckRequest(), timeout=60).status == SERVING
         with pytest.raises(grpc.RpcError) as refused:
             next(health.Watch(health_pb2.HealthCheckRequest(), timeout=60))
-        assert told(refused.value)[1] == "UNAUTHENTICATED"
+        assert refusal_of(refused.value)[1] == "UNAUTHENTICATED"
         assert next(health.Watch(health_pb2.HealthCheckRequest(), **as_client("a-secret"))).status == SERVING
 
 
-def test_refusals_at_the_door_are_counted_and_logged(tokens: str) -> None:
+def test_refusals_for_a_missing_token_are_counted_and_logged(tokens: str) -> None:
     with server("--tokens", tokens, metrics=True) as running, running.channel() as channel:
         for path in ("/eminence.v1.SolverService/Suggest", "/eminence.v1.Nothing/Nothing"):
             method: Any = channel.unary_unary(path)
             with pytest.raises(grpc.RpcError):
                 method(b"", timeout=60)
         for name in ("Suggest", "other"):
-            # A call is counted after its client has the refusal.
+            # The server counts a call after its client has received the refusal.
             wait_until(partial(is_counted, running, name))
         assert running.stop() == 0
         assert running.process.stderr is not None
@@ -153,7 +151,7 @@ def is_counted(running: Server, method: str) -> bool:
 
 
 def test_the_quota_counts_the_positions_of_a_batch(tokens: str) -> None:
-    """Of three calls a minute, a batch with two positions is all."""
+    """Use up three calls a minute with a batch of two positions."""
     with server("--tokens", tokens) as running, running.channel() as channel:
         items = [
             pb.AnalyzeBatchRequest(item=pb.BatchItem(id=str(i), view=suggest().view, budget=pb.Budget(iterations=1)))
@@ -172,18 +170,18 @@ def n_threads(pid: int) -> int:
     return len(list(Path(f"/proc/{pid}/task").iterdir()))
 
 
-def test_half_requests_for_metrics_cost_few_threads_and_end() -> None:
+def test_incomplete_requests_for_metrics_cost_few_threads_and_are_closed() -> None:
     with server(metrics=True) as running:
         before = n_threads(running.process.pid)
         host, _, port = running.metrics_page.rpartition(":")
-        half = [socket.create_connection((host, int(port))) for _ in range(100)]
-        for connection in half:
+        connections = [socket.create_connection((host, int(port))) for _ in range(100)]
+        for connection in connections:
             try:
                 connection.sendall(b"GET /metrics HTTP/1.1\r\n")
             except OSError:
                 continue  # refused already
         assert n_threads(running.process.pid) <= before + 10
-        for connection in half:  # all are closed by the server
+        for connection in connections:  # the server closes all
             connection.settimeout(60)
             try:
                 while connection.recv(1000):
@@ -203,7 +201,7 @@ def _has_metrics(running: Server) -> bool:
 # --- turns ------------------------------------------------------------------------------------------------------
 
 
-def test_a_caller_has_one_turn_at_a_time_and_others_have_their_own() -> None:
+def test_a_caller_reads_one_request_at_a_time_and_blocks_no_other_caller() -> None:
     async def run() -> None:
         inside: list[str] = []
 
@@ -216,8 +214,7 @@ def test_a_caller_has_one_turn_at_a_time_and_others_have_their_own() -> None:
         one, other, leave = Caller(), Caller(), asyncio.Event()
         entered = [asyncio.ensure_future(enter(one, name, leave)) for name in ("first", "second")]
         entered.append(asyncio.ensure_future(enter(other, "other", leave)))
-        for _ in range(10):
-            await asyncio.sleep(0)
+        await settle()
         assert inside == ["first", "other"]
         leave.set()
         await asyncio.gather(*entered)
@@ -225,15 +222,15 @@ def test_a_caller_has_one_turn_at_a_time_and_others_have_their_own() -> None:
     asyncio.run(run())
 
 
-def test_a_caller_with_more_in_line_rests_after_a_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_caller_with_queued_requests_pauses_after_each(monkeypatch: pytest.MonkeyPatch) -> None:
     async def run() -> None:
-        rests: list[float] = []
+        pauses: list[float] = []
         now = [100.0]
         monkeypatch.setattr("server.rpc.callers.time", SimpleNamespace(monotonic=lambda: now[0]))
         loop = asyncio.get_running_loop()
 
         def call_later(seconds: float, call: Callable[[], None]) -> None:
-            rests.append(seconds)
+            pauses.append(seconds)
             call()
 
         monkeypatch.setattr(loop, "call_later", call_later)
@@ -245,12 +242,12 @@ def test_a_caller_with_more_in_line_rests_after_a_turn(monkeypatch: pytest.Monke
                 now[0] += 2.0
 
         await asyncio.gather(enter(), enter())
-        assert rests == [2.0]  # not after the last one
+        assert pauses == [2.0]  # none after the last one
 
     asyncio.run(run())
 
 
-def test_what_computes_leaves_the_event_loop() -> None:
+def test_handlers_that_compute_run_on_reader_threads() -> None:
     class Service:
         def ListGames(self, request: rules_pb2.ListGamesRequest) -> rules_pb2.ListGamesResponse:
             threads.append(threading.current_thread().name)
@@ -278,7 +275,7 @@ def test_unknown_methods_are_counted_and_logged() -> None:
         wait_until(lambda: running.metrics().get(counter) == 1)
 
 
-def test_the_server_takes_no_more_connections_than_it_may() -> None:
+def test_connections_above_the_limit_are_refused() -> None:
     with server("--connections", "2") as running, running.channel() as one, running.channel() as two:
         request = health_pb2.HealthCheckRequest()
         for channel in (one, two):

@@ -1,4 +1,4 @@
-"""Streams go the same way as single calls: bytes in, statuses out, and nothing lives on behind a client that left."""
+"""Single calls and streams: bytes in, statuses out, and no work for a client that has left."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ SOLVER = pb.DESCRIPTOR.services_by_name["SolverService"]
 
 
 class Work:
-    """What a handler has in memory."""
+    """An object that a handler holds while it runs."""
 
 
 class Adviser:
-    """Answers without thinking: what it is asked for decides how it ends."""
+    """A service that does not search; the iterations of a request select how the call ends."""
 
     def __init__(self) -> None:
         self.left = threading.Event()
-        self.kept: list[weakref.ref[Work]] = []  # of calls that failed
+        self.kept: list[weakref.ref[Work]] = []  # of failed calls
 
     async def Suggest(self, request: pb.SuggestRequest, context: Context) -> pb.SuggestResponse:
         work = Work()
@@ -85,8 +85,8 @@ def stub(channel: grpc.Channel) -> Any:
     return solver_pb2_grpc.SolverServiceStub(channel)
 
 
-def ended(error: Any) -> tuple[str, str]:
-    """Status code and reason."""
+def status_and_reason(error: Any) -> tuple[str, str]:
+    """Return the status code and reason of a failed call."""
     status = rpc_status.from_call(error)
     assert status is not None, error
     info = error_details_pb2.ErrorInfo()
@@ -99,7 +99,7 @@ def analyze(iterations: int) -> pb.AnalyzeRequest:
     return pb.AnalyzeRequest(budget=pb.Budget(iterations=iterations))
 
 
-def test_a_stream_ends_well(stub: Any) -> None:
+def test_a_stream_and_a_single_call_succeed(stub: Any) -> None:
     assert [response.last for response in stub.Analyze(analyze(9))] == [False, True]
     assert stub.Compare(pb.CompareRequest()) == pb.CompareResponse()
 
@@ -107,15 +107,15 @@ def test_a_stream_ends_well(stub: Any) -> None:
 @pytest.mark.parametrize(
     ("iterations", "status"), [(1, ("INVALID_ARGUMENT", "OUT_OF_RANGE")), (2, ("INTERNAL", "INTERNAL"))]
 )
-def test_a_stream_that_fails_halfway_has_a_status(stub: Any, iterations: int, status: tuple[str, str]) -> None:
+def test_a_stream_that_fails_halfway_ends_with_a_status(stub: Any, iterations: int, status: tuple[str, str]) -> None:
     responses = stub.Analyze(analyze(iterations))
     assert next(responses) == pb.AnalyzeResponse()
     with pytest.raises(grpc.RpcError) as failed:
         next(responses)
-    assert ended(failed.value) == status
+    assert status_and_reason(failed.value) == status
 
 
-def test_a_client_that_leaves_ends_the_work(stub: Any, adviser: Adviser) -> None:
+def test_a_cancelled_stream_ends_its_handler(stub: Any, adviser: Adviser) -> None:
     responses = stub.Analyze(analyze(3))
     next(responses)
     assert not adviser.left.is_set()
@@ -123,28 +123,28 @@ def test_a_client_that_leaves_ends_the_work(stub: Any, adviser: Adviser) -> None
     assert adviser.left.wait(HANG_S)
 
 
-def test_the_server_s_state_has_its_own_code(stub: Any) -> None:
+def test_an_overloaded_server_answers_resource_exhausted(stub: Any) -> None:
     with pytest.raises(grpc.RpcError) as failed:
         stub.Suggest(pb.SuggestRequest())
-    assert ended(failed.value) == ("RESOURCE_EXHAUSTED", "OVERLOADED")
+    assert status_and_reason(failed.value) == ("RESOURCE_EXHAUSTED", "OVERLOADED")
 
 
-def test_bytes_that_are_no_message_end_a_stream(channel: grpc.Channel) -> None:
+def test_malformed_bytes_end_a_stream_with_a_status(channel: grpc.Channel) -> None:
     good = pb.AnalyzeBatchRequest(item=pb.BatchItem(id="a")).SerializeToString()
     call: Any = channel.stream_stream("/eminence.v1.SolverService/AnalyzeBatch")
     responses = call(iter([good, b"\xff\xff"]))
     assert pb.AnalyzeBatchResponse.FromString(next(responses)).id == "a"
     with pytest.raises(grpc.RpcError) as failed:
         next(responses)
-    assert ended(failed.value) == ("INVALID_ARGUMENT", "MALFORMED_MESSAGE")
+    assert status_and_reason(failed.value) == ("INVALID_ARGUMENT", "MALFORMED_MESSAGE")
     one: Any = channel.unary_stream("/eminence.v1.SolverService/Analyze")
     with pytest.raises(grpc.RpcError) as failed:
         next(one(b"\xff"))
-    assert ended(failed.value) == ("INVALID_ARGUMENT", "MALFORMED_MESSAGE")
+    assert status_and_reason(failed.value) == ("INVALID_ARGUMENT", "MALFORMED_MESSAGE")
 
 
-def test_a_call_that_failed_leaves_nothing_to_the_garbage_collector(stub: Any, adviser: Adviser) -> None:
-    """A request may take megabytes, and the collector comes by after hundreds of calls."""
+def test_a_failed_call_leaves_nothing_to_the_garbage_collector(stub: Any, adviser: Adviser) -> None:
+    """Check that work is freed by reference counts: a request may take megabytes, and collections are rare."""
     adviser.kept.clear()
     gc.collect()
     gc.disable()

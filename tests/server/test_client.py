@@ -1,9 +1,8 @@
-"""The Python client: against the real server, and against one that fails as told."""
+"""The Python client: against the real server, and against one that fails on purpose."""
 
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import pickle
 import subprocess
 import sys
@@ -11,7 +10,6 @@ import sysconfig
 import time
 import tomllib
 from collections.abc import Awaitable, Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
@@ -21,6 +19,8 @@ from zipfile import ZipFile
 import grpc
 import pytest
 from process import PLACE, Server, milliseconds, server, view
+from sockets import listening
+from tokens import write_tokens
 from waiting import wait_until
 
 from eminence.v1 import record_pb2, referee_pb2, rules_pb2, seat_pb2, solver_pb2_grpc, view_pb2
@@ -35,14 +35,14 @@ SHORT = pb.Budget(iterations=50)
 
 @pytest.fixture(scope="module")
 def running() -> Iterator[Server]:
-    """One thread, and nobody may wait: what is answered shows that the thread was free."""
+    """Run a server with one thread and no queue, where an answer shows that the thread was free."""
     flags = ("--threads", "1", "--reserved", "0", "--interactive-queue", "0", "--cache-mb", "0")
     with server(*flags, metrics=True) as running:
         yield running
 
 
 def is_free(client: Client) -> bool:
-    """Whether the server's thread is free."""
+    """Return whether the server's thread is free."""
     try:
         return client.stub.Suggest(pb.SuggestRequest(view=view(START), budget=SHORT)).suggestion.iterations == 50
     except grpc.RpcError:
@@ -71,7 +71,7 @@ def items(*names: str) -> list[pb.AnalyzeBatchRequest]:
     return [pb.AnalyzeBatchRequest(item=pb.BatchItem(id=name, view=view(START), budget=SHORT)) for name in names]
 
 
-def test_every_call_of_the_service_is_there() -> None:
+def test_the_client_has_every_call_of_the_service() -> None:
     moves = [view_pb2.Action(text="place Spy front"), view_pb2.Action(text="place Heir front")]
     game = view_pb2.GameSpec(game_id="oriflamme", players=3)
     with server() as running, Client(running.address) as client:
@@ -90,7 +90,7 @@ def test_every_call_of_the_service_is_there() -> None:
         assert steps[-1].summary.luck_known
         assert len(client.rules.ListGames(rules_pb2.ListGamesRequest()).games) >= 3
 
-        async def all_again(client: AsyncClient) -> None:
+        async def check_async(client: AsyncClient) -> None:
             assert (await client.suggest(view(START), SHORT)).iterations == 50
             assert [answer.last async for answer in client.analyze(view(START), SHORT)][-1:] == [True]
             assert len((await client.compare(view(START), moves, SHORT)).actions) == 2
@@ -100,30 +100,28 @@ def test_every_call_of_the_service_is_there() -> None:
             assert len((await client.rules.ListGames(rules_pb2.ListGamesRequest())).games) >= 3
             assert (await client.referee.Deal(referee_pb2.DealRequest(game=game, seed=7))).record == dealt.record
 
-        asynchronously(all_again, running.address)
+        asynchronously(check_async, running.address)
 
 
 def test_the_token_goes_with_every_call(tmp_path: Path) -> None:
-    digest = hashlib.sha256(b"a-secret").hexdigest()
-    (tmp_path / "tokens.toml").write_text(f'[alice]\ntoken_sha256 = "{digest}"\n', "utf-8")
     deal = referee_pb2.DealRequest(game=view_pb2.GameSpec(game_id="oriflamme", players=3), seed=7)
-    with server("--tokens", str(tmp_path / "tokens.toml")) as running:
+    with server("--tokens", write_tokens(tmp_path, "a-secret")) as running:
         with Client(running.address, token="a-secret") as client:
             assert client.suggest(view(START), SHORT).iterations == 50
             assert client.referee.Deal(deal).seed == 7
             assert next(client.analyze_batch(items("a"))).id == "a"
 
-        async def asked(client: AsyncClient) -> None:
+        async def check_async(client: AsyncClient) -> None:
             assert (await client.rules.ListGames(rules_pb2.ListGamesRequest())).games
             assert (await client.suggest(view(START), SHORT)).iterations == 50
 
-        asynchronously(asked, running.address, token="a-secret")
+        asynchronously(check_async, running.address, token="a-secret")
         with Client(running.address, token="b-secret") as client, pytest.raises(Refused) as refused:
             client.rules.ListGames(rules_pb2.ListGamesRequest())
         assert (refused.value.code, refused.value.reason) == ("UNAUTHENTICATED", "UNAUTHENTICATED")
 
 
-def test_a_port_that_is_none_is_refused() -> None:
+def test_ports_outside_the_range_are_refused() -> None:
     for address in ("127.0.0.1:65536", "localhost:0", "dns:///example.org:115587", "[::1]:99999999"):
         port = address.rpartition(":")[2]
         for kind in (Client, AsyncClient):
@@ -144,8 +142,8 @@ def test_the_deadline_follows_from_the_budget() -> None:
     assert review_seconds(record_pb2.Record(text="reveal\n" * 100), SHORT) == 6500.0
 
 
-def test_a_deadline_of_ones_own_ends_a_call(running: Server) -> None:
-    """With the best so far; but on a busy machine that may come too late."""
+def test_a_deadline_of_the_caller_ends_a_call(running: Server) -> None:
+    """End with the best so far, or on a busy machine with DEADLINE_EXCEEDED."""
     client, observer = Client(running.address), without_retries(running.address)
 
     async def ask_asynchronously() -> Any:
@@ -155,24 +153,24 @@ def test_a_deadline_of_ones_own_ends_a_call(running: Server) -> None:
     def analyze() -> Any:
         return list(client.analyze(view(START), LONG, seconds=0.5))[-1].suggestion.stop_reason
 
-    ways: list[Callable[[], Any]] = [
+    calls: list[Callable[[], Any]] = [
         lambda: client.suggest(view(START), LONG, seconds=0.5).stop_reason,
         lambda: asyncio.run(ask_asynchronously()),
         analyze,
     ]
-    for ask in ways:
+    for call in calls:
         wait_until(lambda: is_free(observer))
-        begun = time.monotonic()
+        started = time.monotonic()
         try:
-            ended: Any = ask()
+            outcome: Any = call()
         except Refused as error:
-            ended = error.code
-        assert ended in (pb.STOP_REASON_DEADLINE, "DEADLINE_EXCEEDED")
-        assert 0.4 < time.monotonic() - begun < seconds_for(LONG)
+            outcome = error.code
+        assert outcome in (pb.STOP_REASON_DEADLINE, "DEADLINE_EXCEEDED")
+        assert 0.4 < time.monotonic() - started < seconds_for(LONG)
 
 
-def test_no_call_waits_for_ever() -> None:
-    """Nobody answers at an address where somebody listens."""
+def test_no_call_waits_forever() -> None:
+    """Call a server that accepts connections and never answers."""
     with failing(never=True) as (address, attempts), Client(address) as client:
         with pytest.raises(Refused) as failed:
             client.rules.ListGames(rules_pb2.ListGamesRequest(), timeout=2)
@@ -186,7 +184,7 @@ def test_no_call_waits_for_ever() -> None:
 # --- cancelling ------------------------------------------------------------------------------------------------
 
 
-def test_a_stream_that_is_left_stops_its_search(running: Server) -> None:
+def test_a_stream_that_the_caller_leaves_stops_its_search(running: Server) -> None:
     client = without_retries(running.address)
 
     def cancel() -> None:
@@ -209,7 +207,7 @@ def test_a_stream_that_is_left_stops_its_search(running: Server) -> None:
     wait_until(lambda: is_free(client))
 
 
-def test_with_asyncio_who_leaves_stops_the_search(running: Server) -> None:
+def test_with_asyncio_a_call_that_the_caller_leaves_stops_its_search(running: Server) -> None:
     observer = without_retries(running.address)
 
     async def cancel(client: AsyncClient) -> None:
@@ -222,11 +220,11 @@ def test_with_asyncio_who_leaves_stops_the_search(running: Server) -> None:
         async with client.analyze(view(START), LONG, interval_ms=50) as stream:
             await anext(stream)
 
-    async def cancel_once_searched(asking: asyncio.Task[Any]) -> None:
+    async def cancel_once_searched(call: asyncio.Task[Any]) -> None:
         await asyncio.to_thread(running.wait_for_searches, 1)
-        asking.cancel()
+        call.cancel()
         with pytest.raises(asyncio.CancelledError):
-            await asking
+            await call
 
     async def be_cancelled(client: AsyncClient) -> None:
         async def read() -> None:
@@ -244,7 +242,7 @@ def test_with_asyncio_who_leaves_stops_the_search(running: Server) -> None:
     async def run(leave: Callable[[AsyncClient], Awaitable[None]]) -> None:
         async with AsyncClient(running.address) as client:
             await leave(client)
-            # Not the end of the channel is what frees the thread.
+            # The channel is still open: the cancel frees the thread.
             await asyncio.to_thread(wait_until, lambda: is_free(observer))
 
     for leave in (cancel, leave_the_block, be_cancelled, be_cancelled_while_asking):
@@ -258,8 +256,10 @@ def test_with_asyncio_who_leaves_stops_the_search(running: Server) -> None:
 def failing(
     times: int = 0, *, pushback_ms: int | None = None, never: bool = False
 ) -> Iterator[tuple[str, list[tuple[float, float]]]]:
-    """A server that refuses the first calls, or does not answer at all; its address, and of each call when it came and
-    how many seconds it had."""
+    """Run a server that refuses the first calls, or with `never` answers none.
+
+    Yield its address and, for each call, the time of its arrival and its remaining seconds.
+    """
     attempts: list[tuple[float, float]] = []
 
     def answer(raw: bytes, context: Any) -> bytes:
@@ -276,16 +276,11 @@ def failing(
         def service(self, details: Any) -> Any:
             return grpc.unary_unary_rpc_method_handler(answer)
 
-    fake = grpc.server(ThreadPoolExecutor(4), handlers=[Handler()])
-    port = fake.add_insecure_port("127.0.0.1:0")
-    fake.start()
-    try:
-        yield f"127.0.0.1:{port}", attempts
-    finally:
-        fake.stop(0).wait()
+    with listening(lambda listener: listener.add_generic_rpc_handlers((Handler(),))) as address:
+        yield address, attempts
 
 
-def test_it_tries_again_when_the_server_says_so() -> None:
+def test_the_client_retries_after_the_pushback_of_the_server() -> None:
     with failing(2, pushback_ms=300) as (address, attempts), Client(address) as client:
         assert client.suggest(view(START), SHORT).iterations == 3
         pauses = [later[0] - earlier[0] for earlier, later in pairwise(attempts)]
@@ -293,32 +288,32 @@ def test_it_tries_again_when_the_server_says_so() -> None:
 
     with failing(2, pushback_ms=300) as (address, attempts):
 
-        async def asked(client: AsyncClient) -> None:
+        async def check_async(client: AsyncClient) -> None:
             assert (await client.suggest(view(START), SHORT)).iterations == 3
 
-        asynchronously(asked, address)
+        asynchronously(check_async, address)
 
 
-def test_a_server_that_says_no_more_is_not_asked_again() -> None:
+def test_a_negative_pushback_ends_the_retries() -> None:
     with failing(10, pushback_ms=-1) as (address, attempts), Client(address) as client:
         with pytest.raises(Refused):
             client.suggest(view(START), SHORT)
         assert len(attempts) == 1
 
 
-def test_retries_cannot_become_a_storm() -> None:
+def test_throttling_bounds_the_retries() -> None:
     with failing(1000, pushback_ms=1) as (address, attempts), Client(address) as client:
         for _ in range(20):
             with pytest.raises(Refused):
                 client.suggest(view(START), SHORT)
-    # Five attempts for the first one; then, as nothing succeeds, one each.
+    # Five attempts for the first call; then one for each, because none succeeds.
     assert 20 <= len(attempts) <= 25
 
 
 # --- refusals --------------------------------------------------------------------------------------------------
 
 
-def test_a_refusal_can_be_branched_on(running: Server) -> None:
+def test_a_refusal_has_code_reason_field_and_retry_delay(running: Server) -> None:
     with Client(running.address) as client, pytest.raises(Refused) as failed:
         client.suggest(view("A:Lord >B:Heir C:? | seen by B"), SHORT)
     refused = failed.value
@@ -337,8 +332,8 @@ def test_a_refusal_can_be_branched_on(running: Server) -> None:
     assert refused.retry_after >= 0.05
 
 
-def test_every_call_and_every_stream_raises_the_same(running: Server) -> None:
-    """With asyncio and without; and it can go to another process."""
+def test_every_call_and_every_stream_raises_a_refusal_that_can_be_pickled(running: Server) -> None:
+    """Compare the refusals of both clients; a pickled refusal can go to another process."""
     wrong = view("A:Lord >B:Heir C:? | seen by B")
     request = rules_pb2.ValidateViewRequest(view=wrong)
     moves = [view_pb2.Action(text="reveal"), view_pb2.Action(text="keep")]
@@ -359,7 +354,7 @@ def test_every_call_and_every_stream_raises_the_same(running: Server) -> None:
         refused.append(failed.value.args)
         assert pickle.loads(pickle.dumps(failed.value)).args == failed.value.args
 
-    async def all_again(client: AsyncClient) -> None:
+    async def check_async(client: AsyncClient) -> None:
         calls: list[Callable[[], Awaitable[Any]]] = [
             lambda: client.suggest(wrong, SHORT),
             lambda: client.compare(wrong, moves, SHORT),
@@ -374,7 +369,7 @@ def test_every_call_and_every_stream_raises_the_same(running: Server) -> None:
                 await call()
             assert failed.value.args == args
 
-    asynchronously(all_again, running.address)
+    asynchronously(check_async, running.address)
     assert {args[2] for args in refused} == {"HIDDEN_CARD", "MISSING_FIELD"}
 
 
@@ -383,14 +378,14 @@ def test_every_call_and_every_stream_raises_the_same(running: Server) -> None:
 ROOT = Path(__file__).parents[2]
 
 
-def test_the_client_alone_is_a_package_that_knows_only_grpc_and_the_contract(running: Server, tmp_path: Path) -> None:
+def test_the_package_of_the_client_imports_only_grpc_and_the_contract(running: Server, tmp_path: Path) -> None:
     subprocess.run([ROOT / ".ci" / "client", tmp_path / "dist"], check=True, timeout=300)
     [wheel] = (tmp_path / "dist").iterdir()
     assert wheel.name.startswith("eminence_client-")
     with ZipFile(wheel) as file:
         file.extractall(tmp_path / "site")
-        assert not any("local" in name for name in file.namelist())  # it needs the engine
-    # Without the site of this environment, which knows the path to this tree.
+        assert not any("local" in name for name in file.namelist())  # the local client needs the engine
+    # Without this environment's site-packages hooks, which add this source tree.
     code = f"import sys; sys.path[:0] = {[str(tmp_path / 'site'), sysconfig.get_path('purelib')]}; " + PROGRAM
     done = subprocess.run(
         [sys.executable, "-I", "-S", "-c", code, running.address, START], cwd=tmp_path, capture_output=True, text=True
@@ -405,16 +400,16 @@ from eminence_client import Client, text_view
 from eminence.v1 import solver_pb2 as pb
 with Client(sys.argv[1]) as client:
     print(client.suggest(text_view("oriflamme", "en-2019", 3, sys.argv[2]), pb.Budget(iterations=50)).iterations)
-found = {name.partition(".")[0] for name in sys.modules} - before
-# gRPC itself tries what else there is of it.
-print(sorted(name for name in found if not name.startswith(("_", "cython_", "grpc_", "typing_"))))
+loaded = {name.partition(".")[0] for name in sys.modules} - before
+# gRPC itself imports its optional packages.
+print(sorted(name for name in loaded if not name.startswith(("_", "cython_", "grpc_", "typing_"))))
 """
 
 
-def test_the_package_and_the_whole_agree_on_what_they_need() -> None:
-    alone, whole = (
+def test_the_client_and_the_whole_package_agree_on_their_requirements() -> None:
+    client, whole = (
         tomllib.loads((ROOT / path).read_text("utf-8"))["project"]
         for path in ("server/client/pyproject.toml", "pyproject.toml")
     )
-    assert set(alone["dependencies"]) < set(whole["dependencies"])
-    assert alone["requires-python"] == whole["requires-python"]
+    assert set(client["dependencies"]) < set(whole["dependencies"])
+    assert client["requires-python"] == whole["requires-python"]

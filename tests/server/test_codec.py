@@ -1,4 +1,4 @@
-"""Messages say all that the engine's values say, and nothing else: there and back again gives the same bytes."""
+"""The codec loses nothing: a value that is written as a message and read back has the same bytes."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ M = TypeVar("M", bound=Message)
 IDS = [f"{spec[0]}-{n}" for n, spec in enumerate(SPECS)]
 
 
-def sent(message: M) -> M:
-    """The message as it arrives."""
+def transmitted(message: M) -> M:
+    """Serialize and parse a message."""
     return type(message).FromString(message.SerializeToString())
 
 
@@ -42,31 +42,31 @@ def whole_record(game: Game, seed: int) -> Record:
 
 @settings(deadline=None)
 @given(games())
-def test_a_game_and_its_ruleset_come_back(game: Game) -> None:
-    assert read_game(sent(write_game(game)), "game") == game
+def test_a_game_and_its_ruleset_are_read_back(game: Game) -> None:
+    assert read_game(transmitted(write_game(game)), "game") == game
 
 
 @settings(deadline=None)
 @given(tables())
-def test_views_come_back_byte_for_byte(position: Position) -> None:
+def test_views_are_read_back_byte_for_byte(position: Position) -> None:
     for seat in range(position.game.n_players):
         view = position.view(seat)
-        read = views.read_view(sent(views.write_view(view)))
+        read = views.read_view(transmitted(views.write_view(view)))
         assert read == view
         assert bytes(read) == bytes(view)
 
 
 @settings(deadline=None)
 @given(tables())
-def test_positions_come_back_byte_for_byte(position: Position) -> None:
-    read = positions.read(sent(positions.write(position)), "position")
+def test_positions_are_read_back_byte_for_byte(position: Position) -> None:
+    read = positions.read(transmitted(positions.write(position)), "position")
     assert read == position
     assert bytes(read) == bytes(position)
 
 
 @settings(deadline=None)
 @given(tables())
-def test_views_and_positions_come_back_from_text(position: Position) -> None:
+def test_views_and_positions_are_read_from_text(position: Position) -> None:
     game = write_game(position.game)
     assert positions.read(referee_pb2.Position(game=game, text=str(position)), "position") == position
     view = position.view(0)
@@ -75,9 +75,9 @@ def test_views_and_positions_come_back_from_text(position: Position) -> None:
 
 @settings(deadline=None)
 @given(tables())
-def test_actions_come_back_by_parts_and_by_text(position: Position) -> None:
+def test_actions_are_read_from_fields_and_from_text(position: Position) -> None:
     for action in position.legal_actions():
-        message = sent(views.write_action(action))
+        message = transmitted(views.write_action(action))
         assert message.text == str(action)
         assert views.read_action(position.game, message, "action") == action
         message.ClearField("text")
@@ -86,18 +86,18 @@ def test_actions_come_back_by_parts_and_by_text(position: Position) -> None:
 
 
 @pytest.mark.parametrize("spec", SPECS, ids=IDS)
-def test_records_come_back_whole_and_as_each_seat_saw_them(spec: Any) -> None:
+def test_whole_records_and_those_of_each_seat_are_read_back(spec: Any) -> None:
     game = new_game(*spec)
     for seed in range(3):
         record = whole_record(game, seed)
-        for one in [record, *(record.seen_from(seat) for seat in range(game.n_players))]:
-            assert records.read(sent(records.write(one))) == one
-            text = records.read(record_pb2.Record(text=write_record(one)))
-            assert (text.end, text.actions) == (one.end, one.actions)
+        for version in [record, *(record.seen_from(seat) for seat in range(game.n_players))]:
+            assert records.read(transmitted(records.write(version))) == version
+            text = records.read(record_pb2.Record(text=write_record(version)))
+            assert (text.end, text.actions) == (version.end, version.actions)
 
 
 @pytest.mark.parametrize("spec", SPECS, ids=IDS)
-def test_a_history_leads_to_the_view_and_may_stand_for_it(spec: Any) -> None:
+def test_a_history_leads_to_the_view_and_may_replace_it(spec: Any) -> None:
     game = new_game(*spec)
     record = whole_record(game, 5)
     draw = random.Random(5)
@@ -106,11 +106,11 @@ def test_a_history_leads_to_the_view_and_may_stand_for_it(spec: Any) -> None:
         history = Record(seen.start, seen.actions[: draw.randrange(len(seen.actions))])
         end = history.end
         assert isinstance(end, View)
-        message = sent(views.write_view(end, history))
+        message = transmitted(views.write_view(end, history))
         view, log = views.read_view_and_history(message)
         assert log is not None
         assert (view, log.record, log) == (end, history, History.of(history))
-        # Cards need no numbers, nor gold a memory, where the history tells them.
+        # With a history, cards need no numbers and gold no memory.
         for slot in message.oriflamme.table.slots if message.HasField("oriflamme") else ():
             for card in slot.cards:
                 card.nth = 0
@@ -137,19 +137,19 @@ def test_a_history_that_leads_elsewhere_is_refused(position: Position, seed: int
 
 @settings(deadline=None)
 @given(tables(), st.integers(0, 2**32))
-def test_what_a_seat_does_not_see_does_not_change_its_message(position: Position, seed: int) -> None:
+def test_hidden_cards_do_not_change_the_message_of_a_view(position: Position, seed: int) -> None:
     for seat in range(position.game.n_players):
         message = views.write_view(position.view(seat)).SerializeToString(deterministic=True)
         other = position.view(seat).sample_world(seed)
         assert views.write_view(other.view(seat)).SerializeToString(deterministic=True) == message
 
 
-def test_a_record_that_begins_in_the_middle_of_a_game_stays_text() -> None:
+def test_a_record_that_starts_in_the_middle_of_a_game_is_sent_as_text() -> None:
     game = new_game("oriflamme", "en-2019", 3)
     record = Record(game.position(">A:Soldier B:Ambush C:Lord"), ("reveal",))
     message = records.write(record)
     assert message.WhichOneof("contents") == "text"
-    assert records.read(sent(message)) == record
+    assert records.read(transmitted(message)) == record
 
 
 def test_every_word_of_the_engine_has_its_value_in_the_contract() -> None:

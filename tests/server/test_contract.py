@@ -1,4 +1,4 @@
-"""What the contract promises by its very shape, read from the descriptors."""
+"""The descriptors of the contract: no field for hidden cards, a reason for each refusal, compatible changes."""
 
 from __future__ import annotations
 
@@ -26,27 +26,27 @@ from server.rpc import status
 ROOT = Path(__file__).parents[2]
 SOLVER = solver_pb2.DESCRIPTOR.services_by_name["SolverService"]
 
-# Every field that a View has for a card, and who sees that card. A new one has to be written down here.
-EVERYBODY = "everybody"
+# Every field of a View that holds a card, and the players who see that card. A new field must be listed here.
+ALL = "all players"
 OBSERVER = "the observer"
-WHO_SEES = {
-    "OriflammeTable.acting_as": EVERYBODY,
-    "OriflammePlayedCard.face_up": EVERYBODY,
-    "OriflammeCards.cards": EVERYBODY,  # piles
+SEEN_BY = {
+    "OriflammeTable.acting_as": ALL,
+    "OriflammePlayedCard.face_up": ALL,
+    "OriflammeCards.cards": ALL,  # piles
     "OriflammeSecrets.hand": OBSERVER,
     "OriflammeSecrets.face_down": OBSERVER,
-    "OriflammePlace.card": OBSERVER,  # another's is refused: the observer's next view would not follow
+    "OriflammePlace.card": OBSERVER,  # an opponent's card is refused: the observer's next view would not follow
     "SeenAction.shown_cards": OBSERVER,
     "SeenAction.shown_values": OBSERVER,
-    "CastleVillagePortTable.acting_as": EVERYBODY,
-    "CastleVillagePortRowCard.value": EVERYBODY,
-    "CastleVillagePortValues.values": EVERYBODY,  # piles
+    "CastleVillagePortTable.acting_as": ALL,
+    "CastleVillagePortRowCard.value": ALL,
+    "CastleVillagePortValues.values": ALL,  # piles
     "CastleVillagePortSecrets.hand": OBSERVER,
     "CastleVillagePortSecrets.selected": OBSERVER,
     "CastleVillagePortSelect.value": OBSERVER,
     "CastleVillagePortReplace.value": OBSERVER,
 }
-# Numbers and texts of a View that are no cards. Text is checked when it is read.
+# Numbers and texts of a View that are not cards. The parser checks text.
 NO_CARDS = {
     *("OriflammeTable.round", "OriflammeTable.cursor", "OriflammeTable.points", "OriflammeTable.hand_sizes"),
     *("OriflammePlayedCard.tokens", "OriflammePlayedCard.nth", "OriflammePlace.on_slot", "OriflammeTarget.slot"),
@@ -59,21 +59,23 @@ NO_CARDS = {
 }
 
 
-def test_a_view_has_no_field_for_what_another_player_hides() -> None:
+def test_a_view_has_no_field_for_the_hidden_cards_of_others() -> None:
     rules = reachable(view_pb2.GameSpec.DESCRIPTOR)
-    named = set()
+    fields = set()
     for name, message in reachable(view_pb2.View.DESCRIPTOR).items():
         if name in rules:
-            continue  # which cards there are, but not where
+            continue  # a ruleset lists the cards, not their places
         for field in message.fields:
-            card = field.enum_type is oriflamme_pb2.OriflammeCard.DESCRIPTOR
-            plain = field.enum_type is None and field.message_type is None and field.type != FieldDescriptor.TYPE_BOOL
-            if card or plain:
-                named.add(f"{message.name}.{field.name}")
-    assert named == set(WHO_SEES) | NO_CARDS
+            is_card = field.enum_type is oriflamme_pb2.OriflammeCard.DESCRIPTOR
+            is_plain = (
+                field.enum_type is None and field.message_type is None and field.type != FieldDescriptor.TYPE_BOOL
+            )
+            if is_card or is_plain:
+                fields.add(f"{message.name}.{field.name}")
+    assert fields == set(SEEN_BY) | NO_CARDS
 
 
-def test_only_the_observer_s_secrets_have_a_place_in_a_view() -> None:
+def test_a_view_has_one_place_for_secrets_those_of_the_observer() -> None:
     for name in ("OriflammeSecrets", "CastleVillagePortSecrets"):
         holders = [
             field
@@ -85,7 +87,7 @@ def test_only_the_observer_s_secrets_have_a_place_in_a_view() -> None:
 
 
 def hides(view: View) -> bool:
-    """Whether nothing that another seat hides is known."""
+    """Return whether a view holds no hidden card of another seat."""
     table = view.table
     others = [seat for seat in range(view.game.n_players) if seat != view.observer]
     if any(table.hands[seat] is not None for seat in others):
@@ -97,8 +99,8 @@ def hides(view: View) -> bool:
 
 
 @pytest.mark.parametrize("spec", SPECS, ids=[*ALL_IDS, "sent-3p"])
-def test_whatever_a_view_message_is_set_to_hidden_cards_stay_unknown(spec: Any) -> None:
-    """Each message is damaged at random; those that are still accepted know nothing more."""
+def test_no_damaged_view_message_reveals_a_hidden_card(spec: Any) -> None:
+    """Damage messages at random; the views that are still accepted hide as much as before."""
     draw = random.Random(11)
     accepted = changed = 0
     game = new_game(*spec)
@@ -118,52 +120,52 @@ def test_whatever_a_view_message_is_set_to_hidden_cards_stay_unknown(spec: Any) 
 
 
 @pytest.mark.parametrize("spec", ALL_SPECS, ids=ALL_IDS)
-def test_text_that_names_another_s_card_is_refused_by_its_field(spec: Any) -> None:
-    found = 0
+def test_text_that_names_a_hidden_card_is_refused_by_its_field(spec: Any) -> None:
+    n_hidden = 0
     for position, _ in random_game(new_game(*spec), 4):
-        whole = str(position)
+        text = str(position)
         for seat in position.game.seats:
-            message = view_pb2.View(game=views.write_view(position.view(seat)).game, text=f"{whole} | seen by {seat}")
+            message = view_pb2.View(game=views.write_view(position.view(seat)).game, text=f"{text} | seen by {seat}")
             with pytest.raises(Refusal) as refused:
                 views.read_view(message)
             assert refused.value.field == "view.text"
-            found += refused.value.reason == "HIDDEN_CARD"
-    assert found > 10
+            n_hidden += refused.value.reason == "HIDDEN_CARD"
+    assert n_hidden > 10
 
 
 def test_no_request_to_the_adviser_can_hold_a_position() -> None:
     referee = {name for name in reachable(referee_pb2.Position.DESCRIPTOR) if "Position" in name}
     assert {"eminence.v1.Position", "eminence.v1.OriflammePosition", "eminence.v1.CastleVillagePortPosition"} <= referee
     for method in SOLVER.methods:
-        held = reachable(method.input_type)
-        assert not referee & set(held)
-        # Nothing of referee.proto at all.
-        assert not {name for name, message in held.items() if message.file.name.endswith("referee.proto")}
+        messages = reachable(method.input_type)
+        assert not referee & set(messages)
+        # No message of referee.proto.
+        assert not {name for name, message in messages.items() if message.file.name.endswith("referee.proto")}
 
 
-def test_only_reviews_take_a_whole_game() -> None:
+def test_only_reviews_accept_a_whole_game() -> None:
     whole = record_pb2.WholeGame.DESCRIPTOR.full_name
     takes = {method.name for method in SOLVER.methods if whole in reachable(method.input_type)}
     assert takes == {"Review"}
 
 
 def imported(path: Path) -> set[str]:
-    """The last word of everything that a file imports."""
+    """Return the last component of each module and name that a file imports."""
     nodes = list(ast.walk(ast.parse(path.read_text("utf-8"))))
     names = [alias.name for node in nodes if isinstance(node, ast.Import | ast.ImportFrom) for alias in node.names]
     names += [node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)]
     return {name.rpartition(".")[2] for name in names}
 
 
-def test_only_the_referee_knows_positions() -> None:
+def test_only_the_referee_and_the_command_line_read_positions() -> None:
     secret = {"positions", "referee_pb2", "referee_pb2_grpc"}
     server = [path for path in (ROOT / "server").rglob("*.py") if path.parent.name != "client"]
-    knows = {path.name for path in server if imported(path) & secret}
-    # The command line reads its user's own files, and hands views on.
-    assert knows == {"positions.py", "referee.py", "inputs.py"}
+    readers = {path.name for path in server if imported(path) & secret}
+    # The command line reads its user's own files and passes views on.
+    assert readers == {"positions.py", "referee.py", "inputs.py"}
 
 
-def test_every_reason_that_the_server_gives_stands_in_the_contract() -> None:
+def test_every_reason_of_the_server_is_in_the_contract() -> None:
     used = set(status._CODES)
     for path in (ROOT / "server").rglob("*.py"):
         used |= set(re.findall(r'Refusal\(\s*"(\w+)"', path.read_text("utf-8")))
@@ -172,11 +174,11 @@ def test_every_reason_that_the_server_gives_stands_in_the_contract() -> None:
     assert used <= known
 
 
-def test_every_reason_says_its_code_in_the_contract() -> None:
+def test_the_contract_documents_the_status_code_of_each_reason() -> None:
     text = (ROOT / "proto/eminence/v1/error_reason.proto").read_text("utf-8")
-    said = re.findall(r"  // ([A-Z_]+): (?:(?!\n  E).|\n)*?\n  ERROR_REASON_(\w+) = ", text)
-    assert len(said) == len(error_reason_pb2.ErrorReason.DESCRIPTOR.values) - 1
-    for code, reason in said:
+    documented = re.findall(r"  // ([A-Z_]+): (?:(?!\n  E).|\n)*?\n  ERROR_REASON_(\w+) = ", text)
+    assert len(documented) == len(error_reason_pb2.ErrorReason.DESCRIPTOR.values) - 1
+    for code, reason in documented:
         assert status.code_of(Refusal(reason, "", "")) == code
 
 
@@ -192,7 +194,7 @@ LEVEL = """
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    """A copy of what .ci/contract looks at."""
+    """Copy the files that .ci/contract checks."""
     for name in ("proto", ".ci"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("*_pb2*", "__pycache__"))
     shutil.copy(ROOT / "buf.yaml", tmp_path)
@@ -213,12 +215,12 @@ def edit(tree: Path, old: str, new: str) -> None:
     path.write_text(text.replace(old, new), "utf-8")
 
 
-def test_the_contract_is_in_style_and_understands_the_last_release(tree: Path) -> None:
+def test_the_contract_is_in_style_and_compatible_with_the_last_release(tree: Path) -> None:
     assert contract(tree) == (0, "")
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "error"),
     [
         (LEVEL, "", "was deleted"),
         ("  int32 level = 3;", "  int64 level = 3;", "changed type"),
@@ -226,10 +228,10 @@ def test_the_contract_is_in_style_and_understands_the_last_release(tree: Path) -
         ("  // It goes on.\n", "", "should have a non-empty comment"),
         ("  int32 level = 3;", "  int32 Level = 3;", "should be lower_snake_case"),
     ],
-    ids=["a field less", "another type", "another name", "no comment", "no style"],
+    ids=["deleted field", "changed type", "changed name", "no comment", "bad style"],
 )
-def test_a_contract_that_breaks_its_word_is_red(tree: Path, old: str, new: str, said: str) -> None:
+def test_an_incompatible_or_badly_styled_contract_is_refused(tree: Path, old: str, new: str, error: str) -> None:
     edit(tree, old, new)
     code, text = contract(tree)
     assert code != 0
-    assert said in text
+    assert error in text

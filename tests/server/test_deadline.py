@@ -1,4 +1,4 @@
-"""Answers leave early enough for their callers."""
+"""Deadlines: when a search must end for its answer to arrive in time."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NETWORK_MS, WAY_S = 50.0, 0.02
 
 
 class Call:
-    """A gRPC context that knows its time."""
+    """A gRPC context with this much time left."""
 
     def __init__(self, remaining: float | None) -> None:
         self._remaining = remaining
@@ -40,17 +40,17 @@ def rounded_up(seconds: float) -> float:
 @pytest.mark.parametrize("seconds", [0.1, 0.3, 1, 1.001, 2.001, 4, 9.991, 10.01, 12, 12.05, 100.5])
 @pytest.mark.parametrize("is_rounded", [True, False])
 def test_an_answer_leaves_early_enough(seconds: float, is_rounded: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where each way takes 20 ms."""
+    """Simulate a network that takes 20 ms each way."""
     monkeypatch.setattr("server.rpc.deadline.time", SimpleNamespace(monotonic_ns=lambda: MINUTE_NS))
-    sent = rounded_up(seconds) if is_rounded else seconds
-    deadline = Deadline.of(Call(sent - WAY_S), NETWORK_MS)  # type: ignore[arg-type]
+    timeout = rounded_up(seconds) if is_rounded else seconds
+    deadline = Deadline.of(Call(timeout - WAY_S), NETWORK_MS)  # type: ignore[arg-type]
     until_ns, by_deadline = deadline.end_of(10**6 * MINUTE_NS, since_arrival=True)
-    arrives = WAY_S + (until_ns - deadline.arrival_ns) / 1e9 + WAY_S
-    assert arrives <= seconds - 0.009
+    arrival_s = WAY_S + (until_ns - deadline.arrival_ns) / 1e9 + WAY_S
+    assert arrival_s <= seconds - 0.009
     assert by_deadline
-    # And not much earlier than that.
-    assert arrives >= seconds - 0.02 * seconds - 0.06
-    assert Deadline.of(Call(sent - WAY_S), 0.0).end_of(10**6 * MINUTE_NS, since_arrival=True)[0] > until_ns  # type: ignore[arg-type]
+    # The answer leaves little earlier than it must.
+    assert arrival_s >= seconds - 0.02 * seconds - 0.06
+    assert Deadline.of(Call(timeout - WAY_S), 0.0).end_of(10**6 * MINUTE_NS, since_arrival=True)[0] > until_ns  # type: ignore[arg-type]
 
 
 def test_a_call_without_a_deadline_has_all_its_time() -> None:
@@ -68,7 +68,7 @@ def test_the_time_of_restarted_work_counts_from_now() -> None:
     ("seconds", "step_ms"),
     [(0.05, 1), (0.999, 1), (1, 10), (9.99, 10), (10, 100), (99.9, 100), (100, 1_000), (1_000, 10_000)],
 )
-def test_how_far_a_timeout_is_rounded(seconds: float, step_ms: int) -> None:
+def test_a_timeout_is_rounded_to_the_step_of_its_length(seconds: float, step_ms: int) -> None:
     assert rounding_ns(int(seconds * 1e9)) == step_ms * 10**6
 
 
@@ -89,7 +89,7 @@ def test_a_missed_deadline_makes_later_searches_end_earlier() -> None:
         await asyncio.sleep(0)
         while time.monotonic_ns() < deadline.latest_ns:
             await asyncio.sleep(0)
-        search.cancel()  # as gRPC does
+        search.cancel()  # as gRPC does at the deadline
         with pytest.raises(asyncio.CancelledError):
             await search
         return lateness.of(MINUTE_NS)

@@ -1,4 +1,4 @@
-"""What is in deploy/: settings that exist, and files that the tools they are for would take."""
+"""The files in deploy/ set settings that exist, and pass the checks of the tools that read them."""
 
 from __future__ import annotations
 
@@ -14,18 +14,17 @@ from typing import Any
 
 import pytest
 from process import server
-from program import read_settings
+from program import ROOT, read_settings
 
 from server.settings import PREFIX, Settings
 
-ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
-# Longer than the server takes to end: what it gives searches, and three seconds.
+# The server needs the time that it gives its searches, and less than three seconds more.
 LEAST_STOP_SECONDS = Settings().drain_ms / 1000 + 3
 
 
 def unit() -> dict[str, str]:
-    """The lines of the systemd unit."""
+    """Return the settings of the systemd unit."""
     return dict(re.findall(r"^(\w+)=(.*)$", (DEPLOY / "eminence.service").read_text("utf-8"), re.M))
 
 
@@ -38,40 +37,40 @@ def variables_of_the_image() -> dict[str, str]:
     return dict(re.findall(rf"^(?:ENV)?\s+({PREFIX}_\w+)=(\S+)", text, re.M))
 
 
-def test_the_unit_gives_settings_that_exist(tmp_path: Path) -> None:
+def test_the_unit_sets_settings_that_exist(tmp_path: Path) -> None:
     program, command, *flags = shlex.split(unit()["ExecStart"])
     assert (Path(program).name, command) == ("eminence", "serve")
     flags = [flag.replace("/etc/eminence", str(DEPLOY)).replace("%S", "/var/lib") for flag in flags]
-    found = read_settings(flags, {})
-    assert (found.cache_file, found.metrics) == ("/var/lib/eminence/answers", "127.0.0.1:9464")
-    # What is only suggested there, too.
-    suggested = re.sub(r"^# (?=\w+ = )", "", (DEPLOY / "server.toml").read_text("utf-8"), flags=re.M)
-    (tmp_path / "server.toml").write_text(suggested.replace('address = "127.0.0.1:50051"\n', ""), "utf-8")
+    settings = read_settings(flags, {})
+    assert (settings.cache_file, settings.metrics) == ("/var/lib/eminence/answers", "127.0.0.1:9464")
+    # The commented settings, too.
+    text = re.sub(r"^# (?=\w+ = )", "", (DEPLOY / "server.toml").read_text("utf-8"), flags=re.M)
+    (tmp_path / "server.toml").write_text(text.replace('address = "127.0.0.1:50051"\n', ""), "utf-8")
     assert read_settings(["--config", str(tmp_path / "server.toml")], {}).tokens == "/etc/eminence/tokens.toml"
     assert float(unit()["TimeoutStopSec"]) > LEAST_STOP_SECONDS
 
 
-def test_the_image_and_its_service_give_settings_that_exist() -> None:
+def test_the_image_and_its_service_set_settings_that_exist() -> None:
     image, service = variables_of_the_image(), compose()
     known = {f"{PREFIX}_{setting.name.upper()}" for setting in fields(Settings)}
     assert set(image) == {"EMINENCE_ADDRESS", "EMINENCE_CACHE_FILE"} <= known
     assert set(service["environment"]) <= known
-    found = read_settings([], image | service["environment"])
-    assert found.insecure
-    assert found.cache_file.startswith("/var/lib/eminence/")
+    settings = read_settings([], image | service["environment"])
+    assert settings.insecure
+    assert settings.cache_file.startswith("/var/lib/eminence/")
     assert all(port.startswith("127.0.0.1:") for port in service["ports"])
     assert float(service["stop_grace_period"].removesuffix("s")) > LEAST_STOP_SECONDS
-    # All that is copied exists.
+    # The Dockerfile copies only files that exist.
     for name in re.findall(r"^!([\w.]+)$", (DEPLOY / "Dockerfile.dockerignore").read_text("utf-8"), re.M):
         assert (ROOT / name).exists(), name
 
 
-def test_the_image_alone_does_not_serve_in_clear() -> None:
+def test_the_image_alone_does_not_serve_without_encryption() -> None:
     with pytest.raises(ValueError, match="give tls_cert and tls_key"):
         read_settings([], variables_of_the_image())
 
 
-def test_the_health_check_of_the_service_sees_whether_it_serves() -> None:
+def test_the_health_check_of_the_service_succeeds_only_while_it_serves() -> None:
     kind, python, *command = compose()["healthcheck"]["test"]
     assert (kind, python) == ("CMD", "python")
 
@@ -93,7 +92,7 @@ def test_the_dockerfile_is_in_good_style() -> None:
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
 
 
-def test_systemd_takes_the_unit(tmp_path: Path) -> None:
+def test_systemd_accepts_the_unit(tmp_path: Path) -> None:
     if shutil.which("systemd-analyze") is None:
         pytest.skip("there is no systemd-analyze here (Debian: systemd)")
     program = Path(sys.executable).parent / "eminence"

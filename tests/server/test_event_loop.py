@@ -1,4 +1,4 @@
-"""Nothing whose cost grows with a request runs on the event loop; logs are replayed and beliefs built once."""
+"""Work that grows with a request runs off the event loop; each request replays its log and builds beliefs once."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FEW = pb.Budget(iterations=60)
 
 
 def runs_a_loop() -> bool:
-    """Whether an event loop runs in this thread."""
+    """Return whether an event loop runs in this thread."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -40,16 +40,16 @@ def runs_a_loop() -> bool:
 
 @pytest.fixture
 def counts(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    """Calls of what is expensive, by name. On an event loop's thread they raise."""
-    counted: Counter[str] = Counter()
+    """Count the calls of expensive functions by label, and fail those on an event loop's thread."""
+    counts: Counter[str] = Counter()
 
     def watch(module: Any, name: str, label: str) -> None:
         original: Callable[..., Any] = getattr(module, name)
 
-        def watched(*arguments: Any, **named: Any) -> Any:
+        def watched(*arguments: Any, **keywords: Any) -> Any:
             assert not runs_a_loop(), f"{label} on the event loop"
-            counted[label] += 1
-            return original(*arguments, **named)
+            counts[label] += 1
+            return original(*arguments, **keywords)
 
         monkeypatch.setattr(module, name, watched)
 
@@ -59,7 +59,7 @@ def counts(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     watch(views, "History", "replay")
     watch(records, "read_record", "replay")
     watch(Record, "tables", "replay")
-    return counted
+    return counts
 
 
 @pytest.fixture
@@ -72,7 +72,7 @@ def adviser(counts: Counter[str]) -> Iterator[Any]:
 
 
 def game_so_far(n_actions: int = 20, seed: int = 3) -> tuple[View, Record]:
-    """What the player to act sees, and has seen; they have a choice."""
+    """Return the view and the record of a player who is to act and has a choice."""
     game = list(random_game(GAME, seed))
     for number, (position, _) in enumerate(game):
         mover = position.to_act
@@ -86,7 +86,7 @@ def message() -> view_pb2.View:
     return views.write_view(*game_so_far())
 
 
-def test_a_search_with_a_history_replays_it_once_and_believes_once(adviser: Any, counts: Counter[str]) -> None:
+def test_a_search_with_a_history_replays_it_once_and_builds_one_belief(adviser: Any, counts: Counter[str]) -> None:
     view = message()
     counts.clear()
     options = pb.Options(shares=3)
@@ -104,7 +104,7 @@ def test_information_shares_the_belief(adviser: Any, counts: Counter[str]) -> No
     cards = len(suggestion.information)
     assert cards
     assert (counts["replay"], counts["belief"]) == (1, 1)
-    # Of each card one arm, and once for what others guess.
+    # Each card takes a search with it shown and one for the guesses of others.
     assert (counts["search"], counts["secret"]) == (1 + 2 * cards, 2 * cards)
 
 
@@ -132,7 +132,7 @@ def test_a_share_without_iterations_has_no_tree(adviser: Any, counts: Counter[st
     assert counts["search"] == 2
 
 
-def test_a_forced_move_is_answered_elsewhere(adviser: Any, counts: Counter[str]) -> None:
+def test_a_forced_move_is_answered_off_the_event_loop(adviser: Any, counts: Counter[str]) -> None:
     forced = next(
         position.view(position.to_act)
         for position, _ in random_game(GAME, 1)
@@ -144,7 +144,7 @@ def test_a_forced_move_is_answered_elsewhere(adviser: Any, counts: Counter[str])
     assert counts == {"belief": 1}
 
 
-def test_streams_compute_nothing_on_the_loop(adviser: Any, counts: Counter[str]) -> None:
+def test_streams_compute_nothing_on_the_event_loop(adviser: Any, counts: Counter[str]) -> None:
     analyze = pb.AnalyzeRequest(view=message(), budget=pb.Budget(time=milliseconds(200)), interval=milliseconds(50))
     assert [step.last for step in adviser.Analyze(analyze, timeout=60)][-1]
     items = [pb.AnalyzeBatchRequest(item=pb.BatchItem(id=name, view=message(), budget=FEW)) for name in "abc"]
@@ -152,7 +152,7 @@ def test_streams_compute_nothing_on_the_loop(adviser: Any, counts: Counter[str])
     assert len(list(adviser.AnalyzeBatch(iter(items), timeout=60))) == 3
 
 
-def test_a_review_replays_a_game_once_for_each_seat_and_never_on_the_loop(adviser: Any, counts: Counter[str]) -> None:
+def test_a_review_replays_a_game_once_for_each_seat_and_off_the_event_loop(adviser: Any, counts: Counter[str]) -> None:
     game = list(random_game(GAME, 2))
     record = Record(game[0][0], tuple([str(action) for _, action in game if action is not None]))
     written = records.write(record)
@@ -160,11 +160,11 @@ def test_a_review_replays_a_game_once_for_each_seat_and_never_on_the_loop(advise
     steps = list(adviser.Review(pb.ReviewRequest(record=written, budget=pb.Budget(iterations=4)), timeout=60))
     decisions = len(steps) - 1
     assert decisions > 20
-    # For every seat what it saw, all of it once, and its end for the result: not once for each decision.
+    # A replay of each seat's record, and one of its end for the result: not one for each decision.
     assert counts["replay"] < 12
 
 
-def test_the_guard_finds_what_it_is_for(counts: Counter[str]) -> None:
+def test_the_guard_fails_work_on_the_event_loop(counts: Counter[str]) -> None:
     async def on_the_loop() -> None:
         assert solver.question.SearchQuestion(GAME.deal(1).view(0)).belief
 
@@ -172,6 +172,6 @@ def test_the_guard_finds_what_it_is_for(counts: Counter[str]) -> None:
         asyncio.run(on_the_loop())
 
 
-def test_an_error_elsewhere_is_told_as_ever(adviser: Any) -> None:
+def test_an_error_off_the_event_loop_reaches_the_client(adviser: Any) -> None:
     with pytest.raises(grpc.RpcError, match="view"):
         adviser.Suggest(pb.SuggestRequest(), timeout=60)

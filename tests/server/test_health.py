@@ -1,4 +1,4 @@
-"""Health: one client that does not read stops neither the others nor the server's end."""
+"""The health service: watches, checks, and the end of the server."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from server.services.health import UNKNOWN, HealthService
 REQUEST = health_pb2.HealthCheckRequest(service="")
 
 
-def test_a_watch_that_does_not_read_holds_up_nothing() -> None:
+def test_a_watch_that_does_not_read_delays_neither_others_nor_the_shutdown() -> None:
     async def run() -> None:
         service: Any = HealthService()
         service.set(["", "a"], NOT_SERVING)
@@ -25,18 +25,18 @@ def test_a_watch_that_does_not_read_holds_up_nothing() -> None:
         assert (await anext(reading)).status == NOT_SERVING
         service.set([""], SERVING)
         assert (await anext(reading)).status == SERVING
-        listed = await service.List(None, None)
-        assert {name: answer.status for name, answer in listed.statuses.items()} == {"": SERVING, "a": NOT_SERVING}
+        listing = await service.List(None, None)
+        assert {name: answer.status for name, answer in listing.statuses.items()} == {"": SERVING, "a": NOT_SERVING}
         assert (await service.Check(health_pb2.HealthCheckRequest(service="a"), None)).status == NOT_SERVING
         service.end()
-        service.set([""], SERVING)  # too late
+        service.set([""], SERVING)  # after the end: ignored
         assert [answer.status async for answer in reading] == [NOT_SERVING]
-        assert [answer.status async for answer in stuck] == []  # it has heard of it before
+        assert [answer.status async for answer in stuck] == []  # it has read NOT_SERVING before
 
     asyncio.run(run())
 
 
-def test_a_watch_waits_for_changes_and_hears_of_services_that_are_not_there() -> None:
+def test_a_watch_of_an_unknown_service_waits_until_that_service_changes() -> None:
     async def run() -> None:
         service: Any = HealthService()
         watch = service.Watch(health_pb2.HealthCheckRequest(service="later"), None)
@@ -54,7 +54,7 @@ def test_a_watch_waits_for_changes_and_hears_of_services_that_are_not_there() ->
     asyncio.run(run())
 
 
-def test_a_check_of_a_service_that_is_not_there_is_not_found() -> None:
+def test_a_check_of_an_unknown_service_answers_not_found() -> None:
     async def abort(code: grpc.StatusCode, details: str) -> None:
         raise RuntimeError(code.name)
 

@@ -1,4 +1,4 @@
-"""An edition with a row of its own, as docs/how_to/extend.md adds one: no card is taken for the one it replaces."""
+"""An edition with its own card, as docs/how_to/extend.md adds one: no answer confuses it with the card it replaces."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Any
 import grpc
 import pytest
 from google.protobuf import json_format
-from process import stub, told
+from knights import knights_edition
+from process import refusal_of, stub
 from program import run
 from sockets import serving
 
@@ -17,9 +18,8 @@ from eminence.v1 import solver_pb2 as pb
 from eminence.v1 import view_pb2
 from eminence.v1.oriflamme_pb2 import ORIFLAMME_CARD_SOLDIER, ORIFLAMME_CARD_UNSPECIFIED
 from engine_cy import Position, View, new_game
-from engine_cy.oriflamme.cards import PUBLISHED, Card
+from engine_cy.oriflamme.cards import PUBLISHED
 from engine_cy.oriflamme.editions import EDITIONS
-from engine_cy.oriflamme.words import Deed, Reach
 from engine_cy.record import Record
 from server.cli.commands import rules
 from server.cli.results.row import _beliefs
@@ -30,10 +30,9 @@ from server.services.solver import SolverService
 from server.settings import Settings
 from server.telemetry import Telemetry
 
-KNIGHT = Card("knight", "Knight", Reach.NEIGHBOUR, Deed.ELIMINATE, 2)
 POSSIBLE = "archer, knight, spy, heir, lord, shapeshifter, assassination, royal_decree, conspiracy, ambush"
 
-# Tables of en-2019 at which A sees a Soldier, and the field that says so.
+# Tables of en-2019 at which A sees a Soldier, and the field that holds it.
 TABLE, OWN = "view.oriflamme.table", "view.oriflamme.own"
 SOLDIERS = {
     "in the queue": (">A:Soldier* B:? C:? | ask A target", f"{TABLE}.slots[0].cards[0].face_up"),
@@ -48,13 +47,11 @@ SOLDIERS = {
 
 @pytest.fixture(autouse=True)
 def _knights(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An edition in which a Knight has the Soldier's row."""
-    cards = tuple(KNIGHT if card.id == "soldier" else card for card in PUBLISHED)
-    monkeypatch.setitem(EDITIONS, "knights", EDITIONS["en-2019"]._replace(cards=cards))
+    monkeypatch.setitem(EDITIONS, "knights", knights_edition())
 
 
 def among_knights(text: str) -> view_pb2.View:
-    """A table of en-2019, sent as one of the Knights' edition."""
+    """Return the message of a table of en-2019, relabelled as one of the edition with Knights."""
     message = views.write_view(new_game("oriflamme", "en-2019", 3).view(f"{text} | seen by A"))
     message.game.ruleset.edition = "knights"
     return message
@@ -78,11 +75,11 @@ def test_a_view_with_the_card_that_was_replaced_is_refused(text: str, field: str
 
 
 @pytest.mark.parametrize(("text", "field"), SOLDIERS.values(), ids=SOLDIERS)
-def test_so_is_a_whole_request(adviser: Any, text: str, field: str) -> None:
-    views.read_view(view_pb2.View(game=among_knights(text).game, text="| seen by A"))  # the game is known by now
+def test_a_request_with_the_card_that_was_replaced_is_refused(adviser: Any, text: str, field: str) -> None:
+    views.read_view(view_pb2.View(game=among_knights(text).game, text="| seen by A"))  # caches the game
     with pytest.raises(grpc.RpcError) as refused:
         adviser.Suggest(pb.SuggestRequest(view=among_knights(text), budget=pb.Budget(iterations=10)))
-    assert told(refused.value) == ("INVALID_ARGUMENT", "INVALID_VIEW", field)
+    assert refusal_of(refused.value) == ("INVALID_ARGUMENT", "INVALID_VIEW", field)
 
 
 def test_beliefs_do_not_name_the_card_that_was_replaced(adviser: Any) -> None:
@@ -102,13 +99,15 @@ def test_beliefs_do_not_name_the_card_that_was_replaced(adviser: Any) -> None:
 
 
 def knight_record() -> Record:
-    """A game in which Knights are placed, turned up and seen."""
+    """Play a random game that places, reveals and shows Knights wherever it can."""
     rng = random.Random(4)
     start = position = new_game("oriflamme", "knights", 3).deal(4)
     actions = []
     while not position.is_over:
         legal = position.legal_actions()
-        action = next((one for one in legal if "Knight" in str(one) or str(one) == "reveal"), rng.choice(legal))
+        action = next(
+            (choice for choice in legal if "Knight" in str(choice) or str(choice) == "reveal"), rng.choice(legal)
+        )
         actions.append(str(action))
         position = position.play(action)
     return Record(start, tuple(actions)).ended()
@@ -118,15 +117,15 @@ def test_every_message_of_a_game_with_knights_is_read_back() -> None:
     record = knight_record()
     assert sum("Knight" in action for action in record.actions) > 1
     assert records.read(records.write(record)) == record
-    shown = 0
+    n_shown = 0
     for seat in range(3):
         seen = record.seen_from(seat)
-        shown += sum("= Knight" in action for action in seen.actions)
+        n_shown += sum("= Knight" in action for action in seen.actions)
         assert records.read(records.write(seen)) == seen
         for table in seen.tables():
             assert isinstance(table, View)
             assert views.read_view(views.write_view(table)) == table
-    assert shown
+    assert n_shown
     for position in record.tables():
         assert isinstance(position, Position)
         assert positions.read(positions.write(position), "position") == position
@@ -135,7 +134,7 @@ def test_every_message_of_a_game_with_knights_is_read_back() -> None:
             assert views.write_action(action).HasField("oriflamme") == ("Knight" not in str(action))
 
 
-def test_a_knight_is_suggested_and_listed_by_his_name(adviser: Any) -> None:
+def test_a_knight_is_suggested_and_listed_by_name(adviser: Any) -> None:
     text = "- | hands Archer,Knight,Heir,Lord,Decree,Conspiracy,Ambush ? ? | seen by A"
     message = view_pb2.View(game=among_knights("").game, text=text)
     options = pb.Options(restrict_to=[view_pb2.Action(text="place Knight front")])
@@ -146,7 +145,7 @@ def test_a_knight_is_suggested_and_listed_by_his_name(adviser: Any) -> None:
     assert row["names"] == {"en": "Knight", "fr": "Knight", "de": "Knight"}
 
 
-def test_the_program_names_a_knight_a_knight(tmp_path: Path) -> None:
+def test_the_command_line_names_knights_and_no_soldiers(tmp_path: Path) -> None:
     view = ">A:Knight B:? C:? | round 2 | ask A reveal | seen by A"
     args = ("--ruleset", "knights", "--iterations", 100)
     answer = run("suggest", view, *args, "--information")
@@ -155,13 +154,13 @@ def test_the_program_names_a_knight_a_knight(tmp_path: Path) -> None:
     assert "Knight   slot 0" in answer.out
     refused = run("suggest", view.replace("Knight", "Soldier"), *args)
     assert "'Soldier' is no card of this edition" in refused.err
-    found = json_format.Parse(run("suggest", view, *args, "--json").out, pb.Suggestion())
-    beliefs = {row["card"] for row in _beliefs(found, new_game("oriflamme", "knights", 3))}
+    suggestion = json_format.Parse(run("suggest", view, *args, "--json").out, pb.Suggestion())
+    beliefs = {row["card"] for row in _beliefs(suggestion, new_game("oriflamme", "knights", 3))}
     assert "Knight" in beliefs
     assert not beliefs & {"Soldier", "0"}
     (tmp_path / "game.txt").write_text(str(knight_record()))
     report = tmp_path / "report.html"
-    reviewed = run("review", tmp_path / "game.txt", "--iterations", 20, "--html", report)
-    assert reviewed.code == 0, reviewed.err
+    review = run("review", tmp_path / "game.txt", "--iterations", 20, "--html", report)
+    assert review.code == 0, review.err
     assert "Knight" in report.read_text()
     assert "Soldier" not in report.read_text()

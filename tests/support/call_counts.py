@@ -1,4 +1,4 @@
-"""How much code does, without a clock."""
+"""Measure work in function calls instead of time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 @contextmanager
 def counted_calls() -> Iterator[list[str]]:
-    """Collect the names of the functions that this thread calls, those of C included, without garbage collections."""
+    """Collect the names of the functions that this thread calls, C functions included; garbage collection is off."""
     names: list[str] = []
     gc.disable()
 

@@ -1,4 +1,4 @@
-"""How likely deals make the cards of a player: a count of the ways, by what each kind of card was dealt and placed."""
+"""Count the deals of two families that lead to the same cards: the weight of a world."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from engine_cy import Position
 
 
 def ways_of(dealt_and_placed: Iterable[tuple[int, int]]) -> int:
-    """With two families, of each kind one or two cards were dealt, and so many of these were placed."""
+    """Count the ways of one player; each pair is how many cards of a kind were dealt, and how many of these placed."""
     kinds = list(dealt_and_placed)
     once = sum(dealt == 1 for dealt, _ in kinds)
     ways: int = math.comb(once, once // 2) * 2 ** sum(dealt == 2 and placed > 0 for dealt, placed in kinds)
@@ -17,7 +17,7 @@ def ways_of(dealt_and_placed: Iterable[tuple[int, int]]) -> int:
 
 
 def ways_to(world: Position) -> int:
-    """In how many ways each player was dealt what they have, and placed what they did; 1 with one family each."""
+    """Count the ways to deal the cards of all players and to place the same ones; 1 with one family each."""
     if not (world.game.id == "oriflamme_prototype" and world.game.n_players == 2):
         return 1
     table, ways = world.table, 1

@@ -1,4 +1,4 @@
-"""Questions along random games, and what of their answers has to repeat."""
+"""Questions along random games, and the parts of answers that must repeat."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ORIFLAMME = ("oriflamme", "en-2019", 3)
 
 
 def turns(spec: tuple[str, Any, int], seed: int = 1) -> Iterator[tuple[Position, History]]:
-    """Positions of a random game in which the player to act has a choice, with that player's log."""
+    """Yield the positions of a random game at which the player to act has a choice, each with that player's log."""
     game = new_game(*spec)
     logs = [History(game) for _ in range(game.n_players)]
     followed = logs if game.can_be_followed else []
@@ -34,12 +34,12 @@ def _known(action: Action | None) -> Action:
 
 
 def view_of(position: Position) -> View:
-    """The position as the player to act sees it."""
+    """Return the position as the player to act sees it."""
     return position.view(position.to_act or 0)
 
 
-def thinking(position: Position, history: History, draw: random.Random) -> dict[str, Any]:
-    """Keywords of a question, drawn at random."""
+def random_options(position: Position, history: History, draw: random.Random) -> dict[str, Any]:
+    """Draw the options of a question at random."""
     return {
         "config": draw.choice(["plain", "default", "pimc", "level-3"]),
         "seed": draw.choice([0, 2**64 - 1, draw.randrange(2**64)]),
@@ -50,31 +50,31 @@ def thinking(position: Position, history: History, draw: random.Random) -> dict[
 
 
 def questions(spec: tuple[str, Any, int], seed: int = 1, every: int = 7) -> Iterator[Question]:
-    """Questions of every shape along a random game."""
+    """Yield questions of every kind along a random game."""
     draw = random.Random(seed)
     for number, (position, history) in enumerate(turns(spec, seed)):
         if number % every:
             continue
-        view, options = view_of(position), position.legal_actions()
+        view, choices = view_of(position), position.legal_actions()
         budget = draw.choice([Budget(iterations=60), Budget(iterations=60, memory_mb=1.5, confidence=0.75)])
         yield SearchQuestion(
             view,
             budget,
             lines=draw.choice([0, 2]),
-            among=draw.choice([(), options[::2]]),
-            **thinking(position, history, draw),
+            among=draw.choice([(), choices[::2]]),
+            **random_options(position, history, draw),
         )
         yield ComparisonQuestion(
-            view, options[:3], replace(budget, iterations=700), **thinking(position, history, draw)
+            view, choices[:3], replace(budget, iterations=700), **random_options(position, history, draw)
         )
-        other = position.view(((position.to_act or 0) + 1) % position.game.n_players)
-        yield SearchQuestion(other, budget, shares=2, seed=number)
+        observed = position.view(((position.to_act or 0) + 1) % position.game.n_players)
+        yield SearchQuestion(observed, budget, shares=2, seed=number)
         if position.game.has_suspicions:
-            yield InformationQuestion(view, budget, **(thinking(position, history, draw)))
+            yield InformationQuestion(view, budget, **random_options(position, history, draw))
 
 
 def essence(answer: Any) -> Any:
-    """Everything in an answer that equal questions have alike."""
+    """Return the parts of an answer that are equal for equal questions."""
     if isinstance(answer, Answer):
         return (
             answer.best,

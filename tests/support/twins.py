@@ -24,9 +24,10 @@ class Twins(NamedTuple):
 
 
 def twins(game: Game, seed: int, actions: int, *, acting: bool = True) -> Iterator[Twins]:
-    """Yield twins of a random game with up to so many actions, if there are any.
+    """Yield at most one pair of twins of a random game with about `actions` actions.
 
-    They look the same to the seat to act, or without `acting` to the next one, and different to the seat to act.
+    With `acting` they look the same to the seat to act. Otherwise they look the same to the next seat, and different
+    to the seat to act.
     """
     truth = record_of(game, seed, actions)
     end = truth.end
@@ -35,15 +36,15 @@ def twins(game: Game, seed: int, actions: int, *, acting: bool = True) -> Iterat
         return
     seat = end.to_act if acting else (end.to_act + 1) % game.n_players
     for other in others(truth, seat, random.Random(seed)):
-        there = other.end
-        assert isinstance(there, Position)
-        if acting or there.view(end.to_act) != end.view(end.to_act):
+        other_end = other.end
+        assert isinstance(other_end, Position)
+        if acting or other_end.view(end.to_act) != end.view(end.to_act):
             yield Twins(truth, other, seat)
             return
 
 
 def others(truth: Record, seat: int, draw: random.Random) -> Iterator[Record]:
-    """Yield records that look the same to a seat: first with other deals, then with two cards swapped."""
+    """Yield other records that look the same to a seat: first with other deals, then with two cards swapped."""
     for _ in range(TRIES):
         other = look_alike(truth, seat, draw)
         if other is not None and other != truth:
@@ -55,7 +56,7 @@ def others(truth: Record, seat: int, draw: random.Random) -> Iterator[Record]:
 
 
 def record_of(game: Game, seed: int, actions: int) -> Record:
-    """Play at random until a player is to act after so many actions."""
+    """Play at random for at least `actions` actions, until a player is to act."""
     draw = random.Random(seed)
     start = position = game.deal(seed, seed % game.n_players)
     played: list[str] = []
@@ -67,7 +68,7 @@ def record_of(game: Game, seed: int, actions: int) -> Record:
 
 
 def look_alike(truth: Record, seat: int, draw: random.Random) -> Record | None:
-    """Deal other hidden cards and play what looks the same to a seat; None if that cannot go on."""
+    """Deal other hidden cards and play actions that look the same to a seat; return None if no legal one does."""
     assert isinstance(truth.start, Position)
     start = position = truth.start.view(seat).sample_world(draw.getrandbits(32))
     played: list[str] = []
@@ -82,9 +83,9 @@ def look_alike(truth: Record, seat: int, draw: random.Random) -> Record | None:
 
 
 def swapped(truth: Record, seat: int, draw: random.Random) -> Iterator[Record]:
-    """Yield the possible records in which another seat has two of its cards swapped, in the deal and as it plays them.
+    """Yield the valid records in which two cards of another seat are swapped, in the deal and in its plays.
 
-    Random deals hardly ever fit a long game.
+    Swaps find twins of long games, which random deals hardly ever fit.
     """
     text = str(truth)
     rivals = [rival for number, rival in enumerate(truth.game.seats) if number != seat]

@@ -1,4 +1,4 @@
-"""The real server, in a process of its own."""
+"""The real server in its own process, and requests to it."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ OTHERS_TURN = "A:? >B:? C:Heir(1) | round 2 | points 1 2 3 | seen by C"
 
 
 class Server:
-    """A running server."""
+    """A running server process."""
 
-    def __init__(self, process: subprocess.Popen[str], address: str, begun: float, metrics_page: str) -> None:
+    def __init__(self, process: subprocess.Popen[str], address: str, started: float, metrics_page: str) -> None:
         self.process = process
         self.address = address
-        self.seconds_to_listen = time.monotonic() - begun
+        self.seconds_to_listen = time.monotonic() - started
         self.metrics_page = metrics_page
 
     def channel(self) -> grpc.Channel:
@@ -52,18 +52,22 @@ class Server:
         wait_until(lambda: self.health() == SERVING)
 
     def metrics(self) -> dict[str, float]:
-        """Return the figures of the metrics page by name and labels, as they are written there."""
+        """Return the figures of the metrics page by name and labels, as the page writes them."""
         with urllib.request.urlopen(f"http://{self.metrics_page}/metrics", timeout=HANG_S) as response:
             lines = [line.rpartition(" ") for line in response.read().decode().splitlines() if not line.startswith("#")]
         return {name: float(figure) for name, _, figure in lines}
 
     def wait_for_searches(self, running: int, waiting: int = 0) -> None:
-        """Wait until this many searches have threads, and this many single calls wait for some."""
+        """Wait until `running` searches have threads and `waiting` single calls are queued."""
         names = ("eminence_searches_running", 'eminence_searches_waiting{queue="interactive"}')
         wait_until(lambda: itemgetter(*names)(self.metrics()) == (running, waiting))
 
+    def answers_from_cache(self) -> float:
+        """Return how many answers have come from the cache."""
+        return self.metrics()["eminence_answers_from_cache_total"]
+
     def stop(self) -> int:
-        """Tell it to stop; its exit code."""
+        """Send SIGTERM; return the exit code."""
         self.process.send_signal(signal.SIGTERM)
         return self.process.wait(HANG_S)
 
@@ -72,9 +76,9 @@ class Server:
 def server(
     *flags: str, wait: bool = True, metrics: bool = False, environment: Mapping[str, str] | None = None
 ) -> Iterator[Server]:
-    """Run a server with these flags, on a free port, and with `metrics` a page of metrics on another one."""
+    """Run a server with these flags on a free port; `metrics` adds a metrics page on another port."""
     page = f"127.0.0.1:{free_port()}"
-    begun = time.monotonic()
+    started = time.monotonic()
     command = [sys.executable, "-m", "server", "--address", "127.0.0.1:0", *flags]
     command += ["--metrics", page] * metrics
     process = subprocess.Popen(
@@ -82,9 +86,9 @@ def server(
     )
     assert process.stdout is not None
     try:
-        line = process.stdout.readline()
-        assert line.startswith("listening on "), process.stderr.read() if process.stderr else ""
-        running = Server(process, line.split()[-1], begun, page)
+        greeting = process.stdout.readline()
+        assert greeting.startswith("listening on "), process.stderr.read() if process.stderr else ""
+        running = Server(process, greeting.split()[-1], started, page)
         if wait:
             running.wait_until_serving()
         yield running
@@ -94,10 +98,10 @@ def server(
 
 
 def free_port() -> int:
-    """A port that nobody listens on, so far."""
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port: int = found.getsockname()[1]
+    """Return a port that no process listens on yet."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port: int = listener.getsockname()[1]
         return port
 
 
@@ -125,8 +129,8 @@ def suggest(text: str = REVEAL, **budget: Any) -> pb.SuggestRequest:
     return pb.SuggestRequest(view=view(text), budget=pb.Budget(**budget))
 
 
-def told(error: Any) -> tuple[str, str, str]:
-    """Status code, reason and field of a refusal."""
+def refusal_of(error: Any) -> tuple[str, str, str]:
+    """Return the status code, reason and field of a refused call."""
     status = rpc_status.from_call(error)
     assert status is not None, error
     info, bad = error_details_pb2.ErrorInfo(), error_details_pb2.BadRequest()
@@ -137,7 +141,7 @@ def told(error: Any) -> tuple[str, str, str]:
 
 
 def retry_after(error: Any) -> float:
-    """Seconds after which to try again."""
+    """Return the delay after which a refused call may be retried, in seconds."""
     status = rpc_status.from_call(error)
     assert status is not None, error
     retry = error_details_pb2.RetryInfo()

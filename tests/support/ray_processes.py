@@ -1,4 +1,4 @@
-"""The processes of a Ray, seen and ended from outside."""
+"""Observe the processes of Ray from outside."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from waiting import wait_until
 
 
 def children(pid: int) -> dict[int, str]:
-    """The processes below one, by what they call themselves."""
-    found: dict[int, str] = {}
-    listed = subprocess.run(
+    """Return the command lines of all descendants of a process, by process id."""
+    commands: dict[int, str] = {}
+    table = subprocess.run(
         ["ps", "-e", "-ww", "-o", "pid=,ppid=,stat=,args="], capture_output=True, text=True, check=True
     )
-    rows = [line.split(None, 3) for line in listed.stdout.splitlines()]
+    rows = [line.split(None, 3) for line in table.stdout.splitlines()]
     below = {pid}
     for _ in range(6):
-        for number, parent, state, *args in rows:
+        for child, parent, state, *command in rows:
             if int(parent) in below and not state.startswith("Z"):
-                below.add(int(number))
-                found[int(number)] = " ".join(args)
-    return found
+                below.add(int(child))
+                commands[int(child)] = " ".join(command)
+    return commands
 
 
 def workers_below(pid: int) -> list[int]:
@@ -34,7 +34,7 @@ def head_below(pid: int) -> int:
 
 
 def cpu_ticks(pid: int) -> int:
-    """That a process has computed; -1 if it is gone."""
+    """Return the CPU time of a process, in clock ticks; -1 if the process has ended."""
     try:
         return sum(map(int, Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]))
     except OSError:
@@ -42,15 +42,15 @@ def cpu_ticks(pid: int) -> int:
 
 
 def busiest(pids: list[int]) -> int:
-    """Which of these computes the most just now; 0: none does."""
+    """Return the process that computes most in the next half second; 0 if none computes."""
     before = {pid: cpu_ticks(pid) for pid in pids}
     time.sleep(0.5)
-    done = {pid: cpu_ticks(pid) - ticks for pid, ticks in before.items()}
-    return max((pid for pid in done if done[pid] > 2), key=lambda pid: done[pid], default=0)
+    spent = {pid: cpu_ticks(pid) - ticks for pid, ticks in before.items()}
+    return max((pid for pid in spent if spent[pid] > 2), key=lambda pid: spent[pid], default=0)
 
 
 def wait_for_busiest(pids: list[int]) -> int:
-    """Wait until one of these computes, and return which of them has computed the most meanwhile."""
+    """Wait until one of these processes computes; return the one that has computed most since the call."""
     before = {pid: cpu_ticks(pid) for pid in pids}
 
     def busiest_so_far() -> int:
@@ -61,9 +61,9 @@ def wait_for_busiest(pids: list[int]) -> int:
 
 
 def are_idle(pids: list[int]) -> bool:
-    """Whether none of these computes anything."""
+    """Return whether none of these processes computes."""
     time.sleep(0.1)
     before = [cpu_ticks(pid) for pid in pids]
     time.sleep(0.5)
-    # Where other programs have all the cores, who searches gets little more than this.
+    # On a busy machine, a process that searches gets little more than this.
     return max(cpu_ticks(pid) - ticks for pid, ticks in zip(pids, before, strict=True)) < 3

@@ -1,4 +1,4 @@
-"""What the tests of the messages share: random damage, and walks through what a message may hold."""
+"""Damage messages at random, and walk through their parts and types."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ TEXTS = (
 
 
 def reachable(descriptor: Descriptor) -> dict[str, Descriptor]:
-    """Every message that one may hold, itself included, by its full name."""
-    found: dict[str, Descriptor] = {}
-    waiting = [descriptor]
-    while waiting:
-        at = waiting.pop()
-        if at.full_name not in found:
-            found[at.full_name] = at
-            waiting += [field.message_type for field in at.fields if field.message_type is not None]
-    return found
+    """Return every message type that one may contain, itself included, by full name."""
+    reached: dict[str, Descriptor] = {}
+    queue = [descriptor]
+    while queue:
+        current = queue.pop()
+        if current.full_name not in reached:
+            reached[current.full_name] = current
+            queue += [field.message_type for field in current.fields if field.message_type is not None]
+    return reached
 
 
 def parts(message: Message) -> Iterator[Message]:
-    """The message and every message in it."""
+    """Yield the message and every message in it."""
     yield message
     for field, value in message.ListFields():
         if field.message_type is not None:
@@ -48,7 +48,7 @@ def parts(message: Message) -> Iterator[Message]:
 
 
 def damaged(message: M, draw: random.Random) -> M:
-    """A copy of `message` with something random changed, perhaps several things."""
+    """Return a copy of `message` with one to four random changes."""
     copy = type(message)()
     copy.CopyFrom(message)
     for _ in range(draw.choice((1, 1, 1, 2, 4))):
@@ -57,6 +57,15 @@ def damaged(message: M, draw: random.Random) -> M:
             fields: list[Any] = list(part.DESCRIPTOR.fields)
             _damage(part, draw.choice(fields), draw)
     return copy
+
+
+def bytes_without_elapsed(message: Message) -> bytes:
+    """Serialize a message without its field `elapsed`, which differs from run to run."""
+    copy: Any = type(message)()
+    copy.CopyFrom(message)
+    copy.ClearField("elapsed")
+    raw: bytes = copy.SerializeToString(deterministic=True)
+    return raw
 
 
 def _damage(part: Message, field: FieldDescriptor, draw: random.Random) -> None:

@@ -1,4 +1,4 @@
-"""The program as tests run it, in this process or in one of its own, and the files that examples name."""
+"""Run the command line in this process or in its own, and write the files that its examples name."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 from unittest import mock
@@ -24,8 +25,8 @@ VIEW = "A:? >B:Heir C:? | round 2 | points 1 2 3 | seen by B"
 CASTLE = "castle 15A 6C | village 15B 10C | port 9B 9C | ask A select | seen by A"
 
 
-class Said(NamedTuple):
-    """What the program printed, and its exit code."""
+class Output(NamedTuple):
+    """The exit code of the program, and what it printed."""
 
     code: int
     out: str
@@ -36,13 +37,13 @@ class Said(NamedTuple):
         return json.loads(self.out)
 
 
-def run(*args: object, said: str = "", **env: str) -> Said:
-    """The program in this process, on no terminal."""
-    found = CliRunner().invoke(
-        eminence, [str(arg) for arg in args], input=said, env={"COLUMNS": "80", **env}, prog_name="eminence"
+def run(*args: object, stdin: str = "", **env: str) -> Output:
+    """Run the program in this process, without a terminal."""
+    result = CliRunner().invoke(
+        eminence, [str(arg) for arg in args], input=stdin, env={"COLUMNS": "80", **env}, prog_name="eminence"
     )
-    assert "Traceback" not in found.stderr
-    return Said(found.exit_code, found.stdout, found.stderr)
+    assert "Traceback" not in result.stderr
+    return Output(result.exit_code, result.stdout, result.stderr)
 
 
 def read_settings(flags: Sequence[str], variables: Mapping[str, str]) -> Settings:
@@ -52,8 +53,19 @@ def read_settings(flags: Sequence[str], variables: Mapping[str, str]) -> Setting
 
 
 def command(*args: object) -> list[str]:
-    """How to start it as a process of its own."""
+    """Return the command that runs the program in its own process."""
     return [sys.executable, "-m", "server.cli", *map(str, args)]
+
+
+def processes_of(group: int) -> set[int]:
+    """Return the processes of a group that have not ended."""
+    members = set()
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            state, _, group_of_process = path.read_text().rpartition(")")[2].split()[:3]
+            if int(group_of_process) == group and state != "Z":
+                members.add(int(path.parent.name))
+    return members
 
 
 def environment(**more: str) -> dict[str, str]:
@@ -62,13 +74,13 @@ def environment(**more: str) -> dict[str, str]:
 
 
 def random_record(game_id: str, ruleset: Any, players: int, seed: int, until: int | None = None) -> Record:
-    """A game of random moves, or the beginning of one."""
+    """Play a game of random moves to its end, or for `until` actions."""
     rng = Rng(seed)
     start = position = new_game(game_id, ruleset, players).deal(rng)
     actions: list[str] = []
     while not position.is_over and len(actions) != until:
-        options = position.legal_actions()
-        action = options[rng.below(len(options))]
+        choices = position.legal_actions()
+        action = choices[rng.below(len(choices))]
         actions.append(str(action))
         position = position.play(action)
     record = Record(start, tuple(actions))
@@ -76,18 +88,18 @@ def random_record(game_id: str, ruleset: Any, players: int, seed: int, until: in
 
 
 def views(n: int, seed: int = 1) -> list[str]:
-    """Views of who is to act, from random games."""
-    found: list[str] = []
-    while len(found) < n:
+    """Return `n` views of the players to act in random games, as text."""
+    texts: list[str] = []
+    while len(texts) < n:
         seed += 1
         for table in random_record("oriflamme", "en-2019", 3, seed).tables():
             if table.to_act is not None:
-                found.append(str(table.view(table.to_act)))  # type: ignore[union-attr]
-    return found[:n]
+                texts.append(str(table.view(table.to_act)))  # type: ignore[union-attr]
+    return texts[:n]
 
 
 def write_files(folder: Path) -> None:
-    """The files that the examples of help name."""
+    """Write the files that the examples in help texts name."""
     (folder / "view.txt").write_text(VIEW + "\n")
     (folder / "castle.txt").write_text(CASTLE + "\n")
     (folder / "game.txt").write_text(str(random_record("oriflamme", "en-2019", 3, 7)))

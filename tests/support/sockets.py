@@ -1,10 +1,11 @@
-"""A server on a real socket, in a thread of its own."""
+"""gRPC servers of this process, on real sockets."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import grpc
@@ -29,7 +30,7 @@ async def _serve(services: Services, ready: threading.Event, stop: asyncio.Event
 
 @contextmanager
 def serving(services: Services) -> Iterator[grpc.Channel]:
-    """A client's way to a server with these services."""
+    """Serve these services on a thread; yield a channel to them."""
     loop, ready, port = asyncio.new_event_loop(), threading.Event(), list[int]()
     stop = asyncio.Event()
     thread = threading.Thread(target=loop.run_until_complete, args=[_serve(services, ready, stop, port)])
@@ -42,3 +43,16 @@ def serving(services: Services) -> Iterator[grpc.Channel]:
         loop.call_soon_threadsafe(stop.set)
         thread.join(HANG_S)
         loop.close()
+
+
+@contextmanager
+def listening(add: Callable[[grpc.Server], object]) -> Iterator[str]:
+    """Run a plain gRPC server, to which `add` adds handlers; yield its address."""
+    listener = grpc.server(ThreadPoolExecutor(4))
+    add(listener)
+    port = listener.add_insecure_port("127.0.0.1:0")
+    listener.start()
+    try:
+        yield f"127.0.0.1:{port}"
+    finally:
+        listener.stop(None).wait()
