@@ -1,4 +1,4 @@
-"""Matches from the command line of the benchmarks, and OpenSpiel's bot in them."""
+"""Matches from the command line of the benchmarks, with OpenSpiel's bot as a player."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from solver.match import Match, OtherMatchError, Turn
 LOADS = {"before": [0.0], "after": [1.0]}
 
 
-def a_match(a: str, b: str, iterations: int) -> Match:
+def match_of(a: str, b: str, iterations: int) -> Match:
     game = new_game("oriflamme", "en-2019", 3).spec
     return Match(game, read_player(a), read_player(b), Budget(iterations=iterations), seed=1)
 
@@ -30,10 +30,10 @@ def test_a_match_repeats(capsys):
     outputs = []
     for _ in range(2):
         main([*command, "--json"])
-        found = json.loads(capsys.readouterr().out.splitlines()[-1])
-        assert found.pop("moves_per_s") > 0
-        assert set(found.pop("load")) == {"before", "after"}
-        outputs.append(found)
+        printed = json.loads(capsys.readouterr().out.splitlines()[-1])
+        assert printed.pop("moves_per_s") > 0
+        assert set(printed.pop("load")) == {"before", "after"}
+        outputs.append(printed)
     assert outputs[0] == outputs[1]
     assert {"games", "deals", "score", "elo", "low", "high", "iterations_per_decision"} <= set(outputs[0])
     assert (outputs[0]["games"], outputs[0]["deals"]) == (9, 3)
@@ -47,7 +47,7 @@ def test_games_without_shares_of_a_win_are_refused(capsys):
 
 
 @pytest.mark.parametrize("text", ["Buy milk\nand bread", "Buy milk", "\n"])
-def test_a_file_that_is_none_of_ours_is_refused_and_left_alone(tmp_path, capsys, text):
+def test_a_foreign_file_is_refused_and_not_changed(tmp_path, capsys, text):
     path = tmp_path / "notes.txt"
     path.write_text(text)
     with pytest.raises(SystemExit):
@@ -60,28 +60,28 @@ def test_a_file_that_is_none_of_ours_is_refused_and_left_alone(tmp_path, capsys,
 
 
 @pytest.mark.parametrize("rollouts", ["openspiel", "engine"])
-def test_openspiels_bot_plays_as_many_simulations_and_repeats(tmp_path, rollouts):
+def test_openspiels_bot_runs_the_given_simulations_and_repeats(tmp_path, rollouts):
     path = tmp_path / "deals.jsonl"
-    game = a_match("plain", f"openspiel:rollouts={rollouts}", 6)
+    game = match_of("plain", f"openspiel:rollouts={rollouts}", 6)
     report = match.run(game, 1, path=path)
     assert match.per_decision(report, 1) == 6
     assert match.run(game, 1).deals == report.deals
-    found = as_json(report, LOADS)
-    assert found["b"] == f"openspiel:rollouts={rollouts}"
-    assert found["bridge"]["clone_ns"] > 0
-    assert found["bridge"]["apply_ns"] > 0
+    printed = as_json(report, LOADS)
+    assert printed["b"] == f"openspiel:rollouts={rollouts}"
+    assert printed["bridge"]["clone_ns"] > 0
+    assert printed["bridge"]["apply_ns"] > 0
     assert "through the bridge: clone " in as_text(report, LOADS)
     assert match.run(game, 1, path=path).moves_per_s is None
     with pytest.raises(OtherMatchError):
-        match.run(a_match("plain", "openspiel:exploration=2", 6), 1, path=path)
+        match.run(match_of("plain", "openspiel:exploration=2", 6), 1, path=path)
 
 
 def test_openspiels_bot_beats_random_play():
-    assert match.run(a_match("openspiel:rollouts=engine", "random", 40), 4).score.mean > 0.6
+    assert match.run(match_of("openspiel:rollouts=engine", "random", 40), 4).score.mean > 0.6
 
 
 @pytest.mark.parametrize("budget", [lambda ms: Budget(time_ms=ms), lambda ms: Budget(thread_time_ms=ms)])
-def test_openspiels_bot_keeps_to_the_time(budget):
+def test_openspiels_bot_keeps_to_the_time_limit(budget):
     position = new_game("oriflamme", "en-2019", 3).deal(1)
     bot = read_player("openspiel:rollouts=engine")
     counts: list[int] = []
@@ -90,11 +90,11 @@ def test_openspiels_bot_keeps_to_the_time(budget):
         assert simulations is not None
         assert best in position.legal_actions()
         counts.append(simulations)
-    # Told to stop at once, it has tried one action.
+    # Without time the bot has tried one action.
     assert counts[0] == 1 < counts[1] < counts[2]
 
 
-def test_openspiels_bot_does_not_see_what_is_hidden():
+def test_openspiels_bot_does_not_see_hidden_cards():
     game = new_game("oriflamme", "en-2019", 3)
     position = game.position("A:Soldier* >B:Ambush(3) C:Spy")
     other = position.view("B").sample_world(2)
@@ -105,7 +105,7 @@ def test_openspiels_bot_does_not_see_what_is_hidden():
         assert choices[0] == choices[1]
 
 
-def test_settings_that_the_bot_has_not_are_refused():
+def test_unknown_settings_of_the_bot_are_refused():
     with pytest.raises(InvalidQuestionError, match="'nodes' is not one of exploration, rollouts"):
         read_player("openspiel:nodes=own")
     with pytest.raises(InvalidQuestionError, match="rollouts: 'fast' is not one of openspiel, engine"):

@@ -1,4 +1,4 @@
-"""How the benchmarks measure. No test here asserts a time."""
+"""The measurements of the benchmarks; no test here asserts a time."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_a_spread_above_15_percent_is_noisy(far, noisy):
 
 
 def test_a_ratio_is_the_median_of_the_ratios_in_each_round():
-    # In the second round the machine was half as fast, for both.
+    # In the second round the machine was half as fast for both sides.
     rounds = Rounds({"ours": [30.0, 15.0, 33.0], "theirs": [10.0, 5.0, 10.0]})
     assert rounds.times_as_fast("ours", "theirs").value == 3.0
     assert rounds.rate("ours").value == 30.0
@@ -53,7 +53,7 @@ def test_against_the_best_of_several_the_fastest_of_each_round_counts():
     assert rounds.times_as_fast("ours", "a", "b", "c", of_others=max).value == 2.0
 
 
-def test_a_side_has_its_own_clock():
+def test_a_side_is_measured_by_its_own_clock():
     ticks = iter(range(0, 10**12, 10**9))
     rounds = alternate([Side("a", lambda n: 5.0, lambda: next(ticks))], Effort(rounds=3, seconds=1.0))
     assert rounds.rates == {"a": [5.0, 5.0, 5.0]}
@@ -81,7 +81,7 @@ def test_the_lock_refuses_a_second_holder_and_names_the_first(tmp_path):
             Busy, match=rf"another benchmark is running \(process {os.getpid()} holds .*benchmarks.lock"
         ):
             alone(path).__enter__()
-        # The one who was refused has not let others in.
+        # The refused attempt has not released the lock.
         with pytest.raises(Busy):
             alone(path).__enter__()
     with alone(path):
@@ -105,7 +105,7 @@ def test_a_goal_is_met_from_its_bound_on(goal, verdicts):
     assert {value: goal.verdict(value) for value in verdicts} == verdicts
 
 
-def test_the_table_says_which_figures_are_noisy():
+def test_the_table_marks_noisy_figures():
     goals = {"calm": Goal(5, 7), "shaken": Goal(2, 1.5)}
     lines = table(goals, {"calm": figure([6.0]), "shaken": figure([1.0, 2.0, 2.0, 3.0])}).splitlines()
     assert lines[0].split() == ["figure", "measured", "spread", "goal", "close"]
@@ -114,10 +114,10 @@ def test_the_table_says_which_figures_are_noisy():
 
 
 @pytest.mark.parametrize("subject", [engine.ENGINE, engine.CASTLE], ids=lambda subject: subject.name)
-def test_the_suites_print_what_they_promise(subject):
+def test_the_engine_suites_print_every_figure(subject):
     result = engine.run(subject, engine.QUICK)
-    found = json.loads(json.dumps(as_json(result)))
-    assert set(found) == {
+    printed = json.loads(json.dumps(as_json(result)))
+    assert set(printed) == {
         *engine.MEASURES,
         "spread",
         "noisy",
@@ -127,9 +127,9 @@ def test_the_suites_print_what_they_promise(subject):
         "branching",
         "load",
     }
-    assert all(found[name] > 0 for name in engine.MEASURES)
-    assert found["sizeof_state"] % 16 == 0
-    tables = {edition: "".join(counted) for edition, counted in found["decisions_per_game"].items()}
+    assert all(printed[name] > 0 for name in engine.MEASURES)
+    assert printed["sizeof_state"] % 16 == 0
+    tables = {edition: "".join(counted) for edition, counted in printed["decisions_per_game"].items()}
     assert (
         tables
         == {
@@ -137,34 +137,34 @@ def test_the_suites_print_what_they_promise(subject):
             "castle": {"house": "345"},
         }[subject.name]
     )
-    assert {edition: "".join(counted) for edition, counted in found["branching"].items()} == tables
+    assert {edition: "".join(counted) for edition, counted in printed["branching"].items()} == tables
     kind, least = {"engine": ("reveal", 2), "castle": ("select", 4)}[subject.name]
-    assert least <= found["branching"][subject.game[1]]["4"][kind]["mean"] < 7
+    assert least <= printed["branching"][subject.game[1]]["4"][kind]["mean"] < 7
     text = engine.as_text(subject, result)
     assert all(name in text for name in engine.MEASURES)
 
 
-def test_the_search_suite_prints_what_it_promises():
+def test_the_search_suite_prints_every_figure():
     result = search.run(search.QUICK)
-    found = json.loads(json.dumps(as_json(result)))
-    assert set(found) == {*search.GOALS, "spread", "noisy", "raw", "load"}
+    printed = json.loads(json.dumps(as_json(result)))
+    assert set(printed) == {*search.GOALS, "spread", "noisy", "raw", "load"}
     assert set(search.MEASURES) == set(search.MEANINGS) == set(search.GOALS)
-    assert all(found[name] > 0 for name in search.GOALS)
-    assert found["raw"]["tree"]["iterations"] == search.QUICK.iterations
-    assert found["raw"]["cancellations"] == 4 * search.QUICK.cancel_rounds
-    assert len(found["raw"]["cancel_ms"]) == 4
-    assert found["raw"]["decisions_per_simulation"] == pytest.approx(65, rel=0.2)
+    assert all(printed[name] > 0 for name in search.GOALS)
+    assert printed["raw"]["tree"]["iterations"] == search.QUICK.iterations
+    assert printed["raw"]["cancellations"] == 4 * search.QUICK.cancel_rounds
+    assert len(printed["raw"]["cancel_ms"]) == 4
+    assert printed["raw"]["decisions_per_simulation"] == pytest.approx(65, rel=0.2)
     text = search.as_text(result)
     assert all(name in text for name in search.GOALS)
 
 
-def test_99_of_100_are_at_most_the_99th_percentile():
+def test_99_of_100_values_are_at_most_the_99th_percentile():
     assert search.percentile_99([float(n) for n in range(1, 201)]) == 198.0
     assert search.percentile_99([3.0]) == 3.0
     assert search.percentile_99([1.0, 2.0, 3.0]) == 3.0
 
 
-def test_decisions_a_game_are_those_of_the_reference_games():
+def test_games_have_as_many_decisions_as_the_reference_games():
     for players, reference in engine.ENGINE.reference_decisions.items():
         counted = engine.decisions_per_game(new_game("oriflamme", "en-2019", players), 2000)
         assert counted == pytest.approx(reference, rel=engine.REFERENCE_TOLERANCE)

@@ -1,4 +1,4 @@
-"""What the suite of promises measures is what it says."""
+"""The suite of promises: its figures, random requests and attacks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def test_every_figure_has_a_goal_a_meaning_and_a_measure():
     assert list(promises.GOALS) == list(promises.MEANINGS) == measured
 
 
-def test_requests_at_random_are_answered_or_refused_with_a_reason():
+def test_random_requests_are_answered_or_refused_with_a_reason():
     figure, raw = promises.measure_mutants(promises.Scale(mutants=300))["mutants_answered_badly"]
     assert figure.value == 0
     assert raw["requests"] == 300
@@ -27,7 +27,7 @@ def test_requests_at_random_are_answered_or_refused_with_a_reason():
     assert raw["codes"]["INVALID_ARGUMENT"] > 0
 
 
-def test_the_share_of_answers():
+def test_the_share_of_kept_promises_counts_ok_answers():
     assert promises.share_answered(["OK", "DEADLINE_EXCEEDED", "OK", "OK"]) == 0.75
 
 
@@ -47,8 +47,8 @@ def is_readable(raw: bytes) -> bool:
 
 
 @pytest.mark.parametrize("name", [name for name, traffic in promises.ATTACKS.items() if traffic is not None])
-def test_the_traffic_of_an_attack_is_what_it_says(name):
-    """Valid traffic is answered, and other traffic refused; a message fits into the server's bound."""
+def test_the_traffic_of_an_attack_is_valid_only_where_it_should_be(name):
+    """Valid traffic is answered and other traffic refused; each message fits into the server's bound."""
     traffic = promises.ATTACKS[name]
     assert traffic is not None
     message = traffic.message()
@@ -65,6 +65,6 @@ def test_the_traffic_of_an_attack_is_what_it_says(name):
             assert refused.value.code() == grpc.StatusCode.INVALID_ARGUMENT
 
 
-def test_the_processes_above_one_are_found():
+def test_the_ancestors_of_a_process_are_listed():
     parents = {4: 3, 3: 2, 2: 1, 1: 0, 9: 1}
     assert list(promises.ancestors(4, parents)) == [3, 2, 1]

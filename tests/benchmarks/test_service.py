@@ -1,16 +1,16 @@
-"""Every goal of the service's benchmark can be missed: what a bad server would do to each figure."""
+"""Every goal of the benchmark of the service can be missed: the figures of a good and of a bad server."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import grpc
 import pytest
+from sockets import listening
 
 from benchmarks import questions, service, worst_case
 from benchmarks.__main__ import main
@@ -54,12 +54,12 @@ def growth(peak_mib: int) -> Growth:
     return Growth(peak_mib * MIB, 0)
 
 
-# Requests that are not counted do not matter.
+# `idle` is not counted.
 HARDLY_STALLED = {"idle": [99.0] * 3, "compare": [2.0, 14.0, 90.0], "review": [3.0] * 3}
 SMALL = {"compare": [growth(30), growth(39), growth(70)], "suggest": [growth(290)] * 3}
 IN_TIME = [3.0] * 985 + [19.0] * 15
 DRAINED = Drain(["OK"] * 10, ["UNAVAILABLE"] * 10, 0.6, 0)
-# What a good server and a bad one would have measured.
+# The measurements of a good server and of a bad one.
 TWINS: dict[str, list[tuple[Measured, Measured]]] = {
     "overhead_ms": [after([Times(3.6, 3.0, 0.5)] * 7, [Times(3.8, 3.0, 0.5)] * 7, service.overhead)],
     "throughput": [after([Rates(570, 700, 7_000)] * 7, [Rates(550, 700, 7_000)] * 7, service.throughput)],
@@ -77,9 +77,7 @@ TWINS: dict[str, list[tuple[Measured, Measured]]] = {
     ],
     "overload_goodput": [
         of_load("overload_goodput", offered(good=370)),  # too few
-        of_load(
-            "overload_goodput", offered(*[TimedAnswer(0, 0.101, 10_000, "OK")] * 900, good=370)
-        ),  # ... as many are late
+        of_load("overload_goodput", offered(*[TimedAnswer(0, 0.101, 10_000, "OK")] * 900, good=370)),  # ... or late
         of_load("overload_goodput", offered(*[TimedAnswer(0, 0.050, 6_900, "OK")] * 900, good=370)),  # ... or cut short
         of_load("overload_goodput", offered(*[TimedAnswer(0, 0.001, 0, "UNKNOWN")] * 900, good=370)),  # ... or fail
     ],
@@ -113,7 +111,7 @@ def test_a_bad_server_misses_the_goal_and_a_good_one_does_not(name: str) -> None
 
 
 class Slow(grpc.GenericRpcHandler):
-    """Answers any call after so many seconds."""
+    """Answers every call after `seconds`."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
@@ -128,17 +126,13 @@ class Slow(grpc.GenericRpcHandler):
 
 @contextmanager
 def answering(seconds: float) -> Iterator[ServerProcess]:
-    server = grpc.server(ThreadPoolExecutor(2), [Slow(seconds)])
-    found = ServerProcess.__new__(ServerProcess)
-    found.address = f"127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"
-    server.start()
-    try:
-        yield found
-    finally:
-        server.stop(None)
+    """Run a server with one slow handler, in place of a server process."""
+    process = ServerProcess.__new__(ServerProcess)
+    with listening(lambda listener: listener.add_generic_rpc_handlers((Slow(seconds),))) as process.address:
+        yield process
 
 
-def test_a_server_that_is_slower_than_the_echo_is_seen_to_be() -> None:
+def test_the_measures_tell_a_slow_server_from_the_echo() -> None:
     with answering(0.2) as slow, answering(0.0) as fast:
         ours, echo = service.cached_times(slow, fast, [b""], calls=5)
         rates = [service.answers_per_second(server, mixed_views(2), 1.0) for server in (slow, fast)]
@@ -146,24 +140,24 @@ def test_a_server_that_is_slower_than_the_echo_is_seen_to_be() -> None:
     assert rates[0] < 0.5 * rates[1]
 
 
-def test_the_ceiling_adds_an_echo_to_each_search() -> None:
+def test_the_ceiling_of_the_throughput_counts_an_echo_for_each_search() -> None:
     assert Rates(0, 500, 2_000).ceiling == pytest.approx(400)
 
 
-def test_sides_take_turns_and_each_comes_first() -> None:
+def test_the_order_of_the_sides_rotates() -> None:
     calls: list[str] = []
     service.medians(3, lambda _: calls.append("A"), lambda _: calls.append("B"), lambda _: calls.append("C"))
     assert "".join(calls) == "ABCBCACAB"
 
 
-def test_only_the_figures_asked_for_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    def unwanted(scale: service.Scale) -> dict[str, Measured]:
+def test_only_the_requested_figures_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unrequested(scale: service.Scale) -> dict[str, Measured]:
         raise AssertionError
 
     def both(scale: service.Scale) -> dict[str, Measured]:
         return {name: (Figure(1, 0), {}) for name in ("cached_ms", "drain_lost")}
 
-    monkeypatch.setattr(service, "MEASURES", {("rss_mib",): unwanted, ("cached_ms", "drain_lost"): both})
+    monkeypatch.setattr(service, "MEASURES", {("rss_mib",): unrequested, ("cached_ms", "drain_lost"): both})
     assert list(service.run(only=["drain_lost"]).figures) == ["drain_lost"]
 
 
@@ -176,34 +170,34 @@ def test_an_unknown_figure_is_refused() -> None:
         main(["service", "--only", "speed"])
 
 
-def test_effort_is_that_of_the_same_question() -> None:
+def test_an_answer_is_weak_by_the_effort_of_the_same_question() -> None:
     easy, hard = TimedAnswer(1, 0.05, 10_000, "OK"), TimedAnswer(2, 0.05, 5_000, "OK")
     capacity = Load(1.0, [easy, hard] * 10)
-    found = service.judge(capacity, Load(1.0, [hard] * 10 + [easy._replace(iterations=5_000)] * 4))
-    assert (found.good, found.weak, found.goodput) == (10, 4, 0.5)
+    verdict = service.judge(capacity, Load(1.0, [hard] * 10 + [easy._replace(iterations=5_000)] * 4))
+    assert (verdict.good, verdict.weak, verdict.goodput) == (10, 4, 0.5)
 
 
-def test_an_answer_that_is_late_and_weak_is_missing_once() -> None:
-    found = service.judge(AT_CAPACITY, Load(10.0, [WELL] * 399 + [TimedAnswer(0, 0.2, 1, "OK")]))
-    assert (found.good, found.late, found.weak) == (399, 1, 1)
+def test_a_late_and_weak_answer_is_subtracted_once() -> None:
+    verdict = service.judge(AT_CAPACITY, Load(10.0, [WELL] * 399 + [TimedAnswer(0, 0.2, 1, "OK")]))
+    assert (verdict.good, verdict.late, verdict.weak) == (399, 1, 1)
 
 
 # --- the heaviest requests -------------------------------------------------------------------------------------
 
 
-def test_a_check_counts_if_a_part_of_it_is_within_the_span() -> None:
+def test_a_check_that_overlaps_the_span_counts() -> None:
     checks = [Span(0.0, 0.9), Span(0.91, 1.001), Span(1.5, 1.502), Span(1.999, 2.05), Span(2.06, 3.0)]
     assert longest_check(checks, Span(1.0, 2.0)) == pytest.approx(91)
 
 
-def test_checks_from_another_process_see_how_slow_a_server_is() -> None:
+def test_checks_from_another_process_measure_a_slow_server() -> None:
     with answering(0.05) as server, checking(server) as read_checks:
         span = worst_case.span_of(lambda: time.sleep(0.2))
-        found = longest_check(read_checks(), span)
-    assert found >= 50
+        longest = longest_check(read_checks(), span)
+    assert longest >= 50
 
 
-def test_memory_is_that_of_the_process() -> None:
+def test_resident_memory_follows_an_allocation() -> None:
     process = Path("/proc/self")
     before = worst_case.resident(process, "VmRSS")
     block = b"1" * (32 * MIB)
@@ -212,10 +206,10 @@ def test_memory_is_that_of_the_process() -> None:
 
 
 def test_mixed_views_differ_and_leave_a_choice() -> None:
-    found = mixed_views(100)
-    assert len({bytes(view) for view in found}) == 100
-    assert all(view.to_act == view.observer and view.forced_action is None for view in found)
-    assert {view.table.round for view in found} == {1, 2, 3, 4, 5, 6}
+    views = mixed_views(100)
+    assert len({bytes(view) for view in views}) == 100
+    assert all(view.to_act == view.observer and view.forced_action is None for view in views)
+    assert {view.table.round for view in views} == {1, 2, 3, 4, 5, 6}
 
 
 def test_the_heaviest_requests_are_valid() -> None:
@@ -230,6 +224,6 @@ def test_the_heaviest_requests_are_valid() -> None:
 
 @pytest.mark.slow
 def test_a_heavy_request_is_answered_and_measured() -> None:
-    found = worst_case.growth(Request("Suggest", [questions.shared_request(worst_case.SMALL_CAP)]))
-    assert found.peak >= found.left
-    assert found.peak > MIB
+    growth = worst_case.growth(Request("Suggest", [questions.shared_request(worst_case.SMALL_CAP)]))
+    assert growth.peak >= growth.left
+    assert growth.peak > MIB

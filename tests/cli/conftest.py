@@ -1,14 +1,13 @@
-"""Games to review, and the program as people run it."""
+"""The program as users run it, a folder with input files, and games to review."""
 
 from __future__ import annotations
 
-import os
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from program import command, environment, write_files
 
 from engine_cy import CHANCE, Rng, new_game
 from engine_cy.record import Record
@@ -19,37 +18,43 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
-    """The program in a process of its own, in a folder of its own, as if its output went to a pipe."""
-    root = str(Path(__file__).parents[2])
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join([root, os.path.join(root, "proto")]), "COLUMNS": "80"}
+    """Return a function that runs the program in its own process and a temporary folder, without a terminal."""
 
-    def run(*args: str, said: str = "", rc: int = 0, **more: str) -> subprocess.CompletedProcess[str]:
-        found = subprocess.run(
-            [sys.executable, "-m", "server.cli", *args],
-            input=said,
+    def run(*args: str, stdin: str = "", rc: int = 0, **more: str) -> subprocess.CompletedProcess[str]:
+        result = subprocess.run(
+            command(*args),
+            input=stdin,
             capture_output=True,
             text=True,
             cwd=tmp_path,
-            env={**env, **more},
+            env=environment(**more),
             timeout=300,
             check=False,
         )
-        assert found.returncode == rc, found.stderr
-        assert "Traceback" not in found.stderr
-        return found
+        assert result.returncode == rc, result.stderr
+        assert "Traceback" not in result.stderr
+        return result
 
     return run
 
 
-def played(game_id: str, ruleset: str | None, players: int, seed: int = 5) -> Record:
-    """A game of players who think a little."""
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Make a folder with the input files of the examples the current one."""
+    monkeypatch.chdir(tmp_path)
+    write_files(tmp_path)
+    return tmp_path
+
+
+def searched_record(game_id: str, ruleset: str | None, players: int, seed: int = 5) -> Record:
+    """Play a game by short searches."""
     rng = Rng(seed)
     start = position = new_game(game_id, ruleset, players).deal(rng)
     actions = []
     while position.to_act is not None:
         if position.to_act == CHANCE:
-            options = position.legal_actions()
-            action = options[rng.below(len(options))]
+            choices = position.legal_actions()
+            action = choices[rng.below(len(choices))]
         else:
             view = position.view(position.to_act)
             best = solve(view, Budget(iterations=20), config="level-3", seed=rng.bits(), lines=0).best
@@ -62,14 +67,14 @@ def played(game_id: str, ruleset: str | None, players: int, seed: int = 5) -> Re
 
 @pytest.fixture(scope="session")
 def oriflamme() -> Record:
-    return played("oriflamme", "en-2019", 3)
+    return searched_record("oriflamme", "en-2019", 3)
 
 
 @pytest.fixture(scope="session")
 def prototype() -> Record:
-    return played("oriflamme_prototype", None, 4)
+    return searched_record("oriflamme_prototype", None, 4)
 
 
 @pytest.fixture(scope="session")
 def castle() -> Record:
-    return played("castle_village_port", "house", 3)
+    return searched_record("castle_village_port", "house", 3)

@@ -1,4 +1,4 @@
-"""eminence suggest, compare, rules and bench: what they say is what the solver and the tables say."""
+"""eminence suggest, compare, rules and bench print the answers of the solver and the tables of the rules."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ import subprocess
 from typing import Any
 
 import pytest
+from certificates import make_certificate
 from google.protobuf import json_format
 from process import server
-from program import CASTLE, VIEW, command, environment, random_record, run, write_files
+from program import CASTLE, VIEW, command, environment, random_record, run
+from tokens import write_tokens
 
 from eminence.v1 import solver_pb2 as pb
 from engine_cy import new_game
-from engine_cy.castle_village_port import words as castle_vocab
+from engine_cy.castle_village_port import words as castle_words
 from engine_cy.castle_village_port.cards import HOUSE
 from engine_cy.oriflamme import words
 from engine_cy.oriflamme.cards import PROTOTYPE, PUBLISHED
@@ -28,61 +30,54 @@ FEW = ("--iterations", "300", "--seed", "7")
 GAME = new_game("oriflamme", "en-2019", 3)
 
 
-@pytest.fixture
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    write_files(tmp_path)
-    return tmp_path
-
-
 def suggestion(*args: object, **more: str) -> pb.Suggestion:
-    """The message that `--json` prints."""
-    found = run("suggest", *args, "--json", **more)
-    assert found.code == 0, found.err
-    return json_format.ParseDict(found.json, pb.Suggestion())
+    """Return the message that `--json` prints."""
+    result = run("suggest", *args, "--json", **more)
+    assert result.code == 0, result.err
+    return json_format.ParseDict(result.json, pb.Suggestion())
 
 
 # --- suggest ---------------------------------------------------------------------------------------------------
 
 
-def test_what_is_suggested_is_what_the_solver_finds():
-    found = suggestion(VIEW, *FEW)
-    alone = solve(GAME.view(VIEW), Budget(iterations=300), seed=7, lines=8)
-    assert found.best.text == str(alone.best)
-    assert [candidate.visits for candidate in found.candidates] == [move.visits for move in alone.moves]
-    assert alone.moves[0].win is not None
-    assert found.candidates[0].win.mean == alone.moves[0].win.mean
-    assert found.reproducible
-    assert (found.seed, found.stop_reason) == (7, pb.STOP_REASON_ITERATIONS)
+def test_suggest_prints_the_answer_of_the_solver():
+    message = suggestion(VIEW, *FEW)
+    answer = solve(GAME.view(VIEW), Budget(iterations=300), seed=7, lines=8)
+    assert message.best.text == str(answer.best)
+    assert [candidate.visits for candidate in message.candidates] == [move.visits for move in answer.moves]
+    assert answer.moves[0].win is not None
+    assert message.candidates[0].win.mean == answer.moves[0].win.mean
+    assert message.reproducible
+    assert (message.seed, message.stop_reason) == (7, pb.STOP_REASON_ITERATIONS)
 
 
 def test_equal_questions_have_equal_answers():
     first, second = suggestion(VIEW, "--iterations", 300), suggestion(VIEW, "--iterations", 300)
-    for found in (first, second):
-        found.ClearField("elapsed")
+    for message in (first, second):
+        message.ClearField("elapsed")
     assert first == second
     assert suggestion(VIEW, "--iterations", 300, "--seed", 1).seed == 1
 
 
-def test_options_are_those_of_the_search():
-    seen = GAME.view(VIEW)
+def test_each_option_reaches_the_search():
+    view = GAME.view(VIEW)
 
     def visits(**options: Any) -> list[int]:
         budget = options.pop("budget", Budget(iterations=300))
-        return [move.visits for move in solve(seen, budget, seed=7, **options).moves]
+        return [move.visits for move in solve(view, budget, seed=7, **options).moves]
 
-    def told(*args: object) -> list[int]:
+    def visits_of(*args: object) -> list[int]:
         return [candidate.visits for candidate in suggestion(VIEW, "--seed", 7, *args).candidates]
 
-    assert told("--iterations", 300, "--shares", 2) == visits(shares=2)
-    assert told("--iterations", 300, "--model", "A=random", "--model", "C=greedy") == visits(
+    assert visits_of("--iterations", 300, "--shares", 2) == visits(shares=2)
+    assert visits_of("--iterations", 300, "--model", "A=random", "--model", "C=greedy") == visits(
         models={"A": "random", "C": "greedy"}
     )
-    assert told("--iterations", 300, "--config", "plain") == visits(config="plain")
-    assert told("--level", 8) == visits(config="level-8", budget=Budget(iterations=LEVELS[8].iterations))
-    assert told("--iterations", 300, "--among", "keep") == visits(among=["keep"])
-    assert told("--iterations", 300, "--uniform") != told("--iterations", 300)
-    assert len(told("--iterations", 300, "--lines", 1)) == 1
+    assert visits_of("--iterations", 300, "--config", "plain") == visits(config="plain")
+    assert visits_of("--level", 8) == visits(config="level-8", budget=Budget(iterations=LEVELS[8].iterations))
+    assert visits_of("--iterations", 300, "--among", "keep") == visits(among=["keep"])
+    assert visits_of("--iterations", 300, "--uniform") != visits_of("--iterations", 300)
+    assert len(visits_of("--iterations", 300, "--lines", 1)) == 1
     sure = suggestion(">A:Soldier/A:Spy B:Ambush(3)", "--seat", "A", "--confidence", 0.9, "--iterations", 10**6)
     assert sure.stop_reason == pb.STOP_REASON_CONFIDENCE
     small = suggestion(VIEW, "--iterations", 20_000, "--memory-mb", 0.2)
@@ -108,16 +103,16 @@ def test_every_configuration_can_be_named(config):
         ("castle_village_port", ("--config", "flat"), "none"),
     ],
 )
-def test_what_a_game_knows_is_named_where_it_is_used(game, args, knowledge):
+def test_suggest_names_the_knowledge_that_it_used(game, args, knowledge):
     view = {"oriflamme": VIEW, "castle_village_port": CASTLE}[game]
     assert suggestion(view, "--game", game, "--iterations", 20, *args).knowledge == knowledge
 
 
-def test_what_own_cards_are_worth_as_secrets_is_told():
-    found = suggestion(VIEW, "--iterations", 1600, "--seed", 7, "--information")
-    (card,) = found.information
-    (alone,) = information(GAME.view(VIEW), Budget(iterations=50), seed=7)
-    assert card.win_if_shown.mean == -alone.worth.mean
+def test_information_prints_the_value_of_hidden_cards():
+    message = suggestion(VIEW, "--iterations", 1600, "--seed", 7, "--information")
+    (card,) = message.information
+    (answer,) = information(GAME.view(VIEW), Budget(iterations=50), seed=7)
+    assert card.win_if_shown.mean == -answer.worth.mean
     out = run("suggest", VIEW, "--iterations", 400, "--information").out
     assert "Effect of showing your cards" in out
     waiting = "A:? >B:? C:Heir(1) | round 2 | points 1 2 3 | seen by C"
@@ -126,32 +121,32 @@ def test_what_own_cards_are_worth_as_secrets_is_told():
 
 
 @pytest.mark.parametrize("shares", [1, 2])
-def test_what_own_cards_are_worth_is_told_within_the_time(shares):
-    """It is stopped, and says nothing, if it takes longer than the part of the time that is its own."""
-    found = suggestion(VIEW, "--time-ms", 500, "--shares", shares, "--information")
-    assert len(found.information) == 1
-    assert found.stop_reason == pb.STOP_REASON_TIME
+def test_information_keeps_to_the_time_limit(shares):
+    """Information has a part of the time limit; beyond it there would be no card."""
+    message = suggestion(VIEW, "--time-ms", 500, "--shares", shares, "--information")
+    assert len(message.information) == 1
+    assert message.stop_reason == pb.STOP_REASON_TIME
 
 
-def test_ranks_come_with_the_playouts_that_they_rest_on():
-    found = run("suggest", VIEW, *FEW, "--json").json["candidates"][0]
-    first = next(
-        line for line in run("suggest", VIEW, *FEW).out.splitlines() if line.startswith(found["action"]["text"])
+def test_ranks_are_printed_with_their_number_of_playouts():
+    candidate = run("suggest", VIEW, *FEW, "--json").json["candidates"][0]
+    line = next(
+        line for line in run("suggest", VIEW, *FEW).out.splitlines() if line.startswith(candidate["action"]["text"])
     )
-    assert 0 < int(found["ended"]) <= int(found["visits"])
-    assert re.search(rf" \d+ \d+ \d+ of {found['ended']} ", first)
+    assert 0 < int(candidate["ended"]) <= int(candidate["visits"])
+    assert re.search(rf" \d+ \d+ \d+ of {candidate['ended']} ", line)
 
 
-def test_a_table_for_people_fits_into_80_columns_and_says_it_all():
+def test_the_text_of_suggest_is_complete_and_fits_into_80_columns():
     out = run("suggest", VIEW, *FEW).out
     assert max(map(len, out.splitlines())) <= 80
-    for what in ("win %", "points", "ranks %", "visits", "Likely hidden cards", "slot 0", "hand", "--seed 7"):
-        assert what in out
+    for part in ("win %", "points", "ranks %", "visits", "Likely hidden cards", "slot 0", "hand", "--seed 7"):
+        assert part in out
     assert "300\N{NO-BREAK SPACE}" not in out
     assert "300 iterations in" in out
     assert "the iterations were done" in out
-    many = random_record("oriflamme", "en-2019", 5, 3, until=0)
-    placing = run("suggest", str(many), *FEW).out
+    start = random_record("oriflamme", "en-2019", 5, 3, until=0)
+    placing = run("suggest", str(start), *FEW).out
     assert max(map(len, placing.splitlines())) <= 80
     assert "more (--lines" not in placing or "shows all" in placing
 
@@ -159,46 +154,46 @@ def test_a_table_for_people_fits_into_80_columns_and_says_it_all():
 @pytest.mark.parametrize(
     ("game", "players"), [("oriflamme_prototype", 2), ("castle_village_port", 5), ("oriflamme", 5)]
 )
-def test_every_game_can_be_asked_about_at_any_moment(game, players):
+def test_suggest_answers_at_every_moment_of_every_game(game, players):
     ruleset = None
     record = random_record(game, ruleset, players, 11)
     for at in range(0, len(record.actions), 9):
-        found = run("suggest", str(record), "--at", at, "--seat", "B", "--iterations", 40)
-        assert found.code == 0, found.err
-        assert max(map(len, found.out.splitlines())) <= 80
+        result = run("suggest", str(record), "--at", at, "--seat", "B", "--iterations", 40)
+        assert result.code == 0, result.err
+        assert max(map(len, result.out.splitlines())) <= 80
     over = run("suggest", str(record), "--seat", "A", "--json")
     assert json.loads(over.err)["error"]["reason"] == "GAME_OVER"
 
 
-def test_who_is_not_to_act_is_told_what_to_expect():
+def test_a_seat_that_is_not_to_act_gets_expectations_of_all_seats():
     text = "A:? >B:? C:Heir(1) | round 2 | points 1 2 3 | seen by C"
     out = run("suggest", text, *FEW).out
     assert "B is to act, so there is no move to suggest." in out
     seats = out[out.index("seat  ") : out.index("What the others")]
     assert [line[0] for line in seats.splitlines()[2:5]] == ["A", "B", "C"]
-    found = suggestion(text, *FEW)
-    assert not found.HasField("best")
-    assert len(found.seats) == 3
+    message = suggestion(text, *FEW)
+    assert not message.HasField("best")
+    assert len(message.seats) == 3
 
 
-def test_a_history_sharpens_what_is_believed(here):
+def test_a_history_sharpens_beliefs(folder):
     record = random_record("oriflamme", "en-2019", 3, 7, until=9)
-    (here / "before.txt").write_text(str(record))
+    (folder / "before.txt").write_text(str(record))
     seat = "ABC"[record.end.to_act or 0]
     table = str(record.end.view(seat))  # type: ignore[union-attr]
-    alone, told = suggestion(table, *FEW), suggestion(table, *FEW, "--history", "before.txt")
-    assert told.effective_sample_size < alone.effective_sample_size
-    same = suggestion("before.txt", *FEW)
-    assert same.beliefs == told.beliefs
-    other = run("suggest", VIEW, *FEW, "--history", "before.txt")
-    assert other.code == 1
-    assert other.err.startswith("eminence: ")
+    alone, informed = suggestion(table, *FEW), suggestion(table, *FEW, "--history", "before.txt")
+    assert informed.effective_sample_size < alone.effective_sample_size
+    from_record = suggestion("before.txt", *FEW)
+    assert from_record.beliefs == informed.beliefs
+    mismatch = run("suggest", VIEW, *FEW, "--history", "before.txt")
+    assert mismatch.code == 1
+    assert mismatch.err.startswith("eminence: ")
 
 
-def test_the_answer_grows_on_a_terminal(here):
-    asked = " ".join(command("suggest", "view.txt", "--time-ms", "1200"))
+def test_a_terminal_shows_the_growing_answer(folder):
+    shell_command = " ".join(command("suggest", "view.txt", "--time-ms", "1200"))
     out = subprocess.run(
-        ["script", "-qec", asked, "/dev/null"], env=environment(TERM="xterm"), capture_output=True, text=True
+        ["script", "-qec", shell_command, "/dev/null"], env=environment(TERM="xterm"), capture_output=True, text=True
     ).stdout
     assert out.count("win %") >= 3
     assert out.rstrip().rpartition("What the others")[2].count("the time was up") == 1
@@ -207,25 +202,25 @@ def test_the_answer_grows_on_a_terminal(here):
 # --- compare ---------------------------------------------------------------------------------------------------
 
 
-def test_what_is_compared_is_what_the_solver_compares():
-    found = json_format.ParseDict(run("compare", VIEW, "keep", "reveal", *FEW, "--json").json, pb.Comparison())
-    alone = compare(GAME.view(VIEW), ["keep", "reveal"], Budget(iterations=300), seed=7)
-    assert found.worlds == alone.worlds == 300
-    assert alone.moves[1].win_difference is not None
-    assert found.actions[1].win_difference.mean == alone.moves[1].win_difference.mean
-    assert found.actions[0].win_difference.mean == 0
+def test_compare_prints_the_comparison_of_the_solver():
+    message = json_format.ParseDict(run("compare", VIEW, "keep", "reveal", *FEW, "--json").json, pb.Comparison())
+    comparison = compare(GAME.view(VIEW), ["keep", "reveal"], Budget(iterations=300), seed=7)
+    assert message.worlds == comparison.worlds == 300
+    assert comparison.moves[1].win_difference is not None
+    assert message.actions[1].win_difference.mean == comparison.moves[1].win_difference.mean
+    assert message.actions[0].win_difference.mean == 0
     out = run("compare", VIEW, "keep", "reveal", "--iterations", 4000).out
     assert "win % over keep" in out
     assert max(map(len, out.splitlines())) <= 80
 
 
 @pytest.mark.parametrize(("config", "knowledge"), [("default", "oriflamme"), ("plain", "none")])
-def test_what_a_game_knows_is_named_where_moves_are_compared_with_it(config, knowledge):
-    found = run("compare", VIEW, "keep", "reveal", *FEW, "--config", config, "--json").json
-    assert found["knowledge"] == knowledge
+def test_compare_names_the_knowledge_that_it_used(config, knowledge):
+    message = run("compare", VIEW, "keep", "reveal", *FEW, "--config", config, "--json").json
+    assert message["knowledge"] == knowledge
 
 
-def test_a_difference_that_may_be_chance_is_called_so():
+def test_an_insignificant_difference_is_marked():
     start = "- | ask A place | hands Archer,Soldier,Spy,Heir,Lord,Shapeshifter,Ambush ? ? | seen by A"
     out = run("compare", start, "place Spy front", "place Archer front", "--iterations", 20, "--seed", 3).out
     assert "(may be chance)" in out
@@ -234,21 +229,21 @@ def test_a_difference_that_may_be_chance_is_called_so():
 # --- a server --------------------------------------------------------------------------------------------------
 
 
-def test_a_server_answers_as_this_process_does(here):
+def test_a_server_answers_as_this_process_does(folder):
     with server("--no-self-test") as running:
         to = ("--server", running.address)
-        here_found, there = suggestion("game.txt", "--at", 5, *FEW), suggestion("game.txt", "--at", 5, *FEW, *to)
-        for found in (here_found, there):
-            found.ClearField("elapsed")
-        here_found.budget.CopyFrom(there.budget)  # a server says its caps
-        assert here_found == there
+        local, remote = suggestion("game.txt", "--at", 5, *FEW), suggestion("game.txt", "--at", 5, *FEW, *to)
+        for message in (local, remote):
+            message.ClearField("elapsed")
+        local.budget.CopyFrom(remote.budget)  # a server has caps
+        assert local == remote
         compared = run("compare", VIEW, "keep", "reveal", *FEW, *to, "--json").json["actions"]
         assert compared == run("compare", VIEW, "keep", "reveal", *FEW, "--json").json["actions"]
         refused = run("suggest", VIEW, "--iterations", 0, *to)
         assert (refused.code, refused.err.partition(":")[0]) == (1, "eminence")
         assert "budget.iterations: 0 is not in 1.." in refused.err
-        told = json.loads(run("suggest", VIEW, "--iterations", 0, *to, "--json").err)["error"]
-        assert told["reason"] == "OUT_OF_RANGE"
+        error = json.loads(run("suggest", VIEW, "--iterations", 0, *to, "--json").err)["error"]
+        assert error["reason"] == "OUT_OF_RANGE"
         assert "--config cannot be used with --server" in run("suggest", VIEW, "--config", "plain", *to).err
         watched = "A:? >B:? C:Heir(1) | round 2 | points 1 2 3 | seen by C"
         assert len(suggestion(watched, *FEW, *to).seats) == 3
@@ -257,42 +252,27 @@ def test_a_server_answers_as_this_process_does(here):
     assert "UNAVAILABLE" in gone.err
 
 
-def test_a_server_is_told_who_asks(here):
-    digest = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"  # of "test"
-    (here / "tokens.toml").write_text(f'[alice]\ntoken_sha256 = "{digest}"\n')
-    with server("--no-self-test", "--tokens", str(here / "tokens.toml")) as running:
+def test_the_token_reaches_the_server(folder):
+    with server("--no-self-test", "--tokens", write_tokens(folder, "test")) as running:
         to = ("--server", running.address)
         assert "UNAUTHENTICATED" in run("suggest", VIEW, *FEW, *to).err
         assert run("suggest", VIEW, *FEW, *to, EMINENCE_TOKEN="test").code == 0
         assert run("suggest", VIEW, *FEW, *to, "--token", "test").code == 0
 
 
-def test_a_server_is_asked_over_tls(here):
-    command = [
-        "openssl",
-        "req",
-        "-x509",
-        "-newkey",
-        "ec",
-        "-pkeyopt",
-        "ec_paramgen_curve:P-256",
-        "-nodes",
-        "-days",
-        "2",
-    ]
-    names = ["-subj", "/CN=server", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"]
-    subprocess.run([*command, *names, "-keyout", "s.key", "-out", "s.pem"], check=True, capture_output=True)
-    papers = ("--tls-cert", str(here / "s.pem"), "--tls-key", str(here / "s.key"))
-    with server("--no-self-test", *papers, "--client-ca", str(here / "s.pem"), wait=False) as running:
-        to = ("--server", running.address, "--tls-ca", "s.pem")
-        assert suggestion(VIEW, *FEW, *to, *papers).best.text in ("reveal", "keep")
+def test_a_server_with_tls_is_reached(folder):
+    certificate = make_certificate(folder, "server")
+    pair = ("--tls-cert", certificate, "--tls-key", str(folder / "server.key"))
+    with server("--no-self-test", *pair, "--client-ca", certificate, wait=False) as running:
+        to = ("--server", running.address, "--tls-ca", certificate)
+        assert suggestion(VIEW, *FEW, *to, *pair).best.text in ("reveal", "keep")
         assert "UNAVAILABLE" in run("suggest", VIEW, *FEW, "--server", running.address).err
-        half = run("suggest", VIEW, *FEW, *to, "--tls-key", "s.key")
+        half = run("suggest", VIEW, *FEW, *to, "--tls-key", pair[-1])
         assert half.err == "eminence: --tls-cert and --tls-key must be given together\n"
 
 
 @pytest.mark.parametrize("columns", [24, 40, 60, 80])
-def test_narrow_tables_lose_their_last_columns_and_never_the_move(columns):
+def test_narrow_tables_drop_their_last_columns_and_never_the_move(columns):
     args = ("suggest", VIEW, "--iterations", 300, "--lines", 3)
     moves = [candidate["action"]["text"] for candidate in run(*args, "--json").json["candidates"]]
     lines = run(*args, COLUMNS=str(columns)).out.splitlines()
@@ -307,25 +287,25 @@ def test_narrow_tables_lose_their_last_columns_and_never_the_move(columns):
 # --- rules -----------------------------------------------------------------------------------------------------
 
 
-def test_every_word_of_the_tables_has_a_sentence():
+def test_every_word_of_the_card_tables_has_a_sentence():
     assert set(rules.REACHES) == set(words.Reach)
     assert set(rules.DEEDS) == set(words.Deed)
     assert set(rules.NATURES) == set(words.Nature) - {words.Nature.PLAIN}
-    assert set(rules.WHEN) == set(castle_vocab.When)
-    assert set(rules.CASTLE_DEEDS) == set(castle_vocab.Deed)
-    assert set(rules.REWARDS) == set(castle_vocab.Reward)
+    assert set(rules.WHEN) == set(castle_words.When)
+    assert set(rules.CASTLE_DEEDS) == set(castle_words.Deed)
+    assert set(rules.REWARDS) == set(castle_words.Reward)
 
 
 @pytest.mark.parametrize("language", ["en", "fr", "de"])
 def test_every_card_is_found_by_its_name_in_every_language(language):
-    told = [card for game in GAME_IDS for card in run("rules", "--game", game, "--json").json["cards"]]
-    assert len(told) == len(PUBLISHED) + len(PROTOTYPE) + len(HOUSE)
-    for card in told:
+    cards = [card for game in GAME_IDS for card in run("rules", "--game", game, "--json").json["cards"]]
+    assert len(cards) == len(PUBLISHED) + len(PROTOTYPE) + len(HOUSE)
+    for card in cards:
         name = card["names"][language] or str(card["value"])
         assert card in run("rules", name.upper(), "--json").json["cards"]
 
 
-def test_a_card_is_told_as_the_ruleset_has_it_in_the_games_that_have_the_ruleset():
+def test_a_card_is_printed_with_the_switches_of_the_ruleset_for_the_games_that_have_it():
     archer = run("rules", "archer", "--ruleset", "de-2019", "--json").json["cards"]
     assert [card["game"] for card in archer] == ["oriflamme"]
     lord = run("rules", "lord", "--ruleset", '{"lord_counts_covered": false}', "--json").json["cards"]
@@ -342,13 +322,13 @@ def test_a_card_is_told_as_the_ruleset_has_it_in_the_games_that_have_the_ruleset
     assert "ruleset.edition: 'de-1999' is not an edition of oriflamme" in refused.err
 
 
-def test_a_ruleset_is_told_as_it_stands():
-    told = run("rules", "--game", "oriflamme", "--ruleset", "de-2019 ambush_own_gain=2", "--json").json
-    assert {switch["name"]: switch["value"] for switch in told["switches"]} == {
+def test_rules_print_the_switches_and_numbers_of_a_ruleset():
+    printed = run("rules", "--game", "oriflamme", "--ruleset", "de-2019 ambush_own_gain=2", "--json").json
+    assert {switch["name"]: switch["value"] for switch in printed["switches"]} == {
         **EDITIONS["de-2019"].switches,
         "ambush_own_gain": 2,
     }
-    assert {switch["name"] for switch in told["switches"]} == set(SWITCHES["oriflamme"])
+    assert {switch["name"] for switch in printed["switches"]} == set(SWITCHES["oriflamme"])
     two = run("rules", "--game", "oriflamme_prototype", "--players", 2, "--json").json
     assert (two["numbers"]["copies_of_each_card"], two["numbers"]["rounds"]) == (2, 7)
     five = run("rules", "--game", "castle_village_port", "--players", 5, "--json").json
@@ -364,16 +344,16 @@ def test_rules_fit_into_80_columns(args):
 # --- bench -----------------------------------------------------------------------------------------------------
 
 
-def test_bench_measures_what_it_says():
-    told = run("bench", "--seconds", "0.05", "--threads", "2", "--json").json
+def test_bench_prints_rates_and_the_speedup_of_threads():
+    rates = run("bench", "--seconds", "0.05", "--threads", "2", "--json").json
     for name in ("playouts_per_second", "iterations_per_second", "iterations_per_second_all_threads"):
-        assert told[name] > 0
-        assert told[f"{name}_spread"] >= 0
-    assert told["speedup"] == pytest.approx(
-        told["iterations_per_second_all_threads"] / told["iterations_per_second"], abs=0.01
+        assert rates[name] > 0
+        assert rates[f"{name}_spread"] >= 0
+    assert rates["speedup"] == pytest.approx(
+        rates["iterations_per_second_all_threads"] / rates["iterations_per_second"], abs=0.01
     )
-    one = run("bench", "--seconds", "0.05", "--threads", "1", "--json").json
-    assert "speedup" not in one
+    single = run("bench", "--seconds", "0.05", "--threads", "1", "--json").json
+    assert "speedup" not in single
 
 
 @pytest.mark.timing
@@ -382,5 +362,5 @@ def test_playouts_are_faster_than_iterations():
     assert rates["playouts_per_second"] > rates["iterations_per_second"] > 1000
 
 
-def test_why_a_search_ended_is_told_for_every_reason():
+def test_every_stop_reason_has_a_sentence():
     assert set(suggest.STOP_REASONS) == set(pb.StopReason.values()) - {pb.STOP_REASON_UNSPECIFIED}

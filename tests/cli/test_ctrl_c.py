@@ -1,4 +1,4 @@
-"""Ctrl-C: a terminal tells it to every process of a command, and only the command itself deals with it."""
+"""Ctrl-C: a terminal signals every process of a command, and only the command itself handles it."""
 
 from __future__ import annotations
 
@@ -11,27 +11,15 @@ import subprocess
 import termios
 import time
 from contextlib import suppress
-from pathlib import Path
 
 import pytest
 from process import server
-from program import VIEW, command, environment, views
+from program import VIEW, command, environment, processes_of, views
 from waiting import HANG_S, wait_until
 
 
-def processes_of(group: int) -> set[int]:
-    """The processes of a group that have not ended."""
-    found = set()
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        with suppress(OSError):
-            state, _, its_group = path.read_text().rpartition(")")[2].split()[:3]
-            if int(its_group) == group and state != "Z":
-                found.add(int(path.parent.name))
-    return found
-
-
 def test_a_suggestion_of_a_server_ends_with_the_answer_so_far():
-    """On a terminal, which shows when there is one."""
+    """Run on a terminal, which shows the answer so far."""
     ours, terminal = os.openpty()
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("4H", 60, 200, 0, 0))
     shown = b""
@@ -47,7 +35,7 @@ def test_a_suggestion_of_a_server_ends_with_the_answer_so_far():
         while b"still searching" not in shown:
             shown += os.read(ours, 4096)
         process.send_signal(signal.SIGINT)
-        with suppress(OSError):  # how the end of a terminal is told
+        with suppress(OSError):  # a closed terminal raises it
             while more := os.read(ours, 4096):
                 shown += more
         assert process.wait(HANG_S) == 0
@@ -59,12 +47,12 @@ def test_a_suggestion_of_a_server_ends_with_the_answer_so_far():
 @pytest.mark.parametrize(
     ("args", "lines"),
     [
-        # Of four that take as long, three are done: one worker has the fourth, the others nothing to do.
+        # After three of four equal positions, one worker has the fourth, and the others are idle.
         ("analyze positions.txt --time-ms 5000 --out out.jsonl --workers 3", 3),
         ("match plain plain --iterations 10000 --deals 3 --resume out.jsonl --workers 2", 1 + 2),
     ],
 )
-def test_workers_leave_it_to_the_command_even_those_that_wait(tmp_path, args, lines):
+def test_busy_and_idle_workers_ignore_ctrl_c(tmp_path, args, lines):
     (tmp_path / "positions.txt").write_text("\n".join(views(4)) + "\n")
     out = tmp_path / "out.jsonl"
     with subprocess.Popen(
@@ -80,14 +68,14 @@ def test_workers_leave_it_to_the_command_even_those_that_wait(tmp_path, args, li
             wait_until(lambda: out.exists() and out.read_text().count("\n") >= lines)
             workers = processes_of(process.pid) - {process.pid}
             assert len(workers) >= 2
-            # They are told first, so that it is they who have to bear it.
+            # The workers get the signal before the command, so they cannot rely on it.
             for worker in workers:
                 os.kill(worker, signal.SIGINT)
             time.sleep(0.3)
             assert processes_of(process.pid) == {*workers, process.pid}
             process.send_signal(signal.SIGINT)
-            told, err = process.communicate(timeout=HANG_S)
+            output, err = process.communicate(timeout=HANG_S)
         finally:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
-    assert (process.returncode, told, err.strip()) == (130, "", "")
+    assert (process.returncode, output, err.strip()) == (130, "", "")

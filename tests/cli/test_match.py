@@ -1,4 +1,4 @@
-"""eminence match: configurations, servers, files to resume, interruptions."""
+"""eminence match: configurations, servers as players, resumed files, interruptions."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from process import server
+from program import processes_of
 from waiting import HANG_S, wait_until
 
 from engine_cy import Action
@@ -30,93 +31,82 @@ def test_a_match_repeats_and_resumes(run, tmp_path):
     assert (whole["games"], whole["deals"]) == (12, 4)
     run("match", "default", "plain", *FEW, "--resume", "match.jsonl")
     before = (tmp_path / "match.jsonl").read_text()
-    found = json.loads(
+    resumed = json.loads(
         run("match", "default", "plain", *FEW, "--deals", "4", "--resume", "match.jsonl", "--json").stdout
     )
     assert (tmp_path / "match.jsonl").read_text().startswith(before)
-    for told in (whole, found):
-        assert told.pop("moves_per_s") > 0
-    assert found == whole
+    for result in (whole, resumed):
+        assert result.pop("moves_per_s") > 0
+    assert resumed == whole
 
 
-def test_what_is_said_of_a_match(run):
+def test_the_text_of_a_match_gives_elo_and_the_verdict_of_the_sprt(run):
     out = run("match", "plain", "random", "--iterations", "100", "--deals", "30", "--sprt", "0", "200").stdout
     lines = out.splitlines()
     assert lines[0].startswith("plain against 2 x random: ")
     assert "Elo +" in lines[1]
     assert "rather 200 than 0" in lines[2]
-    assert "30 deals" not in lines[0]  # it was decided before
+    assert "30 deals" not in lines[0]  # the SPRT ended it before
 
 
-def test_one_deal_and_one_worker_are_said_as_one(run):
-    told = run("match", "default", "random", "--iterations", "1", "--deals", "1", "--workers", "1").stdout
-    assert "3 games (1 deal)\n" in told
-    assert told.endswith(", 1 worker\n")
+def test_one_deal_and_one_worker_are_in_the_singular(run):
+    out = run("match", "default", "random", "--iterations", "1", "--deals", "1", "--workers", "1").stdout
+    assert "3 games (1 deal)\n" in out
+    assert out.endswith(", 1 worker\n")
 
 
-def test_a_match_that_is_killed_loses_no_deal(run, tmp_path):
+def test_a_killed_match_loses_no_deal(run, tmp_path):
     args = ("--iterations", "300", "--workers", "1", "--seed", "2")
     with _match(tmp_path, *args) as (process, path):
         _wait_for_deals(path, 3)
         process.kill()
         process.communicate()
-    kept = [line for line in path.read_text().splitlines(keepends=True) if line.endswith("\n")]
-    run("match", "plain", "plain", *args, "--resume", "match.jsonl", "--deals", str(len(kept)))
-    assert path.read_text().startswith("".join(kept))
+    complete = [line for line in path.read_text().splitlines(keepends=True) if line.endswith("\n")]
+    run("match", "plain", "plain", *args, "--resume", "match.jsonl", "--deals", str(len(complete)))
+    assert path.read_text().startswith("".join(complete))
     numbers = [json.loads(line)["deal"] for line in path.read_text().splitlines()[1:]]
-    assert sorted(numbers) == list(range(len(kept)))
+    assert sorted(numbers) == list(range(len(complete)))
 
 
 @pytest.mark.parametrize(
     ("args", "deals"),
     [
         (("--workers", "1", "--deals", "500"), 1),
-        # One worker has nothing to do any more.
+        # The other worker is idle.
         (("--workers", "2", "--deals", "3"), 2),
     ],
 )
 def test_ctrl_c_ends_a_match_quietly(tmp_path, args, deals):
     with _match(tmp_path, "--iterations", "3000", *args) as (process, path):
         _wait_for_deals(path, deals)
-        # As a terminal does: to all of the group.
+        # A terminal signals the whole process group.
         os.killpg(process.pid, signal.SIGINT)
         out, err = process.communicate(timeout=HANG_S)
         assert process.returncode == 130
         assert (out, err.strip()) == ("", "")
 
 
-def test_an_interrupted_match_waits_for_no_deal(tmp_path):
+def test_an_interrupted_match_does_not_wait_for_its_deals(tmp_path):
     # A deal takes an hour.
     with _match(tmp_path, "--time-ms", "60000", "--workers", "2") as (process, _):
-        wait_until(lambda: len(_alive(process.pid)) >= 4)  # two workers, and what Python has besides
+        wait_until(lambda: len(processes_of(process.pid)) >= 4)  # two workers, the command and Python's helper
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=HANG_S)
         assert process.returncode == 130
 
 
-def test_a_match_that_is_killed_leaves_nobody_behind(tmp_path):
+def test_a_killed_match_leaves_no_process_behind(tmp_path):
     with _match(tmp_path, "--iterations", "300", "--workers", "2") as (process, path):
         _wait_for_deals(path, 1)
-        assert len(_alive(process.pid)) >= 3
+        assert len(processes_of(process.pid)) >= 3
         process.kill()
         process.wait()
-        wait_until(lambda: not _alive(process.pid))
-
-
-def _alive(group: int) -> list[str]:
-    """The processes of a group that have not ended."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        with suppress(OSError):
-            state, _, its_group = path.read_text().rpartition(")")[2].split()[:3]
-            if int(its_group) == group and state != "Z":
-                found.append(path.parent.name)
-    return found
+        wait_until(lambda: not processes_of(process.pid))
 
 
 @contextmanager
 def _match(tmp_path: Path, *args: str) -> Iterator[tuple[subprocess.Popen[str], Path]]:
-    """A match that goes on for long, and the file of its deals."""
+    """Run a long match; yield its process and the file of its deals."""
     path = tmp_path / "match.jsonl"
     command = [sys.executable, "-m", "server.cli", "match", "plain", "plain", "--resume", str(path), *args]
     process = subprocess.Popen(
@@ -137,24 +127,24 @@ def _wait_for_deals(path: Path, deals: int) -> None:
 # --- servers --------------------------------------------------------------------------------------------------
 
 
-def test_a_server_plays_as_it_suggests(run, tmp_path):
+def test_a_server_is_a_player_whose_matches_repeat(run, tmp_path):
     with server("--threads", "1") as running:
         name = f"server:{running.address},level=1"
         args = ["match", name, "random", "--iterations", "20", "--deals", "1", "--workers", "1"]
         first, again = (json.loads(run(*args, "--json").stdout) for _ in range(2))
-        for told in (first, again):
-            assert told.pop("moves_per_s") > 0
+        for result in (first, again):
+            assert result.pop("moves_per_s") > 0
         assert first == again
         assert first["a"] == name
-        assert first["iterations_per_decision"]["a"] == pytest.approx(16, abs=1)  # a level's
+        assert first["iterations_per_decision"]["a"] == pytest.approx(16, abs=1)  # iterations of level 1
 
 
-def test_a_server_is_told_what_the_player_sees(monkeypatch, oriflamme):
-    asked = []
+def test_a_server_gets_the_view_and_the_record_of_the_player(monkeypatch, oriflamme):
+    requests = []
 
     class Client:
         def suggest(self, view, budget, options):
-            asked.append((view, options.seed))
+            requests.append((view, options.seed))
             raise ZeroDivisionError
 
     monkeypatch.setattr("server.cli.server_player._client", lambda *_: Client())
@@ -162,7 +152,7 @@ def test_a_server_is_told_what_the_player_sees(monkeypatch, oriflamme):
 
     @dataclass(frozen=True)
     class Watching:
-        """Plays the first of its options and keeps its turns."""
+        """A player that makes the first legal move and keeps its turns."""
 
         name: str = "watching"
 
@@ -174,21 +164,21 @@ def test_a_server_is_told_what_the_player_sees(monkeypatch, oriflamme):
     turn = turns[9]
     with pytest.raises(ZeroDivisionError):
         read_server("server:a:1", "a:1").choose(turn, Budget(iterations=5), 7)
-    view, history = read_view_and_history(asked[0][0])
+    view, history = read_view_and_history(requests[0][0])
     assert view == turn.view
     assert history is not None
     assert history.record.observer == turn.position.to_act
     assert str(history.record) == str(turn.seen)
-    assert asked[0][1] == 7
+    assert requests[0][1] == 7
 
 
-def test_a_server_that_is_not_there_is_named(run):
-    found = run("match", "server:127.0.0.1:1", "random", *FEW, rc=1)
-    assert found.stderr.startswith("eminence: server:127.0.0.1:1: the call failed with UNAVAILABLE: ")
-    assert len(found.stderr.splitlines()) == 1
+def test_the_error_names_an_unreachable_server(run):
+    result = run("match", "server:127.0.0.1:1", "random", *FEW, rc=1)
+    assert result.stderr.startswith("eminence: server:127.0.0.1:1: the call failed with UNAVAILABLE: ")
+    assert len(result.stderr.splitlines()) == 1
 
 
-def test_servers_as_they_are_written():
+def test_the_settings_of_a_server_are_read():
     assert read_server("server:[::1]:50051,level=4,tls=True", "[::1]:50051,level=4,tls=True") == ServerPlayer(
         "server:[::1]:50051,level=4,tls=True", "[::1]:50051", 4, True
     )
@@ -207,7 +197,7 @@ def test_servers_as_they_are_written():
         ("host:1,address=other:2", "address cannot be a setting"),
     ],
 )
-def test_servers_that_cannot_be_are_refused(settings, why):
+def test_invalid_settings_of_a_server_are_refused(settings, why):
     with pytest.raises(InvalidQuestionError, match=why):
         read_server(f"server:{settings}", settings)
 
@@ -226,7 +216,7 @@ def test_servers_that_cannot_be_are_refused(settings, why):
         (("plain", "plain", "--ray-address", "127.0.0.1:1"), "ray-address: "),
     ],
 )
-def test_what_cannot_be_is_refused(run, args, why):
+def test_invalid_arguments_are_refused_by_name(run, args, why):
     assert run("match", *args, rc=1).stderr.startswith(f"eminence: {why}")
 
 

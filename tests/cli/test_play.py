@@ -1,4 +1,4 @@
-"""eminence play: a game over a pipe, and what the person is not shown."""
+"""eminence play: games over a pipe, hidden cards, undo, the board as text."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from server.codec.views import read_view
 GAMES = [("oriflamme", 3), ("oriflamme_prototype", 4), ("castle_village_port", 3)]
 
 
-def a_game(game_id: str = "oriflamme", players: int = 3, me: int = 0, seed: int = 3, level: int = 1) -> TableGame:
+def new_playing(game_id: str = "oriflamme", players: int = 3, me: int = 0, seed: int = 3, level: int = 1) -> TableGame:
     seats = [f"level-{level}"] * players
     seats[me] = "me"
     return TableGame(new_game(game_id, None, players).deal(seed), seats, seed)
@@ -34,22 +34,22 @@ def events(text: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize(("game_id", "players"), GAMES)
-def test_a_whole_game_is_played_saved_and_judged(run, tmp_path, game_id, players):
+def test_a_whole_game_is_played_saved_and_reviewed(run, tmp_path, game_id, players):
     args = ["--game", game_id, "--players", str(players), "--level", "1", "--seed", "3", "--save", "game.txt"]
-    out = run("play", *args, said="1\n" * 300).stdout
+    out = run("play", *args, stdin="1\n" * 300).stdout
     assert max(map(len, out.splitlines())) <= WIDTH
     assert "\x1b" not in out
     assert re.search(r"The game is over: [A-E](?: and [A-E])* (wins|share the win)\.", out)
     record = read_record((tmp_path / "game.txt").read_text())
     assert record.end.is_over
-    # Only at the end, others' hands are shown.
+    # The others' hands are shown only at the end.
     assert out.rindex("Your hand (A)") < out.index("Hand of B")
     assert record.result == record.end.scores
     assert "lost" in run("review", "game.txt", "--seat", "A", "--iterations", "20").stdout
 
 
-def test_what_can_be_said(run):
-    said = [
+def test_every_command_of_the_game_answers(run):
+    lines = [
         "?",
         "hint",
         "beliefs",
@@ -62,7 +62,7 @@ def test_what_can_be_said(run):
         "target 5",
         "quit",
     ]
-    out = run("play", "--seed", "3", "--level", "1", said="\n".join(said)).stdout
+    out = run("play", "--seed", "3", "--level", "1", stdin="\n".join(lines)).stdout
     assert "save FILE" in out
     assert re.search(r"place \w+ front +\d+\.\d ± \d+\.\d", out)
     assert "may be" in out
@@ -73,26 +73,26 @@ def test_what_can_be_said(run):
     assert "'target 5' is not possible now" in out
 
 
-def test_the_end_of_the_input_leaves(run, tmp_path):
-    run("play", "--seed", "3", "--save", "game.txt", said="1\n")
+def test_the_end_of_the_input_ends_and_saves_the_game(run, tmp_path):
+    run("play", "--seed", "3", "--save", "game.txt", stdin="1\n")
     assert len(read_record((tmp_path / "game.txt").read_text()).actions) > 1
 
 
-def test_a_saved_game_goes_on_as_it_would_have(run, tmp_path):
-    run("play", "--seed", "4", "--level", "2", "--save", "a.txt", said="1\n" * 300)
-    run("play", "--seed", "4", "--level", "2", "--save", "b.txt", said="1\n" * 4)
-    run("play", "--load", "b.txt", said="1\n" * 300)
+def test_a_loaded_game_continues_as_it_would_have(run, tmp_path):
+    run("play", "--seed", "4", "--level", "2", "--save", "a.txt", stdin="1\n" * 300)
+    run("play", "--seed", "4", "--level", "2", "--save", "b.txt", stdin="1\n" * 4)
+    run("play", "--load", "b.txt", stdin="1\n" * 300)
     assert (tmp_path / "a.txt").read_text() == (tmp_path / "b.txt").read_text()
 
 
 def test_programs_play_by_json(run):
-    said = events(run("play", "--json", "--seed", "3", "--level", "1", said="hint\nbeliefs\n" + "1\n" * 300).stdout)
-    assert {event["event"] for event in said} == {"said", "seen", "asked", "hint", "beliefs", "over"}
-    asked = next(event for event in said if event["event"] == "asked")
+    log = events(run("play", "--json", "--seed", "3", "--level", "1", stdin="hint\nbeliefs\n" + "1\n" * 300).stdout)
+    assert {event["event"] for event in log} == {"said", "seen", "asked", "hint", "beliefs", "over"}
+    question = next(event for event in log if event["event"] == "asked")
     game = new_game("oriflamme", "en-2019", 3)
-    assert [str(action) for action in game.view(asked["text"]).legal_actions()] == asked["moves"]
-    assert asked["view"]["oriflamme"]["seenBy"] == "SEAT_A"
-    assert sum(said[-1]["shares"]) == pytest.approx(1)
+    assert [str(action) for action in game.view(question["text"]).legal_actions()] == question["moves"]
+    assert question["view"]["oriflamme"]["seenBy"] == "SEAT_A"
+    assert sum(log[-1]["shares"]) == pytest.approx(1)
 
 
 @pytest.mark.parametrize(
@@ -108,19 +108,19 @@ def test_programs_play_by_json(run):
         (("--load", "nothing.txt"), "nothing.txt: neither a file nor a position"),
     ],
 )
-def test_what_cannot_be_is_refused(run, args, why):
+def test_invalid_arguments_are_refused_by_name(run, args, why):
     assert run("play", *args, rc=1).stderr.startswith(f"eminence: {why}")
 
 
-def test_a_record_of_one_seat_cannot_be_gone_on_with(run, tmp_path, oriflamme):
+def test_a_record_of_one_seat_or_without_seats_cannot_be_continued(run, tmp_path, oriflamme):
     (tmp_path / "seen.txt").write_text(str(oriflamme.seen_from("B")))
     assert "holds the view of B" in run("play", "--load", "seen.txt", "--seats", "me,level-1,level-1", rc=1).stderr
     (tmp_path / "whole.txt").write_text(str(oriflamme))
     assert "does not name the players" in run("play", "--load", "whole.txt", rc=1).stderr
 
 
-def test_a_game_goes_on_where_it_cannot_be_saved(run):
-    out = run("play", "--seed", "3", said="save no/such/folder\nsave\nquit\n").stdout
+def test_a_failed_save_does_not_end_the_game(run):
+    out = run("play", "--seed", "3", stdin="save no/such/folder\nsave\nquit\n").stdout
     assert "no/such/folder: No such file or directory; the game is not saved." in out
     assert "A file is required: save FILE" in out
 
@@ -130,58 +130,58 @@ def test_a_game_goes_on_where_it_cannot_be_saved(run):
 
 @pytest.mark.parametrize("me", [0, 1, 2])
 @pytest.mark.parametrize(("game_id", "players"), GAMES)
-def test_the_person_is_told_what_his_seat_sees(game_id, players, me):
-    game = a_game(game_id, players, me)
-    told: list[str] = []
+def test_the_printed_actions_are_those_that_the_seat_sees(game_id, players, me):
+    game = new_playing(game_id, players, me)
+    lines: list[str] = []
     while not game.position.is_over:
-        told += game.advance()
+        lines += game.advance()
         if not game.position.is_over:
-            told.append(game.play(game.view.legal_actions()[-1]))
-    seen = game.record.seen_from(me)
-    assert [line.partition(" ")[2] for line in told] == list(seen.actions)
-    letters = ["*" if table.to_act == CHANCE else "ABCDE"[table.to_act or 0] for table in seen.tables()]
-    assert [line[0] for line in told] == letters[:-1]
+            lines.append(game.play(game.view.legal_actions()[-1]))
+    record = game.record.seen_from(me)
+    assert [line.partition(" ")[2] for line in lines] == list(record.actions)
+    letters = ["*" if table.to_act == CHANCE else "ABCDE"[table.to_act or 0] for table in record.tables()]
+    assert [line[0] for line in lines] == letters[:-1]
 
 
-def test_a_selected_card_is_not_shown_before_it_is_revealed():
-    game = a_game("castle_village_port", me=2)
-    told = list(game.advance())
-    assert told == ["A select ?", "B select ?"]
+def test_a_selected_card_stays_hidden_until_it_is_revealed():
+    game = new_playing("castle_village_port", me=2)
+    lines = list(game.advance())
+    assert lines == ["A select ?", "B select ?"]
     hidden = [str(value) for value in game.position.table.selected[:2]]
-    shown = draw(game.view, game.seats).plain
-    selected = shown[shown.index("selected") : shown.index("Your hand")]
+    board = draw(game.view, game.seats).plain
+    selected = board[board.index("selected") : board.index("Your hand")]
     assert selected.count("▒▒") == 2
     assert not any(value in selected for value in hidden)
 
 
 @pytest.mark.parametrize(("game_id", "players"), GAMES)
-def test_the_others_are_given_views_of_their_own(monkeypatch, game_id, players):
-    asked = []
+def test_each_opponent_gets_its_own_view_and_seed(monkeypatch, game_id, players):
+    requests = []
 
     class Watched(LocalClient):
         def suggest(self, view: Any, budget: Any = None, options: Any = None, **more: Any) -> Any:
-            asked.append((read_view(view), options.seed))
+            requests.append((read_view(view), options.seed))
             return super().suggest(view, budget, options, **more)
 
     monkeypatch.setattr("server.client.local.LocalClient", Watched)
-    game = a_game(game_id, players)
+    game = new_playing(game_id, players)
     list(game.advance())
     game.play(game.view.legal_actions()[0])
     list(game.advance())
-    assert {view.observer for view, _ in asked} == set(range(1, players))
-    # Each decision has random numbers of its own: else a weak level would err always or never.
-    assert len({seed for _, seed in asked}) == len(asked)
+    assert {view.observer for view, _ in requests} == set(range(1, players))
+    # With one seed for all decisions, a weak level would err always or never.
+    assert len({seed for _, seed in requests}) == len(requests)
 
 
-def test_ctrl_c_ends_the_game_and_not_a_move(monkeypatch):
+def test_ctrl_c_during_a_search_ends_the_game_without_a_move(monkeypatch):
     class Interrupted(LocalClient):
         def suggest(self, *args: Any, **more: Any) -> Any:
-            found = super().suggest(*args, **more)
-            found.stop_reason = pb.STOP_REASON_CANCELLED
-            return found
+            suggestion = super().suggest(*args, **more)
+            suggestion.stop_reason = pb.STOP_REASON_CANCELLED
+            return suggestion
 
     monkeypatch.setattr("server.client.local.LocalClient", Interrupted)
-    game = a_game(me=2)
+    game = new_playing(me=2)
     before = list(game.actions)
     with pytest.raises(KeyboardInterrupt):
         list(game.advance())
@@ -192,8 +192,8 @@ def test_ctrl_c_ends_the_game_and_not_a_move(monkeypatch):
 
 
 @pytest.mark.parametrize(("game_id", "players"), GAMES)
-def test_what_is_taken_back_comes_out_the_same(game_id, players):
-    game = a_game(game_id, players, level=3)
+def test_a_move_after_an_undo_gets_the_same_replies(game_id, players):
+    game = new_playing(game_id, players, level=3)
     list(game.advance())
     for _ in range(3):
         before, view = list(game.actions), game.view
@@ -207,21 +207,21 @@ def test_what_is_taken_back_comes_out_the_same(game_id, players):
         assert game.actions == after
 
 
-def test_there_is_nothing_to_take_back_at_the_start():
-    game = a_game(me=1)
+def test_undo_at_the_start_changes_nothing():
+    game = new_playing(me=1)
     list(game.advance())
     before = list(game.actions)
     assert not game.take_back()
     assert game.actions == before
 
 
-def test_what_a_saved_game_says_of_itself_is_a_comment():
-    game = a_game()
+def test_a_saved_game_is_read_as_a_record():
+    game = new_playing()
     list(game.advance())
     assert read_record(write_game(game)) == game.record
 
 
-def test_who_sits_where_is_checked():
+def test_a_game_without_a_seat_for_the_user_is_refused():
     with pytest.raises(Failure, match="seats"):
         TableGame(new_game("oriflamme", None, 3).deal(1), ["level-1"] * 3, 1)
 
@@ -229,7 +229,7 @@ def test_who_sits_where_is_checked():
 # --- the picture ----------------------------------------------------------------------------------------------
 
 
-def test_a_queue_as_text():
+def test_a_queue_is_drawn_as_text():
     view = new_game("oriflamme", "en-2019", 3).view(
         "A1:Shapeshifter* >B1:Assassination C1:?(12) | round 1 | points 4 5 6 | seen by B"
     )

@@ -1,4 +1,4 @@
-"""eminence play --server: the same game, and what becomes of it when the server fails."""
+"""eminence play --server: the same game as without a server, and failures of the server."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from server.codec.views import read_view_and_history
 
 @pytest.fixture(scope="module")
 def running():
-    with server("--no-self-test") as found:
-        yield found
+    with server("--no-self-test") as running:
+        yield running
 
 
 # --- the game ---------------------------------------------------------------------------------------------------
@@ -37,29 +37,29 @@ def running():
     ],
 )
 def test_a_server_plays_and_hints_as_this_process_does(run, tmp_path, running, args):
-    said = "hint\n" + "1\n" * 300
-    here = run("play", *args, "--seed", "3", "--save", "game.txt", said=said).stdout
+    lines = "hint\n" + "1\n" * 300
+    local = run("play", *args, "--seed", "3", "--save", "game.txt", stdin=lines).stdout
     saved = (tmp_path / "game.txt").read_text()
-    there = run("play", *args, "--seed", "3", "--save", "game.txt", "--server", running.address, said=said).stdout
-    assert there == here
+    remote = run("play", *args, "--seed", "3", "--save", "game.txt", "--server", running.address, stdin=lines).stdout
+    assert remote == local
     assert (tmp_path / "game.txt").read_text() == saved
 
 
-def test_a_game_goes_on_with_a_server_or_without(run, tmp_path, running):
-    run("play", "--seed", "4", "--level", "1", "--save", "whole.txt", said="1\n" * 300)
-    run("play", "--seed", "4", "--level", "1", "--save", "game.txt", said="1\n" * 4)
-    run("play", "--load", "game.txt", "--server", running.address, said="1\n" * 5)
-    run("play", "--load", "game.txt", said="1\n" * 300)
+def test_a_loaded_game_continues_with_a_server_and_without_one(run, tmp_path, running):
+    run("play", "--seed", "4", "--level", "1", "--save", "whole.txt", stdin="1\n" * 300)
+    run("play", "--seed", "4", "--level", "1", "--save", "game.txt", stdin="1\n" * 4)
+    run("play", "--load", "game.txt", "--server", running.address, stdin="1\n" * 5)
+    run("play", "--load", "game.txt", stdin="1\n" * 300)
     assert (tmp_path / "game.txt").read_text() == (tmp_path / "whole.txt").read_text()
 
 
 @pytest.mark.parametrize("game_id", ["oriflamme", "castle_village_port"])
-def test_a_server_is_told_what_the_seat_sees(monkeypatch, game_id):
-    asked = []
+def test_a_server_gets_the_view_and_the_record_of_the_seat(monkeypatch, game_id):
+    requests = []
 
     class Client:
         def suggest(self, view: Any, budget: Any, options: Any, seconds: float) -> Any:
-            asked.append(read_view_and_history(view))
+            requests.append(read_view_and_history(view))
             raise ZeroDivisionError
 
     engine = Engine(Connection("a:1"))
@@ -75,7 +75,7 @@ def test_a_server_is_told_what_the_seat_sees(monkeypatch, game_id):
         list(game.advance())
     acting = game.position.to_act
     assert acting in (0, 2)
-    for (view, history), seat in zip(asked, [1, acting], strict=True):
+    for (view, history), seat in zip(requests, [1, acting], strict=True):
         assert view == game.position.view(seat)
         assert history is not None
         assert history.record == game.record.seen_from(seat)
@@ -85,7 +85,7 @@ def test_a_server_is_told_what_the_seat_sees(monkeypatch, game_id):
 
 
 class Flaky(Engine):
-    """A server that answers at first, and then does not until it is asked again."""
+    """An engine that fails once after some answers, and never hints."""
 
     def __init__(self, answers: int) -> None:
         super().__init__(Connection("a:1"))
@@ -93,7 +93,7 @@ class Flaky(Engine):
         self.failures = 0
 
     def check(self, name: str) -> None:
-        """It has them all."""
+        """Accept every name."""
 
     def choose(self, name: str, observation: Observation, seed: int) -> Action:
         self.answers_left -= 1
@@ -108,30 +108,30 @@ class Flaky(Engine):
 
 @pytest.fixture
 def play(monkeypatch, capsys, tmp_path):
-    """Say something at a table whose server fails after some answers; what was told."""
+    """Return a function that types lines in a game whose server fails, and returns the game and its events."""
 
-    def play(said: str, answers: int = 3, me: int = 0) -> tuple[TableGame, list[dict[str, Any]]]:
+    def play(lines: str, answers: int = 3, me: int = 0) -> tuple[TableGame, list[dict[str, Any]]]:
         seats = ["level-1"] * 3
         seats[me] = "me"
         game = TableGame(new_game("oriflamme", None, 3).deal(3), seats, 3, engine=Flaky(answers))
-        monkeypatch.setattr("sys.stdin", io.StringIO(said))
+        monkeypatch.setattr("sys.stdin", io.StringIO(lines))
         try:
             GameSession(game, JsonDisplay(), tmp_path / "game.txt").run()
         finally:
-            told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-        return game, told
+            log = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+        return game, log
 
     return play
 
 
-def test_where_a_server_fails_the_game_waits_and_goes_on(play, tmp_path):
+def test_a_game_waits_for_a_failed_server_and_continues_with_or_without_it(play, tmp_path):
     ended, _ = play("1\n" * 300, answers=10**6)
     whole = write_game(ended)
     for answer in ("again", "alone"):
-        game, told = play(f"1\n1\n1\n1\nmoves\nhint\n{answer}\n" + "1\n" * 300)
-        failures = [event for event in told if event["event"] == "failed"]
+        game, log = play(f"1\n1\n1\n1\nmoves\nhint\n{answer}\n" + "1\n" * 300)
+        failures = [event for event in log if event["event"] == "failed"]
         assert failures[0]["text"].startswith("a:1: the call failed with UNAVAILABLE: gone\nThe game waits. again ")
-        # What needs a turn is answered by how to go on.
+        # Commands that need a turn are answered by the ways to continue.
         assert [event["text"].split(".")[0] for event in failures[1:]] == ["The game waits"] * 3
         assert write_game(game) == (tmp_path / "game.txt").read_text() == whole
         assert isinstance(game.engine, Flaky) == (answer == "again")
@@ -143,27 +143,27 @@ def test_a_game_is_saved_before_it_waits(play, tmp_path):
     assert game.position.to_act not in (None, 0)
 
 
-def test_a_choice_is_taken_back_while_the_game_waits(play):
-    game, told = play("1\nundo\n1\n" + "quit\n", answers=1)
-    assert [event["event"] for event in told].count("failed") == 1
+def test_undo_works_while_the_game_waits(play):
+    game, log = play("1\nundo\n1\n" + "quit\n", answers=1)
+    assert [event["event"] for event in log].count("failed") == 1
     assert game.position.to_act == 0
 
 
-def test_who_says_no_more_while_the_game_waits_is_told_that_it_failed(play):
+def test_the_end_of_the_input_while_the_game_waits_is_a_failure(play):
     with pytest.raises(Failure, match="the call failed with UNAVAILABLE"):
         play("1\n", answers=1)
 
 
-def test_a_hint_that_a_server_does_not_give_stops_nothing(play):
-    game, told = play("hint\nalone\nhint\nquit\n", answers=10**6)
-    assert [event["event"] for event in told if event["event"] in ("failed", "hint")] == ["failed", "hint"]
-    assert "alone continues" in next(event["text"] for event in told if event["event"] == "failed")
+def test_a_failed_hint_does_not_stop_the_game(play):
+    game, log = play("hint\nalone\nhint\nquit\n", answers=10**6)
+    assert [event["event"] for event in log if event["event"] in ("failed", "hint")] == ["failed", "hint"]
+    assert "alone continues" in next(event["text"] for event in log if event["event"] == "failed")
     assert not game.engine.connection.address
 
 
-def test_what_can_be_said_depends_on_whether_there_is_a_server(play, run):
+def test_help_lists_the_commands_for_a_server_only_with_a_server(play, run):
     assert any("ask the server again" in event["text"] for event in play("?\nquit\n")[1] if event["event"] == "said")
-    out = run("play", "--seed", "3", said="?\nalone\nquit\n").stdout
+    out = run("play", "--seed", "3", stdin="?\nalone\nquit\n").stdout
     assert "ask the server" not in out
     assert "'alone' is none of" in out
 
@@ -171,13 +171,13 @@ def test_what_can_be_said_depends_on_whether_there_is_a_server(play, run):
 # --- what is refused --------------------------------------------------------------------------------------------
 
 
-def test_a_server_that_is_not_there_is_said_at_once(run, tmp_path):
+def test_an_unreachable_server_is_reported_at_once(run, tmp_path):
     address = f"127.0.0.1:{free_port()}"
-    found = run("play", "--server", address, "--save", "game.txt", said="1\n", rc=1)
-    assert found.stderr.startswith(f"eminence: {address}: the call failed with UNAVAILABLE: ")
+    result = run("play", "--server", address, "--save", "game.txt", stdin="1\n", rc=1)
+    assert result.stderr.startswith(f"eminence: {address}: the call failed with UNAVAILABLE: ")
     assert not (tmp_path / "game.txt").exists()
 
 
-def test_what_a_server_does_not_play_is_refused(run, running):
-    found = run("play", "--server", running.address, "--seats", "me,plain,level-2", rc=1)
-    assert found.stderr == "eminence: --seats with 'plain' cannot be used with --server\n"
+def test_a_configuration_that_a_server_does_not_play_is_refused(run, running):
+    result = run("play", "--server", running.address, "--seats", "me,plain,level-2", rc=1)
+    assert result.stderr == "eminence: --seats with 'plain' cannot be used with --server\n"

@@ -1,4 +1,4 @@
-"""The program as a whole: what it loads, how it fails, what its help promises."""
+"""The program as a whole: imports, errors and exit codes, help, completion, terminals."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ HEAVY = {"ray", "grpc", "matplotlib", "pyarrow", "pandas"}
     "args",
     [("--help",), ("suggest", VIEW, "--iterations", "50"), ("compare", VIEW, "reveal", "keep", "--iterations", "50")],
 )
-def test_what_is_not_needed_is_not_loaded(args):
+def test_commands_do_not_import_heavy_packages(args):
     program = (
         "import atexit, sys; from server.cli.main import main; "
         "atexit.register(lambda: print('LOADED', *{name.partition('.')[0] for name in sys.modules})); main()"
@@ -42,21 +42,21 @@ def test_what_is_not_needed_is_not_loaded(args):
         assert loaded & {"engine_cy", "solver", "eminence", "google", "rich"} == set()
 
 
-def test_every_command_says_what_it_does_in_one_line_and_teaches_by_example():
+def test_every_command_has_a_line_in_help_and_examples():
     assert len(COMMANDS) >= 7
     for name in COMMANDS:
-        said = eminence.get_command(None, name)  # type: ignore[arg-type]
-        assert said is not None
-        assert said.name == name
-        assert isinstance(said, Command)
-        assert said.examples, name
+        entry = eminence.get_command(None, name)  # type: ignore[arg-type]
+        assert entry is not None
+        assert entry.name == name
+        assert isinstance(entry, Command)
+        assert entry.examples, name
     out = run("--help").out
     assert all(f"  {name} " in out for name in COMMANDS)
 
 
 def examples(*names: str) -> list[str]:
     commands = [eminence.get_command(None, name) for name in names]  # type: ignore[arg-type]
-    return [example for said in commands if isinstance(said, Command) for example in said.examples]
+    return [example for entry in commands if isinstance(entry, Command) for example in entry.examples]
 
 
 def path_with_program(folder: Path) -> str:
@@ -101,7 +101,7 @@ def test_every_example_in_help_runs(example, tmp_path):
     assert "--json" in example or wide == []
 
 
-def test_the_version_needs_no_metadata(monkeypatch):
+def test_the_version_is_printed_without_installed_metadata(monkeypatch):
     def nowhere(name: str) -> str:
         raise metadata.PackageNotFoundError(name)
 
@@ -112,7 +112,7 @@ def test_the_version_needs_no_metadata(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("args", "code", "what"),
+    ("args", "code", "error"),
     [
         (("nothing",), 2, "No such command 'nothing'"),
         (("suggest",), 2, "Missing argument"),
@@ -176,22 +176,22 @@ def test_the_version_needs_no_metadata(monkeypatch):
         (("convert", "game.txt", "--seat", "Z"), 1, "Z"),
     ],
 )
-def test_what_cannot_be_done_is_said_with_field_value_and_what_was_possible(args, code, what, tmp_path, monkeypatch):
+def test_an_error_names_field_value_and_accepted_values_and_leaves_no_file(args, code, error, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_files(tmp_path)
     before = set(tmp_path.iterdir())
-    found = run(*args)
-    assert (found.code, found.out) == (code, "")
+    output = run(*args)
+    assert (output.code, output.out) == (code, "")
     assert set(tmp_path.iterdir()) == before
-    assert what in " ".join(found.err.split())
-    if args[0] == "convert":  # of many pieces, each is told on a line of its own
+    assert error in " ".join(output.err.split())
+    if args[0] == "convert":  # each bad piece has its own line
         return
-    told = json.loads(run(*args, "--json").err)
-    assert set(told["error"]) == {"reason", "message"}
-    assert what.split(": ")[0] in told["error"]["message"]
+    as_json = json.loads(run(*args, "--json").err)
+    assert set(as_json["error"]) == {"reason", "message"}
+    assert error.split(": ")[0] in as_json["error"]["message"]
 
 
-def test_our_own_mistakes_have_a_code_of_their_own_and_no_traceback(monkeypatch):
+def test_a_bug_has_its_own_exit_code_and_no_traceback(monkeypatch):
     from server.cli.commands import rules
 
     def broken(*args: object) -> None:
@@ -199,12 +199,12 @@ def test_our_own_mistakes_have_a_code_of_their_own_and_no_traceback(monkeypatch)
 
     monkeypatch.setattr(rules, "_overview", broken)
     monkeypatch.delenv("EMINENCE_DEBUG", raising=False)
-    found = run("rules")
-    assert found.code == 3
-    assert found.err == "eminence: internal error: RuntimeError: a bug (EMINENCE_DEBUG=1 shows the traceback)\n"
+    output = run("rules")
+    assert output.code == 3
+    assert output.err == "eminence: internal error: RuntimeError: a bug (EMINENCE_DEBUG=1 shows the traceback)\n"
 
 
-def test_who_reads_no_further_ends_it_quietly():
+def test_a_closed_pipe_ends_the_program_quietly():
     with subprocess.Popen(
         command("rules", "--game", "oriflamme"), env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:
@@ -215,7 +215,7 @@ def test_who_reads_no_further_ends_it_quietly():
     assert (process.returncode, err) == (141, b"")
 
 
-def test_ctrl_c_has_a_suggestion_end_with_what_was_found():
+def test_ctrl_c_ends_a_suggestion_with_the_best_so_far():
     with subprocess.Popen(
         [*command("suggest", VIEW, "--time-ms", "600000")], env=environment(), stdout=subprocess.PIPE, text=True
     ) as process:
@@ -258,13 +258,13 @@ def test_completion_leaves_files_to_the_shell(words, at):
     assert run(**env).out.startswith("file,")
 
 
-def test_there_are_no_colours_but_on_a_terminal(tmp_path):
-    """`script` makes a terminal."""
+def test_only_terminals_get_colours(tmp_path):
+    """Run the program in `script`, which provides a terminal."""
     write_files(tmp_path)
-    asked = f"{' '.join(command('suggest', 'view.txt', '--iterations', '200'))}"
+    shell_command = f"{' '.join(command('suggest', 'view.txt', '--iterations', '200'))}"
     for more, coloured in (({}, True), ({"NO_COLOR": "1"}, False)):
         out = subprocess.run(
-            ["script", "-qec", asked, "/dev/null"],
+            ["script", "-qec", shell_command, "/dev/null"],
             cwd=tmp_path,
             env=environment(TERM="xterm-256color", **more),
             capture_output=True,
@@ -275,7 +275,7 @@ def test_there_are_no_colours_but_on_a_terminal(tmp_path):
     assert "\x1b" not in run("suggest", VIEW, "--iterations", "200").out
 
 
-def test_a_terminal_that_has_no_such_letters_is_shown_others():
+def test_letters_that_the_encoding_lacks_are_replaced():
     done = subprocess.run(
         command("suggest", VIEW, "--iterations", "50"),
         env=environment(PYTHONIOENCODING="ascii"),
@@ -287,20 +287,20 @@ def test_a_terminal_that_has_no_such_letters_is_shown_others():
     assert "Play: " in done.stdout
 
 
-def test_only_one_file_of_the_command_line_knows_grpc():
+def test_only_one_file_of_the_command_line_imports_grpc():
     texts = {path.name: path.read_text() for path in (ROOT / "server" / "cli").rglob("*.py")}
     assert {name for name, text in texts.items() if "import grpc" in text} <= {"connection.py"}
     assert Path(ROOT / "server" / "cli" / "main.py").is_file()
 
 
-def test_the_reference_is_what_the_program_says():
+def test_the_reference_page_is_current():
     assert (ROOT / "docs" / "command_line.md").read_text() == command_reference.page(), (
         "python -m server.cli.command_reference > docs/command_line.md"
     )
     assert set(command_reference.JSON) <= set(COMMANDS)
 
 
-def test_the_keys_of_json_are_those_of_the_reference(tmp_path, monkeypatch):
+def test_the_reference_documents_every_key_of_json(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_files(tmp_path)
     for name, args in {
@@ -308,11 +308,11 @@ def test_the_keys_of_json_are_those_of_the_reference(tmp_path, monkeypatch):
         "analyze": ("positions.txt", "--out", "r.jsonl", "--iterations", "20", "--workers", "1"),
         "rules": ("--game", "castle_village_port"),
     }.items():
-        told = run(name, *args, "--json").json
+        keys = run(name, *args, "--json").json
         documented = command_reference.JSON[name]
-        for key in told:
+        for key in keys:
             assert f"`{key.replace('_spread', '')}`" in documented, (name, key)
     for args in (("archer",), ("--game", "oriflamme"), ("king",)):
-        told = run("rules", *args, "--json").json
-        for key in [*told, *told["cards"][0]]:
+        keys = run("rules", *args, "--json").json
+        for key in [*keys, *keys["cards"][0]]:
             assert f"`{key}`" in command_reference.JSON["rules"], key

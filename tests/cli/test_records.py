@@ -1,4 +1,4 @@
-"""Files of positions and records, and the way from text to JSON and back."""
+"""Files of positions and records: reading, converting between text and JSON, hiding cards."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ GAME = new_game("oriflamme", "en-2019", 3)
 PAGE = ROOT / "docs" / "records.md"
 
 
-def back(text: str, choice: GameChoice) -> Input:
+def read_one(text: str, choice: GameChoice) -> Input:
     (piece,) = pieces("-", text.splitlines(keepends=True))
     return read_piece(piece, choice)
 
 
 def check_game(record: Record, table: Position | View, seat: int) -> None:
-    """A game, what a seat saw of it, and a table on the way: each form leads back to the same."""
+    """Convert a game, a seat's record and a table to each form and back."""
     game = record.game
     game_id, _, players = game.spec
-    said = str(record).splitlines()[1].removeprefix("ruleset ")
-    choice = GameChoice(game_id, said, players)
+    ruleset = str(record).splitlines()[1].removeprefix("ruleset ")
+    choice = GameChoice(game_id, ruleset, players)
     view = table.view(seat) if isinstance(table, Position) else table
     for thing in (record, record.seen_from(seat), table, view):
-        assert back(as_text(thing), choice) == thing
-        assert back(as_json_line(thing), GameChoice()) == thing
+        assert read_one(as_text(thing), choice) == thing
+        assert read_one(as_json_line(thing), GameChoice()) == thing
     for thing in (table, view):
-        begins = back(as_record(thing), GameChoice())
-        assert isinstance(begins, Record)
-        assert begins.start == thing
-        assert not begins.actions
-        assert back(as_json_line(begins), GameChoice()) == begins
+        record_from = read_one(as_record(thing), GameChoice())
+        assert isinstance(record_from, Record)
+        assert record_from.start == thing
+        assert not record_from.actions
+        assert read_one(as_json_line(record_from), GameChoice()) == record_from
 
 
 def check_games(n: int, seed: int) -> None:
@@ -53,54 +53,54 @@ def check_games(n: int, seed: int) -> None:
         check_game(record, rng.choice(tables), rng.randrange(players))
 
 
-def test_what_is_converted_comes_back_as_it_was():
+def test_converting_and_reading_back_changes_nothing():
     check_games(60, seed=0)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
-def test_ten_thousand_games_of_every_edition_come_back_as_they_were():
+def test_converting_ten_thousand_games_and_reading_them_back_changes_nothing():
     check_games(10_000, seed=1_000_000)
 
 
-def test_every_edition_is_among_them():
+def test_the_converted_games_have_every_edition():
     editions = {ruleset if isinstance(ruleset, str) else (ruleset or {}).get("edition") for _, ruleset, _ in SPECS}
     assert {"en-2019", "fr-2019", "de-2019", "revised", "prototype", "house"} <= editions
 
 
-def test_a_file_is_cut_into_pieces_where_they_begin():
+def test_a_file_is_split_where_each_piece_begins():
     record = str(random_record("oriflamme", "en-2019", 3, 3))
     view = new_game("oriflamme", "en-2019", 3).deal(4).view("A")
     castle = str(random_record("castle_village_port", "house", 3, 3))
-    started = str(Record(view))
+    bare_record = str(Record(view))
     pretty = json.dumps(json.loads(as_json_line(view)), indent=2)
     parts = [
         record,
         VIEW + "\n",
         f"# a comment\n\nversion 1\n{record}",
         pretty + "\n",
-        started,
+        bare_record,
         castle,
         as_json_line(view) + "\n",
     ]
     text = "".join(parts)
-    found = list(pieces("f", text.splitlines(keepends=True)))
-    assert [piece.text.rstrip() for piece in found] == [part.removeprefix("# a comment\n\n").rstrip() for part in parts]
-    assert found[1].line == record.count("\n") + 1
-    assert found[-1].end == len(text)
-    assert [piece.end for piece in found] == sorted(piece.end for piece in found)
-    kinds = [type(read_piece(piece, GameChoice())) for piece in found]
+    split = list(pieces("f", text.splitlines(keepends=True)))
+    assert [piece.text.rstrip() for piece in split] == [part.removeprefix("# a comment\n\n").rstrip() for part in parts]
+    assert split[1].line == record.count("\n") + 1
+    assert split[-1].end == len(text)
+    assert [piece.end for piece in split] == sorted(piece.end for piece in split)
+    kinds = [type(read_piece(piece, GameChoice())) for piece in split]
     assert kinds == [Record, View, Record, View, Record, Record, View]
 
 
-def test_json_without_a_type_is_what_it_can_only_be():
+def test_json_without_a_type_is_recognized_by_its_fields():
     record = random_record("oriflamme", "en-2019", 3, 3)
     position = record.start
     assert isinstance(position, Position)
     for thing in (record, record.seen_from("B"), position, position.view("C")):
-        said = json.loads(as_json_line(thing))
-        del said["@type"]
-        assert read_json(json.dumps(said)) == thing
+        message = json.loads(as_json_line(thing))
+        del message["@type"]
+        assert read_json(json.dumps(message)) == thing
     game = {"gameId": "oriflamme", "players": 3}
     assert isinstance(read_json(json.dumps({"game": game, "text": VIEW})), View)
     assert isinstance(read_json(json.dumps({"game": game, "text": "A:Spy"})), Position)
@@ -124,26 +124,26 @@ def test_json_without_a_type_is_what_it_can_only_be():
         ("version 7\ngame oriflamme\nplayers 3\n", "version: '7' is not one"),
     ],
 )
-def test_what_cannot_be_read_is_said(text, why):
-    with pytest.raises(Exception) as refused:  # noqa: PT011 - of several classes, none of them our mistake
+def test_unreadable_input_is_refused_with_the_reason(text, why):
+    with pytest.raises(Exception) as refused:  # noqa: PT011 - several classes, none of them for bugs
         read_piece(Piece("f", 1, text, len(text)), GameChoice())
     assert type(refused.value).__name__ in ("Refusal", "Failure", "InvalidRecordError", "NotationError")
     assert why in str(refused.value)
 
 
-def test_damaged_input_is_refused_and_nothing_else():
+def test_damaged_input_is_read_or_refused_but_never_crashes():
     rng = random.Random(3)
     record = random_record("oriflamme", "de-2019", 4, 3, until=12)
     castle = random_record("castle_village_port", "house", 3, 3, until=12)
-    whole = [str(record), VIEW, as_json_line(record), str(castle), as_json_line(castle.seen_from("B"))]
-    whole += [as_json_line(record.end), as_json_line(castle.end), as_json_line(GAME.view(VIEW))]
+    texts = [str(record), VIEW, as_json_line(record), str(castle), as_json_line(castle.seen_from("B"))]
+    texts += [as_json_line(record.end), as_json_line(castle.end), as_json_line(GAME.view(VIEW))]
     refused = 0
     for _ in range(3000):
-        text = list(rng.choice(whole))
+        text = list(rng.choice(texts))
         for _ in range(rng.randrange(1, 4)):
-            at = rng.randrange(len(text))
-            some = rng.choice(["", rng.choice(text), rng.choice('{}[]",:|/>*?()0 9-\x00é\n')])
-            text[at : at + rng.choice([0, 1, 1, 5])] = some
+            start = rng.randrange(len(text))
+            replacement = rng.choice(["", rng.choice(text), rng.choice('{}[]",:|/>*?()0 9-\x00é\n')])
+            text[start : start + rng.choice([0, 1, 1, 5])] = replacement
         try:
             for piece in pieces("-", "".join(text).splitlines(keepends=True)):
                 read_piece(piece, GameChoice())
@@ -153,10 +153,10 @@ def test_damaged_input_is_refused_and_nothing_else():
 
 
 @pytest.mark.parametrize("as_input", [True, False])
-def test_what_is_no_text_is_said(tmp_path, as_input):
+def test_input_that_is_not_text_is_refused(tmp_path, as_input):
     (tmp_path / "photo.txt").write_bytes(b"\xff\xd8\xff")
     with (tmp_path / "photo.txt").open("rb") as file:
-        done = subprocess.run(
+        result = subprocess.run(
             command("suggest", "-" if as_input else "photo.txt"),
             stdin=file,
             cwd=tmp_path,
@@ -164,22 +164,22 @@ def test_what_is_no_text_is_said(tmp_path, as_input):
             capture_output=True,
             text=True,
         )
-    assert done.returncode == 1
-    assert "not UTF-8 text" in done.stderr
+    assert result.returncode == 1
+    assert "not UTF-8 text" in result.stderr
 
 
-def test_convert_names_the_lines_that_it_leaves_out(tmp_path, monkeypatch):
+def test_convert_names_the_lines_that_it_skips(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mixed.txt").write_text(f"{VIEW}\nnonsense | here\n{VIEW}\n")
-    found = run("convert", "mixed.txt", "--to", "json")
-    assert found.code == 1
-    assert found.err.startswith("mixed.txt:2: ")
-    assert [json.loads(line)["@type"] for line in found.out.splitlines()] == [
+    result = run("convert", "mixed.txt", "--to", "json")
+    assert result.code == 1
+    assert result.err.startswith("mixed.txt:2: ")
+    assert [json.loads(line)["@type"] for line in result.out.splitlines()] == [
         "type.googleapis.com/eminence.v1.View"
     ] * 2
 
 
-def test_convert_hides_what_a_seat_did_not_see(tmp_path, monkeypatch):
+def test_convert_hides_the_cards_that_a_seat_did_not_see(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_files(tmp_path)
     whole = read_record((tmp_path / "game.txt").read_text())
@@ -189,8 +189,8 @@ def test_convert_hides_what_a_seat_did_not_see(tmp_path, monkeypatch):
     assert run("convert", "game.txt", "--at", "5", "--seat", "C").out == f"{tables[5].view('C')}\n"  # type: ignore[union-attr]
 
 
-def test_a_search_is_never_handed_what_is_hidden(monkeypatch):
-    """Whatever the input is, the question holds a view, and the history its observer saw."""
+def test_a_question_holds_a_view_and_its_observers_record_alone(monkeypatch):
+    """Make questions from whole records and positions."""
     from server.cli.options import observe
 
     record = random_record("oriflamme", "en-2019", 4, 5)

@@ -1,4 +1,4 @@
-"""eminence review: what it says, draws and writes."""
+"""eminence review: verdicts, the graph of chances, the HTML report."""
 
 from __future__ import annotations
 
@@ -31,92 +31,92 @@ LOADING = {"src", "srcset", "data"}
 VOID = {"meta", "br", "input", "link", "img", "hr"}
 
 
-def reviewed(record: Record, seat: int | None = None, **thinking: Any) -> Review:
+def review_of(record: Record, seat: int | None = None, **thinking: Any) -> Review:
     with LocalClient() as client:
         return run_review(Reviewer(client, record, seat, SearchOptions(iterations=200, **thinking)))
 
 
 @pytest.fixture(scope="module")
 def review(oriflamme: Record) -> Review:
-    return reviewed(oriflamme)
+    return review_of(oriflamme)
 
 
 # --- what is judged -------------------------------------------------------------------------------------------
 
 
-def test_every_choice_is_listed_with_a_graph_and_a_sum(run, tmp_path, oriflamme):
+def test_every_choice_is_listed_with_a_graph_and_a_summary(run, tmp_path, oriflamme):
     (tmp_path / "game.txt").write_text(str(oriflamme))
     out = run("review", "game.txt", *FEW).stdout
     assert max(map(len, out.splitlines())) <= 80
     assert "\x1b" not in out
-    told = json.loads(run("review", "game.txt", *FEW, "--json").stdout)
-    chosen = [decision for decision in told["decisions"] if not decision.get("forced")]
+    printed = json.loads(run("review", "game.txt", *FEW, "--json").stdout)
+    chosen = [decision for decision in printed["decisions"] if not decision.get("forced")]
     listed = re.findall(r"^ *(\d+) +([A-C]) ", out, re.M)
-    assert listed == [(str(d.get("index", 0) + 1), d["seat"][-1]) for d in chosen]
+    assert listed == [(str(decision.get("index", 0) + 1), decision["seat"][-1]) for decision in chosen]
     assert "100% │" in out
-    assert [seat["seat"] for seat in told["summary"]["seats"]] == ["SEAT_A", "SEAT_B", "SEAT_C"]
+    assert [seat["seat"] for seat in printed["summary"]["seats"]] == ["SEAT_A", "SEAT_B", "SEAT_C"]
 
 
-def test_luck_and_decisions_make_the_outcome(review):
+def test_luck_and_losses_add_up_to_the_payoff(review):
     end = review.record.end
     for seat in review.summary.seats:
-        made = 1 / 3 + seat.luck - seat.win_loss.mean
-        assert made == pytest.approx(end.payoffs[seat.seat - 1], abs=1e-9)
+        payoff = 1 / 3 + seat.luck - seat.win_loss.mean
+        assert payoff == pytest.approx(end.payoffs[seat.seat - 1], abs=1e-9)
 
 
-def test_a_review_repeats_whatever_the_number_of_cores(oriflamme, monkeypatch):
+def test_the_number_of_cores_does_not_change_a_review(oriflamme, monkeypatch):
     reviews = []
     for cores in (1, 3):
         monkeypatch.setattr("os.sched_getaffinity", lambda _, cores=cores: range(cores))
-        reviews.append(reviewed(oriflamme, 1))
-    assert [j.message for j in reviews[0].decisions] == [j.message for j in reviews[1].decisions]
+        reviews.append(review_of(oriflamme, 1))
+    assert [decision.message for decision in reviews[0].decisions] == [decision.message for decision in reviews[1].decisions]
     assert reviews[0].summary == reviews[1].summary
 
 
-def test_one_seat_alone_is_judged(run, oriflamme):
-    told = json.loads(run("review", "-", "--seat", "b", *FEW, "--json", said=str(oriflamme)).stdout)
-    assert {decision["seat"] for decision in told["decisions"]} == {"SEAT_B"}
-    assert told["summary"]["luckKnown"]
+def test_a_single_seat_is_reviewed(run, oriflamme):
+    printed = json.loads(run("review", "-", "--seat", "b", *FEW, "--json", stdin=str(oriflamme)).stdout)
+    assert {decision["seat"] for decision in printed["decisions"]} == {"SEAT_B"}
+    assert printed["summary"]["luckKnown"]
 
 
-def test_what_one_seat_saw_is_judged_without_luck(oriflamme):
-    found = reviewed(oriflamme.seen_from("C"))
-    assert {judged.seat for judged in found.decisions} == {2}
-    assert all(judged.luck is None for judged in found.decisions)
-    assert "Luck is known only if the record holds all cards" in write_report(found)
+def test_a_record_of_one_seat_is_reviewed_without_luck(oriflamme):
+    review = review_of(oriflamme.seen_from("C"))
+    assert {decision.seat for decision in review.decisions} == {2}
+    assert all(decision.luck is None for decision in review.decisions)
+    assert "Luck is known only if the record holds all cards" in write_report(review)
 
 
-def test_a_review_does_not_depend_on_what_the_seat_did_not_see(oriflamme):
-    whole, seen = reviewed(oriflamme, 2, seed=1), reviewed(oriflamme.seen_from("C"), seed=1)
-    for one, other in zip(whole.decisions, seen.decisions, strict=True):
-        told = type(one.message)()
-        told.CopyFrom(one.message)
-        told.ClearField("luck")
-        assert told == other.message
+def test_hidden_cards_do_not_change_a_review(oriflamme):
+    whole, seen = review_of(oriflamme, 2, seed=1), review_of(oriflamme.seen_from("C"), seed=1)
+    for from_whole, from_seen in zip(whole.decisions, seen.decisions, strict=True):
+        verdict = type(from_whole.message)()
+        verdict.CopyFrom(from_whole.message)
+        verdict.ClearField("luck")
+        assert verdict == from_seen.message
 
 
-def test_a_server_judges_alike(run, oriflamme):
-    here = json.loads(run("review", "-", *FEW, "--seed", "3", "--json", said=str(oriflamme)).stdout)
+def test_a_server_gives_the_same_review(run, oriflamme):
+    local = json.loads(run("review", "-", *FEW, "--seed", "3", "--json", stdin=str(oriflamme)).stdout)
     with server("--threads", "1") as running:
         args = ("--server", running.address, "--seed", "3")
-        there = json.loads(run("review", "-", *FEW, *args, "--json", said=str(oriflamme)).stdout)
-        refused = run("review", "-", "--config", "plain", "--server", running.address, said=str(oriflamme), rc=1)
-    for told in (here, there):
-        del told["summary"]["budget"]
-    assert there == here
+        remote = json.loads(run("review", "-", *FEW, *args, "--json", stdin=str(oriflamme)).stdout)
+        refused = run("review", "-", "--config", "plain", "--server", running.address, stdin=str(oriflamme), rc=1)
+    for printed in (local, remote):
+        del printed["summary"]["budget"]
+    assert remote == local
     assert refused.stderr == "eminence: --config cannot be used with --server\n"
 
 
-def test_a_limit_of_time_is_one_for_each_decision(run, oriflamme):
-    told = json.loads(run("review", "-", "--time-ms", "5", "--seat", "A", "--json", said=str(oriflamme)).stdout)
-    assert not told["summary"].get("reproducible", False)
-    assert told["summary"]["budget"]["time"] == "0.005s"
+def test_a_time_limit_applies_to_each_decision(run, oriflamme):
+    printed = json.loads(run("review", "-", "--time-ms", "5", "--seat", "A", "--json", stdin=str(oriflamme)).stdout)
+    assert not printed["summary"].get("reproducible", False)
+    assert printed["summary"]["budget"]["time"] == "0.005s"
 
 
 # --- the graph ------------------------------------------------------------------------------------------------
 
 
-def test_the_graph_holds_each_seat_and_fits(review):
+def test_the_graph_shows_each_seat_and_fits(review):
     chart = chart_of(review)
     lines = as_text(chart, 80).plain.splitlines()
     assert len(lines) == ROWS + 2
@@ -124,22 +124,22 @@ def test_the_graph_holds_each_seat_and_fits(review):
     graph = "".join(line[LABEL + 1 :] for line in lines[:ROWS])
     assert set("ABC") <= set(graph)
     winner = max(range(3), key=lambda seat: review.record.end.payoffs[seat])
-    # At the end, who won stands at the top.
+    # The winner ends at the top.
     assert lines[0].rstrip()[-1] == "ABC"[winner]
     assert [series.path[-1][0] for series in chart.series] == [len(review.record.actions)] * 3
 
 
-def test_no_graph_shows_less_than_no_chance(review, tmp_path):
-    """A loss is measured in other worlds than the value that it is taken from, and may be larger."""
-    told = []
+def test_the_graph_shows_no_negative_chance(review, tmp_path):
+    """Give decisions a loss above their value, which happens because both are measured in different worlds."""
+    worse = []
     for judged in review.decisions:
         changed = pb.ReviewedDecision()
         changed.CopyFrom(judged.message)
         if judged.value is not None and not judged.message.forced:
             changed.grade = pb.GRADE_BLUNDER
             changed.win_loss.mean = judged.value + 0.2
-        told.append(replace(judged, message=changed))
-    chart = chart_of(replace(review, decisions=told))
+        worse.append(replace(judged, message=changed))
+    chart = chart_of(replace(review, decisions=worse))
     shares = [share for series in chart.series for _, share in series.path]
     assert min(shares) == 0
     assert max(shares) <= 1
@@ -149,7 +149,7 @@ def test_no_graph_shows_less_than_no_chance(review, tmp_path):
     assert max(dot.y for line in graph.lines for dot in line.dots) == graph.bottom
 
 
-def test_rounds_begin_where_the_record_says(review):
+def test_the_graph_marks_the_rounds_of_the_record(review):
     chart = chart_of(review)
     tables = list(review.record.tables())
     assert [tables[begin].table.round for begin in chart.rounds] == [1, 2, 3, 4, 5, 6]
@@ -158,11 +158,11 @@ def test_rounds_begin_where_the_record_says(review):
 
 @pytest.mark.parametrize(("name", "start"), [("a.svg", b"<?xml"), ("a.png", b"\x89PNG")])
 def test_the_graph_is_plotted(run, tmp_path, oriflamme, name, start):
-    run("review", "-", *FEW, "--plot", name, said=str(oriflamme))
+    run("review", "-", *FEW, "--plot", name, stdin=str(oriflamme))
     assert (tmp_path / name).read_bytes().startswith(start)
 
 
-def test_without_matplotlib_it_is_said_what_is_missing(review, tmp_path, monkeypatch):
+def test_without_matplotlib_the_error_names_the_package(review, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(Failure, match=r"plot: matplotlib is not installed: pip install 'eminence\[plots\]'"):
         plot(chart_of(review), "", tmp_path / "a.svg")
@@ -172,7 +172,7 @@ def test_without_matplotlib_it_is_said_what_is_missing(review, tmp_path, monkeyp
 
 
 class Page(HTMLParser):
-    """A page's tags, checked to be closed in order, its links, and what it would load."""
+    """The links, ids and loaded resources of a page, whose tags must be closed in order."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -184,15 +184,13 @@ class Page(HTMLParser):
         assert self.open == []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        found = dict(attrs)
+        attributes = dict(attrs)
         if tag not in VOID:
             self.open.append(tag)
-        self.ids += [str(found["id"])] if "id" in found else []
+        self.ids += [str(attributes["id"])] if "id" in attributes else []
         if tag == "a":
-            self.links.append(str(found["href"]))
-        self.loaded += [
-            f"{tag} {name}" for name in found if name in ("src", "srcset", "data") or (tag, name) == ("link", "href")
-        ]
+            self.links.append(str(attributes["href"]))
+        self.loaded += [f"{tag} {name}" for name in attributes if name in LOADING or (tag, name) == ("link", "href")]
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         pass
@@ -202,21 +200,23 @@ class Page(HTMLParser):
 
 
 @pytest.mark.parametrize("which", ["oriflamme", "prototype", "castle"])
-def test_the_report_stands_alone(which, request):
-    found = reviewed(request.getfixturevalue(which))
-    text = write_report(found)
+def test_the_report_loads_nothing_and_its_links_lead_somewhere(which, request):
+    review = review_of(request.getfixturevalue(which))
+    text = write_report(review)
     page = Page(text)
     assert page.loaded == []
     assert not re.search(r"https?://|@import|url\(", text)
     assert len(page.ids) == len(set(page.ids))
     assert set(page.links) <= {f"#{name}" for name in page.ids}
-    assert [name for name in page.ids if re.fullmatch(r"d\d+", name)] == [f"d{j.number}" for j in found.chosen]
+    assert [name for name in page.ids if re.fullmatch(r"d\d+", name)] == [
+        f"d{decision.number}" for decision in review.chosen
+    ]
     svg = text[text.index("<svg") : text.index("</svg>") + 6]
     lines = ElementTree.fromstring(svg).findall(".//polyline")
-    assert len(lines) == found.record.game.n_players
+    assert len(lines) == review.record.game.n_players
 
 
-def test_a_decision_shows_what_the_seat_saw_and_no_more(oriflamme):
+def test_the_picture_of_a_decision_shows_only_cards_that_the_seat_saw(oriflamme):
     for decision in decisions(oriflamme):
         slots = decision.view.table.slots
         drawn = picture_of(decision.view).slots
@@ -229,13 +229,13 @@ def test_a_decision_shows_what_the_seat_saw_and_no_more(oriflamme):
 
 
 def brightness(color: str) -> float:
-    """Relative luminance, as WCAG 2 defines it."""
+    """Return the relative luminance that WCAG 2 defines."""
     parts = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
     linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
-def test_text_stands_out_by_light_and_by_dark(review):
+def test_text_has_enough_contrast_in_the_light_and_the_dark_scheme(review):
     schemes = re.findall(r":root \{(.*?)\}", write_report(review), re.S)
     assert len(schemes) == 2
     for scheme in schemes:
@@ -246,12 +246,12 @@ def test_text_stands_out_by_light_and_by_dark(review):
                 assert (high + 0.05) / (low + 0.05) >= 4.5, (text, ground)
 
 
-def test_names_are_written_so_that_they_are_no_tags(castle):
+def test_names_of_cards_are_escaped(castle):
     ruleset = castle.game.ruleset.spelled_out()
     ruleset["cards"] = [{**card, "name": "<b>&" if card["value"] == 10 else card["name"]} for card in ruleset["cards"]]
     start = new_game("castle_village_port", ruleset, 3).deal(5)
-    found = reviewed(Record(start, tuple(castle.actions[:40])))
-    text = write_report(found)
+    review = review_of(Record(start, tuple(castle.actions[:40])))
+    text = write_report(review)
     assert "&lt;b&gt;&amp;" in text
     assert "<b>&" not in text
     Page(text)
@@ -269,21 +269,21 @@ def test_names_are_written_so_that_they_are_no_tags(castle):
         (("--html", "no/such/folder.html", *FEW), "html: the folder no/such does not exist"),
     ],
 )
-def test_what_cannot_be_is_refused(run, oriflamme, args, why):
-    assert run("review", "-", *args, said=str(oriflamme), rc=1).stderr == f"eminence: {why}\n"
+def test_invalid_arguments_are_refused_by_name(run, oriflamme, args, why):
+    assert run("review", "-", *args, stdin=str(oriflamme), rc=1).stderr == f"eminence: {why}\n"
 
 
-def test_what_is_no_game_is_refused(run, tmp_path, oriflamme):
+def test_unreadable_records_are_refused(run, tmp_path, oriflamme):
     assert "nothing.txt: neither a file nor a position" in run("review", "nothing.txt", rc=1).stderr
     broken = str(oriflamme).replace("result", "A reveal\nresult")
-    assert "eminence: -:1: " in run("review", "-", said=broken, rc=1).stderr
+    assert "eminence: -:1: " in run("review", "-", stdin=broken, rc=1).stderr
     seen = read_record(str(oriflamme)).seen_from("A")
-    assert "seen by A" in run("review", "-", "--seat", "B", said=str(seen), rc=1).stderr
-    said = json.loads(run("review", "nothing.txt", "--json", rc=1).stderr)
-    assert said["error"]["message"].startswith("nothing.txt: ")
+    assert "seen by A" in run("review", "-", "--seat", "B", stdin=str(seen), rc=1).stderr
+    error = json.loads(run("review", "nothing.txt", "--json", rc=1).stderr)
+    assert error["error"]["message"].startswith("nothing.txt: ")
 
 
-def test_a_path_to_write_is_left_alone_if_the_review_fails(run, tmp_path, oriflamme):
+def test_a_failed_review_writes_no_file(run, tmp_path, oriflamme):
     Path(tmp_path / "report.html").write_text("mine")
-    run("review", "-", "--seat", "E", "--html", "report.html", said=str(oriflamme), rc=1)
+    run("review", "-", "--seat", "E", "--html", "report.html", stdin=str(oriflamme), rc=1)
     assert (tmp_path / "report.html").read_text() == "mine"

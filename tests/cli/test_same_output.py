@@ -1,4 +1,4 @@
-"""Every command says the same with a server and without one: there is one way in."""
+"""Every command has the same output with a server and without one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from process import Server, server
-from program import CASTLE, VIEW, Said, random_record, run, write_files
+from program import CASTLE, VIEW, Output, random_record, run
 
 from server.cli.main import COMMANDS, eminence
 
@@ -18,12 +18,12 @@ FEW = ("--iterations", "100")
 GAME = ("--game", "castle_village_port")
 WATCHED = "A:? >B:? C:Heir(1) | round 2 | points 1 2 3 | seen by C"
 
-# All that may differ. In JSON: times, and the budget that was granted, which holds a server's caps.
+# Output that may differ. In JSON: times, and the granted budget, which holds a server's caps.
 KEYS = {"elapsed", "budget", "seconds", "positions_per_second", "moves_per_s"}
-# In text: times and rates. In the report and the file of a game there are none.
+# In text: times and rates. The report and the file of a game have neither.
 TIMES = re.compile(r"\d+\.\d+ (ms|s|per second)\b")
 
-ASKED: list[tuple[str, ...]] = [
+ANSWERED: list[tuple[str, ...]] = [
     ("suggest", VIEW, *FEW),
     ("suggest", VIEW, *FEW, "--json"),
     (
@@ -79,46 +79,45 @@ REFUSED: list[tuple[str, ...]] = [
 
 @pytest.fixture(scope="module")
 def running() -> Iterator[Server]:
-    with server("--no-self-test") as found:
-        yield found
+    with server("--no-self-test") as running:
+        yield running
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    write_files(tmp_path)
+def inputs(folder: Path) -> None:
+    """Write more input files."""
     games = (("oriflamme", "fr-2019", 4), ("oriflamme_prototype", None, 3), ("castle_village_port", "house", 3))
-    (tmp_path / "games.txt").write_text(
+    (folder / "games.txt").write_text(
         "\n".join(str(random_record(game, edition, n, 4, 12)) for game, edition, n in games)
     )
-    (tmp_path / "seen.txt").write_text(str(random_record("oriflamme", "en-2019", 3, 7, until=9).seen_from("A")))
-    (tmp_path / "bad.txt").write_text(f"{VIEW}\nA:Spy B:Nope\n{VIEW.replace('by B', 'by C')}\n{VIEW}\n")
-    return tmp_path
+    (folder / "seen.txt").write_text(str(random_record("oriflamme", "en-2019", 3, 7, until=9).seen_from("A")))
+    (folder / "bad.txt").write_text(f"{VIEW}\nA:Spy B:Nope\n{VIEW.replace('by B', 'by C')}\n{VIEW}\n")
 
 
 def both(args: tuple[str, ...], address: str) -> tuple[list[Any], list[Any]]:
-    """What a command says and writes without a server and with one."""
+    """Return the outcomes of a command without a server and with one."""
     with_server = () if args[0] == "match" else ("--server", address)
     return outcome(args, "level-1", ()), outcome(args, f"server:{address},level=1", with_server)
 
 
 def outcome(args: tuple[str, ...], player: str, more: tuple[str, ...]) -> list[Any]:
+    """Run a command; return its exit code, its comparable output, its errors and the file that it wrote."""
     out = Path("out.html" if args[0] == "review" else "out.txt" if args[0] == "play" else "out.jsonl")
     out.unlink(missing_ok=True)
     replaced = [player if arg == "PLAYER,level=1" else str(out) if arg == "OUT" else arg for arg in args]
     typed = "hint\n" + "1\n" * 300 if args[0] == "play" else ""
-    said = run(*replaced, *more, said=typed, COLUMNS="200")  # else times decide where lines break
-    written = out.read_text() if out.exists() else ""
-    lines = sorted(written.splitlines()) if out.suffix == ".jsonl" else [written]  # rows come in any order
-    return [said.code, comparable(said, player), sorted(said.err.splitlines()), lines]
+    output = run(*replaced, *more, stdin=typed, COLUMNS="200")  # wide: times must not change line breaks
+    content = out.read_text() if out.exists() else ""
+    lines = sorted(content.splitlines()) if out.suffix == ".jsonl" else [content]  # rows come in any order
+    return [output.code, comparable(output, player), sorted(output.err.splitlines()), lines]
 
 
-def comparable(said: Said, player: str) -> Any:
-    """The output without what may differ."""
+def comparable(output: Output, player: str) -> Any:
+    """Return the output without the parts that may differ."""
     try:
-        lines = [json.loads(line) for line in said.out.splitlines()]
+        lines = [json.loads(line) for line in output.out.splitlines()]
     except ValueError:
-        return TIMES.sub("TIME", said.out)
+        return TIMES.sub("TIME", output.out)
     return [without(line, player) for line in lines]
 
 
@@ -130,8 +129,8 @@ def without(value: Any, player: str) -> Any:
     return "PLAYER" if value == player else value
 
 
-@pytest.mark.parametrize("args", ASKED, ids=lambda args: " ".join(args)[:60])
-def test_a_server_changes_nothing_that_is_said(here: Path, running: Server, args: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("args", ANSWERED, ids=lambda args: " ".join(args)[:60])
+def test_a_server_does_not_change_the_output(inputs: None, running: Server, args: tuple[str, ...]) -> None:
     local, remote = both(args, running.address)
     assert local == remote
     assert local[0] == (1 if "bad.txt" in args else 0)
@@ -139,19 +138,19 @@ def test_a_server_changes_nothing_that_is_said(here: Path, running: Server, args
 
 
 @pytest.mark.parametrize("args", REFUSED, ids=lambda args: " ".join(args)[:60])
-def test_what_is_refused_is_refused_in_the_same_words(here: Path, running: Server, args: tuple[str, ...]) -> None:
+def test_a_server_does_not_change_the_words_of_a_refusal(inputs: None, running: Server, args: tuple[str, ...]) -> None:
     local, remote = both(args, running.address)
     assert local == remote
     assert (local[0], local[1]) in ((1, ""), (2, ""), (1, []), (2, []))
     assert local[2]
 
 
-def test_no_command_that_asks_is_left_out() -> None:
+def test_every_command_with_a_server_option_is_compared() -> None:
     def has_server(name: str) -> bool:
         command = eminence.get_command(None, name)  # type: ignore[arg-type]
         assert command is not None
         return any(parameter.name == "server" for parameter in command.params)
 
-    asked = {args[0] for args in ASKED}
-    assert {name for name in COMMANDS if has_server(name)} | {"match"} == asked
-    assert {args[0] for args in REFUSED} <= asked
+    compared = {args[0] for args in ANSWERED}
+    assert {name for name in COMMANDS if has_server(name)} | {"match"} == compared
+    assert {args[0] for args in REFUSED} <= compared

@@ -1,4 +1,4 @@
-"""docs/contract.md is what proto/ says."""
+"""docs/contract.md documents proto/ and is current."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from server.codec import reference
 PAGE = (Path(__file__).parents[2] / "docs" / "contract.md").read_text()
 
 
-def test_the_page_is_made_from_the_contract():
+def test_the_page_is_current():
     assert reference.page() == PAGE, "python -m server.codec.reference > docs/contract.md"
 
 
-def test_every_file_is_on_it():
+def test_the_page_has_every_file_of_the_contract():
     assert set(reference.FILES) == set(reference.read_sources())
 
 
-def test_nothing_of_the_contract_is_missing_or_goes_without_a_word():
+def test_every_field_is_on_the_page_and_has_a_meaning():
     for message in (*solver_pb2.DESCRIPTOR.message_types_by_name.values(), view_pb2.View.DESCRIPTOR):
         section = PAGE.split(f"\n### {message.name}\n")[1].split("\n### ")[0]
         for field in message.fields:
@@ -27,7 +27,7 @@ def test_nothing_of_the_contract_is_missing_or_goes_without_a_word():
     assert "### \n\n\n" not in PAGE
 
 
-def test_types_are_written_as_in_a_proto_file():
+def test_types_are_written_as_in_proto_files():
     for row in (
         "| 2 | `iterations` | optional int64 | ",
         "| 5 | `restrict_to` | repeated [Action](#action) | ",

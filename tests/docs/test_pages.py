@@ -1,9 +1,9 @@
-"""What README.md and the pages of docs/ show is run as it stands, and prints what they say.
+"""Run the commands and programs in README.md and the pages of docs/, and compare their output with the pages.
 
-A page is one session in one folder. A block of `sh` is run by bash; the block right behind it, if it has no language,
-is what that prints. A block of `python` is run, too; `# prints` promises a line. If it begins with `# app.py`, it is
-that file instead, for blocks that follow. `EMINENCE_WRITE_DOCS=1 pytest tests/docs` writes what comes out into the
-pages, after a change that moves answers.
+A page is one session in one folder. bash runs a block of `sh`; a block without a language right after it is the
+expected output. A block of `python` is run, too; `# prints` precedes an expected line. A block that begins with
+`# app.py` is that file, for the blocks that follow. `EMINENCE_WRITE_DOCS=1 pytest tests/docs` writes the output into
+the pages, after a change that changes answers.
 """
 
 from __future__ import annotations
@@ -27,34 +27,34 @@ from server.rpc.auth import read_clients
 
 DOCS = ROOT / "docs"
 PAGES = ("tutorial.md", "explanation.md", "how_to/analyse.md", "how_to/extend.md")
-# What has its tests elsewhere, or is made from what they test.
+# Pages that other tests check, by test or reason.
 ELSEWHERE = {
-    "ARCHITECTURE.md": "no commands; test_every_file_that_is_named_is_there",
+    "ARCHITECTURE.md": "no commands; test_every_file_on_a_page_exists",
     "GLOSSARY.md": "test_the_glossary_names_identifiers_that_exist",
     "README.md": "no commands",
-    "RELEASING.md": "commands of releases; test_what_make_is_told_to_make_can_be_made",
+    "RELEASING.md": "commands of releases; test_every_make_target_on_a_page_exists",
     "STABILITY.md": "no commands",
     "cluster.md": "tests/solver/test_ray_docs.py",
     "command_line.md": "tests/cli/test_program.py",
     "contract.md": "tests/docs/test_contract_page.py",
     "notation.md": "tests/engine/test_docs.py",
     "records.md": "tests/cli/test_records.py",
-    "service.md": "test_the_tokens_of_the_service_page_are_read",
+    "service.md": "test_the_tokens_of_the_service_page_are_valid",
 }
-# Blocks that are not run here, and why.
+# Blocks that these tests skip, and why.
 NOT_RUN = {
-    "make build\n": "it made what runs this",
+    "make build\n": "the tests run in a finished build",
     "make serve\n": "the session has a server of its own, on a free port",
 }
 ADDRESS = "127.0.0.1:50051"
 BLOCK = re.compile(r"```(\w*)\n(.*?)```(?:\n\n```\n(.*?)```)?", re.DOTALL)
-# What differs from run to run, and how lines are broken.
+# Figures that differ from run to run.
 TIMES = re.compile(r"\bin [\d.]+ m?s\b|\b[\d.]+ per second|engine [0-9a-f]{16}")
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """An empty folder with the programs that a build makes."""
+    """Make a folder with nothing but the programs of a build."""
     programs = tmp_path / ".venv" / "bin"
     programs.mkdir(parents=True)
     for name, module in {"python": "", "eminence": "-m server.cli "}.items():
@@ -64,7 +64,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def run(command: list[str], folder: Path) -> str:
-    done = subprocess.run(
+    result = subprocess.run(
         command,
         cwd=folder,
         env=environment(PYTHONDONTWRITEBYTECODE="1"),
@@ -74,51 +74,52 @@ def run(command: list[str], folder: Path) -> str:
         timeout=300,
         check=False,
     )
-    assert done.returncode == 0, f"{command[-1]}\n{done.stderr}"
-    return "".join(f"{line.rstrip()}\n" for line in done.stdout.splitlines())
+    assert result.returncode == 0, f"{command[-1]}\n{result.stderr}"
+    return "".join(f"{line.rstrip()}\n" for line in result.stdout.splitlines())
 
 
 def session(page: str, folder: Path, address: str) -> Iterator[tuple[re.Match[str], str]]:
-    """Every block of a page that shows what it prints, and how the block stands with what it printed now."""
+    """Run the blocks of a page; yield each one that shows output, and its text with the output of this run."""
     for block in BLOCK.finditer(page):
-        language, code, promised = block.groups()
-        here = code.replace(ADDRESS, address)
+        language, code, expected = block.groups()
+        script = code.replace(ADDRESS, address)
         if code in NOT_RUN or language not in ("sh", "python"):
             continue
         if language == "sh":
-            said = run(["bash", "-euo", "pipefail", "-c", here], folder)
-            if promised is not None:
-                yield block, f"```sh\n{code}```\n\n```\n{said}```"
-        elif named := re.match(r"# (\w+\.py)\n", code):
-            (folder / named[1]).write_text(here)
+            output = run(["bash", "-euo", "pipefail", "-c", script], folder)
+            if expected is not None:
+                yield block, f"```sh\n{code}```\n\n```\n{output}```"
+        elif file_name := re.match(r"# (\w+\.py)\n", code):
+            (folder / file_name[1]).write_text(script)
         else:
-            lines = run([sys.executable, "-c", here], folder).splitlines()
+            lines = run([sys.executable, "-c", script], folder).splitlines()
             text, *rest = re.split(r"# prints .*", block.group())
             assert len(lines) == len(rest), lines
             yield block, text + "".join(f"# prints {line}{more}" for line, more in zip(lines, rest, strict=True))
 
 
-def alike(text: str) -> str:
+def comparable(text: str) -> str:
+    """Remove times and line breaks."""
     return " ".join(TIMES.sub("", " ".join(text.split())).split())
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_what_a_page_shows_is_what_happens(name: str, folder: Path) -> None:
+def test_the_output_on_a_page_is_that_of_its_commands(name: str, folder: Path) -> None:
     path = DOCS / name
     page = path.read_text()
     if ADDRESS in page:
-        with server("--threads", "1") as served:
-            found = list(session(page, folder, served.address))
+        with server("--threads", "1") as running:
+            blocks = list(session(page, folder, running.address))
     else:
-        found = list(session(page, folder, ADDRESS))
-    assert found
+        blocks = list(session(page, folder, ADDRESS))
+    assert blocks
     if "EMINENCE_WRITE_DOCS" in os.environ:
-        for block, printed in reversed(found):
+        for block, printed in reversed(blocks):
             page = page[: block.start()] + printed + page[block.end() :]
         path.write_text(page)
         pytest.skip("written, not compared")
-    for block, printed in found:
-        assert alike(block.group()) == alike(printed)
+    for block, printed in blocks:
+        assert comparable(block.group()) == comparable(printed)
 
 
 def test_every_page_has_its_test() -> None:
@@ -135,7 +136,7 @@ WRITTEN = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "examples" / "RE
 
 
 def anchors(path: Path) -> set[str]:
-    """As GitHub makes them of headings."""
+    """Return the anchors that GitHub makes from the headings of a page."""
     headings = re.findall(r"^#+ (.*)$", path.read_text(), re.MULTILINE)
     return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
@@ -147,40 +148,40 @@ def test_every_link_leads_somewhere(page: Path) -> None:
         if "://" in link:
             continue
         target, _, anchor = link.partition("#")
-        there = (page.parent / target).resolve() if target else page
-        assert there.exists(), link
-        assert not anchor or anchor in anchors(there), link
+        path = (page.parent / target).resolve() if target else page
+        assert path.exists(), link
+        assert not anchor or anchor in anchors(path), link
 
 
 @pytest.mark.parametrize("page", WRITTEN, ids=lambda path: str(path.relative_to(ROOT)))
-def test_what_make_is_told_to_make_can_be_made(page: Path) -> None:
-    """Said, not done: `make -n`."""
+def test_every_make_target_on_a_page_exists(page: Path) -> None:
+    """Check the targets with `make -n`, which runs nothing."""
     for target in re.findall(r"(?:^|`)make ([a-z-]+)", page.read_text(), re.MULTILINE):
-        told = subprocess.run(["make", "-n", target], cwd=ROOT, capture_output=True, text=True, check=False)
-        assert told.returncode == 0, told.stderr
+        result = subprocess.run(["make", "-n", target], cwd=ROOT, capture_output=True, text=True, check=False)
+        assert result.returncode == 0, result.stderr
 
 
 @pytest.mark.parametrize("page", WRITTEN, ids=lambda path: str(path.relative_to(ROOT)))
-def test_every_file_that_is_named_is_there(page: Path) -> None:
+def test_every_file_on_a_page_exists(page: Path) -> None:
     folders = {path.name for path in ROOT.iterdir() if path.is_dir() and path.name not in ("build", "dist")}
     for name in re.findall(r"`([\w.-]+/[\w./*-]*)`", page.read_text()):
         assert name.split("/")[0] not in folders or list(ROOT.glob(name.rstrip("/"))), name
 
 
 @pytest.mark.parametrize("page", WRITTEN, ids=lambda path: str(path.relative_to(ROOT)))
-def test_every_module_that_is_named_is_there(page: Path) -> None:
+def test_every_module_on_a_page_exists(page: Path) -> None:
     for module in re.findall(r"python -m ([\w.]+)", page.read_text()):
         assert find_spec(module), module
 
 
-def test_the_tokens_of_the_service_page_are_read(tmp_path: Path) -> None:
+def test_the_tokens_of_the_service_page_are_valid(tmp_path: Path) -> None:
     [tokens] = re.findall(r"```toml\n(.*?)```", (DOCS / "service.md").read_text(), re.DOTALL)
     (tmp_path / "tokens.toml").write_text(tokens)
     assert list(read_clients(str(tmp_path / "tokens.toml"))) == [hashlib.sha256(b"test").digest()]
 
 
-def test_the_match_of_the_readme_is_played(folder: Path) -> None:
-    """Shorter than it says: one deal, and a millisecond a decision."""
+def test_the_match_of_the_readme_runs(folder: Path) -> None:
+    """Run it with a single deal and a millisecond for each decision."""
     [match] = re.findall(r"`(python -m benchmarks match [^`]*)`", (ROOT / "README.md").read_text())
     assert "--time-ms 10" in match
     shorter = match.replace("--time-ms 10", "--time-ms 1 --deals 1 --workers 1")
@@ -188,19 +189,19 @@ def test_the_match_of_the_readme_is_played(folder: Path) -> None:
 
 
 def test_the_commands_of_the_readme_run(folder: Path) -> None:
-    """On a short game and two positions, and with little to think."""
+    """Run them on a short game and two positions, with few iterations."""
     start = new_game("oriflamme", "en-2019", players=3).deal(seed=1)
     (folder / "game.txt").write_text(str(Record(start).play(start.legal_actions()[0])))
     position = "A:? >B:Heir C:? | round 2 | points 1 2 3 | seen by B"
     (folder / "positions.txt").write_text(f"{position}\n{position.replace('2 3', '4 3')}\n")
     [block] = re.findall(r"```\n(\.venv/bin/eminence .*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
-    *thinking, play = [command.partition("  #")[0] for command in block.splitlines()]
-    assert len(thinking) == 3
-    for command in thinking:
+    *searches, play = [command.partition("  #")[0] for command in block.splitlines()]
+    assert len(searches) == 3
+    for command in searches:
         run(["bash", "-c", f"{command} --iterations 50"], folder)
     assert "</html>" in (folder / "report.html").read_text()
     assert (folder / "results.sqlite").exists()
-    # What is said ends at once, and so does the game.
+    # The input ends at once, which ends the game.
     assert "place Ambush front" in run(["bash", "-c", f"{play} --seed 1"], folder)
 
 
@@ -213,15 +214,15 @@ def test_the_glossary_names_identifiers_that_exist() -> None:
         assert re.search(rf"\b{identifier}\b", (ROOT / place).read_text()), f"{term}: {place} has no {identifier}"
 
 
-def test_the_picture_shows_what_the_program_prints(tmp_path: Path) -> None:
-    made, kept = tmp_path / "hint.svg", DOCS / "pictures" / "hint.svg"
-    run([sys.executable, str(DOCS / "pictures" / "make.py"), str(made)], tmp_path)
+def test_the_picture_is_current(tmp_path: Path) -> None:
+    new, current = tmp_path / "hint.svg", DOCS / "pictures" / "hint.svg"
+    run([sys.executable, str(DOCS / "pictures" / "make.py"), str(new)], tmp_path)
     if "EMINENCE_WRITE_DOCS" in os.environ:
-        kept.write_text(made.read_text())
-    assert made.read_text() == kept.read_text(), "python docs/pictures/make.py"
+        current.write_text(new.read_text())
+    assert new.read_text() == current.read_text(), "python docs/pictures/make.py"
 
 
-def test_every_page_and_the_runner_install_the_same_packages() -> None:
+def test_pages_and_the_ci_runner_install_the_same_packages() -> None:
     pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / ".github" / "workflows" / "ci.yml"]
     installed = [re.findall(r"apt-get install (?:--yes )?([\w. -]+\w)", page.read_text()) for page in pages]
     assert [len(commands) for commands in installed] == [1, 1, 1]

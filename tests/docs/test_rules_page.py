@@ -1,4 +1,4 @@
-"""The table of docs/rules/README.md tells what can be played, and what is taken where no edition is named."""
+"""The table of docs/rules/README.md lists the editions, the default one first, and the numbers of players."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The examples, ready to run."""
+"""The examples of each language, compiled where needed."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def typescript() -> list[str]:
         pytest.skip("examples/typescript: there is no node and npm here (Debian: nodejs, npm)")
     if not (folder / "node_modules" / ".bin" / "tsc").exists():
         pytest.skip("examples/typescript: its packages are not installed: make examples")
-    compiled(["npm", "run", "--silent", "build"], folder)
+    compile_with(["npm", "run", "--silent", "build"], folder)
     return ["node", str(folder / "build" / "play.js")]
 
 
 def java() -> list[str]:
     folder = EXAMPLES / "java"
-    compiled([str(folder / "compile")], folder, missing=3)
+    compile_with([str(folder / "compile")], folder, missing=3)
     return [str(folder / "build" / "play")]
 
 
@@ -36,14 +36,14 @@ def python() -> list[str]:
 LANGUAGES = {"python": python, "typescript": typescript, "java": java}
 
 
-def compiled(command: Sequence[str], folder: Path, missing: int | None = None) -> None:
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=500)
-    if done.returncode == missing:
-        pytest.skip(done.stderr.strip())
-    assert done.returncode == 0, done.stdout + done.stderr
+def compile_with(command: Sequence[str], folder: Path, missing: int | None = None) -> None:
+    result = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=500)
+    if result.returncode == missing:
+        pytest.skip(result.stderr.strip())
+    assert result.returncode == 0, result.stdout + result.stderr
 
 
 @pytest.fixture(scope="session", params=LANGUAGES)
 def example(request: pytest.FixtureRequest) -> list[str]:
-    """How to start the example of a language."""
+    """Return the command that starts the example of a language."""
     return LANGUAGES[request.param]()

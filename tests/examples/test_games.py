@@ -1,4 +1,4 @@
-"""The examples in all languages: against the real server, a whole game each."""
+"""The examples in all languages play whole games against the real server."""
 
 from __future__ import annotations
 
@@ -21,25 +21,27 @@ from engine_cy import new_game
 from engine_cy.record import read_record
 
 ITERATIONS = 60
-# What the examples ask the adviser.
-ASKED = "Suggest|Analyze"
+# The methods that the examples call.
+METHODS = "Suggest|Analyze"
 TABLES = [sys.executable, str(Path(__file__).parents[2] / "examples" / "python" / "tables.py")]
 
 
-class Watched:
-    """A server whose metrics can be read."""
+class CountedServer:
+    """A server and the counts of its calls."""
 
     def __init__(self, running: Server) -> None:
         self.running = running
 
     def calls(self, method: str, code: str) -> float:
-        """How many calls of a method ended so."""
+        """Return how many calls of a method ended with this code."""
         label = re.compile(rf'eminence_calls_total{{code="{code}",method="(?:{method})",reason="\w*"}}')
         return sum(figure for name, figure in self.running.metrics().items() if label.fullmatch(name))
 
     def ended_analyses(self) -> tuple[float, float]:
-        """How many analyses were answered to their end and how many cancelled, once there is one: on a busy machine a
-        server learns late that a client has left."""
+        """Wait for an ended analysis; return how many were answered and how many cancelled.
+
+        On a busy machine the server learns late that a client has left.
+        """
 
         def ended() -> tuple[float, float]:
             return self.calls("Analyze", "OK"), self.calls("Analyze", "CANCELLED")
@@ -49,9 +51,9 @@ class Watched:
 
 
 @contextmanager
-def watched(*flags: str) -> Iterator[Watched]:
+def counted_server(*flags: str) -> Iterator[CountedServer]:
     with server(*flags, metrics=True) as running:
-        yield Watched(running)
+        yield CountedServer(running)
 
 
 def run(command: Sequence[str], address: str, *flags: str) -> subprocess.CompletedProcess[str]:
@@ -59,16 +61,16 @@ def run(command: Sequence[str], address: str, *flags: str) -> subprocess.Complet
     return subprocess.run(command, capture_output=True, text=True, timeout=300)
 
 
-def check_game(said: str, record: str, game_id: str, players: int, seed: int) -> None:
-    """What was printed is what the record of the Referee comes to, move by move."""
+def check_game(output: str, record: str, game_id: str, players: int, seed: int) -> None:
+    """Check the printed moves and results against the record of the referee."""
     game, played = new_game(game_id, players=players), read_record(record)
     tables = list(played.tables())
     assert tables[0] == game.deal(seed)
     assert tables[-1].is_over
-    lines = said.splitlines()
-    moves = re.findall(r"^([A-E])  (.*?)(?:  win [\d.]+ ?%)?  \(\d+ iterations\)$", said, re.M)
-    acted = [(table.to_act, action) for table, action in zip(tables, played.actions, strict=False)]
-    assert moves == [("ABCDE"[seat], action) for seat, action in acted if seat is not None and seat >= 0]
+    lines = output.splitlines()
+    moves = re.findall(r"^([A-E])  (.*?)(?:  win [\d.]+ ?%)?  \(\d+ iterations\)$", output, re.M)
+    actions = [(table.to_act, action) for table, action in zip(tables, played.actions, strict=False)]
+    assert moves == [("ABCDE"[seat], action) for seat, action in actions if seat is not None and seat >= 0]
     assert lines[-2].split() == ["points", *map(str, tables[-1].scores)]
     assert lines[-1].startswith("win ")
     assert tuple(map(float, lines[-1].split()[1:])) == tables[-1].payoffs
@@ -76,86 +78,86 @@ def check_game(said: str, record: str, game_id: str, players: int, seed: int) ->
 
 @pytest.fixture(scope="module")
 def game_of_seed_7(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The record of the game that they all play, as several tables at once played it."""
+    """Play several games at once; return the record of the one that the other tests play, too."""
     folder = tmp_path_factory.mktemp("records")
     flags = ("--seed", "6", "--tables", "3", "--iterations", str(ITERATIONS), "--records", str(folder))
-    with watched() as here:
-        done = run(TABLES, here.running.address, *flags)
-        assert done.returncode == 0, done.stderr
-        assert here.ended_analyses() == (0, 1)
+    with counted_server() as counted:
+        result = run(TABLES, counted.running.address, *flags)
+        assert result.returncode == 0, result.stderr
+        assert counted.ended_analyses() == (0, 1)
     for seed in (6, 7, 8):
         end = read_record((folder / f"{seed}.txt").read_text("utf-8")).end
-        assert f"seed {seed}  points {' '.join(map(str, end.scores))}  win" in done.stdout
+        assert f"seed {seed}  points {' '.join(map(str, end.scores))}  win" in result.stdout
     return (folder / "7.txt").read_text("utf-8")
 
 
-def test_a_whole_game_is_played_against_the_referee(example: list[str], tmp_path: Path, game_of_seed_7: str) -> None:
+def test_each_example_plays_the_same_whole_game(example: list[str], tmp_path: Path, game_of_seed_7: str) -> None:
     file = tmp_path / "record.txt"
     flags = ("--seed", "7", "--iterations", str(ITERATIONS), "--record", str(file))
-    # On a single thread the first move is not searched before the stream is left.
-    with watched("--threads", "1", "--reserved", "0") as here:
-        done = run(example, here.running.address, *flags)
-        assert done.returncode == 0, done.stderr
-        assert "  thinking: place " in done.stdout
-        assert here.ended_analyses() == (0, 1)
+    # With a single thread the first move waits until the example has left the stream.
+    with counted_server("--threads", "1", "--reserved", "0") as counted:
+        result = run(example, counted.running.address, *flags)
+        assert result.returncode == 0, result.stderr
+        assert "  thinking: place " in result.stdout
+        assert counted.ended_analyses() == (0, 1)
     record = file.read_text("utf-8")
-    check_game(done.stdout, record, "oriflamme", 3, 7)
-    # Equal seeds and iterations give equal games, whatever the language.
+    check_game(result.stdout, record, "oriflamme", 3, 7)
+    # Equal seeds and iterations give equal games in all languages.
     assert record == game_of_seed_7
 
 
-def test_where_the_server_is_full_it_is_asked_again(example: list[str], tmp_path: Path) -> None:
+def test_a_call_to_a_full_server_is_repeated(example: list[str], tmp_path: Path) -> None:
     file = tmp_path / "record.txt"
-    done = threading.Event()
+    is_done = threading.Event()
     actions = [view_pb2.Action(text=text) for text in ("reveal", "keep")]
     comparison = pb.CompareRequest(view=view(), actions=actions, budget=pb.Budget(time=milliseconds(1000)))
-    with watched("--threads", "1", "--reserved", "0", "--interactive-queue", "0") as here:
+    with counted_server("--threads", "1", "--reserved", "0", "--interactive-queue", "0") as counted:
 
         def occupy() -> None:
-            with here.running.channel() as channel:
-                while not done.is_set() and (refusals := here.calls(ASKED, "RESOURCE_EXHAUSTED")) < 2:
+            with counted.running.channel() as channel:
+                while not is_done.is_set() and (refusals := counted.calls(METHODS, "RESOURCE_EXHAUSTED")) < 2:
                     search = stub(channel).Compare.future(comparison, timeout=60)
-                    while not search.done() and here.calls(ASKED, "RESOURCE_EXHAUSTED") == refusals:
+                    while not search.done() and counted.calls(METHODS, "RESOURCE_EXHAUSTED") == refusals:
                         time.sleep(0.02)
-                    # The thread is free long before the example asks again: the server expects a second of work.
+                    # The thread is free long before the example retries: the server expects a second of work.
                     search.cancel()
                     time.sleep(2)
 
         busy = threading.Thread(target=occupy)
         busy.start()
         try:
-            played = run(example, here.running.address, "--seed", "7", "--iterations", "40", "--record", str(file))
+            result = run(example, counted.running.address, "--seed", "7", "--iterations", "40", "--record", str(file))
         finally:
-            done.set()
+            is_done.set()
             busy.join()
-        assert played.returncode == 0, played.stderr
-        assert here.calls(ASKED, "RESOURCE_EXHAUSTED") >= 1
-    check_game(played.stdout, file.read_text("utf-8"), "oriflamme", 3, 7)
+        assert result.returncode == 0, result.stderr
+        assert counted.calls(METHODS, "RESOURCE_EXHAUSTED") >= 1
+    check_game(result.stdout, file.read_text("utf-8"), "oriflamme", 3, 7)
 
 
-def test_what_goes_wrong_is_told_in_a_line(example: list[str]) -> None:
+def test_an_error_is_printed_in_one_line(example: list[str]) -> None:
     with server() as running:
-        done = run(example, running.address, "--game", "chess")
-    assert done.returncode == 1
-    assert re.fullmatch(r"INVALID_ARGUMENT: .*'chess'.*\n", done.stderr), done.stderr
+        result = run(example, running.address, "--game", "chess")
+    assert result.returncode == 1
+    assert re.fullmatch(r"INVALID_ARGUMENT: .*'chess'.*\n", result.stderr), result.stderr
 
 
-def test_what_goes_wrong_at_many_tables_is_told_in_a_line() -> None:
-    done = run(TABLES, f"127.0.0.1:{free_port()}", "--tables", "3")
-    assert done.returncode == 1
-    assert re.fullmatch(r"UNAVAILABLE: .*\n", done.stderr), done.stderr
+def test_an_error_at_several_tables_is_printed_in_one_line() -> None:
+    result = run(TABLES, f"127.0.0.1:{free_port()}", "--tables", "3")
+    assert result.returncode == 1
+    assert re.fullmatch(r"UNAVAILABLE: .*\n", result.stderr), result.stderr
 
 
-def test_another_game_is_played_as_well(example: list[str], tmp_path: Path) -> None:
+def test_each_example_plays_another_game(example: list[str], tmp_path: Path) -> None:
     file = tmp_path / "record.txt"
     flags = ("--game", "castle_village_port", "--players", "4", "--seed", "5", "--iterations", "20")
     with server() as running:
-        done = run(example, running.address, *flags, "--record", str(file))
-    assert done.returncode == 0, done.stderr
-    check_game(done.stdout, file.read_text("utf-8"), "castle_village_port", 4, 5)
+        result = run(example, running.address, *flags, "--record", str(file))
+    assert result.returncode == 0, result.stderr
+    check_game(result.stdout, file.read_text("utf-8"), "castle_village_port", 4, 5)
 
 
-def test_the_lock_file_names_hashes_and_no_places() -> None:
+def test_the_lock_file_has_hashes_and_no_addresses() -> None:
     lock = (Path(__file__).parents[2] / "examples" / "typescript" / "package-lock.json").read_text("utf-8")
     packages = re.findall(r'^    "node_modules/', lock, re.M)
     assert len(re.findall('"integrity": "sha512-', lock)) == len(packages) > 20

@@ -46,7 +46,7 @@ SEEN_BY = {
     "CastleVillagePortSelect.value": OBSERVER,
     "CastleVillagePortReplace.value": OBSERVER,
 }
-# Numbers and texts of a View that are not cards. The parser checks text.
+# Numbers and texts of a View, without cards. The parser checks text.
 NO_CARDS = {
     *("OriflammeTable.round", "OriflammeTable.cursor", "OriflammeTable.points", "OriflammeTable.hand_sizes"),
     *("OriflammePlayedCard.tokens", "OriflammePlayedCard.nth", "OriflammePlace.on_slot", "OriflammeTarget.slot"),

@@ -104,7 +104,7 @@ def test_information_shares_the_belief(adviser: Any, counts: Counter[str]) -> No
     cards = len(suggestion.information)
     assert cards
     assert (counts["replay"], counts["belief"]) == (1, 1)
-    # Each card takes a search with it shown and one for the guesses of others.
+    # Each card takes two searches, with the card secret and known, and a second secret for the guesses of others.
     assert (counts["search"], counts["secret"]) == (1 + 2 * cards, 2 * cards)
 
 

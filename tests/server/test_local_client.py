@@ -1,4 +1,4 @@
-"""LocalClient: what Client is, without a server."""
+"""LocalClient: the interface of Client without a server."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ HIDDEN = view("A:Lord >B:Heir C:? | seen by B")
 
 @pytest.fixture(scope="module")
 def running() -> Iterator[Server]:
-    with server("--no-self-test") as found:
-        yield found
+    with server("--no-self-test") as running:
+        yield running
 
 
-@pytest.fixture(scope="module", params=[1, 3], ids=["a thread", "processes"])
+@pytest.fixture(scope="module", params=[1, 3], ids=["thread", "processes"])
 def local(request: pytest.FixtureRequest) -> Iterator[LocalClient]:
     with LocalClient(workers=request.param) as client:
         yield client
@@ -51,45 +51,45 @@ def moves(*texts: str) -> list[view_pb2.Action]:
     return [view_pb2.Action(text=text) for text in texts]
 
 
-def item(name: str, asked: view_pb2.View | None = None, **more: Any) -> pb.AnalyzeBatchRequest:
+def item(name: str, observed: view_pb2.View | None = None, **more: Any) -> pb.AnalyzeBatchRequest:
     more = {"budget": SHORT, **more}
-    return pb.AnalyzeBatchRequest(item=pb.BatchItem(id=name, view=asked or view(), **more))
+    return pb.AnalyzeBatchRequest(item=pb.BatchItem(id=name, view=observed or view(), **more))
 
 
 def record(until: int | None = None) -> record_pb2.Record:
     return records.write(random_record("oriflamme", "en-2019", 3, 7, until))
 
 
-def lasting(answer: Any) -> Any:
-    """An answer without its time, and without the caps of a server."""
+def comparable(answer: Any) -> Any:
+    """Remove the time and the granted budget from an answer: both differ from a server to this process."""
     for name in ("suggestion", "progress", "summary"):
         if name in answer.DESCRIPTOR.fields_by_name and answer.HasField(name):
-            lasting(getattr(answer, name))
+            comparable(getattr(answer, name))
     for name in ("elapsed", "budget"):
         if name in answer.DESCRIPTOR.fields_by_name:
             answer.ClearField(name)
     return answer
 
 
-def all_of(stream: Any) -> list[Any]:
-    """What a stream answers, in an order of its own."""
-    return sorted(map(lasting, stream), key=lambda answer: answer.SerializeToString(deterministic=True))
+def sorted_answers(stream: Any) -> list[Any]:
+    """Return the answers of a stream, sorted, since they arrive in any order."""
+    return sorted(map(comparable, stream), key=lambda answer: answer.SerializeToString(deterministic=True))
 
 
 INFORM = pb.Options(information=True, seed=3, shares=2)
 CALLS: list[Callable[[Any], Any]] = [
-    lambda client: lasting(client.suggest(view(), SHORT)),
-    lambda client: lasting(client.suggest(view(), pb.Budget(iterations=800), INFORM)),
-    lambda client: lasting(client.suggest(view(), None, pb.Options(level=2, lines=1))),
-    lambda client: all_of(client.analyze(view(), SHORT)),
-    lambda client: all_of(client.analyze(OTHERS_TURN, SHORT)),
-    lambda client: lasting(client.compare(view(), moves("reveal", "keep"), SHORT)),
-    lambda client: all_of(client.analyze_batch([item(str(n), options=pb.Options(seed=n)) for n in range(9)])),
-    lambda client: all_of(
+    lambda client: comparable(client.suggest(view(), SHORT)),
+    lambda client: comparable(client.suggest(view(), pb.Budget(iterations=800), INFORM)),
+    lambda client: comparable(client.suggest(view(), None, pb.Options(level=2, lines=1))),
+    lambda client: sorted_answers(client.analyze(view(), SHORT)),
+    lambda client: sorted_answers(client.analyze(OTHERS_TURN, SHORT)),
+    lambda client: comparable(client.compare(view(), moves("reveal", "keep"), SHORT)),
+    lambda client: sorted_answers(client.analyze_batch([item(str(n), options=pb.Options(seed=n)) for n in range(9)])),
+    lambda client: sorted_answers(
         client.analyze_batch([item("a"), item("b", HIDDEN), item("c", priority=200), item("d", OTHERS_TURN)])
     ),
-    lambda client: [lasting(step) for step in client.review(record(), SHORT)],
-    lambda client: [lasting(step) for step in client.review(record(12), SHORT, seat=seat_pb2.SEAT_B)],
+    lambda client: [comparable(step) for step in client.review(record(), SHORT)],
+    lambda client: [comparable(step) for step in client.review(record(12), SHORT, seat=seat_pb2.SEAT_B)],
     lambda client: client.rules.ListGames(rules_pb2.ListGamesRequest()),
     lambda client: client.rules.ListLegalActions(rules_pb2.ListLegalActionsRequest(view=view())),
     lambda client: client.referee.Deal(referee_pb2.DealRequest(game=GAME, seed=7)),
@@ -98,7 +98,7 @@ CALLS: list[Callable[[Any], Any]] = [
 
 
 @pytest.mark.parametrize("number", range(len(CALLS)))
-def test_it_answers_as_a_server_does(local: LocalClient, running: Server, number: int) -> None:
+def test_a_local_client_answers_as_a_server_does(local: LocalClient, running: Server, number: int) -> None:
     with Client(running.address) as client:
         answers = CALLS[number](client)
     assert CALLS[number](local) == answers
@@ -110,9 +110,9 @@ def test_a_cluster_answers_as_a_thread_does() -> None:
     with LocalClient(ray_address="local", workers=1) as cluster, LocalClient(workers=1) as thread:
         for number in (0, 1, 3, 5, 6, 7, 9):
             assert CALLS[number](cluster) == CALLS[number](thread)
-        long = [item(str(n), budget=LONG) for n in range(3)]
-        ended = list(cluster.analyze_batch([*long, pb.AnalyzeBatchRequest(cancel_all=pb.CancelAll())]))
-        assert {answer.suggestion.stop_reason for answer in ended} == {pb.STOP_REASON_CANCELLED}
+        endless = [item(str(n), budget=LONG) for n in range(3)]
+        answers = list(cluster.analyze_batch([*endless, pb.AnalyzeBatchRequest(cancel_all=pb.CancelAll())]))
+        assert {answer.suggestion.stop_reason for answer in answers} == {pb.STOP_REASON_CANCELLED}
 
 
 REFUSALS: list[Callable[[Any], Any]] = [
@@ -134,27 +134,27 @@ REFUSALS: list[Callable[[Any], Any]] = [
 
 
 @pytest.mark.parametrize("number", range(len(REFUSALS)))
-def test_it_refuses_as_a_server_does(local: LocalClient, running: Server, number: int) -> None:
-    refused = []
+def test_a_local_client_refuses_as_a_server_does(local: LocalClient, running: Server, number: int) -> None:
+    refusals = []
     with Client(running.address) as client:
-        for asked in (client, local):
+        for either in (client, local):
             with pytest.raises(Refused) as failed:
-                REFUSALS[number](asked)
-            refused.append(failed.value.args)
-    assert refused[0] == refused[1]
-    assert refused[0][0] in ("INVALID_ARGUMENT", "FAILED_PRECONDITION")
+                REFUSALS[number](either)
+            refusals.append(failed.value.args)
+    assert refusals[0] == refusals[1]
+    assert refusals[0][0] in ("INVALID_ARGUMENT", "FAILED_PRECONDITION")
 
 
-def test_it_has_the_methods_of_a_client() -> None:
-    """With the same parameters and defaults, but for the time of a batch, which is not limited here."""
+def test_a_local_client_has_the_methods_of_a_client() -> None:
+    """Compare parameters and defaults; only the time of a batch differs: it is not limited here."""
     names = [name for name, value in vars(Client).items() if callable(value) and not name.startswith("_")]
     assert names
     for name in names:
-        theirs, ours = (dict(inspect.signature(getattr(kind, name)).parameters) for kind in (Client, LocalClient))
+        remote, local = (dict(inspect.signature(getattr(kind, name)).parameters) for kind in (Client, LocalClient))
         if name == "analyze_batch":
-            assert ours["seconds"].default is None
-            theirs["seconds"] = theirs["seconds"].replace(annotation="float | None", default=None)
-        assert list(theirs.items()) == list(ours.items()), name
+            assert local["seconds"].default is None
+            remote["seconds"] = remote["seconds"].replace(annotation="float | None", default=None)
+        assert list(remote.items()) == list(local.items()), name
     with Client("127.0.0.1:1") as client:
         services = [name for name in vars(client) if name != "stub" and not name.startswith("_")]
     assert services
@@ -162,12 +162,12 @@ def test_it_has_the_methods_of_a_client() -> None:
 
 
 @pytest.mark.parametrize("workers", [0, -3])
-def test_it_needs_a_worker(workers: int) -> None:
+def test_a_local_client_without_workers_is_refused(workers: int) -> None:
     with pytest.raises(ValueError, match=f"workers: {workers} is less than 1"):
         LocalClient(workers=workers)
 
 
-def test_seconds_are_a_number_or_for_ever(local: LocalClient) -> None:
+def test_seconds_are_a_number_or_infinite(local: LocalClient) -> None:
     for seconds in (float("inf"), 1e300):
         assert local.suggest(view(), SHORT, seconds=seconds).iterations == 50
         assert [answer.id for answer in local.analyze_batch([item("a")], seconds=seconds)] == ["a"]
@@ -177,7 +177,7 @@ def test_seconds_are_a_number_or_for_ever(local: LocalClient) -> None:
         local.suggest(view(), SHORT, seconds=-1e300)
 
 
-def test_a_client_that_is_closed_takes_no_calls(running: Server) -> None:
+def test_a_closed_client_refuses_calls(running: Server) -> None:
     calls: list[Callable[[Any], Any]] = [
         lambda client: client.suggest(view(), SHORT),
         lambda client: client.analyze(view(), SHORT),
@@ -188,30 +188,30 @@ def test_a_client_that_is_closed_takes_no_calls(running: Server) -> None:
     clients: list[Client | LocalClient] = [Client(running.address), LocalClient()]
     for client in clients:
         client.close()
-        for ask in calls:
+        for call in calls:
             with pytest.raises(ValueError, match="closed"):
-                ask(client)
+                call(client)
 
 
 # --- configurations, deadlines ----------------------------------------------------------------------------------
 
 
-def test_a_configuration_stands_for_the_default_one() -> None:
+def test_a_configuration_replaces_the_default_one_and_levels_keep_theirs() -> None:
     with LocalClient(config="plain") as plain, LocalClient() as default:
-        for ask in CALLS[:1] + CALLS[5:7] + CALLS[9:10]:
-            assert ask(plain) != ask(default)
+        for call in CALLS[:1] + CALLS[5:7] + CALLS[9:10]:
+            assert call(plain) != call(default)
         assert plain.suggest(view(), SHORT).knowledge == "none"
         assert plain.suggest(view(), None, pb.Options(level=2)).knowledge == default.suggest(view(), SHORT).knowledge
 
 
-def test_nothing_is_capped() -> None:
+def test_a_local_client_caps_no_budget() -> None:
     with LocalClient() as client:
-        asked = pb.Budget(time=milliseconds(10), iterations=10**12, memory_bytes=2**30)
-        assert client.suggest(view(), asked).budget == asked
+        budget = pb.Budget(time=milliseconds(10), iterations=10**12, memory_bytes=2**30)
+        assert client.suggest(view(), budget).budget == budget
         assert client.suggest(view(), SHORT).budget.memory_bytes == 256 * 2**20
 
 
-def test_a_deadline_ends_a_search_with_what_was_found(local: LocalClient) -> None:
+def test_a_deadline_ends_a_search_with_the_best_so_far(local: LocalClient) -> None:
     assert local.suggest(view(), LONG, seconds=0.2).stop_reason == pb.STOP_REASON_DEADLINE
     (final,) = list(local.analyze(view(), LONG, interval_ms=60_000, seconds=0.2))
     assert final.suggestion.stop_reason == pb.STOP_REASON_DEADLINE
@@ -220,7 +220,7 @@ def test_a_deadline_ends_a_search_with_what_was_found(local: LocalClient) -> Non
     assert (failed.value.code, failed.value.reason) == ("DEADLINE_EXCEEDED", "DEADLINE_TOO_SHORT")
 
 
-def test_the_time_of_a_review_is_for_each_decision(local: LocalClient) -> None:
+def test_the_time_limit_of_a_review_applies_to_each_decision(local: LocalClient) -> None:
     steps = list(local.review(record(), pb.Budget(time=milliseconds(30)), seat=seat_pb2.SEAT_B))
     assert len(steps) > 5
     assert not steps[-1].summary.reproducible
@@ -228,11 +228,11 @@ def test_the_time_of_a_review_is_for_each_decision(local: LocalClient) -> None:
 
 
 def interrupt_when_it_searches() -> None:
-    """Send this process what Ctrl-C sends, once a thread has computed for a while."""
+    """Send SIGINT to this process once it has computed for 0.2 s."""
 
     def interrupt() -> None:
-        begun = time.process_time()
-        while time.process_time() < begun + 0.2:
+        started = time.process_time()
+        while time.process_time() < started + 0.2:
             time.sleep(0.01)
         os.kill(os.getpid(), signal.SIGINT)
 
@@ -247,7 +247,7 @@ def interrupt_when_it_searches() -> None:
         lambda client: client.compare(view(), moves("reveal", "keep"), pb.Budget(time=milliseconds(60_000))),
     ],
 )
-def test_ctrl_c_ends_a_question_with_what_was_found(local: LocalClient, ask: Callable[[Any], Any]) -> None:
+def test_ctrl_c_ends_a_search_with_the_best_so_far(local: LocalClient, ask: Callable[[Any], Any]) -> None:
     interrupt_when_it_searches()
     answer = ask(local)
     assert answer.stop_reason == pb.STOP_REASON_CANCELLED
@@ -257,7 +257,7 @@ def test_ctrl_c_ends_a_question_with_what_was_found(local: LocalClient, ask: Cal
 # --- streams ----------------------------------------------------------------------------------------------------
 
 
-def test_answers_grow(local: LocalClient) -> None:
+def test_the_answers_of_an_analysis_grow(local: LocalClient) -> None:
     with local.analyze(view(), LONG, interval_ms=50) as answers:
         grown = [next(answers).suggestion for _ in range(3)]
     assert 0 < grown[0].iterations < grown[1].iterations < grown[2].iterations
@@ -265,8 +265,8 @@ def test_answers_grow(local: LocalClient) -> None:
     assert 0 < times[0] < times[1] < times[2]
 
 
-def test_a_stream_that_is_left_stops_its_search(local: LocalClient) -> None:
-    """A second one would wait for its thread or process."""
+def test_a_stream_that_the_caller_leaves_stops_its_search(local: LocalClient) -> None:
+    """Leave streams in three ways; a search that went on would hold the thread or process of the next."""
 
     def cancel_elsewhere(stream: Any) -> None:
         threading.Timer(0.1, stream.cancel).start()
@@ -288,47 +288,47 @@ def test_a_stream_that_is_left_stops_its_search(local: LocalClient) -> None:
     assert [answer.id for answer in local.analyze_batch([item("b")])] == ["b"]
 
 
-def test_a_stream_that_was_cancelled_has_no_more_answers(local: LocalClient, running: Server) -> None:
+def test_a_cancelled_stream_has_no_more_answers(local: LocalClient, running: Server) -> None:
     with Client(running.address) as client:
-        for asked in (local, client):
+        for either in (local, client):
             for stream in (
-                asked.analyze(view(), LONG, interval_ms=50),
-                asked.analyze_batch([item("a", budget=LONG, interval=milliseconds(50)), item("b")]),
-                asked.review(record(), SHORT),
+                either.analyze(view(), LONG, interval_ms=50),
+                either.analyze_batch([item("a", budget=LONG, interval=milliseconds(50)), item("b")]),
+                either.review(record(), SHORT),
             ):
                 next(stream)
                 stream.cancel()
                 assert list(stream) == []
 
 
-def test_positions_of_a_batch_are_cancelled(local: LocalClient) -> None:
-    """Those that are searched end with what was found, those that wait with nothing, and both at once."""
+def test_running_and_queued_positions_of_a_batch_are_cancelled(local: LocalClient) -> None:
+    """Cancel single positions and all: running searches end with the best so far, queued ones without iterations."""
     names = [str(n) for n in range(8)]
-    first = threading.Event()
+    has_progress = threading.Event()
 
     def requests() -> Iterator[pb.AnalyzeBatchRequest]:
         for name in names:
             yield item(name, budget=LONG, interval=milliseconds(50))
-        assert first.wait(30)
+        assert has_progress.wait(30)
         yield pb.AnalyzeBatchRequest(cancel=pb.CancelItem(id="0"))
         yield pb.AnalyzeBatchRequest(cancel=pb.CancelItem(id="7"))
         yield pb.AnalyzeBatchRequest(cancel_all=pb.CancelAll())
 
-    ended = {}
+    finals = {}
     for answer in local.analyze_batch(requests()):
         if answer.HasField("progress") and answer.id == "0":
-            first.set()
+            has_progress.set()
         elif not answer.HasField("progress"):
-            assert answer.id not in ended
-            ended[answer.id] = answer.suggestion
-    assert sorted(ended) == names
-    assert {suggestion.stop_reason for suggestion in ended.values()} == {pb.STOP_REASON_CANCELLED}
-    assert ended["0"].iterations > 0
-    assert ended["7"].iterations == 0
+            assert answer.id not in finals
+            finals[answer.id] = answer.suggestion
+    assert sorted(finals) == names
+    assert {suggestion.stop_reason for suggestion in finals.values()} == {pb.STOP_REASON_CANCELLED}
+    assert finals["0"].iterations > 0
+    assert finals["7"].iterations == 0
 
 
-def test_requests_are_read_while_answers_come(local: LocalClient) -> None:
-    """Each is made of the answer before."""
+def test_requests_are_read_while_answers_arrive(local: LocalClient) -> None:
+    """Make each request after the answer to the one before."""
     answered: list[str] = []
     ready = threading.Semaphore(1)
 
@@ -344,7 +344,7 @@ def test_requests_are_read_while_answers_come(local: LocalClient) -> None:
     assert answered == ["0", "1", "2", "3", "4"]
 
 
-def test_requests_that_fail_end_the_call(local: LocalClient) -> None:
+def test_an_error_of_the_requests_ends_the_call(local: LocalClient) -> None:
     def requests() -> Iterator[pb.AnalyzeBatchRequest]:
         yield item("a")
         raise ZeroDivisionError
@@ -354,7 +354,7 @@ def test_requests_that_fail_end_the_call(local: LocalClient) -> None:
 
 
 def test_many_positions_that_fail_at_once_are_refused_one_by_one() -> None:
-    """While the only worker is busy, so that they fail together when it is free."""
+    """Keep the only worker busy, so that the invalid positions fail together when it is free."""
     with LocalClient(workers=1) as client:
         busy = [item(name, budget=pb.Budget(iterations=20_000)) for name in ("a", "b")]
         for wrong in ({"interval": duration_pb2.Duration(nanos=-5_000_000)}, {"priority": 200}):
@@ -362,7 +362,7 @@ def test_many_positions_that_fail_at_once_are_refused_one_by_one() -> None:
             errors = {answer.id: answer.error.message for answer in answers if answer.HasField("error")}
             assert len(errors) == 1000
             assert {message.partition(":")[0] for message in errors.values()} == {f"item.{next(iter(wrong))}"}
-    cluster = Threads(1)  # where positions are read when they begin
+    cluster = Threads(1)  # reads a position when its search starts
     wrong_views = [*busy, *(item(str(n), HIDDEN) for n in range(1000))]
     batch = LocalBatch(read_config("default"), 1, cluster, Deadline.within(60))
     assert sum(answer.HasField("error") for answer in batch.responses(wrong_views)) == 1000
@@ -370,14 +370,14 @@ def test_many_positions_that_fail_at_once_are_refused_one_by_one() -> None:
 
 
 def test_the_deadline_of_a_batch_ends_its_searches_and_its_requests() -> None:
-    """Also with a cluster, which knows no deadline."""
+    """Check processes, and a cluster, which has no deadline of its own."""
 
     def requests() -> Iterator[pb.AnalyzeBatchRequest]:
         yield item("a", budget=LONG)
-        asked.wait()
+        may_continue.wait()
         yield item("b")
 
-    asked = threading.Event()
+    may_continue = threading.Event()
 
     def check(answers: Iterator[pb.AnalyzeBatchResponse]) -> None:
         first = next(answers)
@@ -389,10 +389,10 @@ def test_the_deadline_of_a_batch_ends_its_searches_and_its_requests() -> None:
     with Threads(1) as cluster, LocalClient(workers=1) as client:
         check(client.analyze_batch(requests(), seconds=0.5))
         check(LocalBatch(read_config("default"), 1, cluster, Deadline.within(0.5)).responses(requests()))
-    asked.set()
+    may_continue.set()
 
 
-def test_the_time_of_a_position_counts_from_when_it_begins(local: LocalClient) -> None:
+def test_the_time_limit_of_a_position_counts_from_the_start_of_its_search(local: LocalClient) -> None:
     budget = pb.Budget(time=milliseconds(100))
     answers = list(local.analyze_batch([item(str(n), budget=budget, options=pb.Options(seed=n)) for n in range(6)]))
     assert all(answer.suggestion.iterations for answer in answers)
@@ -400,7 +400,7 @@ def test_the_time_of_a_position_counts_from_when_it_begins(local: LocalClient) -
     assert {answer.suggestion.stop_reason for answer in answers} == {pb.STOP_REASON_TIME}
 
 
-def test_mistakes_of_ours_are_not_called_refusals(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bug_is_not_reported_as_a_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: Any) -> Any:
         raise KeyError("bug")
 
@@ -439,7 +439,7 @@ if __name__ == "__main__":
 """
 
 
-def test_it_loads_neither_grpc_nor_prometheus_nor_ray(tmp_path: Any) -> None:
+def test_a_local_client_imports_neither_grpc_nor_prometheus_nor_ray(tmp_path: Any) -> None:
     (tmp_path / "program.py").write_text(PROGRAM)
     done = subprocess.run(
         [sys.executable, tmp_path / "program.py"], env=environment(), capture_output=True, text=True, timeout=100

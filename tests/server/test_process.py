@@ -1,4 +1,4 @@
-"""The server's process: how it begins and how it ends."""
+"""The process of the server: start, shutdown, and errors at the start."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from process import (
     Server,
     health_stub,
     milliseconds,
+    refusal_of,
     retry_after,
     server,
     stub,
     suggest,
-    told,
     view,
 )
 from waiting import HANG_S, wait_until
@@ -40,7 +40,7 @@ NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
 
 
 class HeldTest:
-    """Holds up the self-test of a server until it is released."""
+    """Delays the self-test of a server until `release`."""
 
     def __init__(self, folder: Path) -> None:
         self._released = folder / "released"
@@ -82,21 +82,21 @@ def test_the_port_is_open_before_the_self_test_and_serves_after_it(self_test: He
 @pytest.mark.timing
 def test_the_port_is_open_within_three_seconds() -> None:
     with server(wait=False) as running:
-        assert running.seconds_to_listen < 3  # goal: one second, on a machine of its own
+        assert running.seconds_to_listen < 3  # the goal is one second on an idle machine
 
 
-def test_what_it_prints_can_be_pasted() -> None:
+def test_the_command_of_the_greeting_runs() -> None:
     with server() as running:
         assert running.process.stdout is not None
         running.process.stdout.readline()
         command = running.process.stdout.readline().strip().removeprefix(".venv/bin/python")
-        said = subprocess.run(
+        result = subprocess.run(
             f"{sys.executable} {command} --time-ms 50", shell=True, capture_output=True, text=True, timeout=60
         )
-        assert said.stdout.startswith(("reveal", "keep")), said.stderr
+        assert result.stdout.startswith(("reveal", "keep")), result.stderr
 
 
-def test_the_python_client_asks() -> None:
+def test_the_python_client_gets_answers() -> None:
     with server() as running, Client(running.address) as client:
         game = text_view("oriflamme", "en-2019", 3, REVEAL)
         assert client.suggest(game, pb.Budget(iterations=500)).iterations == 500
@@ -104,20 +104,20 @@ def test_the_python_client_asks() -> None:
         assert [step.last for step in steps] == [False] * (len(steps) - 1) + [True]
 
 
-def test_an_engine_that_answers_otherwise_is_not_served() -> None:
+def test_a_server_whose_engine_has_another_signature_does_not_start() -> None:
     code = (
         "import sys, solver.expected_signature; solver.expected_signature.SIGNATURE = '0' * 16;"
         "sys.argv[1:] = ['--address', '127.0.0.1:0'];"
         "from server.__main__ import main; main(sys.argv[1:])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
-    assert done.returncode == 3
-    assert "self-test" in done.stderr
-    assert '"serving"' not in done.stderr
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert result.returncode == 3
+    assert "self-test" in result.stderr
+    assert '"serving"' not in result.stderr
 
 
 class Call:
-    """A call on a thread of its own, and how it ended."""
+    """A call on its own thread, with its answer or error."""
 
     def __init__(self, running: Server, request: pb.SuggestRequest) -> None:
         self.answer: Any = None
@@ -138,7 +138,7 @@ class Call:
         return self.answer
 
 
-def test_told_to_stop_it_answers_every_call_that_it_took() -> None:
+def test_at_shutdown_the_server_answers_every_call_that_it_accepted() -> None:
     with server("--threads", "1", "--reserved", "0", "--drain-ms", "200", metrics=True) as running:
         calls = [Call(running, suggest(iterations=10**11, confidence=0.999)) for _ in range(5)]
         with running.channel() as channel:
@@ -159,19 +159,18 @@ def test_told_to_stop_it_answers_every_call_that_it_took() -> None:
 
 
 @pytest.mark.timing
-def test_it_stops_when_its_searches_have_drained() -> None:
+def test_the_server_ends_when_its_searches_have_drained() -> None:
     with server("--drain-ms", "200", metrics=True) as running:
         call = Call(running, suggest(iterations=10**11))
         running.wait_for_searches(1)
-        begun = time.monotonic()
+        started = time.monotonic()
         assert running.stop() == 0
-        assert time.monotonic() - begun < 1.2
+        assert time.monotonic() - started < 1.2
         assert call.join().stop_reason == pb.STOP_REASON_SHUTDOWN
 
 
-def test_calls_that_come_while_it_stops_are_unavailable_and_not_cancelled() -> None:
-    """For clients that wait before they try again as long as they are told. gRPC itself cancels what comes while it
-    shuts down."""
+def test_calls_during_the_shutdown_are_unavailable_and_not_cancelled() -> None:
+    """Clients retry on UNAVAILABLE; gRPC itself would answer CANCELLED to calls during its shutdown."""
     statuses: list[str] = []
     answers: list[pb.SuggestResponse] = []
 
@@ -199,7 +198,7 @@ def test_calls_that_come_while_it_stops_are_unavailable_and_not_cancelled() -> N
 TEN_MINUTES = ("--drain-ms", "600000")
 
 
-def test_told_twice_it_hurries() -> None:
+def test_a_second_signal_ends_the_drain() -> None:
     with server(*TEN_MINUTES, metrics=True) as running:
         call = Call(running, suggest(iterations=10**11))
         running.wait_for_searches(1)
@@ -212,74 +211,74 @@ def test_told_twice_it_hurries() -> None:
         assert call.join().stop_reason == pb.STOP_REASON_SHUTDOWN
 
 
-def test_without_work_it_stops_before_its_searches_would_have_drained() -> None:
+def test_an_idle_server_ends_without_waiting_for_the_drain() -> None:
     with server(*TEN_MINUTES) as running:
         assert running.stop() == 0
 
 
-def test_a_port_that_is_taken_is_an_error() -> None:
+def test_a_port_in_use_is_an_error() -> None:
     with server() as running:
         command = [sys.executable, "-m", "server", "--address", running.address]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
-    assert done.returncode == 1
-    assert "Traceback" not in done.stderr
+        result = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert result.returncode == 1
+    assert "Traceback" not in result.stderr
 
 
 @pytest.mark.parametrize(
-    ("flags", "said"),
+    ("flags", "error"),
     [
         (("--metrics", "TAKEN"), "eminence: metrics: TAKEN: Address already in use\n"),
         (("--metrics", "nowhere.invalid:1", "--insecure"), "eminence: metrics: nowhere.invalid:1: "),
         (("--tls-cert", "/nowhere", "--tls-key", "/nowhere"), "eminence: tls_key: /nowhere cannot be read: "),
     ],
 )
-def test_what_a_setting_names_and_cannot_be_had_is_an_error_in_one_line(flags: tuple[str, ...], said: str) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as other:
-        taken = f"127.0.0.1:{other.getsockname()[1]}"
+def test_an_unusable_port_or_file_of_a_setting_is_an_error_in_one_line(flags: tuple[str, ...], error: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        taken = f"127.0.0.1:{listener.getsockname()[1]}"
         command = [sys.executable, "-m", "server", "--address", "127.0.0.1:0"]
         command += [flag.replace("TAKEN", taken) for flag in flags]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
-    assert done.returncode == 1
-    assert done.stdout == ""
-    assert done.stderr.startswith(said.replace("TAKEN", taken))
-    assert done.stderr.count("\n") == 1
+        result = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert result.returncode == 1
+    assert result.stdout == ""
+    assert result.stderr.startswith(error.replace("TAKEN", taken))
+    assert result.stderr.count("\n") == 1
 
 
-def test_a_reader_that_leaves_before_the_greeting_ends_it_quietly() -> None:
+def test_a_closed_pipe_ends_the_server_quietly_and_a_full_disk_with_an_error() -> None:
     command = [sys.executable, "-m", "server", "--address", "127.0.0.1:0", "--no-self-test"]
     reading, writing = os.pipe()
     os.close(reading)
-    with open(writing, "w") as gone, open("/dev/full", "w") as full:
-        left = subprocess.run(command, stdout=gone, stderr=subprocess.PIPE, text=True, timeout=60)
-        failed = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
-    assert (left.returncode, left.stderr) == (141, "")
-    assert (failed.returncode, failed.stderr) == (1, "eminence: [Errno 28] No space left on device\n")
+    with open(writing, "w") as pipe, open("/dev/full", "w") as disk:
+        to_pipe = subprocess.run(command, stdout=pipe, stderr=subprocess.PIPE, text=True, timeout=60)
+        to_disk = subprocess.run(command, stdout=disk, stderr=subprocess.PIPE, text=True, timeout=60)
+    assert (to_pipe.returncode, to_pipe.stderr) == (141, "")
+    assert (to_disk.returncode, to_disk.stderr) == (1, "eminence: [Errno 28] No space left on device\n")
 
 
-def test_a_mistake_of_ours_has_a_code_of_its_own() -> None:
+def test_a_bug_has_its_own_exit_code() -> None:
     broken = "import server.app as app; app.App._serve_until_stopped = lambda *_: 1 / 0; "
     program = f"{broken}from server.cli.main import main; main()"
     command = [sys.executable, "-c", program, "serve", "--address", "127.0.0.1:0", "--no-self-test"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
-    assert done.returncode == 3
-    assert done.stderr.startswith("eminence: internal error: ZeroDivisionError")
+    result = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert result.returncode == 3
+    assert result.stderr.startswith("eminence: internal error: ZeroDivisionError")
 
 
-def test_metrics_are_served_on_an_address_of_version_6() -> None:
+def test_metrics_are_served_on_an_ipv6_address() -> None:
     try:
-        with socket.create_server(("::1", 0), family=socket.AF_INET6) as other:
-            port = other.getsockname()[1]
+        with socket.create_server(("::1", 0), family=socket.AF_INET6) as listener:
+            port = listener.getsockname()[1]
     except OSError:
         pytest.skip("there is no version 6 here")
     with server("--metrics", f"[::1]:{port}", wait=False), urlopen(f"http://[::1]:{port}/metrics", timeout=60) as page:
         assert "eminence_" in page.read().decode()
 
 
-def test_before_it_serves_it_refuses(self_test: HeldTest) -> None:
+def test_before_the_self_test_ends_calls_are_unavailable(self_test: HeldTest) -> None:
     with server(wait=False, environment=self_test.environment) as running, running.channel() as channel:
         with pytest.raises(grpc.RpcError) as failed:
             stub(channel).Suggest(suggest(iterations=10), timeout=60)
-        assert told(failed.value) == ("UNAVAILABLE", "UNAVAILABLE", "")
+        assert refusal_of(failed.value) == ("UNAVAILABLE", "UNAVAILABLE", "")
         assert retry_after(failed.value) > 0
 
 

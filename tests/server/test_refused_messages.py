@@ -1,4 +1,4 @@
-"""What a message says wrongly is refused: the field, the reason, what was possible. Nothing crashes."""
+"""Invalid messages are refused with the field, the reason and the accepted values; none crashes the reader."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def end_of(record: Record) -> View:
     return end
 
 
-# What is done to a view that is right, and how it is refused: reason and field.
+# Changes to a valid view, and the reason and field of the refusal.
 BREAKS: dict[str, tuple[Any, str, str, str]] = {
     "no game": (oriflamme, "v.ClearField('game')", "MISSING_FIELD", "view.game"),
     "no game id": (oriflamme, "v.game.game_id = ''", "MISSING_FIELD", "view.game.game_id"),
@@ -105,15 +105,15 @@ BREAKS: dict[str, tuple[Any, str, str, str]] = {
     "no own part": (oriflamme, "o.ClearField('own')", "MISSING_FIELD", "view.oriflamme.own"),
     "no observer": (oriflamme, "o.seen_by = 0", "MISSING_FIELD", "view.oriflamme.seen_by"),
     "an observer from elsewhere": (oriflamme, "o.seen_by = 4", "OUT_OF_RANGE", "view.oriflamme.seen_by"),
-    "an observer that is none": (oriflamme, "o.seen_by = 17", "UNKNOWN_VALUE", "view.oriflamme.seen_by"),
+    "an unknown observer": (oriflamme, "o.seen_by = 17", "UNKNOWN_VALUE", "view.oriflamme.seen_by"),
     "no round": (oriflamme, "t.round = 0", "MISSING_FIELD", "view.oriflamme.table.round"),
     "round 9": (oriflamme, "t.round = 9", "INVALID_VIEW", "view.oriflamme.table.round"),
     "no first player": (oriflamme, "t.first = 0", "MISSING_FIELD", "view.oriflamme.table.first"),
     "no question": (oriflamme, "t.question = 0", "MISSING_FIELD", "view.oriflamme.table.question"),
     "a wrong question": (oriflamme, "t.question = 3", "INVALID_VIEW", "view.oriflamme.table.question"),
     "an unknown question": (oriflamme, "t.question = 99", "UNKNOWN_VALUE", "view.oriflamme.table.question"),
-    "nobody is asked": (oriflamme, "t.to_act = 0", "MISSING_FIELD", "view.oriflamme.table.to_act"),
-    "another is asked": (oriflamme, "t.to_act = 1", "INVALID_VIEW", "view.oriflamme.table.to_act"),
+    "no seat to act": (oriflamme, "t.to_act = 0", "MISSING_FIELD", "view.oriflamme.table.to_act"),
+    "another seat to act": (oriflamme, "t.to_act = 1", "INVALID_VIEW", "view.oriflamme.table.to_act"),
     "no cursor": (oriflamme, "t.ClearField('cursor')", "INVALID_VIEW", "view.oriflamme.table.cursor"),
     "a cursor on nothing": (oriflamme, "t.cursor = 4", "INVALID_VIEW", "view.oriflamme.table.cursor"),
     "an ability too soon": (oriflamme, "t.acting_as = 1", "CONTRADICTION", "view.oriflamme.table.acting_as"),
@@ -121,7 +121,12 @@ BREAKS: dict[str, tuple[Any, str, str, str]] = {
     "points of two": (oriflamme, "del t.points[2]", "OUT_OF_RANGE", "view.oriflamme.table.points"),
     "negative points": (oriflamme, "t.points[1] = -1", "INVALID_VIEW", "view.oriflamme.table.points[1]"),
     "a slot without cards": (oriflamme, "del t.slots[1].cards[:]", "INVALID_VIEW", "view.oriflamme.table.slots[1]"),
-    "a slot of nobody": (oriflamme, "t.slots[1].family = 0", "MISSING_FIELD", "view.oriflamme.table.slots[1].family"),
+    "a slot of no seat": (
+        oriflamme,
+        "t.slots[1].family = 0",
+        "MISSING_FIELD",
+        "view.oriflamme.table.slots[1].family",
+    ),
     "too many slots": (
         oriflamme,
         "[t.slots.add(family=1) for _ in range(99)]",
@@ -167,7 +172,7 @@ BREAKS: dict[str, tuple[Any, str, str, str]] = {
     ),
     "a card twice": (oriflamme, "o.own.hand[0] = 3", "NO_WORLD_FITS", "view.oriflamme.table"),
     "a hand too small": (oriflamme, "del o.own.hand[0]", "NO_WORLD_FITS", "view.oriflamme.own.hand"),
-    "a face-down card unsaid": (oriflamme, "del o.own.face_down[:]", "NO_WORLD_FITS", "view.oriflamme.own.face_down"),
+    "a face-down card missing": (oriflamme, "del o.own.face_down[:]", "NO_WORLD_FITS", "view.oriflamme.own.face_down"),
     "too many face-down cards": (
         oriflamme,
         "o.own.face_down.append(5)",
@@ -175,7 +180,7 @@ BREAKS: dict[str, tuple[Any, str, str, str]] = {
         "view.oriflamme.own.face_down",
     ),
     "an unknown card in hand": (oriflamme, "o.own.hand[1] = 99", "UNKNOWN_VALUE", "view.oriflamme.own.hand[1]"),
-    "an endless hand": (oriflamme, "o.own.hand.extend([1] * 40)", "TOO_LONG", "view.oriflamme.own.hand"),
+    "a too long hand": (oriflamme, "o.own.hand.extend([1] * 40)", "TOO_LONG", "view.oriflamme.own.hand"),
     "wrong sizes of hands": (oriflamme, "t.hand_sizes[1] = 1", "NO_WORLD_FITS", "view.oriflamme.table.hand_sizes"),
     "castle: no turn": (castle, "c.table.turn = 0", "MISSING_FIELD", "view.castle_village_port.table.turn"),
     "castle: turn 5": (castle, "c.table.turn = 5", "INVALID_VIEW", "view.castle_village_port.table.turn"),
@@ -229,32 +234,32 @@ BREAKS: dict[str, tuple[Any, str, str, str]] = {
         "MISSING_FIELD",
         "view.castle_village_port.table.remembered_gold",
     ),
-    "castle: gold remembered in vain": (
+    "castle: gold remembered and visible": (
         castle,
         "c.table.remembered_gold.extend([3, 3, 3])",
         "INVALID_VIEW",
         "view.castle_village_port.table.remembered_gold",
     ),
-    "text that is none": (oriflamme, "v.text = 'A:Soldier('", "INVALID_NOTATION", "view.text"),
+    "invalid text": (oriflamme, "v.text = 'A:Soldier('", "INVALID_NOTATION", "view.text"),
     "text of a position": (oriflamme, "v.text = '>A:Spy B:Spy C:Spy'", "INVALID_NOTATION", "view.text"),
-    "text that peeks": (oriflamme, "v.text = '>A:Spy B:Spy C:? | seen by A'", "HIDDEN_CARD", "view.text"),
-    "endless text": (oriflamme, "v.text = 'A' * 5000", "TOO_LONG", "view.text"),
+    "text with a hidden card": (oriflamme, "v.text = '>A:Spy B:Spy C:? | seen by A'", "HIDDEN_CARD", "view.text"),
+    "too long text": (oriflamme, "v.text = 'A' * 5000", "TOO_LONG", "view.text"),
     "a history without start": (history, "v.history.ClearField('oriflamme')", "MISSING_FIELD", "view.history.start"),
-    "a history with a step less": (history, "del v.history.actions[3]", "ILLEGAL_ACTION", "view.history.actions[3]"),
-    "a history of another's turn": (
+    "a history without one action": (history, "del v.history.actions[3]", "ILLEGAL_ACTION", "view.history.actions[3]"),
+    "a history with another seat's turn": (
         history,
         "v.history.actions[0].seat = 3",
         "INVALID_RECORD",
         "view.history.actions[0].seat",
     ),
     "a history that ends too soon": (history, "del v.history.actions[-1]", "INVALID_RECORD", "view.history"),
-    "a history of an empty action": (
+    "a history with an empty action": (
         history,
         "v.history.actions[1].ClearField('action')",
         "MISSING_FIELD",
         "view.history.actions[1].action",
     ),
-    "a history of an illegal action": (
+    "a history with an illegal action": (
         history,
         "v.history.actions[0].action.CopyFrom(view_pb2.Action(text='keep'))",
         "ILLEGAL_ACTION",
@@ -267,7 +272,7 @@ BREAKS: dict[str, tuple[Any, str, str, str]] = {
         "ILLEGAL_ACTION",
         "view.history.actions",
     ),
-    "an endless history": (
+    "a too long history": (
         history,
         "v.history.actions.extend([v.history.actions[0]] * 600)",
         "TOO_LONG",
@@ -289,7 +294,7 @@ BREAKS: dict[str, tuple[Any, str, str, str]] = {
 
 
 @pytest.mark.parametrize("name", BREAKS)
-def test_a_view_that_is_wrong_is_refused_by_field_and_reason(name: str) -> None:
+def test_an_invalid_view_is_refused_by_field_and_reason(name: str) -> None:
     make, change, reason, field = BREAKS[name]
     v = make()
     views.read_view(v)
@@ -301,16 +306,16 @@ def test_a_view_that_is_wrong_is_refused_by_field_and_reason(name: str) -> None:
     exec(change, names)
     with pytest.raises(Refusal) as refused:
         views.read_view(v)
-    found = refused.value
-    assert (found.reason, found.field.startswith(field)) == (reason, True), str(found)
+    refusal = refused.value
+    assert (refusal.reason, refusal.field.startswith(field)) == (reason, True), str(refusal)
     assert f"ERROR_REASON_{reason}" in error_reason_pb2.ErrorReason.DESCRIPTOR.values_by_name
 
 
-def test_at_least_sixty_breaks_are_known() -> None:
+def test_at_least_sixty_invalid_views_are_checked() -> None:
     assert len(BREAKS) >= 60
 
 
-def test_a_status_says_it_all_to_programs_and_people() -> None:
+def test_a_status_holds_field_reason_and_text_for_programs_and_people() -> None:
     v = oriflamme()
     del v.oriflamme.own.hand[0]
     with pytest.raises(Refusal) as refused:
@@ -326,7 +331,9 @@ def test_a_status_says_it_all_to_programs_and_people() -> None:
     assert violation.description == "4 cards; A has 5 left"
 
 
-def test_an_internal_error_keeps_its_text_to_itself(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_internal_error_has_an_incident_number_and_hides_its_text(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     card = "Ambush"
 
     def broken() -> None:
@@ -348,7 +355,7 @@ def test_an_internal_error_keeps_its_text_to_itself(caplog: pytest.LogCaptureFix
 
 
 def refused_by(read: Callable[[Any], object], message: Any) -> Refusal | None:
-    """How `read` refuses the message; None if it accepts it."""
+    """Return the refusal by which `read` rejects the message; None if it accepts the message."""
     try:
         read(message)
     except Refusal as refusal:

@@ -1,19 +1,19 @@
-"""Who may ask, how safely, and what is told of it: TLS, tokens, quotas, the cache, metrics, logs."""
+"""TLS, tokens, quotas, the answer cache of each client, reflection, metrics and logs."""
 
 from __future__ import annotations
 
-import hashlib
 import json
-import subprocess
 import urllib.request
 from pathlib import Path
 from typing import Any
 
 import grpc
 import pytest
+from certificates import make_certificate
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
-from process import PLACE, SERVING, Server, health_stub, server, stub, suggest, told
+from process import PLACE, SERVING, Server, health_stub, refusal_of, server, stub, suggest
+from tokens import as_client
 
 from eminence.v1 import rules_pb2, rules_pb2_grpc
 from server.client import Client
@@ -23,33 +23,14 @@ from server.settings import SettingsError
 START = PLACE + "| seen by A"
 
 
-def digest(token: str) -> str:
-    return hashlib.sha256(token.encode()).hexdigest()
-
-
-@pytest.fixture
-def tokens(tmp_path: Path) -> str:
-    file = tmp_path / "tokens.toml"
-    file.write_text(
-        f'[alice]\ntoken_sha256 = "{digest("a-secret")}"\nsearches_at_once = 1\n'
-        f'[bob]\ntoken_sha256 = "{digest("b-secret")}"\ncalls_per_minute = 3\n',
-        "utf-8",
-    )
-    return str(file)
-
-
-def as_client(token: str) -> Any:
-    return {"metadata": (("authorization", f"Bearer {token}"),), "timeout": 60}
-
-
 def failure(call: Any) -> tuple[str, str, str]:
     assert call.exception() is not None
-    return told(call.exception())
+    return refusal_of(call.exception())
 
 
-def test_without_a_token_nothing_is_read(tokens: str) -> None:
+def test_without_a_valid_token_every_call_is_refused_unread(tokens: str) -> None:
     with server("--tokens", tokens, wait=False) as running, running.channel() as channel:
-        running.wait_until_serving()  # which needs no token
+        running.wait_until_serving()  # health checks need no token
         expected = ("UNAUTHENTICATED", "UNAUTHENTICATED", "")
         bad: Any = channel.unary_unary("/eminence.v1.SolverService/Suggest")
         assert failure(bad.future(b"\xff\xff", timeout=60)) == expected
@@ -66,7 +47,7 @@ def test_without_a_token_nothing_is_read(tokens: str) -> None:
             assert client.suggest(suggest().view, suggest(iterations=5).budget).iterations == 5
 
 
-def test_quotas_are_each_clients_own(tokens: str) -> None:
+def test_each_client_has_its_own_quotas(tokens: str) -> None:
     with server("--tokens", tokens, "--threads", "2", metrics=True) as running, running.channel() as channel:
         adviser = stub(channel)
         long = adviser.Suggest.future(suggest(START, iterations=10**11), **as_client("a-secret"))
@@ -92,7 +73,7 @@ def test_quotas_are_each_clients_own(tokens: str) -> None:
         (f'[alice]\ntoken_sha256 = "{"0" * 64}"\ncalls_per_minute = -1\n', "tokens: alice.calls_per_minute: -1"),
     ],
 )
-def test_a_file_of_tokens_that_makes_no_sense_is_refused(tmp_path: Path, text: str, why: str) -> None:
+def test_an_invalid_file_of_tokens_is_refused(tmp_path: Path, text: str, why: str) -> None:
     (tmp_path / "tokens.toml").write_text(text, "utf-8")
     with pytest.raises(SettingsError, match=why):
         read_clients(str(tmp_path / "tokens.toml"))
@@ -101,59 +82,44 @@ def test_a_file_of_tokens_that_makes_no_sense_is_refused(tmp_path: Path, text: s
 # --- the cache -------------------------------------------------------------------------------------------------
 
 
-def from_cache(running: Server) -> float:
-    """Return how many answers came from the cache so far."""
-    return running.metrics()["eminence_answers_from_cache_total"]
-
-
-def test_answers_that_would_come_out_the_same_are_kept_for_each_client_alone(tokens: str) -> None:
+def test_reproducible_answers_are_cached_for_each_client_alone(tokens: str) -> None:
     with server("--tokens", tokens, metrics=True) as running, running.channel() as channel:
         adviser = stub(channel)
         request = suggest(START, iterations=600)
         first = adviser.Suggest(request, **as_client("a-secret"))
         again = adviser.Suggest(request, **as_client("a-secret"))
-        assert from_cache(running) == 1
+        assert running.answers_from_cache() == 1
         other = adviser.Suggest(request, **as_client("b-secret"))
         for answer in (first, again, other):
             answer.suggestion.ClearField("elapsed")
         assert first == again == other
-        # What a clock ended is not kept.
+        # Answers that a time limit ended are not cached.
         for _ in range(2):
             adviser.Suggest(suggest(START, time_ms=60), **as_client("a-secret"))
-        assert from_cache(running) == 1
+        assert running.answers_from_cache() == 1
 
 
 def test_the_cache_can_be_switched_off() -> None:
     with server("--cache-mb", "0", metrics=True) as running, running.channel() as channel:
         for _ in range(2):
             stub(channel).Suggest(suggest(START, iterations=600), timeout=60)
-        assert from_cache(running) == 0
+        assert running.answers_from_cache() == 0
         assert running.metrics()["eminence_iterations_total"] == 1200
 
 
 # --- TLS -------------------------------------------------------------------------------------------------------
 
 
-class Papers:
-    """Keys and certificates of an authority, a server and a client, and of a stranger's authority."""
+class Certificates:
+    """Keys and certificates of an authority, a server and a client, and of another authority and its client."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.authority = self._make("authority", None)
-        self.stranger = self._make("stranger", None)
-        self._make("server", "authority")
-        self._make("client", "authority")
-        self._make("impostor", "stranger")
-
-    def _make(self, name: str, signer: str | None) -> str:
-        key, cert = self.folder / f"{name}.key", self.folder / f"{name}.pem"
-        command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
-        command += ["-keyout", str(key), "-out", str(cert), "-days", "2", "-subj", f"/CN={name}"]
-        command += ["-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"]
-        if signer:
-            command += ["-CA", str(self.folder / f"{signer}.pem"), "-CAkey", str(self.folder / f"{signer}.key")]
-        subprocess.run(command, check=True, capture_output=True)
-        return str(cert)
+        self.authority = make_certificate(folder, "authority")
+        make_certificate(folder, "stranger")
+        make_certificate(folder, "server", "authority")
+        make_certificate(folder, "client", "authority")
+        make_certificate(folder, "impostor", "stranger")
 
     def read(self, name: str) -> bytes:
         return (self.folder / name).read_bytes()
@@ -166,7 +132,7 @@ class Papers:
         )
 
 
-def is_let_in(address: str, credentials: grpc.ChannelCredentials | None) -> bool:
+def is_accepted(address: str, credentials: grpc.ChannelCredentials | None) -> bool:
     channel = (
         grpc.secure_channel(address, credentials, [("grpc.use_local_subchannel_pool", 1)])
         if credentials
@@ -177,31 +143,31 @@ def is_let_in(address: str, credentials: grpc.ChannelCredentials | None) -> bool
         return call.exception() is None
 
 
-def test_only_who_shows_papers_is_let_in(tmp_path: Path) -> None:
-    papers = Papers(tmp_path)
+def test_only_clients_with_the_right_certificates_are_accepted(tmp_path: Path) -> None:
+    certificates = Certificates(tmp_path)
     flags = ["--tls-cert", str(tmp_path / "server.pem"), "--tls-key", str(tmp_path / "server.key")]
     with server(*flags, wait=False) as running:
-        assert is_let_in(running.address, papers.credentials("authority"))
-        assert not is_let_in(running.address, papers.credentials("stranger"))
-        assert not is_let_in(running.address, None)
-    with server(*flags, "--client-ca", papers.authority, wait=False) as running:
-        assert is_let_in(running.address, papers.credentials("authority", "client"))
-        assert not is_let_in(running.address, papers.credentials("authority"))
-        assert not is_let_in(running.address, papers.credentials("authority", "impostor"))
+        assert is_accepted(running.address, certificates.credentials("authority"))
+        assert not is_accepted(running.address, certificates.credentials("stranger"))
+        assert not is_accepted(running.address, None)
+    with server(*flags, "--client-ca", certificates.authority, wait=False) as running:
+        assert is_accepted(running.address, certificates.credentials("authority", "client"))
+        assert not is_accepted(running.address, certificates.credentials("authority"))
+        assert not is_accepted(running.address, certificates.credentials("authority", "impostor"))
 
 
-# --- what it tells ---------------------------------------------------------------------------------------------
+# --- reflection, metrics and logs ------------------------------------------------------------------------------
 
 
 def services(running: Server) -> Any:
     with running.channel() as channel:
         reflect: Any = reflection_pb2_grpc.ServerReflectionStub(channel)
-        asked = reflection_pb2.ServerReflectionRequest(list_services="")
-        answers = reflect.ServerReflectionInfo(iter([asked]), timeout=60)
+        request = reflection_pb2.ServerReflectionRequest(list_services="")
+        answers = reflect.ServerReflectionInfo(iter([request]), timeout=60)
         return sorted(service.name for service in next(answers).list_services_response.service)
 
 
-def test_reflection_is_told_only_if_asked_for() -> None:
+def test_reflection_is_served_only_with_the_flag() -> None:
     with server("--reflection") as running:
         assert services(running) == [
             "eminence.v1.RefereeService",
@@ -216,7 +182,7 @@ def test_reflection_is_told_only_if_asked_for() -> None:
     assert error.code() == grpc.StatusCode.UNIMPLEMENTED
 
 
-def test_malformed_bytes_never_end_in_unknown_whichever_service_they_are_for() -> None:
+def test_malformed_bytes_are_refused_as_such_by_every_service() -> None:
     garbage = b"\xff\xff\xff"
     health, reflect = "/grpc.health.v1.Health", "/grpc.reflection.v1alpha.ServerReflection"
     with server("--reflection") as running, running.channel() as channel:
@@ -233,10 +199,10 @@ def test_malformed_bytes_never_end_in_unknown_whichever_service_they_are_for() -
         for name, call in calls.items():
             with pytest.raises(grpc.RpcError) as failed:
                 call()
-            assert told(failed.value)[:2] == ("INVALID_ARGUMENT", "MALFORMED_MESSAGE"), name
+            assert refusal_of(failed.value)[:2] == ("INVALID_ARGUMENT", "MALFORMED_MESSAGE"), name
         assert running.health() == SERVING
         with pytest.raises(grpc.RpcError) as failed:
-            running.health("nobody")
+            running.health("unknown")
         error: Any = failed.value
         assert error.code() == grpc.StatusCode.NOT_FOUND
         stub: Any = health_pb2_grpc.HealthStub(channel)
@@ -245,7 +211,7 @@ def test_malformed_bytes_never_end_in_unknown_whichever_service_they_are_for() -
         watch.cancel()
 
 
-def test_metrics_and_logs_tell_how_it_goes_and_no_card(tokens: str) -> None:
+def test_metrics_and_logs_count_calls_and_hold_no_card(tokens: str) -> None:
     with server("--tokens", tokens, "--log", "debug", metrics=True) as running, running.channel() as channel:
         adviser = stub(channel)
         adviser.Suggest(suggest(START, iterations=500), **as_client("a-secret"))
@@ -262,7 +228,7 @@ def test_metrics_and_logs_tell_how_it_goes_and_no_card(tokens: str) -> None:
     assert 'eminence_call_seconds_count{method="Suggest"} 5.0' in metrics
     assert 'eminence_call_seconds_bucket{le="+Inf",method="Suggest"} 5.0' in metrics
     assert 'eminence_calls_under_way{method="Suggest"} 0.0' in metrics
-    assert 'eminence_call_seconds_count{method="Review"} 0.0' in metrics  # shown before its first call
+    assert 'eminence_call_seconds_count{method="Review"} 0.0' in metrics  # present before the first call
     assert 'eminence_searches_total{stop_reason="iterations"} 1.0' in metrics
     assert "eminence_answers_from_cache_total 1.0" in metrics
     assert "eminence_iterations_total 500.0" in metrics

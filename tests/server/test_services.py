@@ -1,4 +1,4 @@
-"""RulesService and RefereeService over a real socket."""
+"""RulesService and RefereeService over a socket."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from google.protobuf.unknown_fields import UnknownFieldSet
 from google.rpc import error_details_pb2
 from grpc_status import rpc_status
 from messages import damaged
+from process import refusal_of
 from tables import ALL_IDS, ALL_SPECS
 
 from eminence.v1 import (
@@ -49,29 +50,19 @@ def referee(channel: grpc.Channel) -> Any:
 
 
 def refusal(call: Any, request: Any) -> tuple[str, str, str]:
-    """Status code, reason and field of a call that is refused."""
+    """Make a call that is refused; return the status code, reason and field."""
     with pytest.raises(grpc.RpcError) as refused:
         call(request, timeout=60)
-    return told(refused.value)
-
-
-def told(error: Any) -> tuple[str, str, str]:
-    status = rpc_status.from_call(error)
-    assert status is not None, error
-    info, bad = error_details_pb2.ErrorInfo(), error_details_pb2.BadRequest()
-    assert status.details[0].Unpack(info)
-    if len(status.details) > 1:
-        assert status.details[1].Unpack(bad)
-    return error.code().name, info.reason, bad.field_violations[0].field if bad.field_violations else ""
+    return refusal_of(refused.value)
 
 
 # --- RulesService ----------------------------------------------------------------------------------------------
 
 
-def test_what_is_listed_can_be_played(rules: Any, referee: Any) -> None:
+def test_every_listed_game_can_be_dealt(rules: Any, referee: Any) -> None:
     games = rules.ListGames(rules_pb2.ListGamesRequest()).games
     assert [game.game_id for game in games] == ["oriflamme", "oriflamme_prototype", "castle_village_port"]
-    played = 0
+    n_dealt = 0
     for game in games:
         assert game.names.en
         assert game.names.fr
@@ -81,22 +72,22 @@ def test_what_is_listed_can_be_played(rules: Any, referee: Any) -> None:
         for info in rulesets:
             for players in info.players:
                 spec = view_pb2.GameSpec(game_id=game.game_id, players=players, ruleset=info.ruleset)
-                # The edition spelled out is the edition.
-                named = view_pb2.GameSpec(game_id=game.game_id, players=players)
-                named.ruleset.edition = info.ruleset.edition
+                # A ruleset with all its switches equals the edition that it came from.
+                by_name = view_pb2.GameSpec(game_id=game.game_id, players=players)
+                by_name.ruleset.edition = info.ruleset.edition
                 dealt = referee.Deal(referee_pb2.DealRequest(game=spec, seed=3))
-                again = referee.Deal(referee_pb2.DealRequest(game=named, seed=3))
-                assert dealt == again
-                played += 1
-    assert played == 4 * 3 + 3 + 3
+                dealt_by_name = referee.Deal(referee_pb2.DealRequest(game=by_name, seed=3))
+                assert dealt == dealt_by_name
+                n_dealt += 1
+    assert n_dealt == 4 * 3 + 3 + 3
 
 
-def test_every_ruleset_says_all_its_switches(rules: Any) -> None:
+def test_every_ruleset_lists_all_its_switches(rules: Any) -> None:
     for game_id in ("oriflamme", "oriflamme_prototype"):
         switches = rules.ListSwitches(rules_pb2.ListSwitchesRequest(game_id=game_id)).switches
         for info in rules.ListRulesets(rules_pb2.ListRulesetsRequest(game_id=game_id)).rulesets:
-            said = getattr(info.ruleset, game_id)
-            assert {field.name for field, _ in said.ListFields()} == {switch.name for switch in switches}
+            listed = getattr(info.ruleset, game_id)
+            assert {field.name for field, _ in listed.ListFields()} == {switch.name for switch in switches}
     castle = rules.ListRulesets(rules_pb2.ListRulesetsRequest(game_id="castle_village_port")).rulesets[0].ruleset
     assert len(castle.castle_village_port.cards) == 15
     switches = rules.ListSwitches(rules_pb2.ListSwitchesRequest(game_id="castle_village_port")).switches
@@ -122,21 +113,21 @@ def test_cards_have_names_in_three_languages(rules: Any) -> None:
     assert (card.value, card.names.de, card.notation) == (7, "Zo", "7")
 
 
-def test_a_view_is_validated_and_filled_in(rules: Any) -> None:
+def test_a_valid_view_is_completed(rules: Any) -> None:
     view = view_pb2.View(game=EN, text="A:? >B:Heir C:?(1) | round 1 | points 1 2 3 | seen by B")
-    found = rules.ValidateView(rules_pb2.ValidateViewRequest(view=view))
+    response = rules.ValidateView(rules_pb2.ValidateViewRequest(view=view))
     expected = new_game("oriflamme", "en-2019", 3).view(view.text)
-    assert found.text == str(expected)
-    assert found.worlds == expected.count_worlds()
-    assert rules.ValidateView(rules_pb2.ValidateViewRequest(view=found.view)) == found
-    request = rules_pb2.ListLegalActionsRequest(view=found.view)
+    assert response.text == str(expected)
+    assert response.worlds == expected.count_worlds()
+    assert rules.ValidateView(rules_pb2.ValidateViewRequest(view=response.view)) == response
+    request = rules_pb2.ListLegalActionsRequest(view=response.view)
     legal = rules.ListLegalActions(request)
     assert [action.text for action in legal.actions] == ["reveal", "keep"]
     assert [action.oriflamme.WhichOneof("action") for action in legal.actions] == ["reveal", "keep"]
     assert legal.to_act == 2
 
 
-def test_nobody_else_has_legal_actions(rules: Any) -> None:
+def test_a_seat_that_is_not_to_act_has_no_legal_actions(rules: Any) -> None:
     view = view_pb2.View(game=EN, text="A:? >B:? C:Spy(1) | round 1 | points 1 2 3 | seen by C")
     legal = rules.ListLegalActions(rules_pb2.ListLegalActionsRequest(view=view))
     assert (list(legal.actions), legal.to_act) == ([], 2)
@@ -145,13 +136,13 @@ def test_nobody_else_has_legal_actions(rules: Any) -> None:
 @pytest.mark.parametrize(
     "text", ["place Spy front", "place ? on 2", "reveal = Heir", "target 2 = Ambush", "move 2 to 5"]
 )
-def test_the_text_of_an_action_comes_back(rules: Any, text: str) -> None:
+def test_the_text_of_an_action_is_read_and_written_back(rules: Any, text: str) -> None:
     read = rules.ReadText(rules_pb2.ReadTextRequest(game=EN, action=text)).action
     read.action.ClearField("text")
     assert rules.WriteText(rules_pb2.WriteTextRequest(game=EN, action=read)).text == text
 
 
-def test_text_that_cannot_be_read_is_refused(rules: Any) -> None:
+def test_invalid_text_is_refused_by_field(rules: Any) -> None:
     wrong = [
         (rules_pb2.ReadTextRequest(game=EN, action="jump"), "INVALID_NOTATION", "action"),
         (rules_pb2.ReadTextRequest(game=EN, action="reveal = Zebra"), "INVALID_NOTATION", "action"),
@@ -174,8 +165,8 @@ def test_text_that_cannot_be_read_is_refused(rules: Any) -> None:
 
 
 @pytest.mark.parametrize("spec", ALL_SPECS[::2], ids=ALL_IDS[::2])
-def test_a_whole_game_with_the_referee(rules: Any, referee: Any, spec: Any) -> None:
-    """Players who know their views alone play a game that an app has refereed; the engine plays it along."""
+def test_the_referee_and_views_play_the_game_of_the_engine(rules: Any, referee: Any, spec: Any) -> None:
+    """Play a game through the referee, with players who get their views alone, and the same game in the engine."""
     game, draw = new_game(*spec), random.Random(8)
     dealt = referee.Deal(referee_pb2.DealRequest(game=write_game(game), seed=8, first=SEAT_B))
     truth = game.deal(8, 1)
@@ -211,14 +202,14 @@ def test_a_whole_game_with_the_referee(rules: Any, referee: Any, spec: Any) -> N
     assert refusal(referee.Play, referee_pb2.PlayRequest(standing=standing))[:2] == ("FAILED_PRECONDITION", "GAME_OVER")
 
 
-def test_refusals_about_a_seat_name_the_place_alone(referee: Any) -> None:
+def test_a_refusal_for_a_seat_names_the_place_and_no_card(referee: Any) -> None:
     dealt = referee.Deal(referee_pb2.DealRequest(game=EN, seed=1))
     get_record, written = referee_pb2.GetRecordRequest, dealt.record
     lines = referee.GetRecord(get_record(record=written)).text.splitlines()
-    text = record_pb2.Record(text="\n".join([*lines, "A place Nobody front"]))
+    text = record_pb2.Record(text="\n".join([*lines, "A place Wizard front"]))
     deal, actions, result, ruleset = (record_pb2.Record.FromString(written.SerializeToString()) for _ in range(4))
     deal.whole.oriflamme.aside[1].cards[0] = deal.whole.oriflamme.aside[1].cards[1]
-    actions.whole.actions.add(action=view_pb2.Action(text="place Nobody front"))
+    actions.whole.actions.add(action=view_pb2.Action(text="place Wizard front"))
     result.result.extend([9, 9, 9])
     for record, place in (
         (text, f"record.text: line {len(lines) + 1} "),
@@ -226,8 +217,8 @@ def test_refusals_about_a_seat_name_the_place_alone(referee: Any) -> None:
         (actions, "record.whole.actions[0]: "),
         (result, "record.result: "),
     ):
-        sealed = details(referee.GetRecord, get_record(record=record, seat=SEAT_A))
-        assert sealed == f"{place}is not possible; `GetRecord` without a seat says why"
+        message = details(referee.GetRecord, get_record(record=record, seat=SEAT_A))
+        assert message == f"{place}is not possible; `GetRecord` without a seat says why"
         assert refusal(referee.GetRecord, get_record(record=record, seat=SEAT_A))[1] == "INVALID_RECORD"
         assert "says why" not in details(referee.GetRecord, get_record(record=record))
     ruleset.game.ruleset.edition = "fr-1914"
@@ -237,8 +228,8 @@ def test_refusals_about_a_seat_name_the_place_alone(referee: Any) -> None:
     standing = referee_pb2.Standing(position=dealt.position)
     for call, request in ((referee.GetViews, referee_pb2.GetViewsRequest), (referee.Play, referee_pb2.PlayRequest)):
         assert details(call, request(standing=standing)) == "standing.position: is not possible; `GetResult` says why"
-    explained = details(referee.GetResult, referee_pb2.GetResultRequest(standing=standing))
-    assert explained == "standing.position.oriflamme.table: 2 copies; a family has 1"
+    message = details(referee.GetResult, referee_pb2.GetResultRequest(standing=standing))
+    assert message == "standing.position.oriflamme.table: 2 copies; a family has 1"
 
 
 def details(call: Any, request: Any) -> str:
@@ -248,12 +239,12 @@ def details(call: Any, request: Any) -> str:
     return str(refused.value.details())
 
 
-def test_deals_nobody_asked_a_seed_for_differ(referee: Any) -> None:
+def test_deals_without_a_seed_differ(referee: Any) -> None:
     request = referee_pb2.DealRequest(game=EN)
     assert len({referee.Deal(request).seed for _ in range(8)}) == 8
 
 
-def test_what_the_referee_refuses(referee: Any) -> None:
+def test_invalid_requests_to_the_referee_are_refused_by_field(referee: Any) -> None:
     dealt = referee.Deal(referee_pb2.DealRequest(game=EN, seed=1))
     seen = referee.GetRecord(referee_pb2.GetRecordRequest(record=dealt.record, seat=SEAT_A)).record
     standing = referee_pb2.Standing(position=dealt.position)
@@ -280,18 +271,18 @@ def test_what_the_referee_refuses(referee: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("sent", "said"),
+    ("sent", "error"),
     [
         ("reveal", "action: 'reveal': A must place a card (legal: "),
         ("jump", "action.text: 'jump' is not one of place CARD front, "),
         ("target 99", "action.text: '99' in 'target 99' is not a slot"),
     ],
 )
-def test_which_field_of_play_is_wrong_is_said_once(referee: Any, sent: str, said: str) -> None:
+def test_a_refused_play_names_the_wrong_field_once(referee: Any, sent: str, error: str) -> None:
     standing = referee_pb2.Standing(position=referee.Deal(referee_pb2.DealRequest(game=EN, seed=1)).position)
     with pytest.raises(grpc.RpcError) as refused:
         referee.Play(referee_pb2.PlayRequest(standing=standing, action=view_pb2.Action(text=sent)))
-    assert str(refused.value.details()).startswith(said)
+    assert str(refused.value.details()).startswith(error)
     status: Any = rpc_status.from_call(refused.value)  # type: ignore[arg-type]
     bad = error_details_pb2.BadRequest()
     assert status.details[1].Unpack(bad)
@@ -303,17 +294,17 @@ def test_which_field_of_play_is_wrong_is_said_once(referee: Any, sent: str, said
 
 
 def raw(channel: grpc.Channel, method: str) -> Any:
-    """A call that sends bytes as they are."""
+    """Return a call that sends bytes unchanged."""
     return channel.unary_unary(f"/eminence.v1.{method}", request_serializer=None, response_deserializer=None)
 
 
-def test_bytes_that_are_no_message_are_refused(channel: grpc.Channel) -> None:
+def test_malformed_bytes_are_refused(channel: grpc.Channel) -> None:
     call = raw(channel, "RulesService/ValidateView")
     assert refusal(call, b"\xff\xff\xff") == ("INVALID_ARGUMENT", "MALFORMED_MESSAGE", "")
     assert refusal(call, b"\x0a\x03\x22\x01\xff") == ("INVALID_ARGUMENT", "MALFORMED_MESSAGE", "")
 
 
-def test_unknown_fields_are_refused_where_they_stand(channel: grpc.Channel) -> None:
+def test_unknown_fields_are_refused_by_their_path(channel: grpc.Channel) -> None:
     call = raw(channel, "RulesService/ValidateView")
     view = view_pb2.View(game=EN, text=TEXT)
     view.game.ruleset.oriflamme.MergeFromString(b"\xb8\x06\x01")
@@ -323,7 +314,7 @@ def test_unknown_fields_are_refused_where_they_stand(channel: grpc.Channel) -> N
 
 
 def test_the_search_for_an_unknown_field_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A quarter of a megabyte holds a hundred thousand messages, and each step is one of Python's."""
+    """A request of 0.25 MB can hold 100,000 messages, and the search takes a Python call for each."""
     searched: list[Any] = []
 
     def counted(message: Any) -> Any:
@@ -350,8 +341,8 @@ def test_the_search_for_an_unknown_field_is_bounded(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize("text", ["\N{GRINNING FACE}" * 3_999, "%" * 3_999, "\u00e9" * 3_999, "x" * 3_999])
-def test_a_refusal_fits_into_the_headers_whatever_it_quotes(channel: grpc.Channel, text: str) -> None:
-    """Clients read 8 KiB of headers, and lose a longer status."""
+def test_every_refusal_fits_into_the_headers(channel: grpc.Channel, text: str) -> None:
+    """Clients read 8 KiB of headers; a longer status is lost."""
     request = rules_pb2.ValidateViewRequest(view=view_pb2.View(game=EN, text=text)).SerializeToString()
     for _ in range(5):
         assert refusal(raw(channel, "RulesService/ValidateView"), request)[0] == "INVALID_ARGUMENT"
@@ -361,7 +352,7 @@ def test_a_refusal_fits_into_the_headers_whatever_it_quotes(channel: grpc.Channe
 
 
 def test_a_position_sent_as_a_view_is_refused(channel: grpc.Channel, referee: Any) -> None:
-    """It has other fields where a view has its own."""
+    """Send a position, whose fields differ from those of a view."""
     position = referee.Deal(referee_pb2.DealRequest(game=EN, seed=1)).position
     request = b"\x0a" + bytes([len(position.SerializeToString()) & 0x7F | 0x80, len(position.SerializeToString()) >> 7])
     code, reason, _ = refusal(raw(channel, "RulesService/ValidateView"), request + position.SerializeToString())
@@ -369,14 +360,14 @@ def test_a_position_sent_as_a_view_is_refused(channel: grpc.Channel, referee: An
     assert reason in ("MALFORMED_MESSAGE", "UNKNOWN_FIELD", "MISSING_FIELD")
 
 
-def test_a_bug_tells_nothing_but_a_number(faulty_channel: grpc.Channel) -> None:
+def test_the_status_of_a_bug_holds_only_an_incident_number(faulty_channel: grpc.Channel) -> None:
     rules: Any = rules_pb2_grpc.RulesServiceStub(faulty_channel)
     with pytest.raises(grpc.RpcError) as failed:
         rules.ListGames(rules_pb2.ListGamesRequest())
     error: Any = failed.value
-    assert told(error) == ("INTERNAL", "INTERNAL", "")
+    assert refusal_of(error) == ("INTERNAL", "INTERNAL", "")
     assert "Ambush" not in f"{error.details()} {error.trailing_metadata()}"
-    # The server goes on.
+    # The server still answers.
     assert rules.ListCards(rules_pb2.ListCardsRequest(game=EN)).cards
 
 
@@ -409,7 +400,7 @@ def test_damaged_requests_never_end_in_unknown_or_internal(channel: grpc.Channel
                 call(bytes(body), timeout=60)
                 codes.add("OK")
             except grpc.RpcError as error:
-                code, reason, _ = told(error)
+                code, reason, _ = refusal_of(error)
                 codes.add(code)
                 assert reason != "INTERNAL", (method, bytes(body))
     assert {"OK", "INVALID_ARGUMENT"} <= codes <= {"OK", "INVALID_ARGUMENT", "FAILED_PRECONDITION"}

@@ -1,4 +1,4 @@
-"""What can be set, from where, and what is refused."""
+"""Settings: flags, environment variables and the file, and refused values."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from program import command, environment, read_settings
 from server.settings import PREFIX, Settings, SettingsError
 
 
-def test_a_flag_goes_before_the_environment_and_that_before_the_file(tmp_path: Path) -> None:
+def test_a_flag_overrides_the_environment_which_overrides_the_file(tmp_path: Path) -> None:
     file = tmp_path / "server.toml"
     file.write_text('threads = 3\ncache_mb = 7\ntime_max_ms = 50\nlog = "error"\n', "utf-8")
     environment = {"EMINENCE_CACHE_MB": "8", "EMINENCE_TIME_MAX_MS": "60", "EMINENCE_CONFIG": str(file)}
-    found = read_settings(["--time-max-ms", "70"], environment)
-    assert (found.threads, found.cache_mb, found.time_max_ms, found.log) == (3, 8, 70, "error")
-    assert found.bulk_queue == Settings().bulk_queue
+    settings = read_settings(["--time-max-ms", "70"], environment)
+    assert (settings.threads, settings.cache_mb, settings.time_max_ms, settings.log) == (3, 8, 70, "error")
+    assert settings.bulk_queue == Settings().bulk_queue
 
 
-def test_every_setting_has_its_flag_variable_and_line(tmp_path: Path) -> None:
+def test_every_setting_has_a_flag_a_variable_and_a_key_of_the_file(tmp_path: Path) -> None:
     for setting in fields(Settings):
         name = setting.name
         if name in ("address", "metrics", "traces"):
@@ -34,17 +34,17 @@ def test_every_setting_has_its_flag_variable_and_line(tmp_path: Path) -> None:
             value = "2000" if name == "memory_total_mb" else "200"
         else:
             value = {"log": "debug", "backend": "ray", "ray_address": "10.0.0.1:6379"}.get(name, "x")
-        beside = {"tls_cert": "x", "tls_key": "x"} if name in ("tls_cert", "tls_key", "client_ca") else {}
-        environment = {f"{PREFIX}_{key.upper()}": text for key, text in beside.items()}
+        required = {"tls_cert": "x", "tls_key": "x"} if name in ("tls_cert", "tls_key", "client_ca") else {}
+        environment = {f"{PREFIX}_{key.upper()}": text for key, text in required.items()}
         by_variable = read_settings([], environment | {f"{PREFIX}_{name.upper()}": value})
         flag = "--" + name.replace("_", "-")
-        given = [flag, value] if setting.type != "bool" else ["--no-" + flag[2:] if value == "no" else flag]
-        assert read_settings(given, environment) == by_variable
+        flags = [flag, value] if setting.type != "bool" else ["--no-" + flag[2:] if value == "no" else flag]
+        assert read_settings(flags, environment) == by_variable
         file = tmp_path / "server.toml"
-        found = getattr(by_variable, name)
-        file.write_text(f"{name} = {str(found).lower() if setting.type != 'str' else repr(found)}\n", "utf-8")
+        parsed = getattr(by_variable, name)
+        file.write_text(f"{name} = {str(parsed).lower() if setting.type != 'str' else repr(parsed)}\n", "utf-8")
         assert read_settings(["--config", str(file)], environment) == by_variable
-        assert found != setting.default
+        assert parsed != setting.default
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_every_setting_has_its_flag_variable_and_line(tmp_path: Path) -> None:
         (["--config", "/nowhere"], "Invalid value for --config: /nowhere cannot be read"),
     ],
 )
-def test_settings_that_make_no_sense_are_refused(flags: list[str], why: str) -> None:
+def test_invalid_settings_are_refused_with_the_accepted_values(flags: list[str], why: str) -> None:
     assert refusal(flags).startswith(why)
 
 
@@ -108,7 +108,7 @@ def refusal(flags: list[str], **variables: str) -> str:
     return error.format_message() if isinstance(error, click.UsageError) else str(error)
 
 
-def test_errors_name_the_variable_or_the_line_of_the_file(tmp_path: Path) -> None:
+def test_errors_name_the_variable_or_the_key_of_the_file(tmp_path: Path) -> None:
     file = tmp_path / "server.toml"
     file.write_text("threads = 2000\n", "utf-8")
     assert refusal([], EMINENCE_THREADS="x") == "Invalid value for EMINENCE_THREADS: 'x' is not an integer in 0..1024"
@@ -117,29 +117,29 @@ def test_errors_name_the_variable_or_the_line_of_the_file(tmp_path: Path) -> Non
     assert "EMINENCE_INSECURE" in refusal([], EMINENCE_INSECURE="perhaps")
 
 
-def test_ports_that_there_are_are_taken() -> None:
+def test_the_lowest_and_the_highest_port_are_accepted() -> None:
     for port in ("0", "65535"):
-        found = read_settings(["--address", f"127.0.0.1:{port}", "--metrics", f"[::1]:{port}"], {})
-        assert (found.address, found.metrics) == (f"127.0.0.1:{port}", f"[::1]:{port}")
+        settings = read_settings(["--address", f"127.0.0.1:{port}", "--metrics", f"[::1]:{port}"], {})
+        assert (settings.address, settings.metrics) == (f"127.0.0.1:{port}", f"[::1]:{port}")
 
 
-def test_an_address_of_ray_is_enough_to_search_there() -> None:
+def test_an_address_of_ray_selects_its_backend() -> None:
     def chosen(*flags: str, **environment: str) -> tuple[str, str]:
-        found = read_settings(flags, environment)
-        return found.backend, found.ray_address
+        settings = read_settings(flags, environment)
+        return settings.backend, settings.ray_address
 
     assert chosen() == ("threads", "")
     assert chosen("--backend", "ray") == ("ray", "")
     assert chosen("--ray-address", "auto") == ("ray", "auto")
     assert chosen(EMINENCE_RAY_ADDRESS="a:1") == ("ray", "a:1")
-    # Ray's own variable goes after ours, and is of no use to who wants threads.
+    # RAY_ADDRESS comes after our own variable, and does not apply to the threads backend.
     assert chosen(RAY_ADDRESS="a:1") == ("ray", "a:1")
     assert chosen("--backend", "ray", RAY_ADDRESS="a:1") == ("ray", "a:1")
     assert chosen(RAY_ADDRESS="a:1", EMINENCE_RAY_ADDRESS="b:2") == ("ray", "b:2")
     assert chosen("--backend", "threads", RAY_ADDRESS="a:1") == ("threads", "")
 
 
-def test_others_may_reach_it_if_that_is_said_or_encrypted() -> None:
+def test_a_public_address_needs_the_insecure_flag_or_tls() -> None:
     assert not read_settings(["--address", "0.0.0.0:1", "--insecure"], {}).is_loopback
     assert read_settings(["--address", "0.0.0.0:1", "--tls-cert", "x", "--tls-key", "x"], {}).tls_cert
     for address in ("127.0.0.1:1", "localhost:1", "[::1]:1", "unix:/tmp/x"):
@@ -148,7 +148,7 @@ def test_others_may_reach_it_if_that_is_said_or_encrypted() -> None:
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "127.evil.com", "unixish", "127.1", "", "[::]", "192.0.2.1"])
 @pytest.mark.parametrize("setting", ["address", "metrics"])
-def test_what_may_be_another_machines_address_is_not_loopback(setting: str, host: str) -> None:
+def test_an_address_that_others_can_reach_is_not_loopback(setting: str, host: str) -> None:
     assert refusal([f"--{setting}", f"{host}:50998"]).startswith(f"{setting}: other machines can reach {host}:50998")
     assert getattr(read_settings([f"--{setting}", f"{host}:50998", "--insecure"], {}), setting)
 
@@ -170,13 +170,13 @@ def test_what_may_be_another_machines_address_is_not_loopback(setting: str, host
         ("tokens = ['a']", "server.toml: tokens: ['a'] is not a string"),
     ],
 )
-def test_lines_that_are_no_settings_are_refused(tmp_path: Path, text: str, why: str) -> None:
+def test_invalid_lines_of_the_file_are_refused(tmp_path: Path, text: str, why: str) -> None:
     file = tmp_path / "server.toml"
     file.write_text(text, "utf-8")
     assert why in refusal(["--config", str(file)])
 
 
-def test_both_ways_to_start_take_the_same_options() -> None:
+def test_both_commands_that_start_the_server_have_the_same_options() -> None:
     def help_of(*command: str) -> str:
         return subprocess.check_output([*command, "--help"], text=True, env=environment())
 

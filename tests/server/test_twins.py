@@ -1,8 +1,8 @@
-"""What a seat is answered depends on what it saw, and on nothing else.
+"""The answers to a seat depend only on what the seat saw.
 
-Of two games that a seat cannot tell apart, every method that answers that seat returns equal bytes: responses,
-statuses, and refusals of moves and records. Each method is then asked about a seat that sees the difference, or without
-a seat, and has to answer differently.
+For two games that a seat cannot tell apart, every method that answers that seat returns equal bytes: responses,
+statuses, and refusals of moves and records. For a seat that sees the difference, or without a seat, each method must
+answer differently; otherwise these tests could not fail.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any
 
 import grpc
 import pytest
+from knights import knights_edition
 from sockets import serving
 from tables import ALL_IDS, ALL_SPECS
 from twins import Twins, twins
@@ -19,9 +20,7 @@ from twins import Twins, twins
 from eminence.v1 import record_pb2, referee_pb2, referee_pb2_grpc, rules_pb2, rules_pb2_grpc, solver_pb2_grpc, view_pb2
 from eminence.v1 import solver_pb2 as pb
 from engine_cy import EngineError, new_game
-from engine_cy.oriflamme.cards import PUBLISHED, Card
 from engine_cy.oriflamme.editions import EDITIONS
-from engine_cy.oriflamme.words import Deed, Reach
 from engine_cy.record import Record
 from engine_cy.seats import SEATS
 from server.codec import positions, records
@@ -33,15 +32,14 @@ from server.telemetry import Telemetry
 
 BUDGET = pb.Budget(iterations=48)
 ILLEGAL = ("keep", "target 1", "rob A", "select 3", "place castle 0", "nonsense")
-# Illegal moves whose card only their player may know: two of a row look the same to all others.
+# Illegal moves whose card is secret: two of a row look the same to all other seats.
 HIDDEN = (
-    [f"place {card} front" for card in ("Archer", "Soldier", "Knight", "Spy", "Heir", "Lord", "Ambush", "Nobody")],
+    [f"place {card} front" for card in ("Archer", "Soldier", "Knight", "Spy", "Heir", "Lord", "Ambush", "Wizard")],
     [f"place {card} on 0" for card in ("Archer", "Soldier", "Spy", "Heir", "Lord", "Ambush")],
     [f"select {card}" for card in range(17)],
 )
 LENGTHS = (1, 9, 24, 40)
 
-KNIGHT = Card("knight", "Knight", Reach.NEIGHBOUR, Deed.ELIMINATE, 2)
 BARDS = [{"value": value, "name": f"Bard {value}", "when": "end", "effect": "fetch"} for value in range(1, 16, 2)]
 SPECS: dict[str, Any] = {
     **dict(zip(ALL_IDS, ALL_SPECS, strict=True)),
@@ -55,7 +53,7 @@ every_spec = pytest.mark.parametrize("spec", SPECS.values(), ids=SPECS)
 
 @pytest.fixture(scope="module")
 def channel() -> Iterator[grpc.Channel]:
-    """A server that keeps no answers, and has an edition in which a Knight has the Soldier's row."""
+    """Return a channel to a server without a cache and with the edition of Knights."""
     solver = solver_service.SolverService(Settings(cache_mb=0), Telemetry())
     solver.open()
     services = [
@@ -63,25 +61,24 @@ def channel() -> Iterator[grpc.Channel]:
         (rules.SERVICE, rules.RulesService()),
         (referee.SERVICE, referee.RefereeService()),
     ]
-    cards = tuple(KNIGHT if card.id == "soldier" else card for card in PUBLISHED)
     with pytest.MonkeyPatch.context() as patch, serving(services) as opened:
-        patch.setitem(EDITIONS, "knights", EDITIONS["en-2019"]._replace(cards=cards))
+        patch.setitem(EDITIONS, "knights", knights_edition())
         yield opened
     solver.end()
 
 
 def outcome(call: Callable[..., Any], request: Any) -> list[bytes]:
-    """The bytes of all that a call returns, or those of its status."""
+    """Return the bytes of every response of a call, or of its status."""
     try:
         responses = call(request, timeout=60)
         messages = [responses] if hasattr(responses, "SerializeToString") else list(responses)
     except grpc.RpcError as error:
         return [f"{error.code()} {error.details()} {error.trailing_metadata()}".encode()]
-    return [timeless(message).SerializeToString(deterministic=True) for message in messages]
+    return [without_elapsed(message).SerializeToString(deterministic=True) for message in messages]
 
 
-def timeless(message: Any) -> Any:
-    """A response without the time that it took."""
+def without_elapsed(message: Any) -> Any:
+    """Remove the elapsed time from a response."""
     for field in ("suggestion", "comparison"):
         if field in message.DESCRIPTOR.fields_by_name and message.HasField(field):
             getattr(message, field).ClearField("elapsed")
@@ -89,13 +86,13 @@ def timeless(message: Any) -> Any:
 
 
 def answers_to(seat: int, record: Record, channel: grpc.Channel) -> dict[str, list[bytes]]:
-    """All that the services answer about one seat of a game."""
+    """Return the outcomes of all calls about one seat of a game, by call."""
     solver: Any = solver_pb2_grpc.SolverServiceStub(channel)
     rules: Any = rules_pb2_grpc.RulesServiceStub(channel)
     referee: Any = referee_pb2_grpc.RefereeServiceStub(channel)
-    whole, number = records.write(record), write_seat(seat)
-    standing = referee_pb2.Standing(record=whole)
-    bare = referee_pb2.Standing(position=positions.write(record.end))  # type: ignore[arg-type]
+    message, number = records.write(record), write_seat(seat)
+    standing = referee_pb2.Standing(record=message)
+    by_position = referee_pb2.Standing(position=positions.write(record.end))  # type: ignore[arg-type]
     get_views = referee_pb2.GetViewsRequest(standing=standing, seats=[number])
     view = referee.GetViews(get_views).views[0]
     legal = rules.ListLegalActions(rules_pb2.ListLegalActionsRequest(view=view)).actions
@@ -112,25 +109,27 @@ def answers_to(seat: int, record: Record, channel: grpc.Channel) -> dict[str, li
         "Analyze": outcome(solver.Analyze, pb.AnalyzeRequest(view=view, budget=BUDGET)),
         "AnalyzeBatch": outcome(solver.AnalyzeBatch, iter([pb.AnalyzeBatchRequest(item=item)])),
         "Compare": outcome(solver.Compare, pb.CompareRequest(view=view, actions=legal[:2], budget=BUDGET)),
-        "Review": outcome(solver.Review, pb.ReviewRequest(record=whole, seat=number, budget=BUDGET)),
+        "Review": outcome(solver.Review, pb.ReviewRequest(record=message, seat=number, budget=BUDGET)),
         "GetViews": outcome(referee.GetViews, get_views),
-        "GetViews of a position": outcome(referee.GetViews, referee_pb2.GetViewsRequest(standing=bare, seats=[number])),
-        "GetRecord": outcome(referee.GetRecord, referee_pb2.GetRecordRequest(record=whole, seat=number)),
+        "GetViews of a position": outcome(
+            referee.GetViews, referee_pb2.GetViewsRequest(standing=by_position, seats=[number])
+        ),
+        "GetRecord": outcome(referee.GetRecord, referee_pb2.GetRecordRequest(record=message, seat=number)),
         "ValidateView": outcome(rules.ValidateView, rules_pb2.ValidateViewRequest(view=view)),
         "ListLegalActions": outcome(rules.ListLegalActions, rules_pb2.ListLegalActionsRequest(view=view)),
         "WriteText": outcome(rules.WriteText, rules_pb2.WriteTextRequest(game=view.game, view=view)),
     }
     for text in ILLEGAL:
         action = view_pb2.Action(text=text)
-        for name, where in (("record", standing), ("position", bare)):
-            played = outcome(referee.Play, referee_pb2.PlayRequest(standing=where, action=action))
+        for name, standing_at in (("record", standing), ("position", by_position)):
+            played = outcome(referee.Play, referee_pb2.PlayRequest(standing=standing_at, action=action))
             if b"StatusCode" in played[0]:
                 answers[f"Play at a {name}: {text}"] = played
     return answers
 
 
 def refusals(seat: int | None, record: Record, action: str, channel: grpc.Channel) -> dict[str, list[bytes]]:
-    """All that the services answer about a seat, or all seats, of a record that ends in an illegal action."""
+    """Return the outcomes of all calls about a record that ends in an illegal action, for one seat or none."""
     solver: Any = solver_pb2_grpc.SolverServiceStub(channel)
     referee: Any = referee_pb2_grpc.RefereeServiceStub(channel)
     acting = record.end.to_act
@@ -141,7 +140,7 @@ def refusals(seat: int | None, record: Record, action: str, channel: grpc.Channe
         as_message = as_text
     else:
         as_message.whole.actions.add(seat=write_seat(acting), action=view_pb2.Action(text=action))
-    number = write_seat(seat)  # of no seat, too
+    number = write_seat(seat)  # None: no seat
     answers = {}
     for form, message in (("message", as_message), ("text", as_text)):
         standing = referee_pb2.Standing(record=message)
@@ -191,7 +190,7 @@ def some_twins(spec: Any, *, acting: bool = True) -> list[Twins]:
 
 
 @every_spec
-def test_what_a_seat_cannot_tell_apart_has_equal_answers(spec: Any, channel: grpc.Channel) -> None:
+def test_games_that_a_seat_cannot_tell_apart_have_equal_answers(spec: Any, channel: grpc.Channel) -> None:
     pairs = some_twins(spec)
     assert len(pairs) >= 3
     refused = 0
@@ -207,8 +206,8 @@ def test_what_a_seat_cannot_tell_apart_has_equal_answers(spec: Any, channel: grp
 
 
 @every_spec
-def test_illegal_moves_of_others_are_refused_alike(spec: Any, channel: grpc.Channel) -> None:
-    """A refusal about one seat quotes neither the position, which another seat sees, nor a card that it placed."""
+def test_illegal_moves_that_look_the_same_are_refused_with_equal_messages(spec: Any, channel: grpc.Channel) -> None:
+    """A refusal for one seat quotes neither the position of another seat nor a card that it placed."""
     hidden_cards = False
     for pair in some_twins(spec, acting=False):
         for actions in illegal_pairs(pair):
@@ -223,8 +222,8 @@ def test_illegal_moves_of_others_are_refused_alike(spec: Any, channel: grpc.Chan
 
 
 @every_spec
-def test_the_checks_fail_where_more_is_seen(spec: Any, channel: grpc.Channel) -> None:
-    """Every method answers the seat to act, who sees the difference, differently; and quotes it if no seat is named."""
+def test_every_method_answers_differently_where_the_difference_is_seen(spec: Any, channel: grpc.Channel) -> None:
+    """Ask for the seat to act, which sees the difference, and without a seat, where refusals quote the position."""
     differs: dict[str, bool] = {}
     for pair in some_twins(spec, acting=False)[:2]:
         acting = pair.truth.end.to_act
@@ -236,7 +235,7 @@ def test_the_checks_fail_where_more_is_seen(spec: Any, channel: grpc.Channel) ->
                 into |= {f"{name}: {action}": answer for name, answer in quoted.items()}
         for name in answers.keys() & different.keys():
             method = name.partition(":")[0]
-            # Information is refused where nothing is known of these tables.
+            # Rulesets without learned knowledge refuse information.
             differ = answers[name] != different[name] or b"options.information" in answers[name][0]
             differs[method] = differs.get(method, False) or differ
     assert [method for method, differ in differs.items() if not differ] == []
