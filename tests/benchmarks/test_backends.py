@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+from program import ROOT
 
 from benchmarks import backends
-
-ROOT = Path(__file__).parents[2]
 
 # In its own process: Ray keeps the first token that it saw, and other tests have other tokens.
 CODE = """

@@ -122,7 +122,7 @@ def test_information_prints_the_value_of_hidden_cards():
 
 @pytest.mark.parametrize("shares", [1, 2])
 def test_information_keeps_to_the_time_limit(shares):
-    """Information has a part of the time limit; beyond it there would be no card."""
+    """Check that information is there: it is dropped if it overruns its part of the time limit."""
     message = suggestion(VIEW, "--time-ms", 500, "--shares", shares, "--information")
     assert len(message.information) == 1
     assert message.stop_reason == pb.STOP_REASON_TIME

@@ -68,7 +68,7 @@ def test_busy_and_idle_workers_ignore_ctrl_c(tmp_path, args, lines):
             wait_until(lambda: out.exists() and out.read_text().count("\n") >= lines)
             workers = processes_of(process.pid) - {process.pid}
             assert len(workers) >= 2
-            # The workers get the signal before the command, so they cannot rely on it.
+            # Signal the workers first: the end of the command would hide that the signal killed one.
             for worker in workers:
                 os.kill(worker, signal.SIGINT)
             time.sleep(0.3)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from program import ROOT
 
 from eminence.v1 import solver_pb2, view_pb2
 from server.codec import reference
 
-PAGE = (Path(__file__).parents[2] / "docs" / "contract.md").read_text()
+PAGE = (ROOT / "docs" / "contract.md").read_text()
 
 
 def test_the_page_is_current():

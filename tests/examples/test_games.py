@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from process import Server, free_port, milliseconds, server, stub, view
+from program import ROOT
 from waiting import wait_until
 
 from eminence.v1 import solver_pb2 as pb
@@ -23,7 +24,7 @@ from engine_cy.record import read_record
 ITERATIONS = 60
 # The methods that the examples call.
 METHODS = "Suggest|Analyze"
-TABLES = [sys.executable, str(Path(__file__).parents[2] / "examples" / "python" / "tables.py")]
+TABLES = [sys.executable, str(ROOT / "examples" / "python" / "tables.py")]
 
 
 class CountedServer:
@@ -158,7 +159,7 @@ def test_each_example_plays_another_game(example: list[str], tmp_path: Path) -> 
 
 
 def test_the_lock_file_has_hashes_and_no_addresses() -> None:
-    lock = (Path(__file__).parents[2] / "examples" / "typescript" / "package-lock.json").read_text("utf-8")
+    lock = (ROOT / "examples" / "typescript" / "package-lock.json").read_text("utf-8")
     packages = re.findall(r'^    "node_modules/', lock, re.M)
     assert len(re.findall('"integrity": "sha512-', lock)) == len(packages) > 20
     assert '"resolved"' not in lock

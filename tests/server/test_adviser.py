@@ -21,6 +21,7 @@ from process import (
     REVEAL,
     Server,
     milliseconds,
+    refusal,
     refusal_of,
     retry_after,
     server,
@@ -28,17 +29,18 @@ from process import (
     suggest,
     view,
 )
+from program import random_record
 from waiting import HANG_S
 
 from eminence.v1 import oriflamme_pb2, record_pb2, view_pb2
 from eminence.v1 import solver_pb2 as pb
 from eminence.v1.seat_pb2 import SEAT_A, SEAT_B, SEAT_C
 from engine_cy import new_game
-from engine_cy.record import Record
 from server.codec import records, views
 from solver import CONFIGS, Budget, solve
 
 START = PLACE + "| seen by A"
+GAME = random_record("oriflamme", "en-2019", 3, seed=4)
 
 
 @pytest.fixture(scope="module")
@@ -51,14 +53,6 @@ def running() -> Iterator[Server]:
 def adviser(running: Server) -> Iterator[Any]:
     with running.channel() as channel:
         yield stub(channel)
-
-
-def refused(call: Any, request: Any) -> tuple[str, str, str]:
-    """Return the status code, reason and field with which a single call or a stream is refused."""
-    answer = call.future(request, timeout=60) if hasattr(call, "future") else call(request, timeout=60)
-    with pytest.raises(grpc.RpcError) as failed:
-        answer.result() if hasattr(answer, "result") else list(answer)
-    return refusal_of(failed.value)
 
 
 # --- Suggest ---------------------------------------------------------------------------------------------------
@@ -197,7 +191,7 @@ def test_information_values_the_secrecy_of_a_selected_card(adviser: Any) -> None
     unknown = new_game("castle_village_port", {"cards": cards, "hand_size": 3, "turns_per_round": 2, "rounds": 2}, 3)
     assert not unknown.has_suspicions
     request.view.CopyFrom(views.write_view(unknown.deal(1).view(0)))
-    assert refused(adviser.Suggest, request) == ("INVALID_ARGUMENT", "CONTRADICTION", "options.information")
+    assert refusal(adviser.Suggest, request) == ("INVALID_ARGUMENT", "CONTRADICTION", "options.information")
 
 
 def test_a_forced_move_is_answered_at_once(adviser: Any) -> None:
@@ -278,14 +272,14 @@ def forced() -> pb.SuggestRequest:
 def test_invalid_requests_are_refused_by_field(adviser: Any, change: str, expected: tuple[str, str, str]) -> None:
     r = suggest(iterations=10)
     exec(change, {"r": r, "view": view, "START": START})
-    assert refused(adviser.Suggest, r) == expected
+    assert refusal(adviser.Suggest, r) == expected
 
 
 def test_a_finished_game_has_no_best_move(adviser: Any) -> None:
     game = new_game("oriflamme", "en-2019", 3)
     end = game.deal(3).play_out(5)
     request = pb.SuggestRequest(view=views.write_view(end.view(0)))
-    assert refused(adviser.Suggest, request) == ("FAILED_PRECONDITION", "GAME_OVER", "view")
+    assert refusal(adviser.Suggest, request) == ("FAILED_PRECONDITION", "GAME_OVER", "view")
     (only,) = adviser.Analyze(pb.AnalyzeRequest(view=request.view), timeout=60)
     assert only.last
     assert only.suggestion.stop_reason == pb.STOP_REASON_GAME_OVER
@@ -336,7 +330,7 @@ def test_a_nanosecond_and_the_least_memory_are_enough_for_an_answer(adviser: Any
 def test_too_many_shares_are_refused_and_too_many_iterations_shortened(adviser: Any) -> None:
     request = suggest(START, iterations=2000, memory_bytes=100_000)
     request.options.shares = 256
-    assert refused(adviser.Suggest, request) == ("INVALID_ARGUMENT", "OUT_OF_RANGE", "options.shares")
+    assert refusal(adviser.Suggest, request) == ("INVALID_ARGUMENT", "OUT_OF_RANGE", "options.shares")
     # A comparison stores a result for each move and world, so memory bounds its worlds.
     many = compare("place Heir front", "place Spy front", iterations=10**9, memory_bytes=100_000)
     comparison = adviser.Compare(many, timeout=60).comparison
@@ -387,7 +381,7 @@ def test_a_client_that_leaves_frees_its_thread() -> None:
 
 
 def test_analyses_that_clients_cancel_leave_no_generator_to_the_garbage_collector() -> None:
-    """Asyncio logs "destroyed" when the collector finds a suspended generator, on whichever thread it runs."""
+    """Asyncio logs "destroyed" when a garbage collection, on any thread, finds a suspended generator."""
     debug = {"PYTHONASYNCIODEBUG": "1"}
     with server("--threads", "1", metrics=True, environment=debug) as running, running.channel() as channel:
         request = pb.AnalyzeRequest(view=view(START), budget=pb.Budget(iterations=10**11))
@@ -697,27 +691,15 @@ def test_a_comparison_ends_by_its_time_limit(adviser: Any) -> None:
 def test_invalid_comparisons_are_refused_by_field(adviser: Any, change: str, expected: tuple[str, str, str]) -> None:
     r = compare("place Heir front", "place Spy front", iterations=10)
     exec(change, {"r": r})
-    assert refused(adviser.Compare, r) == expected
+    assert refusal(adviser.Compare, r) == expected
 
 
 # --- Review ----------------------------------------------------------------------------------------------------
 
 
-def random_game_record(game_id: str = "oriflamme", edition: str = "en-2019") -> Record:
-    draw = random.Random(4)
-    record = Record(new_game(game_id, edition, 3).deal(11))
-    position: Any = record.start
-    actions = []
-    while not position.is_over:
-        action = draw.choice(position.legal_actions())
-        actions.append(str(action))
-        position = position.play(action)
-    return Record(record.start, tuple(actions)).ended()
-
-
 @pytest.mark.parametrize(("game_id", "edition"), [("oriflamme", "en-2019"), ("castle_village_port", "house")])
 def test_a_game_is_reviewed_decision_by_decision(adviser: Any, game_id: str, edition: str) -> None:
-    record = random_game_record(game_id, edition)
+    record = random_record(game_id, edition, 3, seed=4)
     request = pb.ReviewRequest(record=records.write(record), budget=pb.Budget(iterations=200))
     *steps, last = adviser.Review(request, timeout=100)
     decisions = [i for i, table in enumerate(record.tables()) if table.to_act is not None and table.to_act >= 0]
@@ -748,7 +730,7 @@ def test_a_game_is_reviewed_decision_by_decision(adviser: Any, game_id: str, edi
 
 
 def test_a_record_of_one_seats_view_is_reviewed_for_that_seat(adviser: Any) -> None:
-    record = random_game_record().seen_from("B")
+    record = GAME.seen_from("B")
     request = pb.ReviewRequest(record=records.write(record), budget=pb.Budget(iterations=100))
     *steps, last = adviser.Review(request, timeout=60)
     assert {step.decision.seat for step in steps} == {SEAT_B}
@@ -756,9 +738,9 @@ def test_a_record_of_one_seats_view_is_reviewed_for_that_seat(adviser: Any) -> N
     assert not last.summary.seats[0].HasField("luck")
     assert not any(step.decision.HasField("luck") for step in steps)
     request.seat = SEAT_A
-    assert refused(adviser.Review, request) == ("INVALID_ARGUMENT", "CONTRADICTION", "seat")
+    assert refusal(adviser.Review, request) == ("INVALID_ARGUMENT", "CONTRADICTION", "seat")
     # The others' secrets in a whole record do not change the verdicts.
-    whole = pb.ReviewRequest(record=records.write(random_game_record()), seat=SEAT_B, budget=request.budget)
+    whole = pb.ReviewRequest(record=records.write(GAME), seat=SEAT_B, budget=request.budget)
     whole.options.seed = request.options.seed = 3
     request.seat = SEAT_B
     for one, other in zip(adviser.Review(whole, timeout=60), adviser.Review(request, timeout=60), strict=True):
@@ -768,8 +750,8 @@ def test_a_record_of_one_seats_view_is_reviewed_for_that_seat(adviser: Any) -> N
 
 
 def test_invalid_reviews_are_refused_by_field(adviser: Any) -> None:
-    assert refused(adviser.Review, pb.ReviewRequest()) == ("INVALID_ARGUMENT", "MISSING_FIELD", "record")
+    assert refusal(adviser.Review, pb.ReviewRequest()) == ("INVALID_ARGUMENT", "MISSING_FIELD", "record")
     request = pb.ReviewRequest(record=record_pb2.Record(game=EN))
-    assert refused(adviser.Review, request) == ("INVALID_ARGUMENT", "MISSING_FIELD", "record.contents")
-    request = pb.ReviewRequest(record=records.write(random_game_record()), options=pb.Options(information=True))
-    assert refused(adviser.Review, request) == ("INVALID_ARGUMENT", "CONTRADICTION", "options.information")
+    assert refusal(adviser.Review, request) == ("INVALID_ARGUMENT", "MISSING_FIELD", "record.contents")
+    request = pb.ReviewRequest(record=records.write(GAME), options=pb.Options(information=True))
+    assert refusal(adviser.Review, request) == ("INVALID_ARGUMENT", "CONTRADICTION", "options.information")

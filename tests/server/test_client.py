@@ -19,6 +19,7 @@ from zipfile import ZipFile
 import grpc
 import pytest
 from process import PLACE, Server, milliseconds, server, view
+from program import ROOT
 from sockets import listening
 from tokens import write_tokens
 from waiting import wait_until
@@ -375,8 +376,6 @@ def test_every_call_and_every_stream_raises_a_refusal_that_can_be_pickled(runnin
 
 # --- the package -----------------------------------------------------------------------------------------------
 
-ROOT = Path(__file__).parents[2]
-
 
 def test_the_package_of_the_client_imports_only_grpc_and_the_contract(running: Server, tmp_path: Path) -> None:
     subprocess.run([ROOT / ".ci" / "client", tmp_path / "dist"], check=True, timeout=300)
@@ -385,7 +384,7 @@ def test_the_package_of_the_client_imports_only_grpc_and_the_contract(running: S
     with ZipFile(wheel) as file:
         file.extractall(tmp_path / "site")
         assert not any("local" in name for name in file.namelist())  # the local client needs the engine
-    # Without this environment's site-packages hooks, which add this source tree.
+    # Run without `site`, whose .pth file adds this source tree.
     code = f"import sys; sys.path[:0] = {[str(tmp_path / 'site'), sysconfig.get_path('purelib')]}; " + PROGRAM
     done = subprocess.run(
         [sys.executable, "-I", "-S", "-c", code, running.address, START], cwd=tmp_path, capture_output=True, text=True

@@ -15,6 +15,7 @@ import pytest
 from google.protobuf.descriptor import FieldDescriptor
 from messages import damaged, reachable
 from mutations import SPECS
+from program import ROOT
 from tables import ALL_IDS, ALL_SPECS, random_game
 
 from eminence.v1 import error_reason_pb2, oriflamme_pb2, record_pb2, referee_pb2, solver_pb2, view_pb2
@@ -23,7 +24,6 @@ from server.codec import views
 from server.refusals import Refusal
 from server.rpc import status
 
-ROOT = Path(__file__).parents[2]
 SOLVER = solver_pb2.DESCRIPTOR.services_by_name["SolverService"]
 
 # Every field of a View that holds a card, and the players who see that card. A new field must be listed here.

@@ -12,7 +12,7 @@ from google.protobuf.unknown_fields import UnknownFieldSet
 from google.rpc import error_details_pb2
 from grpc_status import rpc_status
 from messages import damaged
-from process import refusal_of
+from process import refusal, refusal_of
 from tables import ALL_IDS, ALL_SPECS
 
 from eminence.v1 import (
@@ -47,13 +47,6 @@ def rules(channel: grpc.Channel) -> Any:
 @pytest.fixture
 def referee(channel: grpc.Channel) -> Any:
     return referee_pb2_grpc.RefereeServiceStub(channel)
-
-
-def refusal(call: Any, request: Any) -> tuple[str, str, str]:
-    """Make a call that is refused; return the status code, reason and field."""
-    with pytest.raises(grpc.RpcError) as refused:
-        call(request, timeout=60)
-    return refusal_of(refused.value)
 
 
 # --- RulesService ----------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from engine_cy import Position
 
 
 def ways_of(dealt_and_placed: Iterable[tuple[int, int]]) -> int:
-    """Count the ways of one player; each pair is how many cards of a kind were dealt, and how many of these placed."""
+    """Count the ways for one player. Each pair is of a kind: one or two cards dealt, and how many of these placed."""
     kinds = list(dealt_and_placed)
     once = sum(dealt == 1 for dealt, _ in kinds)
     ways: int = math.comb(once, once // 2) * 2 ** sum(dealt == 2 and placed > 0 for dealt, placed in kinds)

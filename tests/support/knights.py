@@ -8,7 +8,7 @@ from engine_cy.oriflamme.words import Deed, Reach
 
 
 def knights_edition(points: int = 2) -> Edition:
-    """Return en-2019 with a Knight in place of the Soldier, whose ability is worth `points`."""
+    """Return en-2019 with a Knight in place of the Soldier; `points` is the amount of its ability."""
     knight = Card("knight", "Knight", Reach.NEIGHBOUR, Deed.ELIMINATE, points)
     cards = tuple(knight if card.id == "soldier" else card for card in PUBLISHED)
     return EDITIONS["en-2019"]._replace(cards=cards)

@@ -30,13 +30,13 @@ class Turn(NamedTuple):
         return f"{self.place}: {self.phrase}"
 
 
-# At the beginning of a clause, which is no question. A name in backquotes is a row of `x`.
+# At the beginning of a clause that is not a question. A name in backquotes is a row of `x`.
 CLAUSE = re.compile(
     r"(?:who|whoever|whose|what(?! to\b| is stored in there)|whatever(?! x+\b)|those (?:that|which|who|for)"
     r"|all that)\b",
     re.IGNORECASE,
 )
-# At the beginning of a sentence only. "That keeps it short." has a subject, "That it is short is tested." has none.
+# At the beginning of a sentence only. "That keeps it short." has a subject, "That it is short is tested." does not.
 SENTENCE = re.compile(
     r"(?:That(?! \w+s\b)|So(?! as to\b)|Told|Said|Asked|Nor|Not to|The same (?:by|as|for)|The one \w+ that)\b"
 )
@@ -131,13 +131,13 @@ def phrases(text: str) -> Iterator[tuple[int, str]]:
         start = clause.start() + len(words) - len(words.lstrip(" \n\t(\"'_*"))
         begins_sentence = clause.start() == 0 or text[clause.start() - 1] in ".!?"
         question = words.rstrip().endswith("?")
-        for found in (
+        for match in (
             None if question else CLAUSE.match(text, start),
             SENTENCE.match(text, start) if begins_sentence and not question else None,
             *ANYWHERE.finditer(text, clause.start(), clause.end()),
         ):
-            if found:
-                yield found.start(), " ".join(original[found.start() : found.end() + 30].split())
+            if match:
+                yield match.start(), " ".join(original[match.start() : match.end() + 30].split())
 
 
 def turns(passages: Iterable[Passage], name: str) -> tuple[list[Turn], int]:
@@ -160,9 +160,9 @@ def main(names: list[str]) -> None:
     for root in map(Path, names):
         for path in sorted(root.rglob("*")) if root.is_dir() else [root]:
             if path == root or (path.suffix in READERS and path.suffix and "_pb2" not in path.name):
-                found, more = turns_of(path)
-                count, words = count + len(found), words + more
-                for turn in found:
+                hits, n_words = turns_of(path)
+                count, words = count + len(hits), words + n_words
+                for turn in hits:
                     print(turn)
     print(f"{count} in {words} words: {10_000 * count / max(words, 1):.1f} in 10,000")
 

@@ -15,6 +15,7 @@ from operator import itemgetter
 from typing import Any
 
 import grpc
+import pytest
 from google.protobuf.duration_pb2 import Duration
 from google.rpc import error_details_pb2
 from grpc_health.v1 import health_pb2, health_pb2_grpc
@@ -127,6 +128,14 @@ def suggest(text: str = REVEAL, **budget: Any) -> pb.SuggestRequest:
     if "time_ms" in budget:
         budget["time"] = milliseconds(budget.pop("time_ms"))
     return pb.SuggestRequest(view=view(text), budget=pb.Budget(**budget))
+
+
+def refusal(call: Any, request: Any) -> tuple[str, str, str]:
+    """Make a single call or a stream that is refused; return the status code, reason and field."""
+    response = call.future(request, timeout=HANG_S) if hasattr(call, "future") else call(request, timeout=HANG_S)
+    with pytest.raises(grpc.RpcError) as refused:
+        response.result() if hasattr(response, "result") else list(response)
+    return refusal_of(refused.value)
 
 
 def refusal_of(error: Any) -> tuple[str, str, str]:
