@@ -137,9 +137,9 @@ REFUSALS: list[Callable[[Any], Any]] = [
 def test_a_local_client_refuses_as_a_server_does(local: LocalClient, running: Server, number: int) -> None:
     refusals = []
     with Client(running.address) as client:
-        for either in (client, local):
+        for caller in (client, local):
             with pytest.raises(Refused) as failed:
-                REFUSALS[number](either)
+                REFUSALS[number](caller)
             refusals.append(failed.value.args)
     assert refusals[0] == refusals[1]
     assert refusals[0][0] in ("INVALID_ARGUMENT", "FAILED_PRECONDITION")
@@ -290,11 +290,11 @@ def test_a_stream_that_the_caller_leaves_stops_its_search(local: LocalClient) ->
 
 def test_a_cancelled_stream_has_no_more_answers(local: LocalClient, running: Server) -> None:
     with Client(running.address) as client:
-        for either in (local, client):
+        for caller in (local, client):
             for stream in (
-                either.analyze(view(), LONG, interval_ms=50),
-                either.analyze_batch([item("a", budget=LONG, interval=milliseconds(50)), item("b")]),
-                either.review(record(), SHORT),
+                caller.analyze(view(), LONG, interval_ms=50),
+                caller.analyze_batch([item("a", budget=LONG, interval=milliseconds(50)), item("b")]),
+                caller.review(record(), SHORT),
             ):
                 next(stream)
                 stream.cancel()
