@@ -195,8 +195,8 @@ def test_kills_at_any_moment_lose_no_row_and_repeat_none(folder, ending):
     # An uninterrupted run has the same rows.
     (folder / "whole").mkdir()
     run(*args[:4], f"whole/r.{ending}", *args[5:])
-    whole = {(row["file"], row["line"], row["action"]): row for row in rows(folder / "whole" / f"r.{ending}")}
-    assert {(row["file"], row["line"], row["action"]): row for row in rows(folder / f"r.{ending}")} == whole
+    uninterrupted = {(row["file"], row["line"], row["action"]): row for row in rows(folder / "whole" / f"r.{ending}")}
+    assert {(row["file"], row["line"], row["action"]): row for row in rows(folder / f"r.{ending}")} == uninterrupted
 
 
 def let_run(process: subprocess.Popen[bytes], path: Path, n_rows: int, seconds: float) -> None:

@@ -247,9 +247,9 @@ def test_a_server_answers_as_this_process_does(folder):
         assert "--config cannot be used with --server" in run("suggest", VIEW, "--config", "plain", *to).err
         watched = "A:? >B:? C:Heir(1) | round 2 | points 1 2 3 | seen by C"
         assert len(suggestion(watched, *FEW, *to).seats) == 3
-    gone = run("suggest", VIEW, "--time-ms", 200, *to)
-    assert (gone.code, gone.out) == (1, "")
-    assert "UNAVAILABLE" in gone.err
+    unreachable = run("suggest", VIEW, "--time-ms", 200, *to)
+    assert (unreachable.code, unreachable.out) == (1, "")
+    assert "UNAVAILABLE" in unreachable.err
 
 
 def test_the_token_reaches_the_server(folder):

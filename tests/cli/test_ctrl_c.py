@@ -20,9 +20,9 @@ from waiting import HANG_S, wait_until
 
 def test_a_suggestion_of_a_server_ends_with_the_answer_so_far():
     """Run on a terminal, which shows the answer so far."""
-    ours, terminal = os.openpty()
+    screen, terminal = os.openpty()
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("4H", 60, 200, 0, 0))
-    shown = b""
+    output = b""
     with (
         server("--no-self-test") as running,
         subprocess.Popen(
@@ -32,16 +32,16 @@ def test_a_suggestion_of_a_server_ends_with_the_answer_so_far():
         ) as process,
     ):
         os.close(terminal)
-        while b"still searching" not in shown:
-            shown += os.read(ours, 4096)
+        while b"still searching" not in output:
+            output += os.read(screen, 4096)
         process.send_signal(signal.SIGINT)
         with suppress(OSError):  # a closed terminal raises it
-            while more := os.read(ours, 4096):
-                shown += more
+            while chunk := os.read(screen, 4096):
+                output += chunk
         assert process.wait(HANG_S) == 0
-    os.close(ours)
-    account = re.findall(rb"iterations in ([0-9.]+) m?s: it was interrupted", shown)
-    assert float(account[-1]) > 0
+    os.close(screen)
+    times = re.findall(rb"iterations in ([0-9.]+) m?s: it was interrupted", output)
+    assert float(times[-1]) > 0
 
 
 @pytest.mark.parametrize(

@@ -27,17 +27,17 @@ FEW = ("--iterations", "20", "--deals", "2")
 
 
 def test_a_match_repeats_and_resumes(run, tmp_path):
-    whole = json.loads(run("match", "default", "plain", *FEW, "--deals", "4", "--json").stdout)
-    assert (whole["games"], whole["deals"]) == (12, 4)
+    uninterrupted = json.loads(run("match", "default", "plain", *FEW, "--deals", "4", "--json").stdout)
+    assert (uninterrupted["games"], uninterrupted["deals"]) == (12, 4)
     run("match", "default", "plain", *FEW, "--resume", "match.jsonl")
     before = (tmp_path / "match.jsonl").read_text()
     resumed = json.loads(
         run("match", "default", "plain", *FEW, "--deals", "4", "--resume", "match.jsonl", "--json").stdout
     )
     assert (tmp_path / "match.jsonl").read_text().startswith(before)
-    for result in (whole, resumed):
+    for result in (uninterrupted, resumed):
         assert result.pop("moves_per_s") > 0
-    assert resumed == whole
+    assert resumed == uninterrupted
 
 
 def test_the_text_of_a_match_gives_elo_and_the_verdict_of_the_sprt(run):

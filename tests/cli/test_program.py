@@ -83,7 +83,7 @@ def test_every_example_of_a_server_serves(example, tmp_path):
 @pytest.mark.parametrize("example", examples(*(name for name in COMMANDS if name != "serve")))
 def test_every_example_in_help_runs(example, tmp_path):
     write_files(tmp_path)
-    done = subprocess.run(
+    result = subprocess.run(
         ["bash", "-eo", "pipefail", "-c", example],
         cwd=tmp_path,
         env=environment(PATH=path_with_program(tmp_path)),
@@ -93,11 +93,11 @@ def test_every_example_in_help_runs(example, tmp_path):
         timeout=300,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout or "--out " in example
+    assert result.returncode == 0, result.stderr
+    assert result.stdout or "--out " in example
     if "--json" in example:
-        json.loads(done.stdout)
-    wide = [line for line in done.stdout.splitlines() if len(line) > 80 and "convert" not in example]
+        json.loads(result.stdout)
+    wide = [line for line in result.stdout.splitlines() if len(line) > 80 and "convert" not in example]
     assert "--json" in example or wide == []
 
 
@@ -276,15 +276,15 @@ def test_only_terminals_get_colours(tmp_path):
 
 
 def test_letters_that_the_encoding_lacks_are_replaced():
-    done = subprocess.run(
+    result = subprocess.run(
         command("suggest", VIEW, "--iterations", "50"),
         env=environment(PYTHONIOENCODING="ascii"),
         capture_output=True,
         text=True,
         check=True,
     )
-    assert " ? " in done.stdout
-    assert "Play: " in done.stdout
+    assert " ? " in result.stdout
+    assert "Play: " in result.stdout
 
 
 def test_only_one_file_of_the_command_line_imports_grpc():

@@ -197,11 +197,11 @@ def test_a_question_holds_a_view_and_its_observers_record_alone(monkeypatch):
     tables = [table for table in record.tables() if table.to_act not in (None, CHANCE)]
     for at, table in list(enumerate(record.tables()))[1:40:7]:
         for seat in "ABCD":
-            seen = observe(record, seat, at)
-            assert seen.view == table.view(seat)  # type: ignore[union-attr]
-            assert seen.history is not None
-            assert seen.history.record.observer == "ABCD".index(seat)
-            assert seen.history.end == seen.view
+            seat_view = observe(record, seat, at)
+            assert seat_view.view == table.view(seat)  # type: ignore[union-attr]
+            assert seat_view.history is not None
+            assert seat_view.history.record.observer == "ABCD".index(seat)
+            assert seat_view.history.end == seat_view.view
     position = tables[3]
     assert isinstance(position, Position)
     assert observe(position).view == position.view(position.to_act or 0)

@@ -199,18 +199,18 @@ def test_a_full_queue_drops_the_last_search_of_the_caller_with_the_most() -> Non
         await settle()
         with pytest.raises(Refusal, match="interactive_queue"):
             await entering(admission, "A")
-        other = entering(admission, "B")
+        of_other_caller = entering(admission, "B")
         await settle()
         assert [task.done() for task in flood] == [False, False, True]
         assert isinstance(flood[2].exception(), Refusal)
         admission.leave(running)
         await settle()
-        assert other.done()
-        again = [entering(admission, "B") for _ in range(2)]
+        assert of_other_caller.done()
+        more = [entering(admission, "B") for _ in range(2)]
         await settle()
         assert admission.waiting("interactive") == 3
-        assert again[1].done()  # both callers now have equally many, so the new search is refused
-        assert isinstance(again[1].exception(), Refusal)
+        assert more[1].done()  # both callers now have equally many, so the new search is refused
+        assert isinstance(more[1].exception(), Refusal)
 
     asyncio.run(run())
 

@@ -85,12 +85,16 @@ def test_a_suggestion_is_the_answer_of_the_solver(adviser: Any) -> None:
 def test_equal_questions_in_fields_and_in_text_have_equal_seeds_and_answers(adviser: Any) -> None:
     game = new_game("oriflamme", "en-2019", 3)
     in_fields = views.write_view(game.view(START))
-    one = adviser.Suggest(pb.SuggestRequest(view=view(START), budget=pb.Budget(iterations=800)), timeout=60).suggestion
-    other = adviser.Suggest(pb.SuggestRequest(view=in_fields, budget=pb.Budget(iterations=800)), timeout=60).suggestion
-    assert one.seed == other.seed != 0
-    assert bytes_without_elapsed(one) == bytes_without_elapsed(other)
+    from_text = adviser.Suggest(
+        pb.SuggestRequest(view=view(START), budget=pb.Budget(iterations=800)), timeout=60
+    ).suggestion
+    from_fields = adviser.Suggest(
+        pb.SuggestRequest(view=in_fields, budget=pb.Budget(iterations=800)), timeout=60
+    ).suggestion
+    assert from_text.seed == from_fields.seed != 0
+    assert bytes_without_elapsed(from_text) == bytes_without_elapsed(from_fields)
     changed = pb.SuggestRequest(view=view(START), budget=pb.Budget(iterations=800), options=pb.Options(level=9))
-    assert adviser.Suggest(changed, timeout=60).suggestion.seed != one.seed
+    assert adviser.Suggest(changed, timeout=60).suggestion.seed != from_text.seed
 
 
 def test_the_share_iterations_of_a_timed_answer_reproduce_it(adviser: Any) -> None:
@@ -211,9 +215,9 @@ def forced() -> pb.SuggestRequest:
         while not position.is_over:
             seat = position.to_act
             if seat is not None and seat >= 0:
-                seen = position.view(seat)
-                if len(seen.legal_actions()) == 1 and solve(seen, Budget(iterations=1)).stopped_by == "forced":
-                    return pb.SuggestRequest(view=views.write_view(seen), budget=pb.Budget(time=milliseconds(5000)))
+                current = position.view(seat)
+                if len(current.legal_actions()) == 1 and solve(current, Budget(iterations=1)).stopped_by == "forced":
+                    return pb.SuggestRequest(view=views.write_view(current), budget=pb.Budget(time=milliseconds(5000)))
             position = position.play(draw.choice(position.legal_actions()))
     raise AssertionError("no forced move")
 

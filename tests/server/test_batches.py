@@ -115,13 +115,13 @@ def test_nothing_remains_when_the_client_leaves_while_an_item_ends(steps: int | 
     async def leave() -> None:
         caller = Caller(Bounds())
         set_caller(caller)
-        done = asyncio.get_running_loop().create_future()
+        suggestion = asyncio.get_running_loop().create_future()
         leaving = asyncio.Event()
 
         async def answer(message: bytes, *rest: Any) -> Any:
             *_, on_start, is_cancelled = rest
             on_start(UnstoppableSlot())
-            return pb.Suggestion() if is_cancelled() else await done
+            return pb.Suggestion() if is_cancelled() else await suggestion
 
         async def requests() -> AsyncIterator[pb.AnalyzeBatchRequest]:
             yield item("a")
@@ -136,7 +136,7 @@ def test_nothing_remains_when_the_client_leaves_while_an_item_ends(steps: int | 
             leaving.set()
             await settle()
         else:
-            done.set_result(pb.Suggestion())
+            suggestion.set_result(pb.Suggestion())
             for _ in range(steps):
                 await asyncio.sleep(0)
         listening.cancel()

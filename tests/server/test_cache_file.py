@@ -139,11 +139,11 @@ def unusable_file(path: Path, kind: str) -> Path:
     elif kind == "a folder":
         path.mkdir()
     elif kind == "cut short":
-        whole = filled(path, 400)
-        path.write_bytes(whole[: len(whole) // 2])
+        content = filled(path, 400)
+        path.write_bytes(content[: len(content) // 2])
     elif kind == "overwritten":
-        whole = filled(path, 400)
-        path.write_bytes(whole[:4096] + os.urandom(len(whole) - 4096))
+        content = filled(path, 400)
+        path.write_bytes(content[:4096] + os.urandom(len(content) - 4096))
     elif kind == "nowhere":
         return path / "nowhere"
     return path

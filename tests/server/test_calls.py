@@ -32,17 +32,17 @@ class Adviser:
     """A service that does not search; the iterations of a request select how the call ends."""
 
     def __init__(self) -> None:
-        self.left = threading.Event()
-        self.kept: list[weakref.ref[Work]] = []  # of failed calls
+        self.has_ended = threading.Event()
+        self.held: list[weakref.ref[Work]] = []  # of failed calls
 
     async def Suggest(self, request: pb.SuggestRequest, context: Context) -> pb.SuggestResponse:
         work = Work()
-        self.kept.append(weakref.ref(work))
+        self.held.append(weakref.ref(work))
         raise Refusal("OVERLOADED", "", "come back later")
 
     async def Analyze(self, request: pb.AnalyzeRequest, context: Context) -> AsyncIterator[pb.AnalyzeResponse]:
         work = Work()
-        self.kept.append(weakref.ref(work))
+        self.held.append(weakref.ref(work))
         yield pb.AnalyzeResponse()
         match request.budget.iterations:
             case 1:
@@ -53,7 +53,7 @@ class Adviser:
                 try:
                     await asyncio.Event().wait()
                 finally:
-                    self.left.set()
+                    self.has_ended.set()
         yield pb.AnalyzeResponse(last=True)
 
     async def AnalyzeBatch(
@@ -114,9 +114,9 @@ def test_a_stream_that_fails_halfway_ends_with_a_status(stub: Any, iterations: i
 def test_a_cancelled_stream_ends_its_handler(stub: Any, adviser: Adviser) -> None:
     responses = stub.Analyze(analyze(3))
     next(responses)
-    assert not adviser.left.is_set()
+    assert not adviser.has_ended.is_set()
     responses.cancel()
-    assert adviser.left.wait(HANG_S)
+    assert adviser.has_ended.wait(HANG_S)
 
 
 def test_an_overloaded_server_answers_resource_exhausted(stub: Any) -> None:
@@ -141,14 +141,14 @@ def test_malformed_bytes_end_a_stream_with_a_status(channel: grpc.Channel) -> No
 
 def test_a_failed_call_leaves_nothing_to_the_garbage_collector(stub: Any, adviser: Adviser) -> None:
     """Check that work is freed by reference counts: a request may take megabytes, and collections are rare."""
-    adviser.kept.clear()
+    adviser.held.clear()
     gc.collect()
     gc.disable()
     try:
         for call in (stub.Suggest, lambda request: list(stub.Analyze(request))):
             with pytest.raises(grpc.RpcError):
                 call(pb.SuggestRequest() if call is stub.Suggest else pb.AnalyzeRequest(budget=pb.Budget(iterations=2)))
-        wait_until(lambda: all(work() is None for work in adviser.kept))
-        assert len(adviser.kept) == 2
+        wait_until(lambda: all(work() is None for work in adviser.held))
+        assert len(adviser.held) == 2
     finally:
         gc.enable()

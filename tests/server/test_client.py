@@ -386,11 +386,11 @@ def test_the_package_of_the_client_imports_only_grpc_and_the_contract(running: S
         assert not any("local" in name for name in file.namelist())  # the local client needs the engine
     # Run without `site`, whose .pth file adds this source tree.
     code = f"import sys; sys.path[:0] = {[str(tmp_path / 'site'), sysconfig.get_path('purelib')]}; " + PROGRAM
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-I", "-S", "-c", code, running.address, START], cwd=tmp_path, capture_output=True, text=True
     )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout == "50\n['eminence', 'eminence_client', 'google', 'grpc']\n"
+    assert result.returncode == 0, result.stderr
+    assert result.stdout == "50\n['eminence', 'eminence_client', 'google', 'grpc']\n"
 
 
 PROGRAM = """
@@ -406,9 +406,9 @@ print(sorted(name for name in loaded if not name.startswith(("_", "cython_", "gr
 
 
 def test_the_client_and_the_whole_package_agree_on_their_requirements() -> None:
-    client, whole = (
+    client, package = (
         tomllib.loads((ROOT / path).read_text("utf-8"))["project"]
         for path in ("server/client/pyproject.toml", "pyproject.toml")
     )
-    assert set(client["dependencies"]) < set(whole["dependencies"])
-    assert client["requires-python"] == whole["requires-python"]
+    assert set(client["dependencies"]) < set(package["dependencies"])
+    assert client["requires-python"] == package["requires-python"]

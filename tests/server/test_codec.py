@@ -102,8 +102,8 @@ def test_a_history_leads_to_the_view_and_may_replace_it(spec: Any) -> None:
     record = whole_record(game, 5)
     draw = random.Random(5)
     for seat in range(game.n_players):
-        seen = record.seen_from(seat)
-        history = Record(seen.start, seen.actions[: draw.randrange(len(seen.actions))])
+        seat_record = record.seen_from(seat)
+        history = Record(seat_record.start, seat_record.actions[: draw.randrange(len(seat_record.actions))])
         end = history.end
         assert isinstance(end, View)
         message = transmitted(views.write_view(end, history))
@@ -126,10 +126,10 @@ def test_a_history_leads_to_the_view_and_may_replace_it(spec: Any) -> None:
 @given(tables(), st.integers(0, 2**32))
 def test_a_history_that_leads_elsewhere_is_refused(position: Position, seed: int) -> None:
     record = whole_record(position.game, seed)
-    seen = record.seen_from(0)
-    message = views.write_view(position.view(0), Record(seen.start, seen.actions))
-    if position.view(0) == seen.end:
-        assert views.read_view(message) == seen.end
+    seat_record = record.seen_from(0)
+    message = views.write_view(position.view(0), Record(seat_record.start, seat_record.actions))
+    if position.view(0) == seat_record.end:
+        assert views.read_view(message) == seat_record.end
         return
     with pytest.raises(Refusal, match=r"^view\.(history|oriflamme|castle_village_port)"):
         views.read_view(message)
@@ -140,8 +140,8 @@ def test_a_history_that_leads_elsewhere_is_refused(position: Position, seed: int
 def test_hidden_cards_do_not_change_the_message_of_a_view(position: Position, seed: int) -> None:
     for seat in range(position.game.n_players):
         message = views.write_view(position.view(seat)).SerializeToString(deterministic=True)
-        other = position.view(seat).sample_world(seed)
-        assert views.write_view(other.view(seat)).SerializeToString(deterministic=True) == message
+        world = position.view(seat).sample_world(seed)
+        assert views.write_view(world.view(seat)).SerializeToString(deterministic=True) == message
 
 
 def test_a_record_that_starts_in_the_middle_of_a_game_is_sent_as_text() -> None:

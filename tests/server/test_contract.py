@@ -144,9 +144,9 @@ def test_no_request_to_the_adviser_can_hold_a_position() -> None:
 
 
 def test_only_reviews_accept_a_whole_game() -> None:
-    whole = record_pb2.WholeGame.DESCRIPTOR.full_name
-    takes = {method.name for method in SOLVER.methods if whole in reachable(method.input_type)}
-    assert takes == {"Review"}
+    whole_game = record_pb2.WholeGame.DESCRIPTOR.full_name
+    methods = {method.name for method in SOLVER.methods if whole_game in reachable(method.input_type)}
+    assert methods == {"Review"}
 
 
 def imported(path: Path) -> set[str]:
@@ -204,8 +204,8 @@ def tree(tmp_path: Path) -> Path:
 
 
 def contract(tree: Path) -> tuple[int, str]:
-    done = subprocess.run([tree / ".ci/contract"], capture_output=True, text=True, check=False, timeout=60)
-    return done.returncode, done.stdout + done.stderr
+    result = subprocess.run([tree / ".ci/contract"], capture_output=True, text=True, check=False, timeout=60)
+    return result.returncode, result.stdout + result.stderr
 
 
 def edit(tree: Path, old: str, new: str) -> None:

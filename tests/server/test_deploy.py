@@ -88,8 +88,8 @@ def test_the_health_check_of_the_service_succeeds_only_while_it_serves() -> None
 
 def test_the_dockerfile_is_in_good_style() -> None:
     hadolint = Path(sys.executable).parent / "hadolint"
-    done = subprocess.run([hadolint, "--no-color", DEPLOY / "Dockerfile"], capture_output=True, text=True, timeout=60)
-    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    result = subprocess.run([hadolint, "--no-color", DEPLOY / "Dockerfile"], capture_output=True, text=True, timeout=60)
+    assert (result.returncode, result.stdout) == (0, ""), result.stderr
 
 
 def test_systemd_accepts_the_unit(tmp_path: Path) -> None:
@@ -99,5 +99,5 @@ def test_systemd_accepts_the_unit(tmp_path: Path) -> None:
     text = (DEPLOY / "eminence.service").read_text("utf-8").replace("/opt/eminence/bin/eminence", str(program))
     (tmp_path / "eminence.service").write_text(text, "utf-8")
     verify = ["systemd-analyze", "verify", "--man=no", str(tmp_path / "eminence.service")]
-    done = subprocess.run(verify, capture_output=True, text=True, timeout=60)
-    assert (done.returncode, done.stderr) == (0, "")
+    result = subprocess.run(verify, capture_output=True, text=True, timeout=60)
+    assert (result.returncode, result.stderr) == (0, "")

@@ -441,7 +441,7 @@ if __name__ == "__main__":
 
 def test_a_local_client_imports_neither_grpc_nor_prometheus_nor_ray(tmp_path: Any) -> None:
     (tmp_path / "program.py").write_text(PROGRAM)
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, tmp_path / "program.py"], env=environment(), capture_output=True, text=True, timeout=100
     )
-    assert (done.returncode, done.stdout, done.stderr) == (0, "MISSING_FIELD\nset()\n", "")
+    assert (result.returncode, result.stdout, result.stderr) == (0, "MISSING_FIELD\nset()\n", "")

@@ -119,10 +119,10 @@ def test_every_message_of_a_game_with_knights_is_read_back() -> None:
     assert records.read(records.write(record)) == record
     n_shown = 0
     for seat in range(3):
-        seen = record.seen_from(seat)
-        n_shown += sum("= Knight" in action for action in seen.actions)
-        assert records.read(records.write(seen)) == seen
-        for table in seen.tables():
+        seat_record = record.seen_from(seat)
+        n_shown += sum("= Knight" in action for action in seat_record.actions)
+        assert records.read(records.write(seat_record)) == seat_record
+        for table in seat_record.tables():
             assert isinstance(table, View)
             assert views.read_view(views.write_view(table)) == table
     assert n_shown

@@ -368,10 +368,10 @@ def test_damaged_messages_are_accepted_or_refused_but_never_crash(spec: Any) -> 
     game, draw = new_game(*spec), random.Random(23)
     played = list(random_game(game, 2))
     record = Record(played[0][0], tuple(str(action) for _, action in played if action is not None))
-    seen = record.seen_from(1)
-    short = Record(seen.start, seen.actions[:9])
-    makers: list[Any] = [(records.write(record), records.read), (records.write(seen), records.read)]
-    makers += [(views.write_view(end_of(short), short), views.read_view)]
+    seat_record = record.seen_from(1)
+    beginning = Record(seat_record.start, seat_record.actions[:9])
+    makers: list[Any] = [(records.write(record), records.read), (records.write(seat_record), records.read)]
+    makers += [(views.write_view(end_of(beginning), beginning), views.read_view)]
     for position, action in played[:: max(len(played) // 10, 1)]:
         makers.append((positions.write(position), lambda message: positions.read(message, "position")))
         makers.append((views.write_view(position.view(0)), views.read_view))

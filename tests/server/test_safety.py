@@ -89,10 +89,10 @@ def test_reproducible_answers_are_cached_for_each_client_alone(tokens: str) -> N
         first = adviser.Suggest(request, **as_client("a-secret"))
         again = adviser.Suggest(request, **as_client("a-secret"))
         assert running.answers_from_cache() == 1
-        other = adviser.Suggest(request, **as_client("b-secret"))
-        for answer in (first, again, other):
+        of_bob = adviser.Suggest(request, **as_client("b-secret"))
+        for answer in (first, again, of_bob):
             answer.suggestion.ClearField("elapsed")
-        assert first == again == other
+        assert first == again == of_bob
         # Answers that a time limit ended are not cached.
         for _ in range(2):
             adviser.Suggest(suggest(START, time_ms=60), **as_client("a-secret"))

@@ -239,7 +239,7 @@ def test_deals_without_a_seed_differ(referee: Any) -> None:
 
 def test_invalid_requests_to_the_referee_are_refused_by_field(referee: Any) -> None:
     dealt = referee.Deal(referee_pb2.DealRequest(game=EN, seed=1))
-    seen = referee.GetRecord(referee_pb2.GetRecordRequest(record=dealt.record, seat=SEAT_A)).record
+    seat_record = referee.GetRecord(referee_pb2.GetRecordRequest(record=dealt.record, seat=SEAT_A)).record
     standing = referee_pb2.Standing(position=dealt.position)
     play = referee_pb2.PlayRequest
     wrong: list[tuple[Any, Any, str, str]] = [
@@ -250,7 +250,7 @@ def test_invalid_requests_to_the_referee_are_refused_by_field(referee: Any) -> N
         (referee.Play, play(standing=standing), "MISSING_FIELD", "action"),
         (referee.Play, play(standing=standing, action=view_pb2.Action()), "MISSING_FIELD", "action"),
         (referee.Play, play(standing=standing, action=view_pb2.Action(text="reveal")), "ILLEGAL_ACTION", "action"),
-        (referee.GetRecord, referee_pb2.GetRecordRequest(record=seen), "INVALID_RECORD", "record"),
+        (referee.GetRecord, referee_pb2.GetRecordRequest(record=seat_record), "INVALID_RECORD", "record"),
         (referee.GetViews, referee_pb2.GetViewsRequest(standing=standing, seats=[SEAT_E]), "OUT_OF_RANGE", "seats[0]"),
         (
             referee.GetRecord,

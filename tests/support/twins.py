@@ -49,9 +49,9 @@ def others(truth: Record, seat: int, draw: random.Random) -> Iterator[Record]:
         other = look_alike(truth, seat, draw)
         if other is not None and other != truth:
             yield other
-    seen = truth.seen_from(seat)
+    view_record = truth.seen_from(seat)
     for other in swapped(truth, seat, draw):
-        if other != truth and other.seen_from(seat) == seen:
+        if other != truth and other.seen_from(seat) == view_record:
             yield other
 
 
