@@ -82,4 +82,4 @@ def copy_in_engine(Position position, long n):
             touch(&here)
             touch(&there)
     else:
-        raise ValueError(f"{position.game!r} has states of an unknown size; Oriflamme and Castle, Village, Port are accepted")
+        raise ValueError(f"{position.game!r}: unknown state size; Oriflamme and Castle, Village, Port are accepted")

@@ -80,7 +80,7 @@ cdef enum:
     CHANGE_RIVALS = CHANGE_OWN + 2 * PHASES
     CHANGE_LEADER = CHANGE_RIVALS + 2 * PHASES
     CHANGE_CARD = CHANGE_LEADER + 2 * PHASES            # moved or discarded, relation, role
-    CHANGE_RANK = CHANGE_CARD + 2 * RELATIONS * N_ROLES # relation, rank at the destination
+    CHANGE_RANK = CHANGE_CARD + 2 * RELATIONS * N_ROLES  # relation, rank at the destination
     ROB_VICTIM = CHANGE_RANK + RELATIONS * RANKS        # relation
     ROB_LOOT = ROB_VICTIM + RELATIONS                   # times the loot
     COPY_ROLE = ROB_LOOT + 1                            # role

@@ -255,7 +255,7 @@ cdef void log_placement(const Rules* rules, const State* view, action_t action, 
 
 
 cdef void log_choice(const Rules* rules, const State* view, action_t action, int slot,
-                      Account* account) noexcept nogil:
+                     Account* account) noexcept nogil:
     """Log the probability of the choice for each kind that the card in `slot` may have."""
     cdef uint8_t card_id = view.tops[slot]
     cdef uint32_t pool = unseen(rules, view, view.to_act)

@@ -236,7 +236,7 @@ def _unused_cards(draft: Draft, frame: TableShape, player: int, queue: list[Play
 
 
 def _number_cards(slots: Slots, placed: list[int]) -> Slots:
-    """Number the cards: those without `nth` get the lowest free numbers of their family, front to back."""
+    """Assign numbers: cards without `nth` get the lowest free numbers of their family, front to back."""
     if all(card.nth for slot in slots for card in slot):
         return slots
     numbers: dict[int, int] = {}

@@ -173,12 +173,12 @@ def test_an_unknown_figure_is_refused() -> None:
 def test_an_answer_is_weak_by_the_effort_of_the_same_question() -> None:
     easy, hard = TimedAnswer(1, 0.05, 10_000, "OK"), TimedAnswer(2, 0.05, 5_000, "OK")
     capacity = Load(1.0, [easy, hard] * 10)
-    verdict = service.judge(capacity, Load(1.0, [hard] * 10 + [easy._replace(iterations=5_000)] * 4))
+    verdict = service.count_good(capacity, Load(1.0, [hard] * 10 + [easy._replace(iterations=5_000)] * 4))
     assert (verdict.good, verdict.weak, verdict.goodput) == (10, 4, 0.5)
 
 
 def test_a_late_and_weak_answer_is_subtracted_once() -> None:
-    verdict = service.judge(AT_CAPACITY, Load(10.0, [WELL] * 399 + [TimedAnswer(0, 0.2, 1, "OK")]))
+    verdict = service.count_good(AT_CAPACITY, Load(10.0, [WELL] * 399 + [TimedAnswer(0, 0.2, 1, "OK")]))
     assert (verdict.good, verdict.late, verdict.weak) == (399, 1, 1)
 
 

@@ -69,7 +69,9 @@ def test_the_number_of_cores_does_not_change_a_review(oriflamme, monkeypatch):
     for cores in (1, 3):
         monkeypatch.setattr("os.sched_getaffinity", lambda _, cores=cores: range(cores))
         reviews.append(review_of(oriflamme, 1))
-    assert [decision.message for decision in reviews[0].decisions] == [decision.message for decision in reviews[1].decisions]
+    assert [decision.message for decision in reviews[0].decisions] == [
+        decision.message for decision in reviews[1].decisions
+    ]
     assert reviews[0].summary == reviews[1].summary
 
 
