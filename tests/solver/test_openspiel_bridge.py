@@ -82,7 +82,7 @@ def test_parameters_set_edition_players_and_first_player():
     assert state.current_player() == 2
 
 
-@pytest.mark.parametrize("wrong", ["ruleset=house", "players=2", "first=3", "first=-1", "round=2"])
+@pytest.mark.parametrize("invalid", ["ruleset=house", "players=2", "first=3", "first=-1", "round=2"])
 def test_impossible_parameters_are_refused(invalid):
     with pytest.raises((EngineError, ValueError, pyspiel.SpielError)):
         pyspiel.load_game(f"eminence_oriflamme({invalid})")

@@ -180,7 +180,7 @@ def test_a_search_in_several_runs_equals_one_run() -> None:
 
 
 @pytest.mark.parametrize(
-    ("budget", "says"),
+    ("budget", "message"),
     [
         (Budget(iterations=0), "budget.iterations: 0 is not in 1.."),
         (Budget(iterations=True), "budget.iterations: True is not in"),
