@@ -44,7 +44,7 @@ def game_options(command: Callable[..., Any]) -> Callable[..., Any]:
         default="oriflamme",
         type=click.Choice(GAME_IDS),
         show_default=True,
-        help="Game of a position in text; JSON and records name theirs.",
+        help="Game; JSON and records name theirs.",
     )
     @click.option(
         "--ruleset",

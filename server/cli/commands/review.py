@@ -65,7 +65,7 @@ def review(
     """Grade every decision of a game, given what its seat knew then.
 
     GAME is a record (docs/notation.md), as text or JSON. The loss of a decision is the share of the win that the best
-    move would have gained on the same sampled hidden cards; all other changes of a seat's chances are luck. Grades:
+    move would have added on the same sampled hidden cards; all other changes of a seat's chances are luck. Grades:
     best, fine (less than 2 % lost), inaccuracy, mistake (5 % or more), blunder (10 % or more).
 
     All limits apply to each decision.
