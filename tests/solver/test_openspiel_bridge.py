@@ -213,7 +213,7 @@ def test_states_agree_with_the_engines_positions(name):
 
 @pytest.mark.parametrize("name", ["eminence_oriflamme", "eminence_castle_village_port"])
 def test_equal_information_states_have_equal_views_and_actions(name):
-    """This is perfect recall."""
+    """Check perfect recall."""
     game = pyspiel.load_game(name)
     sampler = pyspiel.UniformProbabilitySampler(0.0, 1.0)
     for state in list(random_states(game, 7))[-30:-1:5]:

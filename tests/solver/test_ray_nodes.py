@@ -160,7 +160,7 @@ def test_nothing_is_unpickled_on_either_side(cluster: Any, tmp_path: Path) -> No
 
 
 def test_a_search_runs_here_if_the_head_of_the_cluster_is_lost(cluster: Any) -> None:
-    """This is the last test: the cluster cannot be used after it."""
+    """Run as the last test: the cluster cannot be used after it."""
     view = opening_view()
     with RayPool(address=cluster.address) as pool:
         cluster.head_node.kill_gcs_server()
