@@ -328,7 +328,7 @@ def test_answers_of_two_engines_are_not_mixed(folder):
         assert len(rows(folder / "r.jsonl")) == 2
     local = run(*arguments_for(address)[:-2])
     assert local.code == 1
-    assert f"the engine of oriflamme en-2019 is {DIGESTS['oriflamme']['en-2019']} now, and was e1" in local.err
+    assert f"the engine of oriflamme en-2019 changed from e1 to {DIGESTS['oriflamme']['en-2019']}" in local.err
 
 
 def test_the_number_of_positions_in_flight_is_bounded(folder, monkeypatch):

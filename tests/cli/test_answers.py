@@ -169,7 +169,7 @@ def test_a_seat_that_is_not_to_act_gets_expectations_of_all_seats():
     text = "A:? >B:? C:Heir(1) | round 2 | points 1 2 3 | seen by C"
     out = run("suggest", text, *FEW).out
     assert "B is to act, so there is no move to suggest." in out
-    seats = out[out.index("seat  ") : out.index("What the others")]
+    seats = out[out.index("seat  ") : out.index("Likely hidden cards")]
     assert [line[0] for line in seats.splitlines()[2:5]] == ["A", "B", "C"]
     message = suggestion(text, *FEW)
     assert not message.HasField("best")

@@ -212,7 +212,7 @@ def test_invalid_settings_of_a_server_are_refused(settings, why):
         (("plain", "plain:depth=3"), "plain:depth=3: 'depth' is not one of how, "),
         (("plain", "plain", "--players", "9"), "players: 9 is not possible in en-2019 (3, 4, 5)"),
         (("plain", "plain", "--iterations", "0"), "budget.iterations: 0 is not in 1.."),
-        (("plain", "server:h:1", "--cpu-ms", "5"), "cpu-ms: a server does not say"),
+        (("plain", "server:h:1", "--cpu-ms", "5"), "cpu-ms: cannot be used with servers"),
         (("plain", "plain", "--ray-address", "127.0.0.1:1"), "ray-address: "),
     ],
 )

@@ -68,7 +68,7 @@ def test_every_command_of_the_game_answers(run):
     assert "may be" in out
     assert "| seen by A" in out
     assert out.count("A place Spy front\n") == 2
-    assert "'jump' is none of" in out
+    assert "'jump' is not one of" in out
     assert re.search(r"99 is not in 1\.\.\d+\.", out)
     assert "'target 5' is not possible now" in out
 

@@ -165,7 +165,7 @@ def test_help_lists_the_commands_for_a_server_only_with_a_server(play, run):
     assert any("ask the server again" in event["text"] for event in play("?\nquit\n")[1] if event["event"] == "said")
     out = run("play", "--seed", "3", stdin="?\nalone\nquit\n").stdout
     assert "ask the server" not in out
-    assert "'alone' is none of" in out
+    assert "'alone' is not one of" in out
 
 
 # --- what is refused --------------------------------------------------------------------------------------------

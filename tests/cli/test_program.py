@@ -123,7 +123,7 @@ def test_the_version_is_printed_without_installed_metadata(monkeypatch):
         (("suggest", VIEW, "--ruleset", "en-1999"), 1, "'en-1999' is not an edition of oriflamme"),
         (("suggest", VIEW, "--seat", "C"), 1, "seat: this is the view of B"),
         (("suggest", VIEW, "--seat", "Z"), 1, "seat: 'Z' is not at this table (A, B, C)"),
-        (("suggest", VIEW, "--at", "3"), 1, "at: 3 is of a record"),
+        (("suggest", VIEW, "--at", "3"), 1, "at: 3 needs a record"),
         (("suggest", VIEW, "--among", "fly"), 1, "options.restrict_to[0]"),
         (("suggest", VIEW, "--model", "B=greedy"), 1, "the observer's own"),
         (("suggest", VIEW, "--model", "A=good"), 1, "A=good"),

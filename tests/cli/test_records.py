@@ -121,7 +121,7 @@ def test_json_without_a_type_is_recognized_by_its_fields():
         ("[" * 100_000, ""),
         ('{"a":' * 100_000, "JSON: "),
         ("game kuhn_poker\nplayers 2\n", "'kuhn_poker' is not served"),
-        ("version 7\ngame oriflamme\nplayers 3\n", "version: '7' is not one"),
+        ("version 7\ngame oriflamme\nplayers 3\n", "version: '7' is not supported (1)"),
     ],
 )
 def test_unreadable_input_is_refused_with_the_reason(text, why):

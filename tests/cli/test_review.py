@@ -280,7 +280,7 @@ def test_unreadable_records_are_refused(run, tmp_path, oriflamme):
     broken = str(oriflamme).replace("result", "A reveal\nresult")
     assert "eminence: -:1: " in run("review", "-", stdin=broken, rc=1).stderr
     seen = read_record(str(oriflamme)).seen_from("A")
-    assert "seen by A" in run("review", "-", "--seat", "B", stdin=str(seen), rc=1).stderr
+    assert "holds only the decisions of A" in run("review", "-", "--seat", "B", stdin=str(seen), rc=1).stderr
     error = json.loads(run("review", "nothing.txt", "--json", rc=1).stderr)
     assert error["error"]["message"].startswith("nothing.txt: ")
 

@@ -316,7 +316,7 @@ RULESETS: dict[str, tuple[Any, str]] = {
     "a list as ruleset": (["house"], "ruleset: ['house'] is neither"),
     "an unknown field": ({"dragons": True}, "ruleset.dragons: castle_village_port has no such field (edition, cards,"),
     "cards that are no list": ({"cards": "King"}, "ruleset.cards: 'King' is not a list of cards"),
-    "no card": ({"cards": []}, "ruleset.cards: [] has no card; 1 to 15 are possible"),
+    "no card": ({"cards": []}, "ruleset.cards: [] has no card; accepted are 1 to 15 cards"),
     "a card that is no card": ({"cards": [15]}, "ruleset.cards[0]: 15 is not a card, which has value, name, when,"),
     "a card without a value": (
         card_without("value"),
@@ -562,7 +562,7 @@ POSITIONS: dict[str, tuple[str, str]] = {
     ),
     "a seat that was skipped": (
         damaged("selected 15 - -", "selected - - -", SELECTING),
-        "selected[A]: 0 A has selected",
+        "selected[A]: 0 is not possible: A has selected",
     ),
     "a card that was revealed, still selected": (
         damaged("selected -", "selected 2"),

@@ -137,7 +137,7 @@ def test_a_position_before_a_cards_effect_advances_to_the_next_question() -> Non
         ("game oriflamme\nruleset en-2019 decree_onto_stack\nplayers 3\n", "is not like 'decree_onto_stack=no'"),
         ("game oriflamme\nplayers 3\nfirst D\n", "first: 'D' is not at this table"),
         ("game oriflamme\nplayers 3\nseen by Z\n", "seen by: 'Z' is not at this table"),
-        ("game oriflamme\nplayers 3\nposition - | round 1\nfirst A\n", "cannot stand beside it"),
+        ("game oriflamme\nplayers 3\nposition - | round 1\nfirst A\n", "cannot be combined with a deal"),
         ("game oriflamme\nplayers 3\nposition - | round 1\nA reveal\n", "line 4: action: 'reveal'"),
         ("game oriflamme\nplayers 3\nposition - | round 1\nB place Spy front\n", "line 4: 'B' is not the seat to act"),
         ("game oriflamme\nplayers 3\nposition -\nA place Archer front\nnonsense\n", "line 5: 'nonsense' is not"),

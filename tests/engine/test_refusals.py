@@ -165,7 +165,7 @@ POSITIONS: dict[str, tuple[Any, str, str]] = {
     "an unfinished double turn": (
         SIX_BY_TWO,
         "A1:Spy A2:Heir A3:Lord | ask A place | first A | round 1",
-        "placed by now",
+        "A has placed",
     ),
     "a view taken for a position": (EN, VIEW, "seen: this is a view, not a position"),
 }

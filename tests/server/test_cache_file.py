@@ -196,7 +196,7 @@ def test_a_damaged_answer_is_not_used(tmp_path: Path, caplog: pytest.LogCaptureF
         database.execute("UPDATE answers SET answer = ? WHERE key = ?", (b"2" * 99, (2).to_bytes(16, "big")))
         database.execute("UPDATE answers SET answer = 7 WHERE key = ?", ((3).to_bytes(16, "big"),))
     assert [int.from_bytes(key, "big") for key in answers_in(tmp_path / "answers")] == [0, 1, 4]
-    assert "2 answers in" in caplog.text
+    assert "2 damaged answers in" in caplog.text
 
 
 def test_the_oldest_answers_are_dropped_for_lack_of_room(tmp_path: Path) -> None:

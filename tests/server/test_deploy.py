@@ -66,7 +66,7 @@ def test_the_image_and_its_service_set_settings_that_exist() -> None:
 
 
 def test_the_image_alone_does_not_serve_without_encryption() -> None:
-    with pytest.raises(ValueError, match="give tls_cert and tls_key"):
+    with pytest.raises(ValueError, match="set tls_cert and tls_key"):
         read_settings([], variables_of_the_image())
 
 

@@ -69,7 +69,7 @@ def test_each_client_has_its_own_quotas(tokens: str) -> None:
         ("", "names no client"),
         ("[alice]\n", "tokens: alice.token_sha256"),
         ('[alice]\ntoken_sha256 = "12"\n', "tokens: alice.token_sha256"),
-        (f'[alice]\ntoken_sha256 = "{"0" * 64}"\nquota = 3\n', "tokens: alice.quota: is none of"),
+        (f'[alice]\ntoken_sha256 = "{"0" * 64}"\nquota = 3\n', "tokens: alice.quota: is not a key of a client"),
         (f'[alice]\ntoken_sha256 = "{"0" * 64}"\ncalls_per_minute = -1\n', "tokens: alice.calls_per_minute: -1"),
     ],
 )

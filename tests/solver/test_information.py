@@ -93,7 +93,7 @@ def test_worlds_of_a_secret_card_show_all_cards_that_the_others_think_possible()
 
 def test_information_needs_iterations_and_an_unfinished_game() -> None:
     view = GAME.view(CHOICE)
-    with pytest.raises(InvalidQuestionError, match=r"budget\.iterations: is required: information"):
+    with pytest.raises(InvalidQuestionError, match=r"budget\.iterations: is required; information"):
         information(view, Budget(time_ms=10))
     with pytest.raises(InvalidQuestionError, match="config: 'greedy' does not search"):
         information(view, config="greedy")
