@@ -41,7 +41,7 @@ def overrun_of(searcher: Searcher, worlds: int, run: Callable[[], object]) -> in
 @pytest.mark.parametrize("worlds", [1, 2, POLL - 1, POLL, POLL + 1, 1000, 20_000])
 @pytest.mark.parametrize("bytes_max", [2**24, 2**16])
 def test_the_stop_flag_is_checked_every_128_iterations(worlds: int, bytes_max: int) -> None:
-    """Check it while the tree grows and when it is full."""
+    """Check it with a tree that grows and with one that is full."""
     searcher = Searcher(opening_view(), PLAIN, bytes_max, 1, 0)
     assert 0 <= overrun_of(searcher, worlds, lambda: searcher.run(10**9)) < POLL
     assert sum(visits for visits, *_ in searcher.results()) == searcher.iterations
