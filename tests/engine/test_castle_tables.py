@@ -562,7 +562,7 @@ POSITIONS: dict[str, tuple[str, str]] = {
     ),
     "a seat that was skipped": (
         damaged("selected 15 - -", "selected - - -", SELECTING),
-        "selected[A]: 0 is not possible: A has selected",
+        "selected[A]: 0 is not possible: A has",
     ),
     "a card that was revealed, still selected": (
         damaged("selected -", "selected 2"),
