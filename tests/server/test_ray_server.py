@@ -175,6 +175,31 @@ def test_a_search_answers_though_its_worker_is_killed(running: Server, adviser: 
     wait_until(lambda: len(workers(running)) == 2)
 
 
+def test_a_comparison_answers_as_before_though_its_worker_is_killed(running: Server, adviser: Any) -> None:
+    request = comparison_of(iterations=150_000)
+    expected = adviser.Compare(request, timeout=60).comparison
+    wait_until(lambda: len(workers(running)) == 2)
+    call = adviser.Compare.future(request, timeout=60)
+    os.kill(wait_for_busiest(workers(running)), signal.SIGKILL)
+    comparison = call.result().comparison
+    for answer in (expected, comparison):
+        answer.ClearField("elapsed")
+    assert comparison == expected
+    wait_until(lambda: len(workers(running)) == 2)
+
+
+def test_a_review_judges_every_decision_though_a_worker_is_killed(running: Server, adviser: Any) -> None:
+    request = pb.ReviewRequest(record=records.write(short_record()), budget=pb.Budget(iterations=150_000))
+    *expected, _ = adviser.Review(request, timeout=60)
+    wait_until(lambda: len(workers(running)) == 2)
+    steps = adviser.Review(request, timeout=60)
+    os.kill(wait_for_busiest(workers(running)), signal.SIGKILL)
+    *decisions, last = steps
+    assert [step.decision.best for step in decisions] == [step.decision.best for step in expected]
+    assert last.HasField("summary")
+    wait_until(lambda: len(workers(running)) == 2)
+
+
 def test_a_search_that_kills_its_workers_is_refused_from_then_on(running: Server, adviser: Any) -> None:
     request = request_of(1, **ENDLESS)
     call = adviser.Suggest.future(request, timeout=60)
