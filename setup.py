@@ -140,9 +140,10 @@ class Build(build):
 setup(
     packages=[
         *find_packages(include=[*PACKAGES, *(f"{name}.*" for name in PACKAGES)], exclude=["solver.training"]),
+        "eminence",
         "eminence.v1",
     ],
-    package_dir={"eminence.v1": "proto/eminence/v1"},
+    package_dir={"eminence": "proto/eminence"},
     ext_modules=extensions(),
     cmdclass={"build": Build, "build_ext": BuildExt, "build_stubs": BuildStubs},
     options={"build": {"build_base": BUILD_BASE}},

@@ -1,0 +1,51 @@
+"""The one import name: games, positions and views; searches of them; clients of a server.
+
+```
+import eminence
+
+view = eminence.new_game("oriflamme", "en-2019", players=3).deal(seed=7).view("A")
+print(eminence.solve(view, eminence.Budget(iterations=2000)))
+```
+
+The names are those of `engine_cy`, `solver` and `server.client`, and are imported on first use: the contract in
+`eminence.v1` needs none of them. The folder `proto/` holds this file because `eminence.v1` lives there.
+"""
+
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+# Also in __init__.pyi, for type checkers.
+_MODULES = {
+    "engine_cy": (
+        "CHANCE Action EngineError Game IllegalActionError InvalidPositionError InvalidRulesetError InvalidViewError"
+        " NotationError Position Rng View game_ids new_game"
+    ),
+    "engine_cy.record": "Record read_record",
+    "solver": (
+        "Answer Beliefs Budget Comparison Config Information InvalidQuestionError SearchQuestion Session compare"
+        " information solve"
+    ),
+    "solver.pool.base": "answer_many",
+    "solver.pool.processes": "Processes",
+    "solver.pool.ray_pool": "RayPool",
+    "solver.pool.threads": "Threads",
+    "server.client": "AsyncClient Client Refused text_view",
+    "server.client.local": "LocalClient",
+}
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        try:
+            return version("eminence")
+        except PackageNotFoundError:
+            return "unknown"
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module 'eminence' has no attribute {name!r}")
+    return getattr(import_module(_MODULE_OF[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(["__version__", *_MODULE_OF])
