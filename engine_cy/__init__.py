@@ -11,6 +11,8 @@ from engine_cy.errors import (
     NotationError,
     NoWorldError,
 )
+from engine_cy.game_rules import GameRules
+from engine_cy.python_game import python_game
 from engine_cy.registry import game_ids, new_game
 from engine_cy.seats import CHANCE
 from engine_cy.support.rng import Rng
@@ -21,6 +23,7 @@ __all__ = [
     "Action",
     "EngineError",
     "Game",
+    "GameRules",
     "HiddenCardError",
     "IllegalActionError",
     "InvalidPositionError",
@@ -34,4 +37,5 @@ __all__ = [
     "View",
     "game_ids",
     "new_game",
+    "python_game",
 ]

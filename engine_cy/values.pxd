@@ -18,7 +18,7 @@ cdef class Game:
 
     cdef void* own(self, size_t size) except NULL
     cdef const char* fault(self, const void* state, int observer) noexcept
-    cdef bint hides_choice(self, const void* view) noexcept
+    cdef bint hides_choice(self, View view) except -1
     cpdef int check(self) except -1
     cdef Action action_of(self, const action_t* steps, int n)
     cdef Action intern(self, tuple steps)

@@ -56,9 +56,9 @@ cdef class Game:
         """Return the first invariant that `state`, any bytes, violates, or NULL. `observer`: of a view, or -1."""
         return NULL
 
-    cdef bint hides_choice(self, const void* view) noexcept:
-        """Return whether one action in a view, such as `place ?`, may stand for several of the player to act."""
-        return False
+    cdef bint hides_choice(self, View view) except -1:
+        """Return whether the player to act in a view, which is another player's, may have several decisions."""
+        return len(view.list_actions()) > 1
 
     cpdef int check(self) except -1:
         """Raise the pending error of this thread: functions of GameApi cannot raise. Ours never fail."""
@@ -339,6 +339,7 @@ cdef class GameState:
         """The points of each seat."""
         cdef int32_t scores[MAX_PLAYERS]
         self.game.api.scores(self.game.rules, self.state, scores)
+        self.game.check()
         return tuple([scores[i] for i in range(self.game.n_players)])
 
     @property
@@ -348,6 +349,7 @@ cdef class GameState:
         if not self.is_over:
             raise EngineError("payoffs: the game is not over")
         self.game.api.payoffs(self.game.rules, self.state, payoffs)
+        self.game.check()
         return tuple([payoffs[i] for i in range(self.game.n_players)])
 
     cdef list list_actions(self):
@@ -548,9 +550,7 @@ cdef class View(GameState):
         other = View.__new__(View, self.game)
         other.observer = (self.observer + 1) % self.game.n_players
         self.game.api.observe(self.game.rules, world, other.observer, other.state)
-        if len(other.list_actions()) > 1 or self.game.hides_choice(other.state):
-            return None
-        return decisions[0]
+        return None if self.game.hides_choice(other) else decisions[0]
 
     def play(self, action):
         """Return the view after an action that the observer saw, an Action or text.
@@ -581,7 +581,9 @@ cdef class View(GameState):
     @property
     def key(self):
         """A 64-bit hash, equal for views that look the same to their observer."""
-        return self.game.api.key(self.game.rules, self.state, self.observer)
+        cdef uint64_t key = self.game.api.key(self.game.rules, self.state, self.observer)
+        self.game.check()
+        return key
 
     def count_worlds(self):
         """Return the number of positions that fit the view."""

@@ -3,7 +3,7 @@
 from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
-from engine_cy.values cimport Action, Game, GameState
+from engine_cy.values cimport Action, Game, GameState, View
 from engine_cy.game_api cimport BEGUN, MORE, NOBODY, GameApi, action_t
 from engine_cy.oriflamme cimport worlds
 from engine_cy.oriflamme.knowledge cimport KNOWLEDGE
@@ -131,11 +131,16 @@ cdef class Oriflamme(Game):
     cdef const char* fault(self, const void* state, int observer) noexcept:
         return state_fault(<const Rules*>self.rules, <const State*>state, observer)
 
-    cdef bint hides_choice(self, const void* view) noexcept:
-        """Return whether `place ?` may be one of several cards: views do not show if the cards of a hand are equal."""
-        cdef const Rules* rules = <const Rules*>self.rules
-        cdef const State* state = <const State*>view
+    cdef bint hides_choice(self, View view) except -1:
+        """Return whether there are several decisions, or `place ?` may be one of several cards.
 
+        Views do not show if the cards of a hand are equal.
+        """
+        cdef const Rules* rules = <const Rules*>self.rules
+        cdef const State* state = <const State*>view.state
+
+        if Game.hides_choice(self, view):
+            return True
         return state.ask == ASK_PLACE and rules.hand_size - cards_played(rules, state, state.to_act) > 1
 
     def start(self, deal, first=0):
