@@ -217,6 +217,7 @@ cdef class Searcher:
                     done += 1
             self.counted = counted + done
             PyErr_CheckSignals()        # lets Ctrl-C interrupt the search
+            self.game.check()
             if is_raised(&self.stop_flag):
                 return "stopped"
             if done < pause:
