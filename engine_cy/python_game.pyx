@@ -40,7 +40,7 @@ cdef enum:
     DRAWS_MAX = 5           # digits for one outcome
     BROKEN = 0xFF           # `n_drawn` of a state after an error
     PLAYOUT_MAX = 100_000   # actions in a game
-    WORLDS_MAX = 1_000_000  # worlds that are enumerated
+    WORLDS_MAX = 20_000     # worlds that are enumerated, within a second or so
     HIDDEN_SAMPLES = 16     # worlds in which `hides_choice` looks for another choice
 
 TEXT_MAX = STATE_WORDS * 8 - HEAD

@@ -9,6 +9,7 @@ from engine_cy import (
 )
 from engine_cy import (
     Game as Game,
+    GameRules as GameRules,
 )
 from engine_cy import (
     IllegalActionError as IllegalActionError,
@@ -39,6 +40,7 @@ from engine_cy import (
 )
 from engine_cy import (
     new_game as new_game,
+    python_game as python_game,
 )
 from engine_cy.record import (
     Record as Record,

@@ -21,6 +21,8 @@ JSON = {
     "with `--game`, `game`, `names`, `edition`, `players`, `cards`, `numbers`, and `switches` or `rewards`; with a "
     "card, `cards`. A card has `game`, `names`, `then`; in Oriflamme `card`, `text_name`, `points_at`, `amount`, "
     "`besides`, `switches`; in Castle, Village, Port `value`, `when`",
+    "check-game": "`game`, `games`, `positions`, `enumerated_views`, and `fault`: null, or `law`, `seed`, `position`, "
+    "`details`",
     "bench": "`playouts_per_second`, `iterations_per_second`, `iterations_per_second_all_threads`, each also with "
     "`_spread` (range of the rounds, relative to their median), `speedup`, `game`, `players`, `threads`, "
     "`cores`, `seconds`, `load_before`, `python`, `version`, `signature`; with one thread, "

@@ -21,6 +21,7 @@ COMMANDS = {
     "play": "Play a game against the engine.",
     "match": "Play configurations against each other.",
     "convert": "Convert positions, views and records to text or JSON.",
+    "check-game": "Check that a game keeps the laws of searches.",
     "rules": "Show the games, editions and cards of the engine.",
     "bench": "Measure the speed of this machine.",
     "serve": "Serve over gRPC.",
@@ -50,7 +51,8 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command = getattr(import_module(f"server.cli.commands.{cmd_name}"), cmd_name)
+        name = cmd_name.replace("-", "_")
+        command = getattr(import_module(f"server.cli.commands.{name}"), name)
         assert isinstance(command, click.Command)
         return command
 

@@ -45,9 +45,7 @@ def name(path: Path) -> str:
 
 def files(glob: str) -> list[Path]:
     paths = [path for path in ROOT.glob(glob) if path.is_file() and path.suffix in READERS]
-    return sorted(
-        path for path in paths if "node_modules" not in path.parts and name(path) not in GENERATED | EXAMPLES
-    )
+    return sorted(path for path in paths if "node_modules" not in path.parts and name(path) not in GENERATED | EXAMPLES)
 
 
 @pytest.mark.parametrize("glob", CHECKED)

@@ -289,7 +289,9 @@ def test_a_sampler_may_use_every_method_of_random():
     class Shuffled(LiarsDice):
         def sample_world(self, view: Table, player: int, rng: Random) -> Table:
             faces = rng.sample(range(1, 5), 2)
-            return view._replace(dice=tuple(hand if hand[0] else (face,) for hand, face in zip(view.dice, faces)))
+            return view._replace(
+                dice=tuple(hand if hand[0] else (face,) for hand, face in zip(view.dice, faces, strict=True))
+            )
 
     view = python_game(Shuffled, "1x4", 2).position(START).view(0)
     assert [view.sample_world(seed) for seed in range(20)] == [view.sample_world(seed) for seed in range(20)]

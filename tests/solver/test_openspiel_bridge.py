@@ -191,7 +191,7 @@ def test_the_solver_does_not_import_openspiel():
 @pytest.mark.parametrize("name", GAMES)
 def test_states_agree_with_the_engines_positions(name):
     states = list(random_states(pyspiel.load_game(name), 6))
-    n_dealt = next(i for i, state in enumerate(states) if state._at.position is not None)
+    n_dealt = next(i for i, state in enumerate(states) if state._node.position is not None)
     start = bridge.as_position(states[n_dealt])
     played = []
     for before, after in zip(states[n_dealt:], states[n_dealt + 1 :], strict=False):

@@ -168,7 +168,7 @@ def test_a_search_runs_here_if_the_head_of_the_cluster_is_lost(cluster: Any) -> 
         answer = solve(view, Budget(iterations=500), shares=2, seed=3, pool=pool)
         assert answer.moves == solve(view, Budget(iterations=500), shares=2, seed=3).moves
         assert answer.note
-        wait_until(lambda: "nobody at" in pool.health.note)
+        wait_until(lambda: "no Ray head at" in pool.health.note)
 
 
 SCRIPT = """
