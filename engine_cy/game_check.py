@@ -39,7 +39,7 @@ class GameCheck(NamedTuple):
 
     games: int
     positions: int
-    enumerated_views: int  # whose worlds were enumerated and compared with drawn ones
+    enumerated_views: int  # views with an enumeration of their worlds that was compared with samples
 
 
 @dataclass(slots=True)
@@ -243,7 +243,7 @@ def _check_enumeration(place: _Place) -> None:
 LAWS: dict[str, Callable[[_Place], None]] = {
     "a copy is equal": _check_copies,
     "text reads back": _check_text,
-    "a seat, chance or nobody is to act": _check_turn,
+    "at most one seat is to act": _check_turn,
     "legal actions are accepted": _check_actions,
     "other actions are refused": _check_illegal_actions,
     "a game ends with payoffs": _check_end,

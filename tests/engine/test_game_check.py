@@ -51,7 +51,7 @@ class LoadedDice(LiarsDice):
 
 
 class SecretTurn(LiarsDice):
-    """Whose turn it is depends on a hidden die."""
+    """The seat to act depends on a hidden die."""
 
     def to_act(self, state: Table) -> int | None:
         seat = super().to_act(state)
