@@ -19,6 +19,8 @@ class _BoundedServer(ThreadingWSGIServer):
     """An HTTP server that answers REQUESTS_MAX requests at a time, and closes the connections of others."""
 
     daemon_threads = True
+    # A shorter backlog drops connections, which clients repeat after seconds.
+    request_queue_size = 128
 
     def __init__(self, address: tuple[str, int], handler: Any) -> None:
         self._free = threading.BoundedSemaphore(REQUESTS_MAX)

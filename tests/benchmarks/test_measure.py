@@ -13,7 +13,7 @@ from benchmarks.__main__ import main
 from benchmarks.measure import Busy, Effort, Rounds, Side, alone, alternate, figure
 from benchmarks.report import Goal, as_json, table
 from engine_cy import new_game
-from solver.signature import signature
+from solver.signature import measure as measure_rulesets
 
 
 def test_a_figure_is_the_median_of_the_rounds():
@@ -178,9 +178,11 @@ def test_python_and_the_engine_count_the_same_decisions(game):
 
 
 def test_the_signature_stays_the_same_and_depends_on_what_is_played():
-    assert signature(deals=2) == signature(deals=2)
-    assert signature(deals=2) != signature(deals=3)
-    assert len(signature(deals=1)) == 16
+    rulesets = [("castle_village_port", "house"), ("kuhn_poker", "standard")]
+    two_deals = measure_rulesets(rulesets, deals=2)
+    assert measure_rulesets(rulesets, deals=2) == two_deals
+    assert measure_rulesets(rulesets, deals=3).total != two_deals.total
+    assert len(two_deals.total) == 16
 
 
 def test_the_signature_is_one_line(capsys):

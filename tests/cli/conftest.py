@@ -11,6 +11,7 @@ from program import command, environment, write_files
 
 from engine_cy import CHANCE, Rng, new_game
 from engine_cy.record import Record
+from server.cli import opponents
 from solver import Budget, solve
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -44,6 +45,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     write_files(tmp_path)
     return tmp_path
+
+
+@pytest.fixture
+def short_searches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Shorten the hints, and the searches of opponents without a level, of games that this process plays."""
+    monkeypatch.setattr(opponents, "DEFAULT_ITERATIONS", 200)
+    monkeypatch.setattr(opponents, "HINT_ITERATIONS", 2000)
 
 
 def searched_record(game_id: str, ruleset: str | None, players: int, seed: int = 5) -> Record:

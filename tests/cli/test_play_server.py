@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import io
 import json
+from functools import partial
 from typing import Any
 
 import pytest
 from process import free_port, server
+from program import run as run_here
 
 from engine_cy import Action, new_game
 from server.cli.commands.play import GameSession, JsonDisplay
@@ -36,13 +38,13 @@ def running():
         ("--game", "castle_village_port", "--level", "2"),
     ],
 )
-def test_a_server_plays_and_hints_as_this_process_does(run, tmp_path, running, args):
-    lines = "hint\n" + "1\n" * 300
-    local = run("play", *args, "--seed", "3", "--save", "game.txt", stdin=lines).stdout
-    saved = (tmp_path / "game.txt").read_text()
-    remote = run("play", *args, "--seed", "3", "--save", "game.txt", "--server", running.address, stdin=lines).stdout
-    assert remote == local
-    assert (tmp_path / "game.txt").read_text() == saved
+def test_a_server_plays_and_hints_as_this_process_does(folder, short_searches, running, args):
+    play = partial(run_here, "play", *args, "--seed", "3", "--save", "saved.txt", stdin="hint\n" + "1\n" * 300)
+    local = play()
+    saved = (folder / "saved.txt").read_text()
+    assert local.code == 0
+    assert play("--server", running.address) == local
+    assert (folder / "saved.txt").read_text() == saved
 
 
 def test_a_loaded_game_continues_with_a_server_and_without_one(run, tmp_path, running):

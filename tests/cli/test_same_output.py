@@ -130,7 +130,9 @@ def without(value: Any, player: str) -> Any:
 
 
 @pytest.mark.parametrize("args", ANSWERED, ids=lambda args: " ".join(args)[:60])
-def test_a_server_does_not_change_the_output(inputs: None, running: Server, args: tuple[str, ...]) -> None:
+def test_a_server_does_not_change_the_output(
+    inputs: None, short_searches: None, running: Server, args: tuple[str, ...]
+) -> None:
     local, remote = both(args, running.address)
     assert local == remote
     assert local[0] == (1 if "bad.txt" in args else 0)

@@ -326,7 +326,8 @@ def test_a_nanosecond_and_the_least_memory_are_enough_for_an_answer(adviser: Any
     request = suggest()
     request.budget.time.nanos = 1
     assert adviser.Suggest(request, timeout=60).suggestion.iterations > 0
-    request = suggest(iterations=3 * 10**6, memory_bytes=100_000)
+    # Twice the iterations at which the payoffs of the information no longer fit into the memory.
+    request = suggest(iterations=200_000, memory_bytes=100_000)
     request.options.information = True
     assert len(adviser.Suggest(request, timeout=300).suggestion.information) == 1
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import socket
 import threading
+import urllib.request
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,12 +17,14 @@ import grpc
 import pytest
 from grpc_health.v1 import health_pb2
 from process import PLACE, SERVING, Server, health_stub, refusal_of, server, stub, suggest
+from prometheus_client import CollectorRegistry
 from sockets import serving
 from tokens import as_client
-from waiting import settle, wait_until
+from waiting import HANG_S, settle, wait_until
 
 from eminence.v1 import rules_pb2, rules_pb2_grpc
 from eminence.v1 import solver_pb2 as pb
+from server import metrics_page
 from server.refusals import Refusal
 from server.rpc.callers import BOUNDS, Bound, Bounds, Caller, Callers, address_of, current_caller
 from server.services import rules
@@ -166,36 +169,33 @@ def test_the_quota_counts_the_positions_of_a_batch(tokens: str) -> None:
 # --- the page of metrics ----------------------------------------------------------------------------------------
 
 
-def n_threads(pid: int) -> int:
-    return len(list(Path(f"/proc/{pid}/task").iterdir()))
-
-
-def test_incomplete_requests_for_metrics_cost_few_threads_and_are_closed() -> None:
-    with server(metrics=True) as running:
-        before = n_threads(running.process.pid)
-        host, _, port = running.metrics_page.rpartition(":")
-        connections = [socket.create_connection((host, int(port))) for _ in range(100)]
-        for connection in connections:
-            try:
-                connection.sendall(b"GET /metrics HTTP/1.1\r\n")
-            except OSError:
-                continue  # refused already
-        assert n_threads(running.process.pid) <= before + 10
-        for connection in connections:  # the server closes all
-            connection.settimeout(60)
-            try:
-                while connection.recv(1000):
-                    pass
-            except ConnectionError:
+def test_incomplete_requests_for_metrics_cost_few_threads_and_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(metrics_page, "READ_SECONDS", 0.3)
+    page = metrics_page.serve_metrics("127.0.0.1", 0, CollectorRegistry())
+    before = most = threading.active_count()
+    connections = []
+    for _ in range(100):
+        connections.append(socket.create_connection(page.server_address))
+        with suppress(OSError):  # refused already
+            connections[-1].sendall(b"GET /metrics HTTP/1.1\r\n")
+        most = max(most, threading.active_count())
+    # A thread and a timer for each request, and those of as many requests that just end.
+    assert before < most <= before + 4 * metrics_page.REQUESTS_MAX
+    for connection in connections:  # the server closes all
+        connection.settimeout(HANG_S)
+        with suppress(ConnectionError):
+            while connection.recv(1000):
                 pass
-        wait_until(lambda: _has_metrics(running))
+        connection.close()
+    wait_until(lambda: _is_answered(page.server_port))
+    page.shutdown()
+    page.server_close()
 
 
-def _has_metrics(running: Server) -> bool:
-    try:
-        return bool(running.metrics())
-    except OSError:
-        return False
+def _is_answered(port: int) -> bool:
+    with suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=HANG_S) as response:
+        return bool(response.status == 200)
+    return False
 
 
 # --- turns ------------------------------------------------------------------------------------------------------
