@@ -203,8 +203,11 @@ def measure_kill(pool: RayPool, _: Callable[[], None], scale: Scale) -> Measured
 
 
 def _workers() -> list[int]:
-    listed = subprocess.check_output(["ps", "-e", "-ww", "-o", "pid=,args="], text=True)
-    return [int(line.split()[0]) for line in listed.splitlines() if line.split(None, 1)[1].startswith("ray::Worker")]
+    """Return the workers of this process's own node: another program may use Ray, too."""
+    listed = subprocess.check_output(["ps", "-e", "-ww", "-o", "pid=,ppid=,args="], text=True)
+    rows = [line.split(None, 2) for line in listed.splitlines()]
+    ours = {pid for pid, parent, _ in rows if int(parent) == os.getpid()}
+    return [int(pid) for pid, parent, name in rows if parent in ours and name.startswith("ray::Worker")]
 
 
 def measure_compare(pool: RayPool, _: Callable[[], None], scale: Scale) -> Measured:

@@ -49,6 +49,30 @@ ENDLESS = Budget(iterations=10**11)
 OPENING = opening_view()
 
 
+POISON = 666
+POISON_PATCH = f"""
+import os, signal
+import solver.pool.job_bytes as job_bytes
+decode_job = job_bytes.decode_job
+def deadly(message):
+    question = decode_job(message)
+    if question.seed == {POISON}:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return question
+job_bytes.decode_job = deadly
+"""
+
+
+@pytest.fixture(scope="module")
+def poison(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Let searches with the seed POISON kill the workers of pools that start from now on."""
+    folder = tmp_path_factory.mktemp("poison")
+    (folder / "sitecustomize.py").write_text(POISON_PATCH)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", f"{folder}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
+        yield
+
+
 @pytest.fixture(scope="module")
 def pool() -> Iterator[RayPool]:
     with RayPool(2) as started:
@@ -63,6 +87,13 @@ def healthy(pool: RayPool) -> Iterator[RayPool]:
     wait_until(lambda: is_whole(pool))
 
 
+@pytest.fixture(scope="module")
+def small_pool(poison: None) -> Iterator[RayPool]:
+    """Return a pool with one worker."""
+    with RayPool(1) as started:
+        yield started
+
+
 def driver_pid(pool: RayPool) -> int:
     assert pool._process
     return pool._process.pid
@@ -72,9 +103,9 @@ def worker_pids(pool: RayPool) -> list[int]:
     return workers_below(driver_pid(pool))
 
 
-def is_whole(pool: RayPool) -> bool:
-    """Return whether the pool has both workers; on a busy machine its health is late, so processes count too."""
-    return pool.health == ("ready", 2, "") and len(worker_pids(pool)) == 2
+def is_whole(pool: RayPool, n_workers: int = 2) -> bool:
+    """Return whether the pool has all workers; on a busy machine its health is late, so processes count too."""
+    return pool.health == ("ready", n_workers, "") and len(worker_pids(pool)) == n_workers
 
 
 @contextmanager
@@ -167,7 +198,7 @@ def is_forced(position: Position) -> bool:
 
 def test_a_comparison_is_spread_over_both_workers(healthy: RayPool) -> None:
     before = {pid: cpu_ticks(pid) for pid in worker_pids(healthy)}
-    budget = Budget(iterations=200_000, memory_mb=400)
+    budget = Budget(iterations=100_000, memory_mb=400)
     question = ComparisonQuestion(OPENING, OPENING.legal_actions()[:4], budget, shares=2)
     comparison = healthy.submit(question, Control()).result()
     assert (comparison.stopped_by, comparison.missing) == ("iterations", 0)
@@ -329,7 +360,7 @@ def test_an_answer_without_a_time_limit_is_the_same_although_a_worker_is_killed(
 
 @pytest.mark.parametrize("confidence", [None, 0.999_999])
 def test_a_comparison_is_the_same_although_a_worker_is_killed(healthy: RayPool, confidence: float | None) -> None:
-    budget = Budget(iterations=300_000, confidence=confidence, memory_mb=400)
+    budget = Budget(iterations=60_000, confidence=confidence, memory_mb=400)
     question = ComparisonQuestion(OPENING, OPENING.legal_actions()[:4], budget, seed=2, shares=2)
     pending = healthy.submit(question, Control())
     os.kill(wait_for_busiest(worker_pids(healthy)), signal.SIGKILL)
@@ -377,45 +408,39 @@ def test_a_search_runs_in_this_process_if_all_workers_are_stuck(healthy: RayPool
 
 
 @pytest.mark.parametrize("shares", [1, 2])
-def test_losing_the_only_worker_loses_no_answer(shares: int) -> None:
+def test_losing_the_only_worker_loses_no_answer(small_pool: RayPool, shares: int) -> None:
     """The search itself may have killed the worker, so it goes on in a separate process."""
-    with RayPool(1) as pool:
-        for delay in (0.06, 0.3, 0.595):
-            wait_until(lambda: pool.health.workers == 1 and len(worker_pids(pool)) == 1)
-            victim = worker_pids(pool)[0]
-            with call_after(delay, partial(os.kill, victim, signal.SIGKILL)):
-                answer = pool.submit(SearchQuestion(OPENING, Budget(time_ms=600), shares=shares), Control()).result()
-            assert answer.iterations > 0
-        question = SearchQuestion(OPENING, Budget(iterations=200_000), seed=2, shares=shares)
-        wait_until(lambda: pool.health.workers == 1 and len(worker_pids(pool)) == 1)
-        pending = pool.submit(question, Control())
-        os.kill(wait_for_busiest(worker_pids(pool)), signal.SIGKILL)
-        assert noteless(pending.result()) == timeless(compute_here(question))
+    for delay in (0.06, 0.3, 0.595):
+        wait_until(lambda: is_whole(small_pool, 1))
+        victim = worker_pids(small_pool)[0]
+        with call_after(delay, partial(os.kill, victim, signal.SIGKILL)):
+            answer = small_pool.submit(SearchQuestion(OPENING, Budget(time_ms=600), shares=shares), Control()).result()
+        assert answer.iterations > 0
+    check_kill(small_pool, SearchQuestion(OPENING, Budget(iterations=100_000), seed=2, shares=shares))
 
 
-def test_losing_the_only_worker_does_not_end_a_comparison_or_information() -> None:
+def test_losing_the_only_worker_does_not_end_a_comparison_or_information(small_pool: RayPool) -> None:
     moves = OPENING.legal_actions()[:4]
-    with RayPool(1) as pool:
-        for question in (
-            ComparisonQuestion(OPENING, moves, Budget(iterations=50_000), shares=2),
-            InformationQuestion(with_secrets(), Budget(iterations=20_000)),
-        ):
-            wait_until(lambda: pool.health.workers == 1 and len(worker_pids(pool)) == 1)
-            pending = pool.submit(question, Control())
-            os.kill(wait_for_busiest(worker_pids(pool)), signal.SIGKILL)
-            assert noteless(pending.result()) == timeless(compute_here(question))
+    check_kill(small_pool, ComparisonQuestion(OPENING, moves, Budget(iterations=50_000), shares=2))
+    check_kill(small_pool, InformationQuestion(with_secrets(), Budget(iterations=20_000)))
 
 
-def test_a_search_that_kills_the_only_worker_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "sitecustomize.py").write_text(POISON_PATCH)
-    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
-    with RayPool(1) as pool:
-        for budget in (Budget(iterations=20), Budget(time_ms=100), Budget(time_ms=1000)):
-            wait_until(lambda: pool.health.workers == 1 and len(worker_pids(pool)) == 1)
-            poison = pool.submit(SearchQuestion(OPENING, budget, seed=POISON), Control())
-            with pytest.raises(SearchLostError, match="2 workers"):
-                poison.result()
-        assert pool.submit(SearchQuestion(OPENING, Budget(iterations=20), seed=1), Control()).result().iterations == 20
+def check_kill(pool: RayPool, question: Question) -> None:
+    """Kill the only worker while it computes; check that the answer is still that of one thread."""
+    wait_until(lambda: is_whole(pool, 1))
+    pending = pool.submit(question, Control())
+    os.kill(wait_for_busiest(worker_pids(pool)), signal.SIGKILL)
+    assert noteless(pending.result()) == timeless(compute_here(question))
+
+
+def test_a_search_that_kills_the_only_worker_is_given_up(small_pool: RayPool) -> None:
+    for budget in (Budget(iterations=20), Budget(time_ms=100), Budget(time_ms=1000)):
+        wait_until(lambda: is_whole(small_pool, 1))
+        poison = small_pool.submit(SearchQuestion(OPENING, budget, seed=POISON), Control())
+        with pytest.raises(SearchLostError, match="2 workers"):
+            poison.result()
+    harmless = SearchQuestion(OPENING, Budget(iterations=20), seed=1)
+    assert small_pool.submit(harmless, Control()).result().iterations == 20
 
 
 def test_a_search_that_kills_its_workers_is_given_up(healthy: RayPool) -> None:
@@ -495,27 +520,9 @@ def test_a_question_without_a_control_can_be_cancelled(healthy: RayPool) -> None
     wait_until(lambda: idle(healthy))
 
 
-POISON = 666
-POISON_PATCH = f"""
-import os, signal
-import solver.pool.job_bytes as job_bytes
-decode_job = job_bytes.decode_job
-def deadly(message):
-    question = decode_job(message)
-    if question.seed == {POISON}:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return question
-job_bytes.decode_job = deadly
-"""
-
-
 @pytest.mark.parametrize("n_workers", [1, 2])
-def test_in_a_batch_only_the_deadly_questions_get_an_error(
-    n_workers: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_in_a_batch_only_the_deadly_questions_get_an_error(poison: None, n_workers: int) -> None:
     """Other questions share chunks and workers with the ones that kill every worker."""
-    (tmp_path / "sitecustomize.py").write_text(POISON_PATCH)
-    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
     many = list(searches(80))
     many[30:30] = many[60:60] = [SearchQuestion(OPENING, Budget(iterations=20), seed=POISON)]
     with RayPool(n_workers) as pool:

@@ -41,7 +41,7 @@ def information_sets(game_id: str) -> dict[int, View]:
     [
         ("kuhn_poker", 1_000),
         ("kuhn_poker", 10_000),
-        # At 10 000 this takes six minutes: python -m benchmarks exploitability leduc_poker --iterations 10000
+        # At 10 000 OpenSpiel takes minutes: python -m benchmarks exploitability leduc_poker --iterations 10000
         pytest.param("leduc_poker", 1_000, marks=pytest.mark.slow),
     ],
 )
