@@ -35,7 +35,7 @@ Rows = dict[tuple[str, int, int | None], dict[str, Any]]
 
 @pytest.fixture(scope="module")
 def running():
-    with server("--no-self-test") as running:
+    with server() as running:
         yield running
 
 
@@ -134,7 +134,7 @@ def test_a_server_that_ends_is_an_error_and_the_run_can_be_resumed(folder, endin
     address = f"127.0.0.1:{free_port()}"
     args = ("analyze", "many.txt", "--out", "r.jsonl", "--iterations", "3000", "--server", address)
     with (
-        server("--no-self-test", "--address", address) as first,
+        server("--address", address) as first,
         subprocess.Popen(command(*args), env=environment(), cwd=folder, stderr=subprocess.PIPE, text=True) as process,
     ):
         wait_for_rows(process, folder / "r.jsonl", 5)
@@ -145,7 +145,7 @@ def test_a_server_that_ends_is_an_error_and_the_run_can_be_resumed(folder, endin
     assert err.endswith("; the same command resumes this run\n")
     before = rows(folder / "r.jsonl")
     assert len(before) >= 5
-    with server("--no-self-test", "--address", address):
+    with server("--address", address):
         assert run(*args).code == 0
     all_rows = rows(folder / "r.jsonl")
     assert len(all_rows) == 300
@@ -383,7 +383,7 @@ def test_an_unreachable_server_leaves_no_file(folder):
 
 
 def test_caps_below_the_budget_are_an_error_before_the_first_search(folder):
-    with server("--no-self-test", "--iterations-max", "50", "--time-max-ms", "900", "--memory-max-mb", "16") as running:
+    with server("--iterations-max", "50", "--time-max-ms", "900", "--memory-max-mb", "16") as running:
         for args, why in (
             (("--iterations", "100"), "iterations: {} grants 50 at most"),
             (("--time-ms", "1000"), "time-ms: {} grants 900 at most"),
@@ -397,6 +397,6 @@ def test_caps_below_the_budget_are_an_error_before_the_first_search(folder):
 
 
 def test_the_token_reaches_the_server(folder):
-    with server("--no-self-test", "--tokens", write_tokens(folder, "secret")) as running:
+    with server("--tokens", write_tokens(folder, "secret")) as running:
         assert "UNAUTHENTICATED" in run(*arguments_for(running.address)).err
         assert run(*arguments_for(running.address), EMINENCE_TOKEN="secret").code == 0

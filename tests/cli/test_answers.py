@@ -230,7 +230,7 @@ def test_an_insignificant_difference_is_marked():
 
 
 def test_a_server_answers_as_this_process_does(folder):
-    with server("--no-self-test") as running:
+    with server() as running:
         to = ("--server", running.address)
         local, remote = suggestion("game.txt", "--at", 5, *FEW), suggestion("game.txt", "--at", 5, *FEW, *to)
         for message in (local, remote):
@@ -253,7 +253,7 @@ def test_a_server_answers_as_this_process_does(folder):
 
 
 def test_the_token_reaches_the_server(folder):
-    with server("--no-self-test", "--tokens", write_tokens(folder, "test")) as running:
+    with server("--tokens", write_tokens(folder, "test")) as running:
         to = ("--server", running.address)
         assert "UNAUTHENTICATED" in run("suggest", VIEW, *FEW, *to).err
         assert run("suggest", VIEW, *FEW, *to, EMINENCE_TOKEN="test").code == 0
@@ -263,7 +263,7 @@ def test_the_token_reaches_the_server(folder):
 def test_a_server_with_tls_is_reached(folder):
     certificate = make_certificate(folder, "server")
     pair = ("--tls-cert", certificate, "--tls-key", str(folder / "server.key"))
-    with server("--no-self-test", *pair, "--client-ca", certificate, wait=False) as running:
+    with server(*pair, "--client-ca", certificate, wait=False) as running:
         to = ("--server", running.address, "--tls-ca", certificate)
         assert suggestion(VIEW, *FEW, *to, *pair).best.text in ("reveal", "keep")
         assert "UNAVAILABLE" in run("suggest", VIEW, *FEW, "--server", running.address).err

@@ -24,7 +24,7 @@ def test_a_suggestion_of_a_server_ends_with_the_answer_so_far():
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("4H", 60, 200, 0, 0))
     output = b""
     with (
-        server("--no-self-test") as running,
+        server() as running,
         subprocess.Popen(
             command("suggest", VIEW, "--time-ms", "50000", "--server", running.address),
             env=environment(NO_COLOR="1", TERM="xterm"),

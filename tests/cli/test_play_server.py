@@ -23,7 +23,7 @@ from server.codec.views import read_view_and_history
 
 @pytest.fixture(scope="module")
 def running():
-    with server("--no-self-test") as running:
+    with server() as running:
         yield running
 
 

@@ -79,7 +79,7 @@ REFUSED: list[tuple[str, ...]] = [
 
 @pytest.fixture(scope="module")
 def running() -> Iterator[Server]:
-    with server("--no-self-test") as running:
+    with server() as running:
         yield running
 
 

@@ -37,7 +37,7 @@ HIDDEN = view("A:Lord >B:Heir C:? | seen by B")
 
 @pytest.fixture(scope="module")
 def running() -> Iterator[Server]:
-    with server("--no-self-test") as running:
+    with server() as running:
         yield running
 
 

@@ -102,7 +102,7 @@ def test_a_server_with_a_new_edition_starts_and_keeps_the_answers_of_others(tmp_
     question = suggest(PLACE + "| seen by A", iterations=300)
     answers = []
     for environment in ({}, {"PYTHONPATH": path}):
-        with server("--cache-file", str(tmp_path / "answers"), environment=environment) as running:
+        with server("--cache-file", str(tmp_path / "answers"), self_test=True, environment=environment) as running:
             with running.channel() as channel:
                 answers.append(stub(channel).Suggest(question, timeout=20).suggestion)
                 if environment:

@@ -48,12 +48,12 @@ class HeldTest:
             "import time\n"
             "from pathlib import Path\n"
             "import solver.signature as ours\n"
-            "compute = ours.signature\n"
+            "compute = ours.published\n"
             "def wait_and_compute():\n"
             f"    while not Path({str(self._released)!r}).exists():\n"
             "        time.sleep(0.01)\n"
             "    return compute()\n"
-            "ours.signature = wait_and_compute\n"
+            "ours.published = wait_and_compute\n"
         )
         self.environment = {"PYTHONPATH": os.pathsep.join([str(folder), *filter(None, sys.path)])}
 
@@ -67,7 +67,7 @@ def self_test(tmp_path: Path) -> HeldTest:
 
 
 def test_the_port_is_open_before_the_self_test_and_serves_after_it(self_test: HeldTest) -> None:
-    with server(wait=False, environment=self_test.environment) as running:
+    with server(wait=False, self_test=True, environment=self_test.environment) as running:
         assert running.health() == NOT_SERVING
         self_test.release()
         running.wait_until_serving()
@@ -81,7 +81,7 @@ def test_the_port_is_open_before_the_self_test_and_serves_after_it(self_test: He
 
 @pytest.mark.timing
 def test_the_port_is_open_within_three_seconds() -> None:
-    with server(wait=False) as running:
+    with server(wait=False, self_test=True) as running:
         assert running.seconds_to_listen < 3  # the goal is one second on an idle machine
 
 
@@ -275,7 +275,7 @@ def test_metrics_are_served_on_an_ipv6_address() -> None:
 
 
 def test_before_the_self_test_ends_calls_are_unavailable(self_test: HeldTest) -> None:
-    with server(wait=False, environment=self_test.environment) as running, running.channel() as channel:
+    with server(wait=False, self_test=True, environment=self_test.environment) as running, running.channel() as channel:
         with pytest.raises(grpc.RpcError) as failed:
             stub(channel).Suggest(suggest(iterations=10), timeout=60)
         assert refusal_of(failed.value) == ("UNAVAILABLE", "UNAVAILABLE", "")

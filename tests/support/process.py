@@ -75,13 +75,20 @@ class Server:
 
 @contextmanager
 def server(
-    *flags: str, wait: bool = True, metrics: bool = False, environment: Mapping[str, str] | None = None
+    *flags: str,
+    wait: bool = True,
+    metrics: bool = False,
+    self_test: bool = False,
+    environment: Mapping[str, str] | None = None,
 ) -> Iterator[Server]:
-    """Run a server with these flags on a free port; `metrics` adds a metrics page on another port."""
+    """Run a server with these flags on a free port; `metrics` adds a metrics page on another port.
+
+    The self-test takes longer than most tests, so only those of itself run it.
+    """
     page = f"127.0.0.1:{free_port()}"
     started = time.monotonic()
     command = [sys.executable, "-m", "server", "--address", "127.0.0.1:0", *flags]
-    command += ["--metrics", page] * metrics
+    command += ["--metrics", page] * metrics + ["--no-self-test"] * (not self_test)
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **(environment or {})}
     )
