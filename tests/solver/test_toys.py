@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import replace
+from statistics import fmean
 from typing import Any
 
+import pyspiel
 import pytest
 
 from benchmarks import exploitability
@@ -36,19 +38,22 @@ def information_sets(game_id: str) -> dict[int, View]:
     return views
 
 
-@pytest.mark.parametrize(
-    ("game_id", "iterations"),
-    [
-        ("kuhn_poker", 1_000),
-        ("kuhn_poker", 10_000),
-        # At 10 000 OpenSpiel takes minutes: python -m benchmarks exploitability leduc_poker --iterations 10000
-        pytest.param("leduc_poker", 1_000, marks=pytest.mark.slow),
-    ],
-)
-def test_the_search_plays_poker_as_well_as_openspiels(game_id: str, iterations: int) -> None:
+@pytest.mark.parametrize("iterations", [1_000, 10_000])
+def test_the_search_plays_kuhn_poker_as_well_as_openspiels(iterations: int) -> None:
     """The mean over 20 seeds; they begin with 1, since OpenSpiel takes 0 for no seed."""
-    ours, openspiels = exploitability.exploitabilities(game_id, iterations, range(1, 21))
+    ours, openspiels = exploitability.exploitabilities("kuhn_poker", iterations, range(1, 21))
     assert sum(ours) <= 1.1 * sum(openspiels)
+
+
+@pytest.mark.slow
+def test_the_search_plays_leduc_poker_as_well_as_openspiels() -> None:
+    """OpenSpiel's search needs a second for each seed, and its seed does not fix its answers.
+
+    Its mean over 100 seeds is 1.11, with a standard error of 0.03: python -m benchmarks exploitability leduc_poker
+    """
+    sets, game = exploitability.information_sets("leduc_poker"), pyspiel.load_game("leduc_poker")
+    ours = [exploitability.our_policy(sets, 1000, exploitability.EXPLORATION, seed) for seed in range(1, 21)]
+    assert fmean(pyspiel.exploitability(game, policy) for policy in ours) <= 1.1 * 1.11
 
 
 @pytest.mark.parametrize(("game_id", "number"), [("kuhn_poker", 12), ("leduc_poker", 936)])
