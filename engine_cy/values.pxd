@@ -1,4 +1,5 @@
 from engine_cy.game_api cimport GameApi, Knowledge, action_t
+from engine_cy.learned.feature_api cimport FeatureApi
 
 cdef enum:
     INTERNED = 4096       # entries of a game's hash table of actions; a power of two
@@ -8,6 +9,8 @@ cdef class Game:
     cdef const GameApi* api
     cdef const Knowledge* knowledge       # NULL: none
     cdef void* rules                      # owned
+    cdef const FeatureApi* features       # what the knowledge is learned from; NULL: it is not learned
+    cdef readonly tuple weights           # the Weights of the knowledge
     cdef readonly str id
     cdef readonly int n_players
     cdef readonly object ruleset

@@ -1,6 +1,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, final
 
+from engine_cy.learned.weights import Weights
 from engine_cy.support.rng import Rng
 
 def read_seat(seat: int | str, n_players: int, field: str = "player") -> int:
@@ -24,6 +25,13 @@ class Game:
     @property
     def has_knowledge(self) -> bool:
         """Whether the game has learned knowledge: a prior, a playout policy and an evaluation."""
+
+    @property
+    def weights(self) -> tuple[Weights, ...]:
+        """The weights of the learned knowledge."""
+
+    def check_knowledge(self) -> None:
+        """Raise InvalidRulesetError if weights of the learned knowledge do not fit the rules of the game."""
 
     @property
     def can_be_followed(self) -> bool:

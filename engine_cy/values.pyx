@@ -14,7 +14,7 @@ from engine_cy.support.hashing cimport hash_bytes
 from engine_cy.support.rng cimport WORLD_STREAM, Rng, rng_t, seed_rng
 
 from engine_cy.errors import (
-    EngineError, IllegalActionError, InvalidPositionError, InvalidViewError, NotationError, listed,
+    EngineError, IllegalActionError, InvalidPositionError, InvalidRulesetError, InvalidViewError, NotationError, listed,
 )
 from engine_cy.seats import SEATS
 
@@ -37,6 +37,7 @@ cdef class Game:
 
     def __cinit__(self):
         self.interned = [None] * INTERNED
+        self.weights = ()
         self.has_spectator = True
 
     def __dealloc__(self):
@@ -226,6 +227,12 @@ cdef class Game:
     def has_knowledge(self):
         """Whether the game has learned knowledge: a prior, a playout policy and an evaluation."""
         return self.knowledge != NULL
+
+    def check_knowledge(self):
+        """Raise InvalidRulesetError if weights of the learned knowledge do not fit the rules of the game."""
+        for weights in self.weights:
+            if weights.fault:
+                raise InvalidRulesetError(f"game: the weights of {self.id} do not fit its rules: {weights.fault}")
 
     @property
     def can_be_followed(self):

@@ -3,7 +3,7 @@
 from libc.stdint cimport int32_t, uint8_t, uint16_t, uint64_t
 from libc.string cimport memcpy
 
-from engine_cy.castle_village_port.knowledge cimport KNOWLEDGE, fits
+from engine_cy.castle_village_port.features cimport FEATURE_API, fits
 from engine_cy.castle_village_port.rules cimport Rules, pack
 from engine_cy.castle_village_port.state cimport (
     NO_CARD, NOT_SHOWN, UNKNOWN_HAND, State, bit, drawn_before, owner_of, state_fault, value_of,
@@ -18,13 +18,16 @@ from engine_cy.castle_village_port.words cimport (
 )
 from engine_cy.castle_village_port.worlds cimport count_secrets, sample, write_secret
 from engine_cy.values cimport Action, Game, GameState
-from engine_cy.game_api cimport CHANCE, NOBODY, GameApi, action_t
+from engine_cy.game_api cimport CHANCE, NOBODY, GameApi, Knowledge, action_t
+from engine_cy.learned.evaluation cimport evaluate_state
+from engine_cy.learned.policy cimport choose_action, prior_of
 from engine_cy.support.rng cimport below, rng_t
 
 from engine_cy.castle_village_port import notation
 from engine_cy.castle_village_port import table as tables
 from engine_cy.castle_village_port.cards import LOCATIONS as NAMES
 from engine_cy.castle_village_port.editions import read_ruleset, table_numbers
+from engine_cy.castle_village_port.features import WEIGHTS
 from engine_cy.errors import IllegalActionError, InvalidPositionError, InvalidViewError, NotationError
 from engine_cy.values import read_seat
 
@@ -97,7 +100,27 @@ API.sample = <void (*)(const void*, const void*, int, void*, rng_t*) noexcept no
 API.count_secrets = <uint64_t (*)(const void*, const void*, int, int) noexcept nogil>count_secrets
 API.write_secret = <void (*)(const void*, void*, int, int, uint64_t) noexcept nogil>write_secret
 
+FEATURE_API.game = &API
 
+
+# --- Knowledge ------------------------------------------------------------------------------------------------
+
+cdef void prior(const void* rules, const void* state, const action_t* actions, int n, float* shares) noexcept nogil:
+    prior_of(&FEATURE_API, rules, state, actions, n, shares)
+
+
+cdef action_t choose(const void* rules, const void* state, rng_t* rng) noexcept nogil:
+    return choose_action(&FEATURE_API, rules, state, rng)
+
+
+cdef void evaluate(const void* rules, const void* state, double* per_seat) noexcept nogil:
+    evaluate_state(&FEATURE_API, (<const Rules*>rules).n_players, rules, state, per_seat)
+
+
+cdef Knowledge KNOWLEDGE
+KNOWLEDGE.prior = prior
+KNOWLEDGE.choose = choose
+KNOWLEDGE.evaluate = evaluate
 add_suspicion(&KNOWLEDGE)
 
 
@@ -128,6 +151,8 @@ cdef class CastleVillagePort(Game):
         pack(<Rules*>self.own(sizeof(Rules)), numbers)
         if fits(<const Rules*>self.rules):
             self.knowledge = &KNOWLEDGE
+            self.features = &FEATURE_API
+            self.weights = (WEIGHTS,)
 
     cdef const char* fault(self, const void* state, int observer) noexcept:
         return state_fault(<const Rules*>self.rules, <const State*>state, observer)

@@ -7,13 +7,14 @@ preferences of actions. Decks are in any order; a card that is not selected may 
 from libc.stdint cimport uint8_t
 from libc.string cimport memcpy
 
-from engine_cy.castle_village_port.knowledge cimport preferences_of
+from engine_cy.castle_village_port.features cimport FEATURE_API
 from engine_cy.castle_village_port.rules cimport Rules
 from engine_cy.castle_village_port.state cimport NO_CARD, UNKNOWN_HAND, State, bit
 from engine_cy.castle_village_port.turn cimport legal_actions
 from engine_cy.castle_village_port.words cimport ASK_SELECT, MAX_VALUE
 from engine_cy.castle_village_port.worlds cimport Hidden, hidden_of
 from engine_cy.values cimport Position, View
+from engine_cy.learned.policy cimport preferences_of
 from engine_cy.game_api cimport MAX_ACTIONS, MAX_KINDS, Account, Knowledge, Suspicion, action_t
 
 # Weight of preferences in beliefs about selected cards, fitted by solver/training/beliefs.py to a mixture of players.
@@ -60,7 +61,7 @@ cdef void prefer_selections(const Rules* rules, const State* view, int player, c
     for k in range(suspicion.n_kinds):
         state.hands[player] |= bit(suspicion.kinds[k])
     n = legal_actions(rules, &state, actions)
-    preferences_of(rules, &state, actions, n, by_action)
+    preferences_of(&FEATURE_API, rules, &state, actions, n, by_action)
     for i in range(n):
         action_of[actions[i] >> 16 & 0xFF] = i
     for k in range(suspicion.n_kinds):

@@ -21,6 +21,7 @@ cdef struct Rank:
 
 cdef struct Rules:
     Effect effects[MAX_VALUE + 1]     # by value
+    uint8_t roles[MAX_VALUE + 1]      # Role, by value
     Rank ranks[LOCATIONS][MAX_RANKS]
     uint8_t n_ranks[LOCATIONS]
     uint16_t values                   # the cards that each player has, a bit each

@@ -3,6 +3,33 @@
 from libc.string cimport memset
 
 from engine_cy.castle_village_port.cards import LOCATIONS as NAMES
+from engine_cy.castle_village_port.words import Deed, Role, When
+
+# The time of each deed in the house's table, and the role of a card that has both.
+ROLES = {
+    Deed.LEAVE_IF_PRESENT: (When.END, Role.KING),
+    Deed.PAY_OTHERS: (When.END, Role.PRINCESS),
+    Deed.MOVE_NEIGHBOUR: (When.IMMEDIATE, Role.GUARD),
+    Deed.ROB_NEIGHBOUR: (When.IMMEDIATE, Role.THIEF),
+    Deed.COPY_NEIGHBOUR: (When.IMMEDIATE, Role.ALCHEMIST),
+    Deed.SWAP_SELECTED: (When.IMMEDIATE, Role.COURTESAN),
+    Deed.ORDER_LOCATION: (When.IMMEDIATE, Role.STRATEGIST),
+    Deed.PAY_FROM_RIGHT: (When.END, Role.TRAITOR),
+    Deed.GAIN_PER_LOW: (When.IMMEDIATE, Role.MERCHANT),
+    Deed.DISCARD_NEIGHBOUR: (When.IMMEDIATE, Role.WARRIOR),
+    Deed.FETCH: (When.IMMEDIATE, Role.BARD),
+    Deed.DOUBLE_REWARD: (When.END, Role.SAILOR),
+    Deed.DISCARD_HIGHEST: (When.END, Role.HUNTER),
+}
+assert {Deed.NO_DEED, *ROLES} == set(Deed), f"deeds without a role: {set(Deed) - set(ROLES)}"
+
+
+def role_of_card(card):
+    """Return the role of a card of editions.py."""
+    if card.when == When.NEVER or card.deed == Deed.NO_DEED:
+        return Role.PLAIN
+    when, role = ROLES[card.deed]
+    return role if card.when == when else Role.STRANGE
 
 
 cdef void pack(Rules* rules, object numbers) except *:
@@ -20,6 +47,7 @@ cdef void pack(Rules* rules, object numbers) except *:
         effect.where = NAMES.index(card.where) if card.where else 0
         effect.factor = card.factor
         effect.driven_by = sum([1 << other.value for other in numbers.cards if card.who and other.name == card.who])
+        rules.roles[<int>card.value] = role_of_card(card)
         rules.values |= 1 << card.value
     for location in range(LOCATIONS):
         rules.n_ranks[location] = len(numbers.rewards[location])

@@ -30,7 +30,26 @@ cpdef enum Reward:
     STEAL_EACH          # 1 gold from each other player
     HALF_VALUE          # half of the ranked card's value, rounded up
 
+cpdef enum Role:
+    """The role of a card in what is learned: its deed, at the time that it has in the house's table."""
+    PLAIN               # nothing
+    KING
+    PRINCESS
+    GUARD
+    THIEF
+    ALCHEMIST
+    COURTESAN
+    STRATEGIST
+    TRAITOR
+    MERCHANT
+    WARRIOR
+    BARD
+    SAILOR
+    HUNTER
+    STRANGE             # without weights: a deed at a time that no card of the house has; the last one
+
 cdef enum:
+    N_ROLES = STRANGE
     MAX_VALUE = 15
     LOCATIONS = 3
     MAX_RANKS = 8

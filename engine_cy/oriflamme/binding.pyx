@@ -1,12 +1,14 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""The binding of Oriflamme: fills in GameApi, and converts tables in words to states and back."""
+"""The binding of Oriflamme: fills in GameApi and Knowledge, and converts tables in words to states and back."""
 from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
 from engine_cy.values cimport Action, Game, GameState, View
-from engine_cy.game_api cimport BEGUN, MORE, NOBODY, GameApi, action_t
+from engine_cy.game_api cimport BEGUN, MORE, NOBODY, GameApi, Knowledge, action_t
+from engine_cy.learned.evaluation cimport evaluate_state
+from engine_cy.learned.policy cimport choose_action, prior_of
 from engine_cy.oriflamme cimport worlds
-from engine_cy.oriflamme.knowledge cimport KNOWLEDGE
+from engine_cy.oriflamme.features cimport FEATURE_API
 from engine_cy.oriflamme.rules cimport Rules, pack
 from engine_cy.oriflamme.state cimport (
     FACE_UP, KIND, UNKNOWN_HAND, State, card_at, cards_played, family, held, hold, state_fault,
@@ -26,6 +28,8 @@ from engine_cy.values import read_seat
 from engine_cy.oriflamme import notation
 from engine_cy.oriflamme import table as tables
 from engine_cy.oriflamme.editions import read_ruleset, table_numbers
+from engine_cy.oriflamme.evidence import BELIEFS
+from engine_cy.oriflamme.features import WEIGHTS
 
 
 # --- GameApi --------------------------------------------------------------------------------------------------
@@ -91,7 +95,27 @@ API.key = <uint64_t (*)(const void*, const void*, int) noexcept nogil>key
 API.sample = <void (*)(const void*, const void*, int, void*, rng_t*) noexcept nogil>worlds.sample
 API.count_secrets = <uint64_t (*)(const void*, const void*, int, int) noexcept nogil>worlds.count_secrets
 API.write_secret = <void (*)(const void*, void*, int, int, uint64_t) noexcept nogil>worlds.write_secret
+FEATURE_API.game = &API
 
+
+# --- Knowledge ------------------------------------------------------------------------------------------------
+
+cdef void prior(const void* rules, const void* state, const action_t* actions, int n, float* shares) noexcept nogil:
+    prior_of(&FEATURE_API, rules, state, actions, n, shares)
+
+
+cdef action_t choose(const void* rules, const void* state, rng_t* rng) noexcept nogil:
+    return choose_action(&FEATURE_API, rules, state, rng)
+
+
+cdef void evaluate(const void* rules, const void* state, double* per_seat) noexcept nogil:
+    evaluate_state(&FEATURE_API, (<const Rules*>rules).n_players, rules, state, per_seat)
+
+
+cdef Knowledge KNOWLEDGE
+KNOWLEDGE.prior = prior
+KNOWLEDGE.choose = choose
+KNOWLEDGE.evaluate = evaluate
 add_suspicion(&KNOWLEDGE)
 
 
@@ -118,6 +142,8 @@ cdef class Oriflamme(Game):
         spec = {"edition": self.ruleset.edition, **changed} if changed else self.ruleset.edition
         self.api = &API
         self.knowledge = &KNOWLEDGE
+        self.features = &FEATURE_API
+        self.weights = (WEIGHTS, BELIEFS)
         self.id = game
         self.n_players = players
         self.spec = (game, spec, players)

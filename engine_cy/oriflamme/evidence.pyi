@@ -1,21 +1,10 @@
-from collections.abc import Sequence
-from pathlib import Path
 from typing import Final
 
 from engine_cy.action_log import History
+from engine_cy.learned.weights import Weights
 from engine_cy.values import Position, View
 
-VERSION: Final[int]
-SIZES: Final[dict[str, int]]
-BELIEFS: Final[Path]
-
-def set_weights(
-    name: str, without_account: Sequence[float], with_account: Sequence[float], factors: Sequence[float]
-) -> None:
-    """Replace the weights of a set such as 'oriflamme-3'. Not thread-safe: no search may run."""
-
-def load_weights(path: Path = ...) -> None:
-    """Read the weights from a file; done at import. Not thread-safe: no search may run."""
+BELIEFS: Final[Weights]
 
 def traces(
     view: View, player: int, history: History

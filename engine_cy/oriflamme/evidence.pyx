@@ -6,17 +6,18 @@ its age, its tokens, the cards above and below it, its targets. A view shows the
 account of the game adds the log probabilities with which the player, by their preferences, would have placed such a
 card there and kept it.
 """
+from cpython cimport array
 from libc.stdint cimport uint8_t, uint16_t, uint32_t
 from libc.string cimport memcpy, memset
 
 from engine_cy.support.portable_math cimport logarithm, power
 from engine_cy.values cimport Position, View
-from engine_cy.game_api cimport MAX_PLAYERS, Account, Knowledge, Suspicion, action_t
+from engine_cy.game_api cimport MAX_ACTIONS, MAX_PLAYERS, Account, Knowledge, Suspicion, action_t
 from engine_cy.action_log cimport History
+from engine_cy.learned.policy cimport preferences_of
 from engine_cy.oriflamme.features cimport (
-    PHASES, SITUATIONS, Glance, danger, fill_glance, list_shown_roles, role_of, situation,
+    FEATURE_API, PHASES, SITUATIONS, Glance, danger, fill_glance, list_shown_roles, role_of, set_of, situation,
 )
-from engine_cy.oriflamme.knowledge cimport N_SETS, OPTIONS_MAX, preferences_of, set_of
 from engine_cy.oriflamme.rules cimport Rules
 from engine_cy.oriflamme.state cimport FACE_UP, KIND, State, card_at, cards_played, family, held
 from engine_cy.oriflamme.turn cimport legal_actions
@@ -25,32 +26,38 @@ from engine_cy.oriflamme.words cimport (
 )
 from engine_cy.oriflamme.worlds cimport Hidden, find_hidden, unseen
 
-import json
 from pathlib import Path
 
-from engine_cy.oriflamme.knowledge import SET_NAMES
-from engine_cy.weights import spread
+from engine_cy.learned.weights import ROLE, Layout, Table, Weights
+from engine_cy.oriflamme.features import SETS
+from engine_cy.oriflamme.words import Role
 
-# The traces of a face-down card: the offset of each table in the weights. The last index of each table is a role.
 cdef enum:
     AGES = 7
-    OF_AGE = 0                                          # rounds left when it was placed, age in rounds
-    OF_TOKENS = OF_AGE + PHASES * AGES * N_ROLES        # is covered, tokens
-    OF_STACK = OF_TOKENS + 2 * 5 * N_ROLES              # cards above and below: none, face down, face up
-    OF_END = OF_STACK + 3 * 3 * N_ROLES                 # is at the front, is at the back
-    OF_DANGER = OF_END + 2 * 2 * N_ROLES                # value of `danger`
-    OF_STANDING = OF_DANGER + 4 * N_ROLES               # rounds left, owner's standing
-    OF_FINDS = OF_STANDING + PHASES * 3 * N_ROLES       # was kept, value of `situation`
-    OF_HAND = OF_FINDS + 2 * SITUATIONS * N_ROLES       # a card in hand: rounds left, has yet to place this round
-    N_TRACES = OF_HAND + PHASES * 2 * N_ROLES
-
     TRACES_EACH = 7
 
+# The traces of a face-down card: the index of each table in the weights.
+TRACES = Layout(Role.__members__)
+cdef int OF_AGE = TRACES.add(PHASES, AGES, ROLE)          # rounds left when it was placed, age in rounds
+cdef int OF_TOKENS = TRACES.add(2, 5, ROLE)               # is covered, tokens
+cdef int OF_STACK = TRACES.add(3, 3, ROLE)                # cards above and below: none, face down, face up
+cdef int OF_END = TRACES.add(2, 2, ROLE)                  # is at the front, is at the back
+cdef int OF_DANGER = TRACES.add(4, ROLE)                  # value of `danger`
+cdef int OF_STANDING = TRACES.add(PHASES, 3, ROLE)        # rounds left, owner's standing
+cdef int OF_FINDS = TRACES.add(2, SITUATIONS, ROLE)       # was kept, value of `situation`
+cdef int OF_HAND = TRACES.add(PHASES, 2, ROLE)            # a card in hand: rounds left, has yet to place this round
+
+FACTORS = Layout()
+FACTORS.add(2)      # of the placement of a card and of keeping it, in an account
+
+BELIEFS = Weights(Path(__file__).with_name("beliefs.json"), 2, SETS,
+                  {"bare": Table(1, TRACES), "told": Table(1, TRACES), "factors": Table(1, FACTORS)})
 # Weights by set: of the traces, without [0] and with [1] an account of the game, and of the numbers in the account.
-cdef float TRACES[2][N_SETS][N_TRACES]
-cdef float OF_PLACED[N_SETS]
-cdef float OF_KEPT[N_SETS]
-cdef bint KNOWN[N_SETS]
+cdef int N_TRACES = BELIEFS.width("bare")
+cdef const float* TRACE_WEIGHTS[2]
+TRACE_WEIGHTS[0] = (<array.array>BELIEFS.memory["bare"]).data.as_floats
+TRACE_WEIGHTS[1] = (<array.array>BELIEFS.memory["told"]).data.as_floats
+cdef const float* FACTOR_WEIGHTS = (<array.array>BELIEFS.memory["factors"]).data.as_floats
 
 
 # The place of a face-down card, from which its traces follow.
@@ -140,7 +147,8 @@ cdef void suspect(const Rules* rules, const State* view, int observer, int playe
                   Suspicion* suspicion) noexcept nogil:
     cdef int which = set_of(rules)
     cdef bint has_account = account != NULL and account.n_actions > 0
-    cdef const float* weights = TRACES[has_account][which]
+    cdef const float* weights = TRACE_WEIGHTS[has_account] + which * N_TRACES
+    cdef const float* factors = FACTOR_WEIGHTS + which * 2
     cdef Glance glance
     cdef uint32_t shown[MAX_PLAYERS]
     cdef uint16_t traces[TRACES_EACH]
@@ -152,8 +160,6 @@ cdef void suspect(const Rules* rules, const State* view, int observer, int playe
     if player == observer:
         return
     list_secrets(rules, view, player, suspicion)
-    if not KNOWN[which]:
-        return
     list_shown_roles(rules, view, shown)
     fill_glance(rules, view, shown, player, player, &glance)
     for k in range(suspicion.n_kinds):
@@ -169,8 +175,8 @@ cdef void suspect(const Rules* rules, const State* view, int observer, int playe
             for m in range(TRACES_EACH):
                 total += weights[traces[m]]
             if has_account:
-                total += OF_PLACED[which] * account.placed[card_id][suspicion.kinds[k]]
-                total += OF_KEPT[which] * account.kept[card_id][suspicion.kinds[k]]
+                total += factors[0] * account.placed[card_id][suspicion.kinds[k]]
+                total += factors[1] * account.kept[card_id][suspicion.kinds[k]]
             suspicion.in_spot[i][k] = total
 
 
@@ -218,15 +224,15 @@ cdef void read(const Rules* rules, const State* world, int player, const Suspici
 
 cdef inline float log_share(const Rules* rules, const State* state, action_t action) noexcept nogil:
     """Return the log probability of an action: 0.95 of the softmax of preferences and 0.05 of the uniform choice."""
-    cdef action_t actions[OPTIONS_MAX]
-    cdef float preferences[OPTIONS_MAX]
+    cdef action_t actions[MAX_ACTIONS]
+    cdef float preferences[MAX_ACTIONS]
     cdef float best = -1e30
     cdef double total = 0
     cdef double share = 0
     cdef int n = legal_actions(rules, state, actions)
     cdef int i
 
-    preferences_of(rules, state, actions, n, preferences)
+    preferences_of(&FEATURE_API, rules, state, actions, n, preferences)
     for i in range(n):
         best = max(best, preferences[i])
     for i in range(n):
@@ -238,8 +244,8 @@ cdef inline float log_share(const Rules* rules, const State* state, action_t act
 
 cdef void log_placement(const Rules* rules, const State* view, action_t action, Account* account) noexcept nogil:
     """Log the preference of each card that the player may hold for this place, as if the hand held all of them."""
-    cdef action_t actions[OPTIONS_MAX]
-    cdef float preferences[OPTIONS_MAX]
+    cdef action_t actions[MAX_ACTIONS]
+    cdef float preferences[MAX_ACTIONS]
     cdef int card_id = view.to_act * rules.cards_each + cards_played(rules, view, view.to_act)
     cdef int n, i, kind
     cdef State state
@@ -247,7 +253,7 @@ cdef void log_placement(const Rules* rules, const State* view, action_t action, 
     memcpy(&state, view, sizeof(State))
     state.hands[view.to_act] = unseen(rules, view, view.to_act)
     n = legal_actions(rules, &state, actions)
-    preferences_of(rules, &state, actions, n, preferences)
+    preferences_of(&FEATURE_API, rules, &state, actions, n, preferences)
     for i in range(n):
         if actions[i] & 0xFF == action & 0xFF:
             kind = actions[i] >> 8 & 0xFF
@@ -293,42 +299,7 @@ cdef void add_suspicion(Knowledge* knowledge) noexcept:
     knowledge.tell = <void (*)(const void*, const void*, action_t, Account*) noexcept nogil>tell
 
 
-# --- the weights ----------------------------------------------------------------------------------------------
-
-# The version of the file format and of the meaning of its numbers.
-VERSION = 1
-SIZES = {"traces": N_TRACES, "each": TRACES_EACH}
-BELIEFS = Path(__file__).with_name("beliefs.json")
-
-
-def set_weights(name, without_account, with_account, factors):
-    """Replace the weights of a set such as 'oriflamme-3'. Not thread-safe: no search may run."""
-    cdef int which = SET_NAMES.index(name)
-    cdef int i
-
-    if len(without_account) != N_TRACES or len(with_account) != N_TRACES:
-        raise ValueError(f"traces: {len(without_account)} and {len(with_account)} weights, not {N_TRACES}")
-    for i in range(N_TRACES):
-        TRACES[0][which][i] = without_account[i]
-        TRACES[1][which][i] = with_account[i]
-    OF_PLACED[which], OF_KEPT[which] = factors
-    KNOWN[which] = True
-
-
-def load_weights(path=BELIEFS):
-    """Read the weights from a file; done at import. Not thread-safe: no search may run."""
-    content = json.loads(Path(path).read_text())
-    if content["version"] != VERSION or content["sizes"] != SIZES:
-        raise ValueError(f"{path}: weights of version {content['version']} and sizes {content['sizes']}, "
-                         f"not {VERSION} and {SIZES}")
-    for name, weights in content["sets"].items():
-        set_weights(name, spread(weights["bare"], N_TRACES), spread(weights["told"], N_TRACES), weights["factors"])
-
-
-# Without the file, all hidden cards are equally likely.
-if BELIEFS.exists():
-    load_weights()
-
+# --- for training ---------------------------------------------------------------------------------------------
 
 def traces(View view, int player, History history):
     """Return the unweighted evidence on the hidden cards of `player`, for training.

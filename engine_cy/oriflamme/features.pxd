@@ -1,4 +1,4 @@
-"""Features of the queue from the point of view of one player, shared by knowledge.pyx and evidence.pyx.
+"""Features of the queue from the point of view of one player, shared by features.pyx and evidence.pyx.
 
 A card counts by its *role*, which follows from the words of its row, so the code is the same for both games and all
 editions.
@@ -7,6 +7,7 @@ from libc.stdint cimport uint8_t, uint32_t
 from libc.string cimport memset
 
 from engine_cy.game_api cimport MAX_PLAYERS
+from engine_cy.learned.feature_api cimport FeatureApi
 from engine_cy.oriflamme.rules cimport Rules
 from engine_cy.oriflamme.state cimport FACE_UP, KIND, State, card_at, family
 from engine_cy.oriflamme.words cimport (
@@ -17,6 +18,14 @@ cdef enum:
     PHASES = 7          # the rounds left after this one, capped
     SITUATIONS = 12     # values of `situation`
     BESIDE = 8          # values of `beside`
+    N_SETS = 8          # sets of weights, by game and number of players
+
+cdef FeatureApi FEATURE_API
+
+
+cdef inline int set_of(const Rules* rules) noexcept nogil:
+    """Return the index of the set of weights."""
+    return 4 * rules.eye + min(rules.n_players, 5) - 2
 
 
 cdef inline int role_of(const Rules* rules, int kind) noexcept nogil:

@@ -4,8 +4,10 @@ from libc.string cimport memset
 
 from engine_cy.oriflamme.words cimport (
     AMBUSHER, ARCHER, ASSASSIN, CONSPIRACY, DECREE, HEIR, KILLER, LORD, N_KINDS, QUEEN, SHAPESHIFTER, SOLDIER, SPY,
-    UNSEEN, Deed, Reach,
+    UNSEEN,
 )
+
+from engine_cy.oriflamme.words import Deed, Reach
 
 ROLES = {
     Deed.NO_DEED: AMBUSHER,
@@ -21,6 +23,7 @@ ROLES = {
     Deed.MOVE: DECREE,
     Deed.MULTIPLY_TOKENS: CONSPIRACY,
 }
+assert set(ROLES) == set(Deed), f"deeds without a role: {set(Deed) - set(ROLES)}"
 KILLERS = {Reach.EITHER_END: ARCHER, Reach.NEIGHBOUR: SOLDIER}
 
 

@@ -42,8 +42,8 @@ cdef enum:
     NO_CARD = 255
     NO_SLOT = 255
 
-# The role of a card, for knowledge: its deed, and for killers their reach. Both games and all editions share the roles.
-cdef enum:
+cpdef enum Role:
+    """The role of a card in what is learned: its deed, and for killers their reach. Both games share the roles."""
     ARCHER
     SOLDIER
     SPY
@@ -56,8 +56,10 @@ cdef enum:
     AMBUSHER
     ASSASSIN
     QUEEN
-    UNSEEN              # unknown to the player to act
-    N_ROLES
+    UNSEEN              # unknown to the player to act; the last one
+
+cdef enum:
+    N_ROLES = UNSEEN + 1
 
 # The question to the player to act.
 cdef enum:

@@ -1,151 +1,88 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Knowledge of Castle, Village, Port beyond its rules: a prior over actions, and an evaluation of positions.
+"""What is learned about Castle, Village, Port: the marks of actions and the features of players, and their weights.
 
 Most of it is computed, not learned: the payments of each location if the round ended now (`settle`), and the change
-that an action makes to them, including the best use of an immediate effect. The rest are sums of weights from tables,
-fitted by solver/training/castle_village_port.py and read from weights.json at import:
-
-- an action's *preference* adds up the weights of its *marks*, each times an amount: "gold that I gain, late in the
-  round", "a Warrior beside a rival's card". The prior is the softmax of preferences; a playout takes the best action
-  after a little noise is added.
-- a player's *standing* adds up the weights of their features; the softmax over the players is the expected share of
-  the win.
+that an action makes to them, including the best use of an immediate effect. engine_cy/learned/ makes a policy and an
+evaluation of it; solver/training/castle_village_port.py fits the weights.
 
 Marks depend only on information that the player to act has. The weights know a card by its *role*, which is its deed
 and timing, and a location by its rewards. They therefore apply to callers' tables, too, if `fits` accepts these.
-
-Equal inputs give equal bits on every machine: no libm, and every sum has its fixed order.
 """
-from libc.stdint cimport int32_t, uint8_t, uint16_t, uint64_t
-from libc.stdlib cimport calloc, free
+from cpython cimport array
+from libc.stdint cimport int32_t, uint8_t, uint16_t
 from libc.string cimport memcpy, memmove, memset
 
 from engine_cy.castle_village_port.rules cimport Effect, Rank, Rules
 from engine_cy.castle_village_port.state cimport NO_CARD, State, bit, owner_of, value_of
-from engine_cy.castle_village_port.turn cimport apply, legal_actions, payoffs
 from engine_cy.castle_village_port.words cimport (
-    ASK_COPY, ASK_DISCARD, ASK_MOVE, ASK_NOTHING, ASK_ORDER, ASK_PLACE, ASK_REPLACE, ASK_ROB, ASK_SELECT, LOCATIONS,
-    MAX_ROW, MAX_VALUE, NOWHERE, Deed, Reward, When,
+    ASK_COPY, ASK_DISCARD, ASK_MOVE, ASK_ORDER, ASK_PLACE, ASK_ROB, ASK_SELECT, LOCATIONS, MAX_ROW, MAX_VALUE, N_ROLES,
+    NOWHERE, STRANGE, Deed, Reward, When,
 )
-from engine_cy.values cimport Game
-from engine_cy.game_api cimport MAX_ACTIONS, MAX_PLAYERS, action_t
-from engine_cy.support.softmax cimport best_shaken, share_out, soften
-from engine_cy.support.rng cimport below, next_bits, rng_t, seed_rng
+from engine_cy.game_api cimport MAX_PLAYERS, action_t
+from engine_cy.learned.feature_api cimport Options, Tally, count
 
-import array
 from pathlib import Path
 
-from engine_cy.weights import read_weights
+from engine_cy.castle_village_port.words import Role
+from engine_cy.learned.weights import ROLE, Layout, Table, Weights
 
-# Roles: deeds at the time that they have in the house's table.
-cdef enum:
-    PLAIN               # nothing
-    KING
-    PRINCESS
-    GUARD
-    THIEF
-    ALCHEMIST
-    COURTESAN
-    STRATEGIST
-    TRAITOR
-    MERCHANT
-    WARRIOR
-    BARD
-    SAILOR
-    HUNTER
-    N_ROLES
-    STRANGE = N_ROLES   # a deed at a time that no card of the house has
-    N_DEEDS = 14
-    N_TIMES = 3
-
-# The marks of an action: where each table begins in the weights of the preferences.
 cdef enum:
     PHASES = 15         # of the game, see `phase_of`
     RANKS = 6           # 0 to 3 from the left; 4: further right; 5: without reward
     RELATIONS = 4       # no card, an own card, the leading rival's, another rival's
+    N_ROWS = 24         # of weights of features, by the progress of the game; see `row_of`
 
-    SELECT_WHEN = 0                                     # phase, role
-    SELECT_ORDER = SELECT_WHEN + PHASES * N_ROLES       # first, between or last to reveal, role
-    SELECT_VALUE = SELECT_ORDER + 3 * N_ROLES           # phase; times (value - 8) / 8
-    SELECT_WORTH = SELECT_VALUE + PHASES                # phase; times the worth of its best place
-    SELECT_FOLLOW = SELECT_WORTH + PHASES               # role; times the same
-    PLACE_RANK = SELECT_FOLLOW + N_ROLES                # role, rank
-    PLACE_BESIDE = PLACE_RANK + N_ROLES * RANKS         # role, relations of the cards left and right
-    PLACE_AMONG = PLACE_BESIDE + N_ROLES * RELATIONS * RELATIONS    # phase, cards there
-    PLACE_OWN = PLACE_AMONG + PHASES * 5                # phase; times the change for the player ...
-    PLACE_RIVALS = PLACE_OWN + PHASES                   # ... for the rivals, on average ...
-    PLACE_LEADER = PLACE_RIVALS + PHASES                # ... and for the leading rival
-    PLACE_FOLLOW = PLACE_LEADER + PHASES                # role; times the worth of the best use of its effect
-    CHANGE_OWN = PLACE_FOLLOW + N_ROLES                 # moved or discarded, phase; times the change ...
-    CHANGE_RIVALS = CHANGE_OWN + 2 * PHASES
-    CHANGE_LEADER = CHANGE_RIVALS + 2 * PHASES
-    CHANGE_CARD = CHANGE_LEADER + 2 * PHASES            # moved or discarded, relation, role
-    CHANGE_RANK = CHANGE_CARD + 2 * RELATIONS * N_ROLES  # relation, rank at the destination
-    ROB_VICTIM = CHANGE_RANK + RELATIONS * RANKS        # relation
-    ROB_LOOT = ROB_VICTIM + RELATIONS                   # times the loot
-    COPY_ROLE = ROB_LOOT + 1                            # role
-    COPY_FOLLOW = COPY_ROLE + N_ROLES                   # role; times the worth of the best use of its effect
-    ORDER_PLAYER = COPY_FOLLOW + N_ROLES                # relation, cards there
-    ORDER_WORTH = ORDER_PLAYER + RELATIONS * 5          # relation; times the worth of a middling card there
-    SWAP_VICTIM = ORDER_WORTH + RELATIONS               # relation
-    N_MARKS = SWAP_VICTIM + RELATIONS
+ROLES = [role.name for role in Role if role != STRANGE]
 
-    MARKS_EACH = 7      # no action has more
+# The marks of an action: the index of each table in the weights of preferences.
+MARKS = Layout(ROLES)
+cdef int SELECT_WHEN = MARKS.add(PHASES, ROLE)            # phase, role
+cdef int SELECT_ORDER = MARKS.add(3, ROLE)                # first, between or last to reveal, role
+cdef int SELECT_VALUE = MARKS.add(PHASES)                 # phase; times (value - 8) / 8
+cdef int SELECT_WORTH = MARKS.add(PHASES)                 # phase; times the worth of its best place
+cdef int SELECT_FOLLOW = MARKS.add(ROLE)                  # role; times the same
+cdef int PLACE_RANK = MARKS.add(ROLE, RANKS)              # role, rank
+cdef int PLACE_BESIDE = MARKS.add(ROLE, RELATIONS, RELATIONS)# role, relations of the cards left and right
+cdef int PLACE_AMONG = MARKS.add(PHASES, 5)               # phase, cards there
+cdef int PLACE_OWN = MARKS.add(PHASES)                    # phase; times the change for the player ...
+cdef int PLACE_RIVALS = MARKS.add(PHASES)                 # ... for the rivals, on average ...
+cdef int PLACE_LEADER = MARKS.add(PHASES)                 # ... and for the leading rival
+cdef int PLACE_FOLLOW = MARKS.add(ROLE)                   # role; times the worth of the best use of its effect
+cdef int CHANGE_OWN = MARKS.add(2, PHASES)                # moved or discarded, phase; times the change ...
+cdef int CHANGE_RIVALS = MARKS.add(2, PHASES)
+cdef int CHANGE_LEADER = MARKS.add(2, PHASES)
+cdef int CHANGE_CARD = MARKS.add(2, RELATIONS, ROLE)      # moved or discarded, relation, role
+cdef int CHANGE_RANK = MARKS.add(RELATIONS, RANKS)        # relation, rank at the destination
+cdef int ROB_VICTIM = MARKS.add(RELATIONS)                # relation
+cdef int ROB_LOOT = MARKS.add()                           # times the loot
+cdef int COPY_ROLE = MARKS.add(ROLE)                      # role
+cdef int COPY_FOLLOW = MARKS.add(ROLE)                    # role; times the worth of the best use of its effect
+cdef int ORDER_PLAYER = MARKS.add(RELATIONS, 5)           # relation, cards there
+cdef int ORDER_WORTH = MARKS.add(RELATIONS)               # relation; times the worth of a middling card there
+cdef int SWAP_VICTIM = MARKS.add(RELATIONS)               # relation
 
 # The features of a player.
-cdef enum:
-    F_GOLD
-    F_LEAD              # over the richest other player
-    F_TOTAL             # gold, and the payments of the rows if the round ended now
-    F_TOTAL_LEAD
-    F_CLOSE_LEAD        # F_TOTAL_LEAD, limited to -2..2
-    F_ORDER                                     # place in the order of this turn
-    F_RANKED = F_ORDER + 5                      # cards that would take a rank now
-    F_STAY                                      # cards that would take none
-    F_ROW                                       # by role: in a row
-    F_ROW_VALUES = F_ROW + N_ROLES              # their values, as below
-    F_HAND
-    F_HAND_VALUES = F_HAND + N_ROLES            # sum of (value - 8) / 8
-    F_DECK
-    F_DECK_VALUES = F_DECK + N_ROLES
-    F_SELECTED
-    F_SELECTED_VALUES = F_SELECTED + N_ROLES
-    N_FEATURES
-
-    N_ROWS = 24         # of weights of features, by the progress of the game; see `row_of`
-    N_SETS = 3          # of weights, by number of players
-    TURNS_MAX = 15      # as many as there are cards
-
-
-cdef uint8_t ROLE_OF[N_DEEDS][N_TIMES]
-
-cdef void fill_roles() noexcept:
-    cdef int deed
-
-    memset(ROLE_OF, STRANGE, sizeof(ROLE_OF))
-    for deed in range(N_DEEDS):
-        ROLE_OF[deed][<int>When.NEVER] = PLAIN
-    ROLE_OF[<int>Deed.NO_DEED][<int>When.IMMEDIATE] = PLAIN
-    ROLE_OF[<int>Deed.NO_DEED][<int>When.END] = PLAIN
-    ROLE_OF[<int>Deed.LEAVE_IF_PRESENT][<int>When.END] = KING
-    ROLE_OF[<int>Deed.PAY_OTHERS][<int>When.END] = PRINCESS
-    ROLE_OF[<int>Deed.MOVE_NEIGHBOUR][<int>When.IMMEDIATE] = GUARD
-    ROLE_OF[<int>Deed.ROB_NEIGHBOUR][<int>When.IMMEDIATE] = THIEF
-    ROLE_OF[<int>Deed.COPY_NEIGHBOUR][<int>When.IMMEDIATE] = ALCHEMIST
-    ROLE_OF[<int>Deed.SWAP_SELECTED][<int>When.IMMEDIATE] = COURTESAN
-    ROLE_OF[<int>Deed.ORDER_LOCATION][<int>When.IMMEDIATE] = STRATEGIST
-    ROLE_OF[<int>Deed.PAY_FROM_RIGHT][<int>When.END] = TRAITOR
-    ROLE_OF[<int>Deed.GAIN_PER_LOW][<int>When.IMMEDIATE] = MERCHANT
-    ROLE_OF[<int>Deed.DISCARD_NEIGHBOUR][<int>When.IMMEDIATE] = WARRIOR
-    ROLE_OF[<int>Deed.FETCH][<int>When.IMMEDIATE] = BARD
-    ROLE_OF[<int>Deed.DOUBLE_REWARD][<int>When.END] = SAILOR
-    ROLE_OF[<int>Deed.DISCARD_HIGHEST][<int>When.END] = HUNTER
-
-fill_roles()
+FEATURES = Layout(ROLES)
+cdef int F_GOLD = FEATURES.add()
+cdef int F_LEAD = FEATURES.add()                          # over the richest other player
+cdef int F_TOTAL = FEATURES.add()                         # gold, and the payments of the rows if the round ended now
+cdef int F_TOTAL_LEAD = FEATURES.add()
+cdef int F_CLOSE_LEAD = FEATURES.add()                    # F_TOTAL_LEAD, limited to -2..2
+cdef int F_ORDER = FEATURES.add(5)                        # place in the order of this turn
+cdef int F_RANKED = FEATURES.add()                        # cards that would take a rank now
+cdef int F_STAY = FEATURES.add()                          # cards that would take none
+cdef int F_ROW = FEATURES.add(ROLE)                       # in a row
+cdef int F_ROW_VALUES = FEATURES.add()                    # their values, as below
+cdef int F_HAND = FEATURES.add(ROLE)
+cdef int F_HAND_VALUES = FEATURES.add()                   # sum of (value - 8) / 8
+cdef int F_DECK = FEATURES.add(ROLE)
+cdef int F_DECK_VALUES = FEATURES.add()
+cdef int F_SELECTED = FEATURES.add(ROLE)
+cdef int F_SELECTED_VALUES = FEATURES.add()
 
 
 cdef inline int role_of(const Rules* rules, int value) noexcept nogil:
-    return ROLE_OF[rules.effects[value].deed][rules.effects[value].when]
+    return rules.roles[value]
 
 
 # --- the tables that the weights fit --------------------------------------------------------------------------
@@ -422,12 +359,6 @@ cdef float best_use(const Glance* glance, int location, const uint8_t* row, int 
 
 # --- the marks of actions -------------------------------------------------------------------------------------
 
-cdef struct Options:
-    int width                                  # marks of each action
-    uint16_t marks[MAX_ACTIONS][MARKS_EACH]
-    float amounts[MAX_ACTIONS][MARKS_EACH]
-
-
 cdef inline void note(Options* options, int i, int m, int mark, float amount) noexcept nogil:
     options.marks[i][m] = <uint16_t>mark
     options.amounts[i][m] = amount
@@ -563,11 +494,11 @@ cdef inline void mark_order(const Glance* glance, action_t action, Options* opti
 
 
 cdef void mark(const Rules* rules, const State* state, const action_t* actions, int n, Options* options) noexcept nogil:
-    """Note the marks of each of `n` legal actions, as the player to act sees them."""
     cdef Glance glance
     cdef int i, victim
 
     look(rules, state, &glance)
+    options.has_amounts = True
     if state.ask == ASK_SELECT:
         mark_selections(&glance, actions, n, options)
     elif state.ask == ASK_PLACE:
@@ -598,78 +529,9 @@ cdef void mark(const Rules* rules, const State* state, const action_t* actions, 
             note(options, i, 0, SWAP_VICTIM + relation(&glance, actions[i] >> 16 & 0xFF), 1)
 
 
-# The weights: of the preferences by number of players, of the features also by row.
-cdef float MARKS[N_SETS][N_MARKS]
-cdef float FEATURES[N_SETS][N_ROWS][N_FEATURES]
-# Scale of the noise that a playout adds to preferences.
-cdef float SHAKE = 0.4
+# --- the features of players ----------------------------------------------------------------------------------
 
-
-cdef int set_of(const Rules* rules) noexcept nogil:
-    return rules.n_players - 3
-
-
-cdef inline void prefer(const Rules* rules, const State* state, const float* weights, const action_t* actions, int n,
-                        Options* options, float* preferences) noexcept nogil:
-    """Compute the preference of each of `n` legal actions."""
-    cdef float total
-    cdef int i, m
-
-    mark(rules, state, actions, n, options)
-    for i in range(n):
-        total = 0
-        for m in range(options.width):
-            total += weights[options.marks[i][m]] * options.amounts[i][m]
-        preferences[i] = total
-
-
-# --- the functions of Knowledge -------------------------------------------------------------------------------
-
-cdef action_t choose(const Rules* rules, const State* state, rng_t* rng) noexcept nogil:
-    """Return the best action by preference plus noise."""
-    cdef action_t actions[MAX_ACTIONS]
-    cdef float preferences[MAX_ACTIONS]
-    cdef Options options
-    cdef int n = legal_actions(rules, state, actions)
-
-    if n == 1:
-        return actions[0]
-    prefer(rules, state, MARKS[set_of(rules)], actions, n, &options, preferences)
-    return actions[best_shaken(preferences, n, SHAKE, rng)]
-
-
-cdef void preferences_of(const Rules* rules, const State* state, const action_t* actions, int n,
-                         float* preferences) noexcept nogil:
-    cdef Options options
-
-    prefer(rules, state, MARKS[set_of(rules)], actions, n, &options, preferences)
-
-
-cdef void prior(const Rules* rules, const State* state, const action_t* actions, int n,
-                float* shares) noexcept nogil:
-    cdef float preferences[MAX_ACTIONS]
-
-    preferences_of(rules, state, actions, n, preferences)
-    soften(preferences, n, shares)
-
-
-# --- evaluation -----------------------------------------------------------------------------------------------
-
-# Sums over features: of their weights times values in `totals`, or, for the fitting, of the values in `features`.
-cdef struct Tally:
-    const float* weights
-    double totals[MAX_PLAYERS]
-    float* features
-
-
-cdef inline void count(Tally* tally, int player, int feature, float value) noexcept nogil:
-    if tally.features == NULL:
-        tally.totals[player] += tally.weights[feature] * value
-    else:
-        tally.features[player * N_FEATURES + feature] += value
-
-
-cdef inline int row_of(const Rules* rules, const State* state) noexcept nogil:
+cdef int row_of(const Rules* rules, const State* state) noexcept nogil:
     """Return the row of weights: by rounds to go, turns to go in the round, and whether cards are being revealed."""
     cdef int rounds = rules.n_rounds - state.round
     cdef int turns = rules.n_turns - state.turn
@@ -742,284 +604,29 @@ cdef void tally_table(const Rules* rules, const State* state, Tally* tally) noex
         count_cards(rules, tally, player, F_DECK, F_DECK_VALUES, rules.values & ~known)
 
 
-cdef void evaluate(const Rules* rules, const State* state, double* per_seat) noexcept nogil:
-    cdef Tally tally
-    cdef int player
-
-    if state.ask == ASK_NOTHING:
-        payoffs(rules, state, per_seat)
-        return
-    tally.weights = FEATURES[set_of(rules)][row_of(rules, state)]
-    tally.features = NULL
-    for player in range(MAX_PLAYERS):
-        tally.totals[player] = 0
-    tally_table(rules, state, &tally)
-    share_out(tally.totals, rules.n_players, per_seat)
-
-
-# Knowledge takes Rules and State as plain bytes, hence the casts.
-KNOWLEDGE.prior = <void (*)(const void*, const void*, const action_t*, int, float*) noexcept nogil>prior
-KNOWLEDGE.choose = <action_t (*)(const void*, const void*, rng_t*) noexcept nogil>choose
-KNOWLEDGE.evaluate = <void (*)(const void*, const void*, double*) noexcept nogil>evaluate
+cdef int stage_of(const Rules* rules, const State* state) noexcept nogil:
+    return (state.round - 1) * rules.n_turns + state.turn - 1
 
 
 # --- the weights ----------------------------------------------------------------------------------------------
 
-# Of the file, and of the meaning of its numbers.
-VERSION = 1
-SIZES = {"marks": N_MARKS, "rows": N_ROWS, "features": N_FEATURES}
-SET_NAMES = ["castle_village_port-3", "castle_village_port-4", "castle_village_port-5"]
-WEIGHTS = Path(__file__).with_name("weights.json")
+SETS = ["castle_village_port-3", "castle_village_port-4", "castle_village_port-5"]
+WEIGHTS = Weights(Path(__file__).with_name("weights.json"), 2, SETS,
+                  {"marks": Table(1, MARKS), "features": Table(N_ROWS, FEATURES)})
 
 
-def set_weights(name, marks=None, features=None):
-    """Replace weights of a set such as 'castle_village_port-3'. Not thread-safe: for the fitting."""
-    cdef int set_index = SET_NAMES.index(name)
-    cdef int i, row
-
-    if marks is not None:
-        if len(marks) != N_MARKS:
-            raise ValueError(f"marks: {len(marks)} weights, not {N_MARKS}")
-        for i in range(N_MARKS):
-            MARKS[set_index][i] = marks[i]
-    if features is not None:
-        if len(features) != N_ROWS or any(len(weights) != N_FEATURES for weights in features):
-            raise ValueError(f"features: not {N_ROWS} rows of {N_FEATURES} weights")
-        for row in range(N_ROWS):
-            for i in range(N_FEATURES):
-                FEATURES[set_index][row][i] = features[row][i]
+cdef int set_of(const Rules* rules) noexcept nogil:
+    return rules.n_players - 3
 
 
-def load_weights(path=WEIGHTS):
-    """Read the weights from a file; done at import. Not thread-safe."""
-    for name, (marks, features) in read_weights(Path(path), VERSION, SIZES).items():
-        set_weights(name, marks, features)
-
-
-# Without the file all weights are 0: a fitting starts from there after marks or features changed.
-if WEIGHTS.exists():
-    load_weights()
-
-
-# --- for Python -----------------------------------------------------------------------------------------------
-
-cdef const Rules* rules_of(Game game) except NULL:
-    if game.id != "castle_village_port":
-        raise ValueError(f"game: {game.id} is not Castle, Village, Port")
-    if not fits(<const Rules*>game.rules):
-        raise ValueError("game: the weights do not fit this table")
-    return <const Rules*>game.rules
-
-
-def set_name(Game game):
-    """Return the name of the set of weights for `game`, such as `castle_village_port-3`."""
-    return SET_NAMES[set_of(rules_of(game))]
-
-
-# --- for the fitting ------------------------------------------------------------------------------------------
-
-cdef inline action_t choose_any(const Rules* rules, const State* state, rng_t* rng) noexcept nogil:
-    cdef action_t actions[MAX_ACTIONS]
-    return actions[below(rng, legal_actions(rules, state, actions))]
-
-
-def contest(Game game, int games, uint64_t seed, int seats):
-    """Return the share of wins of `seats` (bit p: player p), which play as playouts do; the others play at random."""
-    cdef const Rules* rules = rules_of(game)
-    cdef State state
-    cdef rng_t rng
-    cdef double per_seat[MAX_PLAYERS]
-    cdef double total = 0
-    cdef action_t action
-    cdef int g, player
-
-    seed_rng(&rng, seed, 0)
-    for g in range(games):
-        game.api.deal(rules, &state, g % rules.n_players, &rng)
-        while state.ask != ASK_NOTHING:
-            if state.ask == ASK_REPLACE:
-                action = choose_any(rules, &state, &rng)
-            elif seats >> state.to_act & 1:
-                action = choose(rules, &state, &rng)
-            else:
-                action = choose_any(rules, &state, &rng)
-            apply(rules, &state, action)
-        payoffs(rules, &state, per_seat)
-        for player in range(rules.n_players):
-            if seats >> player & 1:
-                total += per_seat[player]
-    return total / games
-
-
-cdef class SelfPlay:
-    """Games of the playouts' policy against itself, for learning; now and then a seat, a stranger, plays at random."""
-
-    cdef Game game
-    cdef rng_t rng
-    cdef double strangers          # probability that a seat plays at random for a game
-    cdef float* gradients          # by turn and seat: of the log-probability of its actions
-    cdef uint16_t* touched         # by turn and seat: indices of gradients that are not 0
-    cdef int n_touched[TURNS_MAX * MAX_PLAYERS]
-    cdef bint random_seat[MAX_PLAYERS]
-
-    def __cinit__(self, Game game, uint64_t seed, double strangers):
-        rules_of(game)
-        self.game = game
-        self.strangers = strangers
-        seed_rng(&self.rng, seed, 1)
-        self.gradients = <float*>calloc(TURNS_MAX * MAX_PLAYERS * N_MARKS, sizeof(float))
-        self.touched = <uint16_t*>calloc(TURNS_MAX * MAX_PLAYERS * N_MARKS, sizeof(uint16_t))
-        if self.gradients == NULL or self.touched == NULL:
-            raise MemoryError
-
-    def __dealloc__(self):
-        free(self.gradients)
-        free(self.touched)
-
-    cdef void deal(self, State* state) noexcept nogil:
-        cdef const Rules* rules = <const Rules*>self.game.rules
-        cdef int player
-
-        self.game.api.deal(rules, state, below(&self.rng, rules.n_players), &self.rng)
-        for player in range(rules.n_players):
-            self.random_seat[player] = below(&self.rng, 1 << 20) < self.strangers * (1 << 20)
-
-    cdef void touch(self, int book, int mark, float amount) noexcept nogil:
-        cdef float* gradient = self.gradients + book * N_MARKS + mark
-
-        if gradient[0] == 0:
-            self.touched[book * N_MARKS + self.n_touched[book]] = <uint16_t>mark
-            self.n_touched[book] += 1
-            gradient[0] = <float>1e-30     # not 0: it is listed, even if the sum cancels
-        gradient[0] += amount
-        if gradient[0] == 0:
-            gradient[0] = <float>1e-30
-
-    cdef action_t sample(self, const State* state, int turn, double heat, double* gradient) noexcept nogil:
-        """Draw an action from the prior, and add the gradient of its log-probability to the seat's for the turn.
-
-        The gradient of the entropy, times `heat`, is added to `gradient` at once.
-        """
-        cdef const Rules* rules = <const Rules*>self.game.rules
-        cdef action_t actions[MAX_ACTIONS]
-        cdef float preferences[MAX_ACTIONS]
-        cdef float shares[MAX_ACTIONS]
-        cdef Options options
-        cdef int n = legal_actions(rules, state, actions)
-        cdef int book = turn * MAX_PLAYERS + state.to_act
-        cdef int pick = 0
-        cdef int i, m
-        cdef double draw
-        cdef double mean = 0
-
-        if n == 1:
-            return actions[0]
-        if state.ask == ASK_REPLACE or self.random_seat[state.to_act]:
-            return actions[below(&self.rng, n)]
-        prefer(rules, state, MARKS[set_of(rules)], actions, n, &options, preferences)
-        soften(preferences, n, shares)
-        draw = <double>(next_bits(&self.rng) >> 11) / 9007199254740992.0
-        while pick < n - 1 and draw >= shares[pick]:
-            draw -= shares[pick]
-            pick += 1
-        for i in range(n):
-            mean += shares[i] * preferences[i]
-        for i in range(n):
-            for m in range(options.width):
-                self.touch(book, options.marks[i][m], ((i == pick) - shares[i]) * options.amounts[i][m])
-                gradient[options.marks[i][m]] -= heat * shares[i] * (preferences[i] - mean) * options.amounts[i][m]
-        return actions[pick]
-
-    cdef void flush(self, int book, double advantage, double* gradient) noexcept nogil:
-        cdef float* own = self.gradients + book * N_MARKS
-        cdef uint16_t* touched = self.touched + book * N_MARKS
-        cdef int i
-
-        for i in range(self.n_touched[book]):
-            gradient[touched[i]] += advantage * own[touched[i]]
-            own[touched[i]] = 0
-        self.n_touched[book] = 0
-
-    def gradient(self, int games, double trust, double heat):
-        """Return the gradient of the weights of the marks, summed over `games`, as doubles.
-
-        The credit for a player's actions in a turn is their share of the win minus the evaluation before the turn. A
-        fraction `trust` of the credit takes the evaluation after the turn in place of the result. `heat` keeps the
-        policy mixed: once learning converges, an action that wins `heat` less often than another is e times rarer.
-        """
-        cdef const Rules* rules = <const Rules*>self.game.rules
-        cdef object total = array.array("d", bytes(8 * N_MARKS))
-        cdef double[::1] view = total
-        cdef double values[(TURNS_MAX + 1) * MAX_PLAYERS]
-        cdef int n_turns = rules.n_rounds * rules.n_turns
-        cdef const double* paid = values + n_turns * MAX_PLAYERS
-        cdef const double* before
-        cdef State state
-        cdef int player, turn, now, _g
-
-        with nogil:
-            for _g in range(games):
-                self.deal(&state)
-                turn = 0
-                evaluate(rules, &state, values)
-                while turn < n_turns:
-                    apply(rules, &state, self.sample(&state, turn, heat, &view[0]))
-                    now = n_turns if state.ask == ASK_NOTHING else (state.round - 1) * rules.n_turns + state.turn - 1
-                    if now > turn:
-                        turn = now
-                        evaluate(rules, &state, values + turn * MAX_PLAYERS)
-                for turn in range(n_turns):
-                    before = values + turn * MAX_PLAYERS
-                    for player in range(rules.n_players):
-                        self.flush(turn * MAX_PLAYERS + player, trust * before[MAX_PLAYERS + player]
-                                   + (1 - trust) * paid[player] - before[player], &view[0])
-        return total
-
-    def positions(self, int games, double midway):
-        """Return positions of `games`: all at the beginnings of turns, and a fraction `midway` of the others.
-
-        Each is (row, number of features of each seat, their numbers, their values, shares of the win in the end), the
-        middle three as bytes of int32, uint16 and float32.
-        """
-        cdef const Rules* rules = <const Rules*>self.game.rules
-        cdef float features[MAX_PLAYERS * N_FEATURES]
-        cdef uint16_t numbers[MAX_PLAYERS * N_FEATURES]
-        cdef float values[MAX_PLAYERS * N_FEATURES]
-        cdef int sizes[MAX_PLAYERS]
-        cdef double per_seat[MAX_PLAYERS]
-        cdef State state
-        cdef Tally tally
-        cdef int player, i, n, _g, start
-        cdef int n_players = rules.n_players
-        samples = []
-
-        for _g in range(games):
-            self.deal(&state)
-            start = len(samples)
-            while state.ask != ASK_NOTHING:
-                if (state.ask == ASK_SELECT and state.n_done == 0) or below(&self.rng, 1 << 20) < midway * (1 << 20):
-                    memset(features, 0, sizeof(features))
-                    tally.features = features
-                    tally_table(rules, &state, &tally)
-                    n = 0
-                    for player in range(n_players):
-                        sizes[player] = -n
-                        for i in range(N_FEATURES):
-                            if features[player * N_FEATURES + i] != 0:
-                                numbers[n] = <uint16_t>i
-                                values[n] = features[player * N_FEATURES + i]
-                                n += 1
-                        sizes[player] += n
-                    samples.append([
-                        row_of(rules, &state), (<char*>sizes)[:n_players * 4], (<char*>numbers)[:n * 2],
-                        (<char*>values)[:n * 4], None,
-                    ])
-                if state.ask == ASK_REPLACE or self.random_seat[state.to_act]:
-                    apply(rules, &state, choose_any(rules, &state, &self.rng))
-                else:
-                    apply(rules, &state, choose(rules, &state, &self.rng))
-            payoffs(rules, &state, per_seat)
-            paid = tuple([per_seat[i] for i in range(n_players)])
-            for i in range(start, len(samples)):
-                samples[i][4] = paid
-        return samples
+# FeatureApi passes Rules and State as plain bytes, hence the casts.
+FEATURE_API.n_marks = WEIGHTS.width("marks")
+FEATURE_API.n_rows = N_ROWS
+FEATURE_API.n_features = WEIGHTS.width("features")
+FEATURE_API.marks = (<array.array>WEIGHTS.memory["marks"]).data.as_floats
+FEATURE_API.features = (<array.array>WEIGHTS.memory["features"]).data.as_floats
+FEATURE_API.set_of = <int (*)(const void*) noexcept nogil>set_of
+FEATURE_API.mark = <void (*)(const void*, const void*, const action_t*, int, Options*) noexcept nogil>mark
+FEATURE_API.row_of = <int (*)(const void*, const void*) noexcept nogil>row_of
+FEATURE_API.tally = <void (*)(const void*, const void*, Tally*) noexcept nogil>tally_table
+FEATURE_API.stage_of = <int (*)(const void*, const void*) noexcept nogil>stage_of

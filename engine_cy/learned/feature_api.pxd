@@ -1,0 +1,56 @@
+"""The interface between a game and the learning that all games share: how the game describes a state in numbers.
+
+A game fills in one `FeatureApi`, in its features.pyx. The functions never take the GIL, allocate or fail.
+"""
+from libc.stdint cimport uint16_t
+
+from engine_cy.game_api cimport MAX_ACTIONS, MAX_PLAYERS, GameApi, action_t
+
+cdef enum:
+    MARKS_EACH = 7      # the most marks of an action
+    STAGES_MAX = 15     # the most stages of a game
+
+
+# The marks of the legal actions of a state.
+cdef struct Options:
+    int width                                  # the number of marks of each action
+    bint has_amounts                           # False: each amount is 1
+    uint16_t marks[MAX_ACTIONS][MARKS_EACH]
+    float amounts[MAX_ACTIONS][MARKS_EACH]
+
+
+# Sums over the features of each player: of weights times values or, for training, of the values themselves.
+cdef struct Tally:
+    const float* weights                       # if `features` is NULL
+    double totals[MAX_PLAYERS]
+    float* features                            # `n_features` for each player, or NULL
+    int n_features
+
+
+cdef inline void count(Tally* tally, int player, int feature, float value) noexcept nogil:
+    if tally.features == NULL:
+        tally.totals[player] += tally.weights[feature] * value
+    else:
+        tally.features[player * tally.n_features + feature] += value
+
+
+cdef struct FeatureApi:
+    const GameApi* game
+
+    # The weights by set, and those of the features by row; Weights owns the memory.
+    int n_marks
+    int n_rows
+    int n_features
+    const float* marks
+    const float* features
+
+    # Return the index of the set of weights.
+    int (*set_of)(const void* rules) noexcept nogil
+    # List the marks of each of `n` legal actions, from facts that the player to act sees.
+    void (*mark)(const void* rules, const void* state, const action_t* actions, int n, Options* options) noexcept nogil
+    # Return the row of the weights of the features.
+    int (*row_of)(const void* rules, const void* state) noexcept nogil
+    # Count the features of each player.
+    void (*tally)(const void* rules, const void* state, Tally* tally) noexcept nogil
+    # Return the stage, such as the round, from 0. Training evaluates where one begins, and credits actions by stage.
+    int (*stage_of)(const void* rules, const void* state) noexcept nogil

@@ -1,0 +1,60 @@
+"""The learned policy: the prior of actions, and the choices of playouts.
+
+The *preference* of an action adds up the weights of its *marks*, such as "a Spy, two rounds left, at the front", each
+times an amount. The prior is the softmax of the preferences; a playout takes the greatest preference after a little
+noise is added.
+
+Equal inputs give equal bits on every machine: no libm, and every sum has a fixed order.
+"""
+from engine_cy.game_api cimport MAX_ACTIONS, action_t
+from engine_cy.learned.feature_api cimport FeatureApi, Options
+from engine_cy.support.rng cimport rng_t
+from engine_cy.support.softmax cimport best_shaken, soften
+
+
+cdef inline void prefer(const FeatureApi* api, const void* rules, const void* state, const action_t* actions, int n,
+                        Options* options, float* preferences) noexcept nogil:
+    """Write the marks and the preference of each of `n` legal actions."""
+    cdef const float* weights = api.marks + api.set_of(rules) * api.n_marks
+    cdef float total
+    cdef int i, m
+
+    api.mark(rules, state, actions, n, options)
+    for i in range(n):
+        total = 0
+        if options.has_amounts:
+            for m in range(options.width):
+                total += weights[options.marks[i][m]] * options.amounts[i][m]
+        else:
+            for m in range(options.width):
+                total += weights[options.marks[i][m]]
+        preferences[i] = total
+
+
+cdef inline void preferences_of(const FeatureApi* api, const void* rules, const void* state, const action_t* actions,
+                                int n, float* preferences) noexcept nogil:
+    cdef Options options
+
+    prefer(api, rules, state, actions, n, &options, preferences)
+
+
+cdef inline void prior_of(const FeatureApi* api, const void* rules, const void* state, const action_t* actions, int n,
+                          float* shares) noexcept nogil:
+    """Write the prior of each of `n` legal actions."""
+    cdef float preferences[MAX_ACTIONS]
+
+    preferences_of(api, rules, state, actions, n, preferences)
+    soften(preferences, n, shares)
+
+
+cdef inline action_t choose_action(const FeatureApi* api, const void* rules, const void* state,
+                                   rng_t* rng) noexcept nogil:
+    """Return the action with the greatest preference plus noise."""
+    cdef action_t actions[MAX_ACTIONS]
+    cdef float preferences[MAX_ACTIONS]
+    cdef int n = api.game.legal(rules, state, actions)
+
+    if n == 1:
+        return actions[0]
+    preferences_of(api, rules, state, actions, n, preferences)
+    return actions[best_shaken(preferences, n, 0.4, rng)]

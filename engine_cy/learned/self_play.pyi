@@ -1,0 +1,32 @@
+from array import array
+from typing import Self
+
+from engine_cy.values import Game, Position
+
+def set_name(game: Game) -> str:
+    """Return the name of the set of weights for `game`, such as `oriflamme-3`."""
+
+def features_of(position: Position) -> tuple[int, tuple[tuple[float, ...], ...]]:
+    """Return the index of the row of weights for `position`, and the features of each seat."""
+
+def contest(game: Game, games: int, seed: int, seats: int) -> float:
+    """Return the share of the wins of `seats` (bit p: player p), who play by the playout policy against random play."""
+
+class SelfPlay:
+    """Self-play of the playout policy, for training. A share `strangers` of the seats plays its game at random."""
+
+    def __new__(cls, game: Game, seed: int, strangers: float) -> Self: ...
+    def gradient(self, games: int, trust: float, heat: float) -> array[float]:
+        """Return the policy gradient by the weights of the marks, summed over `games`, as doubles.
+
+        The advantage of a player's actions in a stage is a value after them minus the evaluation before the stage. The
+        value mixes the evaluation after the stage (share `trust`) and the payoff. `heat` is the weight of the entropy:
+        at the optimum, an action that wins `heat` less often than another is e times less probable.
+        """
+
+    def positions(self, games: int, midway: float) -> list[tuple[int, bytes, bytes, bytes, tuple[float, ...]]]:
+        """Sample positions from `games`: all at the beginnings of stages, and a share `midway` of the others.
+
+        Each position is a list: the row of weights, the number of features of each seat (int32), their indices
+        (uint16), their values (float32), and the payoffs of the game.
+        """

@@ -1,0 +1,263 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+"""Self-play of the playout policy, from which the weights are learned."""
+from libc.stdint cimport uint16_t, uint64_t
+from libc.stdlib cimport calloc, free
+from libc.string cimport memset
+
+from engine_cy.game_api cimport CHANCE, MAX_ACTIONS, MAX_PLAYERS, NOBODY, STATE_WORDS, action_t
+from engine_cy.learned.evaluation cimport evaluate_state
+from engine_cy.learned.feature_api cimport STAGES_MAX, FeatureApi, Options, Tally
+from engine_cy.learned.policy cimport choose_action, prefer
+from engine_cy.support.rng cimport below, next_bits, rng_t, seed_rng
+from engine_cy.support.softmax cimport soften
+from engine_cy.values cimport Game, Position
+
+import array
+
+
+cdef const FeatureApi* features_api(Game game) except NULL:
+    if game.features == NULL:
+        raise ValueError(f"game: no weights fit {game!r}")
+    return game.features
+
+
+def set_name(Game game):
+    """Return the name of the set of weights for `game`, such as `oriflamme-3`."""
+    return game.weights[0].sets[features_api(game).set_of(game.rules)]
+
+
+def features_of(Position position):
+    """Return the index of the row of weights for `position`, and the features of each seat."""
+    cdef const FeatureApi* api = features_api(position.game)
+    cdef object features = array.array("f", bytes(4 * MAX_PLAYERS * api.n_features))
+    cdef float[::1] memory = features
+    cdef Tally tally
+    cdef int n = api.n_features
+
+    tally.features = &memory[0]
+    tally.n_features = n
+    api.tally(position.game.rules, position.state, &tally)
+    return api.row_of(position.game.rules, position.state), tuple([
+        tuple(features[player * n:(player + 1) * n]) for player in range(position.game.n_players)
+    ])
+
+
+cdef inline action_t choose_at_random(const FeatureApi* api, const void* rules, const void* state,
+                                      rng_t* rng) noexcept nogil:
+    cdef action_t actions[MAX_ACTIONS]
+    return actions[below(rng, api.game.legal(rules, state, actions))]
+
+
+def contest(Game game, int games, uint64_t seed, int seats):
+    """Return the share of the wins of `seats` (bit p: player p), who play by the playout policy against random play."""
+    cdef const FeatureApi* api = features_api(game)
+    cdef const void* rules = game.rules
+    cdef uint64_t state[STATE_WORDS]
+    cdef rng_t rng
+    cdef double per_seat[MAX_PLAYERS]
+    cdef double total = 0
+    cdef int g, player
+
+    seed_rng(&rng, seed, 0)
+    for g in range(games):
+        api.game.deal(rules, state, g % game.n_players, &rng)
+        player = api.game.to_act(rules, state)
+        while player != NOBODY:
+            if player != CHANCE and seats >> player & 1:
+                api.game.apply(rules, state, choose_action(api, rules, state, &rng))
+            else:
+                api.game.apply(rules, state, choose_at_random(api, rules, state, &rng))
+            player = api.game.to_act(rules, state)
+        api.game.payoffs(rules, state, per_seat)
+        for player in range(game.n_players):
+            if seats >> player & 1:
+                total += per_seat[player]
+    return total / games
+
+
+cdef class SelfPlay:
+    """Self-play of the playout policy, for training. A share `strangers` of the seats plays its game at random."""
+
+    cdef Game game
+    cdef const FeatureApi* api
+    cdef const void* rules
+    cdef rng_t rng
+    cdef double strangers          # the probability that a seat plays a game at random
+    cdef float* gradients          # by stage and seat: of the log probability of its actions
+    cdef uint16_t* touched         # by stage and seat: the indices of the marks in its gradient
+    cdef int n_touched[STAGES_MAX * MAX_PLAYERS]
+    cdef bint random_seat[MAX_PLAYERS]
+
+    def __cinit__(self, Game game, uint64_t seed, double strangers):
+        self.game = game
+        self.api = features_api(game)
+        self.rules = game.rules
+        self.strangers = strangers
+        seed_rng(&self.rng, seed, 1)
+        self.gradients = <float*>calloc(STAGES_MAX * MAX_PLAYERS * self.api.n_marks, sizeof(float))
+        self.touched = <uint16_t*>calloc(STAGES_MAX * MAX_PLAYERS * self.api.n_marks, sizeof(uint16_t))
+        if self.gradients == NULL or self.touched == NULL:
+            raise MemoryError
+
+    def __dealloc__(self):
+        free(self.gradients)
+        free(self.touched)
+
+    cdef void deal(self, void* state) noexcept nogil:
+        cdef int player
+
+        self.api.game.deal(self.rules, state, below(&self.rng, self.game.n_players), &self.rng)
+        for player in range(self.game.n_players):
+            self.random_seat[player] = below(&self.rng, 1 << 20) < self.strangers * (1 << 20)
+
+    cdef bint is_random(self, const void* state) noexcept nogil:
+        """Return whether the next action is random: by chance, or by a stranger."""
+        cdef int player = self.api.game.to_act(self.rules, state)
+
+        return player == CHANCE or self.random_seat[player]
+
+    cdef void add_to_gradient(self, int entry, int mark, float amount) noexcept nogil:
+        cdef float* gradient = self.gradients + entry * self.api.n_marks + mark
+
+        if gradient[0] == 0:
+            self.touched[entry * self.api.n_marks + self.n_touched[entry]] = <uint16_t>mark
+            self.n_touched[entry] += 1
+            gradient[0] = <float>1e-30     # not 0, so that it is listed once
+        gradient[0] += amount
+        if gradient[0] == 0:
+            gradient[0] = <float>1e-30
+
+    cdef action_t sample(self, const void* state, int stage, double heat, double* gradient) noexcept nogil:
+        """Draw an action from the prior, and add the gradient of its log probability to that of its stage and seat.
+
+        Add `heat` times the gradient of the entropy to `gradient`.
+        """
+        cdef action_t actions[MAX_ACTIONS]
+        cdef float preferences[MAX_ACTIONS]
+        cdef float shares[MAX_ACTIONS]
+        cdef Options options
+        cdef int n = self.api.game.legal(self.rules, state, actions)
+        cdef int entry = stage * MAX_PLAYERS + self.api.game.to_act(self.rules, state)
+        cdef int pick = 0
+        cdef int i, m
+        cdef float amount = 1
+        cdef double draw
+        cdef double mean = 0
+
+        if n == 1:
+            return actions[0]
+        if self.is_random(state):
+            return actions[below(&self.rng, n)]
+        prefer(self.api, self.rules, state, actions, n, &options, preferences)
+        soften(preferences, n, shares)
+        draw = <double>(next_bits(&self.rng) >> 11) / 9007199254740992.0
+        while pick < n - 1 and draw >= shares[pick]:
+            draw -= shares[pick]
+            pick += 1
+        for i in range(n):
+            mean += shares[i] * preferences[i]
+        for i in range(n):
+            for m in range(options.width):
+                if options.has_amounts:
+                    amount = options.amounts[i][m]
+                self.add_to_gradient(entry, options.marks[i][m], ((i == pick) - shares[i]) * amount)
+                gradient[options.marks[i][m]] -= heat * shares[i] * (preferences[i] - mean) * amount
+        return actions[pick]
+
+    cdef void flush(self, int entry, double advantage, double* gradient) noexcept nogil:
+        """Move the gradient of a stage and seat, times `advantage`, into `gradient`."""
+        cdef float* own = self.gradients + entry * self.api.n_marks
+        cdef uint16_t* touched = self.touched + entry * self.api.n_marks
+        cdef int i
+
+        for i in range(self.n_touched[entry]):
+            gradient[touched[i]] += advantage * own[touched[i]]
+            own[touched[i]] = 0
+        self.n_touched[entry] = 0
+
+    def gradient(self, int games, double trust, double heat):
+        """Return the policy gradient by the weights of the marks, summed over `games`, as doubles.
+
+        The advantage of a player's actions in a stage is a value after them minus the evaluation before the stage. The
+        value mixes the evaluation after the stage (share `trust`) and the payoff. `heat` is the weight of the entropy:
+        at the optimum, an action that wins `heat` less often than another is e times less probable.
+        """
+        cdef object total = array.array("d", bytes(8 * self.api.n_marks))
+        cdef double[::1] view = total
+        cdef double values[(STAGES_MAX + 1) * MAX_PLAYERS]
+        cdef const double* paid
+        cdef const double* before
+        cdef uint64_t state[STATE_WORDS]
+        cdef int n_players = self.game.n_players
+        cdef int player, stage, n_stages, _g
+        cdef bint over
+
+        with nogil:
+            for _g in range(games):
+                self.deal(state)
+                stage = 0
+                over = False
+                evaluate_state(self.api, n_players, self.rules, state, values)
+                while not over:
+                    self.api.game.apply(self.rules, state, self.sample(state, stage, heat, &view[0]))
+                    over = self.api.game.to_act(self.rules, state) == NOBODY
+                    if over or self.api.stage_of(self.rules, state) > stage:
+                        stage += 1
+                        evaluate_state(self.api, n_players, self.rules, state, values + stage * MAX_PLAYERS)
+                n_stages = stage
+                paid = values + n_stages * MAX_PLAYERS
+                for stage in range(n_stages):
+                    before = values + stage * MAX_PLAYERS
+                    for player in range(n_players):
+                        self.flush(stage * MAX_PLAYERS + player, trust * before[MAX_PLAYERS + player]
+                                   + (1 - trust) * paid[player] - before[player], &view[0])
+        return total
+
+    def positions(self, int games, double midway):
+        """Sample positions from `games`: all at the beginnings of stages, and a share `midway` of the others.
+
+        Each position is a list: the row of weights, the number of features of each seat (int32), their indices
+        (uint16), their values (float32), and the payoffs of the game.
+        """
+        cdef int n_features = self.api.n_features
+        cdef int n_players = self.game.n_players
+        cdef float[::1] features = array.array("f", bytes(4 * n_players * n_features))
+        cdef uint64_t state[STATE_WORDS]
+        cdef double per_seat[MAX_PLAYERS]
+        cdef Tally tally
+        cdef int player, i, _g, start, stage
+        samples = []
+
+        tally.features = &features[0]
+        tally.n_features = n_features
+        for _g in range(games):
+            self.deal(state)
+            start = len(samples)
+            stage = -1
+            while self.api.game.to_act(self.rules, state) != NOBODY:
+                if self.api.stage_of(self.rules, state) > stage or below(&self.rng, 1 << 20) < midway * (1 << 20):
+                    stage = self.api.stage_of(self.rules, state)
+                    memset(&features[0], 0, n_players * n_features * sizeof(float))
+                    self.api.tally(self.rules, state, &tally)
+                    sizes = array.array("i")
+                    indices = array.array("H")
+                    values = array.array("f")
+                    for player in range(n_players):
+                        sizes.append(-len(indices))
+                        for i in range(n_features):
+                            if features[player * n_features + i] != 0:
+                                indices.append(i)
+                                values.append(features[player * n_features + i])
+                        sizes[player] += len(indices)
+                    samples.append([
+                        self.api.row_of(self.rules, state), sizes.tobytes(), indices.tobytes(), values.tobytes(), None,
+                    ])
+                if self.is_random(state):
+                    self.api.game.apply(self.rules, state, choose_at_random(self.api, self.rules, state, &self.rng))
+                else:
+                    self.api.game.apply(self.rules, state, choose_action(self.api, self.rules, state, &self.rng))
+            self.api.game.payoffs(self.rules, state, per_seat)
+            paid = tuple([per_seat[i] for i in range(n_players)])
+            for i in range(start, len(samples)):
+                samples[i][4] = paid
+        return samples

@@ -1,0 +1,363 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+"""What is learned about Oriflamme: the marks of actions and the features of players, and their weights.
+
+engine_cy/learned/ makes a policy and an evaluation of them; solver/training/oriflamme.py fits the weights. Marks depend
+only on facts that the player to act sees. A card counts by its *role*, which follows from the words of its row, so the
+code is the same for both games and all editions.
+"""
+from cpython cimport array
+from libc.stdint cimport uint8_t, uint16_t, uint32_t
+
+from engine_cy.game_api cimport MAX_PLAYERS, action_t
+from engine_cy.learned.feature_api cimport Options, Tally, count
+from engine_cy.oriflamme.rules cimport Rules
+from engine_cy.oriflamme.state cimport FACE_UP, KIND, State, card_at, family, held
+from engine_cy.oriflamme.words cimport (
+    AMBUSHER, ARCHER, ASK_COPY, ASK_DROP, ASK_LIFT, ASK_PAIR_SECOND, ASK_PLACE, ASK_REVEAL, ASK_ROB, ASK_TARGET, BACK,
+    HEIR, N_KINDS, N_ROLES, NO_CARD, ON, UNSEEN, VERB_KEEP,
+)
+
+from pathlib import Path
+
+from engine_cy.learned.weights import ROLE, Layout, Table, Weights
+from engine_cy.oriflamme.words import Role
+
+cdef enum:
+    RELATIONS = 4       # of a card: the acting card, the player's own, the leading rival's, another rival's
+    N_ROWS = 18         # of weights of features; see `row_of`
+
+# The marks of an action: the index of each table in the weights of preferences.
+MARKS = Layout(Role.__members__)
+cdef int PLACE_WHEN = MARKS.add(PHASES, 2, ROLE, 4)       # phase, last to place, role, place
+cdef int PLACE_BESIDE = MARKS.add(ROLE, 2, BESIDE)        # role, front or back, beside
+cdef int PLACE_OVER = MARKS.add(ROLE, 2, ROLE)            # role, face, role covered
+cdef int PLACE_TOKENS = MARKS.add(ROLE, 5)                # role, tokens covered
+cdef int PLACE_RIVALS = MARKS.add(ROLE, 4, 2, 2)          # role, place, a rival shows: Archer, this role
+cdef int REVEAL_WHEN = MARKS.add(ROLE, PHASES, 5)         # role, phase, tokens
+cdef int REVEAL_FINDS = MARKS.add(ROLE, SITUATIONS, 2)    # role, situation, last round
+cdef int REVEAL_DANGER = MARKS.add(ROLE, 4, 3)            # role, danger, standing
+cdef int TARGET_ROLE = MARKS.add(RELATIONS, 2, ROLE)      # relation, face, role
+cdef int TARGET_TOKENS = MARKS.add(RELATIONS, 5, PHASES)  # relation, tokens, phase
+cdef int TARGET_WHERE = MARKS.add(RELATIONS, 2, 2, 2, PHASES)# relation, face, ahead, covers, phase
+cdef int TARGET_BY = MARKS.add(ROLE, RELATIONS, 2)        # acting role, relation, face
+cdef int TARGET_HEIR = MARKS.add(RELATIONS, 2)            # relation, the player shows this role, too
+cdef int COPY_FINDS = MARKS.add(ROLE, SITUATIONS)         # role, situation
+cdef int COPY_WHOSE = MARKS.add(RELATIONS, PHASES)        # relation, phase
+cdef int ROB_WHOM = MARKS.add(2, 2, PHASES)               # victim leads, has points, phase
+cdef int LIFT_ROLE = MARKS.add(RELATIONS, 2, ROLE, 2)     # relation, face, role, ahead
+cdef int LIFT_WHEN = MARKS.add(RELATIONS, 2, 2, PHASES)   # relation, face, ahead, phase
+cdef int LIFT_COVERS = MARKS.add(RELATIONS, 2, 5)         # relation, covers, tokens
+cdef int DROP_WHERE = MARKS.add(RELATIONS, 2, 2, 8)       # relation, face, was ahead, destination
+cdef int DROP_ROLE = MARKS.add(2, ROLE, 8)                # own, role, destination
+cdef int DROP_BESIDE = MARKS.add(2, ROLE, BESIDE)         # own, role, beside
+cdef int PAIR_FIRST = MARKS.add(RELATIONS, 2, 3)          # relation, face, twins among rivals
+cdef int PAIR_SECOND = MARKS.add(RELATIONS, 2, 3)         # relation, face, alike
+
+# The features of a player.
+FEATURES = Layout(Role.__members__)
+cdef int F_POINTS = FEATURES.add()
+cdef int F_LEAD = FEATURES.add()                          # over the best rival
+cdef int F_CLOSE_LEAD = FEATURES.add()                    # the lead, cut to -2..2
+cdef int F_CARDS = FEATURES.add()                         # in the queue
+cdef int F_STACKS = FEATURES.add()
+cdef int F_ORDER = FEATURES.add(5)                        # by place in the order of this round
+cdef int F_SHOWN = FEATURES.add(ROLE)                     # top card, face up, still to act this round
+cdef int F_SPENT = FEATURES.add(ROLE)                     # ... that acts no more this round
+cdef int F_HIDDEN = FEATURES.add(ROLE)                    # top card, face down, still to be revealed or kept
+cdef int F_PASSED = FEATURES.add(ROLE)                    # ... that stays face down this round
+cdef int F_TOKENS = FEATURES.add(ROLE)                    # tokens on it
+cdef int F_COVERED_SHOWN = FEATURES.add(ROLE)
+cdef int F_COVERED_HIDDEN = FEATURES.add(ROLE)
+cdef int F_COVERED_TOKENS = FEATURES.add()
+cdef int F_HAND = FEATURES.add(ROLE)
+cdef int F_FINDS = FEATURES.add(ROLE, SITUATIONS)         # top card, face up
+cdef int F_WOULD_FIND = FEATURES.add(ROLE, SITUATIONS)    # top card, face down
+cdef int F_DANGER_SHOWN = FEATURES.add(4)                 # by danger 0 to 3
+cdef int F_DANGER_HIDDEN = FEATURES.add(4)
+cdef int F_DANGER_AMBUSH = FEATURES.add(4)
+cdef int F_HEIR_MET = FEATURES.add()                      # an Heir in hand while a rival's lies face up
+
+
+# --- the marks of actions -------------------------------------------------------------------------------------
+
+cdef inline void mark_places(const Rules* rules, const State* state, const Glance* glance, const action_t* actions,
+                             int n, Options* options) noexcept nogil:
+    cdef int last_to_place = state.turn == rules.n_players * rules.cards_per_turn - 1
+    cdef int first_mark = PLACE_WHEN + (glance.phase * 2 + last_to_place) * N_ROLES * 4
+    cdef int archer = glance.rivals >> ARCHER & 1
+    cdef int spots[128]        # by place: its offset in PLACE_BESIDE or PLACE_OVER for role 0 ...
+    cdef int strides[128]      # ... and the distance between roles
+    cdef uint8_t kinds_of_place[128]
+    cdef uint8_t tokens[128]
+    cdef int i, slot, role, at, place, same_role
+    cdef uint8_t card
+
+    options.width = 4
+    for place in range(2):
+        at = BACK if place else 0
+        spots[at] = PLACE_BESIDE + place * BESIDE + beside(rules, state, glance, glance.last if place else 0)
+        strides[at] = 2 * BESIDE
+        kinds_of_place[at] = <uint8_t>place
+        tokens[at] = 0
+    for slot in range(state.n_slots):
+        card = card_at(state, slot)
+        if family(card) == glance.me:
+            at = ON | slot
+            place = 3 if card & FACE_UP else 2
+            spots[at] = PLACE_OVER + (place - 2) * N_ROLES + role_of(rules, card & KIND)
+            strides[at] = 2 * N_ROLES
+            kinds_of_place[at] = <uint8_t>place
+            tokens[at] = min(state.tokens[state.tops[slot]], 4)
+    for i in range(n):
+        role = role_of(rules, actions[i] >> 8 & 0xFF)
+        at = actions[i] & 0x7F
+        place = kinds_of_place[at]
+        same_role = glance.rivals >> role & 1
+        options.marks[i][0] = <uint16_t>(first_mark + role * 4 + place)
+        options.marks[i][1] = <uint16_t>(spots[at] + role * strides[at])
+        options.marks[i][2] = <uint16_t>(PLACE_RIVALS + ((role * 4 + place) * 2 + archer) * 2 + same_role)
+        options.marks[i][3] = <uint16_t>(PLACE_TOKENS + role * 5 + tokens[at])
+
+
+cdef inline void mark_reveal(const Rules* rules, const State* state, const Glance* glance, const action_t* actions,
+                             int n, Options* options) noexcept nogil:
+    """List the marks of revealing; keeping has the preference 0."""
+    cdef int slot = state.cursor
+    cdef int role = role_of(rules, card_at(state, slot) & KIND)
+    cdef int finds = situation(rules, state, glance, slot, role)
+    cdef int tokens = min(state.tokens[state.tops[slot]], 4)
+    cdef int threat = danger(rules, state, glance, slot)
+    cdef int i, m
+
+    options.width = 3
+    options.has_amounts = True
+    for i in range(n):
+        options.marks[i][0] = <uint16_t>(REVEAL_WHEN + (role * PHASES + glance.phase) * 5 + tokens)
+        options.marks[i][1] = <uint16_t>(REVEAL_FINDS + (role * SITUATIONS + finds) * 2 + (glance.phase == 0))
+        options.marks[i][2] = <uint16_t>(REVEAL_DANGER + (role * 4 + threat) * 3 + glance.standing)
+        for m in range(3):
+            options.amounts[i][m] = actions[i] >> 16 != VERB_KEEP
+
+
+cdef inline void mark_target(const Rules* rules, const State* state, const Glance* glance, int slot,
+                             uint16_t* marks) noexcept nogil:
+    cdef uint8_t card_id = state.tops[slot]
+    cdef uint8_t card = state.cards[card_id]
+    cdef int up = card & FACE_UP != 0
+    cdef int role = role_seen(rules, card, glance.me)
+    cdef int whose = 0 if slot == state.cursor else relation(state, glance, slot)
+    cdef int covers = state.below[card_id] != NO_CARD
+    cdef int ahead = slot > state.cursor
+
+    marks[0] = <uint16_t>(TARGET_ROLE + (whose * 2 + up) * N_ROLES + role)
+    marks[1] = <uint16_t>(TARGET_TOKENS + (whose * 5 + min(state.tokens[card_id], 4)) * PHASES + glance.phase)
+    marks[2] = <uint16_t>(TARGET_WHERE + (((whose * 2 + up) * 2 + ahead) * 2 + covers) * PHASES + glance.phase)
+    marks[3] = <uint16_t>(TARGET_BY + (role_of(rules, state.acting) * RELATIONS + whose) * 2 + up)
+    marks[4] = <uint16_t>(TARGET_HEIR + whose * 2 + (up and glance.own >> role & 1))
+
+
+cdef inline void mark_lift(const Rules* rules, const State* state, const Glance* glance, int slot,
+                           uint16_t* marks) noexcept nogil:
+    cdef uint8_t card_id = state.tops[slot]
+    cdef uint8_t card = state.cards[card_id]
+    cdef int up = card & FACE_UP != 0
+    cdef int whose = relation(state, glance, slot)
+    cdef int ahead = slot > state.cursor
+    cdef int covers = state.below[card_id] != NO_CARD
+
+    marks[0] = <uint16_t>(
+        LIFT_ROLE + ((whose * 2 + up) * N_ROLES + role_seen(rules, card, glance.me)) * 2 + ahead)
+    marks[1] = <uint16_t>(LIFT_WHEN + ((whose * 2 + up) * 2 + ahead) * PHASES + glance.phase)
+    marks[2] = <uint16_t>(LIFT_COVERS + (whose * 2 + covers) * 5 + min(state.tokens[card_id], 4))
+
+
+cdef inline void mark_drop(const Rules* rules, const State* state, const Glance* glance, int place,
+                           uint16_t* marks) noexcept nogil:
+    cdef int lifted = state.chosen
+    cdef uint8_t card = card_at(state, lifted)
+    cdef int role = role_seen(rules, card, glance.me)
+    cdef int whose = relation(state, glance, lifted)
+    cdef int own = whose == 1
+    cdef int up = card & FACE_UP != 0
+    cdef int to = place & (ON - 1)
+    cdef int left = to - 1
+    cdef int right = to
+    cdef int where
+
+    if place & ON:
+        where = 6 if to == state.cursor else 4 + (to > state.cursor)
+        left = right = to
+    else:
+        where = 0 if to == 0 else 1 if to > glance.last else 2 + (to > state.cursor)
+        left -= left == lifted
+        right += right == lifted
+    marks[0] = <uint16_t>(DROP_WHERE + ((whose * 2 + up) * 2 + (lifted > state.cursor)) * 8 + where)
+    marks[1] = <uint16_t>(DROP_ROLE + (own * N_ROLES + role) * 8 + where)
+    marks[2] = <uint16_t>(DROP_BESIDE + (own * N_ROLES + role) * BESIDE + beside(rules, state, glance, left))
+    marks[3] = <uint16_t>(DROP_BESIDE + (own * N_ROLES + role) * BESIDE + beside(rules, state, glance, right))
+
+
+cdef inline void mark_pair(const Rules* rules, const State* state, const Glance* glance, int slot,
+                           uint16_t* marks) noexcept nogil:
+    cdef uint8_t card = card_at(state, slot)
+    cdef int role = role_seen(rules, card, glance.me)
+    cdef int up = card & FACE_UP != 0
+    cdef int whose = relation(state, glance, slot)
+    cdef int other = UNSEEN
+    cdef int twins = 0
+    cdef int i
+
+    if state.ask == ASK_PAIR_SECOND:
+        other = role_seen(rules, card_at(state, state.chosen), glance.me)
+        twins = 1 if role == UNSEEN or other == UNSEEN else 2 * (role == other)
+        marks[0] = <uint16_t>(PAIR_SECOND + (whose * 2 + up) * 3 + twins)
+        return
+    for i in range(slot + 1, state.n_slots):
+        if i != state.cursor and role != UNSEEN and role_seen(rules, card_at(state, i), glance.me) == role:
+            twins = max(twins, 2 if relation(state, glance, i) > 1 else 1)
+    marks[0] = <uint16_t>(PAIR_FIRST + (whose * 2 + up) * 3 + twins)
+
+
+cdef void mark(const Rules* rules, const State* state, const action_t* actions, int n, Options* options) noexcept nogil:
+    cdef Glance glance
+    cdef uint32_t shown[MAX_PLAYERS]
+    cdef int i, arg, victim
+
+    list_shown_roles(rules, state, shown)
+    fill_glance(rules, state, shown, state.to_act, state.to_act, &glance)
+    options.has_amounts = False
+    if state.ask == ASK_PLACE:
+        mark_places(rules, state, &glance, actions, n, options)
+    elif state.ask == ASK_REVEAL:
+        mark_reveal(rules, state, &glance, actions, n, options)
+    elif state.ask == ASK_TARGET:
+        options.width = 5
+        for i in range(n):
+            mark_target(rules, state, &glance, actions[i] >> 8 & 0xFF, options.marks[i])
+    elif state.ask == ASK_ROB:
+        options.width = 1
+        for i in range(n):
+            victim = actions[i] >> 8 & 0xFF
+            options.marks[i][0] = <uint16_t>(
+                ROB_WHOM + ((state.points[victim] == glance.best_rival) * 2 + (state.points[victim] > 0)) * PHASES
+                + glance.phase)
+    elif state.ask == ASK_COPY:
+        options.width = 2
+        for i in range(n):
+            arg = actions[i] >> 8 & 0xFF
+            victim = role_seen(rules, card_at(state, arg), glance.me)
+            options.marks[i][0] = <uint16_t>(
+                COPY_FINDS + victim * SITUATIONS + situation(rules, state, &glance, state.cursor, victim))
+            options.marks[i][1] = <uint16_t>(COPY_WHOSE + relation(state, &glance, arg) * PHASES + glance.phase)
+    elif state.ask == ASK_LIFT:
+        options.width = 3
+        for i in range(n):
+            mark_lift(rules, state, &glance, actions[i] >> 8 & 0xFF, options.marks[i])
+    elif state.ask == ASK_DROP:
+        options.width = 4
+        for i in range(n):
+            mark_drop(rules, state, &glance, actions[i] >> 8 & 0xFF, options.marks[i])
+    else:
+        options.width = 1
+        for i in range(n):
+            mark_pair(rules, state, &glance, actions[i] >> 8 & 0xFF, options.marks[i])
+
+
+# --- the features of players ----------------------------------------------------------------------------------
+
+cdef int row_of(const Rules* rules, const State* state) noexcept nogil:
+    """Return the row of weights: one for each placement, one for each resolution but the last, and four for that."""
+    cdef int to_go = min(rules.n_rounds - state.round, PHASES - 1)
+    cdef int ahead
+
+    if state.ask == ASK_PLACE:
+        return to_go
+    elif to_go:
+        return PHASES + to_go
+    ahead = state.n_slots - state.cursor
+    return 14 if ahead <= 1 else 15 if ahead <= 3 else 16 if ahead <= 6 else 17
+
+
+cdef void tally_table(const Rules* rules, const State* state, Tally* tally) noexcept nogil:
+    cdef Glance glances[MAX_PLAYERS]
+    cdef Glance* glance
+    cdef uint32_t shown[MAX_PLAYERS]
+    cdef int player, slot, role, kind, n, place, lead, finds, threat
+    cdef uint8_t card_id
+    cdef uint8_t card
+    cdef bint ahead
+
+    list_shown_roles(rules, state, shown)
+    for player in range(rules.n_players):
+        glance = &glances[player]
+        fill_glance(rules, state, shown, player, -1, glance)
+        lead = state.points[player] - glance.best_rival
+        count(tally, player, F_POINTS, state.points[player])
+        count(tally, player, F_LEAD, lead)
+        count(tally, player, F_CLOSE_LEAD, max(-2, min(2, lead)))
+        place = player - state.first
+        count(tally, player, F_ORDER + (place if place >= 0 else place + rules.n_players), 1)
+        for kind in range(N_KINDS):
+            n = held(state.hands[player], kind)
+            if n:
+                role = role_of(rules, kind)
+                count(tally, player, F_HAND + role, n)
+                if role == HEIR and glance.rivals >> HEIR & 1:
+                    count(tally, player, F_HEIR_MET, n)
+    for slot in range(state.n_slots):
+        card_id = state.tops[slot]
+        card = state.cards[card_id]
+        player = family(card)
+        glance = &glances[player]
+        role = role_of(rules, card & KIND)
+        ahead = slot >= state.cursor
+        finds = role * SITUATIONS + situation(rules, state, glance, slot, role)
+        threat = danger(rules, state, glance, slot)
+        count(tally, player, F_STACKS, 1)
+        count(tally, player, F_CARDS, 1)
+        if card & FACE_UP:
+            count(tally, player, (F_SHOWN if ahead else F_SPENT) + role, 1)
+            count(tally, player, F_FINDS + finds, 1)
+            count(tally, player, F_DANGER_SHOWN + threat, 1)
+        else:
+            count(tally, player, (F_HIDDEN if ahead else F_PASSED) + role, 1)
+            count(tally, player, F_TOKENS + role, state.tokens[card_id])
+            count(tally, player, F_WOULD_FIND + finds, 1)
+            count(tally, player, (F_DANGER_AMBUSH if role == AMBUSHER else F_DANGER_HIDDEN) + threat, 1)
+        card_id = state.below[card_id]
+        while card_id != NO_CARD:
+            card = state.cards[card_id]
+            role = role_of(rules, card & KIND)
+            count(tally, player, F_CARDS, 1)
+            count(tally, player, (F_COVERED_SHOWN if card & FACE_UP else F_COVERED_HIDDEN) + role, 1)
+            count(tally, player, F_COVERED_TOKENS, state.tokens[card_id])
+            card_id = state.below[card_id]
+
+
+cdef int stage_of(const Rules* rules, const State* state) noexcept nogil:
+    return state.round - 1
+
+
+# --- the weights ----------------------------------------------------------------------------------------------
+
+SETS = ["", "oriflamme-3", "oriflamme-4", "oriflamme-5", "oriflamme_prototype-2", "oriflamme_prototype-3",
+        "oriflamme_prototype-4", ""]
+WEIGHTS = Weights(Path(__file__).with_name("weights.json"), 2, SETS,
+                  {"marks": Table(1, MARKS), "features": Table(N_ROWS, FEATURES)})
+
+
+cdef int set_number(const Rules* rules) noexcept nogil:
+    return set_of(rules)
+
+
+# FeatureApi passes Rules and State as plain bytes, hence the casts.
+FEATURE_API.n_marks = WEIGHTS.width("marks")
+FEATURE_API.n_rows = N_ROWS
+FEATURE_API.n_features = WEIGHTS.width("features")
+FEATURE_API.marks = (<array.array>WEIGHTS.memory["marks"]).data.as_floats
+FEATURE_API.features = (<array.array>WEIGHTS.memory["features"]).data.as_floats
+FEATURE_API.set_of = <int (*)(const void*) noexcept nogil>set_number
+FEATURE_API.mark = <void (*)(const void*, const void*, const action_t*, int, Options*) noexcept nogil>mark
+FEATURE_API.row_of = <int (*)(const void*, const void*) noexcept nogil>row_of
+FEATURE_API.tally = <void (*)(const void*, const void*, Tally*) noexcept nogil>tally_table
+FEATURE_API.stage_of = <int (*)(const void*, const void*) noexcept nogil>stage_of
