@@ -102,7 +102,7 @@ cdef struct Account:
 
 
 # Learned knowledge of a game beyond its rules, the only source of strategy for a search. A game may have no knowledge
-# (NULL), and a search must work without. Each game implements it in its own knowledge.pyx.
+# (NULL), and a search must work without. engine_cy/learned has what the knowledge of all games shares.
 cdef struct Knowledge:
     # Write the probability of each of `n` legal actions for a good player; the sum is 1.
     void (*prior)(const void* rules, const void* state, const action_t* actions, int n,

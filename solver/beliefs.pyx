@@ -287,6 +287,8 @@ cdef class Belief(WorldSampler):
         cdef Deal deals[DEALS_MAX]
         cdef int player, n
 
+        if trust:
+            view.game.check_knowledge()
         self.view = view
         self.history = history
         self.trust = trust

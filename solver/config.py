@@ -208,8 +208,11 @@ def read_config(config: str | Config) -> Config:
 def fit_config(config: Config, game: Game) -> Config:
     """Adapt a configuration to a game: `plain` if the game has no learned knowledge.
 
-    In a game without a spectator's view, "own" replaces "public" nodes.
+    In a game without a spectator's view, "own" replaces "public" nodes. Raise InvalidRulesetError if the configuration
+    uses knowledge whose weights do not fit the game.
     """
+    if config.knows or config.trust:
+        game.check_knowledge()
     if config.nodes == "public" and not game.has_spectator:
         config = replace(config, nodes="own")
     if game.has_knowledge or not config.knows:

@@ -531,9 +531,11 @@ def read_models(models: Mapping[int | str, Model], view: View) -> tuple[Model, .
             )
         if number == view.observer:
             raise InvalidQuestionError(field, "this is the observer's own seat", reason="CONTRADICTION")
-        if model == "greedy" and not view.game.has_knowledge:
-            problem = f"'greedy' needs a heuristic policy, and {view.game.id} has none"
-            raise InvalidQuestionError(field, problem, reason="CONTRADICTION")
+        if model == "greedy":
+            if not view.game.has_knowledge:
+                problem = f"'greedy' needs a heuristic policy, and {view.game.id} has none"
+                raise InvalidQuestionError(field, problem, reason="CONTRADICTION")
+            view.game.check_knowledge()
         result[number] = model
     return tuple(result)
 

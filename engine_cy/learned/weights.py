@@ -43,27 +43,20 @@ class Layout:
 
     def convert(self, row: Sequence[float], roles: Sequence[str]) -> list[float]:
         """Return a row for `roles` as one for the roles of this layout: the weights of additional roles are 0."""
+        origins = [roles.index(role) if role in roles else -1 for role in self.roles]
         converted: list[float] = []
         start = 0
         for axes in self.parts:
             old = lengths(axes, roles)
-            own = [[position(roles, role) for role in self.roles] if axis == ROLE else range(int(axis)) for axis in axes]
-            for place in itertools.product(*own):
-                index = 0
-                for n, i in zip(old, place, strict=True):
-                    index = index * n + i
-                converted.append(0.0 if -1 in place else row[start + index])
+            for place in itertools.product(*[origins if axis == ROLE else range(int(axis)) for axis in axes]):
+                at = start + sum(i * math.prod(old[axis + 1 :]) for axis, i in enumerate(place))
+                converted.append(0.0 if -1 in place else row[at])
             start += math.prod(old)
         return converted
 
 
 def lengths(axes: Iterable[int | str], roles: Sequence[str]) -> list[int]:
     return [len(roles) if axis == ROLE else int(axis) for axis in axes]
-
-
-def position(roles: Sequence[str], role: str) -> int:
-    """Return the index of a role, or -1."""
-    return roles.index(role) if role in roles else -1
 
 
 class Table(NamedTuple):
@@ -138,7 +131,7 @@ class Weights:
         sets: dict[str, dict[str, list[list[float]]]] = {}
         for name, tables in content["sets"].items():
             if name not in self.sets:
-                raise EngineError(f"{where}: has the set '{name}', which is not among {listed(filter(None, self.sets))}")
+                raise EngineError(f"{where}: has the set '{name}', which is not among {listed(self.sets)}")
             sets[name] = {}
             for table, (n, layout) in self.tables.items():
                 width = layout.size(roles)

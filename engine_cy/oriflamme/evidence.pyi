@@ -5,6 +5,7 @@ from engine_cy.learned.weights import Weights
 from engine_cy.values import Position, View
 
 BELIEFS: Final[Weights]
+EACH: Final[int]  # traces of a card in a spot
 
 def traces(
     view: View, player: int, history: History

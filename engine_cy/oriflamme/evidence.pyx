@@ -34,18 +34,18 @@ from engine_cy.oriflamme.words import Role
 
 cdef enum:
     AGES = 7
-    TRACES_EACH = 7
+    TRACES_EACH = 7     # of a card in a spot
 
 # The traces of a face-down card: the index of each table in the weights.
 TRACES = Layout(Role.__members__)
-cdef int OF_AGE = TRACES.add(PHASES, AGES, ROLE)          # rounds left when it was placed, age in rounds
-cdef int OF_TOKENS = TRACES.add(2, 5, ROLE)               # is covered, tokens
-cdef int OF_STACK = TRACES.add(3, 3, ROLE)                # cards above and below: none, face down, face up
-cdef int OF_END = TRACES.add(2, 2, ROLE)                  # is at the front, is at the back
-cdef int OF_DANGER = TRACES.add(4, ROLE)                  # value of `danger`
-cdef int OF_STANDING = TRACES.add(PHASES, 3, ROLE)        # rounds left, owner's standing
-cdef int OF_FINDS = TRACES.add(2, SITUATIONS, ROLE)       # was kept, value of `situation`
-cdef int OF_HAND = TRACES.add(PHASES, 2, ROLE)            # a card in hand: rounds left, has yet to place this round
+cdef int OF_AGE = TRACES.add(PHASES, AGES, ROLE)            # rounds left when it was placed, age in rounds
+cdef int OF_TOKENS = TRACES.add(2, 5, ROLE)                 # is covered, tokens
+cdef int OF_STACK = TRACES.add(3, 3, ROLE)                  # cards above and below: none, face down, face up
+cdef int OF_END = TRACES.add(2, 2, ROLE)                    # is at the front, is at the back
+cdef int OF_DANGER = TRACES.add(4, ROLE)                    # value of `danger`
+cdef int OF_STANDING = TRACES.add(PHASES, 3, ROLE)          # rounds left, owner's standing
+cdef int OF_FINDS = TRACES.add(2, SITUATIONS, ROLE)         # was kept, value of `situation`
+cdef int OF_HAND = TRACES.add(PHASES, 2, ROLE)              # a card in hand: rounds left, has yet to place this round
 
 FACTORS = Layout()
 FACTORS.add(2)      # of the placement of a card and of keeping it, in an account
@@ -300,6 +300,9 @@ cdef void add_suspicion(Knowledge* knowledge) noexcept:
 
 
 # --- for training ---------------------------------------------------------------------------------------------
+
+EACH = TRACES_EACH
+
 
 def traces(View view, int player, History history):
     """Return the unweighted evidence on the hidden cards of `player`, for training.

@@ -14,12 +14,11 @@ below 1 of the weights in a search (`Config.trust`).
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +28,6 @@ from engine_cy import CHANCE, Action, Game, Position, Rng, new_game
 from engine_cy.action_log import History
 from engine_cy.castle_village_port.evidence import selections
 from engine_cy.oriflamme import evidence
-from engine_cy.weights import thousandths
 from solver.config import Budget
 from solver.marginals import weigh_secrets
 from solver.solve import solve
@@ -47,7 +45,6 @@ SETS = {f"oriflamme-{n}": [("oriflamme", edition, n) for edition in EDITIONS] fo
 PLAYERS = (("default", 5, 300), ("plain", 2, 600), ("flat", 1, 200), ("greedy", 1, 1), ("random", 1, 1))
 SAMPLED = 0.2  # share of the positions of a game
 BITS_MAX = 13  # candidate kinds, those held twice counted double; items with more are slow and carry little information
-EACH = evidence.SIZES["each"]  # traces of a card in a spot
 LOT = 64  # items per step of the fit
 PASSES = 6
 PULL = 1e-3  # towards 0, for traces with few items
@@ -110,7 +107,7 @@ def item_of(position: Position, player: int, history: History) -> Item | None:
     return Item(
         held=copies,
         n_hand=n_hand,
-        traces=np.array([traces for _, traces, _, _ in spots], np.int64).reshape(len(spots), len(kinds), EACH),
+        traces=np.array([traces for _, traces, _, _ in spots], np.int64).reshape(len(spots), len(kinds), evidence.EACH),
         evidence=np.array([[placed, kept] for *_, placed, kept in spots]).reshape(len(spots), 2, len(kinds)),
         in_hand=np.array(in_hand, np.int64),
         spots=[kinds.index(kind) for kind in true_spots],
@@ -204,7 +201,7 @@ def fit_set(name: str, n_games: int, seed: int) -> tuple[Weights, Weights]:
     items = items_of(games, n_games, seed)
     held_out = items_of(games, n_games // 8, seed + 500)
     play_time = time.monotonic() - started
-    nothing = Weights(np.zeros(evidence.SIZES["traces"]), np.zeros(2))
+    nothing = Weights(np.zeros(evidence.BELIEFS.width("bare")), np.zeros(2))
     rng = np.random.default_rng(seed)
     bare = fit(items, nothing, False, rng)
     full = fit(items, bare, True, rng)
@@ -255,22 +252,6 @@ def fit_castle(n_games: int, seed: int) -> None:
         )
 
 
-def write(path: Path, name: str, bare: Weights, full: Weights) -> None:
-    """Write the weights of a set into the file, and keep those of other sets."""
-    content: dict[str, Any] = {"version": evidence.VERSION, "sizes": evidence.SIZES, "sets": {}}
-    if path.exists():
-        old = json.loads(path.read_text())
-        if (old["version"], old["sizes"]) == (content["version"], content["sizes"]):
-            content = old
-    content["sets"][name] = {
-        "bare": thousandths(bare.traces.tolist()),
-        "told": thousandths(full.traces.tolist()),
-        "factors": [round(float(factor), 3) for factor in full.factors],
-    }
-    content["sets"] = dict(sorted(content["sets"].items()))
-    path.write_text(json.dumps(content, separators=(",", ":")).replace('"told":', '\n"told":') + "\n")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
@@ -278,13 +259,20 @@ def main() -> None:
     )
     parser.add_argument("--games", type=int, default=2000, help="games to learn from (default 2000)")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--out", type=Path, default=evidence.BELIEFS, help="output file (default: the engine's)")
+    parser.add_argument("--out", type=Path, default=evidence.BELIEFS.path, help="output file (default: the engine's)")
     options = parser.parse_args()
     for name in options.sets:
         if name == "castle":
             fit_castle(options.games // 10, options.seed)
             continue
-        write(options.out, name, *fit_set(name, options.games, options.seed))
+        bare, full = fit_set(name, options.games, options.seed)
+        evidence.BELIEFS.write(
+            options.out,
+            name,
+            bare=[bare.traces.tolist()],
+            told=[full.traces.tolist()],
+            factors=[full.factors.tolist()],
+        )
 
 
 if __name__ == "__main__":

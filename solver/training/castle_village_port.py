@@ -7,17 +7,14 @@ solver/training/fitting.py describes the method; fitting all sets takes about fi
 
 from __future__ import annotations
 
-import numpy as np
-
 from engine_cy import new_game
-from engine_cy.castle_village_port import knowledge
+from engine_cy.castle_village_port.features import WEIGHTS
 from solver.training.fitting import FitPlan, fit_sets, parser_for
 
 PLAN = FitPlan(
-    knowledge,
+    WEIGHTS,
     {f"castle_village_port-{n}": [new_game("castle_village_port", "house", n)] for n in (3, 4, 5)},
     points=(0, 1),
-    values=np.float32,
     steps=100,
     games=8000,
     trust=0.5,

@@ -5,7 +5,7 @@ policy) by policy gradient: every few thousand games, the actions of players who
 likely. Then a multinomial logistic regression over the seats, one for each row, fits the weights of the features (the
 evaluation) to the winners of such games.
 
-After a change of marks or features, delete the file, build, and fit all sets. Equal seeds give equal weights on one
+After a change of marks or features, build, and fit all sets. Equal seeds give equal weights on one
 machine; on another, numpy and scipy may differ in the last bits.
 """
 
@@ -14,10 +14,9 @@ from __future__ import annotations
 import argparse
 import math
 import time
-from array import array
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +24,8 @@ from scipy.optimize import minimize
 from scipy.sparse import csr_matrix
 
 from engine_cy import Game
-from engine_cy.weights import read_weights, write_weights
+from engine_cy.learned.self_play import SelfPlay, contest
+from engine_cy.learned.weights import Weights
 
 Floats = NDArray[np.float64]
 # A position: its row, the number of features of each seat, their numbers and values, and the shares of the win.
@@ -38,41 +38,14 @@ RIDGE = 3.0  # regularization: how much a weight has to explain
 MIDWAY = 0.08  # share of the positions within rounds or turns that enter the fit
 
 
-class SelfPlay(Protocol):
-    """Self-play by the playout policy."""
-
-    def gradient(self, games: int, trust: float, heat: float) -> array[float]: ...
-
-    def positions(self, games: int, midway: float) -> list[PositionSample]: ...
-
-
-class Knowledge(Protocol):
-    """The interface of a game's knowledge.pyx."""
-
-    VERSION: int
-    SIZES: dict[str, int]
-    WEIGHTS: Path
-
-    def set_weights(
-        self, name: str, marks: Sequence[float] | None = None, features: Sequence[Sequence[float]] | None = None
-    ) -> None: ...
-
-    def contest(self, game: Game, games: int, seed: int, seats: int) -> float: ...
-
-    @property
-    def SelfPlay(self) -> Callable[[Game, int, float], SelfPlay]: ...
-
-
 class FitPlan(NamedTuple):
-    """The knowledge to fit, its sets of weights and the parameters of the fit."""
+    """The weights to fit, their sets and the parameters of the fit."""
 
-    knowledge: Knowledge
+    weights: Weights
     # The games of each set, learned together.
     sets: Mapping[str, Sequence[Game]]
     # Features of the score: more is never worse. The baseline of an evaluation uses only these.
     points: tuple[int, ...]
-    # The type of the values of features in `SelfPlay.positions`.
-    values: type[np.generic]
     # Lots for learning the marks; games for fitting the features.
     steps: int
     games: int
@@ -80,6 +53,10 @@ class FitPlan(NamedTuple):
     trust: float = 0.0
     # More features that may not count against a player.
     never_worse: tuple[int, ...] = ()
+
+    @property
+    def n_features(self) -> int:
+        return self.weights.width("features")
 
 
 # --- positions ------------------------------------------------------------------------------------------------
@@ -92,7 +69,7 @@ class Samples(NamedTuple):
     shares: Floats  # one position a line
 
 
-def gather(plan: FitPlan, positions: Iterable[PositionSample]) -> dict[int, Samples]:
+def gather(n_features: int, positions: Iterable[PositionSample]) -> dict[int, Samples]:
     """Group positions, in the format of `SelfPlay.positions`, by row."""
     sizes: dict[int, list[bytes]] = {}
     numbers: dict[int, list[bytes]] = {}
@@ -107,11 +84,11 @@ def gather(plan: FitPlan, positions: Iterable[PositionSample]) -> dict[int, Samp
         ends = np.cumsum(np.frombuffer(b"".join(sizes[row]), np.int32))
         matrix = csr_matrix(
             (
-                np.frombuffer(b"".join(values[row]), plan.values).astype(np.float64),
+                np.frombuffer(b"".join(values[row]), np.float32).astype(np.float64),
                 np.frombuffer(b"".join(numbers[row]), np.uint16).astype(np.int32),
                 np.concatenate([[0], ends]),
             ),
-            shape=(len(ends), plan.knowledge.SIZES["features"]),
+            shape=(len(ends), n_features),
         )
         samples[row] = Samples(matrix, np.array(shares[row]))
     return samples
@@ -122,9 +99,9 @@ def play(plan: FitPlan, name: str, n_games: int, seed: int) -> dict[int, Samples
     games = plan.sets[name]
     positions: list[PositionSample] = []
     for i, game in enumerate(games):
-        self_play = plan.knowledge.SelfPlay(game, 1000 * seed + i, STRANGERS)
+        self_play = SelfPlay(game, 1000 * seed + i, STRANGERS)
         positions += self_play.positions(n_games // len(games), MIDWAY)
-    return gather(plan, positions)
+    return gather(plan.n_features, positions)
 
 
 # --- the evaluation -------------------------------------------------------------------------------------------
@@ -165,12 +142,12 @@ def fit(plan: FitPlan, samples: Samples, near: Floats, only: Sequence[int] | Non
 def fit_features(plan: FitPlan, name: str, n_games: int, seed: int, verbose: bool) -> list[list[float]]:
     """Fit the weights of the features in every row, and install them."""
     samples = play(plan, name, n_games, seed)
-    unknown = np.zeros(plan.knowledge.SIZES["features"])
-    rows = [unknown] * plan.knowledge.SIZES["rows"]
+    unknown = np.zeros(plan.n_features)
+    rows = [unknown] * plan.weights.tables["features"].rows
     for row in sorted(samples):
         rows[row] = fit(plan, samples[row], unknown)
     weights = [[round(float(weight), 3) for weight in row] for row in rows]
-    plan.knowledge.set_weights(name, features=weights)
+    plan.weights.replace(name, features=weights)
     if verbose:
         held_out = play(plan, name, n_games // 5, seed + 500)
         for row in sorted(samples, key=lambda row: -row):
@@ -197,30 +174,29 @@ def learn_marks(
     Policies in self-play cycle; the mean over the second half is harder to exploit than the last policy.
     """
     games = plan.sets[name]
-    self_plays = [plan.knowledge.SelfPlay(game, 1000 * seed + i, STRANGERS) for i, game in enumerate(games)]
+    self_plays = [SelfPlay(game, 1000 * seed + i, STRANGERS) for i, game in enumerate(games)]
     mean, square, total = np.zeros((3, len(weights)))
-    plan.knowledge.set_weights(name, weights.tolist())
+    plan.weights.replace(name, marks=[weights.tolist()])
     for step in range(1, steps + 1):
         slope = np.array(self_plays[step % len(games)].gradient(LOT, trust, HEAT)) / LOT * 100 - 0.005 * weights
         mean = 0.9 * mean + 0.1 * slope
         square = 0.99 * square + 0.01 * slope * slope
         pace = 0.06 if step <= steps // 2 else 0.03
         weights = weights + pace * (mean / (1 - 0.9**step)) / (np.sqrt(square / (1 - 0.99**step)) + 0.3)
-        plan.knowledge.set_weights(name, weights.tolist())
+        plan.weights.replace(name, marks=[weights.tolist()])
         total += weights * (step > steps // 2)
     weights = np.round(total / (steps - steps // 2), 3)
-    plan.knowledge.set_weights(name, weights.tolist())
+    plan.weights.replace(name, marks=[weights.tolist()])
     if verbose:
-        share = plan.knowledge.contest(games[0], 10000, 99, 1)
+        share = contest(games[0], 10000, 99, 1)
         print(f"  {name}: {elo(share, games[0].n_players):+.0f} Elo against random play", flush=True)
     return weights
 
 
 def learn_from_nothing(plan: FitPlan, name: str, steps: int, n_games: int, seed: int, verbose: bool) -> Floats:
     """Learn the weights of the marks: a first policy without an evaluation, then a second with one."""
-    sizes = plan.knowledge.SIZES
-    plan.knowledge.set_weights(name, features=[[0.0] * sizes["features"]] * sizes["rows"])
-    marks = learn_marks(plan, name, np.zeros(sizes["marks"]), steps // 3, seed, 0.0, False)
+    plan.weights.replace(name, features=[[0.0] * plan.n_features] * plan.weights.tables["features"].rows)
+    marks = learn_marks(plan, name, np.zeros(plan.weights.width("marks")), steps // 3, seed, 0.0, False)
     # From here on, an evaluation reduces the variance of the credit: it separates luck from skill.
     fit_features(plan, name, n_games // 4, seed + 1, False)
     return learn_marks(plan, name, marks, steps, seed + 2, plan.trust, verbose)
@@ -246,19 +222,18 @@ def parser_for(plan: FitPlan, description: str | None) -> argparse.ArgumentParse
     )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--quiet", action="store_true", help="print no figures")
-    parser.add_argument("--out", type=Path, default=plan.knowledge.WEIGHTS, help="output file (default: the engine's)")
+    parser.add_argument("--out", type=Path, default=plan.weights.path, help="output file (default: the engine's)")
     parser.add_argument("--keep-marks", action="store_true", help="fit only the features")
     return parser
 
 
 def fit_sets(plan: FitPlan, options: argparse.Namespace) -> None:
-    knowledge = plan.knowledge
     for name in options.sets:
         started = time.monotonic()
         if options.keep_marks:
-            marks = np.array(read_weights(knowledge.WEIGHTS, knowledge.VERSION, knowledge.SIZES)[name][0])
+            marks = np.array(plan.weights.read()[name]["marks"][0])
         else:
             marks = learn_from_nothing(plan, name, options.steps, options.games, options.seed, not options.quiet)
         features = fit_features(plan, name, options.games, options.seed + 3, not options.quiet)
-        write_weights(options.out, knowledge.VERSION, knowledge.SIZES, name, marks, features)
+        plan.weights.write(options.out, name, marks=[marks.tolist()], features=features)
         print(f"{name}: {time.monotonic() - started:.0f} s")

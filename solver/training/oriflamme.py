@@ -19,9 +19,9 @@ from pathlib import Path
 import numpy as np
 
 from engine_cy import Action, Game, Position, Rng, new_game
-from engine_cy.oriflamme import knowledge
+from engine_cy.learned.self_play import features_of, set_name
+from engine_cy.oriflamme.features import WEIGHTS
 from engine_cy.record import read_record
-from engine_cy.weights import read_weights, write_weights
 from solver.config import Budget
 from solver.solve import solve
 from solver.training.fitting import FitPlan, Samples, fit, fit_sets, gather, log_loss, parser_for
@@ -36,10 +36,9 @@ SETS["oriflamme_prototype-2"].append(
 )
 RANDOM_MOVE = 20  # in games of the search, one move in 20 is random
 PLAN = FitPlan(
-    knowledge,
+    WEIGHTS,
     SETS,
     points=(0, 1, 2),
-    values=np.int8,
     steps=500,
     games=30000,
 )
@@ -67,13 +66,13 @@ def round_ends(games: Iterable[Sequence[Position]]) -> dict[int, Samples]:
             if after.is_over or (before.table.phase, after.table.phase) == ("place", "place"):
                 continue
             if after.table.phase == "place":
-                row, seats = knowledge.features_of(after)
+                row, seats = features_of(after)
                 numbers = [np.flatnonzero(seat).astype(np.uint16) for seat in seats]
-                values = [np.array(seat)[n].astype(np.int8) for seat, n in zip(seats, numbers, strict=True)]
+                values = [np.array(seat)[n].astype(np.float32) for seat, n in zip(seats, numbers, strict=True)]
                 sizes = np.array([len(n) for n in numbers], np.int32).tobytes()
                 parts = (np.concatenate(numbers).tobytes(), np.concatenate(values).tobytes())
                 samples.append((row, sizes, *parts, positions[-1].payoffs))
-    return gather(PLAN, samples)
+    return gather(PLAN.n_features, samples)
 
 
 def search_games(games: Sequence[Game], n_games: int, iterations: int, seed: int) -> Iterator[list[Position]]:
@@ -99,8 +98,8 @@ def search_games(games: Sequence[Game], n_games: int, iterations: int, seed: int
 
 def refit(name: str, games: Iterable[Sequence[Position]], held_out: Iterable[Sequence[Position]], out: Path) -> None:
     """Refit the weights of the features to complete games of one set, staying close to the present weights."""
-    marks, features = read_weights(knowledge.WEIGHTS, knowledge.VERSION, knowledge.SIZES)[name]
-    rows = [np.array(row) for row in features]
+    tables = WEIGHTS.read()[name]
+    rows = [np.array(row) for row in tables["features"]]
     others = round_ends(held_out)
     for row, samples in round_ends(games).items():
         other = others.get(row, samples)
@@ -111,13 +110,13 @@ def refit(name: str, games: Iterable[Sequence[Position]], held_out: Iterable[Seq
             f"({len(samples.shares)} positions)",
             flush=True,
         )
-    write_weights(out, knowledge.VERSION, knowledge.SIZES, name, marks, rows)
+    WEIGHTS.write(out, name, marks=tables["marks"], features=[row.tolist() for row in rows])
 
 
 def refit_to_records(paths: Sequence[Path], out: Path) -> None:
     games = [read_game(path) for path in paths]
-    name = knowledge.set_name(games[0][0].game)
-    if any(knowledge.set_name(positions[0].game) != name for positions in games):
+    name = set_name(games[0][0].game)
+    if any(set_name(positions[0].game) != name for positions in games):
         raise SystemExit(f"--records: all games must be of one set; the first is of {name}")
     refit(name, games, (), out)
 

@@ -15,12 +15,7 @@ from playouts import log_loss, playout_positions, shares_by_score
 from tables import CASTLE_SPECS, tables
 
 from engine_cy import CHANCE, Game, Position, new_game
-from engine_cy.castle_village_port.knowledge import (
-    WEIGHTS,
-    contest,
-    load_weights,
-    set_name,
-)
+from engine_cy.learned.self_play import contest, set_name
 
 QUICK = settings(max_examples=60, deadline=None)
 
@@ -103,7 +98,7 @@ def one_card(**changed: Any) -> dict[str, Any]:
 def test_tables_that_no_weights_fit_have_no_knowledge(ruleset: dict[str, Any]) -> None:
     game = new_game("castle_village_port", ruleset, 3)
     assert not game.has_knowledge
-    with pytest.raises(ValueError, match="do not fit this table"):
+    with pytest.raises(ValueError, match="no weights fit"):
         set_name(game)
 
 
@@ -192,14 +187,3 @@ def test_the_evaluation_predicts_winners_better_than_gold(game: Game) -> None:
     gold = [position.scores for position in starts]
     assert loss < math.log(game.n_players) - 0.1
     assert loss < min(log_loss(shares_by_score(gold, scale / 20), payoffs) for scale in range(20)) - 0.03
-
-
-# --- weights --------------------------------------------------------------------------------------------------
-
-
-def test_weights_of_another_version_are_refused(tmp_path: Any) -> None:
-    text = WEIGHTS.read_text()
-    other = tmp_path / "weights.json"
-    other.write_text(text.replace('"version":1', '"version":0', 1))
-    with pytest.raises(ValueError, match="version 0"):
-        load_weights(other)

@@ -18,14 +18,8 @@ from symmetries import reseated, rotation
 from tables import SPEC_IDS, SPECS, queue_games, random_game, tables
 
 from engine_cy import Position, new_game
-from engine_cy.oriflamme.knowledge import (
-    SIZES,
-    WEIGHTS,
-    contest,
-    features_of,
-    load_weights,
-    set_name,
-)
+from engine_cy.learned.self_play import contest, features_of, set_name
+from engine_cy.oriflamme.features import WEIGHTS
 
 QUICK = settings(max_examples=60, deadline=None)
 
@@ -155,13 +149,5 @@ def test_every_edition_and_number_of_players_has_weights() -> None:
         shares = [round(share, 6) for share in prior_of(table).values()]
         assert len(set(shares)) > 3, set_name(table.game)
         row, seats = features_of(table)
-        assert 0 <= row < SIZES["rows"]
-        assert {len(seat) for seat in seats} == {SIZES["features"]}
-
-
-def test_weights_of_another_version_are_refused(tmp_path: Any) -> None:
-    text = WEIGHTS.read_text()
-    other = tmp_path / "weights.json"
-    other.write_text(text.replace('"version":1', '"version":0', 1))
-    with pytest.raises(ValueError, match="version 0"):
-        load_weights(other)
+        assert 0 <= row < WEIGHTS.tables["features"].rows
+        assert {len(seat) for seat in seats} == {WEIGHTS.width("features")}
