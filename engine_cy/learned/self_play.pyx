@@ -23,7 +23,9 @@ cdef const FeatureApi* features_api(Game game) except NULL:
 
 def set_name(Game game):
     """Return the name of the set of weights for `game`, such as `oriflamme-3`."""
-    return game.weights[0].sets[features_api(game).set_of(game.rules)]
+    cdef int number = features_api(game).set_of(game.rules)
+
+    return game.weights[0].sets[number]
 
 
 def features_of(Position position):
