@@ -11,7 +11,7 @@ decides what is hidden. `legal` and `apply` work on views for the observer's own
 **Players** are seats 0, 1, ...; **chance** acts like a player whose legal actions are equally likely; a
 **decision** may take several actions in a row by one player (`part`): a search treats each as a move.
 """
-from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from engine_cy.support.rng cimport rng_t
 
@@ -30,11 +30,20 @@ cdef enum:
     MAX_KINDS = 16        # the most kinds of hidden cards of one player
     MAX_SPOTS = 16        # the most spots of one player with one hidden card each
 
+    # The version of GameApi, Knowledge and values.pxd. Raise it with every change of them: games that were built with
+    # other headers are refused.
+    INTERFACE_VERSION = 1
+
     BEGUN = 1             # earlier actions belong to the same decision as the next action
     MORE = 2              # later actions belong to it, too
 
 
 cdef struct GameApi:
+    # --- the headers that the game was built with; `begin_interface` writes them -------------------------
+    uint32_t version
+    uint16_t api_size     # bytes of GameApi
+    uint16_t knowledge_size
+
     size_t state_size     # bytes of a state, a multiple of 16
 
     # --- playing -----------------------------------------------------------------------------------------
@@ -125,3 +134,11 @@ cdef struct Knowledge:
     # Log an action, the next one at the table of `view`, which is a spectator's. The result must not depend on the
     # parts of the action that a spectator does not see.
     void (*tell)(const void* rules, const void* view, action_t action, Account* account) noexcept nogil
+
+
+cdef inline void begin_interface(GameApi* api, size_t state_size) noexcept nogil:
+    """Write the first fields of a game's interface. Every game calls this before it fills in its functions."""
+    api.version = INTERFACE_VERSION
+    api.api_size = sizeof(GameApi)
+    api.knowledge_size = sizeof(Knowledge)
+    api.state_size = state_size

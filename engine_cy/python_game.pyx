@@ -19,18 +19,20 @@ from libc.math cimport isfinite
 from libc.stdint cimport int8_t, int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy, memset
 
-from engine_cy.game_api cimport CHANCE, MAX_ACTIONS, MAX_PLAYERS, NOBODY, SPECTATOR, STATE_WORDS, GameApi, action_t
+from engine_cy.game_api cimport (
+    CHANCE, MAX_ACTIONS, MAX_PLAYERS, NOBODY, SPECTATOR, STATE_WORDS, GameApi, action_t, begin_interface,
+)
 from engine_cy.support.hashing cimport hash_bytes, mix
 from engine_cy.support.rng cimport Rng, below, rng_t
 from engine_cy.values cimport Game, GameState, Position, View, new_position
 
 import re
 from pathlib import PurePath
-from random import Random
 from threading import get_ident
 
 from engine_cy.errors import EngineError, HiddenCardError, InvalidRulesetError, NotationError, listed
 from engine_cy.game_rules import GameRules
+from engine_cy.support.world_random import WorldRandom
 
 cdef enum:
     HEAD = 16               # bytes of a state before its text
@@ -65,26 +67,6 @@ cdef struct State:
 # The `rules` argument of GameApi: the Python game.
 cdef struct Rules:
     void* game              # borrowed; it owns these rules
-
-
-class WorldRandom(Random):
-    """Python's random numbers, drawn from the generator of a search."""
-
-    def __init__(self):
-        self.source = Rng()
-        super().__init__()
-
-    def seed(self, *args):
-        """Do nothing: the search seeds `source`."""
-
-    def random(self):
-        return (self.source.bits() >> 11) * 2.0 ** -53
-
-    def getrandbits(self, k):
-        bits = 0
-        for _ in range((k + 63) // 64):
-            bits = bits << 64 | self.source.bits()
-        return bits >> (-k % 64)
 
 
 cdef class Node:
@@ -140,7 +122,7 @@ cdef class PythonGame(Game):
         self.errors = {}
         self.generators = []
         self.table = API
-        self.table.state_size = (HEAD + self.room + 15) // 16 * 16
+        begin_interface(&self.table, (HEAD + self.room + 15) // 16 * 16)
         self.api = &self.table
         (<Rules*>self.own(sizeof(Rules))).game = <void*>self
 
@@ -873,7 +855,7 @@ cdef void write_secret(
         game.break_off(at, error)
 
 
-# `PythonGame` sets the size of states.
+# `PythonGame` completes a copy of it.
 cdef GameApi API
 API.deal = deal
 API.to_act = to_act

@@ -23,6 +23,10 @@ class Game:
         """The arguments of `new_game` for this game."""
 
     @property
+    def interface_fault(self) -> str | None:
+        """The reason why no search can use the game, which was built with other headers; None for a sound game."""
+
+    @property
     def has_knowledge(self) -> bool:
         """Whether the game has learned knowledge: a prior, a playout policy and an evaluation."""
 

@@ -9,7 +9,10 @@ from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from libc.stdint cimport int32_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy, memset
 
-from engine_cy.game_api cimport BEGUN, MAX_ACTIONS, MAX_DECISION, MAX_PLAYERS, MORE, NOBODY, STATE_WORDS, action_t
+from engine_cy.game_api cimport (
+    BEGUN, INTERFACE_VERSION, MAX_ACTIONS, MAX_DECISION, MAX_PLAYERS, MORE, NOBODY, STATE_WORDS, GameApi, Knowledge,
+    action_t,
+)
 from engine_cy.support.hashing cimport hash_bytes
 from engine_cy.support.rng cimport WORLD_STREAM, Rng, rng_t, seed_rng
 
@@ -222,6 +225,23 @@ cdef class Game:
             self.interned[at & (INTERNED - 1)] = action
             self.n_interned += 1
         return action
+
+    @property
+    def interface_fault(self):
+        """The reason why no search can use the game, which was built with other headers; None for a sound game."""
+        cdef const GameApi* api = self.api
+        if api == NULL:
+            return "it has no interface"
+        built = (api.version, api.api_size, api.knowledge_size)
+        here = (INTERFACE_VERSION, sizeof(GameApi), sizeof(Knowledge))
+        if built != here:
+            return (f"it was built for version {built[0]} of the interface with {built[1]} and {built[2]} bytes, not "
+                    f"for version {here[0]} with {here[1]} and {here[2]}; build it again with this engine's headers")
+        if not 0 < api.state_size <= STATE_WORDS * 8 or api.state_size % 16:
+            return f"its states have {api.state_size} bytes, not a multiple of 16 up to {STATE_WORDS * 8}"
+        if not 2 <= self.n_players <= MAX_PLAYERS:
+            return f"it has {self.n_players} players, not 2 to {MAX_PLAYERS}"
+        return None
 
     @property
     def has_knowledge(self):

@@ -18,7 +18,7 @@ from engine_cy.castle_village_port.words cimport (
 )
 from engine_cy.castle_village_port.worlds cimport count_secrets, sample, write_secret
 from engine_cy.values cimport Action, Game, GameState
-from engine_cy.game_api cimport CHANCE, NOBODY, GameApi, Knowledge, action_t
+from engine_cy.game_api cimport CHANCE, NOBODY, GameApi, Knowledge, action_t, begin_interface
 from engine_cy.learned.evaluation cimport evaluate_state
 from engine_cy.learned.policy cimport choose_action, prior_of
 from engine_cy.support.rng cimport below, rng_t
@@ -84,7 +84,7 @@ cdef void scores(const Rules* rules, const State* state, int32_t* per_seat) noex
 
 # GameApi takes Rules and State as plain bytes, hence the casts.
 cdef GameApi API
-API.state_size = sizeof(State)
+begin_interface(&API, sizeof(State))
 API.deal = <void (*)(const void*, void*, int, rng_t*) noexcept nogil>deal
 API.to_act = <int (*)(const void*, const void*) noexcept nogil>to_act
 API.legal = <int (*)(const void*, const void*, action_t*) noexcept nogil>legal_actions

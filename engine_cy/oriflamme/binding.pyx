@@ -4,7 +4,7 @@ from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
 from engine_cy.values cimport Action, Game, GameState, View
-from engine_cy.game_api cimport BEGUN, MORE, NOBODY, GameApi, Knowledge, action_t
+from engine_cy.game_api cimport BEGUN, MORE, NOBODY, GameApi, Knowledge, action_t, begin_interface
 from engine_cy.learned.evaluation cimport evaluate_state
 from engine_cy.learned.policy cimport choose_action, prior_of
 from engine_cy.oriflamme cimport worlds
@@ -80,7 +80,7 @@ cdef void scores(const Rules* rules, const State* state, int32_t* per_seat) noex
 
 # GameApi passes Rules and State as plain bytes, hence the casts.
 cdef GameApi API
-API.state_size = sizeof(State)
+begin_interface(&API, sizeof(State))
 API.deal = <void (*)(const void*, void*, int, rng_t*) noexcept nogil>deal
 API.to_act = <int (*)(const void*, const void*) noexcept nogil>to_act
 API.legal = <int (*)(const void*, const void*, action_t*) noexcept nogil>legal_actions

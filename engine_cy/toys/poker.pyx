@@ -11,7 +11,7 @@ from libc.stdint cimport int8_t, int32_t, uint8_t, uint64_t
 from libc.string cimport memcmp, memcpy, memset
 
 from engine_cy.values cimport Action, Game, GameState
-from engine_cy.game_api cimport CHANCE, NOBODY, GameApi, action_t
+from engine_cy.game_api cimport CHANCE, NOBODY, GameApi, action_t, begin_interface
 from engine_cy.support.hashing cimport hash_bytes
 from engine_cy.support.rng cimport below, rng_t
 
@@ -388,7 +388,7 @@ cdef const char* state_fault(const Rules* rules, const State* state, int observe
 
 # GameApi passes Rules and State as plain bytes, hence the casts.
 cdef GameApi API
-API.state_size = sizeof(State)
+begin_interface(&API, sizeof(State))
 API.deal = <void (*)(const void*, void*, int, rng_t*) noexcept nogil>deal
 API.to_act = <int (*)(const void*, const void*) noexcept nogil>to_act
 API.legal = <int (*)(const void*, const void*, action_t*) noexcept nogil>legal_actions

@@ -20,7 +20,9 @@ from libc.stdint cimport int8_t, int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy, memset
 
 from engine_cy.values cimport Game, Position, GameState, View, new_position
-from engine_cy.game_api cimport CHANCE, MAX_ACTIONS, MAX_PLAYERS, NOBODY, SPECTATOR, STATE_WORDS, GameApi, action_t
+from engine_cy.game_api cimport (
+    CHANCE, MAX_ACTIONS, MAX_PLAYERS, NOBODY, SPECTATOR, STATE_WORDS, GameApi, action_t, begin_interface,
+)
 from engine_cy.support.hashing cimport hash_bytes, mix
 from engine_cy.support.rng cimport below, next_bits, rng_t, seed_rng
 
@@ -155,7 +157,7 @@ cdef class SpielGame(Game):
         self.cache = {}
         self.errors = {}
         self.table = API
-        self.table.state_size = (HEAD + self.room * sizeof(uint16_t) + 15) // 16 * 16
+        begin_interface(&self.table, (HEAD + self.room * sizeof(uint16_t) + 15) // 16 * 16)
         self.api = &self.table
         (<Rules*>self.own(sizeof(Rules))).game = <void*>self
 

@@ -13,7 +13,8 @@ import pytest
 from liars_dice import LiarsDice, Table
 
 from engine_cy import CHANCE, EngineError, GameRules, InvalidRulesetError, NotationError, Rng, python_game
-from engine_cy.python_game import PythonGame, WorldRandom
+from engine_cy.python_game import PythonGame
+from engine_cy.support.world_random import WorldRandom
 
 START = "1 2, first A"
 

@@ -59,10 +59,10 @@ class GameInterface:
         pointers = id(game) + object.__basicsize__ + ctypes.sizeof(_POINTER)
         api, knowledge, self.rules = (_POINTER * 3).from_address(pointers)
         assert api is not None
-        assert ctypes.c_size_t.from_address(api).value == game.state_size
+        assert ctypes.c_size_t.from_address(api + 8).value == game.state_size
         self.game = game
-        # The functions of a game stand behind the size of a state.
-        self._slots = _slots_at(api + 8, _functions_of("GameApi"))
+        # The functions of a game stand behind the version and sizes of its headers, and the size of a state.
+        self._slots = _slots_at(api + 16, _functions_of("GameApi"))
         if knowledge is not None:
             self._slots |= _slots_at(knowledge, _functions_of("Knowledge"))
 
