@@ -13,7 +13,7 @@ from engine_cy.errors import (
 )
 from engine_cy.game_rules import GameRules
 from engine_cy.python_game import python_game
-from engine_cy.registry import game_ids, new_game
+from engine_cy.registry import GameSource, game_ids, game_sources, new_game
 from engine_cy.seats import CHANCE
 from engine_cy.support.rng import Rng
 from engine_cy.values import Action, Game, Position, View
@@ -24,6 +24,7 @@ __all__ = [
     "EngineError",
     "Game",
     "GameRules",
+    "GameSource",
     "HiddenCardError",
     "IllegalActionError",
     "InvalidPositionError",
@@ -36,6 +37,7 @@ __all__ = [
     "Rng",
     "View",
     "game_ids",
+    "game_sources",
     "new_game",
     "python_game",
 ]

@@ -1,17 +1,29 @@
-"""Games by their ids."""
+"""Games by their ids: built in, or added by installed packages.
+
+A package adds a game by an entry point in the group `eminence.games`: the id, and a subclass of `GameRules` or, from
+Cython, of `Game`. A faulty package is refused by name, and the other games work on. A *family* makes a game of any id
+that begins with its prefix, such as `openspiel:leduc_poker`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import re
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, NamedTuple
 
 from engine_cy.castle_village_port.binding import CastleVillagePort
-from engine_cy.errors import InvalidRulesetError, listed
+from engine_cy.errors import EngineError, InvalidRulesetError, listed
+from engine_cy.game_rules import GameRules
 from engine_cy.oriflamme.binding import Oriflamme
+from engine_cy.python_game import python_game
 from engine_cy.toys.poker import Poker
 from engine_cy.values import Game
 
-# The class of each game id.
+Ruleset = str | Mapping[str, Any] | None
+
+# The class of each built-in game's id.
 _CLASSES = {
     "oriflamme": Oriflamme,
     "oriflamme_prototype": Oriflamme,
@@ -19,28 +31,137 @@ _CLASSES = {
     "kuhn_poker": Poker,
     "leduc_poker": Poker,
 }
+_GROUP = "eminence.games"
+_ID = re.compile(r"[A-Za-z0-9_.-]+")
+_PLAYERS = 3
 
 # Equal games share one object, so that its interned actions are made once.
 _games: dict[object, Game] = {}
 _GAMES_MAX = 64
+_families: dict[str, Callable[[str, Ruleset, int | None], Game]] = {}
+
+
+class GameSource(NamedTuple):
+    """Where a game comes from. `package` is a name and a version; None for a built-in game."""
+
+    id: str
+    package: str | None = None
+    in_python: bool | None = False
+    """Whether its rules run in Python; None for an installed game before its first use."""
+
+
+class _Plugins(NamedTuple):
+    entries: dict[str, EntryPoint]
+    refusals: list[str]
 
 
 def game_ids() -> list[str]:
-    """Return the ids of all games."""
-    return list(_CLASSES)
+    """Return the ids of all built-in and installed games, without importing the latter."""
+    return [*_CLASSES, *_plugins().entries]
 
 
-def new_game(game: str, ruleset: str | Mapping[str, Any] | None = None, players: int = 3) -> Game:
+def game_sources() -> list[GameSource]:
+    """Return the source of each game, without importing installed ones."""
+    installed = (GameSource(id, _package(entry), _runs_in_python(entry)) for id, entry in _plugins().entries.items())
+    return [*(GameSource(id) for id in _CLASSES), *installed]
+
+
+def refused_games() -> list[str]:
+    """Return a sentence for each installed game whose id cannot be used."""
+    return list(_plugins().refusals)
+
+
+def is_game_id(game: str) -> bool:
+    """Return whether `new_game` knows an id, or the prefix of its family."""
+    return game in _CLASSES or game.partition(":")[0] in _families or game in _plugins().entries
+
+
+def add_game_family(prefix: str, make: Callable[[str, Ruleset, int | None], Game]) -> None:
+    """Let `make(name, ruleset, players)` make the games whose ids are `prefix:name`."""
+    _families[prefix] = make
+
+
+def new_game(game: str, ruleset: Ruleset = None, players: int | None = None) -> Game:
     """Return a game by its id.
 
     `ruleset` is the name of an edition, or a mapping: an `edition`, and switches and tables that replace the edition's.
+    Without a number of players, there are three if the game allows it.
     """
-    if game not in _CLASSES:
-        raise InvalidRulesetError(f"game: {game!r} is not a game ({listed(game_ids())})")
     if not isinstance(ruleset, str | Mapping | None):
         raise InvalidRulesetError(f"ruleset: {ruleset!r} is neither an edition's name nor switches")
-    new = _CLASSES[game](game, ruleset, players)
+    prefix, _, name = game.partition(":")
+    if game in _CLASSES:
+        new: Game = _CLASSES[game](game, ruleset, _PLAYERS if players is None else players)
+    elif name and prefix in _families:
+        new = _families[prefix](name, ruleset, players)
+    elif game in _plugins().entries:
+        new = _installed_game(_plugins().entries[game], ruleset, players)
+    else:
+        raise InvalidRulesetError(f"game: {game!r} is not a game ({listed(game_ids())})")
     key = (new.id, str(new.spec[1]), new.n_players)
     if len(_games) >= _GAMES_MAX:
         _games.clear()
     return _games.setdefault(key, new)
+
+
+# --- installed games ------------------------------------------------------------------------------------------------
+
+
+@lru_cache(1)
+def _plugins() -> _Plugins:
+    """Return the entry points of installed games by id, in the order of their packages' names."""
+    plugins = _Plugins({}, [])
+    for entry in sorted(entry_points(group=_GROUP), key=lambda entry: (_package(entry), entry.name)):
+        if entry.name in _CLASSES:
+            reason = "is the id of a built-in game"
+        elif entry.name in plugins.entries:
+            reason = f"is the id of a game of {_package(plugins.entries[entry.name])}"
+        elif not _ID.fullmatch(entry.name):
+            reason = "is not an id of letters, digits, '_', '-' and '.'"
+        else:
+            plugins.entries[entry.name] = entry
+            continue
+        plugins.refusals.append(f"game: {entry.name!r} of {_package(entry)} is refused: it {reason}")
+    return plugins
+
+
+def _package(entry: EntryPoint) -> str:
+    return f"{entry.dist.name} {entry.dist.version}" if entry.dist is not None else "an unknown package"
+
+
+def _installed_game(entry: EntryPoint, ruleset: Ruleset, players: int | None) -> Game:
+    """Make an installed game; every fault of its package is an error that names it."""
+    where = f"game: {entry.name!r} of {_package(entry)}"
+    try:
+        kind = _load(entry)
+    except Exception as error:
+        raise InvalidRulesetError(f"{where} cannot be imported: {type(error).__name__}: {error}") from error
+    if isinstance(kind, type) and issubclass(kind, GameRules):
+        return python_game(kind, ruleset, players, id=entry.name)
+    elif not isinstance(kind, type) or not issubclass(kind, Game):
+        raise InvalidRulesetError(f"{where} is not a game: {entry.value} is a subclass of neither GameRules nor Game")
+    make: Any = kind
+    try:
+        new: Game = make(entry.name, ruleset, _PLAYERS if players is None else players)
+    except EngineError:
+        raise
+    except Exception as error:
+        raise InvalidRulesetError(f"{where} cannot be made: {type(error).__name__}: {error}") from error
+    if new.interface_fault is not None:
+        raise InvalidRulesetError(f"{where} cannot be played: {new.interface_fault}")
+    return new
+
+
+# What the entry points of installed games name, by id.
+_loaded: dict[str, object] = {}
+
+
+def _load(entry: EntryPoint) -> object:
+    if entry.name not in _loaded:
+        _loaded[entry.name] = entry.load()
+    return _loaded[entry.name]
+
+
+def _runs_in_python(entry: EntryPoint) -> bool | None:
+    kind = _loaded.get(entry.name)
+    return issubclass(kind, GameRules) if isinstance(kind, type) else None

@@ -8,11 +8,13 @@ print(solve(view))
 ```
 """
 
+from engine_cy.registry import add_game_family
 from solver.answer import Answer, Estimate, Move
 from solver.compare import ComparedMove, Comparison
 from solver.config import CONFIGS, LEVELS, Budget, Config, InvalidQuestionError
 from solver.control import Control
 from solver.named_beliefs import Beliefs
+from solver.openspiel import openspiel_game
 from solver.question import ComparisonQuestion, InformationQuestion, Question, SearchQuestion
 from solver.secrecy import Information
 from solver.session import Session
@@ -41,3 +43,5 @@ __all__ = [
     "information",
     "solve",
 ]
+
+add_game_family("openspiel", openspiel_game)

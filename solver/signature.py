@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from typing import NamedTuple
 
-from engine_cy import CHANCE, Game, InvalidRulesetError, Position, Rng, game_ids, new_game
+from engine_cy import CHANCE, Game, InvalidRulesetError, Position, Rng, game_sources, new_game
 from engine_cy.castle_village_port.editions import EDITIONS as CASTLE_EDITIONS
 from engine_cy.oriflamme.editions import editions_of
 from solver.config import Budget
@@ -52,8 +52,8 @@ def measure(rulesets: Iterable[tuple[str, str]], deals: int = DEALS) -> Signatur
 
 
 def editions() -> Iterator[tuple[str, str]]:
-    """Yield every edition of every game."""
-    for game_id in game_ids():
+    """Yield every edition of every built-in game."""
+    for game_id in (source.id for source in game_sources() if source.package is None):
         names = CASTLE_EDITIONS if game_id == "castle_village_port" else editions_of(game_id)
         for edition in names or ["standard"]:  # the toys
             yield game_id, edition

@@ -1,1 +1,25 @@
 """Bridges between our games and OpenSpiel, a module for each direction. They need the extra `openspiel`."""
+
+from __future__ import annotations
+
+from engine_cy import Game, InvalidRulesetError
+from engine_cy.registry import Ruleset
+
+
+def openspiel_game(name: str, ruleset: Ruleset, players: int | None) -> Game:
+    """Return the game with the id `openspiel:name`; a name may have parameters: `leduc_poker(players=3)`."""
+    try:
+        from solver.openspiel.openspiel_in_ours import from_openspiel
+    except ImportError as error:
+        raise InvalidRulesetError(
+            f"game: 'openspiel:{name}' needs the extra `openspiel` (pip install 'eminence[openspiel]'): {error}"
+        ) from error
+    game = from_openspiel(name)
+    if ruleset not in (None, game.ruleset):
+        raise InvalidRulesetError(f"ruleset: {ruleset!r} is not possible in {game.id}, whose name has its parameters")
+    if players not in (None, game.n_players):
+        raise InvalidRulesetError(
+            f"players: {players} is not possible in {game.id} ({game.n_players}); some games have a parameter, as in "
+            "openspiel:leduc_poker(players=3)"
+        )
+    return game

@@ -18,6 +18,7 @@ import msgspec
 
 from engine_cy import Action, Game, errors, game_ids, new_game
 from engine_cy.action_log import restore
+from engine_cy.registry import is_game_id
 from solver.config import Budget, Config, InvalidQuestionError, Model
 from solver.merge import REASONS, Share, tally_numbers
 from solver.question import (
@@ -85,9 +86,9 @@ _CLOCKS = msgspec.json.Decoder(tuple[float | None, float | None])
 
 
 def encode_job(question: Question) -> bytes:
-    """Serialize a question for another process. Games registered in this process only, such as OpenSpiel's, fail."""
+    """Serialize a question for another process. Games without an id of `new_game` fail."""
     game, budget = question.view.game, question.budget
-    if game.spec[0] not in game_ids():
+    if not is_game_id(game.id):
         raise JobBytesError(f"game: {game.id!r} is unknown to other processes; they know {', '.join(game_ids())}")
     clocks = msgspec.json.encode((budget.time_ms, budget.thread_time_ms))
     account = b"" if question.history is None else bytes(question.history)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import pickle
+import sys
 import weakref
 from dataclasses import replace
 from pathlib import Path
@@ -401,6 +402,27 @@ def test_games_that_cannot_be_searched_are_refused_with_the_reason(name, message
     with pytest.raises(InvalidRulesetError, match=message) as refusal:
         from_openspiel(name)
     assert name.partition("(")[0] in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("openspiel:no_such_game",), "OpenSpiel cannot load 'no_such_game'"),
+        (("openspiel:kuhn_poker", "hard"), r"ruleset: 'hard' is not possible in openspiel:kuhn_poker\(\)"),
+        (("openspiel:kuhn_poker", None, 3), r"players: 3 is not possible in openspiel:kuhn_poker\(\) \(2\)"),
+    ],
+)
+def test_ids_with_the_prefix_are_games_of_openspiel_or_refused(arguments, message):
+    assert new_game("openspiel:kuhn_poker(players=3)", players=3) == from_openspiel("kuhn_poker(players=3)")
+    assert new_game(*from_openspiel("leduc_poker").spec) == from_openspiel("leduc_poker")
+    with pytest.raises(InvalidRulesetError, match=message):
+        new_game(*arguments)
+
+
+def test_without_the_extra_the_prefix_names_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "solver.openspiel.openspiel_in_ours", None)
+    with pytest.raises(InvalidRulesetError, match="game: 'openspiel:kuhn_poker' needs the extra `openspiel`"):
+        new_game("openspiel:kuhn_poker")
 
 
 def test_worlds_of_openspiel_games_cannot_be_counted():

@@ -10,10 +10,11 @@ from dataclasses import asdict, replace
 from typing import Any
 
 import pytest
+from liars_dice import LiarsDice
 from questions import ORIFLAMME, essence, questions
 from tables import ALL_IDS, ALL_SPECS
 
-from engine_cy import NoWorldError
+from engine_cy import NoWorldError, new_game, python_game
 from solver import CONFIGS, Budget, Control, InvalidQuestionError, Question, SearchQuestion
 from solver.merge import Share, empty_share
 from solver.pool import job_bytes
@@ -228,14 +229,18 @@ def test_an_invalid_setting_of_a_configuration_is_named(field: str, value: Any) 
         decode_job(encode_job(with_config(replace(example_question().config, **{field: value}))))
 
 
-def test_a_game_that_only_this_process_has_is_not_sent() -> None:
-    openspiel = pytest.importorskip("solver.openspiel.openspiel_in_ours")
-    game = openspiel.from_openspiel("kuhn_poker")
-    state = game.spiel.new_initial_state()
-    state.apply_action(0)
-    state.apply_action(1)
-    with pytest.raises(JobBytesError, match=r"game: 'openspiel:.*' is unknown to other processes"):
-        encode_job(SearchQuestion(game.at(state).view(0), Budget(iterations=10), config="plain"))
+def test_a_game_without_an_id_is_not_sent() -> None:
+    view = python_game(LiarsDice, "1x4", 2).view("1 ?, first A | seen by A")
+    with pytest.raises(JobBytesError, match=r"game: 'liars_dice:LiarsDice' is unknown to other processes"):
+        encode_job(SearchQuestion(view, Budget(iterations=10)))
+
+
+def test_a_game_of_openspiel_is_sent_by_its_id() -> None:
+    view = new_game("openspiel:kuhn_poker").position("0 1").view(0)
+    question = SearchQuestion(view, Budget(iterations=100), config="plain")
+    sent = decode_job(encode_job(question))
+    assert sent.view == view
+    assert essence(compute_here(sent)) == essence(compute_here(question))
 
 
 def test_errors_of_workers_are_raised_by_name() -> None:
