@@ -13,7 +13,7 @@ from engine_cy.errors import (
 )
 from engine_cy.game_rules import GameRules
 from engine_cy.python_game import python_game
-from engine_cy.registry import GameSource, game_ids, game_sources, new_game
+from engine_cy.registry import GameSource, editions_of, game_ids, game_sources, new_game, players_of
 from engine_cy.seats import CHANCE
 from engine_cy.support.rng import Rng
 from engine_cy.values import Action, Game, Position, View
@@ -36,8 +36,10 @@ __all__ = [
     "Position",
     "Rng",
     "View",
+    "editions_of",
     "game_ids",
     "game_sources",
     "new_game",
+    "players_of",
     "python_game",
 ]

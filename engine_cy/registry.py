@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from functools import lru_cache
+from contextlib import suppress
+from functools import cache, lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, NamedTuple
 
@@ -18,13 +19,14 @@ from engine_cy.errors import EngineError, InvalidRulesetError, listed
 from engine_cy.game_rules import GameRules
 from engine_cy.oriflamme.binding import Oriflamme
 from engine_cy.python_game import python_game
+from engine_cy.seats import SEATS
 from engine_cy.toys.poker import Poker
 from engine_cy.values import Game
 
 Ruleset = str | Mapping[str, Any] | None
 
 # The class of each built-in game's id.
-_CLASSES = {
+_CLASSES: dict[str, Any] = {
     "oriflamme": Oriflamme,
     "oriflamme_prototype": Oriflamme,
     "castle_village_port": CastleVillagePort,
@@ -74,6 +76,27 @@ def refused_games() -> list[str]:
 def is_game_id(game: str) -> bool:
     """Return whether `new_game` knows an id, or the prefix of its family."""
     return game in _CLASSES or game.partition(":")[0] in _families or game in _plugins().entries
+
+
+def editions_of(game: str) -> list[str]:
+    """Return the editions of a game, the default one first; none for a game of a family."""
+    if game in _CLASSES:
+        kind = _CLASSES[game]
+    elif game in _plugins().entries:
+        kind = _installed_class(_plugins().entries[game])
+    else:
+        return []
+    return list(kind.rulesets if issubclass(kind, GameRules) else kind.editions_of(game))
+
+
+@cache
+def players_of(game: str, edition: str) -> tuple[int, ...]:
+    """Return the numbers of players of an edition."""
+    possible = []
+    for players in range(1, 1 + len(SEATS)):
+        with suppress(InvalidRulesetError):
+            possible.append(new_game(game, edition, players).n_players)
+    return tuple(possible)
 
 
 def add_game_family(prefix: str, make: Callable[[str, Ruleset, int | None], Game]) -> None:
@@ -129,27 +152,35 @@ def _package(entry: EntryPoint) -> str:
     return f"{entry.dist.name} {entry.dist.version}" if entry.dist is not None else "an unknown package"
 
 
-def _installed_game(entry: EntryPoint, ruleset: Ruleset, players: int | None) -> Game:
-    """Make an installed game; every fault of its package is an error that names it."""
-    where = f"game: {entry.name!r} of {_package(entry)}"
+def _installed_class(entry: EntryPoint) -> Any:
+    """Import the class of an installed game; every fault of its package is an error that names it."""
+    where = _name(entry)
     try:
         kind = _load(entry)
     except Exception as error:
         raise InvalidRulesetError(f"{where} cannot be imported: {type(error).__name__}: {error}") from error
-    if isinstance(kind, type) and issubclass(kind, GameRules):
-        return python_game(kind, ruleset, players, id=entry.name)
-    elif not isinstance(kind, type) or not issubclass(kind, Game):
+    if not isinstance(kind, type) or not issubclass(kind, Game | GameRules):
         raise InvalidRulesetError(f"{where} is not a game: {entry.value} is a subclass of neither GameRules nor Game")
-    make: Any = kind
+    return kind
+
+
+def _installed_game(entry: EntryPoint, ruleset: Ruleset, players: int | None) -> Game:
+    kind = _installed_class(entry)
+    if issubclass(kind, GameRules):
+        return python_game(kind, ruleset, players, id=entry.name)
     try:
-        new: Game = make(entry.name, ruleset, _PLAYERS if players is None else players)
+        new: Game = kind(entry.name, ruleset, _PLAYERS if players is None else players)
     except EngineError:
         raise
     except Exception as error:
-        raise InvalidRulesetError(f"{where} cannot be made: {type(error).__name__}: {error}") from error
+        raise InvalidRulesetError(f"{_name(entry)} cannot be made: {type(error).__name__}: {error}") from error
     if new.interface_fault is not None:
-        raise InvalidRulesetError(f"{where} cannot be played: {new.interface_fault}")
+        raise InvalidRulesetError(f"{_name(entry)} cannot be played: {new.interface_fault}")
     return new
+
+
+def _name(entry: EntryPoint) -> str:
+    return f"game: {entry.name!r} of {_package(entry)}"
 
 
 # What the entry points of installed games name, by id.

@@ -56,6 +56,11 @@ cdef class Game:
 
     # --- methods that each game overrides ---
 
+    @staticmethod
+    def editions_of(str game):
+        """Return the editions of the game with this id, the default one first."""
+        return ["standard"]
+
     cdef const char* fault(self, const void* state, int observer) noexcept:
         """Return the first invariant that `state`, any bytes, violates, or NULL. `observer`: of a view, or -1."""
         return NULL

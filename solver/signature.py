@@ -5,15 +5,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import struct
 from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from typing import NamedTuple
 
-from engine_cy import CHANCE, Game, InvalidRulesetError, Position, Rng, game_sources, new_game
-from engine_cy.castle_village_port.editions import EDITIONS as CASTLE_EDITIONS
-from engine_cy.oriflamme.editions import editions_of
+from engine_cy import CHANCE, Game, Position, Rng, editions_of, game_sources, new_game, players_of
 from solver.config import Budget
 from solver.expected_signature import DIGESTS
 from solver.solve import solve
@@ -54,16 +51,14 @@ def measure(rulesets: Iterable[tuple[str, str]], deals: int = DEALS) -> Signatur
 def editions() -> Iterator[tuple[str, str]]:
     """Yield every edition of every built-in game."""
     for game_id in (source.id for source in game_sources() if source.package is None):
-        names = CASTLE_EDITIONS if game_id == "castle_village_port" else editions_of(game_id)
-        for edition in names or ["standard"]:  # the toys
+        for edition in editions_of(game_id):
             yield game_id, edition
 
 
 def games(game_id: str, edition: str) -> Iterator[Game]:
     """Yield an edition for every number of players."""
-    for players in range(2, 6):
-        with contextlib.suppress(InvalidRulesetError):
-            yield new_game(game_id, edition, players=players)
+    for players in players_of(game_id, edition):
+        yield new_game(game_id, edition, players=players)
 
 
 def parts(game: Game, deals: int) -> Iterator[bytes]:

@@ -26,7 +26,7 @@ from engine_cy.support.rng cimport below, rng_t
 from engine_cy.castle_village_port import notation
 from engine_cy.castle_village_port import table as tables
 from engine_cy.castle_village_port.cards import LOCATIONS as NAMES
-from engine_cy.castle_village_port.editions import read_ruleset, table_numbers
+from engine_cy.castle_village_port.editions import EDITIONS, read_ruleset, table_numbers
 from engine_cy.castle_village_port.features import WEIGHTS
 from engine_cy.errors import IllegalActionError, InvalidPositionError, InvalidViewError, NotationError
 from engine_cy.values import read_seat
@@ -137,6 +137,10 @@ cdef class CastleVillagePort(Game):
     """Castle, Village, Port with the house's tables or a caller's."""
 
     cdef readonly object frame
+
+    @staticmethod
+    def editions_of(str game):
+        return list(EDITIONS)
 
     def __init__(self, str game, ruleset, players):
         self.ruleset = read_ruleset(ruleset)

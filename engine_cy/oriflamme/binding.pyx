@@ -27,7 +27,7 @@ from engine_cy.errors import IllegalActionError, InvalidPositionError, InvalidVi
 from engine_cy.values import read_seat
 from engine_cy.oriflamme import notation
 from engine_cy.oriflamme import table as tables
-from engine_cy.oriflamme.editions import read_ruleset, table_numbers
+from engine_cy.oriflamme.editions import editions_of, read_ruleset, table_numbers
 from engine_cy.oriflamme.evidence import BELIEFS
 from engine_cy.oriflamme.features import WEIGHTS
 
@@ -134,6 +134,10 @@ cdef class Oriflamme(Game):
 
     cdef readonly tuple cards
     cdef readonly object frame
+
+    @staticmethod
+    def editions_of(str game):
+        return editions_of(game)
 
     def __init__(self, str game, ruleset, players):
         self.ruleset = read_ruleset(game, ruleset)

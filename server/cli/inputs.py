@@ -19,7 +19,7 @@ from google.protobuf import json_format
 from google.protobuf.message import Message
 
 from eminence.v1 import record_pb2, referee_pb2, view_pb2
-from engine_cy import EngineError, Game, Position, View, new_game
+from engine_cy import EngineError, Game, Position, View, game_ids, new_game
 from engine_cy.record import Record, read_ruleset
 from server.cli.exit_codes import Failure
 from server.codec import positions, records, views
@@ -35,7 +35,16 @@ TYPES: dict[str, type[Message]] = {
     f"type.googleapis.com/{message.DESCRIPTOR.full_name}": message
     for message in (view_pb2.View, record_pb2.Record, referee_pb2.Position)
 }
+# The names of typed tables in JSON.
+TABLES = [
+    name
+    for field in view_pb2.View.DESCRIPTOR.oneofs_by_name["table"].fields
+    if field.message_type
+    for name in (field.json_name, field.name)
+]
 COMMENT = "#"
+# The game of a position in text notation, unless --game names another.
+DEFAULT_GAME = game_ids()[0]
 # First words of a record.
 RECORD = ("game ", "version ")
 # Errors of an invalid piece; any other exception is an internal error.
@@ -46,7 +55,7 @@ UNREADABLE = (EngineError, Refusal, Failure)
 class GameChoice:
     """The game of a position in text notation; records and JSON name theirs."""
 
-    game_id: str = "oriflamme"
+    game_id: str = DEFAULT_GAME
     ruleset: str = ""
     players: int = 3
 
@@ -202,9 +211,7 @@ def read_message(message: Any) -> Input:
 
 def _type_of(fields: dict[str, Any]) -> str:
     """Derive the type of an object without `@type` from its fields."""
-    table: Any = next(
-        (fields[name] for name in ("oriflamme", "castleVillagePort", "castle_village_port") if name in fields), {}
-    )
+    table: Any = next((fields[name] for name in TABLES if name in fields), {})
     text = str(fields.get("text", ""))
     if {"whole", "seen", "result"} & set(fields) or text.lstrip().startswith("game "):
         kind = "Record"

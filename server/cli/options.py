@@ -13,15 +13,14 @@ from typing import Any
 import click
 
 from eminence.v1 import solver_pb2 as pb
-from engine_cy import Game, Position, View
+from engine_cy import Game, Position, View, editions_of, game_ids
 from engine_cy.action_log import History
 from engine_cy.record import Record
 from engine_cy.seats import SEATS
 from server.cli.command import files
 from server.cli.exit_codes import Failure
-from server.cli.inputs import GameChoice, Input, read_one
+from server.cli.inputs import DEFAULT_GAME, GameChoice, Input, read_one
 from server.codec.fields import write_seat
-from server.codec.games import GAME_IDS
 from server.codec.views import write_view
 from server.messages.requests import (
     MEMORY_LEAST,
@@ -41,8 +40,8 @@ def game_options(command: Callable[..., Any]) -> Callable[..., Any]:
     @click.option(
         "--game",
         "game_id",
-        default="oriflamme",
-        type=click.Choice(GAME_IDS),
+        default=DEFAULT_GAME,
+        type=click.Choice(game_ids()),
         show_default=True,
         help="Game; JSON and records name theirs.",
     )
@@ -53,7 +52,7 @@ def game_options(command: Callable[..., Any]) -> Callable[..., Any]:
         help="Edition, and switches that differ from it, such as 'en-2019 decree_onto_stack=no'. "
         "Default: the game's first edition.",
         shell_complete=lambda ctx, parameter, incomplete: [
-            name for name in _editions(ctx.params.get("game_id") or "oriflamme") if name.startswith(incomplete)
+            name for name in editions_of(ctx.params.get("game_id") or DEFAULT_GAME) if name.startswith(incomplete)
         ],
     )
     @click.option("--players", default=3, show_default=True, help="Number of players.")
@@ -62,13 +61,6 @@ def game_options(command: Callable[..., Any]) -> Callable[..., Any]:
         return command(*args, choice=GameChoice(game_id, ruleset, players), **options)
 
     return with_choice
-
-
-def _editions(game_id: str) -> list[str]:
-    from engine_cy.castle_village_port import editions as castle
-    from engine_cy.oriflamme.editions import editions_of
-
-    return list(castle.EDITIONS) if game_id == "castle_village_port" else editions_of(game_id)
 
 
 # --- which view ------------------------------------------------------------------------------------------------

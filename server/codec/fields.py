@@ -7,8 +7,6 @@ from typing import Any, TypeVar
 
 from google.protobuf.message import Message
 
-from eminence.v1 import castle_village_port_pb2 as castle_pb
-from eminence.v1 import oriflamme_pb2 as oriflamme_pb
 from eminence.v1.seat_pb2 import Seat
 from engine_cy.errors import listed
 from engine_cy.seats import SEATS
@@ -19,6 +17,7 @@ T = TypeVar("T")
 TABLE_TEXT_MAX = 4_000
 ACTION_TEXT_MAX = 100
 RECORD_TEXT_MAX = 32_000
+RULESET_TEXT_MAX = 1_000
 ACTIONS_MAX = 512
 
 
@@ -68,17 +67,6 @@ class Words:
         if not number:
             return missing(field, f"a {self.name} is required ({possible})")
         return Refusal("UNKNOWN_VALUE", field, f"{number} is not a {self.name} ({possible})")
-
-
-CARDS = Words(oriflamme_pb.OriflammeCard)
-QUESTIONS = Words(oriflamme_pb.OriflammeQuestion)
-ENDS = Words(oriflamme_pb.OriflammeEnd)
-UNCOVERED = Words(oriflamme_pb.OriflammeUncovered, {"one_shot": "one-shot"})
-LOCATIONS = Words(castle_pb.CastleVillagePortLocation)
-CASTLE_QUESTIONS = Words(castle_pb.CastleVillagePortQuestion)
-WHEN = Words(castle_pb.CastleVillagePortWhen)
-EFFECTS = Words(castle_pb.CastleVillagePortEffect)
-REWARDS = Words(castle_pb.CastleVillagePortRewardKind)
 
 
 def read_seat_if_said(seat: int, n_players: int, field: str) -> int | None:

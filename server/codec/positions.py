@@ -5,14 +5,12 @@ from __future__ import annotations
 from eminence.v1 import record_pb2
 from eminence.v1 import referee_pb2 as pb
 from engine_cy import Position
-from engine_cy.castle_village_port.binding import CastleVillagePort
-from engine_cy.oriflamme.binding import Oriflamme
 from engine_cy.record import Record
-from server.codec import castle_village_port as castle
-from server.codec import oriflamme, records
-from server.codec.fields import TABLE_TEXT_MAX, check_text, required, which
+from server.codec import records
+from server.codec.fields import TABLE_TEXT_MAX, check_text, which
 from server.codec.games import read_required_game, write_game
-from server.codec.views import other_game
+from server.games import adapter_of
+from server.games.adapter import other_game
 from server.refusals import Refusal, at
 
 
@@ -50,31 +48,15 @@ def read(message: pb.Position, field: str) -> Position:
     if kind == "text":
         with at(path):
             return game.position(check_text(message.text, TABLE_TEXT_MAX, path))
-    elif kind == "oriflamme" and isinstance(game, Oriflamme):
-        required(message.oriflamme, "table", path)
-        return oriflamme.read_position(game, message.oriflamme.table, message.oriflamme.secrets, path)
-    elif kind == "castle_village_port" and isinstance(game, CastleVillagePort):
-        said = message.castle_village_port
-        required(said, "table", path)
-        return castle.read_position(game, said.table, said.secrets, said.decks, path)
-    raise other_game(game, path)
+    adapter = adapter_of(game.id)
+    if kind != adapter.member:
+        raise other_game(game, path)
+    return adapter.read_position(game, getattr(message, kind), path)
 
 
 def write(position: Position) -> pb.Position:
-    game, table = position.game, position.table
-    message = pb.Position(game=write_game(game))
-    seats = range(game.n_players)
-    if isinstance(game, Oriflamme) and not oriflamme.has_words(game):
+    message = pb.Position(game=write_game(position.game))
+    adapter = adapter_of(position.game.id)
+    if not (adapter.member and adapter.write_position(position, getattr(message, adapter.member))):
         message.text = str(position)
-        return message
-    elif isinstance(game, Oriflamme):
-        message.oriflamme.table.CopyFrom(oriflamme.write_table(table, game.frame))
-        message.oriflamme.secrets.extend(oriflamme.write_secrets(table, seat) for seat in seats)
-        return message
-    assert isinstance(game, CastleVillagePort)
-    said = message.castle_village_port
-    said.table.CopyFrom(castle.write_table(table, game.frame))
-    said.secrets.extend(castle.write_secrets(table, seat) for seat in seats)
-    for deck in table.decks:
-        said.decks.add(values=deck)
     return message

@@ -7,15 +7,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from eminence.v1 import record_pb2 as pb
-from engine_cy import EngineError, Game, InvalidRecordError, Position
-from engine_cy.castle_village_port.binding import CastleVillagePort
-from engine_cy.oriflamme.binding import Oriflamme
+from engine_cy import EngineError, Game, Position
 from engine_cy.record import Record, read_record
-from server.codec import castle_village_port as castle
-from server.codec import oriflamme
 from server.codec.fields import ACTIONS_MAX, RECORD_TEXT_MAX, check_length, check_text, per_seat, which
-from server.codec.games import GAME_IDS, read_required_game, write_game
-from server.codec.views import other_game, read_actions, read_history, write_actions, write_history
+from server.codec.games import read_required_game, write_game
+from server.codec.views import read_actions, read_history, write_actions, write_history
+from server.games import adapter_of
+from server.games.adapter import other_game
 from server.refusals import Refusal, at
 
 # Fields without secrets, and fields whose refusals say only that they are missing or too long.
@@ -72,8 +70,6 @@ def read_text(text: str, field: str) -> Record:
     with at(field):
         record = read_record(check_text(text, RECORD_TEXT_MAX, field))
         check_length(record.actions, ACTIONS_MAX, field)
-        if record.game.id not in GAME_IDS:
-            raise InvalidRecordError(f"game: {record.game.id!r} is not served")
         return record
 
 
@@ -81,16 +77,14 @@ def write(record: Record) -> pb.Record:
     message = pb.Record(game=write_game(record.game), result=record.result or ())
     if not isinstance(record.start, Position):
         message.seen.CopyFrom(write_history(record))
-    elif record.game.write_deal(record.start) is None or (
-        isinstance(record.game, Oriflamme) and not oriflamme.has_words(record.game)
-    ):
+        return message
+    adapter = adapter_of(record.game.id)
+    deal = adapter.write_deal(record.start)
+    if deal is None:
         # Only text can write a start in the middle of a game, or an edition's own cards.
         message.text = str(record)
     else:
-        if isinstance(record.game, Oriflamme):
-            message.whole.oriflamme.CopyFrom(oriflamme.write_deal(record.start))
-        else:
-            message.whole.castle_village_port.CopyFrom(castle.write_deal(record.start))
+        getattr(message.whole, adapter.member).CopyFrom(deal)
         message.whole.actions.extend(write_actions(record))
     return message
 
@@ -98,10 +92,8 @@ def write(record: Record) -> pb.Record:
 def _read_whole(game: Game, message: pb.WholeGame, field: str) -> Record:
     kind = which(message, "deal", field)
     path = f"{field}.{kind}"
-    if kind == "oriflamme" and isinstance(game, Oriflamme):
-        start = oriflamme.read_deal(game, message.oriflamme, path)
-    elif kind == "castle_village_port" and isinstance(game, CastleVillagePort):
-        start = castle.read_deal(game, message.castle_village_port, path)
-    else:
+    adapter = adapter_of(game.id)
+    if kind != adapter.member:
         raise other_game(game, path)
+    start = adapter.read_deal(game, getattr(message, kind), path)
     return Record(start, read_actions(start, message.actions, f"{field}.actions")[1])

@@ -12,14 +12,15 @@ from typing import NamedTuple
 
 from google.protobuf import descriptor_pb2 as pb
 
+from server.games import adapters_with_messages
+
 PROTO = Path(__file__).parents[2] / "proto"
 FOLDER = "eminence/v1"
 # In the order in which a newcomer reads them.
 FILES = {
     "solver": "the adviser: what to play, and why",
     "view": "the view of one player",
-    "oriflamme": "tables and actions of Oriflamme and its prototype",
-    "castle_village_port": "tables and actions of Castle, Village, Port",
+    **{adapter.member: adapter.about for adapter in adapters_with_messages()},
     "seat": "the seats at a table",
     "record": "records of games",
     "rules": "the rules as data, and text to messages",

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from typing import Any
 
 from eminence.v1 import view_pb2 as pb
 from engine_cy import Action, Game, Position, View
 from engine_cy.action_log import History
-from engine_cy.castle_village_port.binding import CastleVillagePort
-from engine_cy.oriflamme.binding import Oriflamme
 from engine_cy.record import Record
 from engine_cy.seats import CHANCE, SEATS
-from server.codec import castle_village_port as castle
-from server.codec import oriflamme
 from server.codec.fields import (
     ACTION_TEXT_MAX,
     ACTIONS_MAX,
@@ -28,10 +23,14 @@ from server.codec.fields import (
     write_seat,
 )
 from server.codec.games import read_required_game, write_game
+from server.games import adapter_of
+from server.games.adapter import other_game
 from server.refusals import Refusal, at, missing
 
 # Size of the caches of written actions; a table has some dozens of legal ones.
 ACTIONS_KEPT = 2048
+# The fields of the cards that an action shows; a game uses one of them, or none.
+SHOWN_FIELDS = [field.name for field in pb.SeenAction.DESCRIPTOR.fields if field.name.startswith("shown_")]
 
 # --- views -----------------------------------------------------------------------------------------------------
 
@@ -74,30 +73,24 @@ def read_view_text(game: Game, text: str, field: str) -> View:
 
 
 def _read_table(game: Game, message: Any, oneof: str, field: str, known: View | None) -> View:
-    """Read the table in a oneof with the members `text`, `oriflamme` and `castle_village_port`."""
+    """Read the table in a oneof with the member `text` and one for each game with messages."""
     kind = which(message, oneof, field)
     path = f"{field}.{kind}"
-    table = None if known is None else known.table
     if kind == "text":
         return read_view_text(game, message.text, path)
-    elif kind == "oriflamme" and isinstance(game, Oriflamme):
-        return oriflamme.read_view(game, message.oriflamme, path, table)
-    elif kind == "castle_village_port" and isinstance(game, CastleVillagePort):
-        return castle.read_view(game, message.castle_village_port, path, table)
-    raise other_game(game, path)
+    adapter = adapter_of(game.id)
+    if kind != adapter.member:
+        raise other_game(game, path)
+    return adapter.read_view(game, getattr(message, kind), path, None if known is None else known.table)
 
 
 def _write_table(view: View, message: Any) -> None:
-    if isinstance(view.game, Oriflamme) and not oriflamme.has_words(view.game):
+    adapter = adapter_of(view.game.id)
+    table = adapter.write_view(view)
+    if table is None:
         message.text = str(view)
-    elif isinstance(view.game, Oriflamme):
-        message.oriflamme.CopyFrom(oriflamme.write_view(view))
     else:
-        message.castle_village_port.CopyFrom(castle.write_view(view))
-
-
-def other_game(game: Game, path: str) -> Refusal:
-    return Refusal("CONTRADICTION", path, f"is for another game than {game.id}")
+        getattr(message, adapter.member).CopyFrom(table)
 
 
 # --- histories -------------------------------------------------------------------------------------------------
@@ -177,11 +170,10 @@ def read_action(game: Game, message: pb.Action, field: str) -> Action:
 
 
 def _read_parts(game: Game, message: pb.Action, kind: str, path: str) -> Action:
-    if kind == "oriflamme" and isinstance(game, Oriflamme):
-        return oriflamme.read_action(game, message.oriflamme, path)
-    elif kind == "castle_village_port" and isinstance(game, CastleVillagePort):
-        return castle.read_action(game, message.castle_village_port, path)
-    raise other_game(game, path)
+    adapter = adapter_of(game.id)
+    if kind != adapter.member:
+        raise other_game(game, path)
+    return adapter.read_action(game, getattr(message, kind), path)
 
 
 def write_action(action: Action) -> pb.Action:
@@ -193,12 +185,10 @@ def write_action(action: Action) -> pb.Action:
 @lru_cache(ACTIONS_KEPT)
 def _write_action(game: Game, action: Action) -> pb.Action:
     message = pb.Action(text=str(action))
-    if isinstance(game, Oriflamme):
-        parts = oriflamme.write_action_message(action)
-        if parts is not None:
-            message.oriflamme.CopyFrom(parts)
-    else:
-        message.castle_village_port.CopyFrom(castle.write_action_message(action))
+    adapter = adapter_of(game.id)
+    parts = adapter.write_action(action)
+    if parts is not None:
+        getattr(message, adapter.member).CopyFrom(parts)
     return message
 
 
@@ -225,7 +215,9 @@ def _read_seen(game: Game, message: pb.SeenAction, field: str) -> tuple[int | No
             why = "names the shown cards, and so does another field"
             raise Refusal("CONTRADICTION", f"{field}.action.text", why)
         check_text(message.action.text, ACTION_TEXT_MAX, f"{field}.action.text")
-        names = _named(game, [name.strip() for name in shown.split(",")], f"{field}.action.text")
+        names = adapter_of(game.id).tidy_shown(
+            game, [name.strip() for name in shown.split(",")], f"{field}.action.text"
+        )
         plain = pb.Action()
         plain.CopyFrom(message.action)
         plain.text = what.strip()
@@ -236,26 +228,13 @@ def _read_seen(game: Game, message: pb.SeenAction, field: str) -> tuple[int | No
 
 
 def _read_shown(game: Game, message: pb.SeenAction, field: str) -> list[str]:
-    if isinstance(game, Oriflamme):
-        if message.shown_values:
-            raise other_game(game, f"{field}.shown_values")
-        return oriflamme.read_shown(game, message.shown_cards, f"{field}.shown_cards")
-    assert isinstance(game, CastleVillagePort)
-    if message.shown_cards:
-        raise other_game(game, f"{field}.shown_cards")
-    return castle.read_shown(game, message.shown_values, f"{field}.shown_values")
-
-
-def _named(game: Game, names: list[str], field: str) -> list[str]:
-    """Return the shown cards that a text names, in the engine's spelling."""
-    if isinstance(game, Oriflamme):
-        with at(field):
-            return oriflamme.tidy_shown(game, names)
-    assert isinstance(game, CastleVillagePort)
-    for name in names:
-        if not re.fullmatch(r"[0-9]{1,2}", name):
-            raise Refusal("INVALID_NOTATION", field, f"{name!r} is no card's value (1 to 15)")
-    return castle.read_shown(game, [int(name) for name in names], field)
+    adapter = adapter_of(game.id)
+    for name in SHOWN_FIELDS:
+        if name != adapter.shown_field and getattr(message, name):
+            raise other_game(game, f"{field}.{name}")
+    if not adapter.shown_field:
+        return []
+    return adapter.read_shown(game, getattr(message, adapter.shown_field), f"{field}.{adapter.shown_field}")
 
 
 @lru_cache(ACTIONS_KEPT)
@@ -264,14 +243,12 @@ def write_seen(game: Game, seat: int | None, text: str) -> pb.SeenAction:
     what, equals, shown = text.partition("=")
     names = [name.strip() for name in shown.split(",")] if equals else []
     message = pb.SeenAction(seat=write_seat(seat), action=write_action(game.action(what.strip())))
-    if isinstance(game, Oriflamme):
-        cards = oriflamme.write_shown(game, names)
-        if all(cards):
-            message.shown_cards.extend(cards)
-        else:
-            message.action.text = text
-    else:
-        message.shown_values.extend(castle.write_shown(names))
+    adapter = adapter_of(game.id)
+    cards = adapter.write_shown(game, names) if names else ()
+    if cards is None:
+        message.action.text = text
+    elif cards:
+        getattr(message, adapter.shown_field).extend(cards)
     return message
 
 

@@ -6,18 +6,16 @@ Parts of an answer are written in place: copying a message into another takes tw
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
 from eminence.v1 import solver_pb2 as pb
 from eminence.v1 import view_pb2
 from engine_cy import Game
-from engine_cy.castle_village_port.binding import CastleVillagePort
-from engine_cy.oriflamme.binding import Oriflamme
-from server.codec import oriflamme
-from server.codec.fields import CARDS, Words, write_seat
+from server.codec.fields import Words, write_seat
 from server.codec.views import ACTIONS_KEPT, write_action
+from server.games import adapter_of
 from server.messages.requests import Grant, ReviewGrant, write_budget
 from solver.answer import Answer, Chance, Estimate, LineStep, Move
 from solver.compare import Comparison
@@ -162,39 +160,9 @@ def add_beliefs(message: pb.Suggestion, beliefs: Beliefs | None, game: Game) -> 
     if beliefs is None:
         return
     message.effective_sample_size, message.fitting_worlds = beliefs.effective_worlds, beliefs.worlds
-    field, numbers = _numbers(game)
+    adapter = adapter_of(game.id)
     for belief in beliefs.seats:
-        written = message.beliefs.add(seat=write_seat(belief.seat))
-        _add_cards(written.hand, belief.hand, field, numbers)
-        if not isinstance(game, Oriflamme):
-            for card in belief.cards:
-                _add_cards(written.selected, card.kinds, field, numbers)
-            continue
-        for card in sorted(belief.cards, key=lambda card: (card.place["slot"], card.place["under"])):
-            place = card.place
-            spot = written.face_down.add(slot=place["slot"], depth=place["under"], nth=place["nth"])
-            _add_cards(spot.cards, card.kinds, field, numbers)
-
-
-def _add_cards(written: Any, kinds: Mapping[str, float], field: str, numbers: Mapping[str, Any]) -> None:
-    for name, probability in kinds.items():
-        card = written.add()
-        setattr(card, field, numbers[name])
-        if not numbers[name]:
-            card.name = name
-        card.probability = probability
-
-
-@lru_cache
-def _numbers(game: Game) -> tuple[str, dict[str, Any]]:
-    """Return the name of the field that holds a card, and the field's value for each card name.
-
-    The value is UNSPECIFIED if the contract has none for a card; the message then has its name.
-    """
-    if isinstance(game, Oriflamme):
-        return "oriflamme", {card.name: CARDS.write_if_known(card.id) for card in game.cards}
-    assert isinstance(game, CastleVillagePort)
-    return "value", {str(value): value for value in game.frame.values}
+        adapter.write_belief(message.beliefs.add(seat=write_seat(belief.seat)), belief, game)
 
 
 def write_information(cards: Sequence[Information], game: Game) -> list[pb.CardInformation]:
@@ -205,12 +173,7 @@ def write_information(cards: Sequence[Information], game: Game) -> list[pb.CardI
         shown = Estimate(-card.worth.mean, card.worth.error, card.worth.spread)
         message = pb.CardInformation()
         write_estimate(message.win_if_shown, shown)
-        if isinstance(game, Oriflamme):
-            message.card = oriflamme.write_shown(game, [card.card])[0]
-            message.name = "" if message.card else card.card
-            message.slot, message.depth = int(card.place["slot"]), int(card.place["under"])
-        else:
-            message.value = int(card.card)
+        adapter_of(game.id).write_information(message, card, game)
         for seat, probability in card.guessed.items():
             message.guesses.add(seat=write_seat(seat), probability=probability)
         written.append(message)

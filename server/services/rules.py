@@ -2,24 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from eminence.v1 import rules_pb2 as pb
-from engine_cy.castle_village_port import editions as castle_editions
-from engine_cy.castle_village_port.binding import CastleVillagePort
-from engine_cy.oriflamme import editions
-from engine_cy.oriflamme.binding import Oriflamme
-from server import card_names
+from engine_cy import editions_of, game_ids, players_of
 from server.codec import records, views
-from server.codec.fields import CARDS, required, which, write_seat
-from server.codec.games import GAME_IDS, check_game_id, read_required_game, write_ruleset
-
-_MEANINGS = {
-    "hand_size": "cards that each player draws up to",
-    "rounds": "rounds of a game",
-    "turns_per_round": "turns in a round, for any number of players",
-    "starting_gold": "gold of each player at the start",
-}
+from server.codec.fields import required, which, write_seat
+from server.codec.games import check_game_id, read_required_game, write_ruleset
+from server.games import adapter_of
 
 SERVICE = pb.DESCRIPTOR.services_by_name["RulesService"]
 
@@ -32,44 +20,32 @@ class RulesService:
             games=[
                 pb.GameInfo(
                     game_id=game_id,
-                    names=_names(card_names.GAMES[game_id]),
-                    editions=_editions(game_id),
-                    players=_players(game_id, _editions(game_id)[0]),
+                    names=adapter_of(game_id).names.message(),
+                    editions=editions_of(game_id),
+                    players=players_of(game_id, editions_of(game_id)[0]),
                 )
-                for game_id in GAME_IDS
+                for game_id in game_ids()
             ]
         )
 
     def ListRulesets(self, request: pb.ListRulesetsRequest) -> pb.ListRulesetsResponse:
         game_id = check_game_id(request.game_id, "game_id")
-        response = pb.ListRulesetsResponse()
-        for edition in _editions(game_id):
-            if game_id == "castle_village_port":
-                ruleset = castle_editions.EDITIONS[edition].spelled_out()
-            else:
-                ruleset = {"edition": edition, **editions.EDITIONS[edition].switches}
-            response.rulesets.add(ruleset=write_ruleset(game_id, ruleset), players=_players(game_id, edition))
-        return response
+        return pb.ListRulesetsResponse(
+            rulesets=[
+                pb.RulesetInfo(
+                    ruleset=write_ruleset(game_id, adapter_of(game_id).spelled_out(edition)),
+                    players=players_of(game_id, edition),
+                )
+                for edition in editions_of(game_id)
+            ]
+        )
 
     def ListSwitches(self, request: pb.ListSwitchesRequest) -> pb.ListSwitchesResponse:
-        return pb.ListSwitchesResponse(switches=_switches(check_game_id(request.game_id, "game_id")))
+        return pb.ListSwitchesResponse(switches=adapter_of(check_game_id(request.game_id, "game_id")).switches())
 
     def ListCards(self, request: pb.ListCardsRequest) -> pb.ListCardsResponse:
         game = read_required_game(request, "")
-        response = pb.ListCardsResponse()
-        if isinstance(game, Oriflamme):
-            for card in game.cards:
-                response.cards.add(
-                    oriflamme=CARDS.write_if_known(card.id),
-                    names=_names(card_names.names_of(card)),
-                    notation=card.name,
-                    copies=game.frame.copies,
-                )
-        elif isinstance(game, CastleVillagePort):
-            for row in game.frame.cards:
-                names = card_names.CASTLE_VILLAGE_PORT.get(row.name, card_names.Names(row.name, row.name, row.name))
-                response.cards.add(value=row.value, names=_names(names), notation=str(row.value), copies=1)
-        return response
+        return pb.ListCardsResponse(cards=adapter_of(game.id).cards(game))
 
     def ValidateView(self, request: pb.ValidateViewRequest) -> pb.ValidateViewResponse:
         required(request, "view", "")
@@ -99,27 +75,3 @@ class RulesService:
             return pb.WriteTextResponse(text=str(records.read(request.record)))
         game = read_required_game(request, "")
         return pb.WriteTextResponse(text=views.read_seen(game, request.action, "action")[1])
-
-
-def _names(names: card_names.Names) -> pb.Names:
-    return pb.Names(en=names.en, fr=names.fr, de=names.de)
-
-
-def _editions(game_id: str) -> list[str]:
-    return list(castle_editions.EDITIONS) if game_id == "castle_village_port" else editions.editions_of(game_id)
-
-
-def _players(game_id: str, edition: str) -> tuple[int, ...]:
-    return castle_editions.PLAYERS if game_id == "castle_village_port" else editions.EDITIONS[edition].players
-
-
-def _switches(game_id: str) -> Iterator[pb.SwitchInfo]:
-    if game_id == "castle_village_port":
-        for name, (least, most) in castle_editions.NUMBERS.items():
-            yield pb.SwitchInfo(name=name, meaning=_MEANINGS[name], values=map(str, range(least, most + 1)))
-        yield pb.SwitchInfo(name="hidden_gold", meaning="gold is hidden from the others", values=("no", "yes"))
-        return
-    words = {True: "yes", False: "no"}
-    for name, switch in editions.SWITCHES[game_id].items():
-        values = [words[value] if isinstance(value, bool) else str(value) for value in switch.values]
-        yield pb.SwitchInfo(name=name, meaning=switch.meaning, values=values)

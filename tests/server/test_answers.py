@@ -14,7 +14,7 @@ from eminence.v1 import solver_pb2 as pb
 from engine_cy import View, new_game
 from engine_cy.oriflamme.cards import PROTOTYPE, PUBLISHED
 from server.codec import views
-from server.codec.fields import CARDS
+from server.games.oriflamme.messages import CARDS
 from server.messages.answers import add_beliefs, write_suggestion
 from server.messages.requests import Caps, Grant, read_search
 from server.services.core import suggest_cancelled

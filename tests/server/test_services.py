@@ -28,8 +28,9 @@ from engine_cy import new_game
 from engine_cy.castle_village_port.editions import read_ruleset
 from engine_cy.oriflamme.cards import PUBLISHED
 from engine_cy.record import read_record
-from server.codec.fields import CARDS, write_seat
+from server.codec.fields import write_seat
 from server.codec.games import write_game, write_ruleset
+from server.games.oriflamme.messages import CARDS
 from server.refusals import Refusal
 from server.rpc import handlers
 from server.rpc.status import _encoded_bytes, status_of

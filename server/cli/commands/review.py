@@ -14,7 +14,6 @@ from rich.text import Text
 
 from engine_cy.record import Record
 from engine_cy.seats import SEATS
-from server.card_names import GAMES
 from server.cli import formatting
 from server.cli.command import check_place, command, files, json_option
 from server.cli.connection import Connection, server_options
@@ -24,6 +23,7 @@ from server.cli.options import SearchOptions, seat_number, thinking_options
 from server.cli.pages.board import letter
 from server.cli.pages.win_chart import as_text, chart_of, plot
 from server.cli.review_run import SIGNS, Review, Reviewer
+from server.games import adapter_of
 from server.messages.answers import GRADES
 
 GRADE_STYLES = {"best": "green", "fine": "", "inaccuracy": "yellow", "mistake": "bold yellow", "blunder": "bold red"}
@@ -113,7 +113,8 @@ def run_review(reviewer: Reviewer) -> Review:
 
 
 def title_of(record: Record) -> str:
-    return f"{GAMES[record.game.id].en}, {record.game.ruleset.edition}, {record.game.n_players} players"
+    adapter = adapter_of(record.game.id)
+    return f"{adapter.names.en}, {adapter.edition(record.game)}, {record.game.n_players} players"
 
 
 # --- for people ------------------------------------------------------------------------------------------------

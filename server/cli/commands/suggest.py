@@ -13,14 +13,12 @@ from rich.text import Text
 
 from eminence.v1 import solver_pb2 as pb
 from engine_cy import Game
-from engine_cy.castle_village_port.binding import CastleVillagePort
 from engine_cy.seats import CHANCE_SEAT, SEATS
-from server.card_names import ORIFLAMME
 from server.cli import formatting
 from server.cli.command import command, json_option
 from server.cli.connection import AnyClient, Connection, server_options
 from server.cli.options import Observation, SearchOptions, position_options, thinking_options
-from server.codec.fields import CARDS
+from server.games import adapter_of
 from server.refusals import Refusal
 
 EVERY_MS = 250.0
@@ -131,7 +129,7 @@ def rendered(answer: pb.Suggestion, observation: Observation, most: int) -> Rend
     if answer.beliefs:
         parts += ["", formatting.heading("Likely hidden cards"), beliefs_table(answer, observation.game)]
     if answer.information:
-        parts += ["", formatting.heading("Effect of showing your cards"), _information_table(answer)]
+        parts += ["", formatting.heading("Effect of showing your cards"), _information_table(answer, observation.game)]
     return Group(*parts, "", Text(_account(answer), style="dim"))
 
 
@@ -206,35 +204,19 @@ def beliefs_table(answer: pb.Suggestion, game: Game) -> RenderableType:
 
 
 def _chances(cards: Any, game: Game) -> str:
-    return formatting.likeliest([(_card(card, game), card.probability) for card in cards], KINDS_SHOWN)
+    return formatting.likeliest(
+        [(adapter_of(game.id).card_name(card, game), card.probability) for card in cards], KINDS_SHOWN
+    )
 
 
-def _card(card: pb.CardProbability, game: Game) -> str:
-    if isinstance(game, CastleVillagePort):
-        name = next((row.name for row in game.ruleset.cards if row.value == card.value), "")
-        return f"{card.value} {name}".rstrip()
-    return _card_name(card.oriflamme, card.name)
-
-
-def _card_name(number: int, name: str) -> str:
-    """Return the English name of a card of Oriflamme; `name` is set for a card of a custom edition."""
-    return name or ORIFLAMME[CARDS.read(number, "card")].en
-
-
-def _information_table(answer: pb.Suggestion) -> RenderableType:
+def _information_table(answer: pb.Suggestion, game: Game) -> RenderableType:
     table = formatting.table("card", "where", "win % if shown", "guessed by", right=("win % if shown",))
     for card in answer.information:
         guesses = ", ".join(
             f"{SEATS[guess.seat - 1]} {formatting.percent(guess.probability)}" for guess in card.guesses
         )
-        under = f", under {card.depth}" if card.depth else ""
-        where = "selected" if card.value else f"slot {card.slot}{under}"
-        table.add_row(
-            str(card.value) if card.value else _card_name(card.card, card.name),
-            where,
-            formatting.difference(card.win_if_shown, 100),
-            guesses,
-        )
+        name, where = adapter_of(game.id).own_card(card)
+        table.add_row(name, where, formatting.difference(card.win_if_shown, 100), guesses)
     return table
 
 

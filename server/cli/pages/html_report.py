@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from engine_cy import View
-from engine_cy.castle_village_port.cards import LOCATIONS
-from engine_cy.oriflamme.binding import Oriflamme
 from engine_cy.seats import CHANCE_SEAT, SEATS
-from server.card_names import GAMES, castle_name, names_of
 from server.cli.pages.win_chart import Chart, chart_of
 from server.cli.review_run import BAD, SIGNS, JudgedDecision, Review
+from server.games import adapter_of
+from server.games.adapter import Picture
 from server.messages.answers import GRADES
 from solver.named_beliefs import SeatBelief, beliefs_of
 
@@ -31,8 +29,8 @@ def write_report(review: Review) -> str:
         _environment()
         .get_template("review.html")
         .render(
-            title=GAMES[review.record.game.id].en,
-            ruleset=review.record.game.ruleset.edition,
+            title=adapter_of(review.record.game.id).names.en,
+            ruleset=adapter_of(review.record.game.id).edition(review.record.game),
             record=str(review.record),
             n_players=review.record.game.n_players,
             n_actions=len(review.record.actions),
@@ -196,31 +194,6 @@ def _apart(heights: list[float]) -> list[float]:
 # --- decisions ------------------------------------------------------------------------------------------------
 
 
-class DrawnCard(NamedTuple):
-    """A card to draw; `face` is "up", "known" (face down, known to the observer) or "back"."""
-
-    letter: str
-    name: str
-    face: str
-    value: int = 0
-    tokens: int = 0
-    is_acting: bool = False
-
-
-class Picture(NamedTuple):
-    """A table to draw: the slots of the queue, each from its top card down, or the rows of the locations.
-
-    `hand` is that of the observer; `owned` holds the points or gold of each seat.
-    """
-
-    slots: list[list[DrawnCard]]
-    rows: list[tuple[str, list[DrawnCard]]]
-    hand: list[str]
-    owned: list[tuple[str, int]]
-    unit: str
-    selected: list[tuple[str, str]]
-
-
 class CardBelief(NamedTuple):
     """Probabilities of a hidden card, or expected copies in a hand, likeliest kinds first."""
 
@@ -248,7 +221,7 @@ def _rounds(review: Review) -> list[tuple[int, list[ShownDecision]]]:
             for action in judged.message.best.principal_variation
         ]
         rounds.setdefault(judged.round, []).append(
-            ShownDecision(judged, picture_of(view), line, _beliefs(judged, review))
+            ShownDecision(judged, adapter_of(view.game.id).picture(view), line, _beliefs(judged, review))
         )
     return list(rounds.items())
 
@@ -263,10 +236,7 @@ def _belief(belief: SeatBelief, view: View) -> list[CardBelief]:
     letter = SEATS[belief.seat]
     rows = []
     for card in belief.cards:
-        place = card.place
-        where = "selected card"
-        if "slot" in place:
-            where = f"slot {place['slot']}" + (f", under {place['under']}" if place["under"] else "")
+        where = adapter_of(view.game.id).place_of(card)
         rows.append(_likeliest(letter, where, card.kinds, view))
     if belief.hand:
         rows.append(_likeliest(letter, "hand", belief.hand, view))
@@ -274,69 +244,7 @@ def _belief(belief: SeatBelief, view: View) -> list[CardBelief]:
 
 
 def _likeliest(letter: str, where: str, kinds: dict[str, float], view: View) -> CardBelief:
-    names = _kind_names(view)
+    names = adapter_of(view.game.id).kind_names(view.game)
     ordered = sorted(kinds.items(), key=lambda kind: -kind[1])
     shown = [(names.get(kind, kind), chance) for kind, chance in ordered[:KINDS_SHOWN]]
     return CardBelief(letter, where, shown, max(len(ordered) - KINDS_SHOWN, 0))
-
-
-# --- tables ---------------------------------------------------------------------------------------------------
-
-
-def picture_of(view: View) -> Picture:
-    """Return the table to draw, as its observer sees it."""
-    return _queue(view) if isinstance(view.game, Oriflamme) else _locations(view)
-
-
-def _queue(view: View) -> Picture:
-    table = view.table
-    assert isinstance(view.game, Oriflamme)
-    names = {card.id: names_of(card).en for card in view.game.cards}
-    slots = []
-    for number, slot in enumerate(table.slots):
-        cards = []
-        for depth, card in enumerate(slot):
-            face = "up" if card.face_up else "back" if card.card is None else "known"
-            name = "" if card.card is None else names[card.card]
-            acting = table.cursor == number and depth == 0
-            cards.append(DrawnCard(SEATS[card.family], name, face, 0, card.tokens, acting))
-        slots.append(cards)
-    hand = [names[card] for card in table.hands[view.observer] or ()]
-    return Picture(slots, [], hand, _owned(table.points), "points", [])
-
-
-def _locations(view: View) -> Picture:
-    table, names = view.table, _value_names(view)
-    rows = [
-        (
-            location,
-            [
-                DrawnCard(SEATS[card.owner], names[card.value], "up", card.value, 0, table.acting == card)
-                for card in row
-            ],
-        )
-        for location, row in zip(LOCATIONS, table.rows, strict=True)
-    ]
-    hand = [f"{value} {names[value]}".strip() for value in table.hands[view.observer] or ()]
-    selected = [
-        (SEATS[seat], "face down" if value is None else f"{value} {names[value]}".strip())
-        for seat, value in enumerate(table.selected)
-        if value != 0
-    ]
-    return Picture([], rows, hand, _owned(table.gold), "gold", selected)
-
-
-def _owned(numbers: Sequence[int]) -> list[tuple[str, int]]:
-    return [(SEATS[seat], number) for seat, number in enumerate(numbers)]
-
-
-def _value_names(view: View) -> dict[int, str]:
-    cards = view.game.ruleset.cards
-    return {card.value: castle_name(card.name) for card in cards}
-
-
-def _kind_names(view: View) -> dict[str, str]:
-    """Map the names of cards in beliefs to English names."""
-    if isinstance(view.game, Oriflamme):
-        return {card.name: names_of(card).en for card in view.game.cards}
-    return {str(value): f"{value} {name}".strip() for value, name in _value_names(view).items()}

@@ -7,13 +7,12 @@ from typing import Any, NamedTuple
 
 from eminence.v1 import solver_pb2 as pb
 from engine_cy import Game
-from engine_cy.oriflamme.binding import Oriflamme
 from engine_cy.record import write_ruleset
 from engine_cy.seats import SEATS
 from server.cli import formatting
 from server.cli.options import Observation
 from server.cli.results.files import SCHEMA, Key, Row
-from server.codec.fields import CARDS
+from server.games import adapter_of
 from server.messages.answers import REASONS
 
 # Values of the column `stopped_by`: the stop reasons of complete searches.
@@ -86,8 +85,7 @@ def _move(move: pb.Candidate) -> Row:
 
 
 def _beliefs(answer: pb.Suggestion, game: Game) -> Iterator[Row]:
-    # Names of cards in text notation.
-    names = {card.id: card.name for card in game.cards} if isinstance(game, Oriflamme) else {}
+    adapter = adapter_of(game.id)
     for belief in answer.beliefs:
         seat = SEATS[belief.seat - 1]
         places: list[tuple[str, Iterable[Any]]] = [
@@ -95,5 +93,5 @@ def _beliefs(answer: pb.Suggestion, game: Game) -> Iterator[Row]:
         ]
         for place, cards in [*places, ("at selected", belief.selected), ("hand", belief.hand)]:
             for card in cards:
-                name = names[CARDS.read(card.oriflamme, "card")] if card.oriflamme else card.name or str(card.value)
+                name = adapter.card_notation(card, game)
                 yield {"seat": seat, "place": place, "card": name, "chance": card.probability}

@@ -1,21 +1,22 @@
-"""The messages of Oriflamme and its prototype: tables, actions and deals."""
+"""The messages of Oriflamme and its prototype: rulesets, tables, actions, deals and cards in answers."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from eminence.v1 import oriflamme_pb2 as pb
-from engine_cy import Action, Position, View
+from eminence.v1 import solver_pb2
+from engine_cy import Action, Game, Position, View
 from engine_cy.errors import listed
 from engine_cy.oriflamme.binding import Oriflamme
-from engine_cy.oriflamme.notation import read_card, write_action, write_card
+from engine_cy.oriflamme.notation import read_card, write_card
+from engine_cy.oriflamme.notation import write_action as action_text
 from engine_cy.oriflamme.table import Draft, PlayedCard, Table, TableShape, complete, dealt, in_queue
 from server.codec.fields import (
-    CARDS,
-    ENDS,
-    QUESTIONS,
+    Words,
     check_length,
     check_told,
     per_seat,
@@ -27,12 +28,37 @@ from server.codec.fields import (
     write_seat,
 )
 from server.refusals import Refusal, at, missing
+from solver.named_beliefs import SeatBelief
+from solver.secrecy import Information
+
+CARDS = Words(pb.OriflammeCard)
+QUESTIONS = Words(pb.OriflammeQuestion)
+ENDS = Words(pb.OriflammeEnd)
+UNCOVERED = Words(pb.OriflammeUncovered, {"one_shot": "one-shot"})
 
 SLOTS_MAX = 64
 STACK_MAX = 32
 CARDS_MAX = 32
 
 Kinds = tuple[str, ...]
+
+
+# --- rulesets --------------------------------------------------------------------------------------------------
+
+
+def read_switches(switches: Any, field: str) -> dict[str, Any]:
+    """Read the switches of Oriflamme or its prototype that a message has set."""
+    given = {switch.name: value for switch, value in switches.ListFields()}
+    if "uncovered_resolves" in given:
+        given["uncovered_resolves"] = UNCOVERED.read(given["uncovered_resolves"], f"{field}.uncovered_resolves")
+    return given
+
+
+def write_switches(message: Any, switches: Mapping[str, Any]) -> None:
+    """Write switches into the message of Oriflamme or its prototype."""
+    message.SetInParent()
+    for name, value in switches.items():
+        setattr(message, name, UNCOVERED.write(value) if name == "uncovered_resolves" else value)
 
 
 # --- tables: reading -------------------------------------------------------------------------------------------
@@ -52,8 +78,10 @@ def read_view(game: Oriflamme, message: pb.OriflammeView, field: str, known: Tab
     return view
 
 
-def read_position(game: Oriflamme, table: pb.OriflammeTable, secrets: Sequence[Any], field: str) -> Position:
+def read_position(game: Oriflamme, message: Any, field: str) -> Position:
     """Read a position from a table and the secrets of each seat."""
+    required(message, "table", field)
+    table, secrets = message.table, message.secrets
     per_seat(secrets, game.n_players, f"{field}.secrets")
     draft = _read_draft(game, table, dict(enumerate(secrets)), None, field, None)
     with at(field, lambda path: _field_of(path, field, None, table)):
@@ -174,21 +202,34 @@ def _field_of(path: str, field: str, observer: int | None, table: pb.OriflammeTa
     return f"{field}.table.{_NAMES.get(path, path)}"
 
 
-def has_words(game: Oriflamme) -> bool:
+def has_words(game: Game) -> bool:
     """Return whether the contract has a value for every card of the edition; if not, text replaces messages."""
+    assert isinstance(game, Oriflamme)
     return all(CARDS.write_if_known(card.id) for card in game.cards)
 
 
 # --- tables: writing -------------------------------------------------------------------------------------------
 
 
-def write_view(view: View) -> pb.OriflammeView:
+def write_view(view: View) -> pb.OriflammeView | None:
     table = view.table
+    if not has_words(view.game):
+        return None
     return pb.OriflammeView(
         seen_by=write_seat(view.observer),
         table=write_table(table, _frame(view)),
         own=write_secrets(table, view.observer),
     )
+
+
+def write_position(position: Position, message: Any) -> bool:
+    game, table = position.game, position.table
+    assert isinstance(game, Oriflamme)
+    if not has_words(game):
+        return False
+    message.table.CopyFrom(write_table(table, game.frame))
+    message.secrets.extend(write_secrets(table, seat) for seat in range(game.n_players))
+    return True
 
 
 def write_table(table: Table, frame: TableShape) -> pb.OriflammeTable:
@@ -250,10 +291,12 @@ def read_deal(game: Oriflamme, deal: pb.OriflammeDeal, field: str) -> Position:
     return position
 
 
-def write_deal(start: Position) -> pb.OriflammeDeal:
-    """Write the deal of the game that starts at `start`."""
+def write_deal(start: Position) -> pb.OriflammeDeal | None:
+    """Write the deal of the game that starts at `start`; None in the middle of a game."""
     game, table = start.game, start.table
     assert isinstance(game, Oriflamme)
+    if not has_words(game) or game.write_deal(start) is None:
+        return None
     deal = pb.OriflammeDeal(first=write_seat(table.first))
     for hand in table.hands:
         left = game.frame.ids * game.frame.copies
@@ -287,7 +330,7 @@ def read_action(game: Oriflamme, message: pb.OriflammeAction, field: str) -> Act
     elif kind == "pair":
         parts["slots"] = sorted((_slot(said, "slot", path), _slot(said, "other_slot", path)))
     with at(path):
-        return game.action(write_action(parts, game.cards))
+        return game.action(action_text(parts, game.cards))
 
 
 def _slot(said: Any, name: str, path: str) -> int:
@@ -296,7 +339,7 @@ def _slot(said: Any, name: str, path: str) -> int:
     return slot
 
 
-def write_action_message(action: Action) -> pb.OriflammeAction | None:
+def write_action(action: Action) -> pb.OriflammeAction | None:
     """Write an action; return None if it places a card without a value in the contract."""
     parts = action.fields
     kind = parts["type"]
@@ -336,11 +379,49 @@ def read_shown(game: Oriflamme, cards: Sequence[int], field: str) -> list[str]:
     return [write_card(kind, game.cards) for kind in kinds]
 
 
-def write_shown(game: Oriflamme, names: Sequence[str]) -> list[Any]:
-    """Write shown cards as values; UNSPECIFIED for a card without a value in the contract."""
-    return [CARDS.write_if_known(read_card(name, game.cards)) for name in names]
+def write_shown(game: Oriflamme, names: Sequence[str]) -> list[Any] | None:
+    """Write shown cards as values; None if a card has none in the contract."""
+    cards = [_number(game, name) for name in names]
+    return cards if all(cards) else None
 
 
-def tidy_shown(game: Oriflamme, names: Sequence[str]) -> list[str]:
+def tidy_shown(game: Oriflamme, names: Sequence[str], field: str) -> list[str]:
     """Return the names of shown cards in the engine's spelling."""
-    return [write_card(read_card(name, game.cards), game.cards) for name in names]
+    with at(field):
+        return [write_card(read_card(name, game.cards), game.cards) for name in names]
+
+
+def _number(game: Oriflamme, name: str) -> Any:
+    """Return the value of the card with this name; UNSPECIFIED for a card without a value in the contract."""
+    return CARDS.write_if_known(read_card(name, game.cards))
+
+
+# --- cards in answers ------------------------------------------------------------------------------------------
+
+
+def write_belief(message: solver_pb2.SeatBelief, belief: SeatBelief, game: Oriflamme) -> None:
+    numbers = numbers_of(game)
+    _add_cards(message.hand, belief.hand, numbers)
+    for card in sorted(belief.cards, key=lambda card: (card.place["slot"], card.place["under"])):
+        place: Any = card.place
+        spot = message.face_down.add(slot=place["slot"], depth=place["under"], nth=place["nth"])
+        _add_cards(spot.cards, card.kinds, numbers)
+
+
+def _add_cards(written: Any, kinds: Mapping[str, float], numbers: Mapping[str, Any]) -> None:
+    for name, probability in kinds.items():
+        number = numbers[name]
+        # The member of the oneof is set even if it is UNSPECIFIED.
+        written.add(oriflamme=number, name="" if number else name, probability=probability)
+
+
+@lru_cache
+def numbers_of(game: Oriflamme) -> dict[str, Any]:
+    """Return the value of each card name; UNSPECIFIED if the contract has none."""
+    return {card.name: CARDS.write_if_known(card.id) for card in game.cards}
+
+
+def write_information(message: solver_pb2.CardInformation, card: Information, game: Oriflamme) -> None:
+    message.card = _number(game, card.card)
+    message.name = "" if message.card else card.card
+    message.slot, message.depth = int(card.place["slot"]), int(card.place["under"])

@@ -1,14 +1,17 @@
-"""The messages of Castle, Village, Port: tables, actions and deals."""
+"""The messages of Castle, Village, Port: rulesets, tables, actions, deals and cards in answers."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from eminence.v1 import castle_village_port_pb2 as pb
+from eminence.v1 import solver_pb2
 from engine_cy import CHANCE, Action, Position, View
 from engine_cy.castle_village_port.binding import CastleVillagePort
-from engine_cy.castle_village_port.notation import TYPES, write_action
+from engine_cy.castle_village_port.notation import TYPES
+from engine_cy.castle_village_port.notation import write_action as action_text
 from engine_cy.castle_village_port.table import (
     EFFECT_ASKS,
     Draft,
@@ -23,8 +26,7 @@ from engine_cy.castle_village_port.table import (
 )
 from engine_cy.errors import listed
 from server.codec.fields import (
-    CASTLE_QUESTIONS,
-    LOCATIONS,
+    Words,
     check_length,
     check_told,
     per_seat,
@@ -36,12 +38,105 @@ from server.codec.fields import (
     write_seat,
 )
 from server.refusals import Refusal, at, missing
+from solver.named_beliefs import SeatBelief
+from solver.secrecy import Information
+
+LOCATIONS = Words(pb.CastleVillagePortLocation)
+QUESTIONS = Words(pb.CastleVillagePortQuestion)
+WHEN = Words(pb.CastleVillagePortWhen)
+EFFECTS = Words(pb.CastleVillagePortEffect)
+REWARDS = Words(pb.CastleVillagePortRewardKind)
 
 ROW_MAX = 75
 VALUES_MAX = 15
 ROWS = ("castle", "village", "port")
 _TYPE_OF = TYPES
 _VERB_OF = {kind: verb for verb, kind in TYPES.items()}
+
+
+# The engine's names of the numbers of players for which rewards differ, and the contract's.
+_GROUPS = {"3-4": "for_three_or_four", "5": "for_five"}
+
+
+# --- rulesets --------------------------------------------------------------------------------------------------
+
+
+def read_tables(tables: Any, field: str) -> dict[str, Any]:
+    check_length(tables.cards, 15, f"{field}.cards")
+    given: dict[str, Any] = {}
+    if tables.cards:
+        given["cards"] = [_read_card_row(card, f"{field}.cards[{c}]") for c, card in enumerate(tables.cards)]
+    if tables.HasField("rewards"):
+        given["rewards"] = {
+            location.name: {
+                group: _read_ranks(getattr(by_group, name), f"{field}.rewards.{location.name}.{name}")
+                for group, name in _GROUPS.items()
+                if by_group.HasField(name)
+            }
+            for location, by_group in tables.rewards.ListFields()
+        }
+    for name in ("hand_size", "rounds", "turns_per_round", "starting_gold", "hidden_gold"):
+        if tables.HasField(name):
+            given[name] = getattr(tables, name)
+    return given
+
+
+def _read_card_row(card: pb.CastleVillagePortCard, field: str) -> dict[str, Any]:
+    given: dict[str, Any] = {
+        "value": card.value,
+        "name": card.name,
+        "when": WHEN.read(card.when, f"{field}.when"),
+        "effect": EFFECTS.read(card.effect, f"{field}.effect"),
+    }
+    for name in ("amount", "below", "factor"):
+        if card.HasField(name):
+            given[name] = getattr(card, name)
+    if card.who:
+        given["who"] = card.who
+    if card.where:
+        given["where"] = LOCATIONS.read(card.where, f"{field}.where")
+    return given
+
+
+def _read_ranks(ranks: pb.CastleVillagePortRanks, field: str) -> list[int | str]:
+    check_length(ranks.rewards, 8, f"{field}.rewards")
+    return [_read_reward(reward, f"{field}.rewards[{rank}]") for rank, reward in enumerate(ranks.rewards)]
+
+
+def _read_reward(reward: pb.CastleVillagePortReward, field: str) -> int | str:
+    if which(reward, "reward", field) == "kind":
+        return REWARDS.read(reward.kind, f"{field}.kind")
+    return reward.gold
+
+
+def write_tables(tables: Any, changes: Mapping[str, Any]) -> None:
+    """Write the tables and numbers that differ from the house's."""
+    numbers = dict(changes)
+    cards, rewards = numbers.pop("cards", ()), numbers.pop("rewards", {})
+    tables.SetInParent()
+    for name, number in numbers.items():
+        setattr(tables, name, number)
+    for card in cards:
+        words = {"when": WHEN.write(card["when"]), "effect": EFFECTS.write(card["effect"])}
+        if "where" in card:
+            words["where"] = LOCATIONS.write(card["where"])
+        tables.cards.add(**{**card, **words})
+    for location, by_group in rewards.items():
+        for group, entries in by_group.items():
+            ranks = getattr(getattr(tables.rewards, location), _GROUPS[group])
+            ranks.SetInParent()
+            for entry in entries:
+                if isinstance(entry, int):
+                    ranks.rewards.add(gold=entry)
+                else:
+                    ranks.rewards.add(kind=REWARDS.write(entry))
+
+
+def changes_field(path: str) -> str:
+    """Return the field of the tables for a path of the engine."""
+    for group, name in _GROUPS.items():
+        path = re.sub(rf"\.{group}(\[\d+\])?$", rf".{name}.rewards\1", path)
+    return path
 
 
 # --- tables: reading -------------------------------------------------------------------------------------------
@@ -63,10 +158,10 @@ def read_view(
     return view
 
 
-def read_position(
-    game: CastleVillagePort, table: pb.CastleVillagePortTable, secrets: Sequence[Any], decks: Sequence[Any], field: str
-) -> Position:
+def read_position(game: CastleVillagePort, message: Any, field: str) -> Position:
     """Read a position from a table, the secrets of each seat and the decks."""
+    required(message, "table", field)
+    table, secrets, decks = message.table, message.secrets, message.decks
     per_seat(secrets, game.n_players, f"{field}.secrets")
     per_seat(decks, game.n_players, f"{field}.decks")
     draft = _read_draft(game, table, dict(enumerate(secrets)), decks, None, field, None)
@@ -88,7 +183,7 @@ def _read_draft(
     known: Table | None,
 ) -> Draft:
     n, frame, path = game.n_players, game.frame, f"{field}.table"
-    question = CASTLE_QUESTIONS.read(table.question, f"{path}.question")
+    question = QUESTIONS.read(table.question, f"{path}.question")
     ask = None if question == "over" else question
     to_act = read_seat_if_said(table.to_act, n, f"{path}.to_act")
     if ask == "replace":
@@ -251,13 +346,23 @@ def write_view(view: View) -> pb.CastleVillagePortView:
     )
 
 
+def write_position(position: Position, message: Any) -> bool:
+    game, table = position.game, position.table
+    assert isinstance(game, CastleVillagePort)
+    message.table.CopyFrom(write_table(table, game.frame))
+    message.secrets.extend(write_secrets(table, seat) for seat in range(game.n_players))
+    for deck in table.decks:
+        message.decks.add(values=deck)
+    return True
+
+
 def write_table(table: Table, frame: TableShape) -> pb.CastleVillagePortTable:
     """Write the public part of a table."""
     message = pb.CastleVillagePortTable(
         round=table.round,
         turn=table.turn,
         first=write_seat(table.first),
-        question=CASTLE_QUESTIONS.write(table.ask or "over"),
+        question=QUESTIONS.write(table.ask or "over"),
         to_act=write_seat(table.to_act),
         victim=write_seat(table.victim),
         piles=[pb.CastleVillagePortValues(values=pile) for pile in table.piles],
@@ -325,8 +430,13 @@ def read_deal(game: CastleVillagePort, deal: pb.CastleVillagePortDeal, field: st
     return position
 
 
-def write_deal(start: Position) -> pb.CastleVillagePortDeal:
-    """Write the deal of the game that starts at `start`. Hands have no order: the highest card is written first."""
+def write_deal(start: Position) -> pb.CastleVillagePortDeal | None:
+    """Write the deal of the game that starts at `start`; None in the middle of a game.
+
+    Hands have no order: the highest card is written first.
+    """
+    if start.game.write_deal(start) is None:
+        return None
     table = start.table
     decks = [(*hand, *deck) for hand, deck in zip(table.hands, table.decks, strict=True)]
     return pb.CastleVillagePortDeal(
@@ -355,10 +465,10 @@ def read_action(game: CastleVillagePort, message: pb.CastleVillagePortAction, fi
         required(said, "index", path)
         parts["index"] = said.index
     with at(path):
-        return game.action(write_action(parts))
+        return game.action(action_text(parts))
 
 
-def write_action_message(action: Action) -> pb.CastleVillagePortAction:
+def write_action(action: Action) -> pb.CastleVillagePortAction:
     parts = action.fields
     verb = _VERB_OF[parts["type"]]
     message = pb.CastleVillagePortAction()
@@ -387,5 +497,31 @@ def read_shown(game: CastleVillagePort, values: Sequence[int], field: str) -> li
     return [str(value) for value in values]
 
 
-def write_shown(names: Sequence[str]) -> list[int]:
+def tidy_shown(game: CastleVillagePort, names: Sequence[str], field: str) -> list[str]:
+    """Return the values of shown cards in the engine's spelling."""
+    for name in names:
+        if not re.fullmatch(r"[0-9]{1,2}", name):
+            raise Refusal("INVALID_NOTATION", field, f"{name!r} is no card's value (1 to 15)")
+    return read_shown(game, [int(name) for name in names], field)
+
+
+def write_shown(game: CastleVillagePort, names: Sequence[str]) -> list[int]:
     return [int(name) for name in names]
+
+
+# --- cards in answers ------------------------------------------------------------------------------------------
+
+
+def write_belief(message: solver_pb2.SeatBelief, belief: SeatBelief, game: CastleVillagePort) -> None:
+    _add_cards(message.hand, belief.hand)
+    for card in belief.cards:
+        _add_cards(message.selected, card.kinds)
+
+
+def _add_cards(written: Any, kinds: Mapping[str, float]) -> None:
+    for name, probability in kinds.items():
+        written.add(value=int(name), probability=probability)
+
+
+def write_information(message: solver_pb2.CardInformation, card: Information, game: CastleVillagePort) -> None:
+    message.value = int(card.card)

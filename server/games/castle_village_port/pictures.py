@@ -1,0 +1,60 @@
+"""The locations of Castle, Village, Port, drawn for the terminal and for reports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from engine_cy import Position, View
+from engine_cy.castle_village_port.cards import LOCATIONS
+from engine_cy.seats import SEATS
+from server.games.adapter import DrawnCard, Picture, Span, drawn_hands, owned_by_letter
+from server.games.castle_village_port.words import value_names
+
+
+def draw(view: View | Position) -> Iterator[Span]:
+    """Draw the rows, the selected cards and the known hands."""
+    table, names = view.table, value_names(view.game)
+    for location, row in zip(LOCATIONS, table.rows, strict=True):
+        yield Span(f"{location:<8}", "dim")
+        for number, card in enumerate(row):
+            yield Span(" · " if number else " ")
+            mark = "►" if table.acting == card else ""
+            yield Span(f"{mark}{card.value}{SEATS[card.owner]}", "bold", card.owner)
+            if len(row) < 6 and names[card.value]:
+                yield Span(f" {names[card.value]}")
+        yield Span("\n" if row else " -\n")
+    yield Span("selected", "dim")
+    for seat, value in enumerate(table.selected):
+        yield Span("  ")
+        yield Span(SEATS[seat], "bold", seat)
+        yield Span(f" {'-' if value == 0 else '▒▒' if value is None else _named(value, names)}")
+        if table.orders[seat]:
+            yield Span(f" (to the {table.orders[seat]})")
+    yield Span("\n")
+    yield from drawn_hands(view, lambda value: _named(value, names))
+
+
+def picture(view: View) -> Picture:
+    """Return the rows of the locations for a report."""
+    table, names = view.table, value_names(view.game)
+    rows = [
+        (
+            location,
+            [
+                DrawnCard(SEATS[card.owner], names[card.value], "up", card.value, 0, table.acting == card)
+                for card in row
+            ],
+        )
+        for location, row in zip(LOCATIONS, table.rows, strict=True)
+    ]
+    hand = [_named(value, names) for value in table.hands[view.observer] or ()]
+    selected = [
+        (SEATS[seat], "face down" if value is None else _named(value, names))
+        for seat, value in enumerate(table.selected)
+        if value != 0
+    ]
+    return Picture(rows=rows, hand=hand, owned=owned_by_letter(table.gold), unit="gold", selected=selected)
+
+
+def _named(value: int, names: dict[int, str]) -> str:
+    return f"{value} {names[value]}".strip()

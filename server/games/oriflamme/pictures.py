@@ -1,0 +1,67 @@
+"""The queue of Oriflamme, drawn for the terminal and for reports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from engine_cy import Position, View
+from engine_cy.oriflamme.binding import Oriflamme
+from engine_cy.seats import SEATS
+from server.games.adapter import DrawnCard, Picture, Span, drawn_hands, owned_by_letter
+from server.games.oriflamme.words import names_of
+
+SLOT = 16  # columns of a slot
+PER_LINE = 5  # slots on a line of 80 columns
+
+
+def draw(view: View | Position) -> Iterator[Span]:
+    """Draw the queue and the known hands."""
+    table, game = view.table, view.game
+    assert isinstance(game, Oriflamme)
+    names = {card.id: card.name for card in game.cards}
+    if not table.slots:
+        yield Span("(no card is on the table)\n", "dim")
+    for begin in range(0, len(table.slots), PER_LINE):
+        tops, middles, bottoms = [], [], []
+        for number, slot in list(enumerate(table.slots))[begin : begin + PER_LINE]:
+            card, seat = slot[0], slot[0].family
+            mark = f"►{number}" if table.cursor == number else str(number)
+            below = f"+{len(slot) - 1}" if len(slot) > 1 else ""
+            tokens = f"●{card.tokens}" if card.tokens else ""
+            inside = SLOT - 3
+            tops.append(Span(f"┌{mark:─<{inside}}┐ ", "bold" if table.cursor == number else "", seat))
+            bottoms.append(Span(f"└{tokens + below:─>{inside}}┘ ", "", seat))
+            middles += [Span("│", "", seat), Span(SEATS[seat], "bold", seat), Span(_face(card, names, inside - 1))]
+            middles.append(Span("│ ", "", seat))
+        for line in (tops, middles, bottoms):
+            yield from line
+            yield Span("\n")
+    yield from drawn_hands(view, lambda card: names[card])
+
+
+def _face(card: Any, names: dict[str, str], width: int) -> str:
+    """Draw a card: face down hatched, followed by its name if the observer knows it."""
+    if card.card is None:
+        return "▒" * width
+    name = names[card.card]
+    shown = name if len(name) < width else f"{name[: width - 2]}."
+    return f"{' ' if card.face_up else '▒'}{shown:<{width - 1}}"
+
+
+def picture(view: View) -> Picture:
+    """Return the queue for a report, each slot from its top card down."""
+    table, game = view.table, view.game
+    assert isinstance(game, Oriflamme)
+    names = {card.id: names_of(card).en for card in game.cards}
+    slots = []
+    for number, slot in enumerate(table.slots):
+        cards = []
+        for depth, card in enumerate(slot):
+            face = "up" if card.face_up else "back" if card.card is None else "known"
+            name = "" if card.card is None else names[card.card]
+            acting = table.cursor == number and depth == 0
+            cards.append(DrawnCard(SEATS[card.family], name, face, 0, card.tokens, acting))
+        slots.append(cards)
+    hand = [names[card] for card in table.hands[view.observer] or ()]
+    return Picture(slots=slots, hand=hand, owned=owned_by_letter(table.points))
