@@ -29,7 +29,7 @@ class Decision:
     index: int  # of the action in the record
     seat: int
     view: View
-    history: History  # the actions before, as the seat saw them
+    history: History | None  # the actions before, as the seat saw them; None if the game cannot be followed
     played: Action
 
 
@@ -67,16 +67,21 @@ def decisions(record: Record, seat: int | None = None) -> Iterator[Decision]:
             raise InvalidQuestionError("seat", problem, reason="CONTRADICTION")
         seat = observer
     seats = range(record.game.n_players) if seat is None else [seat]
-    seen = {number: record if observer is not None else record.seen_from(number) for number in seats}
+    seen = {
+        number: record if observer is not None else record.seen_from(number)
+        for number in seats
+        if record.game.can_be_followed
+    }
     logs = {number: History(record.game) for number in seen}
     for number, log in logs.items():
         log.start = seen[number].start
     for index, (table, action) in enumerate(zip(record.tables(), record.actions, strict=False)):
         acting = table.to_act
-        if acting is not None and acting in seen:
+        if acting is not None and acting in seats:
             view = table.view(acting) if isinstance(table, Position) else table
-            log = logs[acting].copy()
-            log.end = view
+            log = logs[acting].copy() if acting in logs else None
+            if log is not None:
+                log.end = view
             yield Decision(index, acting, view, log, _action(record, action))
         for number, log in logs.items():
             log.add(table, seen[number].actions[index])

@@ -112,6 +112,10 @@ def _observe_record(record: Record, seat: int | None, at: int | None) -> Observa
             end = record.end
             assert isinstance(end, Position)
             seat = _seat_to_act(end)
+        if not record.game.can_be_followed:
+            end = record.end
+            assert isinstance(end, Position)
+            return Observation(end.view(seat))
         record = record.seen_from(seat)
     history = History.of(record)
     view = history.end

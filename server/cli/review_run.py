@@ -12,6 +12,7 @@ from server.cli.connection import AnyClient
 from server.cli.options import SearchOptions
 from server.codec import records
 from server.codec.fields import write_seat
+from server.games import adapter_of
 from server.messages.answers import GRADES
 from solver.config import Config
 from solver.review import Decision, decisions
@@ -43,8 +44,8 @@ class JudgedDecision:
 
     @property
     def round(self) -> int:
-        number: int = self.decision.view.table.round
-        return number
+        view = self.decision.view
+        return adapter_of(view.game.id).round_of(view)
 
     @property
     def grade(self) -> str:

@@ -65,7 +65,8 @@ class TableGame:
         return self._observe(self.me)
 
     def _observe(self, seat: int) -> Observation:
-        history = History.of(self.record.seen_from(seat)) if self.actions else None
+        is_followed = self.actions and self.start.game.can_be_followed
+        history = History.of(self.record.seen_from(seat)) if is_followed else None
         return Observation(self.position.view(seat), history)
 
     @property
@@ -87,7 +88,10 @@ class TableGame:
         after = before.play(action)
         acting = before.to_act
         letter = CHANCE_SEAT if acting is None or acting < 0 else SEATS[acting]
-        seen = before.seen(action, self.me)
+        if before.game.can_be_followed:
+            seen = before.seen(action, self.me)
+        else:  # the table shows what the person may know of it
+            seen = str(action) if acting == self.me else "?"
         self._positions.append(after)
         self.actions.append(str(action))
         return f"{letter} {seen}"

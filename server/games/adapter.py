@@ -202,6 +202,10 @@ class GameAdapter:
         """Return the place of another player's face-down card."""
         return " ".join(f"{name} {value}" for name, value in card.place.items())
 
+    def round_of(self, table: View | Position) -> int:
+        """Return the round of a table, from 1."""
+        return 1
+
     def draw_heading(self, view: View | Position) -> str:
         """Return the beginning of the line above a drawing, such as the round."""
         return ""

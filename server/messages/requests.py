@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 from google.protobuf.duration_pb2 import Duration
 
 from eminence.v1 import solver_pb2 as pb
-from engine_cy import Action, Game, View
+from engine_cy import Action, Game, Position, View
 from engine_cy.errors import listed
 from engine_cy.record import Record
 from engine_cy.seats import SEATS
@@ -199,7 +199,14 @@ def read_review(request: pb.ReviewRequest, caps: Caps, config: Config | None = N
     arguments = options.arguments
     if not options.has_seed:
         # The answer contains the seed, which must not depend on cards that the seat did not see.
-        seen = record if seat is None or record.observer is not None else record.seen_from(seat)
+        if seat is None or record.observer is not None:
+            seen: Record | Position | View = record
+        elif record.game.can_be_followed:
+            seen = record.seen_from(seat)
+        else:
+            end = record.end
+            assert isinstance(end, Position)
+            seen = end.view(seat)
         arguments = {**arguments, "seed": seed_of(str(seen).encode())}
     with paths(""):
         judge = Judge(limits.budget, **arguments)

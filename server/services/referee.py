@@ -50,6 +50,7 @@ class RefereeService:
             seen=[
                 views.write_seen(position.game, position.to_act, position.seen(action, seat))
                 for seat in range(position.game.n_players)
+                if position.game.can_be_followed
             ],
             to_act=write_seat(after.to_act),
             over=after.is_over,
@@ -65,6 +66,8 @@ class RefereeService:
         n = position.game.n_players
         check_length(request.seats, n, "seats")
         seats = [read_seat(seat, n, f"seats[{i}]") for i, seat in enumerate(request.seats)] or list(range(n))
+        if not position.game.can_be_followed:
+            record = None
         return pb.GetViewsResponse(
             views=[
                 views.write_view(position.view(seat), None if record is None else record.seen_from(seat))

@@ -15,14 +15,15 @@ from program import CASTLE, VIEW, command, environment, random_record, run
 from tokens import write_tokens
 
 from eminence.v1 import solver_pb2 as pb
-from engine_cy import new_game
+from engine_cy import game_ids, new_game
 from engine_cy.castle_village_port import words as castle_words
 from engine_cy.castle_village_port.cards import HOUSE
 from engine_cy.oriflamme import words
 from engine_cy.oriflamme.cards import PROTOTYPE, PUBLISHED
 from engine_cy.oriflamme.editions import EDITIONS, SWITCHES
-from server.cli.commands import rules, suggest
-from server.codec.games import GAME_IDS
+from server.cli.commands import suggest
+from server.games.castle_village_port import words as castle
+from server.games.oriflamme import words as oriflamme
 from solver import Budget, compare, information, solve
 from solver.config import CONFIGS, LEVELS
 
@@ -288,17 +289,17 @@ def test_narrow_tables_drop_their_last_columns_and_never_the_move(columns):
 
 
 def test_every_word_of_the_card_tables_has_a_sentence():
-    assert set(rules.REACHES) == set(words.Reach)
-    assert set(rules.DEEDS) == set(words.Deed)
-    assert set(rules.NATURES) == set(words.Nature) - {words.Nature.PLAIN}
-    assert set(rules.WHEN) == set(castle_words.When)
-    assert set(rules.CASTLE_DEEDS) == set(castle_words.Deed)
-    assert set(rules.REWARDS) == set(castle_words.Reward)
+    assert set(oriflamme.REACHES) == set(words.Reach)
+    assert set(oriflamme.DEEDS) == set(words.Deed)
+    assert set(oriflamme.NATURES) == set(words.Nature) - {words.Nature.PLAIN}
+    assert set(castle.WHEN) == set(castle_words.When)
+    assert set(castle.DEEDS) == set(castle_words.Deed)
+    assert set(castle.REWARDS) == set(castle_words.Reward)
 
 
 @pytest.mark.parametrize("language", ["en", "fr", "de"])
 def test_every_card_is_found_by_its_name_in_every_language(language):
-    cards = [card for game in GAME_IDS for card in run("rules", "--game", game, "--json").json["cards"]]
+    cards = [card for game in game_ids() for card in run("rules", "--game", game, "--json").json["cards"]]
     assert len(cards) == len(PUBLISHED) + len(PROTOTYPE) + len(HOUSE)
     for card in cards:
         name = card["names"][language] or str(card["value"])

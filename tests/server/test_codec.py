@@ -22,8 +22,10 @@ from engine_cy.castle_village_port.table import ASKS
 from engine_cy.oriflamme.cards import PROTOTYPE, PUBLISHED
 from engine_cy.oriflamme.table import PHASES
 from engine_cy.record import Record, write_record
-from server.codec import fields, positions, records, views
+from server.codec import positions, records, views
 from server.codec.games import read_game, write_game
+from server.games.castle_village_port import messages as castle
+from server.games.oriflamme import messages as oriflamme
 from server.refusals import Refusal
 
 M = TypeVar("M", bound=Message)
@@ -153,9 +155,9 @@ def test_a_record_that_starts_in_the_middle_of_a_game_is_sent_as_text() -> None:
 
 
 def test_every_word_of_the_engine_has_its_value_in_the_contract() -> None:
-    assert {card.id for card in (*PUBLISHED, *PROTOTYPE)} == set(fields.CARDS._number_of)
-    assert set(PHASES) == set(fields.QUESTIONS._number_of)
-    assert {*ASKS, "over"} == set(fields.CASTLE_QUESTIONS._number_of)
-    assert set(CASTLE_WHEN) == set(fields.WHEN._number_of)
-    assert set(CASTLE_EFFECTS) == set(fields.EFFECTS._number_of)
-    assert set(CASTLE_REWARDS) == set(fields.REWARDS._number_of)
+    assert {card.id for card in (*PUBLISHED, *PROTOTYPE)} == set(oriflamme.CARDS._number_of)
+    assert set(PHASES) == set(oriflamme.QUESTIONS._number_of)
+    assert {*ASKS, "over"} == set(castle.QUESTIONS._number_of)
+    assert set(CASTLE_WHEN) == set(castle.WHEN._number_of)
+    assert set(CASTLE_EFFECTS) == set(castle.EFFECTS._number_of)
+    assert set(CASTLE_REWARDS) == set(castle.REWARDS._number_of)

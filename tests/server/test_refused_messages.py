@@ -54,7 +54,7 @@ def end_of(record: Record) -> View:
 BREAKS: dict[str, tuple[Any, str, str, str]] = {
     "no game": (oriflamme, "v.ClearField('game')", "MISSING_FIELD", "view.game"),
     "no game id": (oriflamme, "v.game.game_id = ''", "MISSING_FIELD", "view.game.game_id"),
-    "a toy": (oriflamme, "v.game.game_id = 'kuhn_poker'", "INVALID_RULESET", "view.game.game_id"),
+    "no such game": (oriflamme, "v.game.game_id = 'go'", "INVALID_RULESET", "view.game.game_id"),
     "no players": (oriflamme, "v.game.players = 0", "MISSING_FIELD", "view.game.players"),
     "six players": (oriflamme, "v.game.players = 6", "INVALID_RULESET", "view.game.players"),
     "no such edition": (

@@ -205,7 +205,7 @@ class Run:
         if isinstance(item, Record):
             seat = None if self.seat is None else seat_number(self.seat, item.game)
             for decision in decisions(item, seat):
-                history = decision.history if decision.history.actions else None
+                history = decision.history if decision.history and decision.history.actions else None
                 yield decision.index, Observation(decision.view, history), str(decision.played)
             return
         observation = observe(item, self.seat)

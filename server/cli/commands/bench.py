@@ -12,7 +12,7 @@ from typing import Any
 import click
 from rich.text import Text
 
-from engine_cy import Game, Rng, View
+from engine_cy import CHANCE, Game, Rng, View
 from server.cli import formatting
 from server.cli.command import command, json_option
 from server.cli.commands.version import version
@@ -76,8 +76,10 @@ def bench(choice: GameChoice, threads: int | None, seconds: float, as_json: bool
 
 
 def _first_view(game: Game) -> View:
-    """Return the view of the first player at the start of a game."""
+    """Return the view of the first player at the start of a game, after the actions of chance."""
     position = game.deal(seed=1)
+    while position.to_act == CHANCE:
+        position = position.play(position.legal_actions()[0])
     return position.view(position.to_act or 0)
 
 

@@ -151,11 +151,13 @@ class Graph(NamedTuple):
 
 
 def _graph(chart: Chart) -> Graph:
+    low, high = chart.scale
+
     def x(action: float) -> float:
         return round(LEFT + action / max(chart.end, 1) * (WIDTH - LEFT - RIGHT), 1)
 
     def y(share: float) -> float:
-        return round(TOP + (1 - share) * (HEIGHT - TOP - BOTTOM), 1)
+        return round(TOP + (high - share) / (high - low) * (HEIGHT - TOP - BOTTOM), 1)
 
     labels = _apart([y(series.path[-1][1]) for series in chart.series])
     lines = []
@@ -176,7 +178,7 @@ def _graph(chart: Chart) -> Graph:
         HEIGHT - BOTTOM,
         lines,
         rounds=[(number, x(begin)) for number, begin in enumerate(chart.rounds, 1)],
-        levels=[(percent, y(percent / 100)) for percent in (0, 25, 50, 75, 100)],
+        levels=[(round(100 * level), y(level)) for level in (low + (high - low) * part / 4 for part in range(5))],
     )
 
 

@@ -11,6 +11,7 @@ from rich.text import Text
 from engine_cy.seats import SEATS
 from server.cli.exit_codes import Failure
 from server.cli.review_run import JudgedDecision, Review
+from server.games import adapter_of
 
 # Colours of the seats on terminals and in plots; a letter always repeats the seat.
 TERMINAL_COLORS = ("red", "blue", "green", "yellow", "magenta")
@@ -37,11 +38,17 @@ class Chart(NamedTuple):
     rounds: list[int]
     end: int
 
+    @property
+    def scale(self) -> tuple[float, float]:
+        """The least and the most of the graph: 0 and 1, unless payoffs are no shares of a win."""
+        shares = [share for series in self.series for _, share in series.path]
+        return min([0.0, *shares]), max([1.0, *shares])
+
 
 def chart_of(review: Review) -> Chart:
     record = review.record
     tables = list(record.tables())
-    rounds = [table.table.round for table in tables]
+    rounds = [adapter_of(record.game.id).round_of(table) for table in tables]
     begin = [0, *(i for i, (one, two) in enumerate(pairwise(rounds), 1) if one != two)]
     end = tables[-1]
     series = []
@@ -62,12 +69,13 @@ def chart_of(review: Review) -> Chart:
 def as_text(chart: Chart, width: int) -> Text:
     """Draw the graph in `width` columns: a letter at each decision of a seat, dots in between."""
     columns = width - LABEL - 1
+    low, high = chart.scale
 
     def column(action: float) -> int:
         return round(action / max(chart.end, 1) * (columns - 1))
 
     def row(win: float) -> int:
-        return round((1 - win) * (ROWS - 1))
+        return round((high - win) / (high - low) * (ROWS - 1))
 
     cells = [[(" ", "")] * columns for _ in range(ROWS)]
     for begin in chart.rounds[1:]:
@@ -85,7 +93,7 @@ def as_text(chart: Chart, width: int) -> Text:
             cells[row(y)][column(x)] = (SEATS[series.seat], f"bold {TERMINAL_COLORS[series.seat]}")
     text = Text()
     for number, line in enumerate(cells):
-        percent = 100 * (1 - number / (ROWS - 1))
+        percent = 100 * (high - (high - low) * number / (ROWS - 1))
         text.append(f"{percent:4.0f}% " if number % 3 == 0 else " " * LABEL, style="dim")
         text.append("│", style="dim")
         for sign, style in line:
@@ -125,7 +133,9 @@ def plot(chart: Chart, title: str, path: Path) -> None:
         ]
         if bad:
             axes.plot(*zip(*bad, strict=True), "v", color=color, markersize=7)
-    axes.set(title=title, xlabel="action", ylabel="share of the win", xlim=(0, max(chart.end, 1)), ylim=(-0.02, 1.02))
+    axes.set(title=title, xlabel="action", ylabel="share of the win", xlim=(0, max(chart.end, 1)))
+    low, high = chart.scale
+    axes.set_ylim(low - 0.02, high + 0.02)
     axes.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f} %")
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(axis="y", alpha=0.25)

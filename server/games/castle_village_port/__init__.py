@@ -71,6 +71,10 @@ class CastleVillagePortAdapter(GameAdapter):
     def place_of(self, card: HiddenCard) -> str:
         return "selected card"
 
+    def round_of(self, table: View | Position) -> int:
+        number: int = table.table.round
+        return number
+
     def draw_heading(self, view: View | Position) -> str:
         return f"Round {view.table.round}, turn {view.table.turn}, first {SEATS[view.table.first]}"
 

@@ -74,6 +74,10 @@ class OriflammeAdapter(GameAdapter):
     def place_of(self, card: HiddenCard) -> str:
         return _place(card.place["slot"], card.place["under"])
 
+    def round_of(self, table: View | Position) -> int:
+        number: int = table.table.round
+        return number
+
     def draw_heading(self, view: View | Position) -> str:
         return f"Round {view.table.round}, first {SEATS[view.table.first]}"
 
