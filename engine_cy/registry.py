@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 from engine_cy.castle_village_port.binding import CastleVillagePort
 from engine_cy.errors import EngineError, InvalidRulesetError, listed
 from engine_cy.game_rules import GameRules
+from engine_cy.kuhn_leduc.binding import Poker
 from engine_cy.oriflamme.binding import Oriflamme
 from engine_cy.python_game import python_game
 from engine_cy.seats import SEATS
-from engine_cy.toys.poker import Poker
 from engine_cy.values import Game
 
 Ruleset = str | Mapping[str, Any] | None

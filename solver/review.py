@@ -79,10 +79,10 @@ def decisions(record: Record, seat: int | None = None) -> Iterator[Decision]:
         acting = table.to_act
         if acting is not None and acting in seats:
             view = table.view(acting) if isinstance(table, Position) else table
-            log = logs[acting].copy() if acting in logs else None
-            if log is not None:
-                log.end = view
-            yield Decision(index, acting, view, log, _action(record, action))
+            before = logs[acting].copy() if acting in logs else None
+            if before is not None:
+                before.end = view
+            yield Decision(index, acting, view, before, _action(record, action))
         for number, log in logs.items():
             log.add(table, seen[number].actions[index])
 

@@ -77,7 +77,7 @@ class GameAdapter:
     """A game without messages of its own: its positions, views and actions are text, and answers carry text.
 
     A game with messages has a subclass, which `server.games` finds. Readers may refuse a message and name its field;
-    writers cannot fail.
+    writers cannot fail. `game` is a game of the adapter, `Any` so that a subclass can name its class.
     """
 
     # The name of its tables, actions and deals in the contract's oneofs, which is that of its .proto file.
@@ -112,52 +112,52 @@ class GameAdapter:
         """Return an edition with all its switches."""
         return edition
 
-    def edition(self, game: Game) -> str:
+    def edition(self, game: Any) -> str:
         """Return the name of a game's edition."""
         return write_ruleset(game)
 
     # --- messages: only a game with a `member` is asked to read; None stands for what is written as text ---
 
-    def read_view(self, game: Game, message: Any, field: str, known: Any) -> View:
+    def read_view(self, game: Any, message: Any, field: str, known: Any) -> View:
         """Read a view. `known` is the table at the end of its history, or None."""
         raise NotImplementedError
 
     def write_view(self, view: View) -> Message | None:
         return None
 
-    def read_position(self, game: Game, message: Any, field: str) -> Position:
+    def read_position(self, game: Any, message: Any, field: str) -> Position:
         raise NotImplementedError
 
     def write_position(self, position: Position, message: Any) -> bool:
         """Write a position with nothing hidden into its member of the oneof; False: text is written instead."""
         return False
 
-    def read_deal(self, game: Game, message: Any, field: str) -> Position:
+    def read_deal(self, game: Any, message: Any, field: str) -> Position:
         raise NotImplementedError
 
     def write_deal(self, start: Position) -> Message | None:
         """Write the deal of the game that starts at `start`."""
         return None
 
-    def read_action(self, game: Game, message: Any, field: str) -> Action:
+    def read_action(self, game: Any, message: Any, field: str) -> Action:
         raise NotImplementedError
 
     def write_action(self, action: Action) -> Message | None:
         return None
 
-    def read_shown(self, game: Game, cards: Sequence[int], field: str) -> list[str]:
+    def read_shown(self, game: Any, cards: Sequence[int], field: str) -> list[str]:
         """Read the names of the cards in `shown_field`."""
         raise NotImplementedError
 
-    def tidy_shown(self, game: Game, names: Sequence[str], field: str) -> list[str]:
+    def tidy_shown(self, game: Any, names: Sequence[str], field: str) -> list[str]:
         """Return the names of shown cards in the engine's spelling."""
         return list(names)
 
-    def write_shown(self, game: Game, names: Sequence[str]) -> Sequence[int] | None:
+    def write_shown(self, game: Any, names: Sequence[str]) -> Sequence[int] | None:
         """Return the values of shown cards for `shown_field`; None if the contract lacks one."""
         return None
 
-    def write_belief(self, message: solver_pb2.SeatBelief, belief: SeatBelief, game: Game) -> None:
+    def write_belief(self, message: solver_pb2.SeatBelief, belief: SeatBelief, game: Any) -> None:
         """Write the marginals of a seat's hidden cards."""
         for name, probability in belief.hand.items():
             message.hand.add(name=name, probability=probability)
@@ -166,13 +166,13 @@ class GameAdapter:
             for name, probability in card.kinds.items():
                 spot.cards.add(name=name, probability=probability)
 
-    def write_information(self, message: solver_pb2.CardInformation, card: Information, game: Game) -> None:
+    def write_information(self, message: solver_pb2.CardInformation, card: Information, game: Any) -> None:
         """Write an own card and its place."""
         message.name = card.card
 
     # --- the rules as messages ---
 
-    def cards(self, game: Game) -> Iterator[rules_pb2.CardInfo]:
+    def cards(self, game: Any) -> Iterator[rules_pb2.CardInfo]:
         """Yield the cards of a game."""
         yield from ()
 
@@ -182,11 +182,11 @@ class GameAdapter:
 
     # --- words and pictures for the terminal and reports ---
 
-    def card_name(self, card: solver_pb2.CardProbability, game: Game) -> str:
+    def card_name(self, card: solver_pb2.CardProbability, game: Any) -> str:
         """Return the English name of a card in an answer."""
         return card.name
 
-    def card_notation(self, card: solver_pb2.CardProbability, game: Game) -> str:
+    def card_notation(self, card: solver_pb2.CardProbability, game: Any) -> str:
         """Return the name of a card in an answer as text notation has it."""
         return card.name
 
@@ -194,7 +194,7 @@ class GameAdapter:
         """Return the English name of an own card in an answer, and its place."""
         return card.name, ""
 
-    def kind_names(self, game: Game) -> dict[str, str]:
+    def kind_names(self, game: Any) -> dict[str, str]:
         """Map the names of cards in beliefs to English names."""
         return {}
 
@@ -228,11 +228,11 @@ class GameAdapter:
         """Return the switches, with their values in each edition."""
         return []
 
-    def describe_cards(self, game: Game) -> Iterator[dict[str, Any]]:
+    def describe_cards(self, game: Any) -> Iterator[dict[str, Any]]:
         """Yield the rows of the game's table of cards."""
         yield from ()
 
-    def describe_game(self, game: Game) -> dict[str, Any]:
+    def describe_game(self, game: Any) -> dict[str, Any]:
         """Return the numbers and tables of a game, and the values of its switches."""
         return {"numbers": {}}
 

@@ -27,10 +27,10 @@ from engine_cy import (
     game_ids,
     new_game,
 )
+from engine_cy.kuhn_leduc.binding import Poker
+from engine_cy.kuhn_leduc.table import Table
 from engine_cy.perft import perft
 from engine_cy.record import Record, read_record
-from engine_cy.toys.poker import Poker
-from engine_cy.toys.table import Table
 
 Path = tuple[str, ...]  # the actions from the start, in words
 

@@ -61,23 +61,23 @@ _GROUPS = {"3-4": "for_three_or_four", "5": "for_five"}
 # --- rulesets --------------------------------------------------------------------------------------------------
 
 
-def read_tables(tables: Any, field: str) -> dict[str, Any]:
-    check_length(tables.cards, 15, f"{field}.cards")
+def read_tables(message: Any, field: str) -> dict[str, Any]:
+    check_length(message.cards, 15, f"{field}.cards")
     given: dict[str, Any] = {}
-    if tables.cards:
-        given["cards"] = [_read_card_row(card, f"{field}.cards[{c}]") for c, card in enumerate(tables.cards)]
-    if tables.HasField("rewards"):
+    if message.cards:
+        given["cards"] = [_read_card_row(card, f"{field}.cards[{c}]") for c, card in enumerate(message.cards)]
+    if message.HasField("rewards"):
         given["rewards"] = {
             location.name: {
                 group: _read_ranks(getattr(by_group, name), f"{field}.rewards.{location.name}.{name}")
                 for group, name in _GROUPS.items()
                 if by_group.HasField(name)
             }
-            for location, by_group in tables.rewards.ListFields()
+            for location, by_group in message.rewards.ListFields()
         }
     for name in ("hand_size", "rounds", "turns_per_round", "starting_gold", "hidden_gold"):
-        if tables.HasField(name):
-            given[name] = getattr(tables, name)
+        if message.HasField(name):
+            given[name] = getattr(message, name)
     return given
 
 
@@ -109,21 +109,21 @@ def _read_reward(reward: pb.CastleVillagePortReward, field: str) -> int | str:
     return reward.gold
 
 
-def write_tables(tables: Any, changes: Mapping[str, Any]) -> None:
+def write_tables(message: Any, changes: Mapping[str, Any]) -> None:
     """Write the tables and numbers that differ from the house's."""
     numbers = dict(changes)
     cards, rewards = numbers.pop("cards", ()), numbers.pop("rewards", {})
-    tables.SetInParent()
+    message.SetInParent()
     for name, number in numbers.items():
-        setattr(tables, name, number)
+        setattr(message, name, number)
     for card in cards:
         words = {"when": WHEN.write(card["when"]), "effect": EFFECTS.write(card["effect"])}
         if "where" in card:
             words["where"] = LOCATIONS.write(card["where"])
-        tables.cards.add(**{**card, **words})
+        message.cards.add(**{**card, **words})
     for location, by_group in rewards.items():
         for group, entries in by_group.items():
-            ranks = getattr(getattr(tables.rewards, location), _GROUPS[group])
+            ranks = getattr(getattr(message.rewards, location), _GROUPS[group])
             ranks.SetInParent()
             for entry in entries:
                 if isinstance(entry, int):
@@ -420,10 +420,10 @@ def selecting(table: Table) -> list[int]:
 # --- deals -----------------------------------------------------------------------------------------------------
 
 
-def read_deal(game: CastleVillagePort, deal: pb.CastleVillagePortDeal, field: str) -> Position:
-    first = read_seat(deal.first, game.n_players, f"{field}.first")
-    per_seat(deal.decks, game.n_players, f"{field}.decks")
-    decks = [_values(deck.values, f"{field}.decks[{seat}].values") for seat, deck in enumerate(deal.decks)]
+def read_deal(game: CastleVillagePort, message: pb.CastleVillagePortDeal, field: str) -> Position:
+    first = read_seat(message.first, game.n_players, f"{field}.first")
+    per_seat(message.decks, game.n_players, f"{field}.decks")
+    decks = [_values(deck.values, f"{field}.decks[{seat}].values") for seat, deck in enumerate(message.decks)]
     with at(field, lambda path: f"{field}.{seat_index(path)}" if path else field):
         position = game.from_table(dealt(decks, first, game.frame))
     assert isinstance(position, Position)
@@ -487,14 +487,14 @@ def write_action(action: Action) -> pb.CastleVillagePortAction:
     return message
 
 
-def read_shown(game: CastleVillagePort, values: Sequence[int], field: str) -> list[str]:
+def read_shown(game: CastleVillagePort, cards: Sequence[int], field: str) -> list[str]:
     """Read the names of shown cards, which are their values."""
-    check_length(values, 1 + VALUES_MAX, field)
-    for i, value in enumerate(values):
+    check_length(cards, 1 + VALUES_MAX, field)
+    for i, value in enumerate(cards):
         if value not in game.frame.values:
             why = f"{value} is no card of this table ({listed(game.frame.values)})"
             raise Refusal("INVALID_NOTATION", f"{field}[{i}]", why)
-    return [str(value) for value in values]
+    return [str(value) for value in cards]
 
 
 def tidy_shown(game: CastleVillagePort, names: Sequence[str], field: str) -> list[str]:

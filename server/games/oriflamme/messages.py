@@ -46,18 +46,18 @@ Kinds = tuple[str, ...]
 # --- rulesets --------------------------------------------------------------------------------------------------
 
 
-def read_switches(switches: Any, field: str) -> dict[str, Any]:
+def read_switches(message: Any, field: str) -> dict[str, Any]:
     """Read the switches of Oriflamme or its prototype that a message has set."""
-    given = {switch.name: value for switch, value in switches.ListFields()}
+    given = {switch.name: value for switch, value in message.ListFields()}
     if "uncovered_resolves" in given:
         given["uncovered_resolves"] = UNCOVERED.read(given["uncovered_resolves"], f"{field}.uncovered_resolves")
     return given
 
 
-def write_switches(message: Any, switches: Mapping[str, Any]) -> None:
+def write_switches(message: Any, changes: Mapping[str, Any]) -> None:
     """Write switches into the message of Oriflamme or its prototype."""
     message.SetInParent()
-    for name, value in switches.items():
+    for name, value in changes.items():
         setattr(message, name, UNCOVERED.write(value) if name == "uncovered_resolves" else value)
 
 
@@ -276,10 +276,10 @@ def _frame(view: View) -> TableShape:
 # --- deals -----------------------------------------------------------------------------------------------------
 
 
-def read_deal(game: Oriflamme, deal: pb.OriflammeDeal, field: str) -> Position:
-    first = read_seat(deal.first, game.n_players, f"{field}.first")
-    per_seat(deal.aside, game.n_players, f"{field}.aside")
-    aside = [_kinds(cards.cards, f"{field}.aside[{seat}].cards") for seat, cards in enumerate(deal.aside)]
+def read_deal(game: Oriflamme, message: pb.OriflammeDeal, field: str) -> Position:
+    first = read_seat(message.first, game.n_players, f"{field}.first")
+    per_seat(message.aside, game.n_players, f"{field}.aside")
+    aside = [_kinds(cards.cards, f"{field}.aside[{seat}].cards") for seat, cards in enumerate(message.aside)]
     for seat, kinds in enumerate(aside):
         for i, kind in enumerate(kinds):
             if kind not in game.frame.ids:
