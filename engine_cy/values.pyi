@@ -10,7 +10,6 @@ def read_seat(seat: int | str, n_players: int, field: str = "player") -> int:
 class Game:
     """A game under one ruleset, for a number of players. Made by `new_game`; one object serves all threads."""
 
-    def __init__(self, game: str, ruleset: Any, players: Any) -> None: ...
     @staticmethod
     def editions_of(game: str) -> list[str]:
         """Return the editions of the game with this id, the default one first."""

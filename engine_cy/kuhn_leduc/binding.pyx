@@ -10,7 +10,7 @@ Chance deals the cards, first to seat A, then to seat B, regardless of the first
 from libc.stdint cimport int32_t, uint64_t  # no-cython-lint: int32_t is used in a cast
 
 from engine_cy.values cimport Action, Game, GameState
-from engine_cy.game_api cimport CHANCE, GameApi, action_t
+from engine_cy.game_api cimport CHANCE, GameApi, action_t, begin_interface
 from engine_cy.kuhn_leduc.rules cimport Rules
 from engine_cy.kuhn_leduc.state cimport State, state_fault
 from engine_cy.kuhn_leduc.turn cimport apply, clear, legal_actions, payoffs, play_out, scores

@@ -8,6 +8,7 @@ import click
 
 from server.cli.command import Command
 from server.cli.main import COMMANDS, eminence
+from server.games import adapters_with_messages
 
 # Output of --json by command. Keys are only ever added. The output of a failure is the same for all commands.
 JSON = {
@@ -19,8 +20,8 @@ JSON = {
     "convert": "the output of `--to json`: an object per line ([records.md](records.md))",
     "rules": "without a game `games`, each with `game`, `names` (`en`, `fr`, `de`), `players`, `editions`, `switches`; "
     "with `--game`, `game`, `names`, `edition`, `players`, `cards`, `numbers`, and `switches` or `rewards`; with a "
-    "card, `cards`. A card has `game`, `names`, `then`; in Oriflamme `card`, `text_name`, `points_at`, `amount`, "
-    "`besides`, `switches`; in Castle, Village, Port `value`, `when`",
+    "card, `cards`. A card has `game`, `names`, `then`; "
+    + "; ".join(f"in {adapter.names.en} `{'`, `'.join(adapter.card_keys)}`" for adapter in adapters_with_messages()),
     "check-game": "`game`, `games`, `positions`, `enumerated_views`, and `fault`: null, or `law`, `seed`, `position`, "
     "`details`",
     "bench": "`playouts_per_second`, `iterations_per_second`, `iterations_per_second_all_threads`, each also with "

@@ -1,0 +1,103 @@
+"""Code outside a game's folder and its adapter does not ask which game it has."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from engine_cy import game_ids
+from server.games import adapters_with_messages
+
+ROOT = Path(__file__).parents[1]
+FOLDERS = [path.parent.name for path in sorted((ROOT / "engine_cy").glob("*/binding.pyx"))]
+CLASSES = [
+    name
+    for path in (ROOT / "engine_cy").glob("*/binding.pyx")
+    for name in re.findall(r"^cdef class (\w+)\(Game\)", path.read_text("utf-8"), re.M)
+]
+NAMES = sorted({*game_ids(), *FOLDERS, *CLASSES}, key=len, reverse=True)
+NAME = re.compile(rf"(?<![a-z])({'|'.join(NAMES)})(?![a-z])", re.I)
+# Places that name games: the registry of built-in games, data of the signature, what is fitted for each game.
+ALLOWED = (
+    "engine_cy/registry.py",
+    "solver/expected_signature.py",
+    "solver/training/",
+    *(f"engine_cy/{folder}/" for folder in FOLDERS),
+    *(f"server/games/{adapter.member}" for adapter in adapters_with_messages()),
+)
+# Text for people: a docstring, an example of a command.
+EXAMPLE = re.compile(r"\s*(\.venv/bin/)?(eminence|python) ")
+HELP = {
+    "server/app.py": {"oriflamme"},  # the call that a new server suggests
+    "server/client/__main__.py": {"oriflamme"},
+}
+CYTHON_TEXT = re.compile(r'("""|\'\'\').*?\1|#[^\n]*', re.DOTALL)
+
+
+def names_in(path: str, source: str) -> set[str]:
+    """Return the games, game folders and game classes that the code of a file names."""
+    texts = _code_of(ast.parse(source)) if path.endswith(".py") else [CYTHON_TEXT.sub("", source)]
+    return {name.lower() for text in texts for name in NAME.findall(text)}
+
+
+def _code_of(tree: ast.Module) -> Iterator[str]:
+    """Yield the names and the texts of a module, except for those for people."""
+    docstrings = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+        and node.body
+        and isinstance(node.body[0], ast.Expr)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            if id(node) not in docstrings and not EXAMPLE.match(node.value):
+                yield node.value
+        elif isinstance(node, ast.Name | ast.Attribute):
+            yield node.id if isinstance(node, ast.Name) else node.attr
+        elif isinstance(node, ast.ImportFrom):
+            yield from (node.module or "", *(alias.name for alias in node.names))
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+
+
+def test_every_game_is_known_by_folder_and_class() -> None:
+    assert len(FOLDERS) == len(CLASSES) == 3
+    assert {"oriflamme", "castle_village_port"} == {adapter.member for adapter in adapters_with_messages()}
+
+
+def test_no_code_outside_its_two_places_names_a_game() -> None:
+    paths = [
+        path
+        for package in ("engine_cy", "solver", "server")
+        for pattern in ("*.py", "*.pyx", "*.pxd")
+        for path in (ROOT / package).rglob(pattern)
+    ]
+    named = {}
+    for path in paths:
+        name = path.relative_to(ROOT).as_posix()
+        if not name.startswith(ALLOWED):
+            named[name] = names_in(name, path.read_text("utf-8")) - HELP.get(name, set())
+    assert len(named) > 100
+    assert {name: games for name, games in named.items() if games} == {}
+
+
+@pytest.mark.parametrize(
+    ("path", "source", "expected"),
+    [
+        ("a.py", "if game.id == 'kuhn_poker': pass", {"kuhn_poker"}),
+        ("a.py", "from engine_cy.oriflamme.binding import Oriflamme", {"oriflamme"}),
+        ("a.py", "isinstance(game, CastleVillagePort)", {"castlevillageport"}),
+        ("a.py", "message.castle_village_port.CopyFrom(x)", {"castle_village_port"}),
+        ("a.py", "x = f'{oriflamme_pb2} eminence_leduc_poker'", {"oriflamme", "leduc_poker"}),
+        ("a.py", "'''Oriflamme'''\nrun('eminence play --game oriflamme')  # oriflamme", set()),
+        ("a.pyx", "'''Oriflamme'''\nx = 1  # kuhn_leduc", set()),
+        ("a.pyx", "from engine_cy.kuhn_leduc.state cimport State", {"kuhn_leduc"}),
+    ],
+)
+def test_the_check_finds_games(path: str, source: str, expected: set[str]) -> None:
+    assert names_in(path, source) == expected
