@@ -20,10 +20,11 @@ from engine_cy.record import Record, read_record
 from server.cli.commands.review import run_review
 from server.cli.exit_codes import Failure
 from server.cli.options import SearchOptions
-from server.cli.pages.html_report import _graph, picture_of, write_report
+from server.cli.pages.html_report import _graph, write_report
 from server.cli.pages.win_chart import LABEL, ROWS, as_text, chart_of, plot
 from server.cli.review_run import SIGNS, Review, Reviewer
 from server.client.local import LocalClient
+from server.games import adapter_of
 from solver.review import decisions
 
 FEW = ("--iterations", "200")
@@ -221,7 +222,7 @@ def test_the_report_loads_nothing_and_its_links_lead_somewhere(which, request):
 def test_the_picture_of_a_decision_shows_only_cards_that_the_seat_saw(oriflamme):
     for decision in decisions(oriflamme):
         slots = decision.view.table.slots
-        drawn = picture_of(decision.view).slots
+        drawn = adapter_of(decision.view.game.id).picture(decision.view).slots
         assert [len(slot) for slot in drawn] == [len(slot) for slot in slots]
         for cards, slot in zip(drawn, slots, strict=True):
             for card, played in zip(cards, slot, strict=True):

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from program import random_record, run
 
-from eminence.v1 import record_pb2, referee_pb2, rules_pb2, view_pb2
+from eminence.v1 import castle_village_port_pb2, oriflamme_pb2, record_pb2, referee_pb2, rules_pb2, view_pb2
 from eminence.v1 import solver_pb2 as pb
 from eminence.v1.seat_pb2 import SEAT_A
 from engine_cy.record import read_record
@@ -20,6 +20,7 @@ from server.games.adapter import GameAdapter
 from server.refusals import Refusal
 
 SPEC = view_pb2.GameSpec(game_id="leduc_poker", players=2, ruleset=view_pb2.Ruleset(edition="standard"))
+CASTLE_RULESET = view_pb2.Ruleset(castle_village_port=castle_village_port_pb2.CastleVillagePortTables())
 VIEW = view_pb2.View(game=SPEC, text="Ka ? | call | seen by A | first B")
 FEW = pb.Budget(iterations=50)
 RECORD = random_record("leduc_poker", None, 2, 3)
@@ -111,11 +112,9 @@ def _choice(client: LocalClient, standing: referee_pb2.Standing) -> view_pb2.Act
 @pytest.mark.parametrize(
     ("message", "field"),
     [
-        (view_pb2.View(game=SPEC, oriflamme={}), "view.oriflamme"),
+        (view_pb2.View(game=SPEC, oriflamme=oriflamme_pb2.OriflammeView()), "view.oriflamme"),
         (
-            view_pb2.View(
-                game={"game_id": "leduc_poker", "players": 2, "ruleset": {"castle_village_port": {}}}, text=TABLE
-            ),
+            view_pb2.View(game=view_pb2.GameSpec(game_id="leduc_poker", players=2, ruleset=CASTLE_RULESET), text=TABLE),
             "view.game.ruleset.castle_village_port",
         ),
     ],

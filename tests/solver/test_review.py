@@ -63,6 +63,7 @@ def test_a_decision_holds_only_what_its_seat_saw():
     record = example_record()
     for decision in decisions(record):
         assert decision.view.to_act == decision.view.observer == decision.seat
+        assert decision.history is not None
         assert decision.history.record.observer == decision.seat
         assert decision.history.end == decision.view
         assert decision.played in decision.view.legal_actions()
