@@ -120,7 +120,7 @@ def test_json_without_a_type_is_recognized_by_its_fields():
         ('{"game": {"gameId": "chess", "players": 3}, "text": "A:Spy"}', "'chess' is not a game"),
         ("[" * 100_000, ""),
         ('{"a":' * 100_000, "JSON: "),
-        ("game kuhn_poker\nplayers 2\n", "'kuhn_poker' is not served"),
+        ("game go\nplayers 2\n", "'go' is not a game"),
         ("version 7\ngame oriflamme\nplayers 3\n", "version: '7' is not supported (1)"),
     ],
 )

@@ -222,7 +222,7 @@ def test_the_report_loads_nothing_and_its_links_lead_somewhere(which, request):
 def test_the_picture_of_a_decision_shows_only_cards_that_the_seat_saw(oriflamme):
     for decision in decisions(oriflamme):
         slots = decision.view.table.slots
-        drawn = adapter_of(decision.view.game.id).picture(decision.view).slots
+        drawn = adapter_of(decision.view.game.id).picture(decision.view).slots or []
         assert [len(slot) for slot in drawn] == [len(slot) for slot in slots]
         for cards, slot in zip(drawn, slots, strict=True):
             for card, played in zip(cards, slot, strict=True):
