@@ -1,4 +1,4 @@
-"""The adapter of a game: what the service and the command line know of it beyond its text notation."""
+"""The adapter of a game: its messages, names, descriptions and drawings, beyond its text notation."""
 
 from __future__ import annotations
 
@@ -82,11 +82,11 @@ class GameAdapter:
 
     # The name of its tables, actions and deals in the contract's oneofs, which is that of its .proto file.
     member: ClassVar[str] = ""
-    # What its .proto file holds.
+    # The content of its .proto file, for docs/contract.md.
     about: ClassVar[str] = ""
     # The field of `SeenAction` for the cards that an action shows.
     shown_field: ClassVar[str] = ""
-    # What a card has in the JSON of `eminence rules`, beyond `game`, `names` and `then`.
+    # The keys of a card in the JSON of `eminence rules`, beyond `game`, `names` and `then`.
     card_keys: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, game_id: str, names: Names | None = None) -> None:
@@ -116,7 +116,7 @@ class GameAdapter:
         """Return the name of a game's edition."""
         return write_ruleset(game)
 
-    # --- messages: only a game with a `member` is asked to read; None stands for what is written as text ---
+    # --- messages: the readers need a `member`; a writer returns None if text replaces the message ---
 
     def read_view(self, game: Any, message: Any, field: str, known: Any) -> View:
         """Read a view. `known` is the table at the end of its history, or None."""
