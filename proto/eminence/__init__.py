@@ -18,8 +18,8 @@ from typing import Any
 # Also in __init__.pyi, for type checkers.
 _MODULES = {
     "engine_cy": (
-        "CHANCE Action EngineError Game GameRules IllegalActionError InvalidPositionError InvalidRulesetError InvalidViewError"
-        " NotationError Position Rng View game_ids new_game python_game"
+        "CHANCE Action EngineError Game GameRules IllegalActionError InvalidPositionError InvalidRulesetError"
+        " InvalidViewError NotationError Position Rng View game_ids new_game python_game"
     ),
     "engine_cy.record": "Record read_record",
     "solver": (

@@ -9,6 +9,8 @@ from engine_cy import (
 )
 from engine_cy import (
     Game as Game,
+)
+from engine_cy import (
     GameRules as GameRules,
 )
 from engine_cy import (
@@ -40,6 +42,8 @@ from engine_cy import (
 )
 from engine_cy import (
     new_game as new_game,
+)
+from engine_cy import (
     python_game as python_game,
 )
 from engine_cy.record import (
