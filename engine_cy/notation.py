@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import overload
 
 from engine_cy.errors import NotationError, listed
+from engine_cy.tables import OMITTED
 
 
 def read_fields(parts: Iterable[str], names: Sequence[str], text: str) -> dict[str, str]:
@@ -22,17 +22,11 @@ def read_fields(parts: Iterable[str], names: Sequence[str], text: str) -> dict[s
     return fields
 
 
-@overload
-def read_letter(letter: str, field: str, seats: Sequence[str]) -> int: ...
-@overload
-def read_letter(letter: None, field: str, seats: Sequence[str]) -> None: ...
-def read_letter(letter: str | None, field: str, seats: Sequence[str]) -> int | None:
-    """Return the number of the seat with this letter. None stays None."""
-    if letter is None:
-        return None
-    if len(letter) != 1 or letter not in seats:
+def read_letter(letter: str | None, field: str, seats: Sequence[str]) -> int:
+    """Return the number of the seat with this letter."""
+    if letter is not None and (len(letter) != 1 or letter not in seats):
         raise NotationError(f"{field}: {letter!r} is not at this table ({listed(seats)})")
-    return seats.index(letter)
+    return OMITTED if letter is None else seats.index(letter)
 
 
 def read_observer(text: str | None, seats: Sequence[str]) -> int | None:
@@ -45,14 +39,8 @@ def read_observer(text: str | None, seats: Sequence[str]) -> int | None:
     return read_letter(letter.strip(), "seen by", seats)
 
 
-@overload
-def read_number(text: str, field: str) -> int: ...
-@overload
-def read_number(text: None, field: str) -> None: ...
-def read_number(text: str | None, field: str) -> int | None:
-    """Return the number in `text`. None stays None."""
-    if text is None:
-        return None
-    if not re.fullmatch(r"-?[0-9]{1,6}", text):
+def read_number(text: str | None, field: str) -> int:
+    """Return the number in `text`."""
+    if text is not None and not re.fullmatch(r"-?[0-9]{1,6}", text):
         raise NotationError(f"{field}: {text!r} is not a number")
-    return int(text)
+    return OMITTED if text is None else int(text)

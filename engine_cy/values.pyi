@@ -83,7 +83,7 @@ class Game:
         """Read a view from its text, which names the observer."""
 
     def from_table(self, table: Any) -> Position | View:
-        """Make the position, or the view if there is an observer, of a Table or Draft."""
+        """Make the position, or the view if there is an observer, of a `Table`, which may omit fields."""
 
     def action(self, text: str) -> Action:
         """Read an action from its text."""

@@ -81,7 +81,7 @@ cdef class Game:
         raise NotImplementedError
 
     def pack_table(self, table):
-        """Return the bytes of the position or view of a Table or Draft."""
+        """Return the bytes of the position or view of a `Table`, which may omit fields."""
         raise EngineError(f"table: {self.id} reads its tables from text only")
 
     def describe(self, GameState at):
@@ -158,7 +158,7 @@ cdef class Game:
         return self.view_from_bytes(state, observer)
 
     def from_table(self, table):
-        """Make the position, or the view if there is an observer, of a Table or Draft."""
+        """Make the position, or the view if there is an observer, of a `Table`, which may omit fields."""
         state = self.pack_table(table)
         if table.observer is None:
             return self.position_from_bytes(state)

@@ -255,8 +255,7 @@ cdef class CastleVillagePort(Game):
         cdef const char* fault
         cdef int observer = -1 if table.observer is None else table.observer
 
-        if isinstance(table, tables.Draft):
-            table = tables.complete(table, self.frame)
+        table = tables.complete(table, self.frame)
         tables.check(table, self.frame)
         self.fill(&state, table)
         if table.phase == "round_end" and table.ask is None:
@@ -342,6 +341,7 @@ cdef class CastleVillagePort(Game):
         elif state.walking != NOWHERE:
             phase = "round_end"
         seat = to_act(<const Rules*>self.rules, &state)
+        gold = tuple([state.gold[p] for p in players])
         return tables.Table(
             rows=rows,
             round=state.round,
@@ -350,7 +350,7 @@ cdef class CastleVillagePort(Game):
             phase=phase,
             ask=ASK_WORDS[state.ask],
             to_act=None if seat == NOBODY else seat,
-            gold=tuple([state.gold[p] for p in players]),
+            gold=gold,
             selected=tuple([None if state.selected[p] == NOT_SHOWN else state.selected[p] for p in players]),
             orders=tuple([None if state.orders[p] == NOWHERE else NAMES[state.orders[p]] for p in players]),
             hands=tuple([None if state.hands[p] == UNKNOWN_HAND else values_in(state.hands[p]) for p in players]),
@@ -367,13 +367,14 @@ cdef class CastleVillagePort(Game):
             ranked=tuple([card for card in cards if state.ranked[<int>card.owner] & bit(card.value)]),
             from_right=bool(state.from_right),
             observer=observer,
+            remembered_gold=gold if self.frame.hidden_gold and observer is not None else None,
         )
 
     # --- text ---
 
     def read_text(self, str text):
-        draft = notation.read_table(text, self.frame)
-        return draft.observer, self.pack_table(draft)
+        table = notation.read_table(text, self.frame)
+        return table.observer, self.pack_table(table)
 
     def write_state(self, bytes state, observer):
         return notation.write_table(self.table_of(state, observer), self.frame)

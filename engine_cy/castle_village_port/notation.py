@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from engine_cy.castle_village_port.cards import LOCATIONS
 from engine_cy.castle_village_port.table import (
     EFFECT_ASKS,
-    Draft,
     Row,
     RowCard,
     Table,
@@ -23,6 +22,7 @@ from engine_cy.castle_village_port.words import Deed
 from engine_cy.errors import NotationError, listed
 from engine_cy.notation import read_fields, read_letter, read_number, read_observer
 from engine_cy.seats import CHANCE, CHANCE_SEAT, SEATS
+from engine_cy.tables import OMITTED
 
 INDEX_MAX = 74
 _CARD = re.compile(r"([0-9]{1,3})([A-Z])")
@@ -47,17 +47,17 @@ _FIELDS = (
 # --- tables ----------------------------------------------------------------------------------------------------
 
 
-def read_table(text: str, frame: TableShape) -> Draft:
+def read_table(text: str, frame: TableShape) -> Table:
     """Read a table from text."""
     fields = read_fields(text.split("|"), _FIELDS, text)
     question = _read_ask(fields.get("ask"), "walk" in fields, frame)
     walk = _read_walk(fields.get("walk"), frame)
-    return Draft(
+    return Table(
         rows=tuple(_row(fields.get(location, "-"), location, frame) for location in LOCATIONS),
         round=read_number(fields.get("round"), "round"),
         turn=read_number(fields.get("turn"), "turn"),
         first=read_letter(fields.get("first"), "first", frame.families),
-        phase=question.phase,
+        phase=question.phase or OMITTED,
         ask=question.ask,
         to_act=question.to_act,
         gold=_gold(fields.get("gold")),
@@ -227,37 +227,44 @@ def _location(text: str, field: str) -> str:
     return text
 
 
-def _gold(text: str | None) -> tuple[int | None, ...] | None:
-    if text is None:
-        return None
-    return tuple(None if word == "?" else read_number(word, "gold") for word in text.split())
+def _gold(text: str | None) -> tuple[int, ...]:
+    return (
+        OMITTED
+        if text is None
+        else tuple(OMITTED if word == "?" else read_number(word, "gold") for word in text.split())
+    )
 
 
-def _remembered(text: str | None) -> tuple[int, ...] | None:
-    return None if text is None else tuple(read_number(word, "remembered_gold") for word in text.split())
+def _remembered(text: str | None) -> tuple[int, ...]:
+    return OMITTED if text is None else tuple(read_number(word, "remembered_gold") for word in text.split())
 
 
-def _selected(text: str | None) -> tuple[int | None, ...] | None:
-    if text is None:
-        return None
+def _selected(text: str | None) -> tuple[int | None, ...]:
     unseen = {"-": 0, "?": None}
-    return tuple(unseen[word] if word in unseen else read_number(word, "selected") for word in text.split())
+    words = (text or "").split()
+    return (
+        OMITTED
+        if text is None
+        else tuple(unseen[word] if word in unseen else read_number(word, "selected") for word in words)
+    )
 
 
-def _orders(text: str | None) -> tuple[str | None, ...] | None:
-    return None if text is None else tuple(None if word == "-" else _location(word, "orders") for word in text.split())
+def _orders(text: str | None) -> tuple[str | None, ...]:
+    return (
+        OMITTED if text is None else tuple(None if word == "-" else _location(word, "orders") for word in text.split())
+    )
 
 
 def _values(text: str, field: str) -> Values:
     return () if text == "-" else tuple(read_number(word, field) for word in text.split(","))
 
 
-def _lists(text: str | None, field: str) -> tuple[Values | None, ...] | None:
-    return None if text is None else tuple(None if word == "?" else _values(word, field) for word in text.split())
+def _lists(text: str | None, field: str) -> tuple[Values | None, ...]:
+    return OMITTED if text is None else tuple(None if word == "?" else _values(word, field) for word in text.split())
 
 
-def _piles(text: str | None) -> tuple[Values, ...] | None:
-    return None if text is None else tuple(_values(word, "piles") for word in text.split())
+def _piles(text: str | None) -> tuple[Values, ...]:
+    return OMITTED if text is None else tuple(_values(word, "piles") for word in text.split())
 
 
 def _write_values(values: Values | None) -> str:
@@ -267,7 +274,7 @@ def _write_values(values: Values | None) -> str:
 # --- deals -----------------------------------------------------------------------------------------------------
 
 
-def read_deal(lines: list[str], first: int, observer: int | None, frame: TableShape) -> Draft:
+def read_deal(lines: list[str], first: int, observer: int | None, frame: TableShape) -> Table:
     """Read the start of a game from a record's lines.
 
     They list each seat's whole deck, top first (`deck A 6,3,8,2,7,10,5`); in the record of an observer, only the hand
@@ -287,7 +294,7 @@ def read_deal(lines: list[str], first: int, observer: int | None, frame: TableSh
             raise NotationError(f"{word} {letter}: the cards that {letter} drew {why}")
     if observer is None:
         return dealt([cards[letter] for letter in frame.families], first, frame)
-    return Draft(
+    return Table(
         round=1,
         turn=1,
         first=first,
@@ -295,7 +302,7 @@ def read_deal(lines: list[str], first: int, observer: int | None, frame: TableSh
         observer=observer,
         remembered_gold=(frame.starting_gold,) * frame.n_players if frame.hidden_gold else None,
         gold=tuple(
-            None if frame.hidden_gold and p != observer else frame.starting_gold for p in range(frame.n_players)
+            OMITTED if frame.hidden_gold and p != observer else frame.starting_gold for p in range(frame.n_players)
         ),
     )
 

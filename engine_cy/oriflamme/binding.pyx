@@ -237,8 +237,7 @@ cdef class Oriflamme(Game):
         cdef int observer = -1 if table.observer is None else table.observer
         error = InvalidPositionError if table.observer is None else InvalidViewError
 
-        if isinstance(table, tables.Draft):
-            table = tables.complete(table, self.frame)
+        table = tables.complete(table, self.frame)
         tables.check(table, self.frame)
         self.fill(&state, table)
         if table.phase is None:
@@ -358,8 +357,8 @@ cdef class Oriflamme(Game):
     # --- text ---
 
     def read_text(self, str text):
-        draft = notation.read_table(text, self.frame)
-        return draft.observer, self.pack_table(draft)
+        table = notation.read_table(text, self.frame)
+        return table.observer, self.pack_table(table)
 
     def write_state(self, bytes state, observer):
         return notation.write_table(self.table_of(state, observer), self.frame)

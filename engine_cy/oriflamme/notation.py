@@ -8,8 +8,9 @@ from collections import Counter
 from engine_cy.errors import NotationError, listed
 from engine_cy.notation import read_fields, read_letter, read_number, read_observer
 from engine_cy.oriflamme.cards import Card
-from engine_cy.oriflamme.table import PHASES, Draft, Kinds, PlayedCard, Table, TableShape, complete, dealt
+from engine_cy.oriflamme.table import PHASES, Kinds, PlayedCard, Table, TableShape, complete, dealt
 from engine_cy.seats import SEATS
+from engine_cy.tables import OMITTED
 
 _CARD = re.compile(r"([A-Z])(\d{0,2}):([A-Za-z_]+|\?)(\*?)(?:\((\d{1,4})\))?")
 _FIELDS = ("round", "first", "ask", "points", "hands", "piles", "seen")
@@ -32,13 +33,13 @@ def write_card(card_id: str, cards: tuple[Card, ...]) -> str:
 # --- tables ----------------------------------------------------------------------------------------------------
 
 
-def read_table(text: str, frame: TableShape) -> Draft:
+def read_table(text: str, frame: TableShape) -> Table:
     """Read a position or view, whose text may omit fields."""
     queue, *parts = text.split("|")
     fields = read_fields(parts, _FIELDS, text)
     slots, cursor = _read_queue(queue.strip(), frame)
     phase, to_act, acting = _read_ask(fields.get("ask"), frame)
-    return Draft(
+    return Table(
         slots=slots,
         cursor=cursor,
         round=read_number(fields.get("round"), "round"),
@@ -132,8 +133,8 @@ def _read_ask(text: str | None, frame: TableShape) -> tuple[str | None, int | No
     return words[1], read_letter(words[0], "ask", frame.families), acting
 
 
-def _points(text: str | None) -> tuple[int, ...] | None:
-    return None if text is None else tuple(read_number(word, "points") for word in text.split())
+def _points(text: str | None) -> tuple[int, ...]:
+    return OMITTED if text is None else tuple(read_number(word, "points") for word in text.split())
 
 
 def _kinds(text: str, frame: TableShape) -> Kinds:
@@ -144,18 +145,18 @@ def _write_kinds(kinds: Kinds, frame: TableShape) -> str:
     return ",".join(write_card(kind, frame.cards) for kind in kinds) or "-"
 
 
-def _hands(text: str | None, frame: TableShape) -> tuple[Kinds | None, ...] | None:
-    return None if text is None else tuple(None if word == "?" else _kinds(word, frame) for word in text.split())
+def _hands(text: str | None, frame: TableShape) -> tuple[Kinds | None, ...]:
+    return OMITTED if text is None else tuple(None if word == "?" else _kinds(word, frame) for word in text.split())
 
 
-def _piles(text: str | None, frame: TableShape) -> tuple[Kinds, ...] | None:
-    return None if text is None else tuple(_kinds(word, frame) for word in text.split())
+def _piles(text: str | None, frame: TableShape) -> tuple[Kinds, ...]:
+    return OMITTED if text is None else tuple(_kinds(word, frame) for word in text.split())
 
 
 # --- deals -----------------------------------------------------------------------------------------------------
 
 
-def read_deal(lines: list[str], first: int, observer: int | None, frame: TableShape) -> Draft:
+def read_deal(lines: list[str], first: int, observer: int | None, frame: TableShape) -> Table:
     """Read a start from the lines of a record such as `aside A Archer,Spy,Heir`, with `?` for cards that are hidden."""
     aside: dict[str, Kinds | None] = {}
     for line in lines:

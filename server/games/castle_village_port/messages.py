@@ -14,7 +14,6 @@ from engine_cy.castle_village_port.notation import TYPES
 from engine_cy.castle_village_port.notation import write_action as action_text
 from engine_cy.castle_village_port.table import (
     EFFECT_ASKS,
-    Draft,
     Row,
     RowCard,
     Table,
@@ -25,6 +24,7 @@ from engine_cy.castle_village_port.table import (
     standing,
 )
 from engine_cy.errors import listed
+from engine_cy.tables import OMITTED
 from server.codec.fields import (
     Words,
     check_length,
@@ -181,7 +181,7 @@ def _read_draft(
     observer: int | None,
     field: str,
     known: Table | None,
-) -> Draft:
+) -> Table:
     n, frame, path = game.n_players, game.frame, f"{field}.table"
     question = QUESTIONS.read(table.question, f"{path}.question")
     ask = None if question == "over" else question
@@ -204,7 +204,7 @@ def _read_draft(
     actor = acting.owner if to_act == CHANCE and acting else first if to_act is None else to_act
     done = standing(frame, phase, ask, first, actor)
     lists = {seat: _secret_path(field, seat, observer) for seat in secrets}
-    return Draft(
+    return Table(
         rows=tuple(_read_row(getattr(table, name), n, f"{path}.{name}") for name in ROWS),
         round=table.round,
         turn=table.turn,
@@ -212,7 +212,7 @@ def _read_draft(
         phase=phase,
         ask=ask,
         to_act=to_act,
-        gold=_read_gold(table, frame, observer, path),
+        gold=_read_gold(table, frame, observer, path) or OMITTED,
         remembered_gold=_read_remembered(table, frame, observer, known, path),
         selected=tuple(
             secrets[seat].selected if seat in secrets else None if done[seat] == "selected" else 0 for seat in range(n)
@@ -271,7 +271,7 @@ def _values(values: Sequence[int], field: str) -> tuple[int, ...]:
 
 def _read_gold(
     table: pb.CastleVillagePortTable, frame: TableShape, observer: int | None, path: str
-) -> tuple[int | None, ...] | None:
+) -> tuple[int, ...] | None:
     if observer is None or not frame.hidden_gold:
         return tuple(per_seat(table.gold, frame.n_players, f"{path}.gold"))
     if table.gold:

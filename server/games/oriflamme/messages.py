@@ -14,7 +14,7 @@ from engine_cy.errors import listed
 from engine_cy.oriflamme.binding import Oriflamme
 from engine_cy.oriflamme.notation import read_card, write_card
 from engine_cy.oriflamme.notation import write_action as action_text
-from engine_cy.oriflamme.table import Draft, PlayedCard, Table, TableShape, complete, dealt, in_queue
+from engine_cy.oriflamme.table import PlayedCard, Table, TableShape, complete, dealt, in_queue
 from server.codec.fields import (
     Words,
     check_length,
@@ -99,7 +99,7 @@ def _read_draft(
     observer: int | None,
     field: str,
     known: Table | None,
-) -> Draft:
+) -> Table:
     n, path = game.n_players, f"{field}.table"
     own = {seat: f"{field}.own" if observer is not None else f"{field}.secrets[{seat}]" for seat in secrets}
     face_down = {seat: _kinds(said.face_down, f"{own[seat]}.face_down") for seat, said in secrets.items()}
@@ -124,7 +124,7 @@ def _read_draft(
             raise Refusal(
                 "NO_WORLD_FITS" if observer is not None else "INVALID_POSITION", f"{own[seat]}.face_down", why
             )
-    return Draft(
+    return Table(
         slots=slots,
         round=table.round,
         first=read_seat(table.first, n, f"{path}.first"),
