@@ -21,6 +21,7 @@ class InvalidPositionError(EngineError):
     """A table that contradicts itself, or has cards in numbers or kinds that no game leads to."""
 
     reason = "INVALID_POSITION"
+    fault: object = None  # engine_cy.tables.Fault, if a field of a table in words is wrong
 
 
 class InvalidViewError(InvalidPositionError):

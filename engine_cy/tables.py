@@ -1,18 +1,79 @@
-"""The parts of tables in words that all games share: omitted fields, and faults."""
+"""The parts of tables in words that all games share: omitted fields, faults and their sentences."""
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from engine_cy.errors import InvalidPositionError, InvalidViewError
+from engine_cy.seats import CHANCE, CHANCE_SEAT, SEATS
 
 OMITTED: Any = None  # the value of a field that a person or program left out, whatever its type
 
+_STEPS = re.compile(r"(?:^|\.)(\w+)|\[(\w+)\]")
+_SEATS = ("first", "to_act", "observer", "victim", "family", "owner")
+_CARDS = ("card", "hands", "decks", "selected", "gold")
+
+
+class Fault(NamedTuple):
+    """A part of a table that contradicts the rules or the other parts: its path, its value and the reason."""
+
+    path: str
+    value: object
+    why: str
+    error: type[InvalidViewError] = InvalidViewError  # the class of the refusal of a view
+
+    def refusal(self, observer: int | None) -> InvalidPositionError:
+        """Make the error for a position, or for a view if there is an observer."""
+        text = f"{self.path}: {self.value!r} {self.why}"
+        error = InvalidPositionError(f"position.{text}") if observer is None else self.error(f"view.{text}")
+        error.fault = self
+        return error
+
+
+class Sentence(NamedTuple):
+    """The wording of a broken rule. Path and reason name the place in braces."""
+
+    path: str
+    why: str
+    error: type[InvalidViewError] = InvalidViewError
+    counts: bool = False  # the value is a count or a byte, not that of a field of the table
+
+    def fault(self, place: Mapping[str, object], value: int, table: object) -> Fault:
+        """Word the fault of `table`, or of bytes if it is None."""
+        path = self.path.format_map(place)
+        shown = value if self.counts or table is None else _shown(path, _value_at(table, path))
+        return Fault(path, shown, self.why.format_map(place), self.error)
+
 
 def refusal(
-    observer: int | None, path: str, value: object, why: str, of_view: type[InvalidViewError] = InvalidViewError
+    observer: int | None, path: str, value: object, why: str, error: type[InvalidViewError] = InvalidViewError
 ) -> InvalidPositionError:
-    """Make the error for a field of a position, or of a view: its path, its value and the reason."""
-    if observer is None:
-        return InvalidPositionError(f"position.{path}: {value!r} {why}")
-    return of_view(f"view.{path}: {value!r} {why}")
+    """Make the error for a field of a position, or of a view if there is an observer."""
+    return Fault(path, value, why, error).refusal(observer)
+
+
+def seat_letter(seat: int) -> str | int:
+    """Return the letter of a seat or of chance; a number that is neither stays as it is."""
+    return CHANCE_SEAT if seat == CHANCE else SEATS[seat] if seat in range(len(SEATS)) else seat
+
+
+def _value_at(table: Any, path: str) -> Any:
+    """Return the value at a path such as `slots[2][0].tokens` or `hands[B]`."""
+    value = table
+    for name, index in _STEPS.findall(path):
+        value = getattr(value, name) if name else value[SEATS.index(index) if index in SEATS else int(index)]
+    return value
+
+
+def _shown(path: str, value: Any) -> object:
+    """Return a value as people write it: the letter of a seat, `?` for unknown cards, a list with commas."""
+    name = [name for name, _ in _STEPS.findall(path) if name][-1]
+    if name in _SEATS and isinstance(value, int):
+        return seat_letter(value)
+    elif name in _CARDS and value is None:
+        return "?"
+    elif type(value) is tuple:
+        return ",".join(map(str, value))
+    return str(value) if isinstance(value, tuple) else value

@@ -3,6 +3,7 @@ from typing import Any, final
 
 from engine_cy.learned.weights import Weights
 from engine_cy.support.rng import Rng
+from engine_cy.tables import Fault
 
 def read_seat(seat: int | str, n_players: int, field: str = "player") -> int:
     """Return the number of a seat from its number or its letter."""
@@ -81,6 +82,12 @@ class Game:
 
     def view(self, text: str) -> View:
         """Read a view from its text, which names the observer."""
+
+    def complete(self, table: Any) -> Any:
+        """Return a `Table` with the fields that were omitted, each in the simplest way that fits the others."""
+
+    def faults(self, table: Any) -> list[Fault]:
+        """Return all faults of a `Table`, which may omit fields: none if a game can be played on from it."""
 
     def from_table(self, table: Any) -> Position | View:
         """Make the position, or the view if there is an observer, of a `Table`, which may omit fields."""

@@ -80,8 +80,17 @@ cdef class Game:
     def write_state(self, bytes state, observer):
         raise NotImplementedError
 
-    def pack_table(self, table):
-        """Return the bytes of the position or view of a `Table`, which may omit fields."""
+    cdef object error_for(self, const void* state, int observer):
+        """Return the error for the fault of a state."""
+        fault = (<bytes>self.fault(state, observer)).decode()
+        return InvalidPositionError(fault) if observer < 0 else InvalidViewError(fault)
+
+    def complete(self, table):
+        """Return a `Table` with the fields that were omitted, each in the simplest way that fits the others."""
+        raise EngineError(f"table: {self.id} reads its tables from text only")
+
+    def pack(self, table):
+        """Return the bytes of a complete `Table`, and all its faults."""
         raise EngineError(f"table: {self.id} reads its tables from text only")
 
     def describe(self, GameState at):
@@ -134,6 +143,19 @@ cdef class Game:
         raise NotImplementedError
 
     # --- methods for callers ---
+
+    def faults(self, table):
+        """Return all faults of a `Table`, which may omit fields: none if a game can be played on from it."""
+        try:
+            return self.pack(self.complete(table))[1]
+        except InvalidPositionError as error:
+            return [error.fault]
+
+    cdef bytes pack_table(self, table):
+        state, faults = self.pack(self.complete(table))
+        if faults:
+            raise faults[0].refusal(table.observer)
+        return state
 
     def deal(self, seed=0, first=0):
         """Deal the start of a game at random, by `seed`: a number or an Rng."""
@@ -196,13 +218,11 @@ cdef class Game:
         return view
 
     cdef fill_from_bytes(self, GameState table, bytes state, int observer, error):
-        cdef const char* fault
         if <size_t>len(state) != self.api.state_size:
             raise error(f"bytes: {len(state)} bytes, but a state of {self.id} has {self.api.state_size}")
         memcpy(table.state, <const char*>state, self.api.state_size)
-        fault = self.fault(table.state, observer)
-        if fault != NULL:
-            raise error(fault.decode())
+        if self.fault(table.state, observer) != NULL:
+            raise self.error_for(table.state, observer)
         if self.api.part(self.rules, table.state) & BEGUN:
             raise error("bytes: the table is in the middle of a decision")
 
@@ -528,8 +548,9 @@ cdef class Position(GameState):
     @property
     def fault(self):
         """The first invariant that the position violates. A value other than None is a bug in the engine."""
-        cdef const char* fault = self.game.fault(self.state, -1)
-        return None if fault == NULL else fault.decode()
+        if self.game.fault(self.state, -1) == NULL:
+            return None
+        return str(self.game.error_for(self.state, -1))
 
     def __eq__(self, other):
         return self.same_bytes(<GameState>other) if isinstance(other, Position) else NotImplemented
@@ -658,8 +679,9 @@ cdef class View(GameState):
     @property
     def fault(self):
         """The first invariant that the view violates. A value other than None is a bug in the engine."""
-        cdef const char* fault = self.game.fault(self.state, self.observer)
-        return None if fault == NULL else fault.decode()
+        if self.game.fault(self.state, self.observer) == NULL:
+            return None
+        return str(self.game.error_for(self.state, self.observer))
 
     def __eq__(self, other):
         if not isinstance(other, View):

@@ -250,12 +250,14 @@ cdef class CastleVillagePort(Game):
 
     # --- tables in words ---
 
-    def pack_table(self, table):
+    def complete(self, table):
+        return tables.complete(table, self.frame)
+
+    def pack(self, table):
         cdef State state
         cdef const char* fault
         cdef int observer = -1 if table.observer is None else table.observer
 
-        table = tables.complete(table, self.frame)
         tables.check(table, self.frame)
         self.fill(&state, table)
         if table.phase == "round_end" and table.ask is None:
@@ -266,7 +268,7 @@ cdef class CastleVillagePort(Game):
             raise InvalidPositionError(f"position.{fault.decode()}")
         elif fault != NULL:
             raise InvalidViewError(f"view.{fault.decode()}")
-        return (<char*>&state)[:sizeof(State)]
+        return (<char*>&state)[:sizeof(State)], []
 
     cdef fill(self, State* state, table):
         cdef const Rules* rules = <const Rules*>self.rules

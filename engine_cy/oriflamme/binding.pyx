@@ -3,6 +3,7 @@
 from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
+from engine_cy.faults cimport Breaches
 from engine_cy.values cimport Action, Game, GameState, View
 from engine_cy.game_api cimport BEGUN, MORE, NOBODY, GameApi, Knowledge, action_t, begin_interface
 from engine_cy.learned.evaluation cimport evaluate_state
@@ -11,10 +12,11 @@ from engine_cy.oriflamme cimport worlds
 from engine_cy.oriflamme.features cimport FEATURE_API
 from engine_cy.oriflamme.rules cimport Rules, pack
 from engine_cy.oriflamme.state cimport (
-    FACE_UP, KIND, UNKNOWN_HAND, State, card_at, cards_played, family, held, hold, state_fault,
+    FACE_UP, KIND, UNKNOWN_HAND, State, card_at, cards_played, family, held, hold,
 )
 from engine_cy.oriflamme.evidence cimport add_suspicion
 from engine_cy.oriflamme.turn cimport apply, clear, legal_actions, payoffs, play_out, resolve
+from engine_cy.oriflamme.validate cimport find_faults, find_table_faults
 from engine_cy.oriflamme.view cimport key, observe
 from engine_cy.oriflamme.words cimport (
     ASK_COPY, ASK_DROP, ASK_LIFT, ASK_NOTHING, ASK_PAIR_FIRST, ASK_PAIR_SECOND, ASK_PLACE, ASK_REVEAL, ASK_ROB,
@@ -23,13 +25,16 @@ from engine_cy.oriflamme.words cimport (
 )
 from engine_cy.support.rng cimport below, rng_t
 
-from engine_cy.errors import IllegalActionError, InvalidPositionError, InvalidViewError
+from engine_cy.errors import IllegalActionError, NoWorldError, listed
+from engine_cy.tables import refusal
 from engine_cy.values import read_seat
 from engine_cy.oriflamme import notation
 from engine_cy.oriflamme import table as tables
 from engine_cy.oriflamme.editions import editions_of, read_ruleset, table_numbers
 from engine_cy.oriflamme.evidence import BELIEFS
+from engine_cy.oriflamme.faults import SENTENCES, fault_of
 from engine_cy.oriflamme.features import WEIGHTS
+from engine_cy.oriflamme.validate import Rule
 
 
 # --- GameApi --------------------------------------------------------------------------------------------------
@@ -127,6 +132,10 @@ PHASE_OF = {
     ASK_LIFT: "move", ASK_PAIR_FIRST: "pair", ASK_NOTHING: "over",
 }
 ASK_OF = {phase: ask for ask, phase in PHASE_OF.items()}
+RULES = [rule.name for rule in Rule if SENTENCES[rule.name]]      # a rule without a sentence cannot be imported
+
+cdef enum:
+    NO_SUCH_KIND = N_KINDS        # a card of another edition, in a table in words
 
 
 cdef class Oriflamme(Game):
@@ -159,7 +168,18 @@ cdef class Oriflamme(Game):
         pack(<Rules*>self.own(sizeof(Rules)), self.cards, numbers)
 
     cdef const char* fault(self, const void* state, int observer) noexcept:
-        return state_fault(<const Rules*>self.rules, <const State*>state, observer)
+        cdef Breaches breaches
+
+        find_faults(<const Rules*>self.rules, <const State*>state, observer, &breaches)
+        if breaches.n == 0:
+            return NULL
+        return b"state: breaks a rule"
+
+    cdef object error_for(self, const void* state, int observer):
+        cdef Breaches breaches
+
+        find_faults(<const Rules*>self.rules, <const State*>state, observer, &breaches)
+        return self.worded(&breaches, None)[0].refusal(None if observer < 0 else observer)
 
     cdef bint hides_choice(self, View view) except -1:
         """Return whether there are several decisions, or `place ?` may be one of several cards.
@@ -231,62 +251,103 @@ cdef class Oriflamme(Game):
 
     # --- tables in words ---
 
-    def pack_table(self, table):
-        cdef State state
-        cdef const char* fault
-        cdef int observer = -1 if table.observer is None else table.observer
-        error = InvalidPositionError if table.observer is None else InvalidViewError
+    def complete(self, table):
+        return tables.complete(table, self.frame)
 
-        table = tables.complete(table, self.frame)
-        tables.check(table, self.frame)
+    def pack(self, table):
+        cdef const Rules* rules = <const Rules*>self.rules
+        cdef int observer = -1 if table.observer is None else table.observer
+        cdef State state
+        cdef Breaches breaches
+
         self.fill(&state, table)
         if table.phase is None:
             # The card at the cursor acts next.
-            resolve(<const Rules*>self.rules, &state)
-        fault = state_fault(<const Rules*>self.rules, &state, observer)
-        if fault != NULL:
-            type_name = "position" if table.observer is None else "view"
-            raise error(f"{type_name}.{fault.decode()}")
-        return (<char*>&state)[:sizeof(State)]
+            find_table_faults(rules, &state, observer, &breaches)
+            if breaches.n:
+                return None, self.worded(&breaches, table)
+            resolve(rules, &state)
+        find_faults(rules, &state, observer, &breaches)
+        return (<char*>&state)[:sizeof(State)], self.worded(&breaches, table)
+
+    cdef list worded(self, const Breaches* breaches, table):
+        """Return the faults of a table, or of bytes if it is None."""
+        cdef int i
+
+        return [
+            fault_of(RULES[breaches.found[i].rule], breaches.found[i].at, breaches.found[i].index,
+                     breaches.found[i].value, breaches.found[i].bound, self.frame, table)
+            for i in range(breaches.n)
+        ]
 
     cdef fill(self, State* state, table):
+        """Write a complete table. Numbers that do not fit into a byte become 255, which no field accepts."""
         cdef const Rules* rules = <const Rules*>self.rules
-        cdef int player, card_id, below_id, total
-        cdef int turns = rules.n_players * rules.cards_per_turn
+        cdef int player, card_id, below_id
 
-        clear(rules, state, table.first)
-        state.round = table.round
+        clear(rules, state, byte(table.first))
+        state.round = byte(table.round)
         state.ask = ASK_REVEAL if table.phase is None else ASK_OF[table.phase]
-        state.to_act = table.to_act or 0
-        state.cursor = table.cursor or 0
-        if table.acting is not None and state.ask != ASK_REVEAL:
+        state.to_act = 0 if table.phase == "over" else byte(table.to_act)
+        state.cursor = 0 if table.phase == "place" or table.phase == "over" else byte(table.cursor)
+        if table.acting is not None:
             state.acting = self.kind(table.acting)
         for slot in table.slots:
             below_id = NO_CARD
             for card in reversed(slot):
-                card_id = card.family * rules.cards_each + card.nth - 1
+                card_id = self.free_id(state, table, card)
                 state.cards[card_id] = <uint8_t>(self.kind(card.card) | card.family << 4 | FACE_UP * card.face_up)
                 state.below[card_id] = <uint8_t>below_id
-                state.tokens[card_id] = card.tokens
+                state.tokens[card_id] = byte(card.tokens)
                 below_id = card_id
             state.tops[state.n_slots] = <uint8_t>below_id
             state.n_slots += 1
         total = sum([len(slot) for slot in table.slots]) + sum([len(pile) for pile in table.piles])
-        state.turn = <uint8_t>(total - (state.round - 1) * turns if state.ask == ASK_PLACE else turns)
+        state.turn = tables.cards_placed(
+            self.frame, table.phase, table.round, table.first, table.to_act, total)
         for player in range(rules.n_players):
-            state.points[player] = table.points[player]
-            state.piles[player] = self.packed_hand(table.piles[player])
-            hand = table.hands[player]
-            state.hands[player] = UNKNOWN_HAND if hand is None else self.packed_hand(hand)
+            state.points[player] = byte(table.points[player])
+            state.piles[player] = self.packed_cards(table, "piles", player)
+            state.hands[player] = self.packed_cards(table, "hands", player)
+
+    cdef int free_id(self, const State* state, table, card) except -1:
+        """Return the id of a card in the queue, which no other card may have."""
+        cdef int cards_each = (<const Rules*>self.rules).cards_each
+        cdef int card_id
+
+        if not 1 <= card.nth <= cards_each:
+            why = f"is not in 1..{cards_each}, the cards that a family plays"
+            raise refusal(table.observer, f"slots.{self.seats[card.family]}.nth", card.nth, why)
+        card_id = card.family * cards_each + card.nth - 1
+        if state.cards[card_id] != NO_CARD:
+            why = "is the number of two cards"
+            raise refusal(table.observer, f"slots.{self.seats[card.family]}.nth", card.nth, why)
+        return card_id
+
+    cdef uint32_t packed_cards(self, table, str field, int player) except? 0:
+        """Return a hand or pile as bits."""
+        cdef uint32_t cards = 0
+        cdef int kind
+
+        names = getattr(table, field)[player]
+        if names is None:
+            return UNKNOWN_HAND
+        for name in names:
+            kind = self.kind(name)
+            if kind == NO_SUCH_KIND:
+                why = f"is no card of this edition ({listed(self.frame.ids)})"
+                raise refusal(table.observer, f"{field}[{self.seats[player]}]", name, why)
+            if held(cards, kind) == 2:
+                why = f"copies; a family has {self.frame.copies}"
+                raise refusal(table.observer, f"cards[{self.seats[player]}].{name}", 3, why, NoWorldError)
+            cards = hold(cards, kind)
+        return cards
 
     cdef int kind(self, name) except -1:
-        return UNKNOWN_KIND if name is None else self.frame.ids.index(name)
-
-    cdef uint32_t packed_hand(self, kinds) except? 0:
-        cdef uint32_t hand = 0
-        for name in kinds:
-            hand = hold(hand, self.kind(name))
-        return hand
+        """Return the number of a card, UNKNOWN_KIND for None."""
+        if name is None:
+            return UNKNOWN_KIND
+        return self.frame.ids.index(name) if name in self.frame.ids else NO_SUCH_KIND
 
     def describe(self, GameState at):
         """Return the table in words."""
@@ -418,3 +479,8 @@ cdef class Oriflamme(Game):
 
     def write_steps(self, tuple steps):
         return notation.write_action(self.step_fields(steps), self.cards)
+
+
+cdef uint8_t byte(value) except? 255:
+    """Return a number as a byte; 255, which no field accepts, if it is None or does not fit."""
+    return value if value is not None and 0 <= value < 255 else 255

@@ -15,6 +15,8 @@ cdef enum:
     KIND = 0x0F
     UNKNOWN_HAND = 0x80000000     # the hand of another player in a view
     SLOTS = 48                    # MAX_PLAYED, and room to shift sixteen bytes at once
+    TOKENS_MAX = 20               # one per round, and one for each Decree that moves a card ahead of the cursor
+    POINTS_MAX = 250
 
 
 cdef struct State:
@@ -124,8 +126,3 @@ cdef inline int cards_played(const Rules* rules, const State* state, int player)
     elif place == turns:
         this_round = state.turn % rules.cards_per_turn
     return (state.round - 1) * rules.cards_per_turn + this_round
-
-
-# Return the first invariant that `state`, any bytes, violates, or NULL. `observer` is the one of a view, or -1. A state
-# without a fault is safe to play on.
-cdef const char* state_fault(const Rules* rules, const State* state, int observer) noexcept nogil

@@ -1,7 +1,6 @@
 """Tables in words, from which text, records and messages are written and into which they are read.
 
-`complete` fills in omitted fields. `check` refuses tables that no game leads to; its errors
-name the field, the rejected value and the accepted ones.
+`complete` fills in omitted fields. The rules that a table keeps are those of its bytes: validate.pyx.
 """
 
 from __future__ import annotations
@@ -9,16 +8,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
-from engine_cy.errors import HiddenCardError, InvalidPositionError, InvalidViewError, NoWorldError, listed
+from engine_cy.errors import InvalidPositionError, listed
 from engine_cy.oriflamme.cards import Card
 from engine_cy.seats import SEATS
-from engine_cy.tables import OMITTED, refusal
+from engine_cy.tables import OMITTED, refusal, seat_letter
 
-TOKENS_MAX = 20
-POINTS_MAX = 250
 PHASES = ("place", "reveal", "target", "rob", "copy", "move", "pair", "over")
 
 
@@ -127,21 +124,15 @@ def dealt(aside: Sequence[Sequence[str] | None], first: int, frame: TableShape, 
 
 
 def complete(table: Table, frame: TableShape) -> Table:
-    """Complete a table: give each omitted field its default, or the value that follows from the other fields."""
+    """Give each omitted field its default, or the value that follows from the other fields."""
+    _check_shape(table, frame)
     seats = range(frame.n_players)
-    _check_slots(table, frame)
     phase, to_act, acting = _read_turn(table)
     first = table.first
     if first is None:
         first = to_act if phase == "place" and to_act is not None else 0
     if phase == "place" and to_act is None:
         to_act = first
-    _check_turn(table, frame, phase, first, to_act)
-    for field, entries in (("points", table.points), ("hands", table.hands), ("piles", table.piles)):
-        if entries is not None and len(entries) != frame.n_players:
-            raise refusal(
-                table.observer, field, len(entries), f"entries, not one for each of {frame.n_players} players"
-            )
 
     queue = in_queue(table.slots, frame.n_players)
     known = [len(queue[p]) + (len(table.piles[p]) if table.piles else 0) for p in seats]
@@ -151,9 +142,8 @@ def complete(table: Table, frame: TableShape) -> Table:
         counts = {r: _count_placed(frame, phase, r, first, to_act, total) for r in range(1, frame.n_rounds + 1)}
         fits = [r for r, placed in counts.items() if all(known[p] <= placed[p] for p in seats)]
         round_ = frame.n_rounds if phase == "over" or not fits else fits[0]
-    _check_clock(table, frame, phase, round_)
 
-    placed = _count_placed(frame, phase, round_, first, to_act, total)
+    placed = _count_placed(frame, phase, min(max(round_, 1), frame.n_rounds), first, to_act, total)
     piles, hands = table.piles, table.hands
     if piles is None:
         # By default, piles hold cards that are neither in the queue nor in a specified hand.
@@ -179,6 +169,29 @@ def complete(table: Table, frame: TableShape) -> Table:
     )
 
 
+def _check_shape(table: Table, frame: TableShape) -> None:
+    """Check what bytes cannot say: numbers of entries, seats and words, and fields that this phase does not have."""
+    refused = partial(refusal, table.observer)
+    if table.observer is not None and table.observer not in range(frame.n_players):
+        raise refused("observer", table.observer, f"is not at this table ({listed(frame.families)})")
+    for s, slot in enumerate(table.slots):
+        if not slot:
+            raise refused(f"slots[{s}]", [], "is an empty slot; a slot has a card")
+        for c, card in enumerate(slot):
+            if card.family not in range(frame.n_players):
+                why = f"is not at this table ({listed(frame.families)})"
+                raise refused(f"slots[{s}][{c}].family", seat_letter(card.family), why)
+    for field, entries in (("points", table.points), ("hands", table.hands), ("piles", table.piles)):
+        if entries is not None and len(entries) != frame.n_players:
+            raise refused(field, len(entries), f"entries, not one for each of {frame.n_players} players")
+    if table.phase not in (*PHASES, None):
+        raise refused("phase", table.phase, f"is not one of {listed(PHASES)}")
+    if table.cursor is not None and table.phase in ("place", "over"):
+        raise refused("cursor", table.cursor, f"is not possible in phase {table.phase}")
+    if table.to_act is not None and table.phase == "over":
+        raise refused("to_act", seat_letter(table.to_act), "cannot act: the game is over")
+
+
 def _read_turn(table: Table) -> tuple[str | None, int | None, str | None]:
     """Return the phase, the seat to act and the acting card, by default those of the card at the cursor."""
     if table.cursor is None:
@@ -195,13 +208,20 @@ def _count_placed(
     frame: TableShape, phase: str | None, round_: int, first: int, to_act: int | None, total: int | None
 ) -> list[int]:
     """Return the number of cards that each seat has placed. Within a double turn, `total`, their sum, determines it."""
-    turn = frame.n_players * frame.cards_per_turn
-    if phase == "place" and to_act is not None:
-        before = (round_ - 1) * turn
-        turn = (to_act - first) % frame.n_players * frame.cards_per_turn
-        if total is not None and 0 < total - before - turn < frame.cards_per_turn:
-            turn = total - before
+    turn = cards_placed(frame, phase, round_, first, to_act, total)
     return [frame.placed(p, round_, first, turn) for p in range(frame.n_players)]
+
+
+def cards_placed(
+    frame: TableShape, phase: str | None, round_: int, first: int, to_act: int | None, total: int | None
+) -> int:
+    """Return the number of cards that were placed this round."""
+    turns = frame.n_players * frame.cards_per_turn
+    if phase != "place" or to_act is None:
+        return turns
+    turn = (to_act - first) % frame.n_players * frame.cards_per_turn
+    this_round = total - (round_ - 1) * turns if total is not None else turn
+    return this_round if 0 < this_round - turn < frame.cards_per_turn else turn
 
 
 def _unused_cards(table: Table, frame: TableShape, player: int, queue: list[PlayedCard], pile: Kinds) -> Kinds:
@@ -224,140 +244,3 @@ def _number_cards(slots: Slots, placed: list[int]) -> Slots:
         for card in cards:
             numbers[id(card)] = card.nth or next(free, 0)
     return tuple(tuple(card._replace(nth=numbers[id(card)]) for card in slot) for slot in slots)
-
-
-# --- validation ------------------------------------------------------------------------------------------------
-
-
-def check(table: Table, frame: TableShape) -> None:
-    """Refuse a table that contradicts the rules or itself."""
-    for p, points in enumerate(table.points):
-        if not 0 <= points <= POINTS_MAX:
-            raise refusal(table.observer, f"points[{frame.families[p]}]", points, f"is not in 0..{POINTS_MAX}")
-    _check_cursor(table, frame)
-    total = sum(len(slot) for slot in table.slots) + sum(len(pile) for pile in table.piles)
-    placed = _count_placed(frame, table.phase, table.round, table.first, table.to_act, total)
-    for player, queue in enumerate(in_queue(table.slots, frame.n_players)):
-        _check_family(table, frame, player, queue, placed[player])
-
-
-def _check_slots(table: Table, frame: TableShape) -> None:
-    for s, slot in enumerate(table.slots):
-        if not slot:
-            raise refusal(table.observer, f"slots[{s}]", [], "is an empty slot; a slot has a card")
-        for c, card in enumerate(slot):
-            _check_card(table, frame, s, c, card)
-            if card.family != slot[0].family:
-                family, other = SEATS[card.family], SEATS[slot[0].family]
-                raise refusal(
-                    table.observer,
-                    f"slots[{s}][{c}].family",
-                    family,
-                    f"lies in a stack of {other}; a slot has one family",
-                )
-
-
-def _check_card(table: Table, frame: TableShape, s: int, c: int, card: PlayedCard) -> None:
-    if not 0 <= card.family < frame.n_players:
-        letter = SEATS[card.family] if card.family in range(len(SEATS)) else card.family
-        raise refusal(
-            table.observer, f"slots[{s}][{c}].family", letter, f"is not at this table ({listed(frame.families)})"
-        )
-    if card.card is None:
-        if table.observer is None:
-            why = "is only for views; a position names every card"
-            raise refusal(table.observer, f"slots[{s}][{c}].card", "?", why)
-        if card.face_up or card.family == table.observer:
-            raise refusal(table.observer, f"slots[{s}][{c}].card", "?", "is a card that the observer knows; name it")
-    elif card.card not in frame.ids:
-        why = f"is no card of this edition ({listed(frame.ids)})"
-        raise refusal(table.observer, f"slots[{s}][{c}].card", card.card, why)
-    elif not card.face_up and table.observer not in (None, card.family):
-        owner = SEATS[card.family]
-        why = f"lies face down and is {owner}'s: the observer cannot know it"
-        raise refusal(table.observer, f"slots[{s}][{c}].card", card.card, why, HiddenCardError)
-    most = TOKENS_MAX if frame.tokens_on_keep else 0
-    if not 0 <= card.tokens <= most:
-        raise refusal(table.observer, f"slots[{s}][{c}].tokens", card.tokens, f"is not in 0..{most}")
-    if card.tokens and card.face_up and not (s == table.cursor and c == 0):
-        why = "lie on a face-up card; only face-down ones have any"
-        raise refusal(table.observer, f"slots[{s}][{c}].tokens", card.tokens, why)
-
-
-def _check_turn(table: Table, frame: TableShape, phase: str | None, first: int, to_act: int | None) -> None:
-    """Check the phase and the seats, on which all further checks depend."""
-    if phase not in (*PHASES, None):
-        raise refusal(table.observer, "phase", phase, f"is not one of {listed(PHASES)}")
-    for field, seat in (("first", first), ("to_act", to_act), ("observer", table.observer)):
-        if seat is not None and seat not in range(frame.n_players):
-            raise refusal(table.observer, field, seat, f"is not at this table ({listed(frame.families)})")
-    if phase in ("place", "over"):
-        if table.cursor is not None:
-            raise refusal(table.observer, "cursor", table.cursor, f"is not possible in phase {phase}")
-        if phase == "over" and to_act is not None:
-            raise refusal(table.observer, "to_act", frame.families[to_act], "cannot act: the game is over")
-    elif table.cursor is None or not 0 <= table.cursor < len(table.slots):
-        raise refusal(table.observer, "cursor", table.cursor, f"is not one of the {len(table.slots)} slots")
-
-
-def _check_clock(table: Table, frame: TableShape, phase: str | None, round_: int) -> None:
-    if round_ not in range(1, frame.n_rounds + 1):
-        raise refusal(table.observer, "round", round_, f"is not in 1..{frame.n_rounds}")
-    if phase == "over" and round_ != frame.n_rounds:
-        raise refusal(table.observer, "round", round_, f"is too early: the game is over after round {frame.n_rounds}")
-
-
-def _check_cursor(table: Table, frame: TableShape) -> None:
-    """Check that the question fits the card at the cursor."""
-    if table.cursor is None:
-        if table.acting is not None:
-            raise refusal(table.observer, "acting", table.acting, "is set, but cards act only in the resolution")
-        return
-    top = table.slots[table.cursor][0]
-    if table.to_act is None or table.to_act != top.family:
-        seat = None if table.to_act is None else frame.families[table.to_act]
-        raise refusal(
-            table.observer, "to_act", seat, f"is not the owner of the card at the cursor, {frame.families[top.family]}"
-        )
-    if table.phase is not None and (table.phase == "reveal") == top.face_up:
-        face = "face up" if top.face_up else "face down"
-        raise refusal(table.observer, "phase", table.phase, f"does not fit the card at the cursor, which lies {face}")
-    if table.acting is not None and table.acting not in frame.ids:
-        raise refusal(table.observer, "acting", table.acting, f"is no card of this edition ({listed(frame.ids)})")
-
-
-def _check_family(table: Table, frame: TableShape, player: int, queue: list[PlayedCard], placed: int) -> None:
-    """Check the cards of one family: their number, their kinds and the order of their placement."""
-    letter = frame.families[player]
-    pile, hand = table.piles[player], table.hands[player]
-    if len(queue) + len(pile) != placed:
-        why = f"cards and {len(queue)} in the queue, but {letter} has placed {placed}"
-        raise refusal(table.observer, f"piles[{letter}]", len(pile), why, NoWorldError)
-    numbers = [card.nth for card in queue]
-    for nth in numbers:
-        if nth is None or not 1 <= nth <= placed:
-            raise refusal(
-                table.observer, f"slots.{letter}.nth", nth, f"is not in 1..{placed}, the cards {letter} has placed"
-            )
-        if numbers.count(nth) > 1:
-            raise refusal(table.observer, f"slots.{letter}.nth", nth, "is the number of two cards")
-    hidden = table.observer not in (None, player)
-    if hidden != (hand is None):
-        text = "?" if hand is None else ",".join(hand)
-        why = "is hidden from this observer" if hidden else "must be known"
-        raise refusal(table.observer, f"hands[{letter}]", text, why, HiddenCardError if hidden else InvalidViewError)
-    if hand is not None and len(hand) != frame.hand_size - placed:
-        why = f"cards; {letter} has {frame.hand_size - placed} left"
-        raise refusal(table.observer, f"hands[{letter}]", len(hand), why, NoWorldError)
-    for field, kinds in (("piles", pile), ("hands", hand or ())):
-        for kind in kinds:
-            if kind not in frame.ids:
-                raise refusal(
-                    table.observer, f"{field}[{letter}]", kind, f"is no card of this edition ({listed(frame.ids)})"
-                )
-    known = [*(card.card for card in queue if card.card), *pile, *(hand or ())]
-    for kind in known:
-        count = known.count(kind)
-        if count > frame.copies:
-            why = f"copies; a family has {frame.copies}"
-            raise refusal(table.observer, f"cards[{letter}].{kind}", count, why, NoWorldError)

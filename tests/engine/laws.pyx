@@ -16,6 +16,11 @@ cdef object fault_at(Game game, const void* state, const char* what):
     return Fault(f"{what.decode()}, in {game!r}: {(<char*>state)[:game.api.state_size].hex()}")
 
 
+cdef check_bytes(Game game, const void* state, int observer):
+    if game.fault(state, observer) != NULL:
+        raise fault_at(game, state, str(game.error_for(state, observer)).encode())
+
+
 cdef check_laws(Game game, const void* state, rng_t* rng):
     """Check every invariant of a state, and the view and the sampled worlds of one random player."""
     cdef uint64_t view[STATE_WORDS]
@@ -25,22 +30,16 @@ cdef check_laws(Game game, const void* state, rng_t* rng):
     cdef int observer = below(rng, game.n_players)
     cdef int player = below(rng, game.n_players)
     cdef uint64_t n
-    cdef const char* fault = game.fault(state, -1)
 
-    if fault != NULL:
-        raise fault_at(game, state, fault)
+    check_bytes(game, state, -1)
     api.observe(game.rules, state, observer, view)
-    fault = game.fault(view, observer)
-    if fault != NULL:
-        raise fault_at(game, view, fault)
+    check_bytes(game, view, observer)
     api.sample(game.rules, view, observer, world, rng)
     n = api.count_secrets(game.rules, view, observer, player)
     if n == 0:
         raise fault_at(game, view, b"count_secrets: none")
     api.write_secret(game.rules, world, observer, player, below64(rng, n))
-    fault = game.fault(world, -1)
-    if fault != NULL:
-        raise fault_at(game, world, fault)
+    check_bytes(game, world, -1)
     api.observe(game.rules, world, observer, again)
     if memcmp(view, again, api.state_size):
         raise fault_at(game, world, b"sample: the world looks different to its observer")

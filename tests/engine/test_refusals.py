@@ -74,10 +74,18 @@ POSITIONS: dict[str, tuple[Any, str, str]] = {
     "tokens that were paid before the card acts": (
         EN,
         "A:Lord >B:Soldier*(2) C:Heir | ask B target",
-        "tokens: on a card that was paid before it acts",
+        "slots[1][0].tokens: 2 lie on a card that was paid before it acts",
     ),
-    "a one-shot card that stays face up": (EN, damaged("Spy*", "Conspiracy*"), "cards: this card cannot stay face up"),
-    "an ambush that stays face up": (PROTOTYPE, "A:Ambush* >B:Heir C:Lord", "cards: this card cannot stay face up"),
+    "a one-shot card that stays face up": (
+        EN,
+        damaged("Spy*", "Conspiracy*"),
+        "slots[0][0].card: 'conspiracy' cannot stay face up in the queue",
+    ),
+    "an ambush that stays face up": (
+        PROTOTYPE,
+        "A:Ambush* >B:Heir C:Lord",
+        "slots[0][0].card: 'ambush' cannot stay face up",
+    ),
     "a cursor on two slots": (EN, damaged("C1:Lord", ">C1:Lord"), "slots[2]: '>' stands before two slots"),
     "a cursor during placement": (EN, damaged("B reveal", "B place"), "cursor: 1 is not possible in phase place"),
     "a resolution without a cursor": (EN, damaged(">", ""), "cursor: None is not one of the 3 slots"),
@@ -92,17 +100,17 @@ POSITIONS: dict[str, tuple[Any, str, str]] = {
     "an ability that asks something else": (
         EN,
         damaged("B reveal", "B target").replace("B1:Heir", "B1:Lord*").replace("Spy,Lord", "Spy,Heir"),
-        "ask: not a question of this ability",
+        "phase: 'target' is not a question of this ability (lord)",
     ),
     "an ability that only a copy could have": (
         EN,
         ">A:Archer* B:Soldier* C:Heir | ask A target as Soldier",
-        "acting: not the ability of the card at the cursor",
+        "acting: 'soldier' is not the ability of the card at the cursor",
     ),
     "a target where there is none": (
         EN,
         ">A:Soldier* | ask A target",
-        "ask: this ability has no target",
+        "phase: 'target' is not possible: this ability (soldier) has no target",
     ),
     "round zero": (EN, damaged("round 1", "round 0"), "round: 0 is not in 1..6"),
     "a seventh round": (EN, damaged("round 1", "round 7"), "round: 7 is not in 1..6"),
@@ -470,7 +478,7 @@ def test_wrong_bytes_and_foreign_actions_are_refused() -> None:
     game = new_game(*EN)
     with pytest.raises(InvalidPositionError, match="bytes: 3 bytes, but a state of oriflamme has 208"):
         game.position_from_bytes(b"abc")
-    with pytest.raises(InvalidPositionError, match="round: not a round"):
+    with pytest.raises(InvalidPositionError, match="round: 0 is not in"):
         game.position_from_bytes(bytes(208))
     with pytest.raises(IllegalActionError, match="is an action of oriflamme_prototype, not of oriflamme"):
         game.deal().play(new_game(*PROTOTYPE).action("keep"))
