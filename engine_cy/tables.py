@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from engine_cy.errors import InvalidPositionError, InvalidViewError
@@ -38,12 +38,15 @@ class Sentence(NamedTuple):
     path: str
     why: str
     error: type[InvalidViewError] = InvalidViewError
-    counts: bool = False  # the value is a count or a byte, not that of a field of the table
+    shows: Callable[[int], object] | None = None  # the value from that of the breach, which no field of a table has
 
     def fault(self, place: Mapping[str, object], value: int, table: object) -> Fault:
         """Word the fault of `table`, or of bytes if it is None."""
         path = self.path.format_map(place)
-        shown = value if self.counts or table is None else _shown(path, _value_at(table, path))
+        if self.shows is not None:
+            shown = self.shows(value)
+        else:
+            shown = value if table is None else _shown(path, _value_at(table, path))
         return Fault(path, shown, self.why.format_map(place), self.error)
 
 

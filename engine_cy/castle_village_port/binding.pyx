@@ -6,17 +6,20 @@ from libc.string cimport memcpy
 from engine_cy.castle_village_port.features cimport FEATURE_API, fits
 from engine_cy.castle_village_port.rules cimport Rules, pack
 from engine_cy.castle_village_port.state cimport (
-    NO_CARD, NOT_SHOWN, UNKNOWN_HAND, State, bit, drawn_before, owner_of, state_fault, value_of,
+    NO_CARD, NOT_SHOWN, UNKNOWN_HAND, State, bit, drawn_before, owner_of, value_of,
 )
 from engine_cy.castle_village_port.evidence cimport add_suspicion
 from engine_cy.castle_village_port.turn cimport apply, clear, end_round_from, legal_actions, payoffs, play_out
+from engine_cy.castle_village_port.validate cimport find_faults
 from engine_cy.castle_village_port.view cimport key, observe
 from engine_cy.castle_village_port.words cimport (
     ASK_COPY, ASK_DISCARD, ASK_MOVE, ASK_NOTHING, ASK_ORDER, ASK_PLACE, ASK_REPLACE, ASK_ROB, ASK_SELECT, ASK_SWAP,
-    LOCATIONS, MAX_VALUE, NOWHERE, UNKNOWN, VERB_COPY, VERB_DISCARD, VERB_MOVE, VERB_ORDER, VERB_PLACE, VERB_REPLACE,
+    GOLD_MAX, LOCATIONS, MAX_VALUE, NOWHERE, UNKNOWN,
+    VERB_COPY, VERB_DISCARD, VERB_MOVE, VERB_ORDER, VERB_PLACE, VERB_REPLACE,
     VERB_ROB, VERB_SELECT, VERB_SWAP,
 )
 from engine_cy.castle_village_port.worlds cimport count_secrets, sample, write_secret
+from engine_cy.faults cimport Breaches
 from engine_cy.values cimport Action, Game, GameState
 from engine_cy.game_api cimport CHANCE, NOBODY, GameApi, Knowledge, action_t, begin_interface
 from engine_cy.learned.evaluation cimport evaluate_state
@@ -27,8 +30,11 @@ from engine_cy.castle_village_port import notation
 from engine_cy.castle_village_port import table as tables
 from engine_cy.castle_village_port.cards import LOCATIONS as NAMES
 from engine_cy.castle_village_port.editions import EDITIONS, read_ruleset, table_numbers
+from engine_cy.castle_village_port.faults import SENTENCES, fault_of
 from engine_cy.castle_village_port.features import WEIGHTS
-from engine_cy.errors import IllegalActionError, InvalidPositionError, InvalidViewError, NotationError
+from engine_cy.castle_village_port.validate import Rule
+from engine_cy.errors import IllegalActionError, NotationError, NoWorldError, listed
+from engine_cy.tables import refusal
 from engine_cy.values import read_seat
 
 
@@ -131,6 +137,7 @@ ASK_WORDS = {
     ASK_REPLACE: "replace", ASK_ORDER: "order", ASK_DISCARD: "discard", ASK_NOTHING: None,
 }
 ASK_OF = {word: ask for ask, word in ASK_WORDS.items()}
+RULES = [rule.name for rule in Rule if SENTENCES[rule.name]]      # a rule without a sentence cannot be imported
 
 
 cdef class CastleVillagePort(Game):
@@ -159,7 +166,18 @@ cdef class CastleVillagePort(Game):
             self.weights = (WEIGHTS,)
 
     cdef const char* fault(self, const void* state, int observer) noexcept:
-        return state_fault(<const Rules*>self.rules, <const State*>state, observer)
+        cdef Breaches breaches
+
+        find_faults(<const Rules*>self.rules, <const State*>state, observer, False, &breaches)
+        if breaches.n == 0:
+            return NULL
+        return b"state: breaks a rule"
+
+    cdef object error_for(self, const void* state, int observer):
+        cdef Breaches breaches
+
+        find_faults(<const Rules*>self.rules, <const State*>state, observer, False, &breaches)
+        return self.worded(&breaches, None)[0].refusal(None if observer < 0 else observer)
 
     def start(self, deal, first=0):
         """Start a game from each seat's whole deck, top first, before the first draw."""
@@ -254,67 +272,116 @@ cdef class CastleVillagePort(Game):
         return tables.complete(table, self.frame)
 
     def pack(self, table):
-        cdef State state
-        cdef const char* fault
+        cdef const Rules* rules = <const Rules*>self.rules
         cdef int observer = -1 if table.observer is None else table.observer
+        cdef bint ended = table.phase == "round_end" and table.ask is None
+        cdef State state
+        cdef Breaches breaches
 
-        tables.check(table, self.frame)
         self.fill(&state, table)
-        if table.phase == "round_end" and table.ask is None:
+        find_faults(rules, &state, observer, ended, &breaches)
+        if ended and breaches.n == 0:
             # Start the walk at the end of the round, up to its first question.
-            end_round_from(<const Rules*>self.rules, &state, 0)
-        fault = state_fault(<const Rules*>self.rules, &state, observer)
-        if fault != NULL and observer < 0:
-            raise InvalidPositionError(f"position.{fault.decode()}")
-        elif fault != NULL:
-            raise InvalidViewError(f"view.{fault.decode()}")
-        return (<char*>&state)[:sizeof(State)], []
+            end_round_from(rules, &state, 0)
+            find_faults(rules, &state, observer, False, &breaches)
+            table = None
+        return (<char*>&state)[:sizeof(State)], self.worded(&breaches, table)
+
+    cdef list worded(self, const Breaches* breaches, table):
+        """Return the faults of a table, or of bytes if it is None."""
+        cdef int i
+
+        return [
+            fault_of(RULES[breaches.found[i].rule], breaches.found[i].at, breaches.found[i].index,
+                     breaches.found[i].value, breaches.found[i].bound, self.frame, table)
+            for i in range(breaches.n)
+        ]
 
     cdef fill(self, State* state, table):
+        """Write a complete table. Numbers that do not fit become ones that no field accepts."""
         cdef const Rules* rules = <const Rules*>self.rules
         cdef int player, location, i
 
-        clear(rules, state, table.first)
-        state.round = table.round
-        state.turn = table.turn
+        clear(rules, state, byte(table.first))
+        state.round = byte(table.round)
+        state.turn = byte(table.turn)
         state.ask = ASK_OF[table.ask]
         state.revealing = table.phase == "reveal"
         for location, row in enumerate(table.rows):
+            if len(row) > rules.n_players * rules.n_cards:
+                why = f"cards are more than the {rules.n_players * rules.n_cards} of all players"
+                raise refusal(table.observer, NAMES[location], len(row), why)
+            self.check_values(table, NAMES[location] + "[{}].value", [card.value for card in row])
             state.n_row[location] = len(row)
             for i, card in enumerate(row):
                 state.rows[location][i] = packed_card(card)
         for player in range(rules.n_players):
-            state.gold[player] = table.gold[player]
-            state.piles[player] = packed_values(table.piles[player])
-            hand, deck, selected = table.hands[player], table.decks[player], table.selected[player]
-            state.hands[player] = UNKNOWN_HAND if hand is None else packed_values(hand)
-            state.selected[player] = NOT_SHOWN if selected is None else selected
+            state.gold[player] = min(max(table.gold[player], -1), GOLD_MAX + 1)
+            state.piles[player] = self.packed_values(table, "piles", player)
+            state.hands[player] = self.packed_values(table, "hands", player)
+            state.selected[player] = self.packed_selected(table, player)
             if table.orders[player] is not None:
                 state.orders[player] = NAMES.index(table.orders[player])
-            state.n_deck[player] = rules.n_cards - drawn_before(rules, state.round)
-            for i, value in enumerate(reversed(deck or ())):
-                state.decks[player][i] = value
+            self.fill_deck(state, table, player)
         self.fill_turn(state, table)
 
+    cdef fill_deck(self, State* state, table, int player):
+        cdef const Rules* rules = <const Rules*>self.rules
+        cdef int i
+
+        deck = table.decks[player]
+        state.n_deck[player] = max(rules.n_cards - drawn_before(rules, state.round), 0)
+        if deck is not None:
+            self.packed_values(table, "decks", player)
+            state.n_deck[player] = len(deck)
+            for i, value in enumerate(reversed(deck)):
+                state.decks[player][i] = value
+
+    cdef uint8_t packed_selected(self, table, int player) except? 255:
+        card = table.selected[player]
+        if card is None:
+            return NOT_SHOWN
+        elif card:
+            self.check_values(table, f"selected[{self.seats[player]}]", [card])
+        return card
+
+    cdef uint16_t packed_values(self, table, str field, int player) except? 0:
+        """Return a hand, pile or deck as bits."""
+        cdef uint16_t cards = 0
+
+        values = getattr(table, field)[player]
+        if values is None:
+            return UNKNOWN_HAND
+        self.check_values(table, f"{field}[{self.seats[player]}]", values)
+        for value in values:
+            if cards & bit(value):
+                path = f"cards[{self.seats[player]}].{value}"
+                raise refusal(table.observer, path, values.count(value), "copies; each player has one", NoWorldError)
+            cards |= bit(value)
+        return cards
+
+    cdef check_values(self, table, str path, values):
+        """Refuse values of cards that this table does not have; `path` may have a place for the index."""
+        for i, value in enumerate(values):
+            if value not in self.frame.values:
+                why = f"is not a card of this table ({listed(self.frame.values)})"
+                raise refusal(table.observer, path.format(i), value, why)
+
     cdef fill_turn(self, State* state, table):
-        """Fill in the player to act, the acting card, and the progress of the turn and of the walk."""
+        """Write the player to act, the acting card, and the progress of the turn and of the walk."""
         cdef const Rules* rules = <const Rules*>self.rules
 
         if table.acting is not None:
             state.acting = packed_card(table.acting)
-            state.effect = table.effect
-        if table.to_act is not None:
-            # Chance acts for the owner of the acting card.
-            state.to_act = owner_of(state.acting) if table.to_act == CHANCE else table.to_act
-        else:
-            state.to_act = 0
-        if table.victim is not None:
-            state.victim = table.victim
+        state.effect = 0 if table.effect is None else byte(table.effect)
+        # Chance acts for the owner of the acting card.
+        state.to_act = owner_of(state.acting) if table.to_act == CHANCE else byte(table.to_act or 0)
+        state.victim = byte(table.victim)
         if table.phase == "select" or table.phase == "reveal":
             state.n_done = (state.to_act + rules.n_players - state.first) % rules.n_players
         if table.walk is not None:
             state.walking = NAMES.index(table.walk)
-            state.from_right = table.from_right
+        state.from_right = table.from_right
         for card in table.due:
             state.due[<int>card.owner] |= bit(card.value)
         for card in table.ranked:
@@ -432,12 +499,9 @@ cdef uint8_t packed_card(card) except? 0:
     return card.owner << 4 | card.value
 
 
-cdef uint16_t packed_values(values) except? 0:
-    cdef uint16_t cards = 0
-
-    for value in values:
-        cards |= bit(value)
-    return cards
+cdef uint8_t byte(value) except? 255:
+    """Return a number as a byte; 255, which no field accepts, if it is None or does not fit."""
+    return value if value is not None and 0 <= value < 255 else 255
 
 
 cdef values_in(uint16_t cards):

@@ -161,8 +161,3 @@ cdef inline bint has_selected(const Rules* rules, const State* state, int player
     """Return whether the player's card of this turn lies face down before them."""
     return not has_revealed(rules, state, player) and (
         state.revealing or place_in_turn(rules, state, player) < state.n_done)
-
-
-# Return the first invariant that `state` breaks, as a sentence, or NULL. `observer` is that of a view, or -1. Any bytes
-# are accepted; a state without fault is safe to play on.
-cdef const char* state_fault(const Rules* rules, const State* state, int observer) noexcept nogil

@@ -1,34 +1,23 @@
 """A table in words, which notation, records and other formats are read into and written from.
 
-`complete` fills in omitted fields; `check` then refuses tables that no game can reach. Its error
-names the field, the value and the accepted values.
+`complete` fills in omitted fields. The rules that a table keeps are those of its bytes: validate.pyx.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
 from engine_cy.castle_village_port.cards import LOCATIONS, Card
 from engine_cy.castle_village_port.editions import Numbers
-from engine_cy.castle_village_port.words import GOLD_MAX, Deed, When
-from engine_cy.errors import HiddenCardError, InvalidPositionError, InvalidViewError, NoWorldError, listed
+from engine_cy.errors import HiddenCardError, InvalidPositionError, listed
 from engine_cy.seats import CHANCE, SEATS
-from engine_cy.tables import OMITTED, refusal
+from engine_cy.tables import OMITTED, refusal, seat_letter
 
-# The questions of effects of cards in rows, with the deeds that ask them.
-EFFECT_ASKS = {
-    "move": (Deed.MOVE_NEIGHBOUR, Deed.FETCH),
-    "rob": (Deed.ROB_NEIGHBOUR,),
-    "copy": (Deed.COPY_NEIGHBOUR,),
-    "swap": (Deed.SWAP_SELECTED,),
-    "replace": (Deed.SWAP_SELECTED,),
-    "order": (Deed.ORDER_LOCATION,),
-    "discard": (Deed.DISCARD_NEIGHBOUR,),
-}
+# The questions of effects of cards in rows.
+EFFECT_ASKS = ("move", "rob", "copy", "swap", "replace", "order", "discard")
 ASKS = ("select", "place", *EFFECT_ASKS)
 # The possible questions of each phase; at the end of a round, None means that the walk has yet to start.
 PHASES: dict[str, tuple[str | None, ...]] = {
@@ -201,10 +190,6 @@ def neighbours(table: Table, card: RowCard) -> list[RowCard]:
     return []
 
 
-def _letter(frame: TableShape, seat: int) -> str | int:
-    return "*" if seat == CHANCE else frame.families[seat] if seat in frame.seats else seat
-
-
 # --- filling in ------------------------------------------------------------------------------------------------
 
 
@@ -305,6 +290,71 @@ class _Free:
         return taken
 
 
+def _check_shape(table: Table, frame: TableShape) -> None:
+    """Check what bytes cannot say: numbers of entries, seats and words, and fields that this phase does not have."""
+    refused = partial(refusal, table.observer)
+    not_here = f"is not at this table ({listed(frame.families)})"
+    if len(table.rows) != len(LOCATIONS):
+        raise refused("rows", len(table.rows), f"rows, not one for each of {listed(LOCATIONS)}")
+    for location, row in zip(LOCATIONS, table.rows, strict=True):
+        for i, card in enumerate(row):
+            if card.owner not in frame.seats:
+                raise refused(f"{location}[{i}].owner", seat_letter(card.owner), not_here)
+    for field in ("gold", "selected", "orders", "hands", "decks", "piles", "remembered_gold"):
+        entries = getattr(table, field)
+        if entries is not None and len(entries) != frame.n_players:
+            raise refused(field, len(entries), f"entries, not one for each of {frame.n_players} players")
+    if table.observer is not None and table.observer not in frame.seats:
+        raise refused("observer", seat_letter(table.observer), not_here)
+    for field, cards in (("acting", (table.acting,) if table.acting else ()), *_walk_cards(table)):
+        for card in cards:
+            if card.owner not in frame.seats:
+                raise refused(field, str(card), not_here)
+            if card.value not in frame.values:
+                raise refused(field, str(card), f"is not a card of this table ({listed(frame.values)})")
+            if cards.count(card) > 1:
+                raise refused(field, str(card), "is named twice")
+    for field, place in (("walk", table.walk), *zip(_order_fields(frame), table.orders or (), strict=False)):
+        if place is not None and place not in LOCATIONS:
+            raise refused(field, place, f"is not a location ({listed(LOCATIONS)})")
+    _check_question(table, frame)
+
+
+def _walk_cards(table: Table) -> list[tuple[str, Row]]:
+    return [("due", table.due), ("ranked", table.ranked)]
+
+
+def _order_fields(frame: TableShape) -> list[str]:
+    return [f"orders[{letter}]" for letter in frame.families]
+
+
+def _check_question(table: Table, frame: TableShape) -> None:
+    """Check that phase, question, seat to act and walk go together, as far as they are there."""
+    refused = partial(refusal, table.observer)
+    phase, ask, to_act = table.phase, table.ask, table.to_act
+    if ask not in (*ASKS, None):
+        raise refused("ask", ask, f"is not one of {listed(ASKS)}")
+    if phase is not None:
+        if phase not in PHASES:
+            raise refused("phase", phase, f"is not one of {listed(PHASES)}")
+        if ask not in PHASES[phase]:
+            asks = listed(ask or "nothing" for ask in PHASES[phase])
+            raise refused("ask", ask, f"is not possible in phase {phase} ({asks})")
+        if phase == "round_end" and ask is None and table.observer is not None:
+            raise refused("ask", "walk", "is accepted in a position only: a view has the next question")
+        if table.walk is None and phase == "round_end" and ask is not None:
+            raise refused("walk", None, f"is not the row that is walked in this phase ({listed(LOCATIONS)})")
+        if table.walk is not None and (phase != "round_end" or ask is None):
+            raise refused("walk", table.walk, "is not possible: no card asks at the end of a round")
+    if ask is None:
+        if to_act is not None:
+            raise refused("to_act", seat_letter(to_act), "is set, but there is no question")
+    elif to_act is None:
+        raise refused("to_act", None, f"is not a seat to answer {ask} ({listed(frame.families)})")
+    elif (to_act == CHANCE) != (ask == "replace"):
+        raise refused("to_act", seat_letter(to_act), f"cannot {ask}; chance, '*', replaces")
+
+
 def _question(table: Table, frame: TableShape, first: int) -> tuple[str, str | None, int | None]:
     """Return phase, question and seat to act.
 
@@ -387,316 +437,3 @@ def _as_they_lie(cards: Row, rows: tuple[Row, ...]) -> Row:
     """Sort cards in the order of the rows; cards that lie in none come last."""
     lying = [card for row in rows for card in row]
     return tuple(sorted(cards, key=lambda card: lying.index(card) if card in lying else len(lying)))
-
-
-# --- refusing --------------------------------------------------------------------------------------------------
-
-
-def check(table: Table, frame: TableShape) -> None:
-    """Refuse a table that contradicts the rules or itself."""
-    _check_shape(table, frame)
-    _check_clock(table, frame)
-    _check_rows(table, frame)
-    _check_acting(table, frame)
-    _check_walk(table, frame)
-    actor = table.acting.owner if table.to_act == CHANCE and table.acting else table.to_act or 0
-    done = standing(frame, table.phase, table.ask, table.first, actor)
-    _check_orders(table, frame, done, frame.place(actor, table.first))
-    for player, rows in enumerate(in_rows(table.rows, frame.n_players)):
-        _check_cards(table, frame, player, rows, done[player])
-    if table.acting is not None:
-        _check_possible(table, frame, table.acting, done)
-    for p, gold in enumerate(table.gold):
-        if not 0 <= gold <= GOLD_MAX:
-            raise refusal(table.observer, f"gold[{frame.families[p]}]", gold, f"is not in 0..{GOLD_MAX}")
-
-
-def _check_shape(table: Table, frame: TableShape) -> None:
-    """Check numbers of entries, seats and words, which all other checks depend on."""
-    if len(table.rows) != len(LOCATIONS):
-        raise refusal(table.observer, "rows", len(table.rows), f"rows, not one for each of {listed(LOCATIONS)}")
-    for location, row in zip(LOCATIONS, table.rows, strict=True):
-        for i, card in enumerate(row):
-            if card.owner not in frame.seats:
-                raise refusal(table.observer, f"{location}[{i}].owner", _letter(frame, card.owner), _not_here(frame))
-    for field in ("gold", "selected", "orders", "hands", "decks", "piles", "remembered_gold"):
-        entries = getattr(table, field, None)
-        if entries is not None and len(entries) != frame.n_players:
-            raise refusal(
-                table.observer, field, len(entries), f"entries, not one for each of {frame.n_players} players"
-            )
-    for field in ("first", "to_act", "victim", "observer"):
-        seat = getattr(table, field)
-        if seat is not None and seat not in frame.seats and not (field == "to_act" and seat == CHANCE):
-            raise refusal(table.observer, field, _letter(frame, seat), _not_here(frame))
-    for field in ("acting", "due", "ranked"):
-        cards: Iterable[RowCard] = getattr(table, field) or ()
-        for card in (cards,) if isinstance(cards, RowCard) else cards:
-            if card.owner not in frame.seats:
-                raise refusal(table.observer, field, str(card), _not_here(frame))
-    for p, order in enumerate(table.orders or ()):
-        if order is not None and order not in LOCATIONS:
-            raise refusal(
-                table.observer, f"orders[{frame.families[p]}]", order, f"is not a location ({listed(LOCATIONS)})"
-            )
-    if table.walk is not None and table.walk not in LOCATIONS:
-        raise refusal(table.observer, "walk", table.walk, f"is not a location ({listed(LOCATIONS)})")
-    _check_words(table, frame)
-
-
-def _check_words(table: Table, frame: TableShape) -> None:
-    """Check that phase, question and seat to act go together."""
-    if table.ask is not None and table.ask not in ASKS:
-        raise refusal(table.observer, "ask", table.ask, f"is not one of {listed(ASKS)}")
-    if table.phase is not None:
-        if table.phase not in PHASES:
-            raise refusal(table.observer, "phase", table.phase, f"is not one of {listed(PHASES)}")
-        if table.ask not in PHASES[table.phase]:
-            raise refusal(
-                table.observer, "ask", table.ask, f"is not possible in phase {table.phase} ({_asks_in(table.phase)})"
-            )
-    if table.ask is None:
-        if table.to_act is not None:
-            raise refusal(table.observer, "to_act", _letter(frame, table.to_act), "is set, but there is no question")
-    elif table.to_act is None:
-        raise refusal(table.observer, "to_act", None, f"is not a seat to answer {table.ask} ({listed(frame.families)})")
-    elif (table.to_act == CHANCE) != (table.ask == "replace"):
-        raise refusal(
-            table.observer, "to_act", _letter(frame, table.to_act), f"cannot {table.ask}; chance, '*', replaces"
-        )
-    if table.ask not in EFFECT_ASKS:
-        for field in ("acting", "effect", "victim"):
-            value = getattr(table, field)
-            if value is not None:
-                raise refusal(table.observer, field, _shown(value), "is set, but no card's effect asks")
-    elif table.acting is None:
-        raise refusal(table.observer, "acting", None, f"is not a card whose effect asks to {table.ask}")
-
-
-def _asks_in(phase: str) -> str:
-    return listed(ask or "nothing" for ask in PHASES[phase])
-
-
-def _not_here(frame: TableShape) -> str:
-    return f"is not at this table ({listed(frame.families)})"
-
-
-def _shown(value: object) -> object:
-    return str(value) if isinstance(value, RowCard) else value
-
-
-def _check_clock(table: Table, frame: TableShape) -> None:
-    for field, value, most in (("round", table.round, frame.n_rounds), ("turn", table.turn, frame.n_turns)):
-        if value not in range(1, most + 1):
-            raise refusal(table.observer, field, value, f"is not in 1..{most}")
-    if table.phase == "over" and table.round != frame.n_rounds:
-        raise refusal(
-            table.observer, "round", table.round, f"is too early: the game is over after round {frame.n_rounds}"
-        )
-    if table.phase in ("round_end", "over") and table.turn != frame.n_turns:
-        raise refusal(table.observer, "turn", table.turn, f"is too early: a round ends after turn {frame.n_turns}")
-    if table.phase == "round_end" and table.ask is None and table.observer is not None:
-        raise refusal(table.observer, "ask", "walk", "is accepted in a position only: a view has the next question")
-
-
-def _check_rows(table: Table, frame: TableShape) -> None:
-    for location, row in zip(LOCATIONS, table.rows, strict=True):
-        for i, card in enumerate(row):
-            if card.value not in frame.values:
-                raise refusal(table.observer, f"{location}[{i}].value", card.value, _no_card(frame))
-            if i and row[i - 1].value < card.value:
-                raise refusal(
-                    table.observer,
-                    f"{location}[{i}]",
-                    str(card),
-                    f"stands to the right of {row[i - 1]}; a row has its highest value on the left",
-                )
-
-
-def _no_card(frame: TableShape) -> str:
-    return f"is not a card of this table ({listed(frame.values)})"
-
-
-def _check_acting(table: Table, frame: TableShape) -> None:
-    """Check that the acting card lies in a row, may act now, and has or copies an effect with this question."""
-    if (table.victim is None) != (table.ask != "replace"):
-        victim = None if table.victim is None else frame.families[table.victim]
-        raise refusal(
-            table.observer, "victim", victim, "does not fit ask: replace has a victim, other questions have none"
-        )
-    card = table.acting
-    if card is None:
-        return
-    if not any(card in row for row in table.rows):
-        raise refusal(table.observer, "acting", str(card), "lies in no row")
-    if table.to_act not in (card.owner, CHANCE):
-        raise refusal(
-            table.observer, "to_act", _letter(frame, table.to_act or 0), f"does not own {card}, the card that asks"
-        )
-    own = frame.card(card.value)
-    now = When.IMMEDIATE if table.phase == "reveal" else When.END
-    if own.when != now:
-        when = "when it is revealed" if now == When.IMMEDIATE else "at the end of a round"
-        raise refusal(table.observer, "acting", str(card), f"has no effect {when}")
-    if table.effect not in frame.values:
-        raise refusal(table.observer, "effect", table.effect, _no_card(frame))
-    if table.effect != card.value:
-        copied = [beside.value for beside in neighbours(table, card) if _can_be_copied(frame, beside)]
-        if own.deed != Deed.COPY_NEIGHBOUR:
-            raise refusal(
-                table.observer, "effect", table.effect, f"is not that of {card}, which does not copy ({card.value})"
-            )
-        if table.effect not in copied:
-            raise refusal(
-                table.observer, "effect", table.effect, f"is not one that {card} may have copied ({listed(copied)})"
-            )
-    if frame.card(table.effect).deed not in EFFECT_ASKS[table.ask or ""]:
-        raise refusal(
-            table.observer, "ask", table.ask, f"is not the question of the effect of the card of value {table.effect}"
-        )
-
-
-def _can_be_copied(frame: TableShape, card: RowCard) -> bool:
-    row = frame.card(card.value)
-    return row.when == When.IMMEDIATE and row.deed != Deed.COPY_NEIGHBOUR
-
-
-def _check_possible(table: Table, frame: TableShape, card: RowCard, done: list[str]) -> None:
-    """Check that the effect has candidates; without any, it would not ask."""
-    beside = neighbours(table, card)
-    deed = frame.card(table.effect or 0).deed
-    waiting = "selected" in done
-    if deed in (Deed.MOVE_NEIGHBOUR, Deed.DISCARD_NEIGHBOUR):
-        possible, needs = bool(beside), "a neighbour"
-    elif deed == Deed.ROB_NEIGHBOUR:
-        possible, needs = any(other.owner != card.owner for other in beside), "an opponent's card as neighbour"
-    elif deed == Deed.COPY_NEIGHBOUR:
-        possible = any(_can_be_copied(frame, other) for other in beside)
-        needs = "a neighbour with an immediate effect that is not to copy"
-    elif deed == Deed.FETCH:
-        possible, needs = any(row and card not in row for row in table.rows), "a card in another location"
-    elif deed == Deed.ORDER_LOCATION:
-        possible, needs = waiting, "a player who has not revealed yet"
-    else:
-        rest = _sizes(frame, table.round, table.turn, "selected").hand
-        possible, needs = waiting and rest > 0, "a player who has not revealed yet and holds another card"
-    if not possible:
-        raise refusal(table.observer, "ask", table.ask, f"is not possible for {card}, which needs {needs}")
-    if table.victim is not None and done[table.victim] != "selected":
-        raise refusal(table.observer, "victim", frame.families[table.victim], "has revealed already")
-
-
-def _check_walk(table: Table, frame: TableShape) -> None:
-    """Check that the progress of the walk fits the row."""
-    if table.walk is None:
-        if table.phase == "round_end" and table.ask is not None:
-            raise refusal(
-                table.observer, "walk", None, f"is not the row that is walked in this phase ({listed(LOCATIONS)})"
-            )
-        for field in ("due", "ranked", "from_right"):
-            value = getattr(table, field)
-            if value:
-                shown = value if value is True else listed(value)
-                raise refusal(table.observer, field, shown, "is set, but no row is being walked")
-        return
-    if table.phase != "round_end" or table.acting is None:
-        raise refusal(table.observer, "walk", table.walk, "is not possible: no card asks at the end of a round")
-    at = LOCATIONS.index(table.walk)
-    row = table.rows[at]
-    if table.acting not in row:
-        raise refusal(table.observer, "acting", str(table.acting), f"is not in the row being walked, {table.walk}")
-    to_come = row[row.index(table.acting) + 1 :]
-    for card in table.due:
-        # A Sailor counts twice when the row is paid, at any place in it.
-        if card not in to_come and not (card in row and frame.card(card.value).deed == Deed.DOUBLE_REWARD):
-            raise refusal(table.observer, "due", str(card), f"is not to the right of {table.acting} in {table.walk}")
-        if frame.card(card.value).when != When.END:
-            raise refusal(table.observer, "due", str(card), "has no effect at the end of a round")
-    for field, cards in (("due", table.due), ("ranked", table.ranked)):
-        for card, count in Counter(cards).items():
-            if count > 1:
-                raise refusal(table.observer, field, str(card), "is named twice")
-    for card in table.ranked:
-        if not any(card in row for row in table.rows):
-            raise refusal(table.observer, "ranked", str(card), "lies in no row")
-    paid = sum(frame.ranks[:at])
-    if len(table.ranked) > paid:
-        raise refusal(
-            table.observer, "ranked", listed(table.ranked), f"are more than the {paid} ranks paid before {table.walk}"
-        )
-    if table.from_right and not any(card.deed == Deed.PAY_FROM_RIGHT for card in frame.cards if card.when == When.END):
-        raise refusal(table.observer, "from_right", True, "is not possible: no card of this table pays from the right")
-
-
-def _check_orders(table: Table, frame: TableShape, done: list[str], n_revealed: int) -> None:
-    recipients = [p for p, order in enumerate(table.orders) if order is not None]
-    able = any(card.deed == Deed.ORDER_LOCATION and card.when == When.IMMEDIATE for card in frame.cards)
-    for p in recipients:
-        letter, order = frame.families[p], table.orders[p]
-        if table.phase != "reveal" or done[p] != "selected":
-            raise refusal(
-                table.observer, f"orders[{letter}]", order, f"is not possible: {letter} has no card to reveal"
-            )
-        if not able:
-            raise refusal(
-                table.observer, f"orders[{letter}]", order, "is not possible: no card of this table orders a location"
-            )
-    if len(recipients) > n_revealed:
-        p = recipients[n_revealed]
-        raise refusal(
-            table.observer,
-            f"orders[{frame.families[p]}]",
-            table.orders[p],
-            f"is one of {len(recipients)} orders; at most {n_revealed} are possible, one a player who has revealed",
-        )
-
-
-def _check_cards(table: Table, frame: TableShape, player: int, rows: list[int], done: str) -> None:
-    """Check one player's cards: their number in each place at this turn, and that none is there twice."""
-    letter = frame.families[player]
-    sizes = _sizes(frame, table.round, table.turn, done)
-    pile, hand, deck, selected = table.piles[player], table.hands[player], table.decks[player], table.selected[player]
-    for field, values in (("piles", pile), ("hands", hand), ("decks", deck), ("selected", (selected,))):
-        for value in values or ():
-            if value not in frame.values and not (field == "selected" and not value):
-                raise refusal(table.observer, f"{field}[{letter}]", value, _no_card(frame))
-    if len(rows) + len(pile) != sizes.played:
-        why = f"cards and {len(rows)} in the rows are not the {sizes.played} that {letter} has played by now"
-        raise refusal(table.observer, f"piles[{letter}]", len(pile), why, NoWorldError)
-    hidden = table.observer not in (None, player)
-    _check_selected(table, letter, selected, done, hidden)
-    _check_list(table, "hands", letter, hand, hidden, sizes.hand)
-    _check_list(table, "decks", letter, deck, table.observer is not None, sizes.deck)
-    known = [*rows, *pile, *(hand or ()), *(deck or ()), *((selected,) if selected else ())]
-    for value in known:
-        count = known.count(value)
-        if count > 1:
-            raise refusal(
-                table.observer, f"cards[{letter}].{value}", count, "copies; each player has one", NoWorldError
-            )
-
-
-def _check_selected(table: Table, letter: str, selected: int | None, done: str, hidden: bool) -> None:
-    if done != "selected":
-        if selected != 0:
-            why = "has not selected a card yet" if done == "waits" else "has no selected card any more"
-            value = "?" if selected is None else selected
-            raise refusal(table.observer, f"selected[{letter}]", value, f"is not possible: {letter} {why}")
-    elif selected == 0:
-        raise refusal(table.observer, f"selected[{letter}]", 0, f"is not possible: {letter} has selected a card by now")
-    elif hidden and selected is not None:
-        raise refusal(table.observer, f"selected[{letter}]", selected, "is hidden from this observer", HiddenCardError)
-    elif not hidden and selected is None:
-        raise refusal(table.observer, f"selected[{letter}]", "?", "must be known")
-
-
-def _check_list(table: Table, field: str, letter: str, values: Values | None, hidden: bool, size: int) -> None:
-    """Check that a hand or deck is listed if the observer knows it, and has the right number of cards."""
-    if hidden != (values is None):
-        value = "?" if values is None else ",".join(map(str, values))
-        why = "is hidden from this observer" if hidden else "must be known"
-        raise refusal(table.observer, f"{field}[{letter}]", value, why, HiddenCardError if hidden else InvalidViewError)
-    if values is not None and len(values) != size:
-        raise refusal(
-            table.observer, f"{field}[{letter}]", len(values), f"cards; {letter} has {size} there", NoWorldError
-        )

@@ -262,11 +262,12 @@ cdef class Oriflamme(Game):
 
         self.fill(&state, table)
         if table.phase is None:
-            # The card at the cursor acts next.
+            # The card at the cursor acts next. The table in words then no longer describes the state.
             find_table_faults(rules, &state, observer, &breaches)
             if breaches.n:
                 return None, self.worded(&breaches, table)
             resolve(rules, &state)
+            table = None
         find_faults(rules, &state, observer, &breaches)
         return (<char*>&state)[:sizeof(State)], self.worded(&breaches, table)
 
