@@ -13,7 +13,7 @@ def _card(byte: int) -> str:
     return str(RowCard(byte & 15, byte >> 4))
 
 
-# What an effect needs in order to ask.
+# The needs of each effect, without which it asks nothing.
 _NEEDS = {
     Deed.MOVE_NEIGHBOUR: "a neighbour",
     Deed.DISCARD_NEIGHBOUR: "a neighbour",

@@ -285,11 +285,23 @@ cdef void cards_faults(
         elif add_copies(state.hands[player], copies + (player << 4)) != n_hand:
             report(breaches, Rule.HAND_SIZE, player, 0, count(state.hands[player]), n_hand)
         deck_faults(state, player, observer, rules.n_cards - drawn, copies, breaches)
+        if all_fit(rules, copies + (player << 4)):
+            continue
         for value in range(16):
             if copies[player << 4 | value] > 1:
                 report(breaches, Rule.COPIES, player, value, copies[player << 4 | value], 1)
             elif copies[player << 4 | value] and not rules.values & bit(value):
                 report(breaches, Rule.VALUES, player, value, value, 0)
+
+
+cdef bint all_fit(const Rules* rules, const uint8_t* copies) noexcept nogil:
+    """Return whether a player has at most one copy of each card of the table, and no other card."""
+    cdef uint8_t excess = 0
+    cdef int value
+
+    for value in range(16):
+        excess |= <uint8_t>(copies[value] > (rules.values >> value & 1))
+    return excess == 0
 
 
 cdef void selected_faults(
