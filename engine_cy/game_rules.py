@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from random import Random
-from typing import ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 State = TypeVar("State")
 
@@ -39,6 +39,9 @@ class GameRules(ABC, Generic[State]):
     states_cached: int = 4096
     """How many states the engine keeps as objects. The engine reads the others back when it needs them."""
 
+    numbered: bool = False
+    """Whether `legal_actions`, `apply` and `advance` use numbers, the indices of `actions`, instead of texts."""
+
     has_spectator: bool = True
     """Whether `observe` and `information` accept None as the player: a spectator, who sees only public facts."""
 
@@ -57,14 +60,14 @@ class GameRules(ABC, Generic[State]):
         """Return the seat to act, CHANCE, or None when the game is over."""
 
     @abstractmethod
-    def legal_actions(self, state: State) -> Sequence[str]:
+    def legal_actions(self, state: State) -> Sequence[str] | Sequence[int]:
         """Return the legal actions of the seat to act, or of chance, each once.
 
         In a view, only those of the observer are asked for.
         """
 
     @abstractmethod
-    def apply(self, state: State, action: str) -> State:
+    def apply(self, state: State, action: Any) -> State:
         """Return the state after a legal action."""
 
     @abstractmethod
@@ -126,6 +129,14 @@ class GameRules(ABC, Generic[State]):
     def read_view(self, text: str, player: int) -> State:
         """Return the view of `player` with a text."""
         return self.read(text)
+
+    def copy(self, state: State) -> State:
+        """Return a state for `advance`: of mutable states a copy."""
+        return state
+
+    def advance(self, state: State, action: Any) -> State:
+        """Return the state after an action. `state` comes from `copy` and is not used again: it may be changed."""
+        return self.apply(state, action)
 
     def pack(self, state: State) -> bytes:
         """Return a state as bytes, where they are shorter than the text or made sooner."""

@@ -89,7 +89,10 @@ cdef class PythonGame(Game):
     cdef readonly object game_rules       # the GameRules
     cdef tuple origin                     # the function and the arguments that make the game again; None: `new_game`
     cdef object actions                   # texts, by number
-    cdef dict numbers                     # of actions, by text
+    cdef dict texts                       # number of each action, by text
+    cdef dict numbers                     # ... by the rules' own name of it: the text, or the number
+    cdef bint numbered
+    cdef tuple moves                      # the methods of the rules that random play calls
     cdef size_t room                      # bytes of a packed state
     cdef bint informs, packs, counts      # whether the rules have these optional methods
     cdef double lowest, highest           # payoff
@@ -116,8 +119,11 @@ cdef class PythonGame(Game):
         self.room = game_rules.text_bytes
         self.states_cached = game_rules.states_cached // 2
         self.actions = tuple(game_rules.actions)
-        self.numbers = {text: number for number, text in enumerate(self.actions)}
+        self.texts = {text: number for number, text in enumerate(self.actions)}
+        self.numbered = game_rules.numbered
+        self.numbers = {number: number for number in range(len(self.actions))} if self.numbered else self.texts
         self.check_constants()
+        self.moves = (game_rules.legal_actions, game_rules.advance, game_rules.to_act)
         self.recent, self.older = {}, {}
         self.errors = {}
         self.generators = []
@@ -128,9 +134,9 @@ cdef class PythonGame(Game):
 
     cdef check_constants(self):
         name = type(self.game_rules).__name__
-        if not 0 < len(self.actions) <= ACTIONS_MAX or len(self.numbers) < len(self.actions):
+        if not 0 < len(self.actions) <= ACTIONS_MAX or len(self.texts) < len(self.actions):
             raise InvalidRulesetError(f"{self.id}: {name}.actions: {len(self.actions)} texts, of which "
-                                      f"{len(self.numbers)} differ; 1 to {ACTIONS_MAX} that differ are possible")
+                                      f"{len(self.texts)} differ; 1 to {ACTIONS_MAX} that differ are possible")
         for text in self.actions:
             if type(text) is not str or not text or _RESERVED.search(text) or "=" in text:
                 raise InvalidRulesetError(f"{self.id}: {name}.actions: {text!r} is not a line without #, = and ~")
@@ -269,10 +275,10 @@ cdef class PythonGame(Game):
             if len(legal) > MAX_ACTIONS and node.to_act != CHANCE:
                 raise self.wrong("legal_actions", f"{len(legal)} actions, more than {MAX_ACTIONS}", node.value)
             options = []
-            for text in legal:
-                number = self.numbers.get(text)
+            for action in legal:
+                number = self.numbers.get(action)
                 if number is None:
-                    raise self.wrong("legal_actions", f"{text!r} is not in `actions`", node.value)
+                    raise self.wrong("legal_actions", f"{action!r} is not in `actions`", node.value)
                 options.append(number)
             if len(set(options)) < len(options):
                 raise self.wrong("legal_actions", f"an action occurs twice: {listed(legal)}", node.value)
@@ -287,9 +293,10 @@ cdef class PythonGame(Game):
 
         if after is None:
             self.look_ahead(node)
-            action = self.actions[number]
             if number not in node.options:
+                action = self.actions[number]
                 raise self.wrong("legal_actions", f"{action!r} is legal in a view, but not in its world", node.value)
+            action = number if self.numbered else self.actions[number]
             after = self.enter(self.game_rules.apply(node.value, action))
             node.successors[number] = after.packed
         return after
@@ -322,9 +329,12 @@ cdef class PythonGame(Game):
 
         if seat == NOBODY:
             return 0
-        value = self.node(state).value
+        value = self.game_rules.copy(self.node(state).value)
+        legal_actions, advance, to_act = self.moves     # looked up once: random play spends its time here
         while seat != NOBODY:
-            legal = self.legal_texts(value)
+            legal = legal_actions(value)
+            if not len(legal):
+                legal = self.legal_texts(value)         # raises
             bounds = self.bounds_of(value, legal) if seat == CHANCE else None
             if bounds is None:
                 index = below(rng, <uint32_t>len(legal))
@@ -336,8 +346,12 @@ cdef class PythonGame(Game):
                     n_drawn += 1
                     index = outcome_of(bounds, drawn, n_drawn)
             drawn, n_drawn = 0, 0
-            value = self.game_rules.apply(value, legal[index])
-            seat = self.seat_of(value)
+            value = advance(value, legal[index])
+            next_seat = to_act(value)
+            if type(next_seat) is int and 0 <= next_seat < self.n_players:
+                seat = next_seat
+            else:
+                seat = self.seat_of(value)
             actions += 1
             if actions > PLAYOUT_MAX:
                 raise self.wrong("to_act", f"the game is not over after {PLAYOUT_MAX} more actions", value)
@@ -600,7 +614,7 @@ cdef class PythonGame(Game):
         return position
 
     def read_steps(self, str text):
-        number = self.numbers.get(text.strip())
+        number = self.texts.get(text.strip())
         if number is not None:
             return (number,)
         digit = text.strip().removeprefix(_DIGIT)
@@ -626,7 +640,8 @@ cdef class PythonGame(Game):
         if self.origin is None:
             return Game.__repr__(self)
         function, arguments = self.origin
-        return f"{function.__name__}({', '.join(map(str, arguments))})"
+        words = [argument.__name__ if isinstance(argument, type) else repr(argument) for argument in arguments]
+        return f"{function.__name__}({', '.join(words)})"
 
 
 _OWN_FILES = ("python_game.pyx", "game_rules.py")

@@ -167,6 +167,8 @@ def _installed_class(entry: EntryPoint) -> Any:
 def _installed_game(entry: EntryPoint, ruleset: Ruleset, players: int | None) -> Game:
     kind = _installed_class(entry)
     if issubclass(kind, GameRules):
+        if not isinstance(ruleset, str | None):
+            raise InvalidRulesetError(f"ruleset: {entry.name} has named rulesets only ({listed(kind.rulesets)})")
         return python_game(kind, ruleset, players, id=entry.name)
     try:
         new: Game = kind(entry.name, ruleset, _PLAYERS if players is None else players)

@@ -27,16 +27,182 @@ as shares of a search that run one after the other, and no sooner.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from array import array
+from collections.abc import Callable, Sequence
+from hashlib import blake2b
 from typing import Any
 
 import pyspiel
 from open_spiel.python.observation import make_observation
 
-from engine_cy.errors import InvalidRulesetError
-from solver.openspiel.spiel_game import HISTORY_MAX, NUMBERS, PLAYERS_MAX, SpielGame
+from engine_cy import EngineError, GameRules, InvalidPositionError, InvalidRulesetError, NotationError, Rng
+from engine_cy.python_game import ACTIONS_MAX, PLAYERS_MAX, TEXT_MAX, PythonGame
+from engine_cy.support.world_random import WorldRandom
+from engine_cy.values import GameState, Position
 
 _KIND = pyspiel.GameType
+_OVER = int(pyspiel.PlayerId.TERMINAL)
+_START = "start"
+# Numbers of actions, of two bytes each, in a packed history.
+HISTORY_MAX = TEXT_MAX // 2
+
+
+class SpielRules(GameRules[Any]):
+    """A game of OpenSpiel without hidden information. A state is OpenSpiel's; its text is its history: `2 0 1`.
+
+    Payoffs and scores are returns; scores are rounded.
+    """
+
+    numbered = True
+    states_cached = 1024
+
+    def __init__(self, spiel: Any) -> None:
+        super().__init__(str(spiel), spiel.num_players())
+        self.spiel = spiel
+        self.actions = [str(number) for number in range(max(spiel.num_distinct_actions(), spiel.max_chance_outcomes()))]
+        self.payoff_range = spiel.min_utility(), spiel.max_utility()
+        self.text_bytes = max(2 * spiel.max_history_length(), 1)
+
+    def start(self, first: int) -> Any:
+        if first:
+            raise EngineError(f"first: {first} is not possible; the game itself chooses the first player")
+        return self.spiel.new_initial_state()
+
+    def to_act(self, state: Any) -> int | None:
+        player: int = state.current_player()
+        return None if player == _OVER else player
+
+    def legal_actions(self, state: Any) -> Sequence[int]:
+        legal: list[int] = state.legal_actions()
+        return legal
+
+    def chances(self, state: Any) -> Sequence[float]:
+        chances = dict(state.chance_outcomes())
+        return [chances[outcome] for outcome in state.legal_actions()]
+
+    def apply(self, state: Any, action: int) -> Any:
+        successor = state.clone()
+        successor.apply_action(action)
+        return successor
+
+    def copy(self, state: Any) -> Any:
+        return state.clone()
+
+    def advance(self, state: Any, action: int) -> Any:
+        state.apply_action(action)
+        return state
+
+    def payoffs(self, state: Any) -> Sequence[float]:
+        returns: list[float] = state.returns()
+        return returns
+
+    def scores(self, state: Any) -> Sequence[int]:
+        return [round(won) for won in state.returns()]
+
+    def observe(self, state: Any, player: int | None) -> Any:
+        return state
+
+    def sample_world(self, view: Any, player: int, rng: random.Random) -> Any:
+        return view
+
+    def worlds(self, view: Any, player: int) -> Sequence[Any]:
+        return [view]
+
+    def describe(self, state: Any, player: int | None) -> str:
+        return str(state)
+
+    def write(self, state: Any) -> str:
+        return " ".join(map(str, state.history())) or _START
+
+    def read(self, text: str) -> Any:
+        return self.replay(_numbers(text))
+
+    def pack(self, state: Any) -> bytes:
+        return array("H", state.history()).tobytes()
+
+    def unpack(self, data: bytes) -> Any:
+        return self.replay(array("H", data), strictly=False)
+
+    def replay(self, history: Sequence[int], strictly: bool = True) -> Any:
+        """Return the state after a history.
+
+        The history of a drawn world need not obey the rules (`strictly`): the trick-taking games draw players who held
+        the suit that they did not follow.
+        """
+        state = self.spiel.new_initial_state()
+        for number in history:
+            if state.is_terminal() or (
+                number not in state.legal_actions() if strictly else number >= len(self.actions)
+            ):
+                raise InvalidPositionError(f"history: {number} is not possible after {state.history()}")
+            state.apply_action(number)
+        return state
+
+
+class HiddenSpielRules(SpielRules):
+    """A game of OpenSpiel with hidden information.
+
+    A view is a world, too: one that the observer cannot distinguish from the truth, drawn by the game's own
+    `resample_from_infostate` with random numbers derived only from the observer's information. It does not hold the
+    truth.
+    """
+
+    # The base class counts a single world.
+    worlds = GameRules.worlds
+
+    def __init__(self, spiel: Any) -> None:
+        super().__init__(spiel)
+        self.public_text = _public_text(spiel)
+        self.has_spectator = self.public_text is not None
+        self.by_information = spiel.get_type().provides_information_state_string
+
+    def observe(self, state: Any, player: int | None) -> Any:
+        if player is None:
+            raise EngineError("view: the game has views for players only")
+        seen = self.information(state, player)
+        generator = WorldRandom()
+        generator.source = Rng(int.from_bytes(blake2b(f"{player} {seen}".encode(), digest_size=8).digest()))
+        view = self.sample_world(state, player, generator)
+        if self.information(view, player) != seen:
+            raise EngineError(f"resample_from_infostate: player {player} can distinguish {view.history()}")
+        return view
+
+    def sample_world(self, view: Any, player: int, rng: random.Random) -> Any:
+        return view.resample_from_infostate(player, rng.random)
+
+    def information(self, state: Any, player: int | None) -> str:
+        if player is not None:
+            text: str = (state.information_state_string if self.by_information else state.observation_string)(player)
+            return text
+        elif self.public_text is not None:
+            return self.public_text(state)
+        # No public information but the number of actions and the player to act.
+        return f"{state.move_number()} {state.current_player()}"
+
+    def describe(self, state: Any, player: int | None) -> str:
+        return str(state) if player is None else self.information(state, player)
+
+    def read_view(self, text: str, player: int) -> Any:
+        return self.observe(self.replay(_numbers(text), strictly=False), player)
+
+
+class SpielGame(PythonGame):
+    """A game of OpenSpiel, for our search. Made by `from_openspiel`."""
+
+    def __init__(self, rules: SpielRules) -> None:
+        self.spiel = rules.spiel
+        name = str(rules.spiel)
+        super().__init__(rules, f"openspiel:{name}", name, rules.n_players, (from_openspiel, (name,)))
+
+    def at(self, value: Any) -> Position:
+        """Return the position of a state of OpenSpiel's game, which must have a history."""
+        if str(value.get_game()) != self.ruleset:
+            raise EngineError(f"state: of {value.get_game()}, not of {self.ruleset}")
+        return super().at(self.game_rules.replay(value.history()))
+
+    def as_state(self, table: GameState) -> Any:
+        """Return OpenSpiel's state of a position; for a view, that of the world that represents it."""
+        return self.value(table).clone()
 
 
 def from_openspiel(game: str | Any) -> SpielGame:
@@ -46,10 +212,17 @@ def from_openspiel(game: str | Any) -> SpielGame:
     except pyspiel.SpielError as error:
         raise InvalidRulesetError(f"game: OpenSpiel cannot load {game!r}: {error}") from None
     _check_searchable(spiel)
-    perfect = spiel.get_type().information == _KIND.Information.PERFECT_INFORMATION
-    if not perfect:
-        _check_resampling(spiel)
-    return SpielGame(spiel, spiel.max_history_length(), perfect, None if perfect else _public_text(spiel))
+    if spiel.get_type().information == _KIND.Information.PERFECT_INFORMATION:
+        return SpielGame(SpielRules(spiel))
+    _check_resampling(spiel)
+    return SpielGame(HiddenSpielRules(spiel))
+
+
+def _numbers(text: str) -> list[int]:
+    try:
+        return [] if text == _START else [int(number) for number in text.split()]
+    except ValueError:
+        raise NotationError(f"history: {text!r} is neither '{_START}' nor a list of action numbers") from None
 
 
 def _check_searchable(spiel: Any) -> None:
@@ -62,8 +235,8 @@ def _check_searchable(spiel: Any) -> None:
         f"its histories may have {spiel.max_history_length()} actions, more than {HISTORY_MAX}": (
             spiel.max_history_length() > HISTORY_MAX
         ),
-        f"its actions are numbered beyond {NUMBERS - 1}": (
-            max(spiel.num_distinct_actions(), spiel.max_chance_outcomes()) > NUMBERS
+        f"its actions are numbered beyond {ACTIONS_MAX - 1}": (
+            max(spiel.num_distinct_actions(), spiel.max_chance_outcomes()) > ACTIONS_MAX
         ),
         f"its utilities are {lowest} to {highest}": not -1e9 <= lowest < highest <= 1e9,
         "it has neither information states nor observations as text": (

@@ -28,7 +28,7 @@ def rolled(ruleset: str, players: int, seed: int = 1) -> Position:
 
 
 @pytest.mark.parametrize(("ruleset", "players"), [("1x4", 2), ("2x3", 2), ("2x3", 3), ("1x6", 4), ("1x4", 5)])
-def test_random_games_keep_every_law(ruleset, players):
+def test_random_games_keep_every_law(ruleset: Any, players: Any) -> None:
     assert play_watched(python_game(LiarsDice, ruleset, players), 30, seed=3) > 30 * 3
 
 
@@ -42,7 +42,7 @@ def test_random_games_keep_every_law(ruleset, players):
         ("1 4 1x4 2x4 liar, first A", (1.0, -1.0)),
     ],
 )
-def test_a_call_is_won_by_the_bidder_if_the_dice_show_the_bid(text, payoffs):
+def test_a_call_is_won_by_the_bidder_if_the_dice_show_the_bid(text: Any, payoffs: Any) -> None:
     position = SMALL.position(text)
     assert SMALL.game_rules.payoffs(SMALL.value(position)) == list(payoffs)
     assert position.payoffs == tuple((payoff + 1) / 2 for payoff in payoffs)
@@ -50,15 +50,16 @@ def test_a_call_is_won_by_the_bidder_if_the_dice_show_the_bid(text, payoffs):
     assert position.view(0).table == position.table == text
 
 
-def test_a_player_who_takes_no_part_in_the_call_gets_nothing():
+def test_a_player_who_takes_no_part_in_the_call_gets_nothing() -> None:
     assert python_game(LiarsDice, "1x6", 3).position("1 2 3 2x4 liar, first B").scores == (0, -1, 1)
 
 
-def test_views_hide_the_dice_of_others_and_worlds_fill_them_in():
+def test_views_hide_the_dice_of_others_and_worlds_fill_them_in() -> None:
     position = rolled("2x3", 3)
     view = position.view(1)
-    dice = [hand if seat == 1 else (0, 0) for seat, hand in enumerate(view.game.value(position).dice)]
-    assert view.game.value(view) == Table(tuple(dice), (), 0)
+    game: Any = view.game
+    dice = [hand if seat == 1 else (0, 0) for seat, hand in enumerate(game.value(position).dice)]
+    assert game.value(view) == Table(tuple(dice), (), 0)
     worlds = list(view.worlds())
     assert len(set(worlds)) == view.count_worlds() == 3**4
     draws = Counter(view.sample_world(seed) for seed in range(3000))
@@ -66,7 +67,7 @@ def test_views_hide_the_dice_of_others_and_worlds_fill_them_in():
     assert max(draws.values()) < 80  # 37 on average
 
 
-def test_positions_views_and_actions_survive_text_and_pickling():
+def test_positions_views_and_actions_survive_text_and_pickling() -> None:
     position = rolled("2x3", 3).play("bid 1x2").play("bid 3x1")
     view = position.view("C")
     assert position.game.position(str(position)) == pickle.loads(pickle.dumps(position)) == position
@@ -87,12 +88,12 @@ def test_positions_views_and_actions_survive_text_and_pickling():
         ("1 2, first A ~3", "~3 is not possible"),
     ],
 )
-def test_texts_of_no_table_are_refused(text, message):
+def test_texts_of_no_table_are_refused(text: Any, message: Any) -> None:
     with pytest.raises(NotationError, match=message):
         SMALL.position(text)
 
 
-def test_a_view_that_names_a_die_of_another_player_is_refused():
+def test_a_view_that_names_a_die_of_another_player_is_refused() -> None:
     with pytest.raises(HiddenCardError, match=r"tells more than A sees, which is '1 \?, first A'"):
         SMALL.view("1 2, first A | seen by A")
     assert SMALL.view("1 ?, first A | seen by A").to_act == 0
@@ -107,7 +108,7 @@ def states(state: Any) -> Iterator[Any]:
             yield from states(state.child(action))
 
 
-def test_one_die_of_four_sides_has_openspiels_histories_information_sets_and_payoffs():
+def test_one_die_of_four_sides_has_openspiels_histories_information_sets_and_payoffs() -> None:
     """OpenSpiel numbers rolls from 0, and bids from 0 in the order of ours."""
     numbers = {f"roll {face}": face - 1 for face in range(1, 5)} | {"liar": 8}
     numbers |= {f"bid {amount}x{face}": 4 * amount + face - 5 for amount in (1, 2) for face in range(1, 5)}

@@ -36,7 +36,7 @@ def failing(name: str) -> FunctionType:
 # --- constants ------------------------------------------------------------------------------------------------------
 
 
-def test_the_ruleset_and_the_number_of_players_have_defaults_and_are_checked():
+def test_the_ruleset_and_the_number_of_players_have_defaults_and_are_checked() -> None:
     game = python_game(LiarsDice)
     assert (game.id, game.ruleset, game.n_players) == ("liars_dice:LiarsDice", "1x6", 3)
     assert game == pickle.loads(pickle.dumps(game)) != python_game(LiarsDice, players=4)
@@ -56,7 +56,7 @@ def test_the_ruleset_and_the_number_of_players_have_defaults_and_are_checked():
         ({"text_bytes": 753}, r"Faulty.text_bytes: 753 is not in 1..752"),
     ],
 )
-def test_classes_that_are_no_game_are_refused(members, message):
+def test_classes_that_are_no_game_are_refused(members: Any, message: Any) -> None:
     with pytest.raises(InvalidRulesetError, match=message):
         liars_dice(**members)
 
@@ -72,7 +72,7 @@ def test_classes_that_are_no_game_are_refused(members, message):
         (["a", "b # c"], "is not a line"),
     ],
 )
-def test_lists_of_actions_are_checked(actions, message):
+def test_lists_of_actions_are_checked(actions: Any, message: Any) -> None:
     def init(self: Any, ruleset: str, players: int) -> None:
         self.actions = actions
 
@@ -80,7 +80,7 @@ def test_lists_of_actions_are_checked(actions, message):
         liars_dice(__init__=init)
 
 
-def test_only_subclasses_of_game_rules_are_games():
+def test_only_subclasses_of_game_rules_are_games() -> None:
     for value in (dict, LiarsDice("1x4", 2)):
         with pytest.raises(InvalidRulesetError, match="not a subclass of GameRules"):
             python_game(value)  # type: ignore[arg-type]
@@ -107,7 +107,7 @@ def test_only_subclasses_of_game_rules_are_games():
         ("chances", lambda game: game.deal().legal_actions()),
     ],
 )
-def test_an_error_in_a_method_names_game_class_method_line_and_message(method, call):
+def test_an_error_in_a_method_names_game_class_method_line_and_message(method: Any, call: Any) -> None:
     game = liars_dice(**{method: failing(method)})
     line = fail.__code__.co_firstlineno + 1
     with pytest.raises(
@@ -153,9 +153,9 @@ def test_an_error_in_a_method_names_game_class_method_line_and_message(method, c
         ({"chances": lambda *_: [1.5, -0.5, 0, 0]}, "game.deal().legal_actions()", "no probabilities that add up to"),
     ],
 )
-def test_values_of_the_wrong_kind_are_errors(methods, call, message):
+def test_values_of_the_wrong_kind_are_errors(methods: Any, call: Any, message: Any) -> None:
     game = liars_dice(**methods)
-    values = {"game": game}
+    values: dict[str, Any] = {"game": game}
     if "game" not in call:
         values |= {"position": game.position(START), "end": game.position("1 2 1x1 liar, first A")}
     with pytest.raises(EngineError, match=message) as error:
@@ -165,17 +165,17 @@ def test_values_of_the_wrong_kind_are_errors(methods, call, message):
 
 
 @pytest.mark.parametrize("seat", ["A", 2, -2, True])
-def test_only_seats_chance_and_none_may_be_to_act(seat):
+def test_only_seats_chance_and_none_may_be_to_act(seat: Any) -> None:
     with pytest.raises(EngineError, match=rf"Faulty.to_act: {seat!r} is neither a seat \(0 to 1\), CHANCE nor None"):
         liars_dice(to_act=lambda *_: seat).deal()
 
 
-def test_a_game_without_end_is_an_error():
+def test_a_game_without_end_is_an_error() -> None:
     with pytest.raises(EngineError, match="the game is not over after 100000 more actions"):
         liars_dice(apply=lambda self, state, action: state).deal().play_out()
 
 
-def test_a_text_that_reads_back_as_another_is_an_error():
+def test_a_text_that_reads_back_as_another_is_an_error() -> None:
     game = liars_dice(states_cached=2, read=lambda self, text: LiarsDice.read(self, text.replace("1x1", "1x2")))
     position = game.position(START).play("bid 1x1")
     for bid in ("bid 1x2", "bid 1x3", "bid 1x4"):
@@ -184,7 +184,7 @@ def test_a_text_that_reads_back_as_another_is_an_error():
         position.play("bid 2x1")
 
 
-def test_an_action_that_is_legal_only_in_the_view_is_an_error():
+def test_an_action_that_is_legal_only_in_the_view_is_an_error() -> None:
     class Bold(LiarsDice):
         def legal_actions(self, state: Table) -> list[str]:
             return super().legal_actions(state)[: None if (0,) in state.dice else -1]
@@ -195,7 +195,7 @@ def test_an_action_that_is_legal_only_in_the_view_is_an_error():
         view.sample_world().play("liar")
 
 
-def test_an_interrupt_inside_a_method_is_raised_as_it_is():
+def test_an_interrupt_inside_a_method_is_raised_as_it_is() -> None:
     def interrupt(*_: Any) -> Any:
         raise KeyboardInterrupt
 
@@ -204,7 +204,7 @@ def test_an_interrupt_inside_a_method_is_raised_as_it_is():
         position.play("bid 1x1")
 
 
-def test_errors_of_one_thread_do_not_reach_another():
+def test_errors_of_one_thread_do_not_reach_another() -> None:
     game = liars_dice(apply=fail)
     barrier, errors = threading.Barrier(4), Counter[str]()
 
@@ -234,7 +234,7 @@ class Loaded(LiarsDice):
         return [0.5, 0.25, 0.125, 0.125]
 
 
-def test_outcomes_of_chance_are_as_frequent_as_the_rules_say():
+def test_outcomes_of_chance_are_as_frequent_as_the_rules_say() -> None:
     start = python_game(Loaded, "1x4", 2).deal()
     rng, counts, n = Rng(5), Counter[str](), 4000
     for _ in range(n):
@@ -257,7 +257,7 @@ class Third(LiarsDice):
         return [1 / 3, 1 / 3, 1 / 6, 1 / 6]
 
 
-def test_digits_drawn_for_an_outcome_are_part_of_the_text():
+def test_digits_drawn_for_an_outcome_are_part_of_the_text() -> None:
     game = python_game(Third, "1x4", 2)
     positions = (game.deal().play(action) for action in game.deal().legal_actions())
     halfway = next(position for position in positions if position.to_act == CHANCE and "~" in str(position))
@@ -274,7 +274,7 @@ def test_digits_drawn_for_an_outcome_are_part_of_the_text():
             game.position(text)
 
 
-def test_world_random_draws_like_pythons_random():
+def test_world_random_draws_like_pythons_random() -> None:
     generator = WorldRandom()
     draws = Counter(generator.choice("abc") for _ in range(3000))
     assert all(900 < count < 1100 for count in draws.values())
@@ -286,7 +286,7 @@ def test_world_random_draws_like_pythons_random():
     assert sorted(hand) == list(range(20)) != hand
 
 
-def test_a_sampler_may_use_every_method_of_random():
+def test_a_sampler_may_use_every_method_of_random() -> None:
     class Shuffled(LiarsDice):
         def sample_world(self, view: Table, player: int, rng: Random) -> Table:
             faces = rng.sample(range(1, 5), 2)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from foreign_game import ForeignGame
@@ -35,7 +36,7 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install
     registry._plugins.cache_clear()
 
 
-def test_an_installed_game_is_listed_without_an_import_and_played_by_its_id(install, monkeypatch):
+def test_an_installed_game_is_listed_without_an_import_and_played_by_its_id(install: Any, monkeypatch: Any) -> None:
     install("dice-games", liars_dice="liars_dice:LiarsDice")
     monkeypatch.delitem(sys.modules, "liars_dice", raising=False)
     assert game_ids() == [*BUILT_IN, "liars_dice"]
@@ -52,7 +53,7 @@ def test_an_installed_game_is_listed_without_an_import_and_played_by_its_id(inst
         new_game("liars_dice", players=6)
 
 
-def test_a_compiled_game_runs_outside_python(install):
+def test_a_compiled_game_runs_outside_python(install: Any) -> None:
     install("foreign", foreign="foreign_game:ForeignGame")
     new_game("foreign", "sound", 2)
     assert game_sources()[-1] == GameSource("foreign", "foreign 1.2", False)
@@ -68,7 +69,9 @@ def test_a_compiled_game_runs_outside_python(install):
         ("liars_dice:UNKNOWN", "is not a game: liars_dice:UNKNOWN is a subclass of neither"),
     ],
 )
-def test_a_faulty_package_is_refused_by_name_and_other_games_work(install, tmp_path, value, message):
+def test_a_faulty_package_is_refused_by_name_and_other_games_work(
+    install: Any, tmp_path: Any, value: Any, message: Any
+) -> None:
     (tmp_path / "broken.py").write_text("1 / 0\n")
     install("dice-games", dice=value, liars_dice="liars_dice:LiarsDice")
     for _ in range(2):
@@ -77,7 +80,7 @@ def test_a_faulty_package_is_refused_by_name_and_other_games_work(install, tmp_p
     assert [new_game(game, players=3).id for game in ("liars_dice", "oriflamme")] == ["liars_dice", "oriflamme"]
 
 
-def test_an_id_belongs_to_the_engine_then_to_the_first_package(install):
+def test_an_id_belongs_to_the_engine_then_to_the_first_package(install: Any) -> None:
     install("a-dice", liars_dice="liars_dice:LiarsDice", oriflamme="liars_dice:LiarsDice")
     install("b-dice", **{"liars_dice": "no_such_module:Game", "openspiel:dice": "liars_dice:LiarsDice"})
     assert refused_games() == [
@@ -107,18 +110,18 @@ def test_an_id_belongs_to_the_engine_then_to_the_first_package(install):
         ("none", "it has no interface"),
     ],
 )
-def test_a_package_that_was_built_with_other_headers_is_refused(install, fault, message):
+def test_a_package_that_was_built_with_other_headers_is_refused(install: Any, fault: Any, message: Any) -> None:
     install("foreign", version="3", foreign="foreign_game:ForeignGame")
     with pytest.raises(InvalidRulesetError, match=f"^game: 'foreign' of foreign 3 cannot be played: {message}"):
         new_game("foreign", fault, 2)
     assert ForeignGame("foreign", "sound", 2).interface_fault is None
 
 
-def test_built_in_games_have_this_interface():
+def test_built_in_games_have_this_interface() -> None:
     assert [new_game(game, players=2 if "poker" in game else 3).interface_fault for game in BUILT_IN] == [None] * 5
 
 
-def test_a_family_makes_the_games_of_its_prefix(monkeypatch):
+def test_a_family_makes_the_games_of_its_prefix(monkeypatch: Any) -> None:
     monkeypatch.setattr(registry, "_families", {})
     assert not is_game_id("poker:kuhn")
     with pytest.raises(InvalidRulesetError, match="'poker:kuhn' is not a game"):

@@ -18,8 +18,7 @@ from questions import view_of
 from engine_cy import CHANCE, EngineError, InvalidRulesetError, NotationError, Position, Rng, new_game
 from solver import CONFIGS, Budget, SearchQuestion, compare, solve
 from solver.openspiel import ours_in_openspiel
-from solver.openspiel.openspiel_in_ours import from_openspiel
-from solver.openspiel.spiel_game import SpielGame
+from solver.openspiel.openspiel_in_ours import SpielGame, from_openspiel
 from solver.pool.base import compute_here
 
 OWN = replace(CONFIGS["plain"], nodes="own")
@@ -452,7 +451,7 @@ def test_impossible_actions_are_refused():
     with pytest.raises(EngineError, match=r"action: '0': not possible here \(legal: 1, 2\)"):
         game.position("0 2").play("0")
     for text in ("x", "-1", "65536", "~512"):
-        with pytest.raises(NotationError, match="is not the number of an action"):
+        with pytest.raises(NotationError, match="is not an action of openspiel:leduc_poker"):
             game.action(text)
     with pytest.raises(EngineError, match="itself chooses the first player"):
         game.deal(1, first=1)
@@ -478,7 +477,7 @@ def fail_to_resample(state: Any, player: int, sampler: Any) -> Any:
 
 @pytest.mark.parametrize(
     ("resample", "message"),
-    [(resample_own_card, "draws for player 0 a state that they can"), (fail_to_resample, "out of cards")],
+    [(resample_own_card, "player 0 can distinguish"), (fail_to_resample, "out of cards")],
 )
 def test_the_error_of_a_game_that_fails_in_a_search_names_it(monkeypatch, resample, message):
     game = from_openspiel("eminence_leduc_poker")
