@@ -63,7 +63,7 @@ class GameRules(ABC, Generic[State]):
     def legal_actions(self, state: State) -> Sequence[str] | Sequence[int]:
         """Return the legal actions of the seat to act, or of chance, each once.
 
-        In a view, only those of the observer are asked for.
+        In a view, the engine calls it only if the observer is to act.
         """
 
     @abstractmethod

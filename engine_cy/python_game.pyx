@@ -475,7 +475,7 @@ cdef class PythonGame(Game):
     # --- errors ---
 
     cdef object wrong(self, method, what, value=None):
-        """Return an error: what a method of the rules returned is not possible."""
+        """Return the error of a method of the rules that returned an impossible value."""
         where = "" if value is None else f", in {self.game_rules.write(value)!r}"
         return EngineError(f"{self.id}: {type(self.game_rules).__name__}.{method}: {what}{where}")
 

@@ -185,7 +185,7 @@ def _name(entry: EntryPoint) -> str:
     return f"game: {entry.name!r} of {_package(entry)}"
 
 
-# What the entry points of installed games name, by id.
+# The objects of the entry points that have been imported, by id.
 _loaded: dict[str, object] = {}
 
 

@@ -22,6 +22,10 @@ def test_the_wheel_has_the_files_that_users_need_and_no_others(tmp_path: Path) -
     }
     assert sources - files == set()
     assert not [path for path in sources if "solver.training" in (ROOT / path).read_text()]
+    # Its headers suffice for a game in Cython.
+    command = [sys.executable, "-m", "cython", "-o", str(tmp_path / "game.c"), "-I", str(tmp_path)]
+    game = ROOT / "tests" / "engine" / "foreign_game.pyx"
+    subprocess.run([*command, str(game)], cwd=tmp_path, check=True, timeout=100)
 
 
 def wheel_files(package: str) -> list[Path]:

@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import random
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from hashlib import blake2b
 from typing import Any
 
@@ -105,7 +105,7 @@ class SpielRules(GameRules[Any]):
     def sample_world(self, view: Any, player: int, rng: random.Random) -> Any:
         return view
 
-    def worlds(self, view: Any, player: int) -> Sequence[Any]:
+    def worlds(self, view: Any, player: int) -> Iterable[Any]:
         return [view]
 
     def describe(self, state: Any, player: int | None) -> str:
@@ -190,7 +190,7 @@ class SpielGame(PythonGame):
     """A game of OpenSpiel, for our search. Made by `from_openspiel`."""
 
     def __init__(self, rules: SpielRules) -> None:
-        self.spiel = rules.spiel
+        self._rules, self.spiel = rules, rules.spiel
         name = str(rules.spiel)
         super().__init__(rules, f"openspiel:{name}", name, rules.n_players, (from_openspiel, (name,)))
 
@@ -198,7 +198,7 @@ class SpielGame(PythonGame):
         """Return the position of a state of OpenSpiel's game, which must have a history."""
         if str(value.get_game()) != self.ruleset:
             raise EngineError(f"state: of {value.get_game()}, not of {self.ruleset}")
-        return super().at(self.game_rules.replay(value.history()))
+        return super().at(self._rules.replay(value.history()))
 
     def as_state(self, table: GameState) -> Any:
         """Return OpenSpiel's state of a position; for a view, that of the world that represents it."""
