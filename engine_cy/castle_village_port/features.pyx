@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""What is learned about Castle, Village, Port: the marks of actions and the features of players, and their weights.
+"""Describe actions of Castle, Village, Port by marks and players by features, and load their weights.
 
 Most of it is computed, not learned: the payments of each location if the round ended now (`settle`), and the change
 that an action makes to them, including the best use of an immediate effect. engine_cy/learned/ makes a policy and an

@@ -52,5 +52,5 @@ cdef struct FeatureApi:
     int (*row_of)(const void* rules, const void* state) noexcept nogil
     # Count the features of each player.
     void (*tally)(const void* rules, const void* state, Tally* tally) noexcept nogil
-    # Return the stage, such as the round, from 0. Training evaluates where one begins, and credits actions by stage.
+    # Return the stage, such as the round, from 0. Training evaluates each stage, and credits its actions by the change.
     int (*stage_of)(const void* rules, const void* state) noexcept nogil

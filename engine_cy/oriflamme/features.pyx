@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""What is learned about Oriflamme: the marks of actions and the features of players, and their weights.
+"""Describe actions of Oriflamme by marks and players by features, and load their weights.
 
 engine_cy/learned/ makes a policy and an evaluation of them; solver/training/oriflamme.py fits the weights. Marks depend
 only on facts that the player to act sees. A card counts by its *role*, which follows from the words of its row, so the
