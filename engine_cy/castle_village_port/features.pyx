@@ -498,6 +498,7 @@ cdef void mark(const Rules* rules, const State* state, const action_t* actions, 
     cdef int i, victim
 
     look(rules, state, &glance)
+    options.n = n
     options.has_amounts = True
     if state.ask == ASK_SELECT:
         mark_selections(&glance, actions, n, options)

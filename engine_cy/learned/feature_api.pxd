@@ -13,6 +13,7 @@ cdef enum:
 
 # The marks of the legal actions of a state.
 cdef struct Options:
+    int n                                      # the number of actions with marks; later ones have the preference 0
     int width                                  # the number of marks of each action
     bint has_amounts                           # False: each amount is 1
     uint16_t marks[MAX_ACTIONS][MARKS_EACH]

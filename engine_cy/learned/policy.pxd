@@ -20,7 +20,7 @@ cdef inline void prefer(const FeatureApi* api, const void* rules, const void* st
     cdef int i, m
 
     api.mark(rules, state, actions, n, options)
-    for i in range(n):
+    for i in range(options.n):
         total = 0
         if options.has_amounts:
             for m in range(options.width):
@@ -29,6 +29,8 @@ cdef inline void prefer(const FeatureApi* api, const void* rules, const void* st
             for m in range(options.width):
                 total += weights[options.marks[i][m]]
         preferences[i] = total
+    for i in range(options.n, n):
+        preferences[i] = 0
 
 
 cdef inline void preferences_of(const FeatureApi* api, const void* rules, const void* state, const action_t* actions,

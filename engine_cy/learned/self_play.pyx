@@ -158,7 +158,7 @@ cdef class SelfPlay:
             pick += 1
         for i in range(n):
             mean += shares[i] * preferences[i]
-        for i in range(n):
+        for i in range(options.n):
             for m in range(options.width):
                 if options.has_amounts:
                     amount = options.amounts[i][m]

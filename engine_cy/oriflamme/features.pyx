@@ -14,7 +14,7 @@ from engine_cy.oriflamme.rules cimport Rules
 from engine_cy.oriflamme.state cimport FACE_UP, KIND, State, card_at, family, held
 from engine_cy.oriflamme.words cimport (
     AMBUSHER, ARCHER, ASK_COPY, ASK_DROP, ASK_LIFT, ASK_PAIR_SECOND, ASK_PLACE, ASK_REVEAL, ASK_ROB, ASK_TARGET, BACK,
-    HEIR, N_KINDS, N_ROLES, NO_CARD, ON, UNSEEN, VERB_KEEP,
+    HEIR, N_KINDS, N_ROLES, NO_CARD, ON, UNSEEN,
 )
 
 from pathlib import Path
@@ -119,24 +119,15 @@ cdef inline void mark_places(const Rules* rules, const State* state, const Glanc
         options.marks[i][3] = <uint16_t>(PLACE_TOKENS + role * 5 + tokens[at])
 
 
-cdef inline void mark_reveal(const Rules* rules, const State* state, const Glance* glance, const action_t* actions,
-                             int n, Options* options) noexcept nogil:
-    """List the marks of revealing; keeping has the preference 0."""
+cdef inline void mark_reveal(const Rules* rules, const State* state, const Glance* glance,
+                             uint16_t* marks) noexcept nogil:
     cdef int slot = state.cursor
     cdef int role = role_of(rules, card_at(state, slot) & KIND)
     cdef int finds = situation(rules, state, glance, slot, role)
-    cdef int tokens = min(state.tokens[state.tops[slot]], 4)
-    cdef int threat = danger(rules, state, glance, slot)
-    cdef int i, m
 
-    options.width = 3
-    options.has_amounts = True
-    for i in range(n):
-        options.marks[i][0] = <uint16_t>(REVEAL_WHEN + (role * PHASES + glance.phase) * 5 + tokens)
-        options.marks[i][1] = <uint16_t>(REVEAL_FINDS + (role * SITUATIONS + finds) * 2 + (glance.phase == 0))
-        options.marks[i][2] = <uint16_t>(REVEAL_DANGER + (role * 4 + threat) * 3 + glance.standing)
-        for m in range(3):
-            options.amounts[i][m] = actions[i] >> 16 != VERB_KEEP
+    marks[0] = <uint16_t>(REVEAL_WHEN + (role * PHASES + glance.phase) * 5 + min(state.tokens[state.tops[slot]], 4))
+    marks[1] = <uint16_t>(REVEAL_FINDS + (role * SITUATIONS + finds) * 2 + (glance.phase == 0))
+    marks[2] = <uint16_t>(REVEAL_DANGER + (role * 4 + danger(rules, state, glance, slot)) * 3 + glance.standing)
 
 
 cdef inline void mark_target(const Rules* rules, const State* state, const Glance* glance, int slot,
@@ -225,11 +216,15 @@ cdef void mark(const Rules* rules, const State* state, const action_t* actions, 
 
     list_shown_roles(rules, state, shown)
     fill_glance(rules, state, shown, state.to_act, state.to_act, &glance)
+    options.n = n
     options.has_amounts = False
     if state.ask == ASK_PLACE:
         mark_places(rules, state, &glance, actions, n, options)
     elif state.ask == ASK_REVEAL:
-        mark_reveal(rules, state, &glance, actions, n, options)
+        # Keeping, the last action, has the preference 0; some cards may only be kept.
+        options.n = n - 1
+        options.width = 3
+        mark_reveal(rules, state, &glance, options.marks[0])
     elif state.ask == ASK_TARGET:
         options.width = 5
         for i in range(n):
