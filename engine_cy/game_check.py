@@ -9,9 +9,10 @@ from __future__ import annotations
 import math
 import pickle
 import random
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from engine_cy.errors import EngineError, IllegalActionError
 from engine_cy.record import Record, read_record
@@ -19,7 +20,6 @@ from engine_cy.registry import game_ids
 from engine_cy.seats import CHANCE, SEATS
 from engine_cy.values import Action, Game, Position, View
 
-T = TypeVar("T")
 # The largest sets of worlds that are enumerated, and of which every world must be drawn.
 ENUMERATED_MAX = 300
 ALL_DRAWN_MAX = 12
@@ -59,16 +59,19 @@ class _LawBroken(Exception):
 def check_game(game: Game, games: int = 20, seed: int = 0) -> GameCheck:
     """Play random games and check every law at each table; raise BrokenLawError at the first fault."""
     n_positions = n_enumerated = 0
-    _check(lambda: _check_identity(game), "a game can be made again", seed, repr(game))
+    with _law("a game can be made again", seed, repr(game)):
+        _check_identity(game)
     for number in range(seed, seed + games):
         draw = random.Random(number)
-        position = _check(lambda number=number: _deal(game, number), "equal seeds deal equal games", number, "")
+        with _law("equal seeds deal equal games", number, repr(game)):
+            position = _deal(game, number)
         actions: list[str] = []
         start, legal_before = position, set[Action]()
         while True:
             place = _Place(position, draw, legal_before)
             for law, check in LAWS.items():
-                _check(lambda check=check, place=place: check(place), law, number, str(position))
+                with _law(law, number, str(position)):
+                    check(place)
             n_positions += 1
             n_enumerated += place.enumerated_views
             if position.is_over:
@@ -78,15 +81,16 @@ def check_game(game: Game, games: int = 20, seed: int = 0) -> GameCheck:
             action = draw.choice(legal)
             actions.append(str(action))
             position = position.play(action)
-        record = Record(start, tuple(actions)).ended()
         if game.id in game_ids():  # a record names its game by its id
-            _check(lambda record=record: _check_record(record), "a record reads back", number, str(start))
+            with _law("a record reads back", number, str(start)):
+                _check_record(Record(start, tuple(actions)).ended())
     return GameCheck(games, n_positions, n_enumerated)
 
 
-def _check(call: Callable[[], T], law: str, seed: int, position: str) -> T:
+@contextmanager
+def _law(law: str, seed: int, position: str) -> Iterator[None]:
     try:
-        return call()
+        yield
     except (_LawBroken, EngineError) as error:
         raise BrokenLawError(law, seed, position, str(error)) from error
 

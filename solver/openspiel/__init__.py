@@ -7,7 +7,7 @@ from engine_cy.registry import Ruleset
 
 
 def openspiel_game(name: str, ruleset: Ruleset, players: int | None) -> Game:
-    """Return the game with the id `openspiel:name`; a name may have parameters: `leduc_poker(players=3)`."""
+    """Return the game with the id `openspiel:name`; a name may have parameters: `game(players=3)`."""
     try:
         from solver.openspiel.openspiel_in_ours import from_openspiel
     except ImportError as error:
@@ -20,6 +20,6 @@ def openspiel_game(name: str, ruleset: Ruleset, players: int | None) -> Game:
     if players not in (None, game.n_players):
         raise InvalidRulesetError(
             f"players: {players} is not possible in {game.id} ({game.n_players}); some games have a parameter, as in "
-            "openspiel:leduc_poker(players=3)"
+            f"openspiel:{name.partition('(')[0]}(players={players})"
         )
     return game

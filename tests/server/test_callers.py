@@ -174,8 +174,9 @@ def test_incomplete_requests_for_metrics_cost_few_threads_and_are_closed(monkeyp
     page = metrics_page.serve_metrics("127.0.0.1", 0, CollectorRegistry())
     before = most = threading.active_count()
     connections = []
+    host, port = page.server_address[:2]
     for _ in range(100):
-        connections.append(socket.create_connection(page.server_address))
+        connections.append(socket.create_connection((str(host), port)))
         with suppress(OSError):  # refused already
             connections[-1].sendall(b"GET /metrics HTTP/1.1\r\n")
         most = max(most, threading.active_count())
