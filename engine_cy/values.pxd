@@ -9,7 +9,7 @@ cdef class Game:
     cdef const GameApi* api
     cdef const Knowledge* knowledge       # NULL: none
     cdef void* rules                      # owned
-    cdef const FeatureApi* features       # what the knowledge is learned from; NULL: it is not learned
+    cdef const FeatureApi* features       # the inputs of the learned knowledge; NULL: none
     cdef readonly tuple weights           # the Weights of the knowledge
     cdef readonly str id
     cdef readonly int n_players
