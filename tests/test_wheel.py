@@ -8,6 +8,8 @@ import sys
 import tomllib
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[1]
 
 
@@ -34,6 +36,7 @@ def wheel_files(package: str) -> list[Path]:
     return [path for path in (ROOT / package).rglob("*.*") if path.suffix in kinds and "training" not in path.parts]
 
 
+@pytest.mark.slow
 def test_the_command_that_checks_a_wheel_passes() -> None:
     command = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["cibuildwheel"]["test-command"]
     python, *arguments = shlex.split(command)

@@ -185,6 +185,7 @@ def test_the_signature_stays_the_same_and_depends_on_what_is_played():
     assert len(two_deals.total) == 16
 
 
+@pytest.mark.slow
 def test_the_signature_is_one_line(capsys):
     main(["signature"])
     assert re.fullmatch(r"signature: [0-9a-f]{16}\n", capsys.readouterr().out)

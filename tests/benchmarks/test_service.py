@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -132,6 +134,7 @@ def answering(seconds: float) -> Iterator[ServerProcess]:
         yield process
 
 
+@pytest.mark.slow
 def test_the_measures_tell_a_slow_server_from_the_echo() -> None:
     with answering(0.2) as slow, answering(0.0) as fast:
         ours, echo = service.cached_times(slow, fast, [b""], calls=5)
@@ -198,11 +201,28 @@ def test_checks_from_another_process_measure_a_slow_server() -> None:
 
 
 def test_resident_memory_follows_an_allocation() -> None:
-    process = Path("/proc/self")
-    before = worst_case.resident(process, "VmRSS")
-    block = b"1" * (32 * MIB)
-    assert 0.9 * len(block) < worst_case.resident(process, "VmRSS") - before < 1.5 * len(block)
-    assert worst_case.resident(process, "VmHWM") >= before + len(block) // 2
+    with subprocess.Popen([sys.executable, "-c", ALLOCATE], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin
+        assert process.stdout
+        proc = Path(f"/proc/{process.pid}")
+        assert process.stdout.readline() == b"ready\n"
+        before = worst_case.resident(proc, "VmRSS")
+        process.stdin.write(b"\n")
+        process.stdin.flush()
+        assert process.stdout.readline() == b"allocated\n"
+        assert 0.9 * 32 * MIB < worst_case.resident(proc, "VmRSS") - before < 1.5 * 32 * MIB
+        assert worst_case.resident(proc, "VmHWM") >= before + 16 * MIB
+
+
+# In its own process: memory that earlier tests have freed would hide the growth.
+ALLOCATE = f"""
+import sys
+print("ready", flush=True)
+sys.stdin.readline()
+block = b"1" * {32 * MIB}
+print("allocated", flush=True)
+sys.stdin.readline()
+"""
 
 
 def test_mixed_views_differ_and_leave_a_choice() -> None:

@@ -8,6 +8,7 @@ from benchmarks import startup
 from benchmarks.report import as_json
 
 
+@pytest.mark.slow
 def test_the_suite_prints_every_figure():
     printed = as_json(startup.run(startup.QUICK))
     assert set(printed) == {"help_vs_python", "spread", "noisy", "raw", "load"}

@@ -149,6 +149,7 @@ def test_a_foreign_file_is_not_touched(folder, ending):
     assert (folder / f"r.{ending}").read_text() == "dear diary\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_kills_at_any_moment_lose_no_row_and_repeat_none(folder, ending):
     (folder / "many.txt").write_text("\n".join(views(400)) + "\n")

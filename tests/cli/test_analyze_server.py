@@ -106,6 +106,7 @@ def test_bad_lines_are_named_as_in_a_local_run(folder, running):
 # --- kills and interrupts ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_kills_at_any_moment_lose_no_row_and_repeat_none(folder, running):
     (folder / "many.txt").write_text("\n".join(views(400)) + "\n")
     args = ("analyze", "many.txt", "--out", "r.jsonl", "--iterations", "400", "--server", running.address, "--json")
@@ -128,6 +129,7 @@ def test_kills_at_any_moment_lose_no_row_and_repeat_none(folder, running):
     assert [line for _, line, _ in sorted(all_rows)] == list(range(1, 401))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", [signal.SIGKILL, signal.SIGTERM])
 def test_a_server_that_ends_is_an_error_and_the_run_can_be_resumed(folder, ending):
     (folder / "many.txt").write_text("\n".join(views(300)) + "\n")
@@ -251,6 +253,7 @@ def test_a_call_that_was_cut_off_is_repeated_while_it_makes_progress(folder):
     assert len(rows(folder / "r.jsonl")) == 12
 
 
+@pytest.mark.slow
 def test_a_server_that_answers_nothing_ends_the_run(folder):
     with scripted(lambda item, call: None) as (servicer, address):
         output = run(*arguments_for(address))
@@ -298,6 +301,7 @@ def test_a_refused_item_is_repeated_after_the_retry_delay(folder):
     assert len(rows(folder / "r.jsonl")) == 12
 
 
+@pytest.mark.slow
 def test_a_call_that_is_refused_for_lack_of_room_is_repeated(folder):
     """Refuse more often than gRPC itself retries, which is five times."""
     with scripted(lambda item, call: answer_to(item), refusals=6) as (servicer, address):
@@ -373,6 +377,7 @@ def test_options_of_local_runs_are_refused(folder, args, flag):
     assert not (folder / "r.jsonl").exists()
 
 
+@pytest.mark.slow
 def test_an_unreachable_server_leaves_no_file(folder):
     address = f"127.0.0.1:{free_port()}"
     output = run(*arguments_for(address), "--json")

@@ -261,6 +261,7 @@ def test_the_token_reaches_the_server(folder):
         assert run("suggest", VIEW, *FEW, *to, "--token", "test").code == 0
 
 
+@pytest.mark.slow
 def test_a_server_with_tls_is_reached(folder):
     certificate = make_certificate(folder, "server")
     pair = ("--tls-cert", certificate, "--tls-key", str(folder / "server.key"))

@@ -27,7 +27,7 @@ def test_a_suggestion_of_a_server_ends_with_the_answer_so_far():
         server() as running,
         subprocess.Popen(
             command("suggest", VIEW, "--time-ms", "50000", "--server", running.address),
-            env=environment(NO_COLOR="1", TERM="xterm"),
+            env=environment(NO_COLOR="1", TERM="xterm", LINES="60"),
             stdout=terminal,
         ) as process,
     ):
@@ -44,6 +44,7 @@ def test_a_suggestion_of_a_server_ends_with_the_answer_so_far():
     assert float(times[-1]) > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("args", "lines"),
     [

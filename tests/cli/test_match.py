@@ -172,6 +172,7 @@ def test_a_server_gets_the_view_and_the_record_of_the_player(monkeypatch, orifla
     assert requests[0][1] == 7
 
 
+@pytest.mark.slow
 def test_the_error_names_an_unreachable_server(run):
     result = run("match", "server:127.0.0.1:1", "random", *FEW, rc=1)
     assert result.stderr.startswith("eminence: server:127.0.0.1:1: the call failed with UNAVAILABLE: ")

@@ -173,6 +173,7 @@ def test_help_lists_the_commands_for_a_server_only_with_a_server(play, run):
 # --- what is refused --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_an_unreachable_server_is_reported_at_once(run, tmp_path):
     address = f"127.0.0.1:{free_port()}"
     result = run("play", "--server", address, "--save", "game.txt", stdin="1\n", rc=1)

@@ -44,7 +44,11 @@ def compile_with(command: Sequence[str], folder: Path, missing: int | None = Non
     assert result.returncode == 0, result.stdout + result.stderr
 
 
-@pytest.fixture(scope="session", params=LANGUAGES)
+# Other languages than Python are compiled first.
+PARAMS = [pytest.param(name, marks=[] if name == "python" else pytest.mark.slow) for name in LANGUAGES]
+
+
+@pytest.fixture(scope="session", params=PARAMS)
 def example(request: pytest.FixtureRequest) -> list[str]:
     """Return the command that starts the example of a language."""
     return LANGUAGES[request.param]()

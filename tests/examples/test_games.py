@@ -92,6 +92,7 @@ def game_of_seed_7(tmp_path_factory: pytest.TempPathFactory) -> str:
     return (folder / "7.txt").read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_each_example_plays_the_same_whole_game(example: list[str], tmp_path: Path, game_of_seed_7: str) -> None:
     file = tmp_path / "record.txt"
     flags = ("--seed", "7", "--iterations", str(ITERATIONS), "--record", str(file))
@@ -107,6 +108,7 @@ def test_each_example_plays_the_same_whole_game(example: list[str], tmp_path: Pa
     assert record == game_of_seed_7
 
 
+@pytest.mark.slow
 def test_a_call_to_a_full_server_is_repeated(example: list[str], tmp_path: Path) -> None:
     file = tmp_path / "record.txt"
     is_done = threading.Event()

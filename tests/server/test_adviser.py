@@ -356,6 +356,7 @@ def test_budgets_are_cut_to_the_caps_and_the_answer_holds_the_granted_budget() -
         assert suggestion.budget.time.ToMilliseconds() == 60
 
 
+@pytest.mark.slow
 def test_a_near_deadline_ends_the_search_with_the_best_so_far() -> None:
     """Reserve a long time for the network, since the machine may be busy."""
     with server("--network-ms", "60000") as running, running.channel() as channel:
@@ -489,6 +490,7 @@ def test_too_long_requests_are_refused_and_the_next_is_answered(adviser: Any) ->
         assert adviser.Suggest(suggest(iterations=5), timeout=60).suggestion.iterations == 5
 
 
+@pytest.mark.slow
 def test_damaged_requests_never_end_in_unknown_or_internal() -> None:
     draw = random.Random(3)
     position = new_game("oriflamme", "en-2019", 3).deal(5)

@@ -117,6 +117,7 @@ def test_a_client_with_a_new_token_gets_none_of_the_old_answers(tmp_path: Path) 
     assert b"secret" not in file.read_bytes()
 
 
+@pytest.mark.slow
 def test_a_file_in_use_by_another_server_is_not_touched(tmp_path: Path) -> None:
     flags = ("--cache-file", str(tmp_path / "answers"))
     with server(*flags) as first, server(*flags) as second:

@@ -143,6 +143,7 @@ def test_the_deadline_follows_from_the_budget() -> None:
     assert review_seconds(record_pb2.Record(text="reveal\n" * 100), SHORT) == 6500.0
 
 
+@pytest.mark.slow
 def test_a_deadline_of_the_caller_ends_a_call(running: Server) -> None:
     """End with the best so far, or on a busy machine with DEADLINE_EXCEEDED."""
     client, observer = Client(running.address), without_retries(running.address)
@@ -170,6 +171,7 @@ def test_a_deadline_of_the_caller_ends_a_call(running: Server) -> None:
         assert 0.4 < time.monotonic() - started < seconds_for(LONG)
 
 
+@pytest.mark.slow
 def test_no_call_waits_forever() -> None:
     """Call a server that accepts connections and never answers."""
     with failing(never=True) as (address, attempts), Client(address) as client:

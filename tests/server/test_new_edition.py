@@ -51,6 +51,7 @@ def test_the_page_adds_two_editions_and_names_existing_files() -> None:
         assert (ROOT / name).exists() or list(ROOT.glob(f"engine_cy/*/{name}")), name
 
 
+@pytest.mark.slow
 def test_published_editions_keep_their_digests(added: Any) -> None:
     added()
     assert published() == (SIGNATURE, DIGESTS)
@@ -94,6 +95,7 @@ def test_an_answer_has_the_signature_of_its_ruleset(added: Any) -> None:
         assert solve(game.deal(1).view(0), Budget(iterations=5)).signature == signature_of(game)
 
 
+@pytest.mark.slow
 def test_a_server_with_a_new_edition_starts_and_keeps_the_answers_of_others(tmp_path: Path) -> None:
     # The blocks print, which would come before the greeting of the server.
     quiet = "import contextlib, io\nwith contextlib.redirect_stdout(io.StringIO()):\n    exec({!r}, {{}})\n"

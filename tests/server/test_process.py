@@ -104,6 +104,7 @@ def test_the_python_client_gets_answers() -> None:
         assert [step.last for step in steps] == [False] * (len(steps) - 1) + [True]
 
 
+@pytest.mark.slow
 def test_a_server_whose_engine_has_another_signature_does_not_start() -> None:
     code = (
         "import sys, solver.expected_signature; solver.expected_signature.SIGNATURE = '0' * 16;"
@@ -169,6 +170,7 @@ def test_the_server_ends_when_its_searches_have_drained() -> None:
         assert call.join().stop_reason == pb.STOP_REASON_SHUTDOWN
 
 
+@pytest.mark.slow
 def test_calls_during_the_shutdown_are_unavailable_and_not_cancelled() -> None:
     """Clients retry on UNAVAILABLE; gRPC itself would answer CANCELLED to calls during its shutdown."""
     statuses: list[str] = []

@@ -154,6 +154,7 @@ def test_the_last_spans_are_exported_before_the_server_ends() -> None:
         assert [attributes_of(span)["rpc.method"] for span in collector.spans] == ["Suggest", "ServerReflectionInfo"]
 
 
+@pytest.mark.slow
 def test_no_call_fails_because_the_collector_is_unreachable() -> None:
     with server("--traces", f"127.0.0.1:{free_port()}") as running, running.channel() as channel:
         for _ in range(20):
@@ -173,6 +174,7 @@ def test_an_unreachable_collector_does_not_delay_the_shutdown() -> None:
 WITHOUT = "import sys; sys.modules.update({'opentelemetry.exporter.otlp.proto.grpc.trace_exporter': None}); "
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("flags", [[], ["--traces", "127.0.0.1:4317"]])
 def test_the_server_needs_the_packages_of_traces_only_with_the_flag(flags: list[str]) -> None:
     code = WITHOUT + (

@@ -53,7 +53,11 @@ def as_bytes(comparison: Comparison) -> bytes:
 # --- determinism ----------------------------------------------------------------------------------------------
 
 
-@GAMES
+@pytest.mark.parametrize(
+    "spec",
+    [pytest.param(spec, marks=pytest.mark.slow if "castle" in spec[0] else []) for spec in SPECS],
+    ids=[spec[0] for spec in SPECS],
+)
 @pytest.mark.parametrize("shares", [1, 2, 3])
 @pytest.mark.parametrize("confidence", [None, 0.8])
 def test_every_pool_gives_the_same_bytes(spec: Any, shares: int, confidence: float | None, pools: list[Pool]) -> None:

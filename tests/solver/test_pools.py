@@ -314,6 +314,7 @@ def test_a_batch_is_complete_although_a_process_is_killed() -> None:
         assert len(pool.pids) == 2
 
 
+@pytest.mark.slow
 def test_a_question_is_computed_again_after_its_process_is_killed() -> None:
     with Processes(1) as pool:
         for n_kills in (1, 2):
@@ -445,6 +446,7 @@ def test_a_pool_can_be_closed_while_its_processes_start() -> None:
                 future.result(0)
 
 
+@pytest.mark.slow
 def test_processes_end_with_their_parent_even_if_it_is_killed(tmp_path: Path) -> None:
     program = tmp_path / "idle.py"
     program.write_text(
@@ -501,6 +503,7 @@ def test_concurrent_questions_with_parts_on_each_thread_do_not_deadlock() -> Non
             assert essence(future.result(HANG_S)) == essence(compute_here(question))
 
 
+@pytest.mark.slow
 def test_threads_can_share_one_belief() -> None:
     """Concurrent searches of one question sample from the same belief."""
     draw = random.Random(2)

@@ -196,6 +196,7 @@ def is_forced(position: Position) -> bool:
     return mover is not None and mover >= 0 and position.view(mover).forced_action is not None
 
 
+@pytest.mark.slow
 def test_a_comparison_is_spread_over_both_workers(healthy: RayPool) -> None:
     before = {pid: cpu_ticks(pid) for pid in worker_pids(healthy)}
     budget = Budget(iterations=100_000, memory_mb=400)
@@ -254,6 +255,7 @@ def test_mapped_functions_run_in_this_process_and_may_use_the_pool(pool: RayPool
 # --- reports and stops ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_reports_arrive_at_the_interval(pool: RayPool) -> None:
     reports: list[Answer] = []
     answer = solve(OPENING, Budget(time_ms=3000), shares=2, pool=pool, control=Control(reports.append, 150))
@@ -324,6 +326,7 @@ def idle(pool: RayPool) -> bool:
 # --- faults --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_search_is_complete_although_a_worker_is_killed(healthy: RayPool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ray_search, "LATE_MS", 60_000.0)  # other programs may delay the end of the search
     pending = healthy.submit(SearchQuestion(OPENING, Budget(time_ms=5000), shares=2), Control())
@@ -349,6 +352,7 @@ def test_an_answer_with_a_time_limit_is_in_time_although_a_worker_is_killed(heal
         wait_until(lambda: is_whole(healthy))
 
 
+@pytest.mark.slow
 def test_an_answer_without_a_time_limit_is_the_same_although_a_worker_is_killed(healthy: RayPool) -> None:
     question = SearchQuestion(OPENING, Budget(iterations=400_000), seed=2, shares=2)
     pending = healthy.submit(question, Control())
@@ -358,6 +362,7 @@ def test_an_answer_without_a_time_limit_is_the_same_although_a_worker_is_killed(
     assert noteless(answer) == timeless(compute_here(question))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("confidence", [None, 0.999_999])
 def test_a_comparison_is_the_same_although_a_worker_is_killed(healthy: RayPool, confidence: float | None) -> None:
     budget = Budget(iterations=60_000, confidence=confidence, memory_mb=400)
@@ -369,6 +374,7 @@ def test_a_comparison_is_the_same_although_a_worker_is_killed(healthy: RayPool, 
     assert noteless(comparison) == timeless(compute_here(question))
 
 
+@pytest.mark.slow
 def test_a_comparison_has_the_results_of_a_stuck_worker(healthy: RayPool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ray_search, "LATE_MS", 1500.0)  # other programs may delay the other worker
     question = ComparisonQuestion(OPENING, OPENING.legal_actions()[:4], Budget(time_ms=3000))
@@ -383,6 +389,7 @@ def test_a_comparison_has_the_results_of_a_stuck_worker(healthy: RayPool, monkey
     wait_until(lambda: victim not in worker_pids(healthy))
 
 
+@pytest.mark.slow
 def test_a_search_has_the_results_of_a_stuck_worker(healthy: RayPool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ray_search, "LATE_MS", 1500.0)  # other programs may delay the other worker
     pending = healthy.submit(SearchQuestion(OPENING, Budget(time_ms=3000), shares=2), Control())
@@ -397,6 +404,7 @@ def test_a_search_has_the_results_of_a_stuck_worker(healthy: RayPool, monkeypatc
     wait_until(lambda: victim not in worker_pids(healthy) and len(worker_pids(healthy)) == 2)
 
 
+@pytest.mark.slow
 def test_a_search_runs_in_this_process_if_all_workers_are_stuck(healthy: RayPool) -> None:
     victims = worker_pids(healthy)
     for victim in victims:
@@ -407,6 +415,7 @@ def test_a_search_runs_in_this_process_if_all_workers_are_stuck(healthy: RayPool
     wait_until(lambda: not set(victims) & set(worker_pids(healthy)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shares", [1, 2])
 def test_losing_the_only_worker_loses_no_answer(small_pool: RayPool, shares: int) -> None:
     """The search itself may have killed the worker, so it goes on in a separate process."""
@@ -419,6 +428,7 @@ def test_losing_the_only_worker_loses_no_answer(small_pool: RayPool, shares: int
     check_kill(small_pool, SearchQuestion(OPENING, Budget(iterations=100_000), seed=2, shares=shares))
 
 
+@pytest.mark.slow
 def test_losing_the_only_worker_does_not_end_a_comparison_or_information(small_pool: RayPool) -> None:
     moves = OPENING.legal_actions()[:4]
     check_kill(small_pool, ComparisonQuestion(OPENING, moves, Budget(iterations=50_000), shares=2))
@@ -433,6 +443,7 @@ def check_kill(pool: RayPool, question: Question) -> None:
     assert noteless(pending.result()) == timeless(compute_here(question))
 
 
+@pytest.mark.slow
 def test_a_search_that_kills_the_only_worker_is_given_up(small_pool: RayPool) -> None:
     for budget in (Budget(iterations=20), Budget(time_ms=100), Budget(time_ms=1000)):
         wait_until(lambda: is_whole(small_pool, 1))
@@ -443,6 +454,7 @@ def test_a_search_that_kills_the_only_worker_is_given_up(small_pool: RayPool) ->
     assert small_pool.submit(harmless, Control()).result().iterations == 20
 
 
+@pytest.mark.slow
 def test_a_search_that_kills_its_workers_is_given_up(healthy: RayPool) -> None:
     ended = threading.Event()
     killed_pids: set[int] = set()
@@ -464,6 +476,7 @@ def test_a_search_that_kills_its_workers_is_given_up(healthy: RayPool) -> None:
         killer.join()
 
 
+@pytest.mark.slow
 def test_killing_the_driver_loses_no_answer_of_a_search_or_a_batch(healthy: RayPool) -> None:
     """An answer without a time limit is the same, and one with a limit is in time. The orphaned workers exit."""
     question = SearchQuestion(OPENING, Budget(iterations=400_000), seed=2, shares=2)
@@ -520,6 +533,7 @@ def test_a_question_without_a_control_can_be_cancelled(healthy: RayPool) -> None
     wait_until(lambda: idle(healthy))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_workers", [1, 2])
 def test_in_a_batch_only_the_deadly_questions_get_an_error(poison: None, n_workers: int) -> None:
     """Other questions share chunks and workers with the ones that kill every worker."""
@@ -565,6 +579,7 @@ def test_the_driver_has_a_safe_environment_and_private_files(pool: RayPool) -> N
         socket.create_connection(("127.0.0.1", 8265), 1)
 
 
+@pytest.mark.slow
 def test_no_process_and_no_file_is_left_when_this_process_is_killed() -> None:
     code = (
         "import time\n"
@@ -586,6 +601,7 @@ def test_no_process_and_no_file_is_left_when_this_process_is_killed() -> None:
     wait_until(lambda: not folder.exists())
 
 
+@pytest.mark.slow
 def test_rays_files_are_removed_when_its_driver_ends() -> None:
     with RayPool(1) as pool:
         folder = ray_folder(driver_pid(pool))
