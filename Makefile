@@ -3,8 +3,10 @@
 python := .venv/bin/python
 # cython-lint starts pycodestyle from the PATH.
 with_venv := PATH="$(CURDIR)/.venv/bin:$$PATH"
+# The tests of a file share a server or a Ray, so they run in one process.
+parallel := --numprocesses auto --maxprocesses 4 --dist loadfile
 
-.PHONY: help build test test-timing serve bench client examples lint ruff mypy cython-lint contract sanitize threads gates signature lock clean
+.PHONY: help build test test-slow test-all test-timing serve bench client examples lint ruff mypy cython-lint contract sanitize threads gates signature lock clean
 
 help:  ## List the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -13,8 +15,14 @@ build:  ## Make or refresh .venv, the extensions and the protobuf stubs
 	@.ci/venv
 	@$(python) setup.py --quiet build_stubs build_ext --inplace
 
-test: build  ## Build, then run the tests; the machine may be busy
-	@$(python) -m pytest
+test: build  ## Build, then run the quick tests: some of everything, in under 3 minutes on 2 cores
+	@$(python) -m pytest $(parallel) -m "not slow and not timing"
+
+test-slow: build  ## Build, then run the tests that `make test` leaves out
+	@$(python) -m pytest $(parallel) -m "slow and not timing"
+
+test-all: build  ## Build, then run all tests but those of timings; the machine may be busy
+	@$(python) -m pytest $(parallel) -m "not timing"
 
 test-timing: build  ## Build, then run the tests of timings, which need a quiet machine
 	@$(python) -m pytest -m timing

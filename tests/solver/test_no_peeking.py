@@ -106,10 +106,7 @@ def differences(pair: Pair) -> list[str]:
     return names + [name for name in configs(one.game) if timeless_answer(one, name) != timeless_answer(other, name)]
 
 
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=pytest.mark.slow if name in ("house", "castle, hidden gold") else []) for name in GAMES],
-)
+@pytest.mark.parametrize("name", GAMES)
 def test_an_answer_does_not_depend_on_hidden_cards(name: str) -> None:
     n_different = 0
     for pair in pairs(GAMES[name], PAIRS, seed=4):
