@@ -18,12 +18,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from liars_dice import LiarsDice
 from pools import InlinePool
 from questions import ORIFLAMME, essence, questions
 from searches import opening_view, searches
 from waiting import HANG_S, wait_until
 
-from engine_cy import new_game
+from engine_cy import new_game, python_game
 from solver import Answer, Budget, Control, InvalidQuestionError, Question, SearchQuestion, solve
 from solver.pool import parts, processes
 from solver.pool.base import Answered, Pool, WorkerLostError, answer_many, compute_here
@@ -243,10 +244,8 @@ def test_an_invalid_question_gets_an_error_and_the_others_their_answers(pool: Po
 
 
 def test_a_question_that_cannot_be_sent_to_processes_gets_an_error() -> None:
-    openspiel = pytest.importorskip("solver.openspiel.openspiel_in_ours")
-    game = openspiel.from_openspiel("tic_tac_toe")
-    position = game.deal()
-    foreign = SearchQuestion(position.view(position.to_act), Budget(iterations=10), config="plain")
+    game = python_game(LiarsDice)  # without an id
+    foreign = SearchQuestion(game.position("1 2 3 1x4, first A").view(1), Budget(iterations=10), config="plain")
     good = list(searches(2))
     with Processes(1) as pool:
         answers = list(answer_many([good[0], foreign, good[1]], pool))
