@@ -48,7 +48,12 @@ SPECS: dict[str, Any] = {
     "hidden_gold": ("castle_village_port", {"hidden_gold": True}, 3),
     "tables of a caller": ("castle_village_port", {"cards": BARDS, "rounds": 2, "hidden_gold": True}, 4),
 }
-every_spec = pytest.mark.parametrize("spec", SPECS.values(), ids=SPECS)
+# All rulesets together take most of a minute.
+QUICK = ("en-2019-3p", "prototype-2p", "house-3p", "hidden_gold", "an edition of its own")
+every_spec = pytest.mark.parametrize(
+    "spec",
+    [pytest.param(spec, id=name, marks=[] if name in QUICK else pytest.mark.slow) for name, spec in SPECS.items()],
+)
 
 
 @pytest.fixture(scope="module")
