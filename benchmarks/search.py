@@ -284,7 +284,7 @@ def measure_cancelling(scale: Scale) -> Measured:
 
 def time_to_stop(question: SearchQuestion, iterations: int, pause: float) -> float:
     """Stop a search `pause` seconds after each tree has `iterations`; return the ms until the last share ends."""
-    question.get_ready()
+    question.prepare()
     searchers = [begin_part(question, number) for number in range(question.n_parts)]
     control = Control()
     ended = [0] * question.n_parts

@@ -118,7 +118,7 @@ def _check_record(record: Record) -> None:
     text = str(record)
     again = read_record(text)
     _require(again.end == record.end and str(again) == text, "the record does not read back as it was written")
-    if record.game.can_be_followed:
+    if record.game.has_history:
         for seat in range(record.game.n_players):
             seen = record.seen_from(seat)
             _require(read_record(str(seen)).end == seen.end, f"the record as {SEATS[seat]} saw it does not read back")

@@ -43,11 +43,11 @@ class Game:
         """Raise InvalidRulesetError if weights of the learned knowledge do not fit the rules of the game."""
 
     @property
-    def can_be_followed(self) -> bool:
+    def has_history(self) -> bool:
         """Whether the game can be followed from one seat, because it defines what each seat sees of an action."""
 
     @property
-    def has_suspicions(self) -> bool:
+    def has_beliefs(self) -> bool:
         """Whether the game has a belief model, which weighs the possible hidden cards."""
 
     @property

@@ -108,11 +108,11 @@ cdef class Game:
         """Return the parts of an action as a dict with a `type`."""
         raise NotImplementedError
 
-    def why_not(self, GameState table, Action action, list legal):
+    def explain_illegal(self, GameState table, Action action, list legal):
         """Return the reason why `action` is not among the `legal` actions at `table`, in words of the game."""
         return "not possible here"
 
-    def seen_steps(self, bytes state, tuple steps, int observer):
+    def observed_steps(self, bytes state, tuple steps, int observer):
         """Return an action as `observer` sees it: its steps, and the names of the cards that it shows to them."""
         raise EngineError(f"game: {self.id} cannot be followed from one seat")
 
@@ -280,12 +280,12 @@ cdef class Game:
                 raise InvalidRulesetError(f"game: the weights of {self.id} do not fit its rules: {weights.fault}")
 
     @property
-    def can_be_followed(self):
+    def has_history(self):
         """Whether the game can be followed from one seat, because it defines what each seat sees of an action."""
-        return type(self).seen_steps is not Game.seen_steps
+        return type(self).observed_steps is not Game.observed_steps
 
     @property
-    def has_suspicions(self):
+    def has_beliefs(self):
         """Whether the game has a belief model, which weighs the possible hidden cards."""
         return self.knowledge != NULL and self.knowledge.suspect != NULL
 
@@ -449,7 +449,7 @@ cdef class GameState:
         else:
             legal = self.list_actions()
             shown = listed(legal[:12]) + (f" and {len(legal) - 12} more" if len(legal) > 12 else "")
-            why = f"{self.game.why_not(self, action, legal)} (legal: {shown})"
+            why = f"{self.game.explain_illegal(self, action, legal)} (legal: {shown})"
         raise IllegalActionError(f"action: '{action}': {why}, in '{self}'")
 
     cdef bint same_bytes(self, GameState other):
@@ -528,13 +528,13 @@ cdef class Position(GameState):
     def seen(self, action, player):
         """Return the text of `action`, legal here, as `player` will see it: for `View.play` and records."""
         cdef Action taken = self.read(action)
-        steps, names = self.game.seen_steps(bytes(self), taken.code, read_seat(player, self.game.n_players))
+        steps, names = self.game.observed_steps(bytes(self), taken.code, read_seat(player, self.game.n_players))
         return self.game.write_steps(steps) + (f" = {','.join(names)}" if names else "")
 
     def seen_action(self, action, player):
         """Return `action`, legal here, as `player` will see it, without the cards that it shows."""
         cdef Action taken = self.read(action)
-        steps, _ = self.game.seen_steps(bytes(self), taken.code, read_seat(player, self.game.n_players))
+        steps, _ = self.game.observed_steps(bytes(self), taken.code, read_seat(player, self.game.n_players))
         return self.game.action_from_steps(steps)
 
     def view(self, player):

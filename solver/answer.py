@@ -247,7 +247,7 @@ def _move_without_search(question: SearchQuestion) -> Action:
     if config.how == "random":
         return question.decisions[_draws(question).below(len(question.decisions))]
     searcher = Searcher(view, config.settings(None), MEGABYTE, question.seed, 0)
-    return view.game.action_from_steps(searcher.rule_of_thumb())
+    return view.game.action_from_steps(searcher.heuristic_decision())
 
 
 def _draws(question: SearchQuestion) -> Rng:

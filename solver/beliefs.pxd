@@ -25,7 +25,7 @@ cdef class WorldSampler:
     cdef readonly View view
     cdef bint pretends                        # the world drawn last does not fit the view, on purpose: see SecretCard
 
-    cpdef int get_ready(self) except -1
+    cpdef int prepare(self) except -1
     cdef void draw(self, void* world, rng_t* rng) noexcept nogil
 
 

@@ -6,12 +6,12 @@ from engine_cy.action_log import History
 class WorldSampler:
     """Sample worlds for a search.
 
-    Searches on several threads may share an instance after `get_ready`, unless its class excludes that.
+    Searches on several threads may share an instance after `prepare`, unless its class excludes that.
     """
 
     @property
     def view(self) -> View: ...
-    def get_ready(self) -> None:
+    def prepare(self) -> None:
         """Build the tables for sampling. Marginals do not need them."""
 
     def sample_world(self, seed: int | Rng = 0) -> Position:

@@ -63,7 +63,7 @@ cdef inline double share_of(const Secrets* secrets, int left, int taken) noexcep
 cdef double ways_to_hold(const Secrets* secrets, uint32_t left, int n, int first) noexcept nogil:
     """Return the total weight of all hands of `n` cards out of `left`, which has only kinds from `first` on.
 
-    `get_ready` fills every entry that sampling may read, so sampling never writes: threads may share a belief.
+    `prepare` fills every entry that sampling may read, so sampling never writes: threads may share a belief.
     """
     cdef double* entry
     cdef double total
@@ -254,22 +254,22 @@ cdef dict as_dict(list kinds, const double* numbers):
 cdef class WorldSampler:
     """Sample worlds for a search.
 
-    Searches on several threads may share an instance after `get_ready`, unless its class excludes that.
+    Searches on several threads may share an instance after `prepare`, unless its class excludes that.
     """
 
-    cpdef int get_ready(self) except -1:
+    cpdef int prepare(self) except -1:
         """Build the tables for sampling. Marginals do not need them."""
         raise NotImplementedError
 
     cdef void draw(self, void* world, rng_t* rng) noexcept nogil:
-        """Sample a world into `world`; call `get_ready` first."""
+        """Sample a world into `world`; call `prepare` first."""
 
     def sample_world(self, seed=0):
         """Sample a position by its posterior probability; `seed` is a number or an Rng."""
         cdef Position world = new_position(self.view.game)
         cdef Rng rng = seed if isinstance(seed, Rng) else Rng(seed, WORLD_STREAM)
 
-        self.get_ready()
+        self.prepare()
         self.draw(world.state, &rng.raw)
         return world
 
@@ -327,7 +327,7 @@ cdef class Belief(WorldSampler):
     cdef Secrets* secrets_of(self, int player) noexcept nogil:
         return &self.secrets[player * DEALS_MAX]
 
-    cpdef int get_ready(self) except -1:
+    cpdef int prepare(self) except -1:
         cdef Secrets* secrets
         cdef int n
 
@@ -467,8 +467,8 @@ cdef class SecretCard(WorldSampler):
             elif self.guessed < LEAST_TRUE:
                 self.chances[i] *= (1 - least) / (1 - self.guessed)
 
-    cpdef int get_ready(self) except -1:
-        return self.belief.get_ready()
+    cpdef int prepare(self) except -1:
+        return self.belief.prepare()
 
     cdef void draw(self, void* world, rng_t* rng) noexcept nogil:
         cdef uint8_t picks[PICKS_MAX]

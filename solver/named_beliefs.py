@@ -56,4 +56,4 @@ def believe(belief: Belief) -> Beliefs:
 
 def beliefs_of(view: View, history: History | None, config: Config) -> Beliefs | None:
     """Return the beliefs at a view, without a search; None if the game has no model of hidden cards."""
-    return believe(Belief(view, history, config.trust)) if view.game.has_suspicions else None
+    return believe(Belief(view, history, config.trust)) if view.game.has_beliefs else None

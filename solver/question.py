@@ -147,10 +147,10 @@ class Question(ABC):
         """Whether parts run in lockstep, so one thread has to compute all of them."""
         return False
 
-    def get_ready(self) -> None:
+    def prepare(self) -> None:
         """Build the tables that all parts share. Call it once, before the parts start."""
         if self.belief is not None:
-            self.belief.get_ready()
+            self.belief.prepare()
 
     @cached_property
     def decisions(self) -> tuple[Action, ...]:
@@ -160,7 +160,7 @@ class Question(ABC):
     @cached_property
     def belief(self) -> Belief | None:
         """The posterior over hidden cards, computed once; None if the game has no model of them."""
-        if not self.view.game.has_suspicions:
+        if not self.view.game.has_beliefs:
             return None
         return Belief(self.view, self.history, self.config.trust)
 
@@ -366,7 +366,7 @@ class InformationQuestion(Question):
     def __init__(self, view: View, budget: Budget | None = None, **thinking: Unpack[QuestionOptions]) -> None:
         super().__init__(view, budget, **thinking)
         check_searches(self.config, "information")
-        if not view.game.has_suspicions:
+        if not view.game.has_beliefs:
             problem = f"{view.game.id} has no model of hidden cards"
             raise InvalidQuestionError("view", problem, reason="CONTRADICTION")
         if self.budget.iterations is None:

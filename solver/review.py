@@ -70,7 +70,7 @@ def decisions(record: Record, seat: int | None = None) -> Iterator[Decision]:
     seen = {
         number: record if observer is not None else record.seen_from(number)
         for number in seats
-        if record.game.can_be_followed
+        if record.game.has_history
     }
     logs = {number: History(record.game) for number in seen}
     for number, log in logs.items():

@@ -86,7 +86,7 @@ class Searcher:
         Each decision is the most visited one, as long as one has enough visits; chance is sampled.
         """
 
-    def rule_of_thumb(self) -> tuple[int, ...]:
+    def heuristic_decision(self) -> tuple[int, ...]:
         """Return the steps of the decision of the game's heuristic policy, without a search."""
 
     def results(self) -> list[tuple[Any, ...]]:

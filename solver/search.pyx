@@ -133,7 +133,7 @@ cdef class Searcher:
         self.belief = belief
         self.believes = belief is not None
         if self.believes:
-            belief.get_ready()
+            belief.prepare()
         self.iterations = 0
         self.counted = 0
         self.worlds = 0
@@ -666,7 +666,7 @@ cdef class Searcher:
                 steps = []
         return world, decisions
 
-    def rule_of_thumb(self):
+    def heuristic_decision(self):
         """Return the steps of the decision of the game's heuristic policy, without a search."""
         cdef action_t action
         steps = []

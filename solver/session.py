@@ -81,7 +81,7 @@ class _Tree:
         share = answer_at_once(question)
         if share is not None:
             return answer_without_search(question, share, started)
-        question.get_ready()
+        question.prepare()
         continued = self._can_continue(question)
         if self._searcher is not None and continued:
             self._searcher.follow(question.view, self.taken, question.worlds)

@@ -8,7 +8,7 @@ from engine_cy.castle_village_port.rules cimport Rules, pack
 from engine_cy.castle_village_port.state cimport (
     NO_CARD, NOT_SHOWN, UNKNOWN_HAND, State, bit, drawn_before, owner_of, value_of,
 )
-from engine_cy.castle_village_port.evidence cimport add_suspicion
+from engine_cy.castle_village_port.evidence cimport add_belief_functions
 from engine_cy.castle_village_port.turn cimport apply, clear, end_round_from, legal_actions, payoffs, play_out
 from engine_cy.castle_village_port.validate cimport find_faults
 from engine_cy.castle_village_port.view cimport key, observe
@@ -127,7 +127,7 @@ cdef Knowledge KNOWLEDGE
 KNOWLEDGE.prior = prior
 KNOWLEDGE.choose = choose
 KNOWLEDGE.evaluate = evaluate
-add_suspicion(&KNOWLEDGE)
+add_belief_functions(&KNOWLEDGE)
 
 
 # --- the game in Python ---------------------------------------------------------------------------------------
@@ -152,7 +152,7 @@ cdef class CastleVillagePort(Game):
     def __init__(self, str game, ruleset, players):
         self.ruleset = read_ruleset(ruleset)
         numbers = table_numbers(self.ruleset, players)
-        overrides = self.ruleset.turned()
+        overrides = self.ruleset.overrides()
         self.api = &API
         self.id = game
         self.n_players = players
@@ -205,7 +205,7 @@ cdef class CastleVillagePort(Game):
     def place_at(self, bytes view, int spot):
         return {"at": "selected"}
 
-    def seen_steps(self, bytes state, tuple steps, int observer):
+    def observed_steps(self, bytes state, tuple steps, int observer):
         cdef State at
         cdef action_t action = steps[0]
         cdef int verb = action >> 24
@@ -484,8 +484,8 @@ cdef class CastleVillagePort(Game):
             return {"type": "rob" if verb == VERB_ROB else "swap", "player": a}
         return {"type": "copy" if verb == VERB_COPY else "discard", "card": card_part(a)}
 
-    def why_not(self, GameState at, Action action, list legal):
-        return notation.why_not(at.table, action.fields, [possible.fields for possible in legal], self.frame)
+    def explain_illegal(self, GameState at, Action action, list legal):
+        return notation.explain_illegal(at.table, action.fields, [possible.fields for possible in legal], self.frame)
 
     def write_steps(self, tuple steps):
         return notation.write_action(self.step_fields(steps))

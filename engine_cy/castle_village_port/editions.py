@@ -50,7 +50,7 @@ class Ruleset(NamedTuple):
             "hidden_gold": self.hidden_gold,
         }
 
-    def turned(self) -> dict[str, object]:
+    def overrides(self) -> dict[str, object]:
         """Return the fields that differ from the house's, as a caller would send them.
 
         `read_ruleset` makes an equal ruleset from them.

@@ -1,4 +1,4 @@
 from engine_cy.game_api cimport Knowledge
 
 
-cdef void add_suspicion(Knowledge* knowledge) noexcept
+cdef void add_belief_functions(Knowledge* knowledge) noexcept

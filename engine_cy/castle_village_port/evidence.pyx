@@ -132,7 +132,7 @@ cdef void tell(const Rules* rules, const State* view, action_t action, Account* 
     pass
 
 
-cdef void add_suspicion(Knowledge* knowledge) noexcept:
+cdef void add_belief_functions(Knowledge* knowledge) noexcept:
     knowledge.suspect = <void (*)(const void*, const void*, int, int, const Account*,
                                   Suspicion*) noexcept nogil>suspect
     knowledge.lay = <void (*)(const void*, void*, int, const Suspicion*, const uint8_t*) noexcept nogil>lay

@@ -442,7 +442,9 @@ _TASKS = {
 }
 
 
-def why_not(table: Table, parts: Mapping[str, object], legal: list[dict[str, object]], frame: TableShape) -> str:
+def explain_illegal(
+    table: Table, parts: Mapping[str, object], legal: list[dict[str, object]], frame: TableShape
+) -> str:
     """Explain why an action is not possible: by the rule that it breaks, as far as the table shows it."""
     assert table.to_act is not None
     assert table.ask is not None
@@ -454,9 +456,9 @@ def why_not(table: Table, parts: Mapping[str, object], legal: list[dict[str, obj
         holder = table.victim if verb == "replace" else table.to_act
         return f"{frame.families[holder or 0]} holds no {parts['card']}"
     elif verb == "place":
-        return _why_not_there(table, parts, str(parts["location"]), table.selected[table.to_act], frame)
+        return _explain_place(table, parts, str(parts["location"]), table.selected[table.to_act], frame)
     elif verb == "move":
-        return _why_not_moved(table, parts, frame)
+        return _explain_move(table, parts, frame)
     elif verb == "rob":
         seats = " or ".join(_write_seat(action["player"]) for action in legal)
         return f"of the opponents, only {seats} owns a neighbour of {table.acting}"
@@ -469,7 +471,7 @@ def why_not(table: Table, parts: Mapping[str, object], legal: list[dict[str, obj
     return f"{table.acting} has only {beside} beside it"
 
 
-def _why_not_there(table: Table, parts: Mapping[str, object], to: str, value: int | None, frame: TableShape) -> str:
+def _explain_place(table: Table, parts: Mapping[str, object], to: str, value: int | None, frame: TableShape) -> str:
     """Explain why a card of `value` cannot stand in the row `to` at the index in `parts`."""
     if parts["type"] == "place_in" and table.to_act is not None:
         order = table.orders[table.to_act]
@@ -484,7 +486,7 @@ def _why_not_there(table: Table, parts: Mapping[str, object], to: str, value: in
     return f"rows are sorted by value, the highest on the left: in the {to} a {value} stands at {places}"
 
 
-def _why_not_moved(table: Table, parts: Mapping[str, object], frame: TableShape) -> str:
+def _explain_move(table: Table, parts: Mapping[str, object], frame: TableShape) -> str:
     assert table.acting is not None
     card, to = _row_card_of(parts["card"]), str(parts["to"])
     here = next(location for location, row in zip(LOCATIONS, table.rows, strict=True) if table.acting in row)
@@ -498,4 +500,4 @@ def _why_not_moved(table: Table, parts: Mapping[str, object], frame: TableShape)
             return f"{table.acting} moves a neighbour, and {card} is not one"
         if to == here:
             return f"a neighbour is moved to another location than the {here}"
-    return _why_not_there(table, parts, to, card.value, frame)
+    return _explain_place(table, parts, to, card.value, frame)

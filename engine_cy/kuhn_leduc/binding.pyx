@@ -211,7 +211,7 @@ cdef class Poker(Game):
     def write_steps(self, tuple steps):
         return " ".join(self.step_fields(steps).values())
 
-    def why_not(self, GameState table, Action action, list legal):
+    def explain_illegal(self, GameState table, Action action, list legal):
         cdef const State* state = <const State*>table.state
         cdef const Rules* rules = <const Rules*>self.rules
 

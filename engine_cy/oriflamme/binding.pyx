@@ -14,7 +14,7 @@ from engine_cy.oriflamme.rules cimport Rules, pack
 from engine_cy.oriflamme.state cimport (
     FACE_UP, KIND, UNKNOWN_HAND, State, card_at, cards_played, family, held, hold,
 )
-from engine_cy.oriflamme.evidence cimport add_suspicion
+from engine_cy.oriflamme.evidence cimport add_belief_functions
 from engine_cy.oriflamme.turn cimport apply, clear, legal_actions, payoffs, play_out, resolve
 from engine_cy.oriflamme.validate cimport find_faults, find_table_faults
 from engine_cy.oriflamme.view cimport key, observe
@@ -121,7 +121,7 @@ cdef Knowledge KNOWLEDGE
 KNOWLEDGE.prior = prior
 KNOWLEDGE.choose = choose
 KNOWLEDGE.evaluate = evaluate
-add_suspicion(&KNOWLEDGE)
+add_belief_functions(&KNOWLEDGE)
 
 
 # --- the game in Python ---------------------------------------------------------------------------------------
@@ -151,7 +151,7 @@ cdef class Oriflamme(Game):
     def __init__(self, str game, ruleset, players):
         self.ruleset = read_ruleset(game, ruleset)
         numbers = table_numbers(self.ruleset, players)
-        changed = self.ruleset.turned()
+        changed = self.ruleset.overrides()
         spec = {"edition": self.ruleset.edition, **changed} if changed else self.ruleset.edition
         self.api = &API
         self.knowledge = &KNOWLEDGE
@@ -220,7 +220,7 @@ cdef class Oriflamme(Game):
             slots = []
         return [state.tops[slot] for slot in slots if not card_at(state, slot) & FACE_UP]
 
-    def seen_steps(self, bytes state, tuple steps, int observer):
+    def observed_steps(self, bytes state, tuple steps, int observer):
         cdef const State* at = <const State*><const char*>state
         cdef int verb = <int>steps[0] >> 16
 
@@ -475,8 +475,8 @@ cdef class Oriflamme(Game):
             return {"type": "rob", "player": first}
         return {"type": "target" if verb == VERB_TARGET else "copy", "slot": first}
 
-    def why_not(self, GameState at, Action action, list legal):
-        return notation.why_not(at.table, action.fields, [possible.fields for possible in legal], self.frame)
+    def explain_illegal(self, GameState at, Action action, list legal):
+        return notation.explain_illegal(at.table, action.fields, [possible.fields for possible in legal], self.frame)
 
     def write_steps(self, tuple steps):
         return notation.write_action(self.step_fields(steps), self.cards)

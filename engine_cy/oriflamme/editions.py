@@ -38,7 +38,7 @@ class Ruleset(NamedTuple):
     switches: Mapping[str, Value]
     fixed: Mapping[str, int]
 
-    def turned(self) -> dict[str, Value]:
+    def overrides(self) -> dict[str, Value]:
         """Return the switches whose values differ from the edition's."""
         defaults = EDITIONS[self.edition].switches
         return {name: value for name, value in self.switches.items() if value != defaults[name]}

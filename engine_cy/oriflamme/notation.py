@@ -275,7 +275,7 @@ _QUESTIONS = {
 }
 
 
-def why_not(table: Table, parts: dict[str, object], legal: list[dict[str, object]], frame: TableShape) -> str:
+def explain_illegal(table: Table, parts: dict[str, object], legal: list[dict[str, object]], frame: TableShape) -> str:
     """Return the reason why an action is illegal: the rule that it breaks."""
     assert table.to_act is not None
     seat, verb = frame.families[table.to_act], str(parts["type"])

@@ -112,7 +112,7 @@ def _observe_record(record: Record, seat: int | None, at: int | None) -> Observa
             end = record.end
             assert isinstance(end, Position)
             seat = _seat_to_act(end)
-        if not record.game.can_be_followed:
+        if not record.game.has_history:
             end = record.end
             assert isinstance(end, Position)
             return Observation(end.view(seat))

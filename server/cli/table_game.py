@@ -65,7 +65,7 @@ class TableGame:
         return self._observe(self.me)
 
     def _observe(self, seat: int) -> Observation:
-        is_followed = self.actions and self.start.game.can_be_followed
+        is_followed = self.actions and self.start.game.has_history
         history = History.of(self.record.seen_from(seat)) if is_followed else None
         return Observation(self.position.view(seat), history)
 
@@ -88,10 +88,12 @@ class TableGame:
         after = before.play(action)
         acting = before.to_act
         letter = CHANCE_SEAT if acting is None or acting < 0 else SEATS[acting]
-        if before.game.can_be_followed:
+        if before.game.has_history:
             seen = before.seen(action, self.me)
-        else:  # the table shows what the person may know of it
-            seen = str(action) if acting == self.me else "?"
+        elif acting == self.me:
+            seen = str(action)
+        else:
+            seen = "?"  # the table shows what the person may know of it
         self._positions.append(after)
         self.actions.append(str(action))
         return f"{letter} {seen}"

@@ -52,13 +52,13 @@ class Words:
             raise self.refusal(numbers[i], f"{field}[{i}]")
         return words
 
-    def read_if_said(self, number: int, field: str) -> str | None:
+    def read_optional(self, number: int, field: str) -> str | None:
         return self.read(number, field) if number else None
 
     def write(self, word: str) -> Any:
         return self._number_of[word]
 
-    def write_if_known(self, word: str) -> Any:
+    def write_or_unspecified(self, word: str) -> Any:
         """Return the value for a word, or UNSPECIFIED if the contract has none."""
         return self._number_of.get(word, 0)
 
@@ -69,7 +69,7 @@ class Words:
         return Refusal("UNKNOWN_VALUE", field, f"{number} is not a {self.name} ({possible})")
 
 
-def read_seat_if_said(seat: int, n_players: int, field: str) -> int | None:
+def read_optional_seat(seat: int, n_players: int, field: str) -> int | None:
     """Return a seat's number, or None for UNSPECIFIED."""
     if 1 <= seat <= n_players:
         return seat - 1
@@ -82,7 +82,7 @@ def read_seat_if_said(seat: int, n_players: int, field: str) -> int | None:
 
 def read_seat(seat: int, n_players: int, field: str) -> int:
     """Return a seat's number; refuse UNSPECIFIED."""
-    number = read_seat_if_said(seat, n_players, field)
+    number = read_optional_seat(seat, n_players, field)
     if number is None:
         raise missing(field, f"a seat is required ({listed(SEATS[:n_players])})")
     return number
@@ -112,7 +112,7 @@ def per_seat(entries: Sequence[T], n_players: int, field: str) -> Sequence[T]:
     return entries
 
 
-def check_told(told: Sequence[int], found: Sequence[int], field: str) -> None:
+def check_derived(told: Sequence[int], found: Sequence[int], field: str) -> None:
     """Refuse an optional list that contradicts the values derived from the other fields."""
     if told and told != found:
         raise Refusal("NO_WORLD_FITS", field, f"{listed(told)} contradicts the other fields: {listed(found)}")

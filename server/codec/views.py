@@ -17,7 +17,7 @@ from server.codec.fields import (
     check_length,
     check_text,
     members,
-    read_seat_if_said,
+    read_optional_seat,
     required,
     which,
     write_seat,
@@ -206,7 +206,7 @@ def _read_seen_bytes(game: Game, raw: bytes) -> tuple[int | None, str]:
 
 
 def _read_seen(game: Game, message: pb.SeenAction, field: str) -> tuple[int | None, str]:
-    seat = read_seat_if_said(message.seat, game.n_players, f"{field}.seat")
+    seat = read_optional_seat(message.seat, game.n_players, f"{field}.seat")
     required(message, "action", field)
     names = _read_shown(game, message, field)
     what, equals, shown = message.action.text.partition("=")

@@ -20,7 +20,7 @@ from engine_cy.errors import listed
 from engine_cy.record import Record
 from engine_cy.seats import SEATS
 from server.codec import records, views
-from server.codec.fields import Words, check_length, read_seat, read_seat_if_said, required, under
+from server.codec.fields import Words, check_length, read_optional_seat, read_seat, required, under
 from server.refusals import Refusal, at
 from solver.config import CONFIGS, ITERATIONS_MAX, LEVELS, Budget, Config, InvalidQuestionError, Model
 from solver.question import (
@@ -189,7 +189,7 @@ def read_review(request: pb.ReviewRequest, caps: Caps, config: Config | None = N
     required(request, "record", "")
     with records.sealed("record") if request.seat else nullcontext():
         record = records.read(request.record)
-    seat = read_seat_if_said(request.seat, record.game.n_players, "seat")
+    seat = read_optional_seat(request.seat, record.game.n_players, "seat")
     if seat is not None and record.observer not in (None, seat):
         raise Refusal("CONTRADICTION", "seat", "the record is another seat's view of the game, with its decisions only")
     options = read_options(request.options, record.game, None, "options", ("restrict_to", "information"), config=config)
@@ -201,7 +201,7 @@ def read_review(request: pb.ReviewRequest, caps: Caps, config: Config | None = N
         # The answer contains the seed, which must not depend on cards that the seat did not see.
         if seat is None or record.observer is not None:
             seen: Record | Position | View = record
-        elif record.game.can_be_followed:
+        elif record.game.has_history:
             seen = record.seen_from(seat)
         else:
             end = record.end
@@ -401,7 +401,7 @@ def check_to_act(view: View) -> None:
 
 
 def check_information(view: View, options: Options, field: str) -> None:
-    if options.information and not view.game.has_suspicions:
+    if options.information and not view.game.has_beliefs:
         why = f"{view.game.id} has no belief model for these tables"
         raise Refusal("CONTRADICTION", field, why)
     if options.information and view.to_act != view.observer:

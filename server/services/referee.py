@@ -14,7 +14,7 @@ from eminence.v1 import referee_pb2 as pb
 from engine_cy import CHANCE, Action, Position, Rng
 from engine_cy.record import Record
 from server.codec import positions, records, views
-from server.codec.fields import check_length, read_seat, read_seat_if_said, required, write_seat
+from server.codec.fields import check_length, read_optional_seat, read_seat, required, write_seat
 from server.codec.games import read_required_game
 from server.refusals import Refusal, at, missing
 
@@ -26,7 +26,7 @@ class RefereeService:
 
     def Deal(self, request: pb.DealRequest) -> pb.DealResponse:
         game = read_required_game(request, "")
-        first = read_seat_if_said(request.first, game.n_players, "first") or 0
+        first = read_optional_seat(request.first, game.n_players, "first") or 0
         seed = request.seed if request.HasField("seed") else secrets.randbits(64)
         start = game.deal(seed, first)
         return pb.DealResponse(
@@ -50,7 +50,7 @@ class RefereeService:
             seen=[
                 views.write_seen(position.game, position.to_act, position.seen(action, seat))
                 for seat in range(position.game.n_players)
-                if position.game.can_be_followed
+                if position.game.has_history
             ],
             to_act=write_seat(after.to_act),
             over=after.is_over,
@@ -66,7 +66,7 @@ class RefereeService:
         n = position.game.n_players
         check_length(request.seats, n, "seats")
         seats = [read_seat(seat, n, f"seats[{i}]") for i, seat in enumerate(request.seats)] or list(range(n))
-        if not position.game.can_be_followed:
+        if not position.game.has_history:
             record = None
         return pb.GetViewsResponse(
             views=[
@@ -90,7 +90,7 @@ class RefereeService:
         required(request, "record", "")
         with records.sealed("record") if request.seat else nullcontext():
             record = positions.read_whole_record(request.record, "record")
-        seat = read_seat_if_said(request.seat, record.game.n_players, "seat")
+        seat = read_optional_seat(request.seat, record.game.n_players, "seat")
         if seat is not None:
             record = record.seen_from(seat)
         return pb.GetRecordResponse(record=records.write(record), text=str(record))

@@ -79,7 +79,7 @@ def play_game(match: Match, number: int, seat_of_a: int, *, pool: Pool | None = 
     chance, seeds = Rng(match.seed, 2 * number), Rng(match.seed, 2 * number + 1)
     start = position = new_game(*match.game).deal(chance, first=number % match.players)
     logs = [History(position.game) for _ in range(match.players)]
-    followed = logs if position.game.can_be_followed else []
+    followed = logs if position.game.has_history else []
     while (player := position.to_act) is not None:
         if player == CHANCE:
             options = position.legal_actions()

@@ -97,7 +97,7 @@ def compute_here(question: Question, control: Control | None = None) -> Any:
     answer = answer_without_parts(question, started)
     if answer is not None:
         return answer
-    question.get_ready()
+    question.prepare()
     return answer_from(question, run_parts(question, range(question.n_parts), control or Control()), started)
 
 

@@ -294,7 +294,7 @@ def lines_of(
     question: SearchQuestion, searcher: Searcher, tallies: tuple[Tally, ...]
 ) -> tuple[tuple[int, tuple[tuple[int, tuple[int, ...]], ...]], ...]:
     """Return the likely continuations after the most visited decisions, by the decisions' numbers."""
-    if not question.lines or not question.decides or not question.view.game.can_be_followed:
+    if not question.lines or not question.decides or not question.view.game.has_history:
         return ()
     most_visited = sorted(range(len(tallies)), key=lambda i: -tallies[i].visits)[: question.lines]
     lines = []

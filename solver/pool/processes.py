@@ -335,7 +335,7 @@ def _compute(
     def report(shares: Sequence[Share]) -> None:
         connection.send_bytes(PROGRESS + pack(list(map(encode_share, shares))))
 
-    question.get_ready()
+    question.prepare()
     progress = Progress(question, report if interval_ms else None, interval_ms)
     numbers = range(question.n_parts) if numbers is None else numbers
     return pack(list(map(encode_share, run_parts(question, numbers, control, progress))))

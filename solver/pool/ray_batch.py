@@ -128,7 +128,7 @@ class Batches:
 
     def _fill(self) -> None:
         alone = sum(chunk.alone for chunk in self._chunks.values())
-        room = max(self._pool.width // 2, 1) if self._pool.is_there else 0  # workers that may serve one suspect each
+        room = max(self._pool.width // 2, 1) if self._pool.is_ready else 0  # workers that may serve one suspect each
         while alone < room and (entry := self._next_suspect()):
             self._begin([entry], alone=True)
             alone += 1
@@ -241,7 +241,7 @@ class Batches:
         held = [entry for number in self._suspects if (entry := self._entries.get(number)) is not None]
         self._suspects.clear()
         for entry in held:
-            if entry.lost > oldest or self._pool.is_there:
+            if entry.lost > oldest or self._pool.is_ready:
                 self._suspects.append(entry.number)
             elif entry.tries:
                 self._end(entry, WorkerLostError(f"{entry.tries} workers were lost over this question; Ray is down"))

@@ -67,7 +67,7 @@ class Worker:
             def note(shares: Sequence[Share]) -> None:
                 self._progress[call] = shares[first :: options.step]
 
-            question.get_ready()
+            question.prepare()
             progress = Progress(question, note if options.interval_ms else None, options.interval_ms)
             return pack_shares(run_parts(question, numbers, control, progress))
 
@@ -120,7 +120,7 @@ class Worker:
 
 def compute_whole(job: bytes, control: Control) -> bytes:
     question = decode_job(job)
-    question.get_ready()
+    question.prepare()
     return pack_shares(run_parts(question, range(question.n_parts), control, Progress(question)))
 
 

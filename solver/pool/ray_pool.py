@@ -133,7 +133,7 @@ class RayPool:
         return self._health
 
     @property
-    def is_there(self) -> bool:
+    def is_ready(self) -> bool:
         return self._health.state == "ready"
 
     @property
@@ -235,7 +235,7 @@ class RayPool:
         with self._changed:
             calls = range(self._last_call + 1, self._last_call + 1 + n)
             self._last_call += n
-            channel = self._channel if self.is_there else None
+            channel = self._channel if self.is_ready else None
             if channel:
                 self._calls.update(dict.fromkeys(calls, deliver))
         if channel is None or not channel.send(kind, calls[0], payload):

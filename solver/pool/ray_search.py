@@ -224,7 +224,7 @@ class SpreadSearch:
         if not numbers:
             return
         self._note, question = HERE, self._question
-        question.get_ready()
+        question.prepare()
         control = Control(until_ns=_nanoseconds(ends))
         n = 1 if question.meets else min(cores(), len(numbers))
         groups = [numbers[i::n] for i in range(n)]

@@ -120,6 +120,6 @@ class _Run:
                 if answer is not None:
                     self.answer.answer(answer)
                     return None
-                self._question.get_ready()
+                self._question.prepare()
                 self._progress = progress_to(self._control, self._question)
             return self._progress

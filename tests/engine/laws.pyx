@@ -49,7 +49,7 @@ cdef check_laws(Game game, const void* state, rng_t* rng):
         raise fault_at(game, world, b"key: the world has another key for a spectator, who sees less than any player")
 
 
-def play_watched(Game game, uint64_t n_games, uint64_t seed=0):
+def check_random_games(Game game, uint64_t n_games, uint64_t seed=0):
     """Play random games and check all laws after each action; return the number of actions, or raise Fault."""
     cdef uint64_t state[STATE_WORDS]
     cdef uint64_t end[STATE_WORDS]

@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Iterator
 
-from laws import Fault, play_watched
+from laws import Fault, check_random_games
 
 from engine_cy import Game, new_game
 from engine_cy.castle_village_port.cards import LOCATIONS
@@ -74,7 +74,7 @@ def main() -> int:
     actions = 0
     for game in all_games:
         try:
-            actions += play_watched(game, games_each, options.seed)
+            actions += check_random_games(game, games_each, options.seed)
         except Fault as fault:
             print(f"soak: {fault}")
             return 1

@@ -25,10 +25,10 @@ from engine_cy.castle_village_port.binding import CastleVillagePort
 from engine_cy.castle_village_port.cards import HOUSE, LOCATIONS
 from engine_cy.castle_village_port.editions import FIELDS, RewardEntry, read_ruleset, table_numbers
 from engine_cy.castle_village_port.notation import (
+    explain_illegal,
     read_action,
     read_deal,
     read_table,
-    why_not,
     write_action,
     write_deal,
     write_table,
@@ -211,7 +211,7 @@ def test_every_deal_of_the_reference_games_is_read_back_from_a_record_s_lines(fi
 def test_every_ruleset_of_the_reference_games_is_returned_unchanged() -> None:
     for reference in reference_games(GAMES / "castle_village_port-tables.jsonl.gz"):
         ruleset = read_ruleset(reference["ruleset"])
-        assert read_ruleset(ruleset.turned()) == ruleset
+        assert read_ruleset(ruleset.overrides()) == ruleset
         assert [card.value for card in ruleset.cards] == list(range(15, 0, -1))
         numbers = table_numbers(ruleset, reference["players"])
         assert numbers.n_turns == (4 if reference["players"] == 3 else 3)
@@ -221,8 +221,8 @@ def test_every_ruleset_of_the_reference_games_is_returned_unchanged() -> None:
 @settings(max_examples=200, deadline=None)
 def test_a_ruleset_is_returned_unchanged_and_suits_every_number_of_players(raw_ruleset: dict[str, Any]) -> None:
     ruleset = read_ruleset(raw_ruleset)
-    assert read_ruleset(ruleset.turned()) == ruleset
-    assert read_ruleset(json.loads(json.dumps(ruleset.turned()))) == ruleset
+    assert read_ruleset(ruleset.overrides()) == ruleset
+    assert read_ruleset(json.loads(json.dumps(ruleset.overrides()))) == ruleset
     for n_players in (3, 4, 5):
         shape = table_shape(raw_ruleset, n_players)
         start = complete(Table(), shape)
@@ -234,11 +234,11 @@ def test_the_house_is_the_default_ruleset() -> None:
     house = read_ruleset("house")
     assert read_ruleset() == read_ruleset({}) == read_ruleset({"edition": "house"}) == house
     assert house.cards == HOUSE
-    assert house.turned() == {}
+    assert house.overrides() == {}
 
 
 def test_cards_may_be_sent_in_any_order() -> None:
-    cards: Any = read_ruleset({"cards": [{**PLAIN, "value": value} for value in range(1, 13)]}).turned()["cards"]
+    cards: Any = read_ruleset({"cards": [{**PLAIN, "value": value} for value in range(1, 13)]}).overrides()["cards"]
     assert read_ruleset({"cards": cards[::-1]}) == read_ruleset({"cards": cards})
     assert [card["value"] for card in cards] == list(range(12, 0, -1))
 
@@ -250,7 +250,7 @@ def test_omitted_fields_are_those_of_the_house() -> None:
     assert ruleset.rewards["port"]["5"] == ruleset.rewards["port"]["3-4"]
     assert ruleset.rewards["castle"] == {"3-4": house.rewards["castle"]["3-4"], "5": ()}
     assert ruleset.rewards["village"] == house.rewards["village"]
-    assert ruleset.turned() == {
+    assert ruleset.overrides() == {
         "starting_gold": 7,
         "rewards": {
             "castle": {"3-4": [4, 3, 1], "5": []},
@@ -272,7 +272,7 @@ def test_the_example_on_the_rules_page_is_accepted() -> None:
     (example,) = re.findall(r"```json\n(.*?)```", PAGE, flags=re.DOTALL)
     raw_ruleset = json.loads(example)
     ruleset = read_ruleset(raw_ruleset)
-    assert read_ruleset(ruleset.turned()) == ruleset
+    assert read_ruleset(ruleset.overrides()) == ruleset
     assert [table_numbers(ruleset, n).n_turns for n in (3, 4, 5)] == [2, 2, 2]
 
 
@@ -486,7 +486,7 @@ def test_a_card_that_never_acts_may_have_any_effect(effect: str) -> None:
     card = {"effect": effect, "when": "never", **({"who": "Miller 1"} if effect == "leave_if_present" else {})}
     ruleset = read_ruleset(table_with(card))
     assert ruleset.cards[-1].when == When.NEVER
-    assert read_ruleset(ruleset.turned()) == ruleset
+    assert read_ruleset(ruleset.overrides()) == ruleset
 
 
 # --- positions and views -----------------------------------------------------------------------------------------
@@ -1030,7 +1030,7 @@ def test_text_that_is_no_action_is_refused(text: str, message: str) -> None:
     ],
 )
 def test_an_illegal_action_is_refused_with_the_rule(text: str, action: str, legal: list[str], message: str) -> None:
-    assert message in why_not(read(text), read_action(action), [read_action(one) for one in legal], HOUSE_SHAPE)
+    assert message in explain_illegal(read(text), read_action(action), [read_action(one) for one in legal], HOUSE_SHAPE)
 
 
 # --- damage ------------------------------------------------------------------------------------------------------
@@ -1089,4 +1089,4 @@ def test_no_damaged_ruleset_raises_anything_but_an_engine_error(
         ruleset = read_ruleset(raw_ruleset)
     except InvalidRulesetError:
         return
-    assert read_ruleset(ruleset.turned()) == ruleset
+    assert read_ruleset(ruleset.overrides()) == ruleset

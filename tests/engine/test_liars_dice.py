@@ -9,7 +9,7 @@ from typing import Any
 
 import pyspiel
 import pytest
-from laws import play_watched
+from laws import check_random_games
 from liars_dice import LiarsDice, Table
 
 from engine_cy import CHANCE, EngineError, HiddenCardError, NotationError, Position, Rng, python_game
@@ -29,7 +29,7 @@ def rolled(ruleset: str, players: int, seed: int = 1) -> Position:
 
 @pytest.mark.parametrize(("ruleset", "players"), [("1x4", 2), ("2x3", 2), ("2x3", 3), ("1x6", 4), ("1x4", 5)])
 def test_random_games_keep_every_law(ruleset: Any, players: Any) -> None:
-    assert play_watched(python_game(LiarsDice, ruleset, players), 30, seed=3) > 30 * 3
+    assert check_random_games(python_game(LiarsDice, ruleset, players), 30, seed=3) > 30 * 3
 
 
 @pytest.mark.parametrize(

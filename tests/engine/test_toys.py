@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import pyspiel
 import pytest
-from laws import play_watched
+from laws import check_random_games
 
 from engine_cy import (
     EngineError,
@@ -233,7 +233,7 @@ def test_playouts_reach_an_end_and_are_zero_sum(tree: Tree) -> None:
 
 
 def test_random_games_keep_the_laws_of_all_games(tree: Tree) -> None:
-    assert play_watched(tree.game, 500, seed=1) > 500
+    assert check_random_games(tree.game, 500, seed=1) > 500
 
 
 # --- views and worlds ------------------------------------------------------------------------------------------

@@ -193,7 +193,7 @@ def test_information_values_the_secrecy_of_a_selected_card(adviser: Any) -> None
     # A ruleset with its own cards has no learned knowledge of players.
     cards = [{"value": value, "name": f"Bard {value}", "when": "end", "effect": "fetch"} for value in (3, 5, 9, 11)]
     unknown = new_game("castle_village_port", {"cards": cards, "hand_size": 3, "turns_per_round": 2, "rounds": 2}, 3)
-    assert not unknown.has_suspicions
+    assert not unknown.has_beliefs
     request.view.CopyFrom(views.write_view(unknown.deal(1).view(0)))
     assert refusal(adviser.Suggest, request) == ("INVALID_ARGUMENT", "CONTRADICTION", "options.information")
 

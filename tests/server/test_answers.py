@@ -25,7 +25,7 @@ from solver.control import Control
 from solver.named_beliefs import believe
 from solver.pool.base import compute_here
 
-GAMES = [spec for spec in SPECS if new_game(*spec).has_suspicions]
+GAMES = [spec for spec in SPECS if new_game(*spec).has_beliefs]
 CARD_NAMES = {CARDS.write(card.id): card.name for card in PUBLISHED + PROTOTYPE}
 
 

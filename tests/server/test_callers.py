@@ -181,7 +181,7 @@ def test_incomplete_requests_for_metrics_cost_few_threads_and_are_closed(monkeyp
         with suppress(OSError):  # refused already
             connections[-1].sendall(b"GET /metrics HTTP/1.1\r\n")
         counts.add(threading.active_count())
-    wait_until(lambda: counts.add(threading.active_count()) or max(counts) > before)
+    wait_until(lambda: max(*counts, threading.active_count()) > before)
     # A thread and a timer for each request, and those of as many requests that just end.
     assert max(counts) <= before + 4 * metrics_page.REQUESTS_MAX
     for connection in connections:  # the server closes all

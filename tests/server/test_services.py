@@ -102,7 +102,7 @@ def test_cards_have_names_in_three_languages(rules: Any) -> None:
     assert [(card.value, card.names.fr) for card in cards[:2]] == [(15, "Roi"), (14, "Princesse")]
     sent = read_ruleset({"cards": [{"value": 7, "name": "Zo", "when": "never", "effect": "none"}], "rounds": 1,
                          "turns_per_round": 1})  # fmt: skip
-    castle.ruleset.CopyFrom(write_ruleset("castle_village_port", {"edition": "house", **sent.turned()}))
+    castle.ruleset.CopyFrom(write_ruleset("castle_village_port", {"edition": "house", **sent.overrides()}))
     (card,) = rules.ListCards(rules_pb2.ListCardsRequest(game=castle)).cards
     assert (card.value, card.names.de, card.notation) == (7, "Zo", "7")
 

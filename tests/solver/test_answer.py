@@ -88,7 +88,7 @@ def test_a_search_that_a_deadline_ended_is_reproduced_by_its_iterations(shares: 
 def test_only_one_of_many_shares_searches_after_the_deadline(n_threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """If each share searched or built a belief, the answer would be late by the number of shares."""
     belief_builders = []
-    monkeypatch.setattr(Question, "get_ready", lambda self: belief_builders.append(self))
+    monkeypatch.setattr(Question, "prepare", lambda self: belief_builders.append(self))
     with Threads(n_threads) as pool:
         question = SearchQuestion(opening(), Budget(iterations=10**9), shares=256)
         late_answer = solve(question, pool=pool, control=Control(until_ns=time.monotonic_ns()))

@@ -126,7 +126,7 @@ def test_sampled_worlds_fit_the_view_and_are_as_frequent_as_the_posterior(spec: 
 @pytest.mark.parametrize("spec", ALL_SPECS, ids=ALL_IDS)
 def test_sampled_worlds_fit_the_view_at_every_position_of_every_game(spec: tuple[str, Any, int]) -> None:
     game = new_game(*spec)
-    if not game.has_suspicions:
+    if not game.has_beliefs:
         return
     for seed, (position, _) in enumerate(random_game(game, 12)):
         for observer in range(game.n_players):

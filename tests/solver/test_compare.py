@@ -62,7 +62,7 @@ def as_bytes(comparison: Comparison) -> bytes:
 @pytest.mark.parametrize("confidence", [None, 0.8])
 def test_every_pool_gives_the_same_bytes(spec: Any, shares: int, confidence: float | None, pools: list[Pool]) -> None:
     for view, moves, history in choices(spec, 3):
-        has_history = view.game.can_be_followed
+        has_history = view.game.has_history
         thinking: dict[str, Any] = {
             "seed": 11,
             "shares": shares,
@@ -111,7 +111,7 @@ def test_history_models_beliefs_and_seeds_change_a_comparison() -> None:
 def test_each_move_has_the_same_result_as_if_compared_with_the_first_alone(spec: Any, shares: int) -> None:
     for view, moves, history in choices(spec, 2, moves_min=3 if spec[0] != "leduc_poker" else 2):
         thinking: dict[str, Any] = {"seed": 3, "shares": shares}
-        if view.game.can_be_followed:
+        if view.game.has_history:
             thinking["history"] = history
         budget = Budget(iterations=1000)
         together = compare(view, moves, budget, **thinking)

@@ -54,7 +54,7 @@ def test_a_card_that_the_others_can_deduce_is_worth_exactly_zero() -> None:
         "starting_gold": 3,
     }
     game = new_game("castle_village_port", table, players=3)
-    assert game.has_suspicions
+    assert game.has_beliefs
     n_deduced = n_guessed = 0
     for seed in range(3):
         position, rng = game.deal(seed), Rng(seed)

@@ -41,7 +41,7 @@ def example_question() -> SearchQuestion:
 
 
 def shares_of(question: Question) -> list[Share]:
-    question.get_ready()
+    question.prepare()
     return run_parts(question, range(question.n_parts), Control())
 
 

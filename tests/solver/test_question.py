@@ -132,7 +132,7 @@ def test_equal_questions_from_different_arguments_have_equal_bytes() -> None:
         models: dict[int | str, Model] = dict.fromkeys(keys, "noisy")
         equal.append(SearchQuestion(view, Budget(iterations=60), history=history, models=models, among=among))
     equal.append(decode_job(encode_job(equal[0])))
-    equal[1].get_ready()
+    equal[1].prepare()
     compute_here(equal[2])
     assert len({encode(question) for question in equal}) == 1
     assert all(question == equal[0] and hash(question) == hash(equal[0]) for question in equal)

@@ -29,7 +29,7 @@ class FakePool:
     """A pool that answers at once, or with `holds` when a test calls the held answers."""
 
     def __init__(self, width: int = 2, *, holds: bool = False) -> None:
-        self.width, self.is_there, self.is_closed = width, True, False
+        self.width, self.is_ready, self.is_closed = width, True, False
         self.started: list[tuple[FrameKind, list[int]]] = []  # the seeds of each call
         self.stopped: list[int] = []
         self.held: list[Callable[[], None]] = []
@@ -44,7 +44,7 @@ class FakePool:
         searches = list(map(decode_job, unpack(payload)))
         seeds = [search.seed for search in searches]
         self.started.append((kind, seeds))
-        if not self.is_there:
+        if not self.is_ready:
             deliver(Frame(FrameKind.NO_WORKER, call, b""))
         elif self.killers & set(seeds):
             deliver(Frame(FrameKind.LOST, call, b""))
@@ -134,7 +134,7 @@ def test_a_question_that_lost_a_worker_waits_for_ray(monkeypatch: pytest.MonkeyP
         wait_until(lambda: len(pool.started) == 1 + ray_batch.TRIES)
         assert isinstance(pending.exception(HANG_S), WorkerLostError)
 
-        pool.killers, pool.is_there = set(), False
+        pool.killers, pool.is_ready = set(), False
         (innocent,) = pool.submit(8)  # computed here
         assert innocent.result(HANG_S).moves == compute_here(question_of(8)).moves
 

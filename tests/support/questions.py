@@ -20,7 +20,7 @@ def turns(spec: tuple[str, Any, int], seed: int = 1) -> Iterator[tuple[Position,
     """Yield the positions of a random game at which the player to act has a choice, each with that player's log."""
     game = new_game(*spec)
     logs = [History(game) for _ in range(game.n_players)]
-    followed = logs if game.can_be_followed else []
+    followed = logs if game.has_history else []
     for position, action in random_game(game, seed):
         if action is not None and (position.to_act or 0) >= 0 and len(position.legal_actions()) > 1:
             yield position, logs[position.to_act or 0].copy()
@@ -69,7 +69,7 @@ def questions(spec: tuple[str, Any, int], seed: int = 1, every: int = 7) -> Iter
         )
         observed = position.view(((position.to_act or 0) + 1) % position.game.n_players)
         yield SearchQuestion(observed, budget, shares=2, seed=number)
-        if position.game.has_suspicions:
+        if position.game.has_beliefs:
             yield InformationQuestion(view, budget, **random_options(position, history, draw))
 
 

@@ -27,11 +27,11 @@ from engine_cy.errors import listed
 from engine_cy.tables import OMITTED
 from server.codec.fields import (
     Words,
+    check_derived,
     check_length,
-    check_told,
     per_seat,
+    read_optional_seat,
     read_seat,
-    read_seat_if_said,
     required,
     seat_index,
     which,
@@ -154,7 +154,7 @@ def read_view(
         table = complete(draft, game.frame)
         view = game.from_table(table)
     assert isinstance(view, View)
-    _check_told(message.table, table, game.frame, field)
+    _check_derived(message.table, table, game.frame, field)
     return view
 
 
@@ -169,7 +169,7 @@ def read_position(game: CastleVillagePort, message: Any, field: str) -> Position
         whole = complete(draft, game.frame)
         position = game.from_table(whole)
     assert isinstance(position, Position)
-    _check_told(table, whole, game.frame, field)
+    _check_derived(table, whole, game.frame, field)
     return position
 
 
@@ -185,7 +185,7 @@ def _read_draft(
     n, frame, path = game.n_players, game.frame, f"{field}.table"
     question = QUESTIONS.read(table.question, f"{path}.question")
     ask = None if question == "over" else question
-    to_act = read_seat_if_said(table.to_act, n, f"{path}.to_act")
+    to_act = read_optional_seat(table.to_act, n, f"{path}.to_act")
     if ask == "replace":
         if to_act is not None:
             raise Refusal("CONTRADICTION", f"{path}.to_act", "a seat is given, but chance replaces a card")
@@ -231,7 +231,7 @@ def _read_draft(
         or ((),) * n,
         acting=acting,
         effect=table.acting_as or None,
-        victim=read_seat_if_said(table.victim, n, f"{path}.victim"),
+        victim=read_optional_seat(table.victim, n, f"{path}.victim"),
         walk=LOCATIONS.read(walk.location, f"{path}.walk.location") if walk else None,
         due=_read_row(walk.due, n, f"{path}.walk.due") if walk else (),
         ranked=_read_row(walk.ranked, n, f"{path}.walk.ranked") if walk else (),
@@ -303,10 +303,10 @@ def _read_orders(table: pb.CastleVillagePortTable, n: int, path: str) -> tuple[s
     return tuple(orders)
 
 
-def _check_told(told: pb.CastleVillagePortTable, table: Table, frame: TableShape, field: str) -> None:
-    check_told(told.hand_sizes, hand_sizes(table, frame), f"{field}.table.hand_sizes")
-    check_told(told.deck_sizes, deck_sizes(table, frame), f"{field}.table.deck_sizes")
-    check_told(told.selected, [write_seat(seat) for seat in selecting(table)], f"{field}.table.selected")
+def _check_derived(told: pb.CastleVillagePortTable, table: Table, frame: TableShape, field: str) -> None:
+    check_derived(told.hand_sizes, hand_sizes(table, frame), f"{field}.table.hand_sizes")
+    check_derived(told.deck_sizes, deck_sizes(table, frame), f"{field}.table.deck_sizes")
+    check_derived(told.selected, [write_seat(seat) for seat in selecting(table)], f"{field}.table.selected")
 
 
 _NAMES = {"phase": "question", "ask": "question", "effect": "acting_as", "walk": "walk.location", "rows": "castle"}

@@ -17,11 +17,11 @@ from engine_cy.oriflamme.notation import write_action as action_text
 from engine_cy.oriflamme.table import PlayedCard, Table, TableShape, complete, dealt, in_queue
 from server.codec.fields import (
     Words,
+    check_derived,
     check_length,
-    check_told,
     per_seat,
+    read_optional_seat,
     read_seat,
-    read_seat_if_said,
     required,
     seat_index,
     which,
@@ -74,7 +74,7 @@ def read_view(game: Oriflamme, message: pb.OriflammeView, field: str, known: Tab
         table = complete(draft, game.frame)
         view = game.from_table(table)
     assert isinstance(view, View)
-    check_told(message.table.hand_sizes, hand_sizes(table, game.frame), f"{field}.table.hand_sizes")
+    check_derived(message.table.hand_sizes, hand_sizes(table, game.frame), f"{field}.table.hand_sizes")
     return view
 
 
@@ -88,7 +88,7 @@ def read_position(game: Oriflamme, message: Any, field: str) -> Position:
         whole = complete(draft, game.frame)
         position = game.from_table(whole)
     assert isinstance(position, Position)
-    check_told(table.hand_sizes, hand_sizes(whole, game.frame), f"{field}.table.hand_sizes")
+    check_derived(table.hand_sizes, hand_sizes(whole, game.frame), f"{field}.table.hand_sizes")
     return position
 
 
@@ -105,12 +105,12 @@ def _read_draft(
     face_down = {seat: _kinds(said.face_down, f"{own[seat]}.face_down") for seat, said in secrets.items()}
     hands = {seat: _kinds(said.hand, f"{own[seat]}.hand") for seat, said in secrets.items()}
     phase = QUESTIONS.read(table.question, f"{path}.question")
-    to_act = read_seat_if_said(table.to_act, n, f"{path}.to_act")
+    to_act = read_optional_seat(table.to_act, n, f"{path}.to_act")
     if to_act is None and phase != "over":
         raise missing(f"{path}.to_act", "a seat is required: the game is not over")
     if not table.round:
         raise missing(f"{path}.round")
-    acting = CARDS.read_if_said(table.acting_as, f"{path}.acting_as")
+    acting = CARDS.read_optional(table.acting_as, f"{path}.acting_as")
     if acting is not None and phase in ("place", "reveal", "over"):
         raise Refusal("CONTRADICTION", f"{path}.acting_as", f"{acting!r} is given, but no card acts yet: {phase}")
     points = per_seat(table.points, n, f"{path}.points")
@@ -205,7 +205,7 @@ def _field_of(path: str, field: str, observer: int | None, table: pb.OriflammeTa
 def has_words(game: Game) -> bool:
     """Return whether the contract has a value for every card of the edition; if not, text replaces messages."""
     assert isinstance(game, Oriflamme)
-    return all(CARDS.write_if_known(card.id) for card in game.cards)
+    return all(CARDS.write_or_unspecified(card.id) for card in game.cards)
 
 
 # --- tables: writing -------------------------------------------------------------------------------------------
@@ -314,7 +314,7 @@ def read_action(game: Oriflamme, message: pb.OriflammeAction, field: str) -> Act
     path, said = f"{field}.{kind}", getattr(message, kind)
     parts: dict[str, Any] = {"type": kind}
     if kind == "place":
-        parts["card"] = CARDS.read_if_said(said.card, f"{path}.card") or "?"
+        parts["card"] = CARDS.read_optional(said.card, f"{path}.card") or "?"
         if parts["card"] not in ("?", *game.frame.ids):
             why = f"{parts['card']!r} is no card of this edition ({listed(game.frame.ids)})"
             raise Refusal("INVALID_NOTATION", f"{path}.card", why)
@@ -343,7 +343,7 @@ def write_action(action: Action) -> pb.OriflammeAction | None:
     """Write an action; return None if it places a card without a value in the contract."""
     parts = action.fields
     kind = parts["type"]
-    if kind == "place" and parts["card"] != "?" and not CARDS.write_if_known(parts["card"]):
+    if kind == "place" and parts["card"] != "?" and not CARDS.write_or_unspecified(parts["card"]):
         return None
     message = pb.OriflammeAction()
     said = getattr(message, kind)
@@ -393,7 +393,7 @@ def tidy_shown(game: Oriflamme, names: Sequence[str], field: str) -> list[str]:
 
 def _number(game: Oriflamme, name: str) -> Any:
     """Return the value of the card with this name; UNSPECIFIED for a card without a value in the contract."""
-    return CARDS.write_if_known(read_card(name, game.cards))
+    return CARDS.write_or_unspecified(read_card(name, game.cards))
 
 
 # --- cards in answers ------------------------------------------------------------------------------------------
@@ -418,7 +418,7 @@ def _add_cards(written: Any, kinds: Mapping[str, float], numbers: Mapping[str, A
 @lru_cache
 def numbers_of(game: Oriflamme) -> dict[str, Any]:
     """Return the value of each card name; UNSPECIFIED if the contract has none."""
-    return {card.name: CARDS.write_if_known(card.id) for card in game.cards}
+    return {card.name: CARDS.write_or_unspecified(card.id) for card in game.cards}
 
 
 def write_information(message: solver_pb2.CardInformation, card: Information, game: Oriflamme) -> None:

@@ -83,7 +83,7 @@ NUMBERS = {
 def cards(game: Oriflamme) -> Iterator[pb.CardInfo]:
     for card in game.cards:
         yield pb.CardInfo(
-            oriflamme=CARDS.write_if_known(card.id),
+            oriflamme=CARDS.write_or_unspecified(card.id),
             names=names_of(card).message(),
             notation=card.name,
             copies=game.frame.copies,
