@@ -14,6 +14,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 from process import PLACE, SERVING, Server, health_stub, refusal_of, server, stub, suggest
 from tokens import as_client
+from waiting import wait_until
 
 from eminence.v1 import rules_pb2, rules_pb2_grpc
 from server.client import Client
@@ -218,6 +219,8 @@ def test_metrics_and_logs_count_calls_and_hold_no_card(tokens: str) -> None:
         adviser.Suggest(suggest(START, iterations=500), **as_client("a-secret"))
         for text in ("A:Lord >B:Heir C:? | seen by B", "A:Ambush!!", START.replace("Spy", "Bishop")):
             adviser.Suggest.future(suggest(text, iterations=5), **as_client("a-secret")).exception()
+        # The server counts a call after its client has received the answer.
+        wait_until(lambda: running.metrics()['eminence_call_seconds_count{method="Suggest"}'] == 5)
         with urllib.request.urlopen(f"http://{running.metrics_page}/metrics", timeout=60) as page:
             metrics = page.read().decode()
         assert running.stop() == 0
