@@ -189,7 +189,7 @@ cdef void question_faults(const Rules* rules, const State* state, Breaches* brea
         report(breaches, Rule.NO_ACTING_CARD, 0, 0, state.acting, 0)
     if resolving and state.cursor >= state.n_slots or not resolving and state.cursor:
         report(breaches, Rule.CURSOR, 0, 0, state.cursor, state.n_slots)
-    elif resolving and state.tops[state.cursor] < 32:
+    elif resolving and state.cursor < SLOTS and state.tops[state.cursor] < 32:  # n_slots may be a fault, too
         card = card_at(state, state.cursor)
         if state.to_act != family(card):
             report(breaches, Rule.OWNER, 0, 0, state.to_act, family(card))
