@@ -564,9 +564,11 @@ def test_a_search_with_a_time_limit_answers_before_its_trees_are_freed(
     """Freeing a large tree takes milliseconds. Without a time limit, each part frees its tree first to save memory."""
     events: list[str] = []
     begin = parts.begin_part
+    is_watched = threading.Event()
 
     class WatchedSearcher:
         def __init__(self, question: Question, number: int) -> None:
+            assert is_watched.wait(HANG_S)
             self._searcher = begin(question, number)
 
         def __getattr__(self, name: str) -> Any:
@@ -580,5 +582,6 @@ def test_a_search_with_a_time_limit_answers_before_its_trees_are_freed(
     with Threads(1) as pool:
         future = pool.submit(SearchQuestion(opening_view(), budget, shares=2), Control())
         future.add_done_callback(lambda _: events.append("answered"))
+        is_watched.set()
         future.result()
     assert events == (["answered", "freed", "freed"] if is_timed else ["freed", "freed", "answered"])
