@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import pickle
 import random
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -48,7 +48,7 @@ class _Place:
 
     position: Position
     draw: random.Random
-    other_actions: Collection[Action]  # legal at earlier tables of the game
+    other_actions: set[Action]  # legal at earlier tables of the game
     enumerated_views: int = 0
 
 
@@ -169,7 +169,7 @@ def _check_actions(place: _Place) -> None:
 
 def _check_illegal_actions(place: _Place) -> None:
     legal = set(place.position.legal_actions())
-    for action in sorted(place.other_actions - legal, key=str)[:50]:  # type: ignore[operator]
+    for action in sorted(place.other_actions - legal, key=str)[:50]:
         try:
             place.position.play(action)
         except IllegalActionError:
@@ -202,8 +202,8 @@ def _check_views(place: _Place) -> None:
 def _check_worlds(place: _Place) -> None:
     for seat in range(place.position.game.n_players):
         view = place.position.view(seat)
-        for seed in range(3):
-            _check_world(view, view.sample_world(place.draw.randrange(2**32) + seed), seat)
+        for _ in range(3):
+            _check_world(view, view.sample_world(place.draw.randrange(2**32)), seat)
         _require(view.sample_world(1) == view.sample_world(1), f"equal seeds draw {SEATS[seat]} different worlds")
 
 
