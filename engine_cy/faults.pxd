@@ -1,4 +1,5 @@
 """The faults that a game's validator finds in the bytes of a state."""
+from libc.stdint cimport uint8_t
 
 cdef enum:
     MAX_FAULTS = 64
@@ -20,3 +21,8 @@ cdef inline void report(Breaches* breaches, int rule, int at, int index, int val
     if breaches.n < MAX_FAULTS:
         breaches.found[breaches.n] = Breach(rule, at, index, value, bound)
         breaches.n += 1
+
+
+cdef inline uint8_t byte(value) except? 255:
+    """Return a number as a byte; 255, which no field accepts, if it is None or does not fit."""
+    return value if value is not None and 0 <= value < 255 else 255

@@ -19,7 +19,7 @@ from engine_cy.castle_village_port.words cimport (
     VERB_ROB, VERB_SELECT, VERB_SWAP,
 )
 from engine_cy.castle_village_port.worlds cimport count_secrets, sample, write_secret
-from engine_cy.faults cimport Breaches
+from engine_cy.faults cimport Breaches, byte
 from engine_cy.values cimport Action, Game, GameState
 from engine_cy.game_api cimport CHANCE, NOBODY, GameApi, Knowledge, action_t, begin_interface
 from engine_cy.learned.evaluation cimport evaluate_state
@@ -497,11 +497,6 @@ cdef row_card(uint8_t card):
 
 cdef uint8_t packed_card(card) except? 0:
     return card.owner << 4 | card.value
-
-
-cdef uint8_t byte(value) except? 255:
-    """Return a number as a byte; 255, which no field accepts, if it is None or does not fit."""
-    return value if value is not None and 0 <= value < 255 else 255
 
 
 cdef values_in(uint16_t cards):

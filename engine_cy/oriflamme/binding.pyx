@@ -3,7 +3,7 @@
 from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
-from engine_cy.faults cimport Breaches
+from engine_cy.faults cimport Breaches, byte
 from engine_cy.values cimport Action, Game, GameState, View
 from engine_cy.game_api cimport BEGUN, MORE, NOBODY, GameApi, Knowledge, action_t, begin_interface
 from engine_cy.learned.evaluation cimport evaluate_state
@@ -480,8 +480,3 @@ cdef class Oriflamme(Game):
 
     def write_steps(self, tuple steps):
         return notation.write_action(self.step_fields(steps), self.cards)
-
-
-cdef uint8_t byte(value) except? 255:
-    """Return a number as a byte; 255, which no field accepts, if it is None or does not fit."""
-    return value if value is not None and 0 <= value < 255 else 255

@@ -50,7 +50,6 @@ REWARDS = Words(pb.CastleVillagePortRewardKind)
 ROW_MAX = 75
 VALUES_MAX = 15
 ROWS = ("castle", "village", "port")
-_TYPE_OF = TYPES
 _VERB_OF = {kind: verb for verb, kind in TYPES.items()}
 
 
@@ -450,7 +449,7 @@ def write_deal(start: Position) -> pb.CastleVillagePortDeal | None:
 def read_action(game: CastleVillagePort, message: pb.CastleVillagePortAction, field: str) -> Action:
     verb = which(message, "action", field)
     path, said = f"{field}.{verb}", getattr(message, verb)
-    parts: dict[str, Any] = {"type": _TYPE_OF[verb]}
+    parts: dict[str, Any] = {"type": TYPES[verb]}
     if verb in ("select", "replace"):
         parts["card"] = said.value or "?"
     if verb in ("move", "copy", "discard"):
