@@ -120,7 +120,7 @@ def main(argv: Sequence[str]) -> None:
             workers=arguments.workers,
             path=arguments.resume,
             sprt=sprt,
-            tell=None if arguments.json else MatchProgress(match.players),
+            on_progress=None if arguments.json else MatchProgress(match.players),
         )
     except (EngineError, InvalidQuestionError, OtherMatchError) as error:
         parser.error(str(error))

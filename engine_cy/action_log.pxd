@@ -1,6 +1,6 @@
 """The log of one game: its actions, and the statistics that beliefs read."""
 from engine_cy.values cimport Game
-from engine_cy.game_api cimport Account
+from engine_cy.game_api cimport ActionEvidence
 
 
 cdef class History:
@@ -8,4 +8,4 @@ cdef class History:
     cdef public object start      # the table before the first action, or None
     cdef public object end        # the table after the last action, or None
     cdef list texts               # the actions, as text
-    cdef Account account
+    cdef ActionEvidence evidence

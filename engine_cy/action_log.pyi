@@ -4,9 +4,9 @@ from engine_cy.record import Record
 from engine_cy.values import Action, Game, Position, View
 
 class History:
-    """The log of one game: its actions as text, and the account that beliefs are computed from.
+    """The log of one game: its actions as text, and the evidence that beliefs are computed from.
 
-    The account follows from the actions, and holds only facts that a spectator saw.
+    The evidence follows from the actions, and holds only facts that a spectator saw.
     """
 
     # The tables before the first and after the last action; None if unknown.
@@ -31,7 +31,7 @@ class History:
         """Return a copy that later additions to this history do not change."""
 
     def __bytes__(self) -> bytes:
-        """Return the bytes of the account: equal for histories that lead to equal beliefs."""
+        """Return the bytes of the evidence: equal for histories that lead to equal beliefs."""
 
     def __hash__(self) -> int: ...
     @staticmethod
@@ -41,7 +41,7 @@ class History:
 def restore(
     game: Game,
     actions: Sequence[str],
-    account: bytes,
+    evidence: bytes,
     start: Position | View | None = None,
     end: Position | View | None = None,
 ) -> History:

@@ -4,22 +4,22 @@ from libc.stdint cimport uint64_t
 from libc.string cimport memcpy, memset
 
 from engine_cy.values cimport Action, Game, GameState
-from engine_cy.game_api cimport CHANCE, NOBODY, SPECTATOR, STATE_WORDS
+from engine_cy.game_api cimport CHANCE, GAME_OVER, SPECTATOR, STATE_WORDS
 
 from engine_cy.errors import EngineError
 
 
 cdef class History:
-    """The log of one game: its actions as text, and the account that beliefs are computed from.
+    """The log of one game: its actions as text, and the evidence that beliefs are computed from.
 
-    The account follows from the actions, and holds only facts that a spectator saw.
+    The evidence follows from the actions, and holds only facts that a spectator saw.
     """
 
     def __init__(self, Game game):
         self.game = game
         self.texts = []
         self.start = self.end = None
-        memset(&self.account, 0, sizeof(Account))
+        memset(&self.evidence, 0, sizeof(ActionEvidence))
 
     @property
     def record(self):
@@ -44,18 +44,18 @@ cdef class History:
         if table.game != self.game:
             raise EngineError(f"table: is of {table.game!r}, but the history is of {self.game!r}")
         player = self.game.api.to_act(self.game.rules, table.state)
-        if player == NOBODY:
+        if player == GAME_OVER:
             raise EngineError("table: the game is over, so it has no next action")
         text = str(action)
         self.texts.append(text)
         self.end = None
-        if player == CHANCE or self.game.knowledge == NULL or self.game.knowledge.tell == NULL:
+        if player == CHANCE or self.game.knowledge == NULL or self.game.knowledge.log_action == NULL:
             return
         # In the record of a seat, the text may name the cards that the action showed: `reveal = Heir`.
         taken = self.game.action(text.partition("=")[0].strip())
         self.game.api.observe(self.game.rules, table.state, SPECTATOR, view)
         for i in range(taken.n_steps):
-            self.game.knowledge.tell(self.game.rules, view, taken.steps[i], &self.account)
+            self.game.knowledge.log_action(self.game.rules, view, taken.steps[i], &self.evidence)
             if i + 1 < taken.n_steps:
                 self.game.api.apply(self.game.rules, view, taken.steps[i])
 
@@ -64,8 +64,8 @@ cdef class History:
         return restore(self.game, self.texts, bytes(self), self.start, self.end)
 
     def __bytes__(self):
-        """Return the bytes of the account: equal for histories that lead to equal beliefs."""
-        return (<char*>&self.account)[:sizeof(Account)]
+        """Return the bytes of the evidence: equal for histories that lead to equal beliefs."""
+        return (<char*>&self.evidence)[:sizeof(ActionEvidence)]
 
     def __eq__(self, other):
         return isinstance(other, History) and self.game == other.game and self.texts == (<History>other).texts \
@@ -93,14 +93,14 @@ cdef class History:
         return history
 
 
-def restore(Game game, actions, bytes account, start=None, end=None):
+def restore(Game game, actions, bytes evidence, start=None, end=None):
     """Make a history from its parts, without a replay; pickle uses it."""
     cdef History history = History(game)
 
-    if len(account) != sizeof(Account):
-        raise EngineError(f"bytes: {len(account)} bytes are not an account, which has {sizeof(Account)}")
+    if len(evidence) != sizeof(ActionEvidence):
+        raise EngineError(f"bytes: {len(evidence)} bytes are not the evidence of a log: {sizeof(ActionEvidence)} bytes")
     history.texts = list(actions)
     history.start = start
     history.end = end
-    memcpy(&history.account, <const char*>account, sizeof(Account))
+    memcpy(&history.evidence, <const char*>evidence, sizeof(ActionEvidence))
     return history

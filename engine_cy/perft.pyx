@@ -4,7 +4,7 @@ from libc.stdint cimport uint64_t
 from libc.string cimport memcpy
 
 from engine_cy.values cimport Game, Position
-from engine_cy.game_api cimport MAX_ACTIONS, MORE, STATE_WORDS, GameApi, action_t
+from engine_cy.game_api cimport MAX_ACTIONS, DECISION_UNFINISHED, STATE_WORDS, GameApi, action_t
 
 
 cdef uint64_t count_leaves(const GameApi* api, const void* rules, const void* state, int depth) noexcept nogil:
@@ -15,7 +15,7 @@ cdef uint64_t count_leaves(const GameApi* api, const void* rules, const void* st
     cdef int n = api.legal(rules, state, actions)
     cdef int i
 
-    if not api.part(rules, state) & MORE:
+    if not api.part(rules, state) & DECISION_UNFINISHED:
         depth -= 1
         if depth == 0:
             return n

@@ -20,7 +20,7 @@ from libc.stdint cimport int8_t, int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy, memset
 
 from engine_cy.game_api cimport (
-    CHANCE, MAX_ACTIONS, MAX_PLAYERS, NOBODY, SPECTATOR, STATE_WORDS, GameApi, action_t, begin_interface,
+    CHANCE, MAX_ACTIONS, MAX_PLAYERS, GAME_OVER, SPECTATOR, STATE_WORDS, GameApi, action_t, begin_interface,
 )
 from engine_cy.support.hashing cimport hash_bytes, mix
 from engine_cy.support.rng cimport Rng, below, rng_t
@@ -58,7 +58,7 @@ _RESERVED = re.compile(rf"[\n\r#]|{_DIGIT}\d|\|\s*seen by|^\s|\s$")
 cdef struct State:
     uint64_t drawn          # the digits drawn for the next outcome, as one number
     uint16_t length         # of the text
-    int8_t to_act           # a seat, `CHANCE` or `NOBODY`
+    int8_t to_act           # a seat, `CHANCE` or `GAME_OVER`
     uint8_t n_drawn         # digits, or BROKEN
     uint32_t unused
     char text[1]            # as packed; bytes behind `length` are 0
@@ -222,7 +222,7 @@ cdef class PythonGame(Game):
     cdef int seat_of(self, value) except -3:
         seat = self.game_rules.to_act(value)
         if seat is None:
-            return NOBODY
+            return GAME_OVER
         if type(seat) is not int or not CHANCE <= seat < self.n_players:
             seats = f"0 to {self.n_players - 1}"
             raise self.wrong("to_act", f"{seat!r} is neither a seat ({seats}), CHANCE nor None", value)
@@ -327,11 +327,11 @@ cdef class PythonGame(Game):
         cdef list bounds
         cdef int index
 
-        if seat == NOBODY:
+        if seat == GAME_OVER:
             return 0
         value = self.game_rules.copy(self.node(state).value)
         legal_actions, advance, to_act = self.moves     # looked up once: random play spends its time here
-        while seat != NOBODY:
+        while seat != GAME_OVER:
             legal = legal_actions(value)
             if not len(legal):
                 legal = self.legal_texts(value)         # raises
@@ -502,7 +502,7 @@ cdef class PythonGame(Game):
         self.note(error)
         memset(state, 0, self.table.state_size)
         state.n_drawn = BROKEN
-        state.to_act = NOBODY
+        state.to_act = GAME_OVER
 
     cdef note(self, error):
         self.errors.setdefault(get_ident(), error)
@@ -727,7 +727,7 @@ cdef int legal(const void* rules, const void* state, action_t* actions) noexcept
     cdef Node node
     cdef int i
 
-    if at.to_act == NOBODY:
+    if at.to_act == GAME_OVER:
         return 0
     game = game_of(rules)
     try:
@@ -788,7 +788,7 @@ cdef void scores(const void* rules, const void* state, int32_t* per_seat) noexce
     try:
         points = game.game_rules.scores(game.node(at).value)
         if points is None:
-            points = [round(won) for won in game.payoffs_of(at)] if at.to_act == NOBODY else [0] * game.n_players
+            points = [round(won) for won in game.payoffs_of(at)] if at.to_act == GAME_OVER else [0] * game.n_players
         if len(points) != game.n_players:
             raise game.wrong("scores", f"{len(points)} scores of {game.n_players} players")
         for seat in range(game.n_players):

@@ -1,4 +1,4 @@
-"""Games by their ids: built in, or added by installed packages.
+"""Games by their ids: built in, or added by installed packages. Each folder of a built-in game registers its own.
 
 A package adds a game by an entry point in the group `eminence.games`: the id, and a subclass of `GameRules` or, from
 Cython, of `Game`. A faulty package is refused by name, and the other games work on. A *family* makes a game of any id
@@ -11,28 +11,32 @@ import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cache, lru_cache
+from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
+from pathlib import Path
+from pkgutil import iter_modules
 from typing import Any, NamedTuple
 
-from engine_cy.castle_village_port.binding import CastleVillagePort
 from engine_cy.errors import EngineError, InvalidRulesetError, listed
 from engine_cy.game_rules import GameRules
-from engine_cy.kuhn_leduc.binding import Poker
-from engine_cy.oriflamme.binding import Oriflamme
 from engine_cy.python_game import python_game
 from engine_cy.seats import SEATS
 from engine_cy.values import Game
 
 Ruleset = str | Mapping[str, Any] | None
 
-# The class of each built-in game's id.
-_CLASSES: dict[str, Any] = {
-    "oriflamme": Oriflamme,
-    "oriflamme_prototype": Oriflamme,
-    "castle_village_port": CastleVillagePort,
-    "kuhn_poker": Poker,
-    "leduc_poker": Poker,
-}
+
+def _built_in_games() -> dict[str, Any]:
+    """Return the class of each built-in game by its id: each folder with a module `binding` registers its games."""
+    folders = [module.name for module in iter_modules([str(Path(__file__).parent)]) if module.ispkg]
+    names = [f"engine_cy.{folder}.binding" for folder in folders]
+    bindings = [import_module(name) for name in names if find_spec(name)]
+    bindings.sort(key=lambda binding: binding.PLACE)
+    return {game_id: kind for binding in bindings for game_id, kind in binding.GAMES.items()}
+
+
+_CLASSES = _built_in_games()
 _GROUP = "eminence.games"
 _ID = re.compile(r"[A-Za-z0-9_.-]+")
 _PLAYERS = 3

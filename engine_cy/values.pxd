@@ -22,7 +22,7 @@ cdef class Game:
     cdef void* own(self, size_t size) except NULL
     cdef const char* fault(self, const void* state, int observer) noexcept
     cdef object error_for(self, const void* state, int observer)
-    cdef bytes pack_table(self, table)
+    cdef bytes pack_parts(self, parts)
     cdef bint hides_choice(self, View view) except -1
     cpdef int check(self) except -1
     cdef Action action_of(self, const action_t* steps, int n)

@@ -83,13 +83,13 @@ class Game:
     def view(self, text: str) -> View:
         """Read a view from its text, which names the observer."""
 
-    def complete(self, table: Any) -> Any:
+    def complete(self, parts: Any) -> Any:
         """Return a `Table` with the fields that were omitted, each in the simplest way that fits the others."""
 
-    def faults(self, table: Any) -> list[Fault]:
-        """Return all faults of a `Table`, which may omit fields: none if a game can be played on from it."""
+    def faults(self, parts: Any) -> list[Fault]:
+        """Return all faults of a table in words, which may omit fields: none if a game can be played on from it."""
 
-    def from_table(self, table: Any) -> Position | View:
+    def from_parts(self, parts: Any) -> Position | View:
         """Make the position, or the view if there is an observer, of a `Table`, which may omit fields."""
 
     def action(self, text: str) -> Action:
@@ -150,8 +150,12 @@ class GameState:
         """The payoff of each seat, once the game is over; in a game with a winner, the shares of the win."""
 
     @property
+    def parts(self) -> Any:
+        """The table in words, with the secrets that its observer knows, as classes of the game's own module."""
+
+    @property
     def table(self) -> Any:
-        """The table in words, as a `Table` of the game's own module."""
+        """The public part of the table in words."""
 
     def __bytes__(self) -> bytes: ...
     def __hash__(self) -> int: ...

@@ -10,8 +10,8 @@ from libc.stdint cimport int32_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy, memset
 
 from engine_cy.game_api cimport (
-    BEGUN, INTERFACE_VERSION, MAX_ACTIONS, MAX_DECISION, MAX_PLAYERS, MORE, NOBODY, STATE_WORDS, GameApi, Knowledge,
-    action_t,
+    DECISION_BEGUN, DECISION_UNFINISHED, GAME_OVER, INTERFACE_VERSION, MAX_ACTIONS, MAX_DECISION, MAX_PLAYERS,
+    STATE_WORDS, GameApi, Knowledge, action_t,
 )
 from engine_cy.support.hashing cimport hash_bytes
 from engine_cy.support.rng cimport WORLD_STREAM, Rng, rng_t, seed_rng
@@ -85,16 +85,16 @@ cdef class Game:
         fault = (<bytes>self.fault(state, observer)).decode()
         return InvalidPositionError(fault) if observer < 0 else InvalidViewError(fault)
 
-    def complete(self, table):
-        """Return a `Table` with the fields that were omitted, each in the simplest way that fits the others."""
+    def complete(self, parts):
+        """Return a table in words with the fields that were omitted, each in the simplest way that fits the others."""
         raise EngineError(f"table: {self.id} reads its tables from text only")
 
-    def pack(self, table):
-        """Return the bytes of a complete `Table`, and all its faults."""
+    def pack(self, parts):
+        """Return the bytes of a complete table in words, and all its faults."""
         raise EngineError(f"table: {self.id} reads its tables from text only")
 
     def describe(self, GameState at):
-        """Return a position or view in words, as a `Table`."""
+        """Return a position or view in words: its public `table`, the secrets that its observer knows, and `observer`."""
         raise NotImplementedError
 
     def read_steps(self, str text):
@@ -144,17 +144,17 @@ cdef class Game:
 
     # --- methods for callers ---
 
-    def faults(self, table):
-        """Return all faults of a `Table`, which may omit fields: none if a game can be played on from it."""
+    def faults(self, parts):
+        """Return all faults of a table in words, which may omit fields: none if a game can be played on from it."""
         try:
-            return self.pack(self.complete(table))[1]
+            return self.pack(self.complete(parts))[1]
         except InvalidPositionError as error:
             return [error.fault]
 
-    cdef bytes pack_table(self, table):
-        state, faults = self.pack(self.complete(table))
+    cdef bytes pack_parts(self, parts):
+        state, faults = self.pack(self.complete(parts))
         if faults:
-            raise faults[0].refusal(table.observer)
+            raise faults[0].refusal(parts.observer)
         return state
 
     def deal(self, seed=0, first=0):
@@ -179,12 +179,12 @@ cdef class Game:
             raise NotationError(f"seen: a view names its observer, as in '| seen by A', in {text!r}")
         return self.view_from_bytes(state, observer)
 
-    def from_table(self, table):
-        """Make the position, or the view if there is an observer, of a `Table`, which may omit fields."""
-        state = self.pack_table(table)
-        if table.observer is None:
+    def from_parts(self, parts):
+        """Make the position, or the view if there is an observer, of a table in words, which may omit fields."""
+        state = self.pack_parts(parts)
+        if parts.observer is None:
             return self.position_from_bytes(state)
-        return self.view_from_bytes(state, table.observer)
+        return self.view_from_bytes(state, parts.observer)
 
     def action(self, str text):
         """Read an action from its text."""
@@ -223,7 +223,7 @@ cdef class Game:
         memcpy(table.state, <const char*>state, self.api.state_size)
         if self.fault(table.state, observer) != NULL:
             raise self.error_for(table.state, observer)
-        if self.api.part(self.rules, table.state) & BEGUN:
+        if self.api.part(self.rules, table.state) & DECISION_BEGUN:
             raise error("bytes: the table is in the middle of a decision")
 
     cdef Action action_of(self, const action_t* steps, int n):
@@ -287,7 +287,7 @@ cdef class Game:
     @property
     def has_beliefs(self):
         """Whether the game has a belief model, which weighs the possible hidden cards."""
-        return self.knowledge != NULL and self.knowledge.suspect != NULL
+        return self.knowledge != NULL and self.knowledge.score_secrets != NULL
 
     @property
     def state_size(self):
@@ -375,16 +375,21 @@ cdef class GameState:
     def to_act(self):
         """The seat to act, CHANCE (-1), or None when the game is over."""
         cdef int seat = self.game.api.to_act(self.game.rules, self.state)
-        return None if seat == NOBODY else seat
+        return None if seat == GAME_OVER else seat
 
     @property
     def is_over(self):
-        return self.game.api.to_act(self.game.rules, self.state) == NOBODY
+        return self.game.api.to_act(self.game.rules, self.state) == GAME_OVER
+
+    @property
+    def parts(self):
+        """The table in words, with the secrets that its observer knows, as classes of the game's own module."""
+        return self.game.describe(self)
 
     @property
     def table(self):
-        """The table in words, as a `Table` of the game's own module."""
-        return self.game.describe(self)
+        """The public part of the table in words."""
+        return self.parts.table
 
     @property
     def scores(self):
@@ -420,7 +425,7 @@ cdef class GameState:
         cdef unsigned char* next_state = <unsigned char*>room
         cdef const GameApi* api = self.game.api
         cdef void* rules = self.game.rules
-        cdef bint more = api.part(rules, state) & MORE
+        cdef bint more = api.part(rules, state) & DECISION_UNFINISHED
         cdef int n_actions = api.legal(rules, state, actions)
         cdef int i
 
@@ -483,7 +488,7 @@ cdef class Position(GameState):
 
         if seat >= 0:
             (<View>self.view(seat)).refuse(action)
-        why = "chance is to act, and this is not one of its actions" if seat != NOBODY else "the game is over"
+        why = "chance is to act, and this is not one of its actions" if seat != GAME_OVER else "the game is over"
         raise IllegalActionError(f"action: '{action}': {why}")
 
     def play(self, action):
@@ -505,7 +510,8 @@ cdef class Position(GameState):
             while i < n and actions[i] != taken.steps[step]:
                 i += 1
             # The steps must be one whole decision.
-            if i == n or (api.part(self.game.rules, after.state) & MORE != 0) != (step < taken.n_steps - 1):
+            is_unfinished = api.part(self.game.rules, after.state) & DECISION_UNFINISHED != 0
+            if i == n or is_unfinished != (step < taken.n_steps - 1):
                 self.refuse(taken)
             api.apply(self.game.rules, after.state, taken.steps[step])
         self.game.check()

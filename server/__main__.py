@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from server.cli.commands.serve import serve
-from server.cli.exit_codes import guarded
+from server.cli.exit_codes import run_to_exit_code
 
 
 def main(arguments: Sequence[str]) -> NoReturn:
-    sys.exit(guarded(lambda: serve.main(list(arguments), prog_name="python -m server", standalone_mode=False)))
+    sys.exit(run_to_exit_code(lambda: serve.main(list(arguments), prog_name="python -m server", standalone_mode=False)))
 
 
 if __name__ == "__main__":

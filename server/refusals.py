@@ -33,6 +33,11 @@ class Refusal(Exception):
     def __str__(self) -> str:
         return f"{self.field}: {self.why}" if self.field else self.why
 
+    def under(self, field: str) -> Refusal:
+        """Return the refusal with the path of its field under that of a message; an index follows without a dot."""
+        dot = "." if field and self.field and self.field[0] != "[" else ""
+        return Refusal(self.reason, f"{field}{dot}{self.field}", self.why, self.retry_after)
+
 
 def missing(field: str, why: str = "is required") -> Refusal:
     return Refusal("MISSING_FIELD", field, why)
@@ -42,6 +47,15 @@ def split(error: Exception) -> tuple[str, str]:
     """Split a message of the engine or solver into the path before its colon ('' without a path) and the rest."""
     path, colon, why = str(error).partition(": ")
     return (path, why) if colon and _PATH.fullmatch(path) else ("", str(error))
+
+
+@contextmanager
+def under(field: str) -> Iterator[None]:
+    """Put the path of a message before those of refusals."""
+    try:
+        yield
+    except Refusal as refusal:
+        raise refusal.under(field) from None
 
 
 @contextmanager

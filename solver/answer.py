@@ -77,7 +77,7 @@ class Move:
     line: tuple[LineStep, ...] = ()
 
 
-class Chance(NamedTuple):
+class SeatExpectation(NamedTuple):
     """Hold the expected share of the win and the expected final points of one seat.
 
     `points` is None if no playout reached the end of the game.
@@ -98,7 +98,7 @@ class Answer:
     # Near-equal moves, with the frequency to play each: a player who always plays the best is predictable.
     mix: tuple[tuple[Action, float], ...]
     # By seat; empty if nothing was searched.
-    seats: tuple[Chance, ...]
+    seats: tuple[SeatExpectation, ...]
     # The sum of all shares, and the iterations of each; no share if nothing was searched.
     total: Share
     share_iterations: tuple[int, ...]
@@ -275,13 +275,13 @@ def _draw_move(question: SearchQuestion, moves: tuple[Move, ...]) -> Action:
     return moves[0].action
 
 
-def expect(total: Share) -> tuple[Chance, ...]:
+def expect(total: Share) -> tuple[SeatExpectation, ...]:
     """Return the expectation of each seat over all playouts."""
     whole = reduce(lambda a, b: a + b, total.tallies)
     wins = zip(whole.payoffs, whole.squares, strict=True)
     points = zip(whole.scores, whole.score_squares, strict=True)
     return tuple(
-        Chance(
+        SeatExpectation(
             estimate(whole.visits, paid, squares),
             estimate(whole.ended, scored, score_squares) if whole.ended else None,
         )

@@ -3,7 +3,7 @@ from libc.stdint cimport uint32_t
 
 from engine_cy.families cimport Deal
 from engine_cy.values cimport View
-from engine_cy.game_api cimport MAX_KINDS, Suspicion
+from engine_cy.game_api cimport MAX_KINDS, SecretEvidence
 from engine_cy.action_log cimport History
 from engine_cy.support.rng cimport rng_t
 from solver.marginals cimport Chances, Weights
@@ -12,7 +12,7 @@ from solver.marginals cimport Chances, Weights
 # One player's secrets and their weights in one of the sums over deals. A set of cards `left` to place is a bit mask:
 # a bit for each kind, and above these a second bit for each kind that the player may hold twice.
 cdef struct Secrets:
-    Suspicion suspicion
+    SecretEvidence evidence
     uint32_t all                              # all hidden cards
     bint are_weighed                          # False: no secrets, or too many for the tables
     Weights weights
@@ -42,7 +42,7 @@ cdef class Belief(WorldSampler):
 
 cdef class SecretCard(WorldSampler):
     cdef Belief belief
-    cdef Suspicion seen                       # the observer's secrets, as all other players see them
+    cdef SecretEvidence seen                       # the observer's secrets, as all other players see them
     cdef int number                           # index of the secret card among the spots
     cdef int true                             # index of its kind
     cdef double chances[MAX_KINDS]            # the others' probability of each kind

@@ -1,8 +1,8 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 """Sample worlds exactly from an observer's posterior over the others' secrets.
 
-A game scores the evidence for each hidden card being of each kind (`Knowledge.suspect`). The weight of a whole secret,
-an assignment of all of a player's hidden cards, is the product of its cards' weights. Each player has cards of their
+A game scores the evidence for each hidden card being of each kind (`Knowledge.score_secrets`). The weight of a whole
+secret, an assignment of all of a player's hidden cards, is the product of its cards' weights. Each player has cards of their
 own, so the players' secrets are independent. Sampling uses tables of the total weight of all completions by the cards
 left, so each secret has exactly its probability; marginals.pyx computes the marginals, exactly too.
 """
@@ -14,7 +14,7 @@ from engine_cy.support.state_copy cimport copy_state
 from engine_cy.families cimport DEALS_MAX, Deal, list_deals, share_of_kind
 from engine_cy.values cimport Position, View, new_position
 from engine_cy.game_api cimport (
-    MAX_KINDS, SPECTATOR, STATE_WORDS, Account, GameApi, Knowledge, Suspicion,
+    MAX_KINDS, SPECTATOR, STATE_WORDS, ActionEvidence, GameApi, Knowledge, SecretEvidence,
 )
 from engine_cy.action_log cimport History
 from engine_cy.support.rng cimport SECRET_STREAM, WORLD_STREAM, Rng, below, rng_t, seed_rng, uniform
@@ -40,9 +40,9 @@ cdef inline uint32_t once(int kind) noexcept nogil:
 
 cdef inline uint32_t without(const Secrets* secrets, uint32_t left, int kind) noexcept nogil:
     """Return `left` without one card of `kind`: of two, the upper bit goes first."""
-    cdef uint32_t twice = once(secrets.suspicion.n_kinds + kind)
+    cdef uint32_t twice = once(secrets.evidence.n_kinds + kind)
 
-    if secrets.suspicion.held[kind] == 2 and left & twice:
+    if secrets.evidence.held[kind] == 2 and left & twice:
         return left & ~twice
     return left & ~once(kind)
 
@@ -50,8 +50,8 @@ cdef inline uint32_t without(const Secrets* secrets, uint32_t left, int kind) no
 cdef inline int number_of(const Secrets* secrets, uint32_t left, int kind) noexcept nogil:
     cdef int n = left >> kind & 1
 
-    if secrets.suspicion.held[kind] == 2:
-        n += left >> (secrets.suspicion.n_kinds + kind) & 1
+    if secrets.evidence.held[kind] == 2:
+        n += left >> (secrets.evidence.n_kinds + kind) & 1
     return n
 
 
@@ -76,9 +76,9 @@ cdef double ways_to_hold(const Secrets* secrets, uint32_t left, int n, int first
         return 1
     if left == 0:
         return 1
-    while first < secrets.suspicion.n_kinds and not left & once(first):
+    while first < secrets.evidence.n_kinds and not left & once(first):
         first += 1
-    entry = &secrets.hands[left * (secrets.suspicion.n_hand + 1) + n]
+    entry = &secrets.hands[left * (secrets.evidence.n_hand + 1) + n]
     if entry[0] == 0:
         copies = number_of(secrets, left, first)
         for _i in range(copies):
@@ -99,8 +99,8 @@ cdef double ways_to_end(const Secrets* secrets, uint32_t left) noexcept nogil:
     """
     cdef double hands[HANDS_MAX]            # by the number of cards
     cdef double weight, none, one, two
-    cdef int n = secrets.suspicion.n_hand
-    cdef int kind = secrets.suspicion.n_kinds
+    cdef int n = secrets.evidence.n_hand
+    cdef int kind = secrets.evidence.n_kinds
     cdef int copies, j
 
     memset(hands, 0, (n + 1) * sizeof(double))
@@ -135,11 +135,11 @@ cdef double ways_to_fill(Secrets* secrets, uint32_t left, int spot) noexcept nog
     cdef int kind
 
     if entry[0] == 0:
-        if spot == secrets.suspicion.n_spots:
+        if spot == secrets.evidence.n_spots:
             total = ways_to_end(secrets, left)
-            ways_to_hold(secrets, left, secrets.suspicion.n_hand, 0)
+            ways_to_hold(secrets, left, secrets.evidence.n_hand, 0)
         else:
-            for kind in range(secrets.suspicion.n_kinds):
+            for kind in range(secrets.evidence.n_kinds):
                 if left & once(kind):
                     total += (weight_in_spot(secrets, left, spot, kind)
                               * ways_to_fill(secrets, without(secrets, left, kind), spot + 1))
@@ -149,24 +149,24 @@ cdef double ways_to_fill(Secrets* secrets, uint32_t left, int spot) noexcept nog
 
 cdef bint can_be_weighed(Secrets* secrets) noexcept nogil:
     """Set `secrets.all`; return whether the tables have room for these secrets."""
-    cdef int n = secrets.suspicion.n_kinds
+    cdef int n = secrets.evidence.n_kinds
     cdef int bits = n
     cdef int i
 
     secrets.all = once(n) - 1
     for i in range(n):
-        if secrets.suspicion.held[i] == 2:
+        if secrets.evidence.held[i] == 2:
             secrets.all |= once(n + i)
             bits += 1
     return 0 < bits <= BITS_MAX
 
 
-cdef inline int n_cards(const Suspicion* suspicion) noexcept nogil:
+cdef inline int n_cards(const SecretEvidence* evidence) noexcept nogil:
     cdef int n = 0
     cdef int i
 
-    for i in range(suspicion.n_kinds):
-        n += suspicion.held[i]
+    for i in range(evidence.n_kinds):
+        n += evidence.held[i]
     return n
 
 
@@ -195,10 +195,10 @@ cdef void pick(Secrets* secrets, rng_t* rng, uint8_t* picks) noexcept nogil:
     cdef int n = 0
     cdef int spot, kind, last, to_take, copies, i, _i
 
-    for spot in range(secrets.suspicion.n_spots):
+    for spot in range(secrets.evidence.n_spots):
         draw = uniform(rng) * secrets.ways[left]
         last = 0
-        for kind in range(secrets.suspicion.n_kinds):
+        for kind in range(secrets.evidence.n_kinds):
             if left & once(kind):
                 last = kind
                 draw -= weight_in_spot(secrets, left, spot, kind) * secrets.ways[without(secrets, left, kind)]
@@ -207,9 +207,9 @@ cdef void pick(Secrets* secrets, rng_t* rng, uint8_t* picks) noexcept nogil:
         picks[n] = <uint8_t>last
         n += 1
         left = without(secrets, left, last)
-    to_take = secrets.suspicion.n_hand
+    to_take = secrets.evidence.n_hand
     rest = left
-    for kind in range(secrets.suspicion.n_kinds):
+    for kind in range(secrets.evidence.n_kinds):
         if to_take == 0:
             break
         copies = number_of(secrets, left, kind)
@@ -231,10 +231,10 @@ cdef void pick(Secrets* secrets, rng_t* rng, uint8_t* picks) noexcept nogil:
             to_take -= 1
             rest = without(secrets, rest, kind)
             weight *= secrets.weights.hand[kind]
-    if not secrets.suspicion.ordered:
+    if not secrets.evidence.ordered:
         return
     to_take = n
-    for kind in range(secrets.suspicion.n_kinds):
+    for kind in range(secrets.evidence.n_kinds):
         for _i in range(number_of(secrets, rest, kind)):
             picks[n] = <uint8_t>kind
             n += 1
@@ -281,7 +281,7 @@ cdef class Belief(WorldSampler):
     """
 
     def __cinit__(self, View view, History history=None, double trust=1.0):
-        cdef const Account* account = NULL if history is None else &history.account
+        cdef const ActionEvidence* logged = NULL if history is None else &history.evidence
         cdef const Knowledge* knowledge = view.game.knowledge
         cdef Secrets* secrets
         cdef Deal deals[DEALS_MAX]
@@ -303,14 +303,14 @@ cdef class Belief(WorldSampler):
                 secrets[n].are_weighed = False
                 secrets[n].ways = NULL
                 secrets[n].hands = NULL
-            knowledge.suspect(view.game.rules, view.state, view.observer, player, account, &secrets.suspicion)
-            if not secrets.suspicion.n_kinds:
+            knowledge.score_secrets(view.game.rules, view.state, view.observer, player, logged, &secrets.evidence)
+            if not secrets.evidence.n_kinds:
                 continue
             secrets.are_weighed = can_be_weighed(secrets)
             self.is_sampled |= not secrets.are_weighed
             # Secrets that are too many to weigh keep the probabilities of the deals alone.
-            weigh(&secrets.suspicion, trust if secrets.are_weighed else 0, &secrets.weights)
-            for n in range(list_deals(secrets.suspicion.two_families, deals)):
+            weigh(&secrets.evidence, trust if secrets.are_weighed else 0, &secrets.weights)
+            for n in range(list_deals(secrets.evidence.two_families, deals)):
                 if n:
                     secrets[n] = secrets[0]
                 secrets[n].deal = deals[n]
@@ -336,7 +336,7 @@ cdef class Belief(WorldSampler):
             if not secrets.are_weighed or secrets.ways != NULL:
                 continue
             # calloc: most entries are never touched, as few sets of cards can be left.
-            secrets.hands = <double*>calloc((<size_t>secrets.all + 1) * (secrets.suspicion.n_hand + 1), sizeof(double))
+            secrets.hands = <double*>calloc((<size_t>secrets.all + 1) * (secrets.evidence.n_hand + 1), sizeof(double))
             secrets.ways = <double*>calloc(<size_t>secrets.all + 1, sizeof(double))
             if secrets.ways == NULL or secrets.hands == NULL:
                 raise MemoryError
@@ -357,13 +357,13 @@ cdef class Belief(WorldSampler):
         for player in range(self.n_players):
             secrets = self.secrets_of(player)
             if secrets.ways != NULL:
-                if secrets.suspicion.two_families:
+                if secrets.evidence.two_families:
                     secrets = pick_deal(secrets, rng)
                 pick(secrets, rng, picks)
-                knowledge.lay(self.view.game.rules, world, player, &secrets.suspicion, picks)
-            elif not secrets.suspicion.n_kinds and player != self.view.observer:
+                knowledge.write_picks(self.view.game.rules, world, player, &secrets.evidence, picks)
+            elif not secrets.evidence.n_kinds and player != self.view.observer:
                 # Write the hand of a player with nothing hidden as well.
-                knowledge.lay(self.view.game.rules, world, player, &secrets.suspicion, picks)
+                knowledge.write_picks(self.view.game.rules, world, player, &secrets.evidence, picks)
 
     cdef bint chances_of(self, int player, Chances* chances) except -1:
         """Fill in the marginals of a player's hidden cards; return False if their secrets are too many to weigh."""
@@ -371,7 +371,7 @@ cdef class Belief(WorldSampler):
 
         if not secrets.are_weighed:
             return False
-        if expect(&secrets.suspicion, &secrets.weights, chances) < 0:
+        if expect(&secrets.evidence, &secrets.weights, chances) < 0:
             raise MemoryError
         return True
 
@@ -382,20 +382,20 @@ cdef class Belief(WorldSampler):
         has the expected number of cards of each kind in hand. Keys are the game's numbers of kinds, or names if
         `named`, in the order of the numbers.
         """
-        cdef Suspicion* suspicion = &self.secrets_of(player).suspicion
+        cdef SecretEvidence* evidence = &self.secrets_of(player).evidence
         cdef Chances chances
         cdef int i
 
-        if suspicion.n_kinds == 0:
+        if evidence.n_kinds == 0:
             return {}, {}
         if not self.chances_of(player, &chances):
             return None
-        kinds = sorted([(suspicion.kinds[i], i) for i in range(suspicion.n_kinds)])
+        kinds = sorted([(evidence.kinds[i], i) for i in range(evidence.n_kinds)])
         if named:
             kinds = [(self.view.game.name_of(kind), i) for kind, i in kinds]
         return (
-            {suspicion.spots[i]: as_dict(kinds, chances.spots[i]) for i in range(suspicion.n_spots)},
-            as_dict(kinds, chances.hand) if suspicion.n_hand else {},
+            {evidence.spots[i]: as_dict(kinds, chances.spots[i]) for i in range(evidence.n_spots)},
+            as_dict(kinds, chances.hand) if evidence.n_hand else {},
         )
 
     @property
@@ -408,9 +408,9 @@ cdef class Belief(WorldSampler):
 
         for player in range(self.n_players):
             secrets = self.secrets_of(player)
-            if not secrets.suspicion.n_kinds:
+            if not secrets.evidence.n_kinds:
                 continue
-            n_secrets = effective_secrets(&secrets.suspicion, &secrets.weights)
+            n_secrets = effective_secrets(&secrets.evidence, &secrets.weights)
             if n_secrets < 0:
                 raise MemoryError
             total *= n_secrets
@@ -427,7 +427,7 @@ cdef class SecretCard(WorldSampler):
 
     def __cinit__(self, Belief belief, int spot, uint64_t seed=0):
         cdef View view = belief.view
-        cdef const Account* account = NULL if belief.history is None else &belief.history.account
+        cdef const ActionEvidence* logged = NULL if belief.history is None else &belief.history.evidence
         cdef const Knowledge* knowledge = view.game.knowledge
         cdef uint64_t public[STATE_WORDS]
         cdef uint8_t picks[PICKS_MAX]
@@ -441,17 +441,17 @@ cdef class SecretCard(WorldSampler):
         seed_rng(&self.side, seed, SECRET_STREAM)
         memset(&secrets, 0, sizeof(secrets))
         view.game.api.observe(view.game.rules, view.state, SPECTATOR, public)
-        knowledge.suspect(view.game.rules, public, SPECTATOR, view.observer, account, &secrets.suspicion)
-        self.seen = secrets.suspicion
+        knowledge.score_secrets(view.game.rules, public, SPECTATOR, view.observer, logged, &secrets.evidence)
+        self.seen = secrets.evidence
         spots = [self.seen.spots[i] for i in range(self.seen.n_spots)]
         if spot not in spots:
             raise ValueError(f"spot: {spot} is not one of {spots}")
         self.number = spots.index(spot)
-        knowledge.read(view.game.rules, view.state, view.observer, &self.seen, picks)
+        knowledge.read_picks(view.game.rules, view.state, view.observer, &self.seen, picks)
         self.true = true = picks[self.number]
         if can_be_weighed(&secrets):
-            weigh(&secrets.suspicion, belief.trust, &secrets.weights)
-            if expect(&secrets.suspicion, &secrets.weights, &chances) < 0:
+            weigh(&secrets.evidence, belief.trust, &secrets.weights)
+            if expect(&secrets.evidence, &secrets.weights, &chances) < 0:
                 raise MemoryError
         else:
             # Too many to weigh: a kind's probability is its share of the hidden cards.
@@ -487,24 +487,24 @@ cdef class SecretCard(WorldSampler):
         if not self.pretends:
             return
         # Read the cards from this world: the order of the observer's own deck is hidden from them too.
-        self.view.game.knowledge.read(self.view.game.rules, world, self.view.observer, &self.seen, picks)
+        self.view.game.knowledge.read_picks(self.view.game.rules, world, self.view.observer, &self.seen, picks)
         for i in range(n_cards(&self.seen)):
             if i != self.number and picks[i] == kind:
                 picks[i] = <uint8_t>true
                 break
         picks[self.number] = <uint8_t>kind
-        self.view.game.knowledge.lay(self.view.game.rules, world, self.view.observer, &self.seen, picks)
+        self.view.game.knowledge.write_picks(self.view.game.rules, world, self.view.observer, &self.seen, picks)
 
 
 def own_spots(View view):
     """Return the observer's face-down cards: the game's numbers of each spot and of the kind that lies there."""
     cdef const Knowledge* knowledge = view.game.knowledge
     cdef uint64_t public[STATE_WORDS]
-    cdef Suspicion own
+    cdef SecretEvidence own
     cdef uint8_t picks[PICKS_MAX]
     cdef int i
 
     view.game.api.observe(view.game.rules, view.state, SPECTATOR, public)
-    knowledge.suspect(view.game.rules, public, SPECTATOR, view.observer, NULL, &own)
-    knowledge.read(view.game.rules, view.state, view.observer, &own, picks)
+    knowledge.score_secrets(view.game.rules, public, SPECTATOR, view.observer, NULL, &own)
+    knowledge.read_picks(view.game.rules, view.state, view.observer, &own, picks)
     return [(own.spots[i], own.kinds[picks[i]]) for i in range(own.n_spots)]

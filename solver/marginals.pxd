@@ -1,5 +1,5 @@
 """Declare the marginals of one player's hidden cards, as plain data."""
-from engine_cy.game_api cimport MAX_KINDS, MAX_SPOTS, Suspicion
+from engine_cy.game_api cimport MAX_KINDS, MAX_SPOTS, SecretEvidence
 
 
 # The weight of a card of each kind in each spot, and in hand. The probability of a whole secret is proportional to the
@@ -15,8 +15,8 @@ cdef struct Chances:
     double hand[MAX_KINDS]
 
 
-cdef void weigh(const Suspicion* suspicion, double trust, Weights* weights) noexcept nogil
+cdef void weigh(const SecretEvidence* evidence, double trust, Weights* weights) noexcept nogil
 # Fill in the chances; return the total weight of all secrets, or -1 if out of memory.
-cdef double expect(const Suspicion* suspicion, const Weights* weights, Chances* chances) noexcept nogil
+cdef double expect(const SecretEvidence* evidence, const Weights* weights, Chances* chances) noexcept nogil
 # Return the effective number of secrets, 1 / the sum of their squared probabilities, or -1 if out of memory.
-cdef double effective_secrets(const Suspicion* suspicion, const Weights* weights) noexcept nogil
+cdef double effective_secrets(const SecretEvidence* evidence, const Weights* weights) noexcept nogil

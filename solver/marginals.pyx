@@ -9,19 +9,19 @@ from libc.string cimport memset
 
 from engine_cy.support.portable_math cimport power
 from engine_cy.families cimport DEALS_MAX, Deal, list_deals, share_of_kind
-from engine_cy.game_api cimport Suspicion
+from engine_cy.game_api cimport SecretEvidence
 
 # The least weight of a card, relative to the likeliest in its place: tables are learned from some players, not all.
 cdef double LEAST = 0.001
 
 
-cdef void weigh(const Suspicion* suspicion, double trust, Weights* weights) noexcept nogil:
+cdef void weigh(const SecretEvidence* evidence, double trust, Weights* weights) noexcept nogil:
     """Fill in the weight of each card; the likeliest in each place has weight 1."""
     cdef int spot
 
-    for spot in range(suspicion.n_spots):
-        weigh_place(suspicion.in_spot[spot], suspicion.n_kinds, trust, weights.spots[spot])
-    weigh_place(suspicion.in_hand, suspicion.n_kinds, trust, weights.hand)
+    for spot in range(evidence.n_spots):
+        weigh_place(evidence.in_spot[spot], evidence.n_kinds, trust, weights.spots[spot])
+    weigh_place(evidence.in_hand, evidence.n_kinds, trust, weights.hand)
 
 
 cdef void weigh_place(const float* scores, int n, double trust, double* weights) noexcept nogil:
@@ -38,7 +38,7 @@ cdef void weigh_place(const float* scores, int n, double trust, double* weights)
 
 # The step over one kind. Sums are indexed by the set of filled spots, then by the number of cards in hand.
 cdef struct Walk:
-    const Suspicion* suspicion
+    const SecretEvidence* evidence
     const Weights* weights
     const Deal* deal
     Chances* chances              # NULL in the forward pass
@@ -51,8 +51,8 @@ cdef struct Walk:
 
 cdef inline void step(const Walk* walk, int filled, int one, int two) noexcept nogil:
     """Place the kind in spots `one` and `two` (-1: none), and in hand in every number that is left."""
-    cdef int last = walk.suspicion.n_hand
-    cdef int held = walk.suspicion.held[walk.kind]
+    cdef int last = walk.evidence.n_hand
+    cdef int held = walk.evidence.held[walk.kind]
     cdef int copies = held - (one >= 0) - (two >= 0)
     cdef int filled_after = filled
     cdef double weight = 1
@@ -95,7 +95,7 @@ cdef inline void add_backward(const Walk* walk, int filled, int filled_after, in
     cdef const double* before = walk.before + filled
     cdef const double* to_come = walk.to_come + filled_after
     cdef double* all_to_come = walk.all_to_come + filled
-    cdef int last = walk.suspicion.n_hand
+    cdef int last = walk.evidence.n_hand
     cdef double all_ways = 0
     cdef double ways, share
     cdef int taken, j
@@ -118,7 +118,7 @@ cdef inline void add_backward(const Walk* walk, int filled, int filled_after, in
 
 cdef void take_steps(const Walk* walk) noexcept nogil:
     """Take every step of the kind."""
-    cdef int n = walk.suspicion.n_spots
+    cdef int n = walk.evidence.n_spots
     cdef int filled, one, two
 
     for filled in range(1 << n):
@@ -127,26 +127,27 @@ cdef void take_steps(const Walk* walk) noexcept nogil:
             if filled >> one & 1:
                 continue
             step(walk, filled, one, -1)
-            if walk.suspicion.held[walk.kind] == 2:
+            if walk.evidence.held[walk.kind] == 2:
                 for two in range(one):
                     if not filled >> two & 1:
                         step(walk, filled, one, two)
 
 
-cdef int size_of(const Suspicion* suspicion) noexcept nogil:
+cdef int size_of(const SecretEvidence* evidence) noexcept nogil:
     """Return the number of sums at one kind."""
-    return (1 << suspicion.n_spots) * (suspicion.n_hand + 1)
+    return (1 << evidence.n_spots) * (evidence.n_hand + 1)
 
 
-cdef double add_up(const Suspicion* suspicion, const Weights* weights, const Deal* deal, double* sums) noexcept nogil:
+cdef double add_up(const SecretEvidence* evidence, const Weights* weights, const Deal* deal,
+                   double* sums) noexcept nogil:
     """Fill in the forward sums over no kind, the first, the first two ...; return the total weight of all secrets."""
-    cdef int size = size_of(suspicion)
+    cdef int size = size_of(evidence)
     cdef Walk walk
 
-    memset(sums, 0, (suspicion.n_kinds + 1) * size * sizeof(double))
+    memset(sums, 0, (evidence.n_kinds + 1) * size * sizeof(double))
     sums[0] = 1
-    walk.suspicion, walk.weights, walk.deal, walk.chances = suspicion, weights, deal, NULL
-    for walk.kind in range(suspicion.n_kinds):
+    walk.evidence, walk.weights, walk.deal, walk.chances = evidence, weights, deal, NULL
+    for walk.kind in range(evidence.n_kinds):
         walk.before = sums
         sums += size
         walk.after = sums
@@ -154,10 +155,10 @@ cdef double add_up(const Suspicion* suspicion, const Weights* weights, const Dea
     return sums[size - 1]
 
 
-cdef double expect(const Suspicion* suspicion, const Weights* weights, Chances* chances) noexcept nogil:
-    cdef double* sums = <double*>malloc((suspicion.n_kinds + 3) * size_of(suspicion) * sizeof(double))
+cdef double expect(const SecretEvidence* evidence, const Weights* weights, Chances* chances) noexcept nogil:
+    cdef double* sums = <double*>malloc((evidence.n_kinds + 3) * size_of(evidence) * sizeof(double))
     cdef Deal deals[DEALS_MAX]
-    cdef int n_deals = list_deals(suspicion.two_families, deals)
+    cdef int n_deals = list_deals(evidence.two_families, deals)
     cdef double total = 0
     cdef int n
 
@@ -165,23 +166,23 @@ cdef double expect(const Suspicion* suspicion, const Weights* weights, Chances* 
         return -1
     memset(chances, 0, sizeof(Chances))
     for n in range(n_deals):
-        total += add_up(suspicion, weights, &deals[n], sums)
+        total += add_up(evidence, weights, &deals[n], sums)
     for n in range(n_deals):
         if n_deals > 1:
-            add_up(suspicion, weights, &deals[n], sums)
-        add_chances(suspicion, weights, &deals[n], sums, total, chances)
+            add_up(evidence, weights, &deals[n], sums)
+        add_chances(evidence, weights, &deals[n], sums, total, chances)
     free(sums)
     return total
 
 
-cdef void add_chances(const Suspicion* suspicion, const Weights* weights, const Deal* deal, double* sums, double total,
-                      Chances* chances) noexcept nogil:
+cdef void add_chances(const SecretEvidence* evidence, const Weights* weights, const Deal* deal, double* sums,
+                      double total, Chances* chances) noexcept nogil:
     """Add the marginals of one deal by a backward pass over its forward sums; `total` is the weight of all deals."""
-    cdef int size = size_of(suspicion)
-    cdef int kind = suspicion.n_kinds
+    cdef int size = size_of(evidence)
+    cdef int kind = evidence.n_kinds
     cdef Walk walk
 
-    walk.suspicion, walk.weights, walk.deal, walk.chances = suspicion, weights, deal, chances
+    walk.evidence, walk.weights, walk.deal, walk.chances = evidence, weights, deal, chances
     walk.to_come, walk.all_to_come = sums + (kind + 1) * size, sums + (kind + 2) * size
     memset(walk.to_come, 0, size * sizeof(double))
     walk.to_come[size - 1] = 1 / total
@@ -194,32 +195,32 @@ cdef void add_chances(const Suspicion* suspicion, const Weights* weights, const 
         walk.to_come, walk.all_to_come = walk.all_to_come, walk.to_come
 
 
-cdef double effective_secrets(const Suspicion* suspicion, const Weights* weights) noexcept nogil:
-    cdef double* sums = <double*>malloc((suspicion.n_kinds + 1) * size_of(suspicion) * sizeof(double))
-    cdef int elsewhere = -suspicion.n_spots - suspicion.n_hand
+cdef double effective_secrets(const SecretEvidence* evidence, const Weights* weights) noexcept nogil:
+    cdef double* sums = <double*>malloc((evidence.n_kinds + 1) * size_of(evidence) * sizeof(double))
+    cdef int elsewhere = -evidence.n_spots - evidence.n_hand
     cdef Weights squares
     cdef Deal deals[DEALS_MAX]
     cdef Deal both
-    cdef int n_deals = list_deals(suspicion.two_families, deals)
+    cdef int n_deals = list_deals(evidence.two_families, deals)
     cdef double total = 0
     cdef double of_squares = 0
     cdef int spot, kind, n, m
 
     if sums == NULL:
         return -1
-    for kind in range(suspicion.n_kinds):
-        elsewhere += suspicion.held[kind]
+    for kind in range(evidence.n_kinds):
+        elsewhere += evidence.held[kind]
         squares.hand[kind] = weights.hand[kind] * weights.hand[kind]
-        for spot in range(suspicion.n_spots):
+        for spot in range(evidence.n_spots):
             squares.spots[spot][kind] = weights.spots[spot][kind] * weights.spots[spot][kind]
     for n in range(n_deals):
-        total += add_up(suspicion, weights, &deals[n], sums)
+        total += add_up(evidence, weights, &deals[n], sums)
         for m in range(n_deals):
             both = Deal(deals[n].once * deals[m].once, deals[n].twice * deals[m].twice)
-            of_squares += add_up(suspicion, &squares, &both, sums)
+            of_squares += add_up(evidence, &squares, &both, sums)
     total *= total / of_squares
     free(sums)
-    if suspicion.ordered:
+    if evidence.ordered:
         for kind in range(2, elsewhere + 1):
             total *= kind
     return total
@@ -230,24 +231,24 @@ def weigh_secrets(list held, int n_hand, list in_spot, list in_hand, bint two_fa
 
     The scores are log-weights; the likeliest kind in each place has weight 1.
     """
-    cdef Suspicion suspicion
+    cdef SecretEvidence evidence
     cdef Weights weights
     cdef Chances chances
     cdef double total
     cdef int i, kind
 
-    memset(&suspicion, 0, sizeof(suspicion))
-    suspicion.n_kinds = len(held)
-    suspicion.n_spots = len(in_spot)
-    suspicion.n_hand = n_hand
-    suspicion.two_families = two_families
+    memset(&evidence, 0, sizeof(evidence))
+    evidence.n_kinds = len(held)
+    evidence.n_spots = len(in_spot)
+    evidence.n_hand = n_hand
+    evidence.two_families = two_families
     for kind in range(len(held)):
-        suspicion.held[kind] = held[kind]
-        suspicion.in_hand[kind] = in_hand[kind]
+        evidence.held[kind] = held[kind]
+        evidence.in_hand[kind] = in_hand[kind]
         for i in range(len(in_spot)):
-            suspicion.in_spot[i][kind] = in_spot[i][kind]
-    weigh(&suspicion, 1.0, &weights)
-    total = expect(&suspicion, &weights, &chances)
+            evidence.in_spot[i][kind] = in_spot[i][kind]
+    weigh(&evidence, 1.0, &weights)
+    total = expect(&evidence, &weights, &chances)
     if total < 0:
         raise MemoryError
     return ([[chances.spots[i][kind] for kind in range(len(held))] for i in range(len(in_spot))],

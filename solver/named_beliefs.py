@@ -40,7 +40,7 @@ class Beliefs:
     effective_worlds: float
 
 
-def believe(belief: Belief) -> Beliefs:
+def name_beliefs(belief: Belief) -> Beliefs:
     """Return a belief with the names of its game's cards and places."""
     view = belief.view
     seats = []
@@ -56,4 +56,4 @@ def believe(belief: Belief) -> Beliefs:
 
 def beliefs_of(view: View, history: History | None, config: Config) -> Beliefs | None:
     """Return the beliefs at a view, without a search; None if the game has no model of hidden cards."""
-    return believe(Belief(view, history, config.trust)) if view.game.has_beliefs else None
+    return name_beliefs(Belief(view, history, config.trust)) if view.game.has_beliefs else None

@@ -33,7 +33,7 @@ from solver.config import (
     fit_config,
     read_config,
 )
-from solver.named_beliefs import Beliefs, believe
+from solver.named_beliefs import Beliefs, name_beliefs
 from solver.search import SMALLEST_TREE_BYTES, bytes_beside_tree
 
 SHARES_MAX = 256
@@ -143,7 +143,7 @@ class Question(ABC):
         return True
 
     @property
-    def meets(self) -> bool:
+    def in_lockstep(self) -> bool:
         """Whether parts run in lockstep, so one thread has to compute all of them."""
         return False
 
@@ -167,7 +167,7 @@ class Question(ABC):
     @cached_property
     def beliefs(self) -> Beliefs | None:
         """The belief by the names of cards and places; None if the game has no model of hidden cards."""
-        return believe(self.belief) if self.belief else None
+        return name_beliefs(self.belief) if self.belief else None
 
     @property
     def worlds(self) -> WorldSampler | None:
@@ -228,9 +228,9 @@ class SearchQuestion(Question):
         lines: int = 1,
         among: Sequence[Action | str] = (),
         share_iterations: Sequence[int] = (),
-        **thinking: Unpack[QuestionOptions],
+        **options: Unpack[QuestionOptions],
     ) -> None:
-        super().__init__(view, budget, **thinking)
+        super().__init__(view, budget, **options)
         self.lines = in_range("lines", lines, 0, LINES_MAX)
         self.among = read_among(among, view)
         self.share_iterations = tuple(share_iterations)
@@ -300,9 +300,9 @@ class ComparisonQuestion(Question):
         view: View,
         actions: Sequence[Action | str],
         budget: Budget | None = None,
-        **thinking: Unpack[QuestionOptions],
+        **options: Unpack[QuestionOptions],
     ) -> None:
-        super().__init__(view, budget, **thinking)
+        super().__init__(view, budget, **options)
         check_to_act(view)
         check_searches(self.config, "a comparison")
         if not 2 <= len(actions) <= COMPARED_MAX:
@@ -345,7 +345,7 @@ class ComparisonQuestion(Question):
         return len(self.actions) * (self.shares if total is None else min(self.shares, -(-total // BURST)))
 
     @property
-    def meets(self) -> bool:
+    def in_lockstep(self) -> bool:
         return self.budget.confidence is not None
 
     def options(self) -> dict[str, Any]:
@@ -363,8 +363,8 @@ class InformationQuestion(Question):
     shape = "information"
     keeps_payoffs = True
 
-    def __init__(self, view: View, budget: Budget | None = None, **thinking: Unpack[QuestionOptions]) -> None:
-        super().__init__(view, budget, **thinking)
+    def __init__(self, view: View, budget: Budget | None = None, **options: Unpack[QuestionOptions]) -> None:
+        super().__init__(view, budget, **options)
         check_searches(self.config, "information")
         if not view.game.has_beliefs:
             problem = f"{view.game.id} has no model of hidden cards"
@@ -399,7 +399,7 @@ class InformationQuestion(Question):
 class Encoded(NamedTuple):
     """Hold a question as bytes, in three parts: the question itself, the seed, and all limits but time limits."""
 
-    asked: bytes
+    content: bytes
     seed: bytes
     limits: bytes
 

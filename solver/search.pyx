@@ -14,7 +14,7 @@ from libc.string cimport memcpy
 from engine_cy.support.state_copy cimport copy_state
 from engine_cy.values cimport View
 from engine_cy.game_api cimport (
-    BEGUN, CHANCE, MAX_ACTIONS, MAX_PLAYERS, MORE, NOBODY, SPECTATOR, action_t,
+    DECISION_BEGUN, CHANCE, MAX_ACTIONS, MAX_PLAYERS, DECISION_UNFINISHED, GAME_OVER, SPECTATOR, action_t,
 )
 from engine_cy.support.hashing cimport hash_bytes, mix
 from engine_cy.support.rng cimport LINE_STREAM, below, below64, seed_rng
@@ -274,7 +274,7 @@ cdef class Searcher:
             return True
         while True:
             player = self.api.to_act(self.rules, self.state)
-            if player == NOBODY:
+            if player == GAME_OVER:
                 return True
             if cut and self.api.round(self.rules, self.state) >= self.root_round + self.settings.horizon:
                 return False
@@ -299,10 +299,10 @@ cdef class Searcher:
 
         while True:
             player = self.api.to_act(self.rules, self.state)
-            if player == NOBODY:
+            if player == GAME_OVER:
                 return
             # Below the tree, only complete a decision whose first step has been taken.
-            if not in_tree and not self.api.part(self.rules, self.state) & BEGUN:
+            if not in_tree and not self.api.part(self.rules, self.state) & DECISION_BEGUN:
                 return
             if at_root:
                 actions = self.root_actions
@@ -326,7 +326,7 @@ cdef class Searcher:
                     prefetch_node(&self.tree, key)
                     sort_actions(actions, n)
                 in_tree = self.step(player, key, actions, n)
-                if self.settings.flat and not self.api.part(self.rules, self.state) & BEGUN:
+                if self.settings.flat and not self.api.part(self.rules, self.state) & DECISION_BEGUN:
                     in_tree = False
             else:
                 self.take(player, actions[below(&self.rng, n)])
@@ -364,7 +364,7 @@ cdef class Searcher:
         if self.trail.deciding:
             self.trail.decision[self.trail.n_decision] = action
             self.trail.n_decision += 1
-            self.trail.deciding = self.api.part(self.rules, self.state) & MORE
+            self.trail.deciding = self.api.part(self.rules, self.state) & DECISION_UNFINISHED
         self.own[player] = mix(self.own[player], action)
         self.api.apply(self.rules, self.state, action)
 
@@ -646,7 +646,7 @@ cdef class Searcher:
         steps = []
         while len(decisions) < longest:
             player = self.api.to_act(self.rules, self.state)
-            if player == NOBODY:
+            if player == GAME_OVER:
                 break
             n = self.api.legal(self.rules, self.state, actions)
             if player == CHANCE:
@@ -655,7 +655,7 @@ cdef class Searcher:
                 action = actions[0]
             elif not self.likely_action(player, actions, n, &action):
                 break
-            more = self.api.part(self.rules, self.state) & MORE
+            more = self.api.part(self.rules, self.state) & DECISION_UNFINISHED
             if player == CHANCE:
                 self.api.apply(self.rules, self.state, action)
             else:
@@ -674,7 +674,7 @@ cdef class Searcher:
         self.api.sample(self.rules, self.root, self.observer, self.state, &self.rng)
         while True:
             action = self.knowledge.choose(self.rules, self.state, &self.rng)
-            more = self.api.part(self.rules, self.state) & MORE
+            more = self.api.part(self.rules, self.state) & DECISION_UNFINISHED
             self.api.apply(self.rules, self.state, action)
             steps.append(action)
             if not more:

@@ -10,6 +10,7 @@ from solver.answer import Answer
 from solver.compare import Comparison
 from solver.config import Budget, InvalidQuestionError
 from solver.control import Control
+from solver.pool import cores
 from solver.pool.base import Pool, compute_here
 from solver.pool.threads import Threads
 from solver.question import ComparisonQuestion, InformationQuestion, Question, QuestionOptions, SearchQuestion
@@ -36,7 +37,7 @@ def solve(
     `question` is a complete question, or a view; the other arguments of a `SearchQuestion` are accepted with a view
     only. If another seat is to act, the answer has no move. The same question with the same iterations has the same
     answer on every pool; with a time limit it may differ. Without a pool, threads of this process compute, one per
-    share. `control` follows the search and can stop it.
+    share and at most one per core. `control` follows the search and can stop it.
     """
     if isinstance(question, View):
         question = SearchQuestion(question, budget, **options)
@@ -84,5 +85,5 @@ def compute(question: Question, pool: Pool | None = None, control: Control | Non
         return pool.compute(question, control)
     if question.shares == 1:
         return compute_here(question, control)
-    with Threads(question.shares) as threads:
+    with Threads(min(question.shares, cores())) as threads:
         return threads.compute(question, control)

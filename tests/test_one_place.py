@@ -21,9 +21,8 @@ CLASSES = [
 ]
 NAMES = sorted({*game_ids(), *FOLDERS, *CLASSES}, key=len, reverse=True)
 NAME = re.compile(rf"(?<![a-z])({'|'.join(NAMES)})(?![a-z])", re.I)
-# Places that name games: the registry of built-in games, data of the signature, what is fitted for each game.
+# Places that name games: data of the signature, and training for each game.
 ALLOWED = (
-    "engine_cy/registry.py",
     "solver/expected_signature.py",
     "solver/training/",
     *(f"engine_cy/{folder}/" for folder in FOLDERS),

@@ -1,6 +1,6 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """Castle, Village, Port as a `GameApi`, and the conversion of tables in words to states and back."""
-from libc.stdint cimport int32_t, uint8_t, uint16_t, uint64_t
+from libc.stdint cimport int32_t, uint8_t, uint16_t
 from libc.string cimport memcpy
 
 from engine_cy.castle_village_port.features cimport FEATURE_API, fits
@@ -15,19 +15,23 @@ from engine_cy.castle_village_port.view cimport key, observe
 from engine_cy.castle_village_port.words cimport (
     ASK_COPY, ASK_DISCARD, ASK_MOVE, ASK_NOTHING, ASK_ORDER, ASK_PLACE, ASK_REPLACE, ASK_ROB, ASK_SELECT, ASK_SWAP,
     GOLD_MAX, LOCATIONS, MAX_VALUE, NOWHERE, UNKNOWN,
-    VERB_COPY, VERB_DISCARD, VERB_MOVE, VERB_ORDER, VERB_PLACE, VERB_REPLACE,
-    VERB_ROB, VERB_SELECT, VERB_SWAP,
+    VERB_PLACE, VERB_REPLACE, VERB_SELECT,
 )
 from engine_cy.castle_village_port.worlds cimport count_secrets, sample, write_secret
 from engine_cy.faults cimport Breaches, byte
 from engine_cy.values cimport Action, Game, GameState
-from engine_cy.game_api cimport CHANCE, NOBODY, GameApi, Knowledge, action_t, begin_interface
+from engine_cy.game_api cimport (
+    CHANCE, GAME_OVER, GameApi, Knowledge, action_t, begin_interface,
+    apply_f, count_secrets_f, deal_f, key_f, legal_f, observe_f, part_f, payoffs_f, play_out_f, round_f, sample_f,
+    scores_f, to_act_f, write_secret_f,
+)
 from engine_cy.learned.evaluation cimport evaluate_state
 from engine_cy.learned.policy cimport choose_action, prior_of
 from engine_cy.support.rng cimport below, rng_t
 
 from engine_cy.castle_village_port import notation
 from engine_cy.castle_village_port import table as tables
+from engine_cy.castle_village_port.actions import ACTIONS
 from engine_cy.castle_village_port.cards import LOCATIONS as NAMES
 from engine_cy.castle_village_port.editions import EDITIONS, read_ruleset, table_numbers
 from engine_cy.castle_village_port.faults import SENTENCES, fault_of
@@ -67,7 +71,7 @@ cdef void deal(const Rules* rules, State* state, int first, rng_t* rng) noexcept
 
 cdef int to_act(const Rules* rules, const State* state) noexcept nogil:
     if state.ask == ASK_NOTHING:
-        return NOBODY
+        return GAME_OVER
     elif state.ask == ASK_REPLACE:
         return CHANCE
     return state.to_act
@@ -88,23 +92,22 @@ cdef void scores(const Rules* rules, const State* state, int32_t* per_seat) noex
         per_seat[player] = state.gold[player]
 
 
-# GameApi takes Rules and State as plain bytes, hence the casts.
 cdef GameApi API
 begin_interface(&API, sizeof(State))
-API.deal = <void (*)(const void*, void*, int, rng_t*) noexcept nogil>deal
-API.to_act = <int (*)(const void*, const void*) noexcept nogil>to_act
-API.legal = <int (*)(const void*, const void*, action_t*) noexcept nogil>legal_actions
-API.apply = <void (*)(const void*, void*, action_t) noexcept nogil>apply
-API.part = <int (*)(const void*, const void*) noexcept nogil>part
-API.round = <int (*)(const void*, const void*) noexcept nogil>round_number
-API.play_out = <int (*)(const void*, void*, rng_t*) noexcept nogil>play_out
-API.payoffs = <void (*)(const void*, const void*, double*) noexcept nogil>payoffs
-API.scores = <void (*)(const void*, const void*, int32_t*) noexcept nogil>scores
-API.observe = <void (*)(const void*, const void*, int, void*) noexcept nogil>observe
-API.key = <uint64_t (*)(const void*, const void*, int) noexcept nogil>key
-API.sample = <void (*)(const void*, const void*, int, void*, rng_t*) noexcept nogil>sample
-API.count_secrets = <uint64_t (*)(const void*, const void*, int, int) noexcept nogil>count_secrets
-API.write_secret = <void (*)(const void*, void*, int, int, uint64_t) noexcept nogil>write_secret
+API.deal = <deal_f>deal
+API.to_act = <to_act_f>to_act
+API.legal = <legal_f>legal_actions
+API.apply = <apply_f>apply
+API.part = <part_f>part
+API.round = <round_f>round_number
+API.play_out = <play_out_f>play_out
+API.payoffs = <payoffs_f>payoffs
+API.scores = <scores_f>scores
+API.observe = <observe_f>observe
+API.key = <key_f>key
+API.sample = <sample_f>sample
+API.count_secrets = <count_secrets_f>count_secrets
+API.write_secret = <write_secret_f>write_secret
 
 FEATURE_API.game = &API
 
@@ -134,7 +137,7 @@ add_belief_functions(&KNOWLEDGE)
 
 ASK_WORDS = {
     ASK_SELECT: "select", ASK_PLACE: "place", ASK_MOVE: "move", ASK_ROB: "rob", ASK_COPY: "copy", ASK_SWAP: "swap",
-    ASK_REPLACE: "replace", ASK_ORDER: "order", ASK_DISCARD: "discard", ASK_NOTHING: None,
+    ASK_REPLACE: "replace", ASK_ORDER: "order", ASK_DISCARD: "discard", ASK_NOTHING: "over",
 }
 ASK_OF = {word: ask for ask, word in ASK_WORDS.items()}
 RULES = [rule.name for rule in Rule if SENTENCES[rule.name]]      # a rule without a sentence cannot be imported
@@ -143,7 +146,7 @@ RULES = [rule.name for rule in Rule if SENTENCES[rule.name]]      # a rule witho
 cdef class CastleVillagePort(Game):
     """Castle, Village, Port with the house's tables or a caller's."""
 
-    cdef readonly object frame
+    cdef readonly object shape
 
     @staticmethod
     def editions_of(str game):
@@ -158,7 +161,7 @@ cdef class CastleVillagePort(Game):
         self.n_players = players
         edition = self.ruleset.edition
         self.spec = (game, {"edition": edition, **overrides} if overrides else edition, players)
-        self.frame = tables.frame_of(numbers)
+        self.shape = tables.shape_of(numbers)
         pack(<Rules*>self.own(sizeof(Rules)), numbers)
         if fits(<const Rules*>self.rules):
             self.knowledge = &KNOWLEDGE
@@ -181,13 +184,21 @@ cdef class CastleVillagePort(Game):
 
     def start(self, deal, first=0):
         """Start a game from each seat's whole deck, top first, before the first draw."""
-        return self.from_table(tables.dealt(deal, read_seat(first, self.n_players, "first"), self.frame))
+        return self.from_deal(tables.Deal(read_seat(first, self.n_players, "first"), tuple(map(tuple, deal))))
+
+    def from_deal(self, deal):
+        """Return the start of a game from its `Deal`."""
+        return self.from_parts(tables.dealt(deal, self.shape))
+
+    def deal_of(self, GameState start):
+        """Return the `Deal` of the game that starts at `start`; None in the middle of a game."""
+        return notation.deal_of(start.parts, self.shape)
 
     def read_deal(self, list lines, int first, observer):
-        return self.from_table(notation.read_deal(lines, first, observer, self.frame))
+        return self.from_parts(notation.read_deal(lines, first, observer, self.shape))
 
     def write_deal(self, GameState start):
-        return notation.write_deal(start.table, self.frame)
+        return notation.write_deal(start.parts, self.shape)
 
     # --- an observer's view of an action ---
 
@@ -244,8 +255,8 @@ cdef class CastleVillagePort(Game):
         return (<char*>&state)[:sizeof(State)]
 
     def shown_value(self, str name, str text):
-        if not name.isdecimal() or int(name) not in self.frame.values:
-            raise NotationError(f"action: {name!r}, as shown by '{text}', is not a card ({self.frame.values})")
+        if not name.isdecimal() or int(name) not in self.shape.values:
+            raise NotationError(f"action: {name!r}, as shown by '{text}', is not a card ({self.shape.values})")
         return int(name)
 
     cdef check_possible(self, const State* state, int observer, int player, list values, str text):
@@ -268,104 +279,104 @@ cdef class CastleVillagePort(Game):
 
     # --- tables in words ---
 
-    def complete(self, table):
-        return tables.complete(table, self.frame)
+    def complete(self, parts):
+        return tables.complete(parts, self.shape)
 
-    def pack(self, table):
+    def pack(self, parts):
         cdef const Rules* rules = <const Rules*>self.rules
-        cdef int observer = -1 if table.observer is None else table.observer
-        cdef bint ended = table.phase == "round_end" and table.ask is None
+        cdef int observer = -1 if parts.observer is None else parts.observer
+        cdef bint ended = parts.table.ask == "walk"
         cdef State state
         cdef Breaches breaches
 
-        self.fill(&state, table)
+        self.fill(&state, parts)
         find_faults(rules, &state, observer, ended, &breaches)
         if ended and breaches.n == 0:
             # Start the walk at the end of the round, up to its first question.
             end_round_from(rules, &state, 0)
             find_faults(rules, &state, observer, False, &breaches)
-            table = None
-        return (<char*>&state)[:sizeof(State)], self.worded(&breaches, table)
+            parts = None
+        return (<char*>&state)[:sizeof(State)], self.worded(&breaches, parts)
 
-    cdef list worded(self, const Breaches* breaches, table):
+    cdef list worded(self, const Breaches* breaches, parts):
         """Return the faults of a table, or of bytes if it is None."""
         cdef int i
 
         return [
             fault_of(RULES[breaches.found[i].rule], breaches.found[i].at, breaches.found[i].index,
-                     breaches.found[i].value, breaches.found[i].bound, self.frame, table)
+                     breaches.found[i].value, breaches.found[i].bound, self.shape, parts)
             for i in range(breaches.n)
         ]
 
-    cdef fill(self, State* state, table):
+    cdef fill(self, State* state, parts):
         """Write a complete table. Numbers that do not fit become ones that no field accepts."""
         cdef const Rules* rules = <const Rules*>self.rules
         cdef int player, location, i
 
+        table = parts.table
         clear(rules, state, byte(table.first))
         state.round = byte(table.round)
         state.turn = byte(table.turn)
-        state.ask = ASK_OF[table.ask]
+        state.ask = ASK_NOTHING if table.ask == "walk" else ASK_OF[table.ask]
         state.revealing = table.phase == "reveal"
         for location, row in enumerate(table.rows):
             if len(row) > rules.n_players * rules.n_cards:
                 why = f"cards are more than the {rules.n_players * rules.n_cards} of all players"
-                raise refusal(table.observer, NAMES[location], len(row), why)
-            self.check_values(table, NAMES[location] + "[{}].value", [card.value for card in row])
+                raise refusal(parts.observer, f"table.{NAMES[location]}", len(row), why)
+            self.check_values(parts, f"table.{NAMES[location]}[{{}}].value", [card.value for card in row])
             state.n_row[location] = len(row)
             for i, card in enumerate(row):
                 state.rows[location][i] = packed_card(card)
+        gold = table.known_gold
         for player in range(rules.n_players):
-            state.gold[player] = min(max(table.gold[player], -1), GOLD_MAX + 1)
-            state.piles[player] = self.packed_values(table, "piles", player)
-            state.hands[player] = self.packed_values(table, "hands", player)
-            state.selected[player] = self.packed_selected(table, player)
+            state.gold[player] = min(max(gold[player], -1), GOLD_MAX + 1)
             if table.orders[player] is not None:
                 state.orders[player] = NAMES.index(table.orders[player])
-            self.fill_deck(state, table, player)
+            state.piles[player] = self.packed_values(parts, f"table.piles[{self.seats[player]}]", table.piles[player])
+            self.fill_secrets(state, parts, player)
         self.fill_turn(state, table)
 
-    cdef fill_deck(self, State* state, table, int player):
+    cdef fill_secrets(self, State* state, parts, int player):
+        """Write a player's hand, selected card and deck, as far as they are known."""
         cdef const Rules* rules = <const Rules*>self.rules
         cdef int i
 
-        deck = table.decks[player]
+        own = parts.secrets_of(player)
         state.n_deck[player] = max(rules.n_cards - drawn_before(rules, state.round), 0)
-        if deck is not None:
-            self.packed_values(table, "decks", player)
+        if own is None:
+            state.hands[player] = UNKNOWN_HAND
+            state.selected[player] = NOT_SHOWN if player in parts.table.selected else 0
+            return
+        path = tables.path_of(parts, player)
+        state.hands[player] = self.packed_values(parts, f"{path}.hand", own.hand)
+        if own.selected:
+            self.check_values(parts, f"{path}.selected", [own.selected])
+        state.selected[player] = own.selected
+        if parts.observer is None:
+            deck = parts.decks[player]
+            self.packed_values(parts, f"decks[{self.seats[player]}]", deck)
             state.n_deck[player] = len(deck)
             for i, value in enumerate(reversed(deck)):
                 state.decks[player][i] = value
 
-    cdef uint8_t packed_selected(self, table, int player) except? 255:
-        card = table.selected[player]
-        if card is None:
-            return NOT_SHOWN
-        elif card:
-            self.check_values(table, f"selected[{self.seats[player]}]", [card])
-        return card
-
-    cdef uint16_t packed_values(self, table, str field, int player) except? 0:
+    cdef uint16_t packed_values(self, parts, str path, values) except? 0:
         """Return a hand, pile or deck as bits."""
         cdef uint16_t cards = 0
 
-        values = getattr(table, field)[player]
-        if values is None:
-            return UNKNOWN_HAND
-        self.check_values(table, f"{field}[{self.seats[player]}]", values)
+        self.check_values(parts, path + "[{}]", values)
         for value in values:
             if cards & bit(value):
-                path = f"cards[{self.seats[player]}].{value}"
-                raise refusal(table.observer, path, values.count(value), "copies; each player has one", NoWorldError)
+                why = f"copies of {value}; each player has one"
+                raise refusal(parts.observer, path, values.count(value), why, NoWorldError)
             cards |= bit(value)
         return cards
 
-    cdef check_values(self, table, str path, values):
+    cdef check_values(self, parts, str path, values):
         """Refuse values of cards that this table does not have; `path` may have a place for the index."""
         for i, value in enumerate(values):
-            if value not in self.frame.values:
-                why = f"is not a card of this table ({listed(self.frame.values)})"
-                raise refusal(table.observer, path.format(i), value, why)
+            if value not in self.shape.values:
+                why = f"is not a card of this table ({listed(self.shape.values)})"
+                raise refusal(parts.observer, path.format(i), value, why)
 
     cdef fill_turn(self, State* state, table):
         """Write the player to act, the acting card, and the progress of the turn and of the walk."""
@@ -380,115 +391,92 @@ cdef class CastleVillagePort(Game):
         if table.phase == "select" or table.phase == "reveal":
             state.n_done = (state.to_act + rules.n_players - state.first) % rules.n_players
         if table.walk is not None:
-            state.walking = NAMES.index(table.walk)
-        state.from_right = table.from_right
-        for card in table.due:
-            state.due[<int>card.owner] |= bit(card.value)
-        for card in table.ranked:
-            state.ranked[<int>card.owner] |= bit(card.value)
+            state.walking = NAMES.index(table.walk.location)
+            state.from_right = table.walk.from_right
+            for card in table.walk.due:
+                state.due[<int>card.owner] |= bit(card.value)
+            for card in table.walk.ranked:
+                state.ranked[<int>card.owner] |= bit(card.value)
 
     def describe(self, GameState at):
-        """Return the table in words."""
-        return self.table_of(bytes(at), getattr(at, "observer", None))
+        return self.parts_of(bytes(at), getattr(at, "observer", None))
 
-    def table_of(self, bytes raw, observer):
+    def parts_of(self, bytes raw, observer):
+        """Return the table of a state in words; for an observer, as they see it."""
         cdef State state
+        cdef const Rules* rules = <const Rules*>self.rules
         cdef int n = self.n_players
+        cdef int drawn, p
 
         memcpy(&state, <const char*>raw, sizeof(State))
-        players = range(n)
-        rows = tuple([
+        rows = [
             tuple([row_card(state.rows[location][i]) for i in range(state.n_row[location])])
             for location in range(LOCATIONS)
-        ])
+        ]
         cards = [card for row in rows for card in row]
-        phase = "reveal"
-        if state.ask == ASK_SELECT:
-            phase = "select"
-        elif state.ask == ASK_NOTHING:
-            phase = "over"
-        elif state.walking != NOWHERE:
-            phase = "round_end"
-        seat = to_act(<const Rules*>self.rules, &state)
-        gold = tuple([state.gold[p] for p in players])
-        return tables.Table(
-            rows=rows,
+        seat = to_act(rules, &state)
+        gold = tuple([state.gold[p] for p in range(n)])
+        hides_gold = self.shape.hidden_gold and observer is not None
+        piles = tuple([values_in(state.piles[p]) for p in range(n)])
+        selected = tuple([p for p in range(n) if state.selected[p]])
+        played = [sum([card.owner == p for card in cards]) + len(piles[p]) + (p in selected) for p in range(n)]
+        drawn = drawn_before(rules, state.round)
+        walk = None
+        if state.walking != NOWHERE:
+            walk = tables.Walk(
+                NAMES[state.walking],
+                tuple([card for card in cards if state.due[<int>card.owner] & bit(card.value)]),
+                tuple([card for card in cards if state.ranked[<int>card.owner] & bit(card.value)]),
+                bool(state.from_right),
+            )
+        table = tables.Table(
+            castle=rows[0],
+            village=rows[1],
+            port=rows[2],
             round=state.round,
             turn=state.turn,
             first=state.first,
-            phase=phase,
             ask=ASK_WORDS[state.ask],
-            to_act=None if seat == NOBODY else seat,
-            gold=gold,
-            selected=tuple([None if state.selected[p] == NOT_SHOWN else state.selected[p] for p in players]),
-            orders=tuple([None if state.orders[p] == NOWHERE else NAMES[state.orders[p]] for p in players]),
-            hands=tuple([None if state.hands[p] == UNKNOWN_HAND else values_in(state.hands[p]) for p in players]),
-            decks=tuple([
-                None if observer is not None else
-                tuple([state.decks[p][i] for i in range(state.n_deck[p] - 1, -1, -1)]) for p in players
-            ]),
-            piles=tuple([values_in(state.piles[p]) for p in players]),
+            to_act=None if seat == GAME_OVER else seat,
             acting=None if state.acting == NO_CARD else row_card(state.acting),
             effect=None if state.acting == NO_CARD else state.effect,
             victim=None if state.victim == NOWHERE else state.victim,
-            walk=None if state.walking == NOWHERE else NAMES[state.walking],
-            due=tuple([card for card in cards if state.due[<int>card.owner] & bit(card.value)]),
-            ranked=tuple([card for card in cards if state.ranked[<int>card.owner] & bit(card.value)]),
-            from_right=bool(state.from_right),
-            observer=observer,
-            remembered_gold=gold if self.frame.hidden_gold and observer is not None else None,
+            gold=None if hides_gold else gold,
+            remembered_gold=gold if hides_gold else None,
+            orders=tuple([None if state.orders[p] == NOWHERE else NAMES[state.orders[p]] for p in range(n)]),
+            piles=piles,
+            walk=walk,
+            hand_sizes=tuple([drawn - played[p] for p in range(n)]),
+            deck_sizes=(rules.n_cards - drawn,) * n,
+            selected=selected,
         )
+        if observer is not None:
+            return tables.SeenTable(
+                observer, table, tables.Secrets(values_in(state.hands[<int>observer]), state.selected[<int>observer]))
+        decks = tuple([tuple([state.decks[p][i] for i in range(state.n_deck[p] - 1, -1, -1)]) for p in range(n)])
+        secrets = tuple([tables.Secrets(values_in(state.hands[p]), state.selected[p]) for p in range(n)])
+        return tables.WholeTable(table, secrets, decks)
 
     # --- text ---
 
     def read_text(self, str text):
-        table = notation.read_table(text, self.frame)
-        return table.observer, self.pack_table(table)
+        parts = notation.read_parts(text, self.shape)
+        return parts.observer, self.pack_parts(parts)
 
     def write_state(self, bytes state, observer):
-        return notation.write_table(self.table_of(state, observer), self.frame)
+        return notation.write_parts(self.parts_of(state, observer), self.shape)
 
     def read_steps(self, str text):
-        """Return the step of an action in words."""
-        parts = notation.read_action(text)
-        verb = parts["type"]
-        if verb == "select" or verb == "replacement":
-            value = UNKNOWN if parts["card"] == "?" else parts["card"]
-            return ((VERB_SELECT if verb == "select" else VERB_REPLACE) << 24 | value << 16,)
-        elif verb == "place_in":
-            return (VERB_PLACE << 24 | NAMES.index(parts["location"]) << 16 | parts["index"] << 8,)
-        elif verb == "move":
-            card = packed_part(parts["card"])
-            return (VERB_MOVE << 24 | card << 16 | NAMES.index(parts["to"]) << 8 | parts["index"],)
-        elif verb == "order":
-            return (VERB_ORDER << 24 | parts["player"] << 16 | NAMES.index(parts["location"]) << 8,)
-        elif verb == "rob" or verb == "swap":
-            return ((VERB_ROB if verb == "rob" else VERB_SWAP) << 24 | parts["player"] << 16,)
-        return ((VERB_COPY if verb == "copy" else VERB_DISCARD) << 24 | packed_part(parts["card"]) << 16,)
+        return ACTIONS.pack(ACTIONS.read(text, self.shape), self.shape)
 
     def step_fields(self, tuple steps):
-        cdef action_t step = steps[0]
-        cdef int verb = step >> 24
-        cdef int a = step >> 16 & 0xFF
-        cdef int b = step >> 8 & 0xFF
-
-        if verb == VERB_SELECT or verb == VERB_REPLACE:
-            return {"type": "select" if verb == VERB_SELECT else "replacement", "card": "?" if a == UNKNOWN else a}
-        elif verb == VERB_PLACE:
-            return {"type": "place_in", "location": location_name(a), "index": b}
-        elif verb == VERB_MOVE:
-            return {"type": "move", "card": card_part(a), "to": location_name(b), "index": <int>(step & 0xFF)}
-        elif verb == VERB_ORDER:
-            return {"type": "order", "player": a, "location": location_name(b)}
-        elif verb == VERB_ROB or verb == VERB_SWAP:
-            return {"type": "rob" if verb == VERB_ROB else "swap", "player": a}
-        return {"type": "copy" if verb == VERB_COPY else "discard", "card": card_part(a)}
-
-    def explain_illegal(self, GameState at, Action action, list legal):
-        return notation.explain_illegal(at.table, action.fields, [possible.fields for possible in legal], self.frame)
+        return ACTIONS.unpack(steps, self.shape)
 
     def write_steps(self, tuple steps):
-        return notation.write_action(self.step_fields(steps))
+        return ACTIONS.write(ACTIONS.unpack(steps, self.shape), self.shape)
+
+    def explain_illegal(self, GameState at, Action action, list legal):
+        return notation.explain_illegal(at.parts, action.fields, [possible.fields for possible in legal], self.shape)
 
 
 cdef row_card(uint8_t card):
@@ -503,13 +491,6 @@ cdef values_in(uint16_t cards):
     return tuple([value for value in range(MAX_VALUE, 0, -1) if cards & bit(value)])
 
 
-cdef card_part(int card):
-    return {"value": card & 0x0F, "player": card >> 4}
-
-
-cdef int packed_part(card) except -1:
-    return card["player"] << 4 | card["value"]
-
-
-cdef location_name(int location):
-    return NAMES[location % LOCATIONS]
+# The games of this folder, and its place in the list of all games.
+GAMES = {"castle_village_port": CastleVillagePort}
+PLACE = 2

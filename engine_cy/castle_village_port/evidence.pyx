@@ -15,7 +15,10 @@ from engine_cy.castle_village_port.words cimport ASK_SELECT, MAX_VALUE
 from engine_cy.castle_village_port.worlds cimport Hidden, hidden_of
 from engine_cy.values cimport Position, View
 from engine_cy.learned.policy cimport preferences_of
-from engine_cy.game_api cimport MAX_ACTIONS, MAX_KINDS, Account, Knowledge, Suspicion, action_t
+from engine_cy.game_api cimport (
+    MAX_ACTIONS, MAX_KINDS, ActionEvidence, Knowledge, SecretEvidence, action_t,
+    log_action_f, read_picks_f, score_secrets_f, write_picks_f,
+)
 
 # Weight of preferences in beliefs about selected cards, fitted by solver/training/beliefs.py to a mixture of players.
 cdef float PREFERENCE_WEIGHT = 0.45
@@ -26,25 +29,25 @@ cdef enum:
 
 
 cdef void list_secrets(const Rules* rules, const State* view, int observer, int player,
-                       Suspicion* suspicion) noexcept nogil:
+                       SecretEvidence* evidence) noexcept nogil:
     """List the cards that a player hides and their possible places, all without evidence."""
     cdef Hidden hidden = hidden_of(rules, view, observer, player)
     cdef int k
 
-    suspicion.ordered = True
-    suspicion.two_families = False
-    suspicion.n_kinds = hidden.n_cards
-    suspicion.n_spots = hidden.with_selected
-    suspicion.spots[0] = SELECTED
-    suspicion.n_hand = 0 if player == observer else hidden.n_cards - hidden.n_ordered
+    evidence.ordered = True
+    evidence.two_families = False
+    evidence.n_kinds = hidden.n_cards
+    evidence.n_spots = hidden.with_selected
+    evidence.spots[0] = SELECTED
+    evidence.n_hand = 0 if player == observer else hidden.n_cards - hidden.n_ordered
     for k in range(hidden.n_cards):
-        suspicion.kinds[k] = hidden.cards[k]
-        suspicion.held[k] = 1
-        suspicion.in_hand[k] = 0
-        suspicion.in_spot[0][k] = 0
+        evidence.kinds[k] = hidden.cards[k]
+        evidence.held[k] = 1
+        evidence.in_hand[k] = 0
+        evidence.in_spot[0][k] = 0
 
 
-cdef void prefer_selections(const Rules* rules, const State* view, int player, const Suspicion* suspicion,
+cdef void prefer_selections(const Rules* rules, const State* view, int player, const SecretEvidence* evidence,
                             float* preferences) noexcept nogil:
     """Compute the player's preference for selecting each card, as if all candidates were in hand."""
     cdef action_t actions[MAX_ACTIONS]
@@ -58,86 +61,85 @@ cdef void prefer_selections(const Rules* rules, const State* view, int player, c
     state.to_act = <uint8_t>player
     state.selected[player] = NO_CARD
     state.hands[player] = 0
-    for k in range(suspicion.n_kinds):
-        state.hands[player] |= bit(suspicion.kinds[k])
+    for k in range(evidence.n_kinds):
+        state.hands[player] |= bit(evidence.kinds[k])
     n = legal_actions(rules, &state, actions)
     preferences_of(&FEATURE_API, rules, &state, actions, n, by_action)
     for i in range(n):
         action_of[actions[i] >> 16 & 0xFF] = i
-    for k in range(suspicion.n_kinds):
-        preferences[k] = by_action[action_of[suspicion.kinds[k]]]
+    for k in range(evidence.n_kinds):
+        preferences[k] = by_action[action_of[evidence.kinds[k]]]
 
 
-cdef void suspect(const Rules* rules, const State* view, int observer, int player, const Account* account,
-                  Suspicion* suspicion) noexcept nogil:
+cdef void score_secrets(const Rules* rules, const State* view, int observer, int player, const ActionEvidence* logged,
+                        SecretEvidence* evidence) noexcept nogil:
     cdef float preferences[MAX_KINDS]
     cdef int k
 
-    list_secrets(rules, view, observer, player, suspicion)
-    if suspicion.n_spots and suspicion.n_kinds > 1:
-        prefer_selections(rules, view, player, suspicion, preferences)
-        for k in range(suspicion.n_kinds):
-            suspicion.in_spot[0][k] = PREFERENCE_WEIGHT * preferences[k]
+    list_secrets(rules, view, observer, player, evidence)
+    if evidence.n_spots and evidence.n_kinds > 1:
+        prefer_selections(rules, view, player, evidence, preferences)
+        for k in range(evidence.n_kinds):
+            evidence.in_spot[0][k] = PREFERENCE_WEIGHT * preferences[k]
 
 
-cdef void lay(const Rules* rules, State* world, int player, const Suspicion* suspicion,
-              const uint8_t* picks) noexcept nogil:
-    cdef int n = suspicion.n_spots
+cdef void write_picks(const Rules* rules, State* world, int player, const SecretEvidence* evidence,
+                      const uint8_t* picks) noexcept nogil:
+    cdef int n = evidence.n_spots
     cdef int i
 
     if n:
-        world.selected[player] = suspicion.kinds[picks[0]]
-    if suspicion.n_hand or world.hands[player] == UNKNOWN_HAND:
+        world.selected[player] = evidence.kinds[picks[0]]
+    if evidence.n_hand or world.hands[player] == UNKNOWN_HAND:
         world.hands[player] = 0
-        for i in range(suspicion.n_hand):
-            world.hands[player] |= bit(suspicion.kinds[picks[n + i]])
-    n += suspicion.n_hand
+        for i in range(evidence.n_hand):
+            world.hands[player] |= bit(evidence.kinds[picks[n + i]])
+    n += evidence.n_hand
     for i in range(world.n_deck[player]):
-        world.decks[player][i] = suspicion.kinds[picks[n + i]]
+        world.decks[player][i] = evidence.kinds[picks[n + i]]
 
 
-cdef void read(const Rules* rules, const State* world, int player, const Suspicion* suspicion,
-               uint8_t* picks) noexcept nogil:
+cdef void read_picks(const Rules* rules, const State* world, int player, const SecretEvidence* evidence,
+                     uint8_t* picks) noexcept nogil:
     cdef bint taken[MAX_KINDS]
-    cdef int n = suspicion.n_spots
+    cdef int n = evidence.n_spots
     cdef int i, k, value
 
-    for k in range(suspicion.n_kinds):
+    for k in range(evidence.n_kinds):
         taken[k] = False
-        if n and suspicion.kinds[k] == world.selected[player]:
+        if n and evidence.kinds[k] == world.selected[player]:
             picks[0] = <uint8_t>k
             taken[k] = True
-    if suspicion.n_hand:
-        for k in range(suspicion.n_kinds):
-            if not taken[k] and world.hands[player] & bit(suspicion.kinds[k]):
+    if evidence.n_hand:
+        for k in range(evidence.n_kinds):
+            if not taken[k] and world.hands[player] & bit(evidence.kinds[k]):
                 picks[n] = <uint8_t>k
                 taken[k] = True
                 n += 1
     for i in range(world.n_deck[player]):
         value = world.decks[player][i]
-        for k in range(suspicion.n_kinds):
-            if suspicion.kinds[k] == value:
+        for k in range(evidence.n_kinds):
+            if evidence.kinds[k] == value:
                 picks[n] = <uint8_t>k
                 taken[k] = True
                 n += 1
     # For a hidden deck: the cards that are left, in any order.
-    for k in range(suspicion.n_kinds):
+    for k in range(evidence.n_kinds):
         if not taken[k]:
             picks[n] = <uint8_t>k
             n += 1
 
 
-cdef void tell(const Rules* rules, const State* view, action_t action, Account* account) noexcept nogil:
+cdef void log_action(const Rules* rules, const State* view, action_t action, ActionEvidence* logged) noexcept nogil:
     """Note nothing: every card selected earlier has been shown since."""
     pass
 
 
 cdef void add_belief_functions(Knowledge* knowledge) noexcept:
-    knowledge.suspect = <void (*)(const void*, const void*, int, int, const Account*,
-                                  Suspicion*) noexcept nogil>suspect
-    knowledge.lay = <void (*)(const void*, void*, int, const Suspicion*, const uint8_t*) noexcept nogil>lay
-    knowledge.read = <void (*)(const void*, const void*, int, const Suspicion*, uint8_t*) noexcept nogil>read
-    knowledge.tell = <void (*)(const void*, const void*, action_t, Account*) noexcept nogil>tell
+    knowledge.score_secrets = <score_secrets_f>score_secrets
+    knowledge.write_picks = <write_picks_f>write_picks
+    knowledge.read_picks = <read_picks_f>read_picks
+    knowledge.log_action = <log_action_f>log_action
 
 
 # --- for the fitting ------------------------------------------------------------------------------------------
@@ -149,14 +151,14 @@ def selections(Position position, int player):
     """
     cdef const Rules* rules = <const Rules*>position.game.rules
     cdef View view = position.view((player + 1) % position.game.n_players)
-    cdef Suspicion suspicion
+    cdef SecretEvidence evidence
     cdef float preferences[MAX_KINDS]
     cdef int k
 
-    list_secrets(rules, <const State*>view.state, view.observer, player, &suspicion)
-    if not suspicion.n_spots or suspicion.n_kinds < 2:
+    list_secrets(rules, <const State*>view.state, view.observer, player, &evidence)
+    if not evidence.n_spots or evidence.n_kinds < 2:
         return None
-    prefer_selections(rules, <const State*>view.state, player, &suspicion, preferences)
-    return ([suspicion.kinds[k] for k in range(suspicion.n_kinds)],
-            [preferences[k] for k in range(suspicion.n_kinds)],
+    prefer_selections(rules, <const State*>view.state, player, &evidence, preferences)
+    return ([evidence.kinds[k] for k in range(evidence.n_kinds)],
+            [preferences[k] for k in range(evidence.n_kinds)],
             (<const State*>position.state).selected[player])

@@ -1,30 +1,36 @@
-"""Read and write positions, views and actions as text. docs/notation.md describes the format."""
+"""Read and write positions, views and deals as text. docs/notation.md describes the format."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
 
 from engine_cy.castle_village_port.cards import LOCATIONS
 from engine_cy.castle_village_port.table import (
     EFFECT_ASKS,
+    Deal,
+    Parts,
     Row,
     RowCard,
+    Secrets,
+    SeenTable,
     Table,
     TableShape,
     Values,
+    Walk,
+    WholeTable,
     complete,
     dealt,
     neighbours,
 )
 from engine_cy.castle_village_port.words import Deed
-from engine_cy.errors import NotationError, listed
+from engine_cy.errors import HiddenCardError, NotationError, listed
 from engine_cy.notation import read_fields, read_letter, read_number, read_observer
 from engine_cy.seats import CHANCE, CHANCE_SEAT, SEATS
-from engine_cy.tables import OMITTED
+from engine_cy.tables import OMITTED, refusal
 
-INDEX_MAX = 74
 _CARD = re.compile(r"([0-9]{1,3})([A-Z])")
 _FIELDS = (
     *LOCATIONS,
@@ -47,68 +53,75 @@ _FIELDS = (
 # --- tables ----------------------------------------------------------------------------------------------------
 
 
-def read_table(text: str, frame: TableShape) -> Table:
-    """Read a table from text."""
+def read_parts(text: str, shape: TableShape) -> Parts:
+    """Read a position or view, whose text may omit fields."""
     fields = read_fields(text.split("|"), _FIELDS, text)
-    question = _read_ask(fields.get("ask"), "walk" in fields, frame)
-    walk = _read_walk(fields.get("walk"), frame)
-    return Table(
-        rows=tuple(_row(fields.get(location, "-"), location, frame) for location in LOCATIONS),
+    observer = read_observer(fields.get("seen"), shape.families)
+    question = _read_ask(fields.get("ask"), shape)
+    selected = _entries(fields, "selected", shape, observer, _selected)
+    castle, village, port = (_row(fields.get(location, "-"), location, shape) for location in LOCATIONS)
+    remembered = fields.get("remembered_gold")
+    table = Table(
+        castle=castle,
+        village=village,
+        port=port,
         round=read_number(fields.get("round"), "round"),
         turn=read_number(fields.get("turn"), "turn"),
-        first=read_letter(fields.get("first"), "first", frame.families),
-        phase=question.phase or OMITTED,
+        first=read_letter(fields.get("first"), "first", shape.families),
         ask=question.ask,
         to_act=question.to_act,
-        gold=_gold(fields.get("gold")),
-        selected=_selected(fields.get("selected")),
-        orders=_orders(fields.get("orders")),
-        hands=_lists(fields.get("hands"), "hands"),
-        decks=_lists(fields.get("decks"), "decks"),
-        piles=_piles(fields.get("piles")),
         acting=question.acting,
         effect=question.effect,
         victim=question.victim,
-        walk=walk.location,
-        due=walk.due,
-        ranked=walk.ranked,
-        from_right=walk.from_right,
-        observer=read_observer(fields.get("seen"), frame.families),
-        remembered_gold=_remembered(fields.get("remembered_gold")),
+        gold=_gold(fields, shape, observer),
+        remembered_gold=None if remembered is None else _numbers(remembered, "remembered_gold"),
+        orders=tuple(None if word == "-" else _location(word, "orders") for word in fields.get("orders", "").split()),
+        piles=OMITTED if "piles" not in fields else tuple(_values(word, "piles") for word in fields["piles"].split()),
+        walk=_read_walk(fields.get("walk"), shape),
+        selected=OMITTED if selected is None else tuple(p for p in shape.seats if selected[p] != 0),
     )
+    hands = _entries(fields, "hands", shape, observer, partial(_values, field="hands"))
+    secrets = tuple(
+        Secrets(OMITTED if hands is None else hands[p], OMITTED if selected is None else selected[p])
+        for p in shape.seats
+    )
+    if observer is None:
+        return WholeTable(table, secrets, _entries(fields, "decks", shape, None, partial(_values, field="decks")))
+    _entries(fields, "decks", shape, len(shape.seats), partial(_values, field="decks"))  # hidden from all observers
+    return SeenTable(observer, table, secrets[observer])
 
 
-def write_table(table: Table, frame: TableShape) -> str:
+def write_parts(parts: Parts, shape: TableShape) -> str:
     """Write a complete table in one line."""
-    hides_gold = frame.hidden_gold and table.observer is not None
-    gold = ["?" if hides_gold and p != table.observer else str(n) for p, n in enumerate(table.gold)]
+    table, observer = parts.table, parts.observer
+    secrets = [parts.secrets_of(p) for p in shape.seats]
+    gold = ["?" if table.gold is None and p != observer else str(n) for p, n in enumerate(table.known_gold)]
+    selected = ["-" if p not in table.selected else str(own.selected) if own else "?" for p, own in enumerate(secrets)]
     fields = [f"{location} {_write_row(row, ' ')}" for location, row in zip(LOCATIONS, table.rows, strict=True)]
     fields += [f"round {table.round}", f"turn {table.turn}", f"first {SEATS[table.first]}", f"ask {_write_ask(table)}"]
     fields.append("gold " + " ".join(gold))
-    if hides_gold:
-        fields.append("remembered_gold " + " ".join(map(str, table.gold)))
-    fields.append("selected " + " ".join("?" if card is None else str(card or "-") for card in table.selected))
+    if table.remembered_gold is not None:
+        fields.append("remembered_gold " + " ".join(map(str, table.remembered_gold)))
+    fields.append("selected " + " ".join(selected))
     if any(table.orders):
         fields.append("orders " + " ".join(order or "-" for order in table.orders))
-    fields.append("hands " + " ".join(map(_write_values, table.hands)))
-    if any(deck is not None for deck in table.decks):
-        fields.append("decks " + " ".join(map(_write_values, table.decks)))
+    fields.append("hands " + " ".join("?" if own is None else _write_values(own.hand) for own in secrets))
+    if isinstance(parts, WholeTable):
+        fields.append("decks " + " ".join(map(_write_values, parts.decks)))
     fields.append("piles " + " ".join(map(_write_values, table.piles)))
     if table.walk is not None:
-        words = ["walk", table.walk]
-        words += ["due", _write_row(table.due, ",")] if table.due else []
-        words += ["ranked", _write_row(table.ranked, ",")] if table.ranked else []
-        fields.append(" ".join(words + ["right"] * table.from_right))
-    if table.observer is not None:
-        fields.append(f"seen by {SEATS[table.observer]}")
+        words = ["walk", table.walk.location]
+        words += ["due", _write_row(table.walk.due, ",")] if table.walk.due else []
+        words += ["ranked", _write_row(table.walk.ranked, ",")] if table.walk.ranked else []
+        fields.append(" ".join(words + ["right"] * table.walk.from_right))
+    if observer is not None:
+        fields.append(f"seen by {SEATS[observer]}")
     return " | ".join(fields)
 
 
-@dataclass(slots=True)
-class _Question:
+class _Question(NamedTuple):
     """The content of the field `ask`."""
 
-    phase: str | None = None
     ask: str | None = None
     to_act: int | None = None
     acting: RowCard | None = None
@@ -116,38 +129,28 @@ class _Question:
     victim: int | None = None
 
 
-def _read_ask(text: str | None, walking: bool, frame: TableShape) -> _Question:
-    question = _Question()
+def _read_ask(text: str | None, shape: TableShape) -> _Question:
     if text is None:
-        return question
+        return _Question()
     match text.split():
-        case ["over"]:
-            question.phase = "over"
-            return question
-        case ["walk"]:
-            question.phase = "round_end"
-            return question
+        case ["over" | "walk" as ask]:
+            return _Question(ask)
         case [letter, "select" | "place" as ask]:
-            question.phase = "select" if ask == "select" else "reveal"
-            question.ask, question.to_act = ask, read_letter(letter, "ask", frame.families)
-            return question
-        case ["*", "replace", letter, "by", card, *copied]:
-            question.ask, question.to_act = "replace", CHANCE
-            question.victim = read_letter(letter, "ask", frame.families)
+            return _Question(ask, read_letter(letter, "ask", shape.families))
+        case ["*", "replace" as ask, letter, "by", card, *copied]:
+            to_act, victim = CHANCE, read_letter(letter, "ask", shape.families)
         case [letter, ask, "by", card, *copied] if ask in EFFECT_ASKS and ask != "replace":
-            question.ask, question.to_act = ask, read_letter(letter, "ask", frame.families)
+            to_act, victim = read_letter(letter, "ask", shape.families), None
         case _:
             raise _ask_error(text)
-    question.phase = "round_end" if walking else "reveal"
-    question.acting = _row_card(card, "ask", frame)
     match copied:
         case []:
-            pass
+            effect = None
         case ["as", value]:
-            question.effect = read_number(value, "ask")
+            effect = read_number(value, "ask")
         case _:
             raise _ask_error(text)
-    return question
+    return _Question(ask, to_act, _row_card(card, "ask", shape), effect, victim)
 
 
 def _ask_error(text: str) -> NotationError:
@@ -158,8 +161,8 @@ def _ask_error(text: str) -> NotationError:
 
 
 def _write_ask(table: Table) -> str:
-    if table.ask is None:
-        return "over" if table.phase == "over" else "walk"
+    if table.ask in ("over", "walk"):
+        return str(table.ask)
     if table.ask == "replace":
         text = f"{CHANCE_SEAT} replace {SEATS[table.victim or 0]}"
     else:
@@ -171,54 +174,46 @@ def _write_ask(table: Table) -> str:
     return text
 
 
-@dataclass(slots=True)
-class _Walk:
-    """The content of the field `walk`."""
-
-    location: str | None = None
-    due: Row = ()
-    ranked: Row = ()
-    from_right: bool = False
-
-
-def _read_walk(text: str | None, frame: TableShape) -> _Walk:
-    walk = _Walk()
+def _read_walk(text: str | None, shape: TableShape) -> Walk | None:
     if text is None:
-        return walk
+        return None
     words = text.split()
     example = "is not like 'village due 7A,1C ranked 15A,12B right'"
     if not words:
         raise NotationError(f"walk: {text!r} {example}")
-    walk.location = _location(words.pop(0), "walk")
+    location = _location(words.pop(0), "walk")
+    due: Row = ()
+    ranked: Row = ()
+    from_right = False
     while words:
         match words:
-            case ["due", cards, *rest] if not walk.due:
-                walk.due, words = _row(cards, "due", frame, ","), rest
-            case ["ranked", cards, *rest] if not walk.ranked:
-                walk.ranked, words = _row(cards, "ranked", frame, ","), rest
-            case ["right", *rest] if not walk.from_right:
-                walk.from_right, words = True, rest
+            case ["due", cards, *rest] if not due:
+                due, words = _row(cards, "due", shape, ","), rest
+            case ["ranked", cards, *rest] if not ranked:
+                ranked, words = _row(cards, "ranked", shape, ","), rest
+            case ["right", *rest] if not from_right:
+                from_right, words = True, rest
             case _:
                 raise NotationError(f"walk: {text!r} {example}")
-    return walk
+    return Walk(location, due, ranked, from_right)
 
 
-def _row(text: str, field: str, frame: TableShape, between: str | None = None) -> Row:
+def _row(text: str, field: str, shape: TableShape, between: str | None = None) -> Row:
     if text in ("", "-"):
         return ()
-    return tuple(_row_card(word, f"{field}[{i}]", frame) for i, word in enumerate(text.split(between)))
+    return tuple(_row_card(word, f"{field}[{i}]", shape) for i, word in enumerate(text.split(between)))
 
 
 def _write_row(row: Row, between: str) -> str:
     return between.join(map(str, row)) or "-"
 
 
-def _row_card(text: str, field: str, frame: TableShape) -> RowCard:
+def _row_card(text: str, field: str, shape: TableShape) -> RowCard:
     match = _CARD.fullmatch(text)
     if match is None:
         raise NotationError(f"{field}: {text!r} is not a card in a row, such as 12B")
     value, letter = match.groups()
-    return RowCard(int(value), read_letter(letter, f"{field}.owner", frame.families))
+    return RowCard(int(value), read_letter(letter, f"{field}.owner", shape.families))
 
 
 def _location(text: str, field: str) -> str:
@@ -227,54 +222,64 @@ def _location(text: str, field: str) -> str:
     return text
 
 
-def _gold(text: str | None) -> tuple[int, ...]:
-    return (
-        OMITTED
-        if text is None
-        else tuple(OMITTED if word == "?" else read_number(word, "gold") for word in text.split())
-    )
+def _numbers(text: str, field: str) -> tuple[int, ...]:
+    return tuple(read_number(word, field) for word in text.split())
 
 
-def _remembered(text: str | None) -> tuple[int, ...]:
-    return OMITTED if text is None else tuple(read_number(word, "remembered_gold") for word in text.split())
+def _entries(
+    fields: Mapping[str, str], field: str, shape: TableShape, observer: int | None, read: Any
+) -> tuple[Any, ...] | None:
+    """Read a field with an entry for each seat, `?` for a hidden one; None if the field was omitted."""
+    if field not in fields:
+        return None
+    words = fields[field].split()
+    if len(words) != shape.n_players:
+        why = f"entries, not one for each of {shape.n_players} players"
+        raise refusal(observer, field, len(words), why)
+    for p, word in enumerate(words):
+        is_hidden = observer not in (None, p)
+        path = f"{field}[{SEATS[p]}]"
+        if is_hidden and word not in ("?", "-" if field == "selected" else "?"):
+            raise refusal(observer, path, word, "is hidden from this observer", HiddenCardError)
+        if not is_hidden and word == "?":
+            raise refusal(observer, path, word, "must be known")
+    return tuple(None if word == "?" else read(word) for word in words)
 
 
-def _selected(text: str | None) -> tuple[int | None, ...]:
-    unseen = {"-": 0, "?": None}
-    words = (text or "").split()
-    return (
-        OMITTED
-        if text is None
-        else tuple(unseen[word] if word in unseen else read_number(word, "selected") for word in words)
-    )
+def _gold(fields: Mapping[str, str], shape: TableShape, observer: int | None) -> tuple[int, ...] | None:
+    """Read the gold. In a view under `hidden_gold` it repeats the observer's own, which is among the remembered."""
+    if "gold" not in fields:
+        return None
+    if not shape.hidden_gold or observer is None:
+        gold: tuple[int, ...] | None = _entries(fields, "gold", shape, None, partial(read_number, field="gold"))
+        return gold
+    remembered = _numbers(fields.get("remembered_gold", ""), "remembered_gold")
+    for p, word in enumerate(fields["gold"].split()):
+        path = f"gold[{SEATS[p] if p < len(SEATS) else p}]"
+        if p != observer and word != "?":
+            why = "is hidden from its observer; remembered_gold holds the gold that they remember"
+            raise refusal(observer, path, word, why, HiddenCardError)
+        if p == observer and p < len(remembered) and word != str(remembered[p]):
+            raise refusal(observer, path, word, f"is seen by its observer, but remembered_gold is {remembered[p]}")
+    return None
 
 
-def _orders(text: str | None) -> tuple[str | None, ...]:
-    return (
-        OMITTED if text is None else tuple(None if word == "-" else _location(word, "orders") for word in text.split())
-    )
+def _selected(word: str) -> int:
+    return 0 if word == "-" else read_number(word, "selected")
 
 
 def _values(text: str, field: str) -> Values:
     return () if text == "-" else tuple(read_number(word, field) for word in text.split(","))
 
 
-def _lists(text: str | None, field: str) -> tuple[Values | None, ...]:
-    return OMITTED if text is None else tuple(None if word == "?" else _values(word, field) for word in text.split())
-
-
-def _piles(text: str | None) -> tuple[Values, ...]:
-    return OMITTED if text is None else tuple(_values(word, "piles") for word in text.split())
-
-
-def _write_values(values: Values | None) -> str:
-    return "?" if values is None else ",".join(map(str, values)) or "-"
+def _write_values(values: Sequence[int]) -> str:
+    return ",".join(map(str, values)) or "-"
 
 
 # --- deals -----------------------------------------------------------------------------------------------------
 
 
-def read_deal(lines: list[str], first: int, observer: int | None, frame: TableShape) -> Table:
+def read_deal(lines: list[str], first: int, observer: int | None, shape: TableShape) -> Parts:
     """Read the start of a game from a record's lines.
 
     They list each seat's whole deck, top first (`deck A 6,3,8,2,7,10,5`); in the record of an observer, only the hand
@@ -284,147 +289,47 @@ def read_deal(lines: list[str], first: int, observer: int | None, frame: TableSh
     cards: dict[str, Values] = {}
     for line in lines:
         match line.split():
-            case [kind, letter, values] if kind == word and letter in frame.families and letter not in cards:
+            case [kind, letter, values] if kind == word and letter in shape.families and letter not in cards:
                 cards[letter] = _values(values, f"{word} {letter}")
             case _:
                 raise NotationError(f"{line!r} is not like '{word} A 6,3,8,2,7,10', once for each seat")
-    for p, letter in enumerate(frame.families):
+    for p, letter in enumerate(shape.families):
         if (letter in cards) != (observer in (None, p)):
             why = "are required" if observer in (None, p) else "are hidden from the observer of this game"
             raise NotationError(f"{word} {letter}: the cards that {letter} drew {why}")
     if observer is None:
-        return dealt([cards[letter] for letter in frame.families], first, frame)
-    return Table(
-        round=1,
-        turn=1,
-        first=first,
-        hands=tuple(cards.get(letter) for letter in frame.families),
-        observer=observer,
-        remembered_gold=(frame.starting_gold,) * frame.n_players if frame.hidden_gold else None,
-        gold=tuple(
-            OMITTED if frame.hidden_gold and p != observer else frame.starting_gold for p in range(frame.n_players)
-        ),
-    )
+        return dealt(Deal(first, tuple(cards[letter] for letter in shape.families)), shape)
+    remembered = (shape.starting_gold,) * shape.n_players if shape.hidden_gold else None
+    table = Table(round=1, turn=1, first=first, remembered_gold=remembered)
+    return SeenTable(observer, table, Secrets(cards[SEATS[observer]]))
 
 
-def write_deal(table: Table, frame: TableShape) -> list[str] | None:
-    """Write the lines that `read_deal` reads; return None if `table` is not the start of a game.
+def deal_of(parts: Parts, shape: TableShape) -> Deal | None:
+    """Return the deal of the game that starts at `parts`; None in the middle of a game.
 
     A hand has no order, so a deck begins with its cards from the highest down.
     """
-    if any(table.rows) or any(table.piles) or table.ask != "select" or table.to_act != table.first:
+    if not isinstance(parts, WholeTable):
         return None
-    lines = []
-    for letter, hand, deck in zip(frame.families, table.hands, table.decks, strict=True):
-        if hand is not None:
-            word = "deck" if table.observer is None else "hand"
-            lines.append(f"{word} {letter} {_write_values((*hand, *(deck or ())))}")
-    start = complete(read_deal(lines, table.first, table.observer, frame), frame)
-    return lines if start == table else None
+    decks = tuple((*own.hand, *deck) for own, deck in zip(parts.secrets, parts.decks, strict=True))
+    if any(len(deck) != len(shape.cards) for deck in decks):
+        return None
+    deal = Deal(parts.table.first, decks)
+    return deal if complete(dealt(deal, shape), shape) == parts else None
 
 
-# --- actions ---------------------------------------------------------------------------------------------------
-
-ACTIONS = (
-    "select VALUE",
-    "place LOCATION INDEX",
-    "move CARD to LOCATION INDEX",
-    "rob SEAT",
-    "copy CARD",
-    "swap SEAT",
-    "replace VALUE",
-    "order SEAT LOCATION",
-    "discard CARD",
-)
-# The verbs of the text, and the types of actions that they stand for.
-TYPES = {
-    "select": "select",
-    "place": "place_in",
-    "move": "move",
-    "rob": "rob",
-    "copy": "copy",
-    "swap": "swap",
-    "replace": "replacement",
-    "order": "order",
-    "discard": "discard",
-}
-_VERBS = {kind: verb for verb, kind in TYPES.items()}
-
-
-def read_action(text: str) -> dict[str, object]:
-    """Read the parts of an action from its text."""
-    match text.split():
-        case ["select" | "replace" as verb, value]:
-            return {"type": TYPES[verb], "card": _value(value, text)}
-        case ["place", location, index]:
-            return {"type": "place_in", "location": _location(location, "action"), "index": _index(index, text)}
-        case ["move", card, "to", location, index]:
-            to, at = _location(location, "action"), _index(index, text)
-            return {"type": "move", "card": _card(card, text), "to": to, "index": at}
-        case ["rob" | "swap" as verb, seat]:
-            return {"type": verb, "player": _player(seat, text)}
-        case ["copy" | "discard" as verb, card]:
-            return {"type": verb, "card": _card(card, text)}
-        case ["order", seat, location]:
-            return {"type": "order", "player": _player(seat, text), "location": _location(location, "action")}
-    raise NotationError(f"action: {text!r} is not one of {listed(ACTIONS)}")
-
-
-def _value(text: str, action: str) -> int | str:
-    """Read the value of a card; `?` stands for one that the observer of a record does not know."""
-    if text == "?":
-        return text
-    if not re.fullmatch(r"[0-9]{1,2}", text) or not 1 <= int(text) <= 15:
-        raise NotationError(f"action: {text!r} in {action!r} is not a card's value (1 to 15)")
-    return int(text)
-
-
-def _index(text: str, action: str) -> int:
-    if not re.fullmatch(r"[0-9]{1,2}", text) or int(text) > INDEX_MAX:
-        raise NotationError(f"action: {text!r} in {action!r} is not a place in a row (0 to {INDEX_MAX})")
-    return int(text)
-
-
-def _player(text: str, action: str) -> int:
-    if len(text) != 1 or text not in SEATS:
-        raise NotationError(f"action: {text!r} in {action!r} is not a seat ({listed(SEATS)})")
-    return SEATS.index(text)
-
-
-def _card(text: str, action: str) -> dict[str, int]:
-    match = _CARD.fullmatch(text)
-    if match is None or not 1 <= int(match[1]) <= 15 or match[2] not in SEATS:
-        raise NotationError(f"action: {text!r} in {action!r} is not a card in a row, such as 12B")
-    return {"value": int(match[1]), "player": SEATS.index(match[2])}
-
-
-def write_action(parts: Mapping[str, object]) -> str:
-    """Write the parts of an action as text."""
-    verb = _VERBS[str(parts["type"])]
-    if verb in ("select", "replace"):
-        return f"{verb} {parts['card']}"
-    elif verb == "place":
-        return f"place {parts['location']} {parts['index']}"
-    elif verb == "move":
-        return f"move {_write_card(parts['card'])} to {parts['to']} {parts['index']}"
-    elif verb in ("rob", "swap"):
-        return f"{verb} {_write_seat(parts['player'])}"
-    elif verb == "order":
-        return f"order {_write_seat(parts['player'])} {parts['location']}"
-    return f"{verb} {_write_card(parts['card'])}"
-
-
-def _write_seat(seat: object) -> str:
-    return SEATS[int(str(seat))]
-
-
-def _write_card(card: object) -> str:
-    return str(_row_card_of(card))
-
-
-def _row_card_of(card: object) -> RowCard:
-    assert isinstance(card, Mapping)
-    return RowCard(card["value"], card["player"])
+def write_deal(parts: Parts, shape: TableShape) -> list[str] | None:
+    """Write the lines that `read_deal` reads; return None if `parts` are not the start of a game."""
+    if isinstance(parts, WholeTable):
+        deal = deal_of(parts, shape)
+        if deal is None:
+            return None
+        return [f"deck {letter} {_write_values(deck)}" for letter, deck in zip(shape.families, deal.decks, strict=True)]
+    if len(parts.own.hand) != shape.drawn(1):
+        return None
+    lines = [f"hand {SEATS[parts.observer]} {_write_values(parts.own.hand)}"]
+    start = complete(read_deal(lines, parts.table.first, parts.observer, shape), shape)
+    return lines if start == parts else None
 
 
 # --- reasons ---------------------------------------------------------------------------------------------------
@@ -442,41 +347,40 @@ _TASKS = {
 }
 
 
-def explain_illegal(
-    table: Table, parts: Mapping[str, object], legal: list[dict[str, object]], frame: TableShape
-) -> str:
+def explain_illegal(parts: Parts, fields: Mapping[str, Any], legal: list[dict[str, Any]], shape: TableShape) -> str:
     """Explain why an action is not possible: by the rule that it breaks, as far as the table shows it."""
+    table = parts.table
     assert table.to_act is not None
     assert table.ask is not None
-    verb = _VERBS[str(parts["type"])]
-    seat = "chance" if table.to_act == CHANCE else frame.families[table.to_act]
+    verb = str(fields["type"])
+    seat = "chance" if table.to_act == CHANCE else shape.families[table.to_act]
     if verb != table.ask:
         return f"{seat} has to {_TASKS[table.ask]}"
     if verb in ("select", "replace"):
         holder = table.victim if verb == "replace" else table.to_act
-        return f"{frame.families[holder or 0]} holds no {parts['card']}"
+        return f"{shape.families[holder or 0]} holds no {fields['card']}"
     elif verb == "place":
-        return _explain_place(table, parts, str(parts["location"]), table.selected[table.to_act], frame)
+        order = table.orders[table.to_act]
+        if order is not None and order != fields["location"]:
+            return f"{seat} was ordered to place in the {order}"
+        own = parts.secrets_of(table.to_act)
+        return _explain_place(table, str(fields["location"]), own.selected if own else None)
     elif verb == "move":
-        return _explain_move(table, parts, frame)
+        return _explain_move(table, fields, shape)
     elif verb == "rob":
-        seats = " or ".join(_write_seat(action["player"]) for action in legal)
+        seats = " or ".join(SEATS[action["player"]] for action in legal)
         return f"of the opponents, only {seats} owns a neighbour of {table.acting}"
     elif verb in ("swap", "order"):
-        seats = " or ".join(sorted({_write_seat(action["player"]) for action in legal}))
+        seats = " or ".join(sorted({SEATS[action["player"]] for action in legal}))
         return f"of the others, only {seats} has not revealed yet"
     beside = " and ".join(map(str, neighbours(table, table.acting))) if table.acting else ""
-    if verb == "copy" and _row_card_of(parts["card"]) in neighbours(table, table.acting or RowCard(0, 0)):
+    if verb == "copy" and RowCard(**fields["card"]) in neighbours(table, table.acting or RowCard(0, 0)):
         return "only an immediate effect that does not itself copy can be copied"
     return f"{table.acting} has only {beside} beside it"
 
 
-def _explain_place(table: Table, parts: Mapping[str, object], to: str, value: int | None, frame: TableShape) -> str:
-    """Explain why a card of `value` cannot stand in the row `to` at the index in `parts`."""
-    if parts["type"] == "place_in" and table.to_act is not None:
-        order = table.orders[table.to_act]
-        if order is not None and order != to:
-            return f"{frame.families[table.to_act]} was ordered to place in the {order}"
+def _explain_place(table: Table, to: str, value: int | None) -> str:
+    """Explain why a card of `value` cannot stand at a place in the row `to`."""
     row = table.rows[LOCATIONS.index(to)]
     if value is None:
         return f"the {to} has {len(row)} cards, sorted by value"
@@ -486,11 +390,11 @@ def _explain_place(table: Table, parts: Mapping[str, object], to: str, value: in
     return f"rows are sorted by value, the highest on the left: in the {to} a {value} stands at {places}"
 
 
-def _explain_move(table: Table, parts: Mapping[str, object], frame: TableShape) -> str:
+def _explain_move(table: Table, fields: Mapping[str, Any], shape: TableShape) -> str:
     assert table.acting is not None
-    card, to = _row_card_of(parts["card"]), str(parts["to"])
+    card, to = RowCard(**fields["card"]), str(fields["to"])
     here = next(location for location, row in zip(LOCATIONS, table.rows, strict=True) if table.acting in row)
-    if frame.card(table.effect or 0).deed == Deed.FETCH:
+    if shape.card(table.effect or 0).deed == Deed.FETCH:
         if to != here:
             return f"{table.acting} fetches a card into its own location, the {here}"
         if not any(card in row for row in table.rows) or card in table.rows[LOCATIONS.index(here)]:
@@ -500,4 +404,4 @@ def _explain_move(table: Table, parts: Mapping[str, object], frame: TableShape) 
             return f"{table.acting} moves a neighbour, and {card} is not one"
         if to == here:
             return f"a neighbour is moved to another location than the {here}"
-    return _explain_place(table, parts, to, card.value, frame)
+    return _explain_place(table, to, card.value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from engine_cy.castle_village_port.actions import ACTIONS
 from engine_cy.castle_village_port.cards import LOCATIONS
 from engine_cy.castle_village_port.editions import EDITIONS
 from engine_cy.openspiel_terms import Deal, GameTerms, Registration, Step
@@ -16,40 +17,25 @@ class CastleTerms(GameTerms):
     """Castle, Village, Port: each deck is dealt from the top, before the first draw; its last card is implied."""
 
     def __init__(self, game: Game, first: int) -> None:
-        frame: Any = game.frame  # type: ignore[attr-defined]
-        n = frame.n_players
-        self.frame = frame
-        self.values: list[int] = sorted(frame.values)
+        shape: Any = game.shape  # type: ignore[attr-defined]
+        n = shape.n_players
+        self.shape = shape
+        self.values: list[int] = sorted(shape.values)
         self.number_of = {value: number for number, value in enumerate(self.values)}
         self.each = len(self.values) - 1
         self.deal_size = n * self.each
         self.max_outcomes = len(self.values)
-        plays = n * frame.n_rounds * frame.n_turns
+        plays = n * shape.n_rounds * shape.n_turns
         # A card acts when it is placed, and at the end of a round at most once in each location. It asks at most two
         # questions, the card to copy and the choice of its effect, or one and one of chance.
-        acts = plays * (1 + frame.n_rounds * len(LOCATIONS))
+        acts = plays * (1 + shape.n_rounds * len(LOCATIONS))
         self.max_chances = self.deal_size + acts
         self.max_decisions = 2 * plays + 2 * acts
-        cards = [f"{value}{seat}" for seat in game.seats for value in self.values]
-        places = [f"{location} {index}" for location in LOCATIONS for index in range(plays)]
         # Selections come first, then placements, then swaps: `rebuild` depends on it.
         self.n_selections = len(self.values)
-        self.first_swap = len(self.values) + len(places)
-        super().__init__(
-            game,
-            first,
-            [
-                *(f"select {value}" for value in self.values),
-                *(f"place {place}" for place in places),
-                *(f"swap {seat}" for seat in game.seats),
-                *(f"rob {seat}" for seat in game.seats),
-                *(f"order {seat} {location}" for seat in game.seats for location in LOCATIONS),
-                *(f"copy {card}" for card in cards),
-                *(f"discard {card}" for card in cards),
-                *(f"move {card} to {place}" for card in cards for place in places),
-            ],
-            [f"replace {value}" for value in self.values],
-        )
+        self.first_swap = len(self.values) + len(LOCATIONS) * plays
+        verbs = ("select", "place", "swap", "rob", "order", "copy", "discard", "move")
+        super().__init__(game, first, list(ACTIONS.texts(shape, *verbs)), list(ACTIONS.texts(shape, "replace")))
 
     def outcomes(self, deal: Deal) -> Sequence[int]:
         own = deal[len(deal) // self.each * self.each :]
@@ -68,22 +54,22 @@ class CastleTerms(GameTerms):
         return self.game.start(decks, self.first)
 
     def deal_text(self, deal: Deal, player: int) -> str:
-        hand = sorted(self.deck(deal, player)[: self.frame.drawn(1)], reverse=True)
+        hand = sorted(self.deck(deal, player)[: self.shape.drawn(1)], reverse=True)
         return f"hand {SEATS[player]} {','.join(str(self.values[number]) for number in hand)}"
 
     def rebuild(self, deal: Deal, steps: list[Step], world: Position, player: int) -> tuple[Deal, list[int]]:
-        table = world.table
         numbers = [step.number for step in steps]
         rebuilt: list[int] = []
         for seat, turns in enumerate(self.turns(steps)):
-            deck = [self.number_of[value] for value in table.decks[seat]]
+            own = world.parts.secrets[seat]
+            deck = [self.number_of[value] for value in world.parts.decks[seat]]
             if seat == player:
                 drawn = self.deck(deal, seat)[: len(self.values) - len(deck)]
             else:
                 # Draw the revealed cards first: that is always early enough.
-                selected = [table.selected[seat]] if table.selected[seat] else []
+                selected = [own.selected] if own.selected else []
                 drawn = [steps[turn[-1]].number for turn in (turns[:-1] if selected else turns)]
-                drawn += [self.number_of[value] for value in (*selected, *table.hands[seat])]
+                drawn += [self.number_of[value] for value in (*selected, *own.hand)]
                 self.reselect(numbers, turns, drawn)
             rebuilt += [*drawn, *deck][: self.each]
         return tuple(rebuilt), numbers
@@ -110,7 +96,7 @@ class CastleTerms(GameTerms):
         A selection before a Courtesan's swap stays as it was if possible.
         """
         for t, turn in enumerate(turns):
-            held = drawn[t : self.frame.drawn(1 + t // self.frame.n_turns)]
+            held = drawn[t : self.shape.drawn(1 + t // self.shape.n_turns)]
             later = drawn[t]
             numbers[turn[-1]] = later
             for i in reversed(turn[:-1]):

@@ -1,4 +1,4 @@
-"""A table in words, which notation, records and other formats are read into and written from.
+"""Tables in words: their public part, and the secrets of each seat. Text and messages have the same fields.
 
 `complete` fills in omitted fields. The rules that a table keeps are those of its bytes: validate.pyx.
 """
@@ -6,26 +6,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import NamedTuple
 
 from engine_cy.castle_village_port.cards import LOCATIONS, Card
 from engine_cy.castle_village_port.editions import Numbers
-from engine_cy.errors import HiddenCardError, InvalidPositionError, listed
+from engine_cy.errors import InvalidPositionError, NoWorldError, listed
 from engine_cy.seats import CHANCE, SEATS
 from engine_cy.tables import OMITTED, refusal, seat_letter
 
-# The questions of effects of cards in rows.
+# The questions of effects of cards in rows, and those among them that a card asks at the end of a round.
 EFFECT_ASKS = ("move", "rob", "copy", "swap", "replace", "order", "discard")
-ASKS = ("select", "place", *EFFECT_ASKS)
-# The possible questions of each phase; at the end of a round, None means that the walk has yet to start.
-PHASES: dict[str, tuple[str | None, ...]] = {
-    "select": ("select",),
-    "reveal": ("place", *EFFECT_ASKS),
-    "round_end": (None, "move", "rob", "copy", "discard"),
-    "over": (None,),
-}
+END_ASKS = ("move", "rob", "copy", "discard")
+# `walk`: the walk at the end of the round has yet to start.
+ASKS = ("select", "place", "over", "walk", *EFFECT_ASKS)
 
 
 @dataclass(frozen=True)
@@ -70,8 +65,8 @@ class TableShape:
         return (round_ - 1) * self.n_turns + turn - 1
 
 
-def frame_of(numbers: Numbers) -> TableShape:
-    """Return the frame of all tables with these numbers."""
+def shape_of(numbers: Numbers) -> TableShape:
+    """Return the shape of all tables with these numbers."""
     return TableShape(
         cards=numbers.cards,
         n_players=numbers.n_players,
@@ -99,77 +94,146 @@ Values = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
-    """A table. Rows are listed castle, village, port, each from left to right.
+class Walk:
+    """The walk through a row at the end of a round.
 
-    A person or program may omit fields: they are None until `complete` fills them in.
-
-    Hands and piles have no order and are listed from the highest value down, decks from the top. None stands for cards
-    that the observer does not know: hands, decks, and in `selected` a face-down card (0: no card is selected). Under
-    `hidden_gold` a view shows the others' `gold` as None; `remembered_gold` holds all gold, which the observer knows
-    nevertheless, since every gain was public. A complete table has the true gold in both.
-
-    `ask` is None when the game is over, or at the end of a round whose walk has yet to start. The card `acting` in a
-    row asks, by the effect of the card of value `effect`: its own, or the one that it copied. `due` holds the cards
-    that will still act in this walk (a Sailor: when the row is paid), `ranked` the cards in rows that took a rank this
-    round, both in the order of the rows.
+    `due` holds the cards that will still act in it (a Sailor: when the row is paid), `ranked` the cards in rows that
+    took a rank this round, both in the order of the rows.
     """
 
-    rows: tuple[Row, ...] = ((), (), ())
-    round: int = OMITTED
-    turn: int = OMITTED
-    first: int = OMITTED
-    phase: str = OMITTED
-    ask: str | None = None
-    to_act: int | None = None
-    gold: tuple[int, ...] = OMITTED
-    selected: tuple[int | None, ...] = OMITTED
-    orders: tuple[str | None, ...] = OMITTED
-    hands: tuple[Values | None, ...] = OMITTED
-    decks: tuple[Values | None, ...] = OMITTED
-    piles: tuple[Values, ...] = OMITTED
-    acting: RowCard | None = None
-    effect: int | None = None
-    victim: int | None = None
-    walk: str | None = None
+    location: str
     due: Row = ()
     ranked: Row = ()
     from_right: bool = False
-    observer: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The public part of a table. Rows are listed from left to right.
+
+    A person or program may omit fields: they are None, or empty, until `complete` fills them in. The card `acting` in a
+    row asks, by the effect of the card of value `effect`: its own, or the one that it copied. `gold`, `orders`, `piles`
+    and the sizes have an entry for each seat; `selected` lists the seats with a face-down selected card. Under
+    `hidden_gold` a view has no `gold`, but `remembered_gold`: every gain was public.
+    """
+
+    castle: Row = ()
+    village: Row = ()
+    port: Row = ()
+    round: int = OMITTED
+    turn: int = OMITTED
+    first: int = OMITTED
+    ask: str | None = None
+    to_act: int | None = None
+    acting: RowCard | None = None
+    effect: int | None = None
+    victim: int | None = None
+    gold: tuple[int, ...] | None = None
     remembered_gold: tuple[int, ...] | None = None
+    orders: tuple[str | None, ...] = ()
+    piles: tuple[Values, ...] = ()
+    walk: Walk | None = None
+    hand_sizes: tuple[int, ...] = ()
+    deck_sizes: tuple[int, ...] = ()
+    selected: tuple[int, ...] = OMITTED
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        return self.castle, self.village, self.port
+
+    @property
+    def known_gold(self) -> tuple[int, ...]:
+        """The gold of each seat, as far as the observer sees or remembers it."""
+        return self.remembered_gold or self.gold or ()
+
+    @property
+    def phase(self) -> str:
+        """The part of the round: "select", "reveal", "round_end" or "over"."""
+        if self.ask in ("select", "over"):
+            return str(self.ask)
+        return "round_end" if self.walk is not None or self.ask == "walk" else "reveal"
 
 
-def dealt(decks: Sequence[Sequence[int]], first: int, frame: TableShape) -> Table:
-    """Return the start of a game from each seat's whole deck, top first, before the first draw."""
-    if len(decks) != frame.n_players:
-        raise InvalidPositionError(f"decks: {len(decks)} lists, not one for each of {frame.n_players} players")
-    for letter, deck in zip(frame.families, decks, strict=True):
-        if any(type(value) is not int for value in deck) or sorted(deck, reverse=True) != frame.values:
+@dataclass(frozen=True, slots=True)
+class Secrets:
+    """The secrets of a seat: its hand, from the highest value down, and its selected card; 0: it has none."""
+
+    hand: Values = ()
+    selected: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SeenTable:
+    """A table as one seat sees it."""
+
+    observer: int
+    table: Table
+    own: Secrets
+
+    def secrets_of(self, seat: int) -> Secrets | None:
+        """Return the secrets of a seat; None if they are hidden."""
+        return self.own if seat == self.observer else None
+
+
+@dataclass(frozen=True, slots=True)
+class WholeTable:
+    """A table with nothing hidden: the secrets, and the decks from the top, have an entry for each seat."""
+
+    table: Table
+    secrets: tuple[Secrets, ...]
+    decks: tuple[Values, ...] = OMITTED
+
+    @property
+    def observer(self) -> None:
+        return None
+
+    def secrets_of(self, seat: int) -> Secrets:
+        return self.secrets[seat]
+
+
+Parts = SeenTable | WholeTable
+
+
+@dataclass(frozen=True, slots=True)
+class Deal:
+    """The deal of a game: each seat's whole deck, top first, before the first draw."""
+
+    first: int
+    decks: tuple[Values, ...]
+
+
+def dealt(deal: Deal, shape: TableShape) -> WholeTable:
+    """Return the start of a game."""
+    if len(deal.decks) != shape.n_players:
+        raise InvalidPositionError(f"decks: {len(deal.decks)} lists, not one for each of {shape.n_players} players")
+    for letter, deck in zip(shape.families, deal.decks, strict=True):
+        if any(type(value) is not int for value in deck) or sorted(deck, reverse=True) != shape.values:
             raise InvalidPositionError(
-                f"decks[{letter}]: {listed(deck)} is not each card of the table once ({listed(frame.values)})"
+                f"decks[{letter}]: {listed(deck)} is not each card of the table once ({listed(shape.values)})"
             )
-    drawn = frame.drawn(1)
-    return Table(
-        round=1,
-        turn=1,
-        first=first,
-        hands=tuple(tuple(deck[:drawn]) for deck in decks),
-        decks=tuple(tuple(deck[drawn:]) for deck in decks),
+    drawn = shape.drawn(1)
+    table = Table(round=1, turn=1, first=deal.first)
+    return WholeTable(
+        table, tuple(Secrets(deck[:drawn]) for deck in deal.decks), tuple(deck[drawn:] for deck in deal.decks)
     )
 
 
-def standing(frame: TableShape, phase: str, ask: str | None, first: int, actor: int) -> list[str]:
-    """Return the progress of each seat this turn: "waits", "selected" or "revealed".
+def path_of(parts: Parts | None, seat: int) -> str:
+    """Return the path of a seat's secrets."""
+    return "own" if isinstance(parts, SeenTable) else f"secrets[{seat_letter(seat)}]"
 
-    `actor` is the seat to act; if chance acts, the owner of the acting card.
-    """
-    if phase == "select":
-        done = frame.place(actor, first)
-        return ["selected" if frame.place(p, first) < done else "waits" for p in frame.seats]
-    elif phase == "reveal":
-        done = frame.place(actor, first) + (ask != "place")
-        return ["revealed" if frame.place(p, first) < done else "selected" for p in frame.seats]
-    return ["revealed"] * frame.n_players
+
+def progress(shape: TableShape, table: Table) -> list[str]:
+    """Return the progress of each seat this turn: "waits", "selected" or "revealed"."""
+    # Chance acts for the owner of the acting card.
+    actor = table.acting.owner if table.to_act == CHANCE and table.acting else table.to_act
+    done = shape.place(table.first if actor is None else actor, table.first)
+    if table.phase == "select":
+        return ["selected" if shape.place(p, table.first) < done else "waits" for p in shape.seats]
+    elif table.phase == "reveal":
+        done += table.ask != "place"
+        return ["revealed" if shape.place(p, table.first) < done else "selected" for p in shape.seats]
+    return ["revealed"] * shape.n_players
 
 
 def in_rows(rows: tuple[Row, ...], n_players: int) -> list[list[int]]:
@@ -193,66 +257,68 @@ def neighbours(table: Table, card: RowCard) -> list[RowCard]:
 # --- filling in ------------------------------------------------------------------------------------------------
 
 
-def complete(table: Table, frame: TableShape) -> Table:
+def complete(parts: Parts, shape: TableShape) -> Parts:
     """Fill in the omitted fields of a table, each in the simplest way that fits the others."""
-    _check_shape(table, frame)
-    first = table.first or 0
-    phase, ask, to_act = _question(table, frame, first)
-    actor = table.acting.owner if to_act == CHANCE and table.acting else first if to_act is None else to_act
-    done = standing(frame, phase, ask, first, actor)
-    round_, turn = _clock(table, frame, phase, done)
-    hidden = [table.observer not in (None, p) for p in frame.seats]
-    rows = in_rows(table.rows, frame.n_players)
-    selected: list[int | None] = []
-    hands: list[Values | None] = []
-    decks: list[Values | None] = []
-    piles: list[Values] = []
-    for p in frame.seats:
-        free = _Free(table, frame, p, rows[p])
-        sizes = _sizes(frame, round_, turn, done[p])
-        if table.selected is not None:
-            selected.append(table.selected[p])
-        elif done[p] != "selected":
-            selected.append(0)
-        else:
-            selected.append(None if hidden[p] else next(iter(free.take(1)), 0))
-        if table.hands is not None:
-            hand = table.hands[p]
-            hands.append(None if hand is None else _sorted(hand))
-        else:
-            hands.append(None if hidden[p] else free.take(sizes.hand))
-        piles.append(
-            _sorted(table.piles[p]) or () if table.piles is not None else free.take(sizes.played - len(rows[p]))
-        )
-        if table.decks is not None:
-            decks.append(table.decks[p])
-        else:
-            decks.append(free.take(sizes.deck) if table.observer is None else None)
-    gold = _gold(table, frame)
-    return Table(
-        rows=table.rows,
+    _check_shape(parts, shape)
+    n = shape.n_players
+    table = replace(
+        parts.table,
+        first=parts.table.first or 0,
+        orders=parts.table.orders or (None,) * n,
+        piles=((),) * n if parts.table.piles == () else parts.table.piles,
+        **_gold(parts, shape),
+    )
+    ask, to_act = _question(parts, shape, table.first)
+    table = replace(table, ask=ask, to_act=to_act)
+    done = progress(shape, table)
+    round_, turn = _clock(parts, shape, table, done)
+    selected = tuple(p for p in shape.seats if done[p] == "selected") if table.selected is None else table.selected
+    rows = in_rows(table.rows, n)
+    sizes = [_sizes(shape, round_, turn, progress) for progress in done]
+    free = [_Free(parts, table, shape, p, rows[p]) for p in shape.seats]
+    secrets = tuple(
+        _complete_secrets(own, done[p], sizes[p], free[p]) for p in shape.seats for own in (parts.secrets_of(p),)
+    )
+    if table.piles is None:
+        piles = tuple(free[p].take(sizes[p].played - len(rows[p])) for p in shape.seats)
+    else:
+        piles = tuple(map(_sorted, table.piles))
+    walk = table.walk
+    if walk is not None:
+        walk = replace(walk, due=_as_they_lie(walk.due, table.rows), ranked=_as_they_lie(walk.ranked, table.rows))
+    n_selected = [p in selected for p in shape.seats]
+    drawn = shape.drawn(round_)
+    hand_sizes = tuple(drawn - len(rows[p]) - len(piles[p]) - n_selected[p] for p in shape.seats)
+    deck_sizes = (len(shape.cards) - drawn,) * n
+    for name, found in (("hand_sizes", hand_sizes), ("deck_sizes", deck_sizes)):
+        given = getattr(table, name)
+        if given and given != found:
+            why = f"contradicts the other fields: {listed(found)}"
+            raise refusal(parts.observer, f"table.{name}", listed(given), why, NoWorldError)
+    table = replace(
+        table,
         round=round_,
         turn=turn,
-        first=first,
-        phase=phase,
-        ask=ask,
-        to_act=to_act,
-        gold=gold,
-        selected=tuple(selected),
-        orders=table.orders or (None,) * frame.n_players,
-        hands=tuple(hands),
-        decks=tuple(decks),
-        piles=tuple(piles),
-        acting=table.acting,
         effect=table.acting.value if table.effect is None and table.acting else table.effect,
-        victim=table.victim,
-        walk=table.walk,
-        due=_as_they_lie(table.due, table.rows),
-        ranked=_as_they_lie(table.ranked, table.rows),
-        from_right=table.from_right,
-        observer=table.observer,
-        remembered_gold=gold if frame.hidden_gold and table.observer is not None else None,
+        piles=piles,
+        walk=walk,
+        hand_sizes=hand_sizes,
+        deck_sizes=deck_sizes,
+        selected=selected,
     )
+    if isinstance(parts, SeenTable):
+        return SeenTable(parts.observer, table, secrets[parts.observer])
+    decks = tuple(free[p].take(sizes[p].deck) for p in shape.seats) if parts.decks is None else parts.decks
+    return WholeTable(table, secrets, decks)
+
+
+def _complete_secrets(own: Secrets | None, done: str, sizes: _Sizes, free: _Free) -> Secrets:
+    if own is None:
+        return Secrets()
+    selected, hand = own.selected, own.hand
+    if selected is None:
+        selected = next(iter(free.take(1)), 0) if done == "selected" else 0
+    return Secrets(free.take(sizes.hand) if hand is None else _sorted(hand), selected)
 
 
 class _Sizes(NamedTuple):
@@ -263,26 +329,27 @@ class _Sizes(NamedTuple):
     deck: int
 
 
-def _sizes(frame: TableShape, round_: int, turn: int, done: str) -> _Sizes:
-    before = frame.turns_before(round_, turn)
-    drawn = frame.drawn(round_)
-    return _Sizes(before + (done == "revealed"), drawn - before - (done != "waits"), len(frame.cards) - drawn)
+def _sizes(shape: TableShape, round_: int, turn: int, done: str) -> _Sizes:
+    before = shape.turns_before(round_, turn)
+    drawn = shape.drawn(round_)
+    return _Sizes(before + (done == "revealed"), drawn - before - (done != "waits"), len(shape.cards) - drawn)
 
 
 class _Free:
     """The cards of a player that a table places nowhere, taken from the highest down."""
 
-    def __init__(self, table: Table, frame: TableShape, player: int, rows: list[int]) -> None:
-        self._table, self._frame, self._player, self._rows = table, frame, player, rows
+    def __init__(self, parts: Parts, table: Table, shape: TableShape, player: int, rows: list[int]) -> None:
+        self._parts, self._table, self._shape, self._player, self._rows = parts, table, shape, player, rows
 
     @cached_property
     def values(self) -> list[int]:
         """The cards left to take, computed on first use: a complete table takes none."""
-        table, player = self._table, self._player
-        named = [*self._rows, (table.selected[player] if table.selected else None) or 0]
-        for lists in (table.hands, table.decks, table.piles):
-            named.extend((lists[player] if lists else None) or ())
-        return [value for value in self._frame.values if value not in named]
+        own = self._parts.secrets_of(self._player) or Secrets()
+        decks = self._parts.decks if isinstance(self._parts, WholeTable) else None
+        named = [*self._rows, own.selected or 0, *(own.hand or ())]
+        for lists in (decks, self._table.piles):
+            named.extend(lists[self._player] if lists else ())
+        return [value for value in self._shape.values if value not in named]
 
     def take(self, n: int) -> Values:
         taken = tuple(self.values[: max(n, 0)])
@@ -290,143 +357,123 @@ class _Free:
         return taken
 
 
-def _check_shape(table: Table, frame: TableShape) -> None:
-    """Check what bytes cannot say: numbers of entries, seats and words, and fields that this phase does not have."""
-    refused = partial(refusal, table.observer)
-    not_here = f"is not at this table ({listed(frame.families)})"
-    if len(table.rows) != len(LOCATIONS):
-        raise refused("rows", len(table.rows), f"rows, not one for each of {listed(LOCATIONS)}")
+def _check_shape(parts: Parts, shape: TableShape) -> None:
+    """Check what bytes cannot say: numbers of entries, seats and words, and fields that this question does not have."""
+    refused = partial(refusal, parts.observer)
+    table, n = parts.table, shape.n_players
+    not_here = f"is not at this table ({listed(shape.families)})"
     for location, row in zip(LOCATIONS, table.rows, strict=True):
         for i, card in enumerate(row):
-            if card.owner not in frame.seats:
-                raise refused(f"{location}[{i}].owner", seat_letter(card.owner), not_here)
-    for field in ("gold", "selected", "orders", "hands", "decks", "piles", "remembered_gold"):
+            if card.owner not in shape.seats:
+                raise refused(f"table.{location}[{i}].owner", seat_letter(card.owner), not_here)
+    for field in ("gold", "orders", "piles", "remembered_gold", "hand_sizes", "deck_sizes"):
         entries = getattr(table, field)
-        if entries is not None and len(entries) != frame.n_players:
-            raise refused(field, len(entries), f"entries, not one for each of {frame.n_players} players")
-    if table.observer is not None and table.observer not in frame.seats:
-        raise refused("observer", seat_letter(table.observer), not_here)
-    for field, cards in (("acting", (table.acting,) if table.acting else ()), *_walk_cards(table)):
-        for card in cards:
-            if card.owner not in frame.seats:
-                raise refused(field, str(card), not_here)
-            if card.value not in frame.values:
-                raise refused(field, str(card), f"is not a card of this table ({listed(frame.values)})")
-            if cards.count(card) > 1:
-                raise refused(field, str(card), "is named twice")
-    for field, place in (("walk", table.walk), *zip(_order_fields(frame), table.orders or (), strict=False)):
+        if entries and len(entries) != n:
+            raise refused(f"table.{field}", len(entries), f"entries, not one for each of {n} players")
+    if isinstance(parts, WholeTable):
+        for field, lists in (("secrets", parts.secrets), ("decks", parts.decks)):
+            if lists is not None and len(lists) != n:
+                raise refused(field, len(lists), f"entries, not one for each of {n} players")
+    elif parts.observer not in shape.seats:
+        raise refused("observer", seat_letter(parts.observer), not_here)
+    walk = table.walk
+    cards: list[tuple[str, Row]] = [("acting", (table.acting,) if table.acting else ())]
+    if walk is not None:
+        cards += [("walk.due", walk.due), ("walk.ranked", walk.ranked)]
+    for field, row in cards:
+        for card in row:
+            if card.owner not in shape.seats:
+                raise refused(f"table.{field}", str(card), not_here)
+            if card.value not in shape.values:
+                raise refused(f"table.{field}", str(card), f"is not a card of this table ({listed(shape.values)})")
+            if row.count(card) > 1:
+                raise refused(f"table.{field}", str(card), "is named twice")
+    places = [(f"orders[{letter}]", order) for letter, order in zip(shape.families, table.orders, strict=False)]
+    for field, place in (("walk.location", walk.location if walk else None), *places):
         if place is not None and place not in LOCATIONS:
-            raise refused(field, place, f"is not a location ({listed(LOCATIONS)})")
-    _check_question(table, frame)
+            raise refused(f"table.{field}", place, f"is not a location ({listed(LOCATIONS)})")
+    _check_question(parts, shape)
 
 
-def _walk_cards(table: Table) -> list[tuple[str, Row]]:
-    return [("due", table.due), ("ranked", table.ranked)]
-
-
-def _order_fields(frame: TableShape) -> list[str]:
-    return [f"orders[{letter}]" for letter in frame.families]
-
-
-def _check_question(table: Table, frame: TableShape) -> None:
-    """Check that phase, question, seat to act and walk go together, as far as they are there."""
-    refused = partial(refusal, table.observer)
-    phase, ask, to_act = table.phase, table.ask, table.to_act
+def _check_question(parts: Parts, shape: TableShape) -> None:
+    """Check that the question, the seat to act and the walk go together, as far as they are there."""
+    refused = partial(refusal, parts.observer)
+    table = parts.table
+    ask, to_act = table.ask, table.to_act
     if ask not in (*ASKS, None):
-        raise refused("ask", ask, f"is not one of {listed(ASKS)}")
-    if phase is not None:
-        if phase not in PHASES:
-            raise refused("phase", phase, f"is not one of {listed(PHASES)}")
-        if ask not in PHASES[phase]:
-            asks = listed(ask or "nothing" for ask in PHASES[phase])
-            raise refused("ask", ask, f"is not possible in phase {phase} ({asks})")
-        if phase == "round_end" and ask is None and table.observer is not None:
-            raise refused("ask", "walk", "is accepted in a position only: a view has the next question")
-        if table.walk is None and phase == "round_end" and ask is not None:
-            raise refused("walk", None, f"is not the row that is walked in this phase ({listed(LOCATIONS)})")
-        if table.walk is not None and (phase != "round_end" or ask is None):
-            raise refused("walk", table.walk, "is not possible: no card asks at the end of a round")
-    if ask is None:
+        raise refused("table.ask", ask, f"is not one of {listed(ASKS)}")
+    if ask == "walk" and parts.observer is not None:
+        raise refused("table.ask", ask, "is accepted in a position only: a view has the next question")
+    if table.walk is not None and ask is not None and ask not in END_ASKS:
+        raise refused("table.walk", table.walk.location, f"is not possible with the question {ask}")
+    if ask in (None, "over", "walk"):
         if to_act is not None:
-            raise refused("to_act", seat_letter(to_act), "is set, but there is no question")
+            raise refused("table.to_act", seat_letter(to_act), "is set, but there is no question")
+    elif ask == "replace":
+        if to_act != CHANCE:
+            raise refused("table.to_act", seat_letter(to_act), "cannot replace; chance, '*', replaces")
     elif to_act is None:
-        raise refused("to_act", None, f"is not a seat to answer {ask} ({listed(frame.families)})")
-    elif (to_act == CHANCE) != (ask == "replace"):
-        raise refused("to_act", seat_letter(to_act), f"cannot {ask}; chance, '*', replaces")
+        raise refused("table.to_act", None, f"is not a seat to answer {ask} ({listed(shape.families)})")
+    elif to_act == CHANCE:
+        raise refused("table.to_act", seat_letter(to_act), f"cannot {ask}; chance, '*', replaces")
 
 
-def _question(table: Table, frame: TableShape, first: int) -> tuple[str, str | None, int | None]:
-    """Return phase, question and seat to act.
+def _question(parts: Parts, shape: TableShape, first: int) -> tuple[str, int | None]:
+    """Return the question and the seat to act.
 
     A table without these comes to the first missing selection or, if there are enough, to the first unplaced card.
     """
-    if table.phase is not None:
-        return table.phase, table.ask, table.to_act
+    table = parts.table
     if table.ask is not None:
-        phase = {"select": "select", "place": "reveal"}.get(table.ask, "reveal" if table.walk is None else "round_end")
-        return phase, table.ask, table.to_act
-    order = sorted(frame.seats, key=lambda seat: frame.place(seat, first))
-    selected = table.selected or (0,) * frame.n_players
-    waiting = [seat for seat in order if selected[seat] == 0]
-    if not waiting or (selected[first] == 0 and len(waiting) < frame.n_players):
-        return "reveal", "place", next(seat for seat in order if selected[seat] != 0)
-    return "select", "select", waiting[0]
+        return table.ask, table.to_act
+    order = sorted(shape.seats, key=lambda seat: shape.place(seat, first))
+    selected = table.selected or ()
+    waiting = [seat for seat in order if seat not in selected]
+    if not waiting or (first in waiting and len(waiting) < shape.n_players):
+        return "place", next(seat for seat in order if seat in selected)
+    return "select", waiting[0]
 
 
-def _clock(table: Table, frame: TableShape, phase: str, done: list[str]) -> tuple[int, int]:
+def _clock(parts: Parts, shape: TableShape, table: Table, done: list[str]) -> tuple[int, int]:
     """Return round and turn: the table's, or the first that fit the cards on the table."""
     if table.round is not None and table.turn is not None:
         return table.round, table.turn
-    rounds = range(1, frame.n_rounds + 1) if table.round is None else (table.round,)
-    turns: Sequence[int] = range(1, frame.n_turns + 1) if table.turn is None else (table.turn,)
-    if phase == "over" and table.round is None:
-        rounds = (frame.n_rounds,)
-    if phase in ("round_end", "over") and table.turn is None:
-        turns = (frame.n_turns,)
+    rounds = range(1, shape.n_rounds + 1) if table.round is None else (table.round,)
+    turns: Sequence[int] = range(1, shape.n_turns + 1) if table.turn is None else (table.turn,)
+    if table.phase == "over" and table.round is None:
+        rounds = (shape.n_rounds,)
+    if table.phase in ("round_end", "over") and table.turn is None:
+        turns = (shape.n_turns,)
     clocks = [(round_, turn) for round_ in rounds for turn in turns]
-    return next((clock for clock in clocks if _fits(table, frame, *clock, done)), clocks[-1])
+    return next((clock for clock in clocks if _fits(parts, shape, table, *clock, done)), clocks[-1])
 
 
-def _fits(table: Table, frame: TableShape, round_: int, turn: int, done: list[str]) -> bool:
-    for p in frame.seats:
-        sizes = _sizes(frame, round_, turn, done[p])
+def _fits(parts: Parts, shape: TableShape, table: Table, round_: int, turn: int, done: list[str]) -> bool:
+    for p in shape.seats:
+        sizes = _sizes(shape, round_, turn, done[p])
         known = sum(card.owner == p for row in table.rows for card in row)
         if table.piles is not None and known + len(table.piles[p]) != sizes.played:
             return False
-        hand = table.hands[p] if table.hands is not None else None
-        if known > sizes.played or (hand is not None and len(hand) != sizes.hand):
+        own = parts.secrets_of(p)
+        if known > sizes.played or (own is not None and own.hand is not None and len(own.hand) != sizes.hand):
             return False
     return True
 
 
-def _gold(table: Table, frame: TableShape) -> tuple[int, ...]:
-    """Return all players' true gold; under `hidden_gold`, as the observer of a view remembers it."""
-    remembered = table.remembered_gold
-    if not frame.hidden_gold or table.observer is None:
+def _gold(parts: Parts, shape: TableShape) -> dict[str, tuple[int, ...] | None]:
+    """Return the fields for gold: `remembered_gold` in a view under `hidden_gold`, else `gold`."""
+    gold, remembered = parts.table.gold, parts.table.remembered_gold
+    if not shape.hidden_gold or parts.observer is None:
         if remembered is not None:
-            raise refusal(table.observer, "remembered_gold", remembered, "is accepted only in a view under hidden_gold")
-        gold = table.gold or (frame.starting_gold,) * frame.n_players
-        if None in gold:
-            raise refusal(table.observer, f"gold[{frame.families[gold.index(OMITTED)]}]", "?", "must be known")
-        return gold
+            why = "is accepted only in a view under hidden_gold"
+            raise refusal(parts.observer, "table.remembered_gold", remembered, why)
+        return {"gold": gold or (shape.starting_gold,) * shape.n_players}
+    if gold is not None:
+        raise refusal(parts.observer, "table.gold", gold, "is hidden in this game; use remembered_gold")
     if remembered is None:
-        raise refusal(
-            table.observer,
-            "remembered_gold",
-            None,
-            "is required under hidden_gold: every gain was public. Without it, send the history, as a record",
-        )
-    for p, shown in enumerate(() if table.gold == remembered else table.gold or ()):
-        field = f"gold[{frame.families[p]}]"
-        if p != table.observer and shown is not None:
-            why = "is hidden from its observer; remembered_gold holds the gold that they remember"
-            raise refusal(table.observer, field, shown, why, HiddenCardError)
-        if p == table.observer and shown != remembered[p]:
-            value = "?" if shown is None else shown
-            raise refusal(
-                table.observer, field, value, f"is seen by its observer, but remembered_gold is {remembered[p]}"
-            )
-    return remembered
+        why = "is required under hidden_gold: every gain was public. Without it, send the history, as a record"
+        raise refusal(parts.observer, "table.remembered_gold", None, why)
+    return {"remembered_gold": remembered}
 
 
 def _sorted(values: Values) -> Values:

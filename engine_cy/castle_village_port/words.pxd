@@ -74,7 +74,7 @@ cdef enum:
 
 # An action is verb << 24 | a << 16 | b << 8 | c. A card in a row is owner << 4 | value. UNKNOWN stands for a card that
 # the observer of a view does not know.
-cdef enum:
+cpdef enum:
     VERB_SELECT = 1     # value
     VERB_PLACE          # location, index in the row afterwards
     VERB_MOVE           # card, location, index

@@ -53,3 +53,14 @@ class Role(IntEnum):
     SAILOR = ...
     HUNTER = ...
     STRANGE = ...
+
+VERB_SELECT: int
+VERB_PLACE: int
+VERB_MOVE: int
+VERB_ROB: int
+VERB_COPY: int
+VERB_SWAP: int
+VERB_REPLACE: int
+VERB_ORDER: int
+VERB_DISCARD: int
+UNKNOWN: int

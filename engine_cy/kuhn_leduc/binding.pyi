@@ -12,3 +12,6 @@ class Poker(Game):
     @property
     def cards(self) -> tuple[str, ...]:
         """The names of the cards, weakest first."""
+
+GAMES: dict[str, type[Game]]
+PLACE: int

@@ -10,7 +10,11 @@ Chance deals the cards, first to seat A, then to seat B, regardless of the first
 from libc.stdint cimport int32_t, uint64_t  # no-cython-lint: int32_t is used in a cast
 
 from engine_cy.values cimport Action, Game, GameState
-from engine_cy.game_api cimport CHANCE, GameApi, action_t, begin_interface
+from engine_cy.game_api cimport (
+    CHANCE, GameApi, action_t, begin_interface,
+    apply_f, count_secrets_f, deal_f, key_f, legal_f, observe_f, part_f, payoffs_f, play_out_f, round_f, sample_f,
+    scores_f, to_act_f, write_secret_f,
+)
 from engine_cy.kuhn_leduc.rules cimport Rules
 from engine_cy.kuhn_leduc.state cimport State, state_fault
 from engine_cy.kuhn_leduc.turn cimport apply, clear, legal_actions, payoffs, play_out, scores
@@ -45,23 +49,22 @@ cdef int part(const Rules* rules, const State* state) noexcept nogil:
     return 0
 
 
-# GameApi passes Rules and State as plain bytes, hence the casts.
 cdef GameApi API
 begin_interface(&API, sizeof(State))
-API.deal = <void (*)(const void*, void*, int, rng_t*) noexcept nogil>deal
-API.to_act = <int (*)(const void*, const void*) noexcept nogil>to_act
-API.legal = <int (*)(const void*, const void*, action_t*) noexcept nogil>legal_actions
-API.apply = <void (*)(const void*, void*, action_t) noexcept nogil>apply
-API.part = <int (*)(const void*, const void*) noexcept nogil>part
-API.round = <int (*)(const void*, const void*) noexcept nogil>round_number
-API.play_out = <int (*)(const void*, void*, rng_t*) noexcept nogil>play_out
-API.payoffs = <void (*)(const void*, const void*, double*) noexcept nogil>payoffs
-API.scores = <void (*)(const void*, const void*, int32_t*) noexcept nogil>scores
-API.observe = <void (*)(const void*, const void*, int, void*) noexcept nogil>observe
-API.key = <uint64_t (*)(const void*, const void*, int) noexcept nogil>key
-API.sample = <void (*)(const void*, const void*, int, void*, rng_t*) noexcept nogil>sample
-API.count_secrets = <uint64_t (*)(const void*, const void*, int, int) noexcept nogil>count_secrets
-API.write_secret = <void (*)(const void*, void*, int, int, uint64_t) noexcept nogil>write_secret
+API.deal = <deal_f>deal
+API.to_act = <to_act_f>to_act
+API.legal = <legal_f>legal_actions
+API.apply = <apply_f>apply
+API.part = <part_f>part
+API.round = <round_f>round_number
+API.play_out = <play_out_f>play_out
+API.payoffs = <payoffs_f>payoffs
+API.scores = <scores_f>scores
+API.observe = <observe_f>observe
+API.key = <key_f>key
+API.sample = <sample_f>sample
+API.count_secrets = <count_secrets_f>count_secrets
+API.write_secret = <write_secret_f>write_secret
 
 
 # --- the game in Python ---------------------------------------------------------------------------------------
@@ -110,15 +113,15 @@ cdef class Poker(Game):
     def describe(self, GameState at):
         cdef const State* state = <const State*>at.state
 
-        return tables.Table(
-            cards=(self.card_name(state.cards[0]), self.card_name(state.cards[1])),
+        table = tables.Table(
             public_card=self.card_name(state.public_card),
             moves=tuple([self.move_words(state, round) for round in range(ROUNDS)]),
             stakes=(state.stakes[0], state.stakes[1]),
             first=state.first,
             to_act=at.to_act,
-            observer=getattr(at, "observer", None),
         )
+        cards = (self.card_name(state.cards[0]), self.card_name(state.cards[1]))
+        return tables.Parts(table, cards, getattr(at, "observer", None))
 
     cdef card_name(self, int card):
         if card == NO_CARD:
@@ -222,3 +225,8 @@ cdef class Poker(Game):
         elif action.steps[0] == FOLD:
             return "there is nothing to call"
         return f"a round has {rules.raises_max} raises at most"
+
+
+# The games of this folder, and its place in the list of all games.
+GAMES = {"kuhn_poker": Poker, "leduc_poker": Poker}
+PLACE = 3

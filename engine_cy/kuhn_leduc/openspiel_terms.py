@@ -35,7 +35,7 @@ class PokerTerms(GameTerms):
     def rebuild(self, deal: Deal, steps: list[Step], world: Position, player: int) -> tuple[Deal, list[int]]:
         numbers = [step.number for step in steps]
         # Seat A's card is dealt first, then seat B's.
-        for seat, card in enumerate(world.table.cards):
+        for seat, card in enumerate(world.parts.cards):
             if seat < len(numbers):
                 numbers[seat] = self.cards[card]
         return (), numbers

@@ -1,6 +1,6 @@
 from libc.stdint cimport int8_t, uint8_t
 
-from engine_cy.game_api cimport NOBODY
+from engine_cy.game_api cimport GAME_OVER
 from engine_cy.kuhn_leduc.rules cimport Rules
 from engine_cy.kuhn_leduc.words cimport MOVES, NO_CARD, ROUNDS
 
@@ -12,7 +12,7 @@ cdef struct State:
     uint8_t moves[ROUNDS][MOVES]    # in the order of play; then NO_MOVE
     uint8_t stakes[2]               # chips each seat has put in
     uint8_t raises                  # in this round
-    int8_t to_act                   # a seat, CHANCE or `NOBODY`
+    int8_t to_act                   # a seat, CHANCE or `GAME_OVER`
 
 
 cdef inline int round_of(const State* state) noexcept nogil:
@@ -31,7 +31,7 @@ cdef inline bint is_dealt(const State* state, int card) noexcept nogil:
 
 cdef inline bint is_showdown(const State* state) noexcept nogil:
     """Return whether the game ended without a fold. A player who folds has the smaller stake."""
-    return state.to_act == NOBODY and state.stakes[0] == state.stakes[1]
+    return state.to_act == GAME_OVER and state.stakes[0] == state.stakes[1]
 
 
 cdef inline bint is_secret(const State* state, int seat) noexcept nogil:

@@ -6,7 +6,7 @@ from libc.string cimport memcmp
 from engine_cy.game_api cimport CHANCE, action_t
 from engine_cy.kuhn_leduc.rules cimport Rules
 from engine_cy.kuhn_leduc.state cimport State, is_secret
-from engine_cy.kuhn_leduc.turn cimport bet, clear, lay, legal_actions
+from engine_cy.kuhn_leduc.turn cimport bet, clear, deal_card, legal_actions
 from engine_cy.kuhn_leduc.words cimport DEAL, MOVES, NO_CARD, NO_MOVE, OPTIONS, ROUNDS, UNKNOWN_CARD
 
 
@@ -55,7 +55,7 @@ cdef const char* course_fault(const Rules* rules, const State* state) noexcept n
     clear(&replayed, state.first)
     for round in range(ROUNDS):
         while replayed.to_act == CHANCE and next_card(state, &replayed) != NO_CARD:
-            lay(&replayed, next_card(state, &replayed))
+            deal_card(&replayed, next_card(state, &replayed))
         for i in range(MOVES):
             move = state.moves[round][i]
             if move == NO_MOVE:

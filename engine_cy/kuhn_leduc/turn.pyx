@@ -3,7 +3,7 @@
 from libc.stdint cimport int8_t, int32_t, uint8_t
 from libc.string cimport memset
 
-from engine_cy.game_api cimport CHANCE, NOBODY, action_t
+from engine_cy.game_api cimport CHANCE, GAME_OVER, action_t
 from engine_cy.kuhn_leduc.rules cimport Rules
 from engine_cy.kuhn_leduc.state cimport State, is_dealt, owes, round_of
 from engine_cy.kuhn_leduc.words cimport (
@@ -25,7 +25,7 @@ cdef int legal_actions(const Rules* rules, const State* state, action_t* actions
     cdef int n = 0
     cdef int card
 
-    if state.to_act == NOBODY:
+    if state.to_act == GAME_OVER:
         return 0
     elif state.to_act == CHANCE:
         for card in range(1, rules.n_cards + 1):
@@ -50,12 +50,12 @@ cdef int legal_actions(const Rules* rules, const State* state, action_t* actions
 
 cdef void apply(const Rules* rules, State* state, action_t action) noexcept nogil:
     if action >= DEAL:
-        lay(state, <uint8_t>(action - DEAL))
+        deal_card(state, <uint8_t>(action - DEAL))
     else:
         bet(rules, state, <uint8_t>action)
 
 
-cdef void lay(State* state, uint8_t card) noexcept nogil:
+cdef void deal_card(State* state, uint8_t card) noexcept nogil:
     """Deal `card` to the next place without a card: seat A, seat B, or face up for both."""
     if state.cards[0] == NO_CARD:
         state.cards[0] = card
@@ -83,7 +83,7 @@ cdef void bet(const Rules* rules, State* state, uint8_t move) noexcept nogil:
         move = CALL if owed else RAISE
 
     if move == FOLD:
-        state.to_act = NOBODY
+        state.to_act = GAME_OVER
         return
     state.stakes[me] = state.stakes[other]
     if move == RAISE:
@@ -92,7 +92,7 @@ cdef void bet(const Rules* rules, State* state, uint8_t move) noexcept nogil:
         state.to_act = <int8_t>other
     elif owed or me != state.first:
         state.raises = 0
-        state.to_act = CHANCE if round + 1 < rules.n_rounds else NOBODY
+        state.to_act = CHANCE if round + 1 < rules.n_rounds else GAME_OVER
     else:
         state.to_act = <int8_t>other
 
@@ -102,7 +102,7 @@ cdef int play_out(const Rules* rules, State* state, rng_t* rng) noexcept nogil:
     cdef int decisions = 0
     cdef int n
 
-    while state.to_act != NOBODY:
+    while state.to_act != GAME_OVER:
         n = legal_actions(rules, state, actions)
         decisions += state.to_act != CHANCE and n > 1
         apply(rules, state, actions[below(rng, n)])
@@ -124,7 +124,7 @@ cdef void scores(const Rules* rules, const State* state, int32_t* per_seat) noex
 
     for seat in range(2):
         per_seat[seat] = -state.stakes[seat]
-    if state.to_act == NOBODY:
+    if state.to_act == GAME_OVER:
         if lead == 0:
             lead = strength(rules, state, 0) - strength(rules, state, 1)
         if lead == 0:

@@ -3,7 +3,7 @@
 The *standing* of a player adds up the weights of their features, such as "cards in the queue"; the evaluation is the
 softmax of the standings.
 """
-from engine_cy.game_api cimport MAX_PLAYERS, NOBODY
+from engine_cy.game_api cimport MAX_PLAYERS, GAME_OVER
 from engine_cy.learned.feature_api cimport FeatureApi, Tally
 from engine_cy.support.softmax cimport share_out
 
@@ -15,7 +15,7 @@ cdef inline void evaluate_state(const FeatureApi* api, int n_players, const void
     cdef int player
     cdef int row
 
-    if api.game.to_act(rules, state) == NOBODY:
+    if api.game.to_act(rules, state) == GAME_OVER:
         api.game.payoffs(rules, state, per_seat)
         return
     row = api.set_of(rules) * api.n_rows + api.row_of(rules, state)

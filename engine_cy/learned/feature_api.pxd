@@ -35,6 +35,19 @@ cdef inline void count(Tally* tally, int player, int feature, float value) noexc
         tally.features[player * tally.n_features + feature] += value
 
 
+# Return the index of the set of weights.
+ctypedef int (*set_of_f)(const void* rules) noexcept nogil
+# List the marks of each of `n` legal actions, from facts that the player to act sees.
+ctypedef void (*mark_f)(const void* rules, const void* state, const action_t* actions, int n,
+                        Options* options) noexcept nogil
+# Return the row of the weights of the features.
+ctypedef int (*row_of_f)(const void* rules, const void* state) noexcept nogil
+# Count the features of each player.
+ctypedef void (*tally_f)(const void* rules, const void* state, Tally* tally) noexcept nogil
+# Return the stage, such as the round, from 0. Training evaluates each stage, and credits its actions by the change.
+ctypedef int (*stage_of_f)(const void* rules, const void* state) noexcept nogil
+
+
 cdef struct FeatureApi:
     const GameApi* game
 
@@ -45,13 +58,8 @@ cdef struct FeatureApi:
     const float* marks
     const float* features
 
-    # Return the index of the set of weights.
-    int (*set_of)(const void* rules) noexcept nogil
-    # List the marks of each of `n` legal actions, from facts that the player to act sees.
-    void (*mark)(const void* rules, const void* state, const action_t* actions, int n, Options* options) noexcept nogil
-    # Return the row of the weights of the features.
-    int (*row_of)(const void* rules, const void* state) noexcept nogil
-    # Count the features of each player.
-    void (*tally)(const void* rules, const void* state, Tally* tally) noexcept nogil
-    # Return the stage, such as the round, from 0. Training evaluates each stage, and credits its actions by the change.
-    int (*stage_of)(const void* rules, const void* state) noexcept nogil
+    set_of_f set_of
+    mark_f mark
+    row_of_f row_of
+    tally_f tally
+    stage_of_f stage_of

@@ -4,7 +4,7 @@ from libc.stdint cimport uint16_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
-from engine_cy.game_api cimport CHANCE, MAX_ACTIONS, MAX_PLAYERS, NOBODY, STATE_WORDS, action_t
+from engine_cy.game_api cimport CHANCE, MAX_ACTIONS, MAX_PLAYERS, GAME_OVER, STATE_WORDS, action_t
 from engine_cy.learned.evaluation cimport evaluate_state
 from engine_cy.learned.feature_api cimport STAGES_MAX, FeatureApi, Options, Tally
 from engine_cy.learned.policy cimport choose_action, prefer
@@ -64,7 +64,7 @@ def contest(Game game, int games, uint64_t seed, int seats):
     for g in range(games):
         api.game.deal(rules, state, g % game.n_players, &rng)
         player = api.game.to_act(rules, state)
-        while player != NOBODY:
+        while player != GAME_OVER:
             if player != CHANCE and seats >> player & 1:
                 api.game.apply(rules, state, choose_action(api, rules, state, &rng))
             else:
@@ -202,7 +202,7 @@ cdef class SelfPlay:
                 evaluate_state(self.api, n_players, self.rules, state, values)
                 while not over:
                     self.api.game.apply(self.rules, state, self.sample(state, stage, heat, &view[0]))
-                    over = self.api.game.to_act(self.rules, state) == NOBODY
+                    over = self.api.game.to_act(self.rules, state) == GAME_OVER
                     if over or self.api.stage_of(self.rules, state) > stage:
                         stage += 1
                         evaluate_state(self.api, n_players, self.rules, state, values + stage * MAX_PLAYERS)
@@ -236,7 +236,7 @@ cdef class SelfPlay:
             self.deal(state)
             start = len(samples)
             stage = -1
-            while self.api.game.to_act(self.rules, state) != NOBODY:
+            while self.api.game.to_act(self.rules, state) != GAME_OVER:
                 if self.api.stage_of(self.rules, state) > stage or below(&self.rng, 1 << 20) < midway * (1 << 20):
                     stage = self.api.stage_of(self.rules, state)
                     memset(&features[0], 0, n_players * n_features * sizeof(float))

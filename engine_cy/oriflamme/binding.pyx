@@ -1,11 +1,15 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """The binding of Oriflamme: fills in GameApi and Knowledge, and converts tables in words to states and back."""
-from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, uint8_t, uint32_t
 from libc.string cimport memcpy
 
 from engine_cy.faults cimport Breaches, byte
 from engine_cy.values cimport Action, Game, GameState, View
-from engine_cy.game_api cimport BEGUN, MORE, NOBODY, GameApi, Knowledge, action_t, begin_interface
+from engine_cy.game_api cimport (
+    DECISION_BEGUN, DECISION_UNFINISHED, GAME_OVER, GameApi, Knowledge, action_t, begin_interface,
+    apply_f, count_secrets_f, deal_f, key_f, legal_f, observe_f, part_f, payoffs_f, play_out_f, round_f, sample_f,
+    scores_f, to_act_f, write_secret_f,
+)
 from engine_cy.learned.evaluation cimport evaluate_state
 from engine_cy.learned.policy cimport choose_action, prior_of
 from engine_cy.oriflamme cimport worlds
@@ -20,8 +24,8 @@ from engine_cy.oriflamme.validate cimport find_faults, find_table_faults
 from engine_cy.oriflamme.view cimport key, observe
 from engine_cy.oriflamme.words cimport (
     ASK_COPY, ASK_DROP, ASK_LIFT, ASK_NOTHING, ASK_PAIR_FIRST, ASK_PAIR_SECOND, ASK_PLACE, ASK_REVEAL, ASK_ROB,
-    ASK_TARGET, BACK, N_KINDS, NO_CARD, NO_KIND, ON, UNKNOWN_KIND, VERB_COPY, VERB_DROP, VERB_KEEP,
-    VERB_LIFT, VERB_PAIR_FIRST, VERB_PAIR_SECOND, VERB_PLACE, VERB_REVEAL, VERB_ROB, VERB_TARGET,
+    ASK_TARGET, N_KINDS, NO_CARD, NO_KIND, UNKNOWN_KIND, VERB_COPY, VERB_PAIR_FIRST, VERB_PLACE, VERB_REVEAL,
+    VERB_TARGET,
 )
 from engine_cy.support.rng cimport below, rng_t
 
@@ -30,6 +34,8 @@ from engine_cy.tables import refusal
 from engine_cy.values import read_seat
 from engine_cy.oriflamme import notation
 from engine_cy.oriflamme import table as tables
+from engine_cy.oriflamme.actions import ACTIONS
+from engine_cy.oriflamme.cards import read_card
 from engine_cy.oriflamme.editions import editions_of, read_ruleset, table_numbers
 from engine_cy.oriflamme.evidence import BELIEFS
 from engine_cy.oriflamme.faults import SENTENCES, fault_of
@@ -60,7 +66,7 @@ cdef void deal(const Rules* rules, State* state, int first, rng_t* rng) noexcept
 
 cdef int to_act(const Rules* rules, const State* state) noexcept nogil:
     if state.ask == ASK_NOTHING:
-        return NOBODY
+        return GAME_OVER
     return state.to_act
 
 
@@ -70,9 +76,9 @@ cdef int round_number(const Rules* rules, const State* state) noexcept nogil:
 
 cdef int part(const Rules* rules, const State* state) noexcept nogil:
     if state.ask == ASK_LIFT or state.ask == ASK_PAIR_FIRST:
-        return MORE
+        return DECISION_UNFINISHED
     elif state.ask == ASK_DROP or state.ask == ASK_PAIR_SECOND:
-        return BEGUN
+        return DECISION_BEGUN
     return 0
 
 
@@ -83,23 +89,22 @@ cdef void scores(const Rules* rules, const State* state, int32_t* per_seat) noex
         per_seat[player] = state.points[player]
 
 
-# GameApi passes Rules and State as plain bytes, hence the casts.
 cdef GameApi API
 begin_interface(&API, sizeof(State))
-API.deal = <void (*)(const void*, void*, int, rng_t*) noexcept nogil>deal
-API.to_act = <int (*)(const void*, const void*) noexcept nogil>to_act
-API.legal = <int (*)(const void*, const void*, action_t*) noexcept nogil>legal_actions
-API.apply = <void (*)(const void*, void*, action_t) noexcept nogil>apply
-API.part = <int (*)(const void*, const void*) noexcept nogil>part
-API.round = <int (*)(const void*, const void*) noexcept nogil>round_number
-API.play_out = <int (*)(const void*, void*, rng_t*) noexcept nogil>play_out
-API.payoffs = <void (*)(const void*, const void*, double*) noexcept nogil>payoffs
-API.scores = <void (*)(const void*, const void*, int32_t*) noexcept nogil>scores
-API.observe = <void (*)(const void*, const void*, int, void*) noexcept nogil>observe
-API.key = <uint64_t (*)(const void*, const void*, int) noexcept nogil>key
-API.sample = <void (*)(const void*, const void*, int, void*, rng_t*) noexcept nogil>worlds.sample
-API.count_secrets = <uint64_t (*)(const void*, const void*, int, int) noexcept nogil>worlds.count_secrets
-API.write_secret = <void (*)(const void*, void*, int, int, uint64_t) noexcept nogil>worlds.write_secret
+API.deal = <deal_f>deal
+API.to_act = <to_act_f>to_act
+API.legal = <legal_f>legal_actions
+API.apply = <apply_f>apply
+API.part = <part_f>part
+API.round = <round_f>round_number
+API.play_out = <play_out_f>play_out
+API.payoffs = <payoffs_f>payoffs
+API.scores = <scores_f>scores
+API.observe = <observe_f>observe
+API.key = <key_f>key
+API.sample = <sample_f>worlds.sample
+API.count_secrets = <count_secrets_f>worlds.count_secrets
+API.write_secret = <write_secret_f>worlds.write_secret
 FEATURE_API.game = &API
 
 
@@ -127,11 +132,11 @@ add_belief_functions(&KNOWLEDGE)
 # --- the game in Python ---------------------------------------------------------------------------------------
 
 # The questions in words. Outside, both halves of a decision are one question.
-PHASE_OF = {
+ASK_WORDS = {
     ASK_PLACE: "place", ASK_REVEAL: "reveal", ASK_TARGET: "target", ASK_ROB: "rob", ASK_COPY: "copy",
     ASK_LIFT: "move", ASK_PAIR_FIRST: "pair", ASK_NOTHING: "over",
 }
-ASK_OF = {phase: ask for ask, phase in PHASE_OF.items()}
+ASK_OF = {word: ask for ask, word in ASK_WORDS.items()}
 RULES = [rule.name for rule in Rule if SENTENCES[rule.name]]      # a rule without a sentence cannot be imported
 
 cdef enum:
@@ -142,7 +147,7 @@ cdef class Oriflamme(Game):
     """Oriflamme or its prototype, which share the rules code."""
 
     cdef readonly tuple cards
-    cdef readonly object frame
+    cdef readonly object shape
 
     @staticmethod
     def editions_of(str game):
@@ -161,7 +166,7 @@ cdef class Oriflamme(Game):
         self.n_players = players
         self.spec = (game, spec, players)
         self.cards = self.ruleset.cards
-        self.frame = tables.TableShape(
+        self.shape = tables.TableShape(
             self.cards, players, numbers["copies"], numbers["hand_size"], numbers["start_points"], numbers["n_rounds"],
             numbers["cards_per_turn"], numbers["tokens_on_keep"],
         )
@@ -195,14 +200,22 @@ cdef class Oriflamme(Game):
 
     def start(self, deal, first=0):
         """Return the start of a game: for each seat, `deal` lists the cards that it has set aside, by name or id."""
-        aside = [[notation.read_card(name, self.cards) for name in names] for names in deal]
-        return self.from_table(tables.dealt(aside, read_seat(first, self.n_players, "first"), self.frame))
+        aside = tuple([tuple([read_card(name, self.cards) for name in names]) for names in deal])
+        return self.from_deal(tables.Deal(read_seat(first, self.n_players, "first"), aside))
+
+    def from_deal(self, deal):
+        """Return the start of a game from its `Deal`."""
+        return self.from_parts(tables.dealt(deal, self.shape))
+
+    def deal_of(self, GameState start):
+        """Return the `Deal` of the game that starts at `start`; None in the middle of a game."""
+        return notation.deal_of(start.parts, self.shape)
 
     def read_deal(self, list lines, int first, observer):
-        return self.from_table(notation.read_deal(lines, first, observer, self.frame))
+        return self.from_parts(notation.read_deal(lines, first, observer, self.shape))
 
     def write_deal(self, GameState start):
-        return notation.write_deal(start.table, self.frame)
+        return notation.write_deal(start.parts, self.shape)
 
     # --- actions as an observer sees them ---
 
@@ -241,7 +254,7 @@ cdef class Oriflamme(Game):
                 f"name them as in '{text} = Heir'"
             )
         for card_id, name in zip(unknown, names):
-            kind = self.kind(notation.read_card(name, self.cards))
+            kind = self.kind(read_card(name, self.cards))
             owner = family(state.cards[card_id])
             if not worlds.unseen(<const Rules*>self.rules, &state, owner) >> kind & 1:
                 seat = self.seats[owner]
@@ -251,96 +264,95 @@ cdef class Oriflamme(Game):
 
     # --- tables in words ---
 
-    def complete(self, table):
-        return tables.complete(table, self.frame)
+    def complete(self, parts):
+        return tables.complete(parts, self.shape)
 
-    def pack(self, table):
+    def pack(self, parts):
         cdef const Rules* rules = <const Rules*>self.rules
-        cdef int observer = -1 if table.observer is None else table.observer
+        cdef int observer = -1 if parts.observer is None else parts.observer
         cdef State state
         cdef Breaches breaches
 
-        self.fill(&state, table)
-        if table.phase is None:
+        self.fill(&state, parts)
+        if parts.table.ask is None:
             # The card at the cursor acts next. The table in words then no longer describes the state.
             find_table_faults(rules, &state, observer, &breaches)
             if breaches.n:
-                return None, self.worded(&breaches, table)
+                return None, self.worded(&breaches, parts)
             resolve(rules, &state)
-            table = None
+            parts = None
         find_faults(rules, &state, observer, &breaches)
-        return (<char*>&state)[:sizeof(State)], self.worded(&breaches, table)
+        return (<char*>&state)[:sizeof(State)], self.worded(&breaches, parts)
 
-    cdef list worded(self, const Breaches* breaches, table):
+    cdef list worded(self, const Breaches* breaches, parts):
         """Return the faults of a table, or of bytes if it is None."""
         cdef int i
 
         return [
             fault_of(RULES[breaches.found[i].rule], breaches.found[i].at, breaches.found[i].index,
-                     breaches.found[i].value, breaches.found[i].bound, self.frame, table)
+                     breaches.found[i].value, breaches.found[i].bound, self.shape, parts)
             for i in range(breaches.n)
         ]
 
-    cdef fill(self, State* state, table):
+    cdef fill(self, State* state, parts):
         """Write a complete table. Numbers that do not fit into a byte become 255, which no field accepts."""
         cdef const Rules* rules = <const Rules*>self.rules
         cdef int player, card_id, below_id
 
+        table = parts.table
         clear(rules, state, byte(table.first))
         state.round = byte(table.round)
-        state.ask = ASK_REVEAL if table.phase is None else ASK_OF[table.phase]
-        state.to_act = 0 if table.phase == "over" else byte(table.to_act)
-        state.cursor = 0 if table.phase == "place" or table.phase == "over" else byte(table.cursor)
+        state.ask = ASK_REVEAL if table.ask is None else ASK_OF[table.ask]
+        state.to_act = 0 if table.ask == "over" else byte(table.to_act)
+        state.cursor = 0 if table.ask == "place" or table.ask == "over" else byte(table.cursor)
         if table.acting is not None:
             state.acting = self.kind(table.acting)
-        for slot in table.slots:
+        for slot, kinds in zip(table.slots, tables.kinds_in_queue(parts)):
             below_id = NO_CARD
-            for card in reversed(slot):
-                card_id = self.free_id(state, table, card)
-                state.cards[card_id] = <uint8_t>(self.kind(card.card) | card.family << 4 | FACE_UP * card.face_up)
+            for card, kind in zip(reversed(slot.cards), reversed(kinds)):
+                card_id = self.free_id(state, parts, slot.family, card.nth)
+                state.cards[card_id] = <uint8_t>(
+                    self.kind(kind) | <int>slot.family << 4 | FACE_UP * (card.card is not None))
                 state.below[card_id] = <uint8_t>below_id
                 state.tokens[card_id] = byte(card.tokens)
                 below_id = card_id
             state.tops[state.n_slots] = <uint8_t>below_id
             state.n_slots += 1
-        total = sum([len(slot) for slot in table.slots]) + sum([len(pile) for pile in table.piles])
-        state.turn = tables.cards_placed(
-            self.frame, table.phase, table.round, table.first, table.to_act, total)
+        total = sum([len(slot.cards) for slot in table.slots]) + sum([len(pile) for pile in table.piles])
+        state.turn = tables.cards_placed(self.shape, table.ask, table.round, table.first, table.to_act, total)
         for player in range(rules.n_players):
+            own = parts.secrets_of(player)
             state.points[player] = byte(table.points[player])
-            state.piles[player] = self.packed_cards(table, "piles", player)
-            state.hands[player] = self.packed_cards(table, "hands", player)
+            state.piles[player] = self.packed_cards(parts, f"table.piles[{self.seats[player]}]", table.piles[player])
+            state.hands[player] = UNKNOWN_HAND if own is None else self.packed_cards(
+                parts, f"{tables.path_of(parts, player)}.hand", own.hand)
 
-    cdef int free_id(self, const State* state, table, card) except -1:
+    cdef int free_id(self, const State* state, parts, int family, int nth) except -1:
         """Return the id of a card in the queue, which no other card may have."""
         cdef int cards_each = (<const Rules*>self.rules).cards_each
         cdef int card_id
 
-        if not 1 <= card.nth <= cards_each:
-            why = f"is not in 1..{cards_each}, the cards that a family plays"
-            raise refusal(table.observer, f"slots.{self.seats[card.family]}.nth", card.nth, why)
-        card_id = card.family * cards_each + card.nth - 1
+        if not 1 <= nth <= cards_each:
+            why = f"is not in 1..{cards_each}, the numbers of the cards that {self.seats[family]} plays"
+            raise refusal(parts.observer, "table.slots", nth, why)
+        card_id = family * cards_each + nth - 1
         if state.cards[card_id] != NO_CARD:
-            why = "is the number of two cards"
-            raise refusal(table.observer, f"slots.{self.seats[card.family]}.nth", card.nth, why)
+            raise refusal(parts.observer, "table.slots", nth, f"is the number of two cards of {self.seats[family]}")
         return card_id
 
-    cdef uint32_t packed_cards(self, table, str field, int player) except? 0:
+    cdef uint32_t packed_cards(self, parts, str path, names) except? 0:
         """Return a hand or pile as bits."""
         cdef uint32_t cards = 0
         cdef int kind
 
-        names = getattr(table, field)[player]
-        if names is None:
-            return UNKNOWN_HAND
-        for name in names:
+        for i, name in enumerate(names):
             kind = self.kind(name)
             if kind == NO_SUCH_KIND:
-                why = f"is no card of this edition ({listed(self.frame.ids)})"
-                raise refusal(table.observer, f"{field}[{self.seats[player]}]", name, why)
+                why = f"is no card of this edition ({listed(self.shape.ids)})"
+                raise refusal(parts.observer, f"{path}[{i}]", name, why)
             if held(cards, kind) == 2:
-                why = f"copies; a family has {self.frame.copies}"
-                raise refusal(table.observer, f"cards[{self.seats[player]}].{name}", 3, why, NoWorldError)
+                why = f"copies of {name}; a family has {self.shape.copies}"
+                raise refusal(parts.observer, path, names.count(name), why, NoWorldError)
             cards = hold(cards, kind)
         return cards
 
@@ -348,46 +360,47 @@ cdef class Oriflamme(Game):
         """Return the number of a card, UNKNOWN_KIND for None."""
         if name is None:
             return UNKNOWN_KIND
-        return self.frame.ids.index(name) if name in self.frame.ids else NO_SUCH_KIND
+        return self.shape.ids.index(name) if name in self.shape.ids else NO_SUCH_KIND
 
     def describe(self, GameState at):
-        """Return the table in words."""
-        observer = getattr(at, "observer", None)
-        return self.table_of(bytes(at), observer)
+        return self.parts_of(bytes(at), getattr(at, "observer", None))
 
-    def table_of(self, bytes raw, observer):
+    def parts_of(self, bytes raw, observer):
+        """Return the table of a state in words; for an observer, as they see it."""
         cdef const State* state = <const State*><const char*>raw
         cdef const Rules* rules = <const Rules*>self.rules
-        cdef int card_id
+        cdef int card_id, p
         cdef bint resolving = state.ask != ASK_PLACE and state.ask != ASK_NOTHING
         slots = []
+        face_down = [[] for _ in range(rules.n_players)]
 
         for slot in range(state.n_slots):
             cards = []
             card_id = state.tops[slot]
             while card_id != NO_CARD:
-                cards.append(tables.PlayedCard(
-                    family(state.cards[card_id]),
-                    self.name(state.cards[card_id] & KIND),
-                    bool(state.cards[card_id] & FACE_UP),
-                    state.tokens[card_id],
-                    card_id % rules.cards_each + 1,
-                ))
+                kind = self.name(state.cards[card_id] & KIND)
+                if not state.cards[card_id] & FACE_UP:
+                    face_down[family(state.cards[card_id])].append(kind)
+                    kind = None
+                cards.append(tables.PlayedCard(kind, state.tokens[card_id], card_id % rules.cards_each + 1))
                 card_id = state.below[card_id]
-            slots.append(tuple(cards))
-        return tables.Table(
+            slots.append(tables.Slot(family(card_at(state, slot)), tuple(cards)))
+        piles = tuple([self.kinds_in(state.piles[p]) for p in range(rules.n_players)])
+        table = tables.Table(
             slots=tuple(slots),
             round=state.round,
             first=state.first,
-            phase=PHASE_OF[state.ask],
+            ask=ASK_WORDS[state.ask],
             to_act=None if state.ask == ASK_NOTHING else state.to_act,
             cursor=state.cursor if resolving else None,
             acting=None if state.acting == NO_KIND else self.name(state.acting),
             points=tuple([state.points[p] for p in range(rules.n_players)]),
-            hands=tuple([self.kinds_in(state.hands[p]) for p in range(rules.n_players)]),
-            piles=tuple([self.kinds_in(state.piles[p]) for p in range(rules.n_players)]),
-            observer=observer,
+            piles=piles,
+            hand_sizes=tuple([rules.hand_size - cards_played(rules, state, p) for p in range(rules.n_players)]),
         )
+        secrets = tuple([
+            tables.Secrets(self.kinds_in(state.hands[p]), tuple(face_down[p])) for p in range(rules.n_players)])
+        return tables.parts_of(table, secrets, observer)
 
     cdef name(self, int kind):
         return self.cards[kind].id if kind < N_KINDS else None
@@ -419,64 +432,25 @@ cdef class Oriflamme(Game):
     # --- text ---
 
     def read_text(self, str text):
-        table = notation.read_table(text, self.frame)
-        return table.observer, self.pack_table(table)
+        parts = notation.read_parts(text, self.shape)
+        return parts.observer, self.pack_parts(parts)
 
     def write_state(self, bytes state, observer):
-        return notation.write_table(self.table_of(state, observer), self.frame)
+        return notation.write_parts(self.parts_of(state, observer), self.shape)
 
     def read_steps(self, str text):
-        return self.steps_of(notation.read_action(text, self.cards))
-
-    def steps_of(self, dict parts):
-        """Return the steps of an action from its parts."""
-        verb = parts["type"]
-        if verb == "place":
-            kind = UNKNOWN_KIND if parts["card"] == "?" else self.kind(parts["card"])
-            at = parts["at"]
-            place = 0 if at == "front" else BACK if at == "back" else ON | at["on"]
-            return (VERB_PLACE << 16 | kind << 8 | place,)
-        elif verb == "reveal":
-            return (VERB_REVEAL << 16,)
-        elif verb == "keep":
-            return (VERB_KEEP << 16,)
-        elif verb == "target":
-            return (VERB_TARGET << 16 | parts["slot"] << 8,)
-        elif verb == "rob":
-            return (VERB_ROB << 16 | parts["player"] << 8,)
-        elif verb == "copy":
-            return (VERB_COPY << 16 | parts["slot"] << 8,)
-        elif verb == "move":
-            to = parts["to"]
-            place = to["gap"] if "gap" in to else ON | to["on"]
-            return (VERB_LIFT << 16 | parts["slot"] << 8, VERB_DROP << 16 | place << 8)
-        near, far = parts["slots"]
-        return (VERB_PAIR_FIRST << 16 | near << 8, VERB_PAIR_SECOND << 16 | far << 8)
+        return ACTIONS.pack(ACTIONS.read(text, self.shape), self.shape)
 
     def step_fields(self, tuple steps):
-        cdef action_t step = steps[0]
-        cdef int verb = step >> 16
-        cdef int first = step >> 8 & 0xFF
-        cdef int second = step & 0xFF
-
-        if len(steps) == 2:
-            step = steps[1]
-            second = step >> 8 & 0xFF
-            if verb == VERB_PAIR_FIRST:
-                return {"type": "pair", "slots": [first, second]}
-            to = {"on": second & (ON - 1)} if second & ON else {"gap": second}
-            return {"type": "move", "slot": first, "to": to}
-        if verb == VERB_PLACE:
-            at = "front" if second == 0 else "back" if second == BACK else {"on": second & (ON - 1)}
-            return {"type": "place", "card": self.name(first) or "?", "at": at}
-        elif verb == VERB_REVEAL or verb == VERB_KEEP:
-            return {"type": "reveal" if verb == VERB_REVEAL else "keep"}
-        elif verb == VERB_ROB:
-            return {"type": "rob", "player": first}
-        return {"type": "target" if verb == VERB_TARGET else "copy", "slot": first}
-
-    def explain_illegal(self, GameState at, Action action, list legal):
-        return notation.explain_illegal(at.table, action.fields, [possible.fields for possible in legal], self.frame)
+        return ACTIONS.unpack(steps, self.shape)
 
     def write_steps(self, tuple steps):
-        return notation.write_action(self.step_fields(steps), self.cards)
+        return ACTIONS.write(ACTIONS.unpack(steps, self.shape), self.shape)
+
+    def explain_illegal(self, GameState at, Action action, list legal):
+        return notation.explain_illegal(at.parts, action.fields, [possible.fields for possible in legal], self.shape)
+
+
+# The games of this folder, and its place in the list of all games.
+GAMES = {"oriflamme": Oriflamme, "oriflamme_prototype": Oriflamme}
+PLACE = 1

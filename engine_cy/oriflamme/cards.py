@@ -3,8 +3,10 @@
 A *kind* is the number of a row; hands are listed in the order of the rows.
 """
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
+from engine_cy.errors import NotationError, listed
 from engine_cy.oriflamme.words import Deed, Nature, Reach
 
 
@@ -49,3 +51,17 @@ PROTOTYPE = (
          Nature.AMBUSH | Nature.UNREVEALABLE),
 )
 # fmt: on
+
+
+def read_card(text: str, cards: Iterable[Card]) -> str:
+    """Return the id of a card from its name or id, in any letter case."""
+    plain = text.lower().replace("_", "")
+    for card in cards:
+        if plain in (card.name.lower(), card.id.replace("_", "")):
+            return card.id
+    raise NotationError(f"card: {text!r} is no card of this edition ({listed(card.name for card in cards)})")
+
+
+def write_card(card_id: str, cards: Iterable[Card]) -> str:
+    """Return the name of a card. `?`, an unknown card, stays `?`."""
+    return "?" if card_id == "?" else next(card.name for card in cards if card.id == card_id)

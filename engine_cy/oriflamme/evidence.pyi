@@ -14,7 +14,7 @@ def traces(
 
     The tuple holds the game's numbers of the hidden kinds, the number of cards of each, the number of cards in hand,
     and for each kind the index of its trace in hand. Its last item lists for each spot its number and, for each kind,
-    the indices of its traces and the account's evidence from its placement and from being kept.
+    the indices of its traces and the logged evidence from its placement and from being kept.
     """
 
 def secrets(position: Position, player: int, spots: list[int]) -> tuple[list[int], list[int]]:

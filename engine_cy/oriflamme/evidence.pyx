@@ -2,9 +2,9 @@
 """Evidence on hidden cards: sums of weights from tables that solver/training/beliefs.py fits.
 
 Most of the evidence for the kind of a face-down card is on the table, its *traces*: the round in which it was placed,
-its age, its tokens, the cards above and below it, its targets. A view shows these, so a belief needs no history. An
-account of the game adds the log probabilities with which the player, by their preferences, would have placed such a
-card there and kept it.
+its age, its tokens, the cards above and below it, its targets. A view shows these, so a belief needs no history. A log
+of the actions adds the log probabilities with which the player, by their preferences, would have placed such a card
+there and kept it.
 """
 from cpython cimport array
 from libc.stdint cimport uint8_t, uint16_t, uint32_t
@@ -12,7 +12,10 @@ from libc.string cimport memcpy, memset
 
 from engine_cy.support.portable_math cimport logarithm, power
 from engine_cy.values cimport Position, View
-from engine_cy.game_api cimport MAX_ACTIONS, MAX_PLAYERS, Account, Knowledge, Suspicion, action_t
+from engine_cy.game_api cimport (
+    MAX_ACTIONS, MAX_PLAYERS, ActionEvidence, Knowledge, SecretEvidence, action_t,
+    log_action_f, read_picks_f, score_secrets_f, write_picks_f,
+)
 from engine_cy.action_log cimport History
 from engine_cy.learned.policy cimport preferences_of
 from engine_cy.oriflamme.features cimport (
@@ -48,11 +51,11 @@ cdef int OF_FINDS = TRACES.add(2, SITUATIONS, ROLE)         # was kept, value of
 cdef int OF_HAND = TRACES.add(PHASES, 2, ROLE)              # a card in hand: rounds left, has yet to place this round
 
 FACTORS = Layout()
-FACTORS.add(2)      # of the placement of a card and of keeping it, in an account
+FACTORS.add(2)      # of the logged evidence from the placement of a card and from keeping it
 
 BELIEFS = Weights(Path(__file__).with_name("beliefs.json"), 2, SETS,
                   {"bare": Table(1, TRACES), "told": Table(1, TRACES), "factors": Table(1, FACTORS)})
-# Weights by set: of the traces, without [0] and with [1] an account of the game, and of the numbers in the account.
+# Weights by set: of the traces, without [0] and with [1] a log of the actions, and of the logged evidence.
 cdef int N_TRACES = BELIEFS.width("bare")
 cdef const float* TRACE_WEIGHTS[2]
 TRACE_WEIGHTS[0] = (<array.array>BELIEFS.memory["bare"]).data.as_floats
@@ -119,35 +122,35 @@ cdef inline int trace_in_hand(const Rules* rules, const State* view, int player,
     return OF_HAND + (min(rules.n_rounds - view.round, PHASES - 1) * 2 + to_place) * N_ROLES + role
 
 
-cdef void list_secrets(const Rules* rules, const State* view, int player, Suspicion* suspicion) noexcept nogil:
+cdef void list_secrets(const Rules* rules, const State* view, int player, SecretEvidence* evidence) noexcept nogil:
     """List the hidden cards of a player and their possible places, with evidence 0."""
     cdef Hidden hidden
     cdef int kind, copies, i
 
     find_hidden(rules, view, player, &hidden)
-    suspicion.n_kinds = 0
-    suspicion.ordered = False
-    suspicion.two_families = rules.copies == 2
+    evidence.n_kinds = 0
+    evidence.ordered = False
+    evidence.two_families = rules.copies == 2
     for copies in range(2, 0, -1):
         for kind in range(N_KINDS):
             if held(hidden.pool, kind) == copies:
-                suspicion.kinds[suspicion.n_kinds] = <uint8_t>kind
-                suspicion.held[suspicion.n_kinds] = <uint8_t>copies
-                suspicion.in_hand[suspicion.n_kinds] = 0
-                suspicion.n_kinds += 1
-    suspicion.n_hand = hidden.n_hand
-    suspicion.n_spots = hidden.n_ids
+                evidence.kinds[evidence.n_kinds] = <uint8_t>kind
+                evidence.held[evidence.n_kinds] = <uint8_t>copies
+                evidence.in_hand[evidence.n_kinds] = 0
+                evidence.n_kinds += 1
+    evidence.n_hand = hidden.n_hand
+    evidence.n_spots = hidden.n_ids
     for i in range(hidden.n_ids):
-        suspicion.spots[i] = hidden.ids[i]
-        for kind in range(suspicion.n_kinds):
-            suspicion.in_spot[i][kind] = 0
+        evidence.spots[i] = hidden.ids[i]
+        for kind in range(evidence.n_kinds):
+            evidence.in_spot[i][kind] = 0
 
 
-cdef void suspect(const Rules* rules, const State* view, int observer, int player, const Account* account,
-                  Suspicion* suspicion) noexcept nogil:
+cdef void score_secrets(const Rules* rules, const State* view, int observer, int player, const ActionEvidence* logged,
+                        SecretEvidence* evidence) noexcept nogil:
     cdef int which = set_of(rules)
-    cdef bint has_account = account != NULL and account.n_actions > 0
-    cdef const float* weights = TRACE_WEIGHTS[has_account] + which * N_TRACES
+    cdef bint has_log = logged != NULL and logged.n_actions > 0
+    cdef const float* weights = TRACE_WEIGHTS[has_log] + which * N_TRACES
     cdef const float* factors = FACTOR_WEIGHTS + which * 2
     cdef Glance glance
     cdef uint32_t shown[MAX_PLAYERS]
@@ -156,71 +159,71 @@ cdef void suspect(const Rules* rules, const State* view, int observer, int playe
     cdef int i, k, m, role, card_id
     cdef float total
 
-    suspicion.n_kinds = 0
+    evidence.n_kinds = 0
     if player == observer:
         return
-    list_secrets(rules, view, player, suspicion)
+    list_secrets(rules, view, player, evidence)
     list_shown_roles(rules, view, shown)
     fill_glance(rules, view, shown, player, player, &glance)
-    for k in range(suspicion.n_kinds):
-        role = role_of(rules, suspicion.kinds[k])
-        suspicion.in_hand[k] = weights[trace_in_hand(rules, view, player, role)]
-    for i in range(suspicion.n_spots):
-        card_id = suspicion.spots[i]
+    for k in range(evidence.n_kinds):
+        role = role_of(rules, evidence.kinds[k])
+        evidence.in_hand[k] = weights[trace_in_hand(rules, view, player, role)]
+    for i in range(evidence.n_spots):
+        card_id = evidence.spots[i]
         spot = spot_of(rules, view, &glance, card_id)
-        for k in range(suspicion.n_kinds):
-            role = role_of(rules, suspicion.kinds[k])
+        for k in range(evidence.n_kinds):
+            role = role_of(rules, evidence.kinds[k])
             traces_of(rules, view, &glance, &spot, card_id, role, traces)
             total = 0
             for m in range(TRACES_EACH):
                 total += weights[traces[m]]
-            if has_account:
-                total += factors[0] * account.placed[card_id][suspicion.kinds[k]]
-                total += factors[1] * account.kept[card_id][suspicion.kinds[k]]
-            suspicion.in_spot[i][k] = total
+            if has_log:
+                total += factors[0] * logged.placed[card_id][evidence.kinds[k]]
+                total += factors[1] * logged.kept[card_id][evidence.kinds[k]]
+            evidence.in_spot[i][k] = total
 
 
-cdef void lay(const Rules* rules, State* world, int player, const Suspicion* suspicion,
-              const uint8_t* picks) noexcept nogil:
+cdef void write_picks(const Rules* rules, State* world, int player, const SecretEvidence* evidence,
+                      const uint8_t* picks) noexcept nogil:
     cdef uint32_t hand = 0
     cdef uint32_t once
     cdef uint8_t* card
     cdef int i
 
-    for i in range(suspicion.n_spots):
-        card = &world.cards[suspicion.spots[i]]
-        card[0] = <uint8_t>(card[0] & ~KIND | suspicion.kinds[picks[i]])
-    for i in range(suspicion.n_spots, suspicion.n_spots + suspicion.n_hand):
-        once = <uint32_t>1 << suspicion.kinds[picks[i]]
+    for i in range(evidence.n_spots):
+        card = &world.cards[evidence.spots[i]]
+        card[0] = <uint8_t>(card[0] & ~KIND | evidence.kinds[picks[i]])
+    for i in range(evidence.n_spots, evidence.n_spots + evidence.n_hand):
+        once = <uint32_t>1 << evidence.kinds[picks[i]]
         hand |= once << N_KINDS if hand & once else once
     world.hands[player] = hand
 
 
-cdef void read(const Rules* rules, const State* world, int player, const Suspicion* suspicion,
-               uint8_t* picks) noexcept nogil:
+cdef void read_picks(const Rules* rules, const State* world, int player, const SecretEvidence* evidence,
+                     uint8_t* picks) noexcept nogil:
     cdef int number[N_KINDS]
     cdef int left[N_KINDS]
-    cdef int n = suspicion.n_spots
+    cdef int n = evidence.n_spots
     cdef int i, k, kind, _i
 
-    for k in range(suspicion.n_kinds):
-        number[suspicion.kinds[k]] = k
-        left[k] = suspicion.held[k]
-    for i in range(suspicion.n_spots):
-        picks[i] = <uint8_t>number[world.cards[suspicion.spots[i]] & KIND]
+    for k in range(evidence.n_kinds):
+        number[evidence.kinds[k]] = k
+        left[k] = evidence.held[k]
+    for i in range(evidence.n_spots):
+        picks[i] = <uint8_t>number[world.cards[evidence.spots[i]] & KIND]
         left[picks[i]] -= 1
     for kind in range(N_KINDS):
         for _i in range(held(world.hands[player], kind)):
             picks[n] = <uint8_t>number[kind]
             left[number[kind]] -= 1
             n += 1
-    for k in range(suspicion.n_kinds):
+    for k in range(evidence.n_kinds):
         for _i in range(left[k]):
             picks[n] = <uint8_t>k
             n += 1
 
 
-# --- the account of a game ------------------------------------------------------------------------------------
+# --- the evidence of the actions -----------------------------------------------------------------------------
 
 cdef inline float log_share(const Rules* rules, const State* state, action_t action) noexcept nogil:
     """Return the log probability of an action: 0.95 of the softmax of preferences and 0.05 of the uniform choice."""
@@ -242,7 +245,7 @@ cdef inline float log_share(const Rules* rules, const State* state, action_t act
     return <float>logarithm(0.95 * share / total + 0.05 / n)
 
 
-cdef void log_placement(const Rules* rules, const State* view, action_t action, Account* account) noexcept nogil:
+cdef void log_placement(const Rules* rules, const State* view, action_t action, ActionEvidence* logged) noexcept nogil:
     """Log the preference of each card that the player may hold for this place, as if the hand held all of them."""
     cdef action_t actions[MAX_ACTIONS]
     cdef float preferences[MAX_ACTIONS]
@@ -257,11 +260,11 @@ cdef void log_placement(const Rules* rules, const State* view, action_t action, 
     for i in range(n):
         if actions[i] & 0xFF == action & 0xFF:
             kind = actions[i] >> 8 & 0xFF
-            account.placed[card_id][kind] = preferences[i]
+            logged.placed[card_id][kind] = preferences[i]
 
 
 cdef void log_choice(const Rules* rules, const State* view, action_t action, int slot,
-                     Account* account) noexcept nogil:
+                     ActionEvidence* logged) noexcept nogil:
     """Log the probability of the choice for each kind that the card in `slot` may have."""
     cdef uint8_t card_id = view.tops[slot]
     cdef uint32_t pool = unseen(rules, view, view.to_act)
@@ -272,15 +275,15 @@ cdef void log_choice(const Rules* rules, const State* view, action_t action, int
     for kind in range(N_KINDS):
         if pool >> kind & 1:
             state.cards[card_id] = <uint8_t>(view.cards[card_id] & ~KIND | kind)
-            account.kept[card_id][kind] += log_share(rules, &state, action)
+            logged.kept[card_id][kind] += log_share(rules, &state, action)
 
 
-cdef void tell(const Rules* rules, const State* view, action_t action, Account* account) noexcept nogil:
+cdef void log_action(const Rules* rules, const State* view, action_t action, ActionEvidence* logged) noexcept nogil:
     cdef int slot = -1
 
-    account.n_actions += 1
+    logged.n_actions += 1
     if view.ask == ASK_PLACE:
-        log_placement(rules, view, action, account)
+        log_placement(rules, view, action, logged)
     elif view.ask == ASK_REVEAL:
         # A revealed card is public and needs no evidence.
         if action >> 16 == VERB_KEEP:
@@ -288,15 +291,14 @@ cdef void tell(const Rules* rules, const State* view, action_t action, Account* 
     elif view.ask == ASK_TARGET or view.ask == ASK_COPY or view.ask == ASK_LIFT:
         slot = action >> 8 & 0xFF
     if slot >= 0 and not card_at(view, slot) & FACE_UP and family(card_at(view, slot)) == view.to_act:
-        log_choice(rules, view, action, slot, account)
+        log_choice(rules, view, action, slot, logged)
 
 
 cdef void add_belief_functions(Knowledge* knowledge) noexcept:
-    knowledge.suspect = <void (*)(const void*, const void*, int, int, const Account*,
-                                  Suspicion*) noexcept nogil>suspect
-    knowledge.lay = <void (*)(const void*, void*, int, const Suspicion*, const uint8_t*) noexcept nogil>lay
-    knowledge.read = <void (*)(const void*, const void*, int, const Suspicion*, uint8_t*) noexcept nogil>read
-    knowledge.tell = <void (*)(const void*, const void*, action_t, Account*) noexcept nogil>tell
+    knowledge.score_secrets = <score_secrets_f>score_secrets
+    knowledge.write_picks = <write_picks_f>write_picks
+    knowledge.read_picks = <read_picks_f>read_picks
+    knowledge.log_action = <log_action_f>log_action
 
 
 # --- for training ---------------------------------------------------------------------------------------------
@@ -309,34 +311,34 @@ def traces(View view, int player, History history):
 
     The tuple holds the game's numbers of the hidden kinds, the number of cards of each, the number of cards in hand,
     and for each kind the index of its trace in hand. Its last item lists for each spot its number and, for each kind,
-    the indices of its traces and the account's evidence from its placement and from being kept.
+    the indices of its traces and the logged evidence from its placement and from being kept.
     """
     cdef const Rules* rules = <const Rules*>view.game.rules
     cdef const State* state = <const State*>view.state
-    cdef Suspicion suspicion
+    cdef SecretEvidence evidence
     cdef Glance glance
     cdef uint32_t shown[MAX_PLAYERS]
     cdef uint16_t numbers[TRACES_EACH]
     cdef Spot spot
     cdef int i, k, m, card_id
 
-    list_secrets(rules, state, player, &suspicion)
+    list_secrets(rules, state, player, &evidence)
     list_shown_roles(rules, state, shown)
     fill_glance(rules, state, shown, player, player, &glance)
-    kinds = [suspicion.kinds[k] for k in range(suspicion.n_kinds)]
+    kinds = [evidence.kinds[k] for k in range(evidence.n_kinds)]
     in_hand = [trace_in_hand(rules, state, player, role_of(rules, kind)) for kind in kinds]
     spots = []
-    for i in range(suspicion.n_spots):
-        card_id = suspicion.spots[i]
+    for i in range(evidence.n_spots):
+        card_id = evidence.spots[i]
         spot = spot_of(rules, state, &glance, card_id)
         rows = []
-        for k in range(suspicion.n_kinds):
-            traces_of(rules, state, &glance, &spot, card_id, role_of(rules, suspicion.kinds[k]), numbers)
+        for k in range(evidence.n_kinds):
+            traces_of(rules, state, &glance, &spot, card_id, role_of(rules, evidence.kinds[k]), numbers)
             rows.append([numbers[m] for m in range(TRACES_EACH)])
-        spots.append((card_id, rows, [history.account.placed[card_id][kind] for kind in kinds],
-                      [history.account.kept[card_id][kind] for kind in kinds]))
-    copies = [suspicion.held[k] for k in range(suspicion.n_kinds)]
-    return kinds, copies, suspicion.n_hand, in_hand, spots
+        spots.append((card_id, rows, [history.evidence.placed[card_id][kind] for kind in kinds],
+                      [history.evidence.kept[card_id][kind] for kind in kinds]))
+    copies = [evidence.held[k] for k in range(evidence.n_kinds)]
+    return kinds, copies, evidence.n_hand, in_hand, spots
 
 
 def secrets(Position position, int player, list spots):

@@ -9,7 +9,7 @@ from cpython cimport array
 from libc.stdint cimport uint8_t, uint16_t, uint32_t
 
 from engine_cy.game_api cimport MAX_PLAYERS, action_t
-from engine_cy.learned.feature_api cimport Options, Tally, count
+from engine_cy.learned.feature_api cimport Options, Tally, count, mark_f, row_of_f, set_of_f, stage_of_f, tally_f
 from engine_cy.oriflamme.rules cimport Rules
 from engine_cy.oriflamme.state cimport FACE_UP, KIND, State, card_at, family, held
 from engine_cy.oriflamme.words cimport (
@@ -351,8 +351,8 @@ FEATURE_API.n_rows = N_ROWS
 FEATURE_API.n_features = WEIGHTS.width("features")
 FEATURE_API.marks = (<array.array>WEIGHTS.memory["marks"]).data.as_floats
 FEATURE_API.features = (<array.array>WEIGHTS.memory["features"]).data.as_floats
-FEATURE_API.set_of = <int (*)(const void*) noexcept nogil>set_number
-FEATURE_API.mark = <void (*)(const void*, const void*, const action_t*, int, Options*) noexcept nogil>mark
-FEATURE_API.row_of = <int (*)(const void*, const void*) noexcept nogil>row_of
-FEATURE_API.tally = <void (*)(const void*, const void*, Tally*) noexcept nogil>tally_table
-FEATURE_API.stage_of = <int (*)(const void*, const void*) noexcept nogil>stage_of
+FEATURE_API.set_of = <set_of_f>set_number
+FEATURE_API.mark = <mark_f>mark
+FEATURE_API.row_of = <row_of_f>row_of
+FEATURE_API.tally = <tally_f>tally_table
+FEATURE_API.stage_of = <stage_of_f>stage_of

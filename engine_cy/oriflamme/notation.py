@@ -1,265 +1,226 @@
-"""Positions, views and actions as text, both ways. docs/notation.md describes the notation."""
+"""Positions, views and deals as text, both ways. docs/notation.md describes the notation."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 
-from engine_cy.errors import NotationError, listed
+from engine_cy.errors import HiddenCardError, NotationError, listed
 from engine_cy.notation import read_fields, read_letter, read_number, read_observer
-from engine_cy.oriflamme.cards import Card
-from engine_cy.oriflamme.table import PHASES, Kinds, PlayedCard, Table, TableShape, complete, dealt
+from engine_cy.oriflamme.cards import read_card, write_card
+from engine_cy.oriflamme.table import (
+    ASKS,
+    Deal,
+    Kinds,
+    Parts,
+    PlayedCard,
+    Secrets,
+    Slot,
+    Table,
+    TableShape,
+    complete,
+    dealt,
+    kinds_in_queue,
+    parts_of,
+)
 from engine_cy.seats import SEATS
-from engine_cy.tables import OMITTED
+from engine_cy.tables import OMITTED, refusal
 
 _CARD = re.compile(r"([A-Z])(\d{0,2}):([A-Za-z_]+|\?)(\*?)(?:\((\d{1,4})\))?")
 _FIELDS = ("round", "first", "ask", "points", "hands", "piles", "seen")
 
 
-def read_card(text: str, cards: tuple[Card, ...]) -> str:
-    """Return the id of a card from its name or id, in any letter case."""
-    plain = text.lower().replace("_", "")
-    for card in cards:
-        if plain in (card.name.lower(), card.id.replace("_", "")):
-            return card.id
-    raise NotationError(f"card: {text!r} is no card of this edition ({listed(card.name for card in cards)})")
-
-
-def write_card(card_id: str, cards: tuple[Card, ...]) -> str:
-    """Return the name of a card. `?`, an unknown card, stays `?`."""
-    return "?" if card_id == "?" else next(card.name for card in cards if card.id == card_id)
-
-
 # --- tables ----------------------------------------------------------------------------------------------------
 
 
-def read_table(text: str, frame: TableShape) -> Table:
+def read_parts(text: str, shape: TableShape) -> Parts:
     """Read a position or view, whose text may omit fields."""
     queue, *parts = text.split("|")
     fields = read_fields(parts, _FIELDS, text)
-    slots, cursor = _read_queue(queue.strip(), frame)
-    phase, to_act, acting = _read_ask(fields.get("ask"), frame)
-    return Table(
+    observer = read_observer(fields.get("seen"), shape.families)
+    slots, cursor, face_down = _read_queue(queue.strip(), shape, observer)
+    ask, to_act, acting = _read_ask(fields.get("ask"), shape)
+    table = Table(
         slots=slots,
-        cursor=cursor,
         round=read_number(fields.get("round"), "round"),
-        first=read_letter(fields.get("first"), "first", frame.families),
-        phase=phase,
+        first=read_letter(fields.get("first"), "first", shape.families),
+        ask=ask,
         to_act=to_act,
+        cursor=cursor,
         acting=acting,
         points=_points(fields.get("points")),
-        hands=_hands(fields.get("hands"), frame),
-        piles=_piles(fields.get("piles"), frame),
-        observer=read_observer(fields.get("seen"), frame.families),
+        piles=_piles(fields.get("piles"), shape),
     )
+    hands = _hands(fields.get("hands"), shape, observer)
+    return parts_of(table, tuple(map(Secrets, hands, map(tuple, face_down))), observer)
 
 
-def write_table(table: Table, frame: TableShape) -> str:
+def write_parts(parts: Parts, shape: TableShape) -> str:
     """Write a complete table in one line."""
-    queue = [">" * (s == table.cursor) + _write_slot(slot, frame) for s, slot in enumerate(table.slots)]
+    table = parts.table
+    queue = [
+        ">" * (s == table.cursor)
+        + "/".join(_write_played(*card, slot.family, shape) for card in zip(slot.cards, kinds, strict=True))
+        for s, (slot, kinds) in enumerate(zip(table.slots, kinds_in_queue(parts), strict=True))
+    ]
     ask = "over"
     if table.to_act is not None:
-        ask = f"{SEATS[table.to_act]} {table.phase}"
-        if table.cursor is not None and table.acting and table.acting != table.slots[table.cursor][0].card:
-            ask += f" as {write_card(table.acting, frame.cards)}"
+        ask = f"{SEATS[table.to_act]} {table.ask}"
+        if table.cursor is not None and table.acting and table.acting != table.slots[table.cursor].cards[0].card:
+            ask += f" as {write_card(table.acting, shape.cards)}"
+    hands = [own and own.hand for own in map(parts.secrets_of, range(shape.n_players))]
     fields = [
         " ".join(queue) or "-",
         f"round {table.round}",
         f"first {SEATS[table.first]}",
         f"ask {ask}",
         "points " + " ".join(str(points) for points in table.points),
-        "hands " + " ".join("?" if hand is None else _write_kinds(hand, frame) for hand in table.hands),
-        "piles " + " ".join(_write_kinds(pile, frame) for pile in table.piles),
+        "hands " + " ".join("?" if hand is None else _write_kinds(hand, shape) for hand in hands),
+        "piles " + " ".join(_write_kinds(pile, shape) for pile in table.piles),
     ]
-    if table.observer is not None:
-        fields.append(f"seen by {SEATS[table.observer]}")
+    if parts.observer is not None:
+        fields.append(f"seen by {SEATS[parts.observer]}")
     return " | ".join(fields)
 
 
-def _read_queue(text: str, frame: TableShape) -> tuple[tuple[tuple[PlayedCard, ...], ...], int | None]:
+def _read_queue(
+    text: str, shape: TableShape, observer: int | None
+) -> tuple[tuple[Slot, ...], int | None, list[list[str | None]]]:
+    """Return the slots, the cursor, and the face-down cards of each seat."""
     cursor = None
     slots = []
+    face_down: list[list[str | None]] = [[] for _ in range(shape.n_players)]
     for s, word in enumerate([] if text in ("", "-") else text.split()):
         if word.startswith(">"):
             if cursor is not None:
                 raise NotationError(f"slots[{s}]: '>' stands before two slots, in {text!r}")
             cursor, word = s, word[1:]
-        slots.append(tuple(_read_played(part, f"slots[{s}]", frame) for part in word.split("/")))
-    return tuple(slots), cursor
+        cards = []
+        owners = []
+        for c, part in enumerate(word.split("/")):
+            family, kind, card = _read_played(part, f"slots[{s}]", shape)
+            if card.card is None:
+                if kind is not None and observer not in (None, family):
+                    why = f"lies face down and is {SEATS[family]}'s: the observer cannot know it"
+                    raise refusal(observer, f"table.slots[{s}].cards[{c}].card", kind, why, HiddenCardError)
+                face_down[family].append(kind)
+            cards.append(card)
+            owners.append(family)
+            if family != owners[0]:
+                why = f"lies in a stack of {SEATS[owners[0]]}; a slot has one family"
+                raise refusal(observer, f"table.slots[{s}].cards[{c}]", SEATS[family], why)
+        slots.append(Slot(owners[0], tuple(cards)))
+    return tuple(slots), cursor, face_down
 
 
-def _read_played(text: str, field: str, frame: TableShape) -> PlayedCard:
+def _read_played(text: str, field: str, shape: TableShape) -> tuple[int, str | None, PlayedCard]:
+    """Return the family and kind of a card in the queue, and its public part."""
     match = _CARD.fullmatch(text)
     if match is None:
         raise NotationError(f"{field}: {text!r} is no card in the queue, such as A:Spy, B2:Heir* or C:?(1)")
     letter, nth, name, star, tokens = match.groups()
     if nth and not int(nth):
         raise NotationError(f"{field}.nth: {nth!r} in {text!r} is not 1 or more")
-    return PlayedCard(
-        family=read_letter(letter, f"{field}.family", frame.families),
-        card=None if name == "?" else read_card(name, frame.cards),
-        face_up=bool(star),
-        tokens=int(tokens or 0),
-        nth=int(nth) if nth else None,
-    )
+    kind = None if name == "?" else read_card(name, shape.cards)
+    if star and kind is None:
+        raise NotationError(f"{field}.card: {text!r} is a face-up card without a name")
+    family = read_letter(letter, f"{field}.family", shape.families)
+    return family, kind, PlayedCard(kind if star else None, int(tokens or 0), int(nth) if nth else None)
 
 
-def _write_slot(slot: tuple[PlayedCard, ...], frame: TableShape) -> str:
-    words = []
-    for card in slot:
-        name = "?" if card.card is None else write_card(card.card, frame.cards)
-        tokens = f"({card.tokens})" if card.tokens else ""
-        words.append(f"{SEATS[card.family]}{card.nth or ''}:{name}{'*' * card.face_up}{tokens}")
-    return "/".join(words)
+def _write_played(card: PlayedCard, kind: str | None, family: int, shape: TableShape) -> str:
+    name = "?" if kind is None else write_card(kind, shape.cards)
+    tokens = f"({card.tokens})" if card.tokens else ""
+    return f"{SEATS[family]}{card.nth or ''}:{name}{'*' if card.card else ''}{tokens}"
 
 
-def _read_ask(text: str | None, frame: TableShape) -> tuple[str | None, int | None, str | None]:
-    """Return the phase, the seat to act, and the ability in use if it is not the card's own."""
+def _read_ask(text: str | None, shape: TableShape) -> tuple[str | None, int | None, str | None]:
+    """Return the question, the seat to act, and the ability in use if it is not the card's own."""
     if text is None:
         return None, None, None
     if text == "over":
         return "over", None, None
     words = text.split()
-    if (
-        len(words) not in (2, 4)
-        or words[1] not in PHASES
-        or words[1] == "over"
-        or (len(words) == 4 and words[2] != "as")
-    ):
+    if len(words) not in (2, 4) or words[1] not in ASKS or words[1] == "over" or (len(words) == 4 and words[2] != "as"):
         raise NotationError(
-            f"ask: {text!r} is neither 'over' nor like 'A reveal' or 'B target as Soldier' ({listed(PHASES)})"
+            f"ask: {text!r} is neither 'over' nor like 'A reveal' or 'B target as Soldier' ({listed(ASKS)})"
         )
-    acting = read_card(words[3], frame.cards) if len(words) == 4 else None
-    return words[1], read_letter(words[0], "ask", frame.families), acting
+    acting = read_card(words[3], shape.cards) if len(words) == 4 else None
+    return words[1], read_letter(words[0], "ask", shape.families), acting
 
 
 def _points(text: str | None) -> tuple[int, ...]:
     return OMITTED if text is None else tuple(read_number(word, "points") for word in text.split())
 
 
-def _kinds(text: str, frame: TableShape) -> Kinds:
-    return () if text == "-" else tuple(read_card(word, frame.cards) for word in text.split(","))
+def _kinds(text: str, shape: TableShape) -> Kinds:
+    return () if text == "-" else tuple(read_card(word, shape.cards) for word in text.split(","))
 
 
-def _write_kinds(kinds: Kinds, frame: TableShape) -> str:
-    return ",".join(write_card(kind, frame.cards) for kind in kinds) or "-"
+def _write_kinds(kinds: Kinds, shape: TableShape) -> str:
+    return ",".join(write_card(kind, shape.cards) for kind in kinds) or "-"
 
 
-def _hands(text: str | None, frame: TableShape) -> tuple[Kinds | None, ...]:
-    return OMITTED if text is None else tuple(None if word == "?" else _kinds(word, frame) for word in text.split())
+def _hands(text: str | None, shape: TableShape, observer: int | None) -> list[Kinds | None]:
+    """Return the hand of each seat, None if it was omitted or is hidden from the observer."""
+    if text is None:
+        return [None] * shape.n_players
+    hands = [None if word == "?" else _kinds(word, shape) for word in text.split()]
+    if len(hands) != shape.n_players:
+        why = f"entries, not one for each of {shape.n_players} players"
+        raise refusal(observer, "hands", len(hands), why)
+    for letter, hand in zip(shape.families, hands, strict=True):
+        is_hidden = observer not in (None, SEATS.index(letter))
+        if is_hidden and hand is not None:
+            raise refusal(observer, f"hands[{letter}]", ",".join(hand), "is hidden from this observer", HiddenCardError)
+        if not is_hidden and hand is None:
+            raise refusal(observer, f"hands[{letter}]", "?", "must be known")
+    return hands
 
 
-def _piles(text: str | None, frame: TableShape) -> tuple[Kinds, ...]:
-    return OMITTED if text is None else tuple(_kinds(word, frame) for word in text.split())
+def _piles(text: str | None, shape: TableShape) -> tuple[Kinds, ...]:
+    return OMITTED if text is None else tuple(_kinds(word, shape) for word in text.split())
 
 
 # --- deals -----------------------------------------------------------------------------------------------------
 
 
-def read_deal(lines: list[str], first: int, observer: int | None, frame: TableShape) -> Table:
+def read_deal(lines: list[str], first: int, observer: int | None, shape: TableShape) -> Parts:
     """Read a start from the lines of a record such as `aside A Archer,Spy,Heir`, with `?` for cards that are hidden."""
     aside: dict[str, Kinds | None] = {}
     for line in lines:
         match line.split():
-            case ["aside", letter, names] if letter in frame.families and letter not in aside:
-                aside[letter] = None if names == "?" else _kinds(names, frame)
+            case ["aside", letter, names] if letter in shape.families and letter not in aside:
+                aside[letter] = None if names == "?" else _kinds(names, shape)
             case _:
                 raise NotationError(f"{line!r} is not like 'aside A Archer,Spy,Heir', once for each seat")
-    for p, letter in enumerate(frame.families):
+    for p, letter in enumerate(shape.families):
         if (aside.get(letter) is None) == (observer in (None, p)):
             why = "are missing" if observer in (None, p) else "are hidden from the observer of this record"
             raise NotationError(f"aside {letter}: the cards that {letter} has set aside {why}")
-    return dealt([aside.get(letter) for letter in frame.families], first, frame, observer)
+    return dealt(Deal(first, tuple(aside.get(letter) for letter in shape.families)), shape, observer)
 
 
-def write_deal(table: Table, frame: TableShape) -> list[str] | None:
-    """Write the lines for `read_deal`; return None if `table` is not the start of a game."""
-    lines = []
-    aside: list[Kinds | None] = []
-    for letter, hand in zip(frame.families, table.hands, strict=True):
-        left = None if hand is None else tuple((Counter(frame.ids * frame.copies) - Counter(hand)).elements())
-        aside.append(left)
-        lines.append(f"aside {letter} {'?' if left is None else _write_kinds(left, frame)}")
-    if table.slots or any(hand is not None and len(hand) != frame.hand_size for hand in table.hands):
+def deal_of(parts: Parts, shape: TableShape) -> Deal | None:
+    """Return the deal of the game that starts at `parts`; None in the middle of a game."""
+    hands = [own and own.hand for own in map(parts.secrets_of, range(shape.n_players))]
+    if parts.table.slots or any(hand is not None and len(hand) != shape.hand_size for hand in hands):
         return None
-    start = complete(dealt(aside, table.first, frame, table.observer), frame)
-    return lines if start == table else None
+    everything = Counter(shape.ids * shape.copies)
+    aside = tuple(None if hand is None else tuple((everything - Counter(hand)).elements()) for hand in hands)
+    deal = Deal(parts.table.first, aside)
+    return deal if complete(dealt(deal, shape, parts.observer), shape) == parts else None
 
 
-# --- actions ---------------------------------------------------------------------------------------------------
-
-ACTIONS = (
-    "place CARD front",
-    "place CARD back",
-    "place CARD on SLOT",
-    "reveal",
-    "keep",
-    "target SLOT",
-    "rob SEAT",
-    "copy SLOT",
-    "move SLOT to GAP",
-    "move SLOT on SLOT",
-    "pair SLOT SLOT",
-)
-_SLOT = re.compile(r"\d{1,2}")
-
-
-def read_action(text: str, cards: tuple[Card, ...]) -> dict[str, object]:
-    """Read the parts of an action from its text."""
-    words = text.split()
-    verb = words[0] if words else ""
-    if verb == "place" and len(words) in (3, 4):
-        at = words[2]
-        if len(words) == 3 and at in ("front", "back"):
-            return {"type": "place", "card": _placed(words[1], cards), "at": at}
-        if len(words) == 4 and at == "on":
-            return {"type": "place", "card": _placed(words[1], cards), "at": {"on": _slot(words[3], text)}}
-    elif verb in ("reveal", "keep") and len(words) == 1:
-        return {"type": verb}
-    elif verb in ("target", "copy") and len(words) == 2:
-        return {"type": verb, "slot": _slot(words[1], text)}
-    elif verb == "rob" and len(words) == 2 and len(words[1]) == 1 and words[1] in SEATS:
-        return {"type": "rob", "player": SEATS.index(words[1])}
-    elif verb == "move" and len(words) == 4 and words[2] in ("to", "on"):
-        to = {"gap" if words[2] == "to" else "on": _slot(words[3], text)}
-        return {"type": "move", "slot": _slot(words[1], text), "to": to}
-    elif verb == "pair" and len(words) == 3:
-        slots = sorted((_slot(words[1], text), _slot(words[2], text)))
-        return {"type": "pair", "slots": slots}
-    raise NotationError(f"action: {text!r} is not one of {listed(ACTIONS)}")
-
-
-def _placed(text: str, cards: tuple[Card, ...]) -> str:
-    """Read the card to place; `?` is a card that the observer of a record does not know."""
-    return "?" if text == "?" else read_card(text, cards)
-
-
-def _slot(text: str, action: str) -> int:
-    if not _SLOT.fullmatch(text) or int(text) > 30:
-        raise NotationError(f"action: {text!r} in {action!r} is not a slot or gap (0 to 30)")
-    return int(text)
-
-
-def write_action(parts: dict[str, object], cards: tuple[Card, ...]) -> str:
-    """Write the text of an action from its parts."""
-    verb = str(parts["type"])
-    if verb == "place":
-        return f"place {write_card(str(parts['card']), cards)} {_where(parts['at'])}"
-    elif verb == "rob":
-        return f"rob {SEATS[int(str(parts['player']))]}"
-    elif verb == "move":
-        return f"move {parts['slot']} {_where(parts['to'])}"
-    elif verb == "pair":
-        slots = parts["slots"]
-        assert isinstance(slots, list)
-        return f"pair {slots[0]} {slots[1]}"
-    return f"{verb} {parts['slot']}" if "slot" in parts else verb
-
-
-def _where(place: object) -> str:
-    if isinstance(place, dict):
-        return f"on {place['on']}" if "on" in place else f"to {place['gap']}"
-    return str(place)
+def write_deal(parts: Parts, shape: TableShape) -> list[str] | None:
+    """Write the lines for `read_deal`; return None if `parts` are not the start of a game."""
+    deal = deal_of(parts, shape)
+    if deal is None:
+        return None
+    return [
+        f"aside {letter} {'?' if kinds is None else _write_kinds(kinds, shape)}"
+        for letter, kinds in zip(shape.families, deal.aside, strict=True)
+    ]
 
 
 # --- reasons ---------------------------------------------------------------------------------------------------
@@ -275,20 +236,21 @@ _QUESTIONS = {
 }
 
 
-def explain_illegal(table: Table, parts: dict[str, object], legal: list[dict[str, object]], frame: TableShape) -> str:
+def explain_illegal(parts: Parts, fields: dict[str, object], legal: list[dict[str, object]], shape: TableShape) -> str:
     """Return the reason why an action is illegal: the rule that it breaks."""
+    table = parts.table
     assert table.to_act is not None
-    seat, verb = frame.families[table.to_act], str(parts["type"])
-    phase = table.phase or ""
-    if verb != phase and (verb, phase) != ("keep", "reveal"):
-        return f"{seat} must {_QUESTIONS[phase]}"
+    seat, verb = shape.families[table.to_act], str(fields["type"])
+    ask = table.ask or ""
+    if verb != ask and (verb, ask) != ("keep", "reveal"):
+        return f"{seat} must {_QUESTIONS[ask]}"
     if verb == "reveal":
         return "this card cannot be revealed, only kept"
-    acting = write_card(table.acting, frame.cards) if table.acting else ""
+    acting = write_card(table.acting, shape.cards) if table.acting else ""
     if verb == "place":
-        hand = table.hands[table.to_act]
-        if hand is not None and parts["card"] not in hand:
-            return f"{seat} holds no {write_card(str(parts['card']), frame.cards)}"
+        own = parts.secrets_of(table.to_act)
+        if own is not None and fields["card"] not in (own.hand or ()):
+            return f"{seat} holds no {write_card(str(fields['card']), shape.cards)}"
         return f"a card goes to the front, the back (one place while the queue is empty) or on a slot of {seat}'s"
     elif verb in ("target", "copy"):
         return f"here {_article(acting)} reaches only slot {' or '.join(str(action['slot']) for action in legal)}"

@@ -8,7 +8,9 @@ from itertools import combinations
 from typing import Any
 
 from engine_cy.openspiel_terms import Deal, GameTerms, Registration, Step
+from engine_cy.oriflamme.actions import ACTIONS
 from engine_cy.oriflamme.editions import editions_of
+from engine_cy.oriflamme.table import kinds_in_queue
 from engine_cy.seats import SEATS
 from engine_cy.values import Game, Position
 
@@ -17,38 +19,24 @@ class OriflammeTerms(GameTerms):
     """Oriflamme: the outcomes of the deal are the cards that each family sets aside."""
 
     def __init__(self, game: Game, first: int) -> None:
-        frame: Any = game.frame  # type: ignore[attr-defined]
-        n, slots = frame.n_players, frame.n_players * frame.cards_each
-        self.copies: int = frame.copies
-        self.kinds = {card.id: kind for kind, card in enumerate(frame.cards)}
-        self.names = [card.name for card in frame.cards]
-        aside = len(frame.cards) - frame.hand_size // frame.copies
-        self.asides = list(combinations(range(len(frame.cards)), aside))
+        shape: Any = game.shape  # type: ignore[attr-defined]
+        n, slots = shape.n_players, shape.n_players * shape.cards_each
+        self.copies: int = shape.copies
+        self.kinds = {card.id: kind for kind, card in enumerate(shape.cards)}
+        self.names = [card.name for card in shape.cards]
+        aside = len(shape.cards) - shape.hand_size // shape.copies
+        self.asides = list(combinations(range(len(shape.cards)), aside))
         self.aside_numbers = {kinds: number for number, kinds in enumerate(self.asides)}
-        self.deal_size = self.max_chances = n * frame.copies
+        self.deal_size = self.max_chances = n * shape.copies
         self.max_outcomes = len(self.asides)
         # At each slot, the cursor asks at most three questions: whether to reveal, the card to copy, and the choice of
         # its effect. It returns to a card that was moved on by a Decree or a copy of one; each does so once.
-        visits = sum(n * frame.cards_per_turn * r for r in range(1, frame.n_rounds + 1)) + frame.n_rounds * 2 * n
+        visits = sum(n * shape.cards_per_turn * r for r in range(1, shape.n_rounds + 1)) + shape.n_rounds * 2 * n
         self.max_decisions = slots + 3 * visits
         # Placements come first, grouped by card: `rebuild` depends on it.
-        places = ["front", "back", *(f"on {slot}" for slot in range(slots))]
-        self.n_places = len(places)
-        self.n_placements = len(places) * len(self.names)
-        super().__init__(
-            game,
-            first,
-            [
-                *(f"place {name} {place}" for name in self.names for place in places),
-                *("reveal", "keep"),
-                *(f"target {slot}" for slot in range(slots)),
-                *(f"rob {seat}" for seat in game.seats),
-                *(f"copy {slot}" for slot in range(slots)),
-                *(f"move {slot} to {gap}" for slot in range(slots) for gap in range(slots + 1)),
-                *(f"move {slot} on {other}" for slot in range(slots) for other in range(slots)),
-                *(f"pair {near} {far}" for near, far in combinations(range(slots), 2)),
-            ],
-        )
+        self.n_placements = len(list(ACTIONS.texts(shape, "place")))
+        self.n_places = self.n_placements // len(self.names)
+        super().__init__(game, first, list(ACTIONS.texts(shape, *ACTIONS.verbs)))
 
     def outcomes(self, deal: Deal) -> Sequence[int]:
         return range(len(self.asides))
@@ -71,9 +59,8 @@ class OriflammeTerms(GameTerms):
         return f"aside {SEATS[player]} {','.join(self.names[kind] for kind in own)}"
 
     def rebuild(self, deal: Deal, steps: list[Step], world: Position, player: int) -> tuple[Deal, list[int]]:
-        table = world.table
         # Cards that left the queue are public; cards in the queue are those of `world`.
-        in_queue = {(card.family, card.nth): self.kinds[card.card] for slot in table.slots for card in slot}
+        in_queue = self.in_queue(world)
         placed = Counter[int]()
         numbers = []
         for seat, number in steps:
@@ -83,16 +70,24 @@ class OriflammeTerms(GameTerms):
                 number = kind * self.n_places + number % self.n_places
             numbers.append(number)
         rebuilt = [
-            own if seat == player else self.split(self.left_over(table, seat))
+            own if seat == player else self.split(self.left_over(world, seat))
             for seat, own in enumerate(self.by_seat(deal))
         ]
         return tuple(outcome for own in rebuilt for outcome in own), numbers
 
-    def left_over(self, table: Any, seat: int) -> Counter[int]:
+    def in_queue(self, world: Position) -> dict[tuple[int, int], int]:
+        """Return the kind of each card in the queue by its seat and number."""
+        return {
+            (slot.family, card.nth): self.kinds[kind]
+            for slot, kinds in zip(world.table.slots, kinds_in_queue(world.parts), strict=True)
+            for card, kind in zip(slot.cards, kinds, strict=True)
+        }
+
+    def left_over(self, world: Position, seat: int) -> Counter[int]:
         """Return the cards that `seat` must have set aside."""
         left = Counter(dict.fromkeys(self.kinds.values(), self.copies))
-        left.subtract(self.kinds[card] for card in (*table.hands[seat], *table.piles[seat]))
-        left.subtract(self.kinds[card.card] for slot in table.slots for card in slot if card.family == seat)
+        left.subtract(self.kinds[card] for card in (*world.parts.secrets[seat].hand, *world.table.piles[seat]))
+        left.subtract(kind for (family, _), kind in self.in_queue(world).items() if family == seat)
         return left
 
     def split(self, aside: Counter[int]) -> Deal:

@@ -1,4 +1,4 @@
-"""Tables in words, from which text, records and messages are written and into which they are read.
+"""Tables in words: their public part, and the secrets of each seat. Text and messages have the same fields.
 
 `complete` fills in omitted fields. The rules that a table keeps are those of its bytes: validate.pyx.
 """
@@ -6,17 +6,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import NamedTuple
 
-from engine_cy.errors import InvalidPositionError, listed
+from engine_cy.errors import InvalidPositionError, NoWorldError, listed
 from engine_cy.oriflamme.cards import Card
 from engine_cy.seats import SEATS
 from engine_cy.tables import OMITTED, refusal, seat_letter
 
-PHASES = ("place", "reveal", "target", "rob", "copy", "move", "pair", "over")
+ASKS = ("place", "reveal", "target", "rob", "copy", "move", "pair", "over")
 
 
 @dataclass(frozen=True)
@@ -53,189 +53,280 @@ class TableShape:
 
 
 class PlayedCard(NamedTuple):
-    """A card in the queue.
+    """A card in the queue: its id if it is face up, its tokens, and its number among the placed cards of its family."""
 
-    `card` is its id, None if the observer does not know it. `nth` counts the cards of its family in the order of
-    placement, from 1.
-    """
-
-    family: int
-    card: str | None
-    face_up: bool = False
+    card: str | None = None
     tokens: int = 0
     nth: int | None = None
 
 
-Slots = tuple[tuple[PlayedCard, ...], ...]
+class Slot(NamedTuple):
+    """A stack of cards of one family, top card first."""
+
+    family: int
+    cards: tuple[PlayedCard, ...]
+
+
 Kinds = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table. Slots are listed first to last, each from its top card down.
+    """The public part of a table.
 
-    A person or program may omit fields: they are None until `complete` fills them in. In a complete table, too,
-    `phase` is None if the card at the cursor acts next and its question is not yet determined.
+    A person or program may omit fields: they are None, or empty, until `complete` fills them in. In a complete table,
+    too, `ask` is None if the card at the cursor acts next and its question is not yet determined. `acting` is the card
+    whose ability asks, `piles` and `hand_sizes` have an entry for each seat.
     """
 
-    slots: Slots
+    slots: tuple[Slot, ...]
     round: int = OMITTED
     first: int = OMITTED
-    phase: str | None = None
+    ask: str | None = None
     to_act: int | None = None
     cursor: int | None = None
     acting: str | None = None
     points: tuple[int, ...] = OMITTED
-    hands: tuple[Kinds | None, ...] = OMITTED
-    piles: tuple[Kinds, ...] = OMITTED
-    observer: int | None = None
+    piles: tuple[Kinds, ...] = ()
+    hand_sizes: tuple[int, ...] = ()
 
 
-def in_queue(slots: Slots, n_players: int) -> list[list[PlayedCard]]:
+@dataclass(frozen=True, slots=True)
+class Secrets:
+    """The secrets of a seat: its hand, and its face-down cards from the first slot to the last, each from the top down.
+
+    None instead of the hand: it was omitted. None instead of a card: text names none.
+    """
+
+    hand: Kinds | None = ()
+    face_down: tuple[str | None, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SeenTable:
+    """A table as one seat sees it."""
+
+    observer: int
+    table: Table
+    own: Secrets
+
+    def secrets_of(self, seat: int) -> Secrets | None:
+        """Return the secrets of a seat; None if they are hidden."""
+        return self.own if seat == self.observer else None
+
+
+@dataclass(frozen=True, slots=True)
+class WholeTable:
+    """A table with nothing hidden: the secrets have an entry for each seat."""
+
+    table: Table
+    secrets: tuple[Secrets, ...]
+
+    @property
+    def observer(self) -> None:
+        return None
+
+    def secrets_of(self, seat: int) -> Secrets:
+        return self.secrets[seat]
+
+
+Parts = SeenTable | WholeTable
+
+
+@dataclass(frozen=True, slots=True)
+class Deal:
+    """The deal of a game: the cards that each seat has set aside. None: the observer of a record does not know them."""
+
+    first: int
+    aside: tuple[Kinds | None, ...]
+
+
+def in_queue(slots: tuple[Slot, ...], n_players: int) -> list[list[PlayedCard]]:
     """Return the cards of each family in the queue, front to back, and in a slot from the lowest card up."""
     cards: list[list[PlayedCard]] = [[] for _ in range(n_players)]
     for slot in slots:
-        for card in reversed(slot):
-            cards[card.family].append(card)
+        cards[slot.family].extend(reversed(slot.cards))
     return cards
 
 
-def dealt(aside: Sequence[Sequence[str] | None], first: int, frame: TableShape, observer: int | None = None) -> Table:
-    """Make the start of a game from the cards that each seat has set aside; None if the observer does not know them."""
-    n_aside = len(frame.cards) * frame.copies - frame.hand_size
-    if len(aside) != frame.n_players:
-        raise InvalidPositionError(f"aside: {len(aside)} lists, not one for each of {frame.n_players} players")
-    hands: list[Kinds | None] = []
-    for letter, names in zip(frame.families, aside, strict=True):
-        left = Counter(frame.ids * frame.copies)
+def kinds_in_queue(parts: Parts) -> list[list[str | None]]:
+    """Return the kind of each card in the queue, None if it is hidden: slot by slot, each from its top card down."""
+    hidden: dict[int, Iterator[str | None]] = {}
+    for slot in parts.table.slots:
+        if slot.family not in hidden:
+            own = parts.secrets_of(slot.family)
+            hidden[slot.family] = iter(own.face_down if own else ())
+    return [[card.card or next(hidden[slot.family], None) for card in slot.cards] for slot in parts.table.slots]
+
+
+def dealt(deal: Deal, shape: TableShape, observer: int | None = None) -> Parts:
+    """Return the start of a game, for an observer if there is one."""
+    n_aside = len(shape.cards) * shape.copies - shape.hand_size
+    if len(deal.aside) != shape.n_players:
+        raise InvalidPositionError(f"aside: {len(deal.aside)} lists, not one for each of {shape.n_players} players")
+    secrets: list[Secrets] = []
+    for letter, names in zip(shape.families, deal.aside, strict=True):
+        left = Counter(shape.ids * shape.copies)
         left.subtract(names or ())
         if names is None:
-            hands.append(None)
+            secrets.append(Secrets(None))
             continue
+        for i, name in enumerate(names):
+            if name not in shape.ids:
+                raise InvalidPositionError(
+                    f"aside[{letter}][{i}]: {name!r} is no card of this edition ({listed(shape.ids)})"
+                )
         if len(names) != n_aside:
             raise InvalidPositionError(f"aside[{letter}]: {listed(names)} are {len(names)} cards, not {n_aside}")
         if min(left.values()) < 0:
-            raise InvalidPositionError(f"aside[{letter}]: {listed(names)}: a family has each card {frame.copies}x")
-        hands.append(tuple(left.elements()))
-    return Table(slots=(), first=first, hands=tuple(hands), observer=observer)
+            raise InvalidPositionError(f"aside[{letter}]: {listed(names)}: a family has each card {shape.copies}x")
+        secrets.append(Secrets(tuple(left.elements())))
+    return parts_of(Table(slots=(), first=deal.first), tuple(secrets), observer)
+
+
+def parts_of(table: Table, secrets: tuple[Secrets, ...], observer: int | None) -> Parts:
+    """Return a table with the secrets of each seat; for an observer, with their own."""
+    return WholeTable(table, secrets) if observer is None else SeenTable(observer, table, secrets[observer])
 
 
 # --- completion ------------------------------------------------------------------------------------------------
 
 
-def complete(table: Table, frame: TableShape) -> Table:
+def complete(parts: Parts, shape: TableShape) -> Parts:
     """Give each omitted field its default, or the value that follows from the other fields."""
-    _check_shape(table, frame)
-    seats = range(frame.n_players)
-    phase, to_act, acting = _read_turn(table)
+    _check_shape(parts, shape)
+    table, seats = parts.table, range(shape.n_players)
+    ask, to_act, acting = _read_turn(table)
     first = table.first
     if first is None:
-        first = to_act if phase == "place" and to_act is not None else 0
-    if phase == "place" and to_act is None:
+        first = to_act if ask == "place" and to_act is not None else 0
+    if ask == "place" and to_act is None:
         to_act = first
 
-    queue = in_queue(table.slots, frame.n_players)
-    known = [len(queue[p]) + (len(table.piles[p]) if table.piles else 0) for p in seats]
-    total = sum(known) if table.piles else None
+    queue = in_queue(table.slots, shape.n_players)
+    piles = table.piles if table.piles or table.piles is None else ((),) * shape.n_players
+    known = [len(queue[p]) + (len(piles[p]) if piles else 0) for p in seats]
+    total = sum(known) if piles else None
     round_ = table.round
     if round_ is None:
-        counts = {r: _count_placed(frame, phase, r, first, to_act, total) for r in range(1, frame.n_rounds + 1)}
+        counts = {r: _count_placed(shape, ask, r, first, to_act, total) for r in range(1, shape.n_rounds + 1)}
         fits = [r for r, placed in counts.items() if all(known[p] <= placed[p] for p in seats)]
-        round_ = frame.n_rounds if phase == "over" or not fits else fits[0]
+        round_ = shape.n_rounds if ask == "over" or not fits else fits[0]
 
-    placed = _count_placed(frame, phase, min(max(round_, 1), frame.n_rounds), first, to_act, total)
-    piles, hands = table.piles, table.hands
+    placed = _count_placed(shape, ask, min(max(round_, 1), shape.n_rounds), first, to_act, total)
     if piles is None:
         # By default, piles hold cards that are neither in the queue nor in a specified hand.
-        piles = tuple(_unused_cards(table, frame, p, queue[p], ())[: max(placed[p] - known[p], 0)] for p in seats)
-    if hands is None:
-        hidden = [table.observer not in (None, p) for p in seats]
-        hands = tuple(
-            None if hidden[p] else _unused_cards(table, frame, p, queue[p], piles[p])[: frame.hand_size - placed[p]]
-            for p in seats
-        )
-    return Table(
+        piles = tuple(_unused_cards(parts, shape, p, ())[: max(placed[p] - known[p], 0)] for p in seats)
+    secrets = tuple(
+        replace(own, hand=_unused_cards(parts, shape, p, piles[p])[: shape.hand_size - placed[p]])
+        if own.hand is None
+        else own
+        for p in seats
+        for own in (parts.secrets_of(p) or Secrets(),)
+    )
+    hand_sizes = tuple(shape.hand_size - len(piles[p]) - len(queue[p]) for p in seats)
+    if table.hand_sizes and table.hand_sizes != hand_sizes:
+        why = f"contradicts the other fields: {listed(hand_sizes)}"
+        raise refusal(parts.observer, "table.hand_sizes", listed(table.hand_sizes), why, NoWorldError)
+    whole = Table(
         slots=_number_cards(table.slots, placed),
         round=round_,
         first=first,
-        phase=phase,
+        ask=ask,
         to_act=to_act,
         cursor=table.cursor,
         acting=acting,
-        points=table.points or (frame.start_points,) * frame.n_players,
-        hands=hands,
+        points=table.points or (shape.start_points,) * shape.n_players,
         piles=piles,
-        observer=table.observer,
+        hand_sizes=hand_sizes,
     )
+    return parts_of(whole, secrets, parts.observer)
 
 
-def _check_shape(table: Table, frame: TableShape) -> None:
-    """Check what bytes cannot say: numbers of entries, seats and words, and fields that this phase does not have."""
-    refused = partial(refusal, table.observer)
-    if table.observer is not None and table.observer not in range(frame.n_players):
-        raise refused("observer", table.observer, f"is not at this table ({listed(frame.families)})")
+def _check_shape(parts: Parts, shape: TableShape) -> None:
+    """Check what bytes cannot say: numbers of entries, seats and words, and fields that this question does not have."""
+    refused = partial(refusal, parts.observer)
+    not_here = f"is not at this table ({listed(shape.families)})"
+    table, n = parts.table, shape.n_players
+    if parts.observer is not None and parts.observer not in range(n):
+        raise refused("observer", parts.observer, not_here)
     for s, slot in enumerate(table.slots):
-        if not slot:
-            raise refused(f"slots[{s}]", [], "is an empty slot; a slot has a card")
-        for c, card in enumerate(slot):
-            if card.family not in range(frame.n_players):
-                why = f"is not at this table ({listed(frame.families)})"
-                raise refused(f"slots[{s}][{c}].family", seat_letter(card.family), why)
-    for field, entries in (("points", table.points), ("hands", table.hands), ("piles", table.piles)):
-        if entries is not None and len(entries) != frame.n_players:
-            raise refused(field, len(entries), f"entries, not one for each of {frame.n_players} players")
-    if table.phase not in (*PHASES, None):
-        raise refused("phase", table.phase, f"is not one of {listed(PHASES)}")
-    if table.cursor is not None and table.phase in ("place", "over"):
-        raise refused("cursor", table.cursor, f"is not possible in phase {table.phase}")
-    if table.to_act is not None and table.phase == "over":
-        raise refused("to_act", seat_letter(table.to_act), "cannot act: the game is over")
+        if not slot.cards:
+            raise refused(f"table.slots[{s}]", [], "is an empty slot; a slot has a card")
+        if slot.family not in range(n):
+            raise refused(f"table.slots[{s}].family", seat_letter(slot.family), not_here)
+    for field in ("points", "piles", "hand_sizes"):
+        entries = getattr(table, field)
+        if entries and len(entries) != n:
+            raise refused(f"table.{field}", len(entries), f"entries, not one for each of {n} players")
+    if isinstance(parts, WholeTable) and len(parts.secrets) != n:
+        raise refused("secrets", len(parts.secrets), f"entries, not one for each of {n} players")
+    if table.ask not in (*ASKS, None):
+        raise refused("table.ask", table.ask, f"is not one of {listed(ASKS)}")
+    if table.cursor is not None and table.ask in ("place", "over"):
+        raise refused("table.cursor", table.cursor, f"is not possible with the question {table.ask}")
+    if table.to_act is not None and table.ask == "over":
+        raise refused("table.to_act", seat_letter(table.to_act), "cannot act: the game is over")
+    for seat in range(n):
+        own = parts.secrets_of(seat)
+        n_down = sum(card.card is None for slot in table.slots if slot.family == seat for card in slot.cards)
+        if own is not None and len(own.face_down) != n_down:
+            why = f"cards, but {n_down} of this seat lie face down in the queue"
+            raise refused(f"{path_of(parts, seat)}.face_down", len(own.face_down), why, NoWorldError)
+
+
+def path_of(parts: Parts | None, seat: int) -> str:
+    """Return the path of a seat's secrets."""
+    return "own" if isinstance(parts, SeenTable) else f"secrets[{seat_letter(seat)}]"
 
 
 def _read_turn(table: Table) -> tuple[str | None, int | None, str | None]:
-    """Return the phase, the seat to act and the acting card, by default those of the card at the cursor."""
+    """Return the question, the seat to act and the acting card, by default those of the card at the cursor."""
     if table.cursor is None:
-        return table.phase or "place", table.to_act, table.acting
+        return table.ask or "place", table.to_act, table.acting
     if not 0 <= table.cursor < len(table.slots):
-        return table.phase or "reveal", table.to_act, table.acting
-    top = table.slots[table.cursor][0]
-    phase = table.phase or (None if top.face_up else "reveal")
-    acting = table.acting or (top.card if phase not in (None, "reveal") else None)
-    return phase, top.family if table.to_act is None else table.to_act, acting
+        return table.ask or "reveal", table.to_act, table.acting
+    slot = table.slots[table.cursor]
+    top = slot.cards[0]
+    ask = table.ask or ("reveal" if top.card is None else None)
+    acting = table.acting or (top.card if ask not in (None, "reveal") else None)
+    return ask, slot.family if table.to_act is None else table.to_act, acting
 
 
 def _count_placed(
-    frame: TableShape, phase: str | None, round_: int, first: int, to_act: int | None, total: int | None
+    shape: TableShape, ask: str | None, round_: int, first: int, to_act: int | None, total: int | None
 ) -> list[int]:
     """Return the number of cards that each seat has placed. Within a double turn, `total`, their sum, determines it."""
-    turn = cards_placed(frame, phase, round_, first, to_act, total)
-    return [frame.placed(p, round_, first, turn) for p in range(frame.n_players)]
+    turn = cards_placed(shape, ask, round_, first, to_act, total)
+    return [shape.placed(p, round_, first, turn) for p in range(shape.n_players)]
 
 
 def cards_placed(
-    frame: TableShape, phase: str | None, round_: int, first: int, to_act: int | None, total: int | None
+    shape: TableShape, ask: str | None, round_: int, first: int, to_act: int | None, total: int | None
 ) -> int:
     """Return the number of cards that were placed this round."""
-    turns = frame.n_players * frame.cards_per_turn
-    if phase != "place" or to_act is None:
+    turns = shape.n_players * shape.cards_per_turn
+    if ask != "place" or to_act is None:
         return turns
-    turn = (to_act - first) % frame.n_players * frame.cards_per_turn
+    turn = (to_act - first) % shape.n_players * shape.cards_per_turn
     this_round = total - (round_ - 1) * turns if total is not None else turn
-    return this_round if 0 < this_round - turn < frame.cards_per_turn else turn
+    return this_round if 0 < this_round - turn < shape.cards_per_turn else turn
 
 
-def _unused_cards(table: Table, frame: TableShape, player: int, queue: list[PlayedCard], pile: Kinds) -> Kinds:
+def _unused_cards(parts: Parts, shape: TableShape, player: int, pile: Kinds) -> Kinds:
     """Return the cards of a family that are not known to be in the queue, pile or hand."""
-    left = Counter(frame.ids * frame.copies)
-    left.subtract(card.card for card in queue if card.card)
+    own = parts.secrets_of(player) or Secrets()
+    left = Counter(shape.ids * shape.copies)
+    left.subtract(card.card for slot in parts.table.slots if slot.family == player for card in slot.cards if card.card)
+    left.subtract(card for card in own.face_down if card)
     left.subtract(pile)
-    left.subtract((table.hands[player] or ()) if table.hands else ())
+    left.subtract(own.hand or ())
     return tuple((+left).elements())
 
 
-def _number_cards(slots: Slots, placed: list[int]) -> Slots:
+def _number_cards(slots: tuple[Slot, ...], placed: list[int]) -> tuple[Slot, ...]:
     """Assign numbers: cards without `nth` get the lowest free numbers of their family, front to back."""
-    if all(card.nth for slot in slots for card in slot):
+    if all(card.nth for slot in slots for card in slot.cards):
         return slots
     numbers: dict[int, int] = {}
     for n_placed, cards in zip(placed, in_queue(slots, len(placed)), strict=True):
@@ -243,4 +334,6 @@ def _number_cards(slots: Slots, placed: list[int]) -> Slots:
         free = iter([n for n in range(1, max(n_placed, len(cards)) + 1) if n not in taken])
         for card in cards:
             numbers[id(card)] = card.nth or next(free, 0)
-    return tuple(tuple(card._replace(nth=numbers[id(card)]) for card in slot) for slot in slots)
+    return tuple(
+        Slot(slot.family, tuple(card._replace(nth=numbers[id(card)]) for card in slot.cards)) for slot in slots
+    )

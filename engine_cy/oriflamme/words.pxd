@@ -37,10 +37,12 @@ cpdef enum Nature:
 cdef enum:
     N_KINDS = 10
     MAX_PLAYED = 30         # the most cards that all families play in a game
-    UNKNOWN_KIND = 15       # a card that the observer of a view does not know
     NO_KIND = 255
     NO_CARD = 255
     NO_SLOT = 255
+
+cpdef enum:
+    UNKNOWN_KIND = 15       # a card that the observer of a view does not know
 
 cpdef enum Role:
     """The role of a card in what is learned: its deed, and for killers their reach. Both games share the roles."""
@@ -75,7 +77,7 @@ cdef enum:
     ASK_NOTHING             # none: the game is over
 
 # An action is verb << 16 | first << 8 | second. A place is a gap (gap j lies in front of slot j), ON | slot, or BACK.
-cdef enum:
+cpdef enum:
     VERB_PLACE = 1          # kind, place: gap 0, BACK or ON a slot
     VERB_REVEAL
     VERB_KEEP

@@ -53,3 +53,17 @@ class Role(IntEnum):
     ASSASSIN = ...
     QUEEN = ...
     UNSEEN = ...
+
+UNKNOWN_KIND: int
+VERB_PLACE: int
+VERB_REVEAL: int
+VERB_KEEP: int
+VERB_TARGET: int
+VERB_ROB: int
+VERB_COPY: int
+VERB_LIFT: int
+VERB_DROP: int
+VERB_PAIR_FIRST: int
+VERB_PAIR_SECOND: int
+ON: int
+BACK: int

@@ -39,7 +39,7 @@ class OutputClosed(Exception):
     """The reader of standard output has closed it."""
 
 
-def guarded(call: Callable[[], Any], *, as_json: bool = False) -> int:
+def run_to_exit_code(call: Callable[[], Any], *, as_json: bool = False) -> int:
     """Run a command and return its exit code; print errors to standard error, with `as_json` as a JSON object."""
     try:
         code = call()

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 import click
 
-from server.cli.exit_codes import OutputClosed, guarded
+from server.cli.exit_codes import OutputClosed, run_to_exit_code
 
 # The line of each command in `eminence --help`; its module has the same name.
 COMMANDS = {
@@ -80,7 +80,9 @@ class Commands(click.Group):
         arguments = sys.argv[1:] if args is None else list(args)
         options["standalone_mode"] = False
         sys.exit(
-            guarded(lambda: super(Commands, self).main(arguments, *more, **options), as_json="--json" in arguments)
+            run_to_exit_code(
+                lambda: super(Commands, self).main(arguments, *more, **options), as_json="--json" in arguments
+            )
         )
 
 

@@ -257,7 +257,7 @@ def _check_range(value: float, least: float, most: float, name: str) -> None:
 def thinking_options(
     command: Callable[..., Any], default: str = "Default: 1000, unless another limit is given."
 ) -> Callable[..., Any]:
-    """Add the options of a search, which the command gets as `thinking`."""
+    """Add the options of a search, which the command gets as `search_options`."""
 
     @click.option("--time-ms", type=float, help=f"Time limit. {default}")
     @click.option("--iterations", type=int, help="Limit of iterations: the same answer on every machine.")
@@ -286,10 +286,10 @@ def thinking_options(
     @click.option("--config", type=click.Choice(_configs()), help="Search configuration; not with --server.")
     @wraps(command)
     def with_thinking(*args: Any, **options: Any) -> Any:
-        thinking = SearchOptions(**{field.name: options.pop(field.name) for field in fields(SearchOptions)})
-        if thinking.config is not None and thinking.level is not None:
+        search_options = SearchOptions(**{field.name: options.pop(field.name) for field in fields(SearchOptions)})
+        if search_options.config is not None and search_options.level is not None:
             raise Failure("--level and --config cannot be combined")
-        return command(*args, thinking=thinking, **options)
+        return command(*args, search_options=search_options, **options)
 
     return with_thinking
 

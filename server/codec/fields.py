@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Sized
+from functools import cache
 from typing import Any, TypeVar
 
 from google.protobuf.message import Message
@@ -21,17 +22,22 @@ RULESET_TEXT_MAX = 1_000
 ACTIONS_MAX = 512
 
 
+class NoValueError(LookupError):
+    """A word without a value in the contract, such as a card of an edition that a server adds."""
+
+
 class Words:
     """An enum of the contract, and the engine's words for its values: the names in lower case, except for `other`."""
 
     def __init__(self, enum: Any, other: Mapping[str, str] | None = None) -> None:
-        name = enum.DESCRIPTOR.name
-        zero = enum.DESCRIPTOR.values_by_number[0].name
+        enum = getattr(enum, "DESCRIPTOR", enum)
+        name = enum.name
+        zero = enum.values_by_number[0].name
         prefix = zero.removesuffix("UNSPECIFIED")
         self.name = name
         self.words: dict[int, str] = {
             value.number: (other or {}).get(word, word)
-            for value in enum.DESCRIPTOR.values
+            for value in enum.values
             if value.number
             for word in (value.name.removeprefix(prefix).lower(),)
         }
@@ -56,17 +62,20 @@ class Words:
         return self.read(number, field) if number else None
 
     def write(self, word: str) -> Any:
-        return self._number_of[word]
-
-    def write_or_unspecified(self, word: str) -> Any:
-        """Return the value for a word, or UNSPECIFIED if the contract has none."""
-        return self._number_of.get(word, 0)
+        """Return the value for a word. Raises NoValueError if the contract has none."""
+        number = self._number_of.get(word)
+        if number is None:
+            raise NoValueError(word)
+        return number
 
     def refusal(self, number: int, field: str) -> Refusal:
         possible = listed(self.words.values())
         if not number:
             return missing(field, f"a {self.name} is required ({possible})")
         return Refusal("UNKNOWN_VALUE", field, f"{number} is not a {self.name} ({possible})")
+
+
+words_of = cache(Words)
 
 
 def read_optional_seat(seat: int, n_players: int, field: str) -> int | None:
@@ -118,21 +127,21 @@ def check_derived(told: Sequence[int], found: Sequence[int], field: str) -> None
         raise Refusal("NO_WORLD_FITS", field, f"{listed(told)} contradicts the other fields: {listed(found)}")
 
 
-def under(field: str, name: str) -> str:
+def path_in(field: str, name: str) -> str:
     """Return the path of a field in the message at the path `field`; a request has the empty path."""
     return f"{field}.{name}" if field else name
 
 
 def required(message: Message, name: str, field: str) -> None:
     if not message.HasField(name):
-        raise missing(under(field, name))
+        raise missing(path_in(field, name))
 
 
 def which(message: Message, oneof: str, field: str) -> str:
     """Return the name of the set member of a oneof; refuse a message without one."""
     name: str | None = message.WhichOneof(oneof)
     if name is None:
-        raise missing(under(field, oneof), f"one of {members(message, oneof)} is required")
+        raise missing(path_in(field, oneof), f"one of {members(message, oneof)} is required")
     return name
 
 

@@ -8,7 +8,8 @@ from typing import Any
 from eminence.v1 import view_pb2 as pb
 from engine_cy import Game, InvalidRulesetError, game_ids, new_game, record
 from engine_cy.errors import listed
-from server.codec.fields import RULESET_TEXT_MAX, check_text, required, under
+from server.codec.fields import RULESET_TEXT_MAX, check_text, path_in, required
+from server.codec.members import read_member, write_member
 from server.games import adapter_of
 from server.refusals import Refusal, missing, split
 
@@ -34,7 +35,7 @@ def read_game(spec: pb.GameSpec, field: str) -> Game:
 def write_game(game: Game) -> pb.GameSpec:
     game_id, ruleset, players = game.spec
     spec = pb.GameSpec(game_id=game_id, players=players)
-    if not adapter_of(game_id).member:
+    if adapter_of(game_id).plans is None:
         ruleset = record.write_ruleset(game)
     spec.ruleset.CopyFrom(write_ruleset(game_id, ruleset))
     return spec
@@ -46,7 +47,8 @@ def write_ruleset(game_id: str, ruleset: str | Mapping[str, Any] | None) -> pb.R
         return pb.Ruleset(edition=ruleset or "")
     changes = dict(ruleset)
     message = pb.Ruleset(edition=changes.pop("edition", ""))
-    adapter_of(game_id).write_changes(getattr(message, game_id), changes)
+    adapter = adapter_of(game_id)
+    write_member(message, adapter, adapter.write_changes(changes), adapter.changes_member)
     return message
 
 
@@ -73,25 +75,24 @@ def _field_of(path: str, game_id: str) -> str:
     """Return the message's field for a path of the engine."""
     top, dot, name = path.partition(".")
     adapter = adapter_of(game_id)
-    if top != "ruleset" or not dot or name == "edition" or not adapter.member:
+    if top != "ruleset" or not dot or name == "edition" or adapter.plans is None:
         return path
-    return f"ruleset.{game_id}.{adapter.changes_field(name)}"
+    return f"ruleset.{adapter.changes_member}.{adapter.changes_field(name)}"
 
 
 def _read_ruleset(ruleset: pb.Ruleset, game_id: str, field: str) -> str | Mapping[str, Any] | None:
-    changes = ruleset.WhichOneof("changes")
-    if changes not in (None, game_id):
-        raise Refusal("CONTRADICTION", f"{field}.{changes}", f"is for another game than {game_id}")
     adapter = adapter_of(game_id)
-    if not adapter.member:
-        return record.read_ruleset(check_text(ruleset.edition, RULESET_TEXT_MAX, f"{field}.edition"))
     values: dict[str, Any] = {"edition": ruleset.edition} if ruleset.edition else {}
-    if changes is not None:
-        values |= adapter.read_changes(getattr(ruleset, changes), f"{field}.{changes}")
+    if ruleset.WhichOneof("changes") is not None:
+        expected = adapter.plans and adapter.changes.message
+        part, path = read_member(ruleset, "changes", adapter, expected, field, adapter.changes_member)
+        values |= adapter.read_changes(part, path)
+    elif adapter.plans is None:
+        return record.read_ruleset(check_text(ruleset.edition, RULESET_TEXT_MAX, f"{field}.edition"))
     return values or None
 
 
 def read_required_game(message: Any, field: str) -> Game:
     """Read the game of a message with a field `game`; refuse a message without one."""
     required(message, "game", field)
-    return read_game(message.game, under(field, "game"))
+    return read_game(message.game, path_in(field, "game"))

@@ -9,8 +9,8 @@ from engine_cy.record import Record
 from server.codec import records
 from server.codec.fields import TABLE_TEXT_MAX, check_text, which
 from server.codec.games import read_required_game, write_game
+from server.codec.members import read_member, write_member
 from server.games import adapter_of
-from server.games.adapter import other_game
 from server.refusals import Refusal, at
 
 
@@ -43,20 +43,18 @@ def read_whole_record(message: record_pb2.Record, field: str) -> Record:
 
 def read(message: pb.Position, field: str) -> Position:
     game = read_required_game(message, field)
-    kind = which(message, "table", field)
-    path = f"{field}.{kind}"
-    if kind == "text":
+    if which(message, "table", field) == "text":
+        path = f"{field}.text"
         with at(path):
             return game.position(check_text(message.text, TABLE_TEXT_MAX, path))
     adapter = adapter_of(game.id)
-    if kind != adapter.member:
-        raise other_game(game, path)
-    return adapter.read_position(game, getattr(message, kind), path)
+    part, path = read_member(message, "table", adapter, adapter.plans and adapter.plans.position.message, field)
+    return adapter.read_position(game, part, path)
 
 
 def write(position: Position) -> pb.Position:
     message = pb.Position(game=write_game(position.game))
     adapter = adapter_of(position.game.id)
-    if not (adapter.member and adapter.write_position(position, getattr(message, adapter.member))):
+    if not write_member(message, adapter, adapter.write_position(position)):
         message.text = str(position)
     return message

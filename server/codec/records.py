@@ -11,9 +11,9 @@ from engine_cy import EngineError, Game, Position
 from engine_cy.record import Record, read_record
 from server.codec.fields import ACTIONS_MAX, RECORD_TEXT_MAX, check_length, check_text, per_seat, which
 from server.codec.games import read_required_game, write_game
+from server.codec.members import read_member, write_member
 from server.codec.views import read_actions, read_history, write_actions, write_history
 from server.games import adapter_of
-from server.games.adapter import other_game
 from server.refusals import Refusal, at
 
 # Fields without secrets, and fields whose refusals say only that they are missing or too long.
@@ -79,21 +79,16 @@ def write(record: Record) -> pb.Record:
         message.seen.CopyFrom(write_history(record))
         return message
     adapter = adapter_of(record.game.id)
-    deal = adapter.write_deal(record.start)
-    if deal is None:
+    if write_member(message.whole, adapter, adapter.write_deal(record.start)):
+        message.whole.actions.extend(write_actions(record))
+    else:
         # Only text can write a start in the middle of a game, or an edition's own cards.
         message.text = str(record)
-    else:
-        getattr(message.whole, adapter.member).CopyFrom(deal)
-        message.whole.actions.extend(write_actions(record))
     return message
 
 
 def _read_whole(game: Game, message: pb.WholeGame, field: str) -> Record:
-    kind = which(message, "deal", field)
-    path = f"{field}.{kind}"
     adapter = adapter_of(game.id)
-    if kind != adapter.member:
-        raise other_game(game, path)
-    start = adapter.read_deal(game, getattr(message, kind), path)
+    part, path = read_member(message, "deal", adapter, adapter.plans and adapter.plans.deal.message, field)
+    start = adapter.read_deal(game, part, path)
     return Record(start, read_actions(start, message.actions, f"{field}.actions")[1])

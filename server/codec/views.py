@@ -23,14 +23,14 @@ from server.codec.fields import (
     write_seat,
 )
 from server.codec.games import read_required_game, write_game
+from server.codec.members import read_member, write_member
 from server.games import adapter_of
-from server.games.adapter import other_game
 from server.refusals import Refusal, at, missing
 
 # Size of the caches of written actions; a table has some dozens of legal ones.
 ACTIONS_KEPT = 2048
-# The fields of the cards that an action shows; a game uses one of them, or none.
-SHOWN_FIELDS = [field.name for field in pb.SeenAction.DESCRIPTOR.fields if field.name.startswith("shown_")]
+# The most cards that an action shows.
+SHOWN_MAX = 32
 
 # --- views -----------------------------------------------------------------------------------------------------
 
@@ -74,23 +74,17 @@ def read_view_text(game: Game, text: str, field: str) -> View:
 
 def _read_table(game: Game, message: Any, oneof: str, field: str, known: View | None) -> View:
     """Read the table in a oneof with the member `text` and one for each game with messages."""
-    kind = which(message, oneof, field)
-    path = f"{field}.{kind}"
-    if kind == "text":
-        return read_view_text(game, message.text, path)
+    if which(message, oneof, field) == "text":
+        return read_view_text(game, message.text, f"{field}.text")
     adapter = adapter_of(game.id)
-    if kind != adapter.member:
-        raise other_game(game, path)
-    return adapter.read_view(game, getattr(message, kind), path, None if known is None else known.table)
+    part, path = read_member(message, oneof, adapter, adapter.plans and adapter.plans.view.message, field)
+    return adapter.read_view(game, part, path, known)
 
 
 def _write_table(view: View, message: Any) -> None:
     adapter = adapter_of(view.game.id)
-    table = adapter.write_view(view)
-    if table is None:
+    if not write_member(message, adapter, adapter.write_view(view)):
         message.text = str(view)
-    else:
-        getattr(message, adapter.member).CopyFrom(table)
 
 
 # --- histories -------------------------------------------------------------------------------------------------
@@ -163,17 +157,12 @@ def read_action(game: Game, message: pb.Action, field: str) -> Action:
     if kind is None:
         assert action is not None
         return action
-    said = _read_parts(game, message, kind, f"{field}.{kind}")
-    if action is not None and said != action:
-        raise Refusal("CONTRADICTION", f"{field}.text", f"'{action}' is not what {kind} says: '{said}'")
-    return said
-
-
-def _read_parts(game: Game, message: pb.Action, kind: str, path: str) -> Action:
     adapter = adapter_of(game.id)
-    if kind != adapter.member:
-        raise other_game(game, path)
-    return adapter.read_action(game, getattr(message, kind), path)
+    part, path = read_member(message, "action", adapter, adapter.plans and adapter.plans.actions.message, field)
+    typed = adapter.read_action(game, part, path)
+    if action is not None and typed != action:
+        raise Refusal("CONTRADICTION", f"{field}.text", f"'{action}' contradicts {kind}: '{typed}'")
+    return typed
 
 
 def write_action(action: Action) -> pb.Action:
@@ -186,9 +175,7 @@ def write_action(action: Action) -> pb.Action:
 def _write_action(game: Game, action: Action) -> pb.Action:
     message = pb.Action(text=str(action))
     adapter = adapter_of(game.id)
-    parts = adapter.write_action(action)
-    if parts is not None:
-        getattr(message, adapter.member).CopyFrom(parts)
+    write_member(message, adapter, adapter.write_action(action))
     return message
 
 
@@ -215,9 +202,8 @@ def _read_seen(game: Game, message: pb.SeenAction, field: str) -> tuple[int | No
             why = "names the shown cards, and so does another field"
             raise Refusal("CONTRADICTION", f"{field}.action.text", why)
         check_text(message.action.text, ACTION_TEXT_MAX, f"{field}.action.text")
-        names = adapter_of(game.id).tidy_shown(
-            game, [name.strip() for name in shown.split(",")], f"{field}.action.text"
-        )
+        adapter = adapter_of(game.id)
+        names = [adapter.spell_card(game, name.strip(), f"{field}.action.text") for name in shown.split(",")]
         plain = pb.Action()
         plain.CopyFrom(message.action)
         plain.text = what.strip()
@@ -228,13 +214,9 @@ def _read_seen(game: Game, message: pb.SeenAction, field: str) -> tuple[int | No
 
 
 def _read_shown(game: Game, message: pb.SeenAction, field: str) -> list[str]:
+    check_length(message.shown, SHOWN_MAX, f"{field}.shown")
     adapter = adapter_of(game.id)
-    for name in SHOWN_FIELDS:
-        if name != adapter.shown_field and getattr(message, name):
-            raise other_game(game, f"{field}.{name}")
-    if not adapter.shown_field:
-        return []
-    return adapter.read_shown(game, getattr(message, adapter.shown_field), f"{field}.{adapter.shown_field}")
+    return [adapter.read_card(game, card, f"{field}.shown[{i}]") for i, card in enumerate(message.shown)]
 
 
 @lru_cache(ACTIONS_KEPT)
@@ -244,11 +226,7 @@ def write_seen(game: Game, seat: int | None, text: str) -> pb.SeenAction:
     names = [name.strip() for name in shown.split(",")] if equals else []
     message = pb.SeenAction(seat=write_seat(seat), action=write_action(game.action(what.strip())))
     adapter = adapter_of(game.id)
-    cards = adapter.write_shown(game, names) if names else ()
-    if cards is None:
-        message.action.text = text
-    elif cards:
-        getattr(message, adapter.shown_field).extend(cards)
+    message.shown.extend([adapter.write_card(game, name) for name in names])
     return message
 
 

@@ -7,14 +7,15 @@ from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 from google.protobuf.message import Message
 
-from eminence.v1 import rules_pb2, solver_pb2
-from engine_cy import Action, Game, Position, View
+from eminence.v1 import rules_pb2, view_pb2
+from engine_cy import Action, Position, View
 from engine_cy.record import write_ruleset
 from engine_cy.seats import SEATS
-from server.refusals import Refusal
-from solver.named_beliefs import HiddenCard, SeatBelief
-from solver.secrecy import Information
+from server.codec.fields import ACTION_TEXT_MAX, check_text
+from server.refusals import missing
 
+# The member of oneofs for messages of a game that the contract does not name.
+TYPED = "typed"
 # The argument of `new_game`.
 Ruleset: TypeAlias = str | Mapping[str, Any] | None
 
@@ -80,12 +81,11 @@ class GameAdapter:
     writers cannot fail. `game` is a game of the adapter, `Any` so that a subclass can name its class.
     """
 
-    # The name of its tables, actions and deals in the contract's oneofs, which is that of its .proto file.
+    # The name of its tables, actions and deals in the contract's oneofs, which is that of its .proto file. Empty: they
+    # are text, or a game outside the contract has messages of its own, which oneofs hold as `typed`.
     member: ClassVar[str] = ""
     # The content of its .proto file, for docs/contract.md.
     about: ClassVar[str] = ""
-    # The field of `SeenAction` for the cards that an action shows.
-    shown_field: ClassVar[str] = ""
     # The keys of a card in the JSON of `eminence rules`, beyond `game`, `names` and `then`.
     card_keys: ClassVar[tuple[str, ...]] = ()
 
@@ -96,12 +96,17 @@ class GameAdapter:
 
     # --- rulesets ---
 
+    @property
+    def changes_member(self) -> str:
+        """The member of the oneof for changes to an edition."""
+        return self.game_id if self.member else TYPED
+
     def read_changes(self, message: Any, field: str) -> dict[str, Any]:
-        """Read the changes to an edition, the member of the oneof that has the game's id."""
+        """Read the changes to an edition."""
         raise NotImplementedError
 
-    def write_changes(self, message: Any, changes: Mapping[str, Any]) -> None:
-        """Write the changes to an edition into the member of the oneof that has the game's id."""
+    def write_changes(self, changes: Mapping[str, Any]) -> Message:
+        """Write the changes to an edition."""
         raise NotImplementedError
 
     def changes_field(self, path: str) -> str:
@@ -116,21 +121,25 @@ class GameAdapter:
         """Return the name of a game's edition."""
         return write_ruleset(game)
 
-    # --- messages: the readers need a `member`; a writer returns None if text replaces the message ---
+    # --- messages: `server.games.message_adapter` has those of games with messages ---
 
-    def read_view(self, game: Any, message: Any, field: str, known: Any) -> View:
-        """Read a view. `known` is the table at the end of its history, or None."""
+    # The plans of the game's messages, and that of the changes to its editions; None for a game without messages.
+    plans: ClassVar[Any] = None
+    changes: Any = None
+
+    def read_view(self, game: Any, message: Any, field: str, known: View | None) -> View:
+        """Read a view. `known` is the view at the end of its history, or None."""
         raise NotImplementedError
 
     def write_view(self, view: View) -> Message | None:
+        """Write a view; return None if text replaces the message, here as in the other writers."""
         return None
 
     def read_position(self, game: Any, message: Any, field: str) -> Position:
         raise NotImplementedError
 
-    def write_position(self, position: Position, message: Any) -> bool:
-        """Write a position with nothing hidden into its member of the oneof; False: text is written instead."""
-        return False
+    def write_position(self, position: Position) -> Message | None:
+        return None
 
     def read_deal(self, game: Any, message: Any, field: str) -> Position:
         raise NotImplementedError
@@ -145,30 +154,25 @@ class GameAdapter:
     def write_action(self, action: Action) -> Message | None:
         return None
 
-    def read_shown(self, game: Any, cards: Sequence[int], field: str) -> list[str]:
-        """Read the names of the cards in `shown_field`."""
-        raise NotImplementedError
+    # --- cards and their places in messages ---
 
-    def tidy_shown(self, game: Any, names: Sequence[str], field: str) -> list[str]:
-        """Return the names of shown cards in the engine's spelling."""
-        return list(names)
+    def read_card(self, game: Any, message: view_pb2.Card, field: str) -> str:
+        """Return the name of a card in the engine's spelling."""
+        if not message.name:
+            raise missing(field, "a name is required")
+        return self.spell_card(game, check_text(message.name, ACTION_TEXT_MAX, f"{field}.name"), f"{field}.name")
 
-    def write_shown(self, game: Any, names: Sequence[str]) -> Sequence[int] | None:
-        """Return the values of shown cards for `shown_field`; None if the contract lacks one."""
-        return None
+    def spell_card(self, game: Any, name: str, field: str) -> str:
+        """Return the name of a card in the engine's spelling; refuse a card that the game does not have."""
+        return name
 
-    def write_belief(self, message: solver_pb2.SeatBelief, belief: SeatBelief, game: Any) -> None:
-        """Write the marginals of a seat's hidden cards."""
-        for name, probability in belief.hand.items():
-            message.hand.add(name=name, probability=probability)
-        for card in belief.cards:
-            spot = message.face_down.add()
-            for name, probability in card.kinds.items():
-                spot.cards.add(name=name, probability=probability)
+    def write_card(self, game: Any, name: str) -> view_pb2.Card:
+        """Write a card. The message may be cached and shared, so do not change it."""
+        return view_pb2.Card(name=name)
 
-    def write_information(self, message: solver_pb2.CardInformation, card: Information, game: Any) -> None:
-        """Write an own card and its place."""
-        message.name = card.card
+    def write_spot(self, place: Mapping[str, int | str]) -> view_pb2.Spot:
+        """Write the place of a hidden card."""
+        return view_pb2.Spot(text=self.place_of(place))
 
     # --- the rules as messages ---
 
@@ -182,25 +186,13 @@ class GameAdapter:
 
     # --- words and pictures for the terminal and reports ---
 
-    def card_name(self, card: solver_pb2.CardProbability, game: Any) -> str:
-        """Return the English name of a card in an answer."""
-        return card.name
-
-    def card_notation(self, card: solver_pb2.CardProbability, game: Any) -> str:
-        """Return the name of a card in an answer as text notation has it."""
-        return card.name
-
-    def own_card(self, card: solver_pb2.CardInformation) -> tuple[str, str]:
-        """Return the English name of an own card in an answer, and its place."""
-        return card.name, ""
-
     def kind_names(self, game: Any) -> dict[str, str]:
         """Map the names of cards in beliefs to English names."""
         return {}
 
-    def place_of(self, card: HiddenCard) -> str:
-        """Return the place of another player's face-down card."""
-        return " ".join(f"{name} {value}" for name, value in card.place.items())
+    def place_of(self, place: Mapping[str, int | str]) -> str:
+        """Return the place of a hidden card in words."""
+        return " ".join(f"{name} {value}" for name, value in place.items())
 
     def round_of(self, table: View | Position) -> int:
         """Return the round of a table, from 1."""
@@ -246,12 +238,7 @@ class GameAdapter:
 
     def card_lines(self, card: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         """Yield the labels and texts of a described card, after its names."""
-        yield "and then", card["then"]
-
-
-def other_game(game: Game, path: str) -> Refusal:
-    """Return the refusal of a message that belongs to another game."""
-    return Refusal("CONTRADICTION", path, f"is for another game than {game.id}")
+        yield "and then", card["effect"]
 
 
 def as_text(value: object) -> str:
@@ -260,11 +247,12 @@ def as_text(value: object) -> str:
 
 
 def drawn_hands(view: View | Position, name_of: Callable[[Any], str]) -> Iterator[Span]:
-    """Draw the known hands of a table with `hands`, a line for each."""
-    for seat, hand in enumerate(view.table.hands):
-        if hand is not None:
+    """Draw the known hands of a table, a line for each."""
+    for seat in range(view.game.n_players):
+        own = view.parts.secrets_of(seat)
+        if own is not None:
             whose = f"Your hand ({SEATS[seat]})" if isinstance(view, View) else f"Hand of {SEATS[seat]}"
-            yield Span(f"{whose}: {', '.join(map(name_of, hand)) or 'empty'}\n")
+            yield Span(f"{whose}: {', '.join(map(name_of, own.hand)) or 'empty'}\n")
 
 
 def owned_by_letter(numbers: Sequence[int]) -> list[tuple[str, int]]:

@@ -6,7 +6,7 @@ Parts of an answer are written in place: copying a message into another takes tw
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -17,7 +17,7 @@ from server.codec.fields import Words, write_seat
 from server.codec.views import ACTIONS_KEPT, write_action
 from server.games import adapter_of
 from server.messages.requests import Grant, ReviewGrant, write_budget
-from solver.answer import Answer, Chance, Estimate, LineStep, Move
+from solver.answer import Answer, Estimate, LineStep, Move, SeatExpectation
 from solver.compare import Comparison
 from solver.expected_signature import signature_of
 from solver.named_beliefs import Beliefs
@@ -146,7 +146,7 @@ def write_step(game: Game, step: LineStep) -> Any:
     return view_pb2.SeenAction(seat=write_seat(step.seat), action=write_action(step.action))
 
 
-def add_seats(message: pb.Suggestion, seats: Sequence[Chance]) -> None:
+def add_seats(message: pb.Suggestion, seats: Sequence[SeatExpectation]) -> None:
     """Add the estimated result of each seat."""
     for seat, chance in enumerate(seats):
         value = message.seats.add(seat=write_seat(seat))
@@ -156,13 +156,27 @@ def add_seats(message: pb.Suggestion, seats: Sequence[Chance]) -> None:
 
 
 def add_beliefs(message: pb.Suggestion, beliefs: Beliefs | None, game: Game) -> None:
-    """Add the beliefs about hidden cards; None: the game has no message for them."""
+    """Add the beliefs about hidden cards, if the game has a model of them."""
     if beliefs is None:
         return
     message.effective_sample_size, message.fitting_worlds = beliefs.effective_worlds, beliefs.worlds
     adapter = adapter_of(game.id)
     for belief in beliefs.seats:
-        adapter.write_belief(message.beliefs.add(seat=write_seat(belief.seat)), belief, game)
+        written = message.beliefs.add(seat=write_seat(belief.seat))
+        _add_cards(written.hand, belief.hand, game)
+        for card in belief.cards:
+            spot = written.face_down.add(spot=adapter.write_spot(card.place))
+            _add_cards(spot.cards, card.kinds, game)
+
+
+def _add_cards(written: Any, cards: Mapping[str, float], game: Game) -> None:
+    for name, probability in cards.items():
+        written.add(card=_write_card(game, name), probability=probability)
+
+
+@lru_cache(ACTIONS_KEPT)
+def _write_card(game: Game, name: str) -> view_pb2.Card:
+    return adapter_of(game.id).write_card(game, name)
 
 
 def write_information(cards: Sequence[Information], game: Game) -> list[pb.CardInformation]:
@@ -171,9 +185,8 @@ def write_information(cards: Sequence[Information], game: Game) -> list[pb.CardI
     for card in cards:
         # Showing a card loses the worth of its secret.
         shown = Estimate(-card.worth.mean, card.worth.error, card.worth.spread)
-        message = pb.CardInformation()
+        message = pb.CardInformation(card=_write_card(game, card.card), spot=adapter_of(game.id).write_spot(card.place))
         write_estimate(message.win_if_shown, shown)
-        adapter_of(game.id).write_information(message, card, game)
         for seat, probability in card.guessed.items():
             message.guesses.add(seat=write_seat(seat), probability=probability)
         written.append(message)

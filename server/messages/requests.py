@@ -20,7 +20,7 @@ from engine_cy.errors import listed
 from engine_cy.record import Record
 from engine_cy.seats import SEATS
 from server.codec import records, views
-from server.codec.fields import Words, check_length, read_optional_seat, read_seat, required, under
+from server.codec.fields import Words, check_length, path_in, read_optional_seat, read_seat, required
 from server.refusals import Refusal, at
 from solver.config import CONFIGS, ITERATIONS_MAX, LEVELS, Budget, Config, InvalidQuestionError, Model
 from solver.question import (
@@ -128,10 +128,10 @@ class Options(NamedTuple):
 def read_search(request: Any, caps: Caps, field: str = "", config: Config | None = None) -> Grant:
     """Read a request of Suggest or Analyze, or a batch item. `config` replaces the default configuration."""
     required(request, "view", field)
-    view, history = views.read_view_and_history(request.view, under(field, "view"))
-    options = read_options(request.options, view.game, view, under(field, "options"), config=config)
-    check_information(view, options, under(field, "options.information"))
-    limits = read_budget(request.budget, options, caps, under(field, "budget"))
+    view, history = views.read_view_and_history(request.view, path_in(field, "view"))
+    options = read_options(request.options, view.game, view, path_in(field, "options"), config=config)
+    check_information(view, options, path_in(field, "options.information"))
+    limits = read_budget(request.budget, options, caps, path_in(field, "budget"))
     if view.is_over:
         return _grant_at_end(view, options, limits)
     with paths(field):
@@ -217,7 +217,7 @@ def read_review(request: pb.ReviewRequest, caps: Caps, config: Config | None = N
 def _grant(question: Question, options: Options, limits: Limits) -> Grant:
     encoded = encode(question)
     if not options.has_seed:
-        question = question.with_seed(seed_of(encoded.asked))
+        question = question.with_seed(seed_of(encoded.content))
         encoded = encoded._replace(seed=question.seed.to_bytes(8, "little"))
     return Grant(
         question.view,
@@ -250,7 +250,7 @@ def paths(field: str) -> Iterator[None]:
         name, dot, rest = error.field.partition(".")
         head, bracket, index = name.partition("[")
         path = PATHS.get(error.field) or PATHS.get(head, head) + bracket + index + dot + rest
-        raise Refusal(error.reason, under(field, path), error.problem) from None
+        raise Refusal(error.reason, path_in(field, path), error.problem) from None
 
 
 # --- their parts ------------------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from eminence.v1 import rules_pb2 as pb
-from engine_cy import editions_of, game_ids, players_of
+from engine_cy import editions_of, game_sources, players_of
 from server.codec import records, views
 from server.codec.fields import required, which, write_seat
 from server.codec.games import check_game_id, read_required_game, write_ruleset
@@ -19,12 +19,13 @@ class RulesService:
         return pb.ListGamesResponse(
             games=[
                 pb.GameInfo(
-                    game_id=game_id,
-                    names=adapter_of(game_id).names.message(),
-                    editions=editions_of(game_id),
-                    players=players_of(game_id, editions_of(game_id)[0]),
+                    game_id=source.id,
+                    names=adapter_of(source.id).names.message(),
+                    editions=editions_of(source.id),
+                    players=players_of(source.id, editions_of(source.id)[0]),
+                    origin=source.package or "eminence",
                 )
-                for game_id in game_ids()
+                for source in game_sources()
             ]
         )
 

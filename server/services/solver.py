@@ -163,7 +163,7 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
         assert question is not None
         comparison: Any = self._cached(key, pb.Comparison, grant, deadline)
         if comparison is None:
-            shares = 1 if question.meets else question.n_parts
+            shares = 1 if question.in_lockstep else question.n_parts
             terms = _terms(grant, "interactive", deadline, shares)
             with self._unless_lost(key):
                 async with self.searches.admitted(terms) as slot:

@@ -24,12 +24,12 @@ def run(
     pool: Pool | None = None,
     path: Path | None = None,
     sprt: Sprt | None = None,
-    tell: Callable[[Sequence[Deal]], None] | None = None,
+    on_progress: Callable[[Sequence[Deal]], None] | None = None,
 ) -> Report:
     """Play the deals that are not in the file yet; with a sequential test, until it is decided.
 
-    Deals are played on the pool; without one, on this thread, or with several `workers`, in processes. `tell` is called
-    with all finished deals, at the start and after each deal.
+    Deals are played on the pool; without one, on this thread, or with several `workers`, in processes. `on_progress` is
+    called with all finished deals, at the start and after each deal.
     """
     started = time.perf_counter()
     book = Book(match, path)
@@ -38,8 +38,8 @@ def run(
 
     def is_decided() -> bool:
         nonlocal checked, decided
-        if tell:
-            tell(list(book.deals.values()))
+        if on_progress:
+            on_progress(list(book.deals.values()))
         if sprt and decided is None:
             finished = book.first(deals)
             decided = sprt.decided_after(finished, match.players, checked)

@@ -1,6 +1,6 @@
 """Serialize questions and shares for other processes and machines, without pickle.
 
-A job is a question as `encode` writes it, its time limits, and the account of its history, so workers need not replay
+A job is a question as `encode` writes it, its time limits, and the evidence of its history, so workers need not replay
 it. Jobs and shares begin with a magic number and a checksum. msgspec checks the types of all fields, and constructors
 check their values; invalid bytes raise JobBytesError.
 """
@@ -91,8 +91,8 @@ def encode_job(question: Question) -> bytes:
     if not is_game_id(game.id):
         raise JobBytesError(f"game: {game.id!r} is unknown to other processes; they know {', '.join(game_ids())}")
     clocks = msgspec.json.encode((budget.time_ms, budget.thread_time_ms))
-    account = b"" if question.history is None else bytes(question.history)
-    return _seal(JOB, pack([*encode(question), clocks, account]))
+    logged = b"" if question.history is None else bytes(question.history)
+    return _seal(JOB, pack([*encode(question), clocks, logged]))
 
 
 def decode_job(message: bytes) -> Question:
@@ -115,7 +115,7 @@ def decode_job(message: bytes) -> Question:
 
 
 def _read_job(body: bytes) -> Question:
-    question, seed, limits_text, clocks_text, account = unpack(body)
+    question, seed, limits_text, clocks_text, logged = unpack(body)
     common, own_text, view_bytes = unpack(question)
     game, config = _read_common(common)
     own, limits = _OWN.decode(own_text), _LIMITS.decode(limits_text)
@@ -124,19 +124,19 @@ def _read_job(body: bytes) -> Question:
     view = game.view_from_bytes(view_bytes, own.observer)
     if len(own.models) != game.n_players:
         raise JobBytesError(f"models: {len(own.models)} entries for {game.n_players} players")
-    thinking: Any = {
+    options: Any = {
         "config": config,
         "seed": int.from_bytes(seed, "little"),
         "shares": own.shares,
         "models": {seat: model for seat, model in enumerate(own.models) if seat != view.observer},
-        "history": None if own.history is None else restore(game, own.history, account),
+        "history": None if own.history is None else restore(game, own.history, logged),
     }
     if isinstance(own, _Search):
-        thinking |= {"lines": own.lines, "share_iterations": limits.share_iterations}
-        return SearchQuestion(view, budget, among=_actions(game, own.among), **thinking)
+        options |= {"lines": own.lines, "share_iterations": limits.share_iterations}
+        return SearchQuestion(view, budget, among=_actions(game, own.among), **options)
     elif isinstance(own, _Comparison):
-        return ComparisonQuestion(view, _actions(game, own.actions), budget, **thinking)
-    return InformationQuestion(view, budget, **thinking)
+        return ComparisonQuestion(view, _actions(game, own.actions), budget, **options)
+    return InformationQuestion(view, budget, **options)
 
 
 @lru_cache(64)

@@ -115,7 +115,7 @@ def search_parts(
     runs = [PartRun(question, number, until_ns, searcher) for number in numbers]
     is_timed = until_ns != NEVER_NS or question.budget.thread_time_ms is not None
     with control.stopping(*[run.stop for run in runs]):
-        if question.meets:
+        if question.in_lockstep:
             _run_in_lockstep(question, runs, control, until_ns, progress)
         else:
             for group in [runs] if is_timed else [[run] for run in runs]:
@@ -133,10 +133,24 @@ def _end_of(question: Question, control: Control) -> int:
 
 def _run_round_robin(runs: Sequence[PartRun], progress: Progress) -> None:
     turn_ns = min(TURN_NS if len(runs) > 1 else NEVER_NS, progress.interval_ns)
+    is_first = True
     while active := [run for run in runs if not run.ended_by]:
         for run in active:
             run.run_turn(turn_ns)
         _note_progress(runs, progress)
+        if is_first and len(runs) > 1:
+            _leave_time_to_end(runs)
+        is_first = False
+
+
+def _leave_time_to_end(runs: Sequence[PartRun]) -> None:
+    """End runs with a time limit earlier, by the time to sum up their results: with many shares, it is milliseconds."""
+    started_ns = time.monotonic_ns()
+    runs[0].share()
+    # Every part is summed up once, and its sums are added to those of the others.
+    all_ns = 2 * runs[0].n_parts * (time.monotonic_ns() - started_ns)
+    for run in runs:
+        run.leave(all_ns)
 
 
 def _note_progress(runs: Sequence[PartRun], progress: Progress) -> None:
@@ -191,6 +205,7 @@ class PartRun:
     def __init__(self, question: Question, number: int, until_ns: int, searcher: Searcher | None = None) -> None:
         budget = question.budget
         self.number = number
+        self.n_parts = question.n_parts
         self.ended_by = ""
         self._question = question
         self._searcher = searcher
@@ -215,6 +230,12 @@ class PartRun:
         self._stopped = True
         if (searcher := self._searcher) is not None:
             searcher.stop()
+
+    def leave(self, nanoseconds: int) -> None:
+        """End so much before the time limit, at most by half of the time left."""
+        left_ns = self._until_ns - time.monotonic_ns()
+        if self._until_ns != NEVER_NS and left_ns > 0:
+            self._until_ns -= min(nanoseconds, left_ns // 2)
 
     def run_turn(self, nanoseconds: int) -> None:
         """Search for at most this long."""

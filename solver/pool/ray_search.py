@@ -45,7 +45,7 @@ class SpreadSearch:
         self._job = b""
         self._started = time.perf_counter()
         self._inbox: SimpleQueue[Frame | None] = SimpleQueue()
-        self._n_groups = 1 if question.meets else max(min(width, question.n_parts), 1)
+        self._n_groups = 1 if question.in_lockstep else max(min(width, question.n_parts), 1)
         self._under_way: dict[int, int] = {}  # call -> number of the group
         self._shares: dict[int, Share] = {}  # finished parts, by number
         self._progress = progress_to(control, question)
@@ -226,7 +226,7 @@ class SpreadSearch:
         self._note, question = HERE, self._question
         question.prepare()
         control = Control(until_ns=_nanoseconds(ends))
-        n = 1 if question.meets else min(cores(), len(numbers))
+        n = 1 if question.in_lockstep else min(cores(), len(numbers))
         groups = [numbers[i::n] for i in range(n)]
         with self.control.stopping(control.stop):
             others = [self._pool.here.call(run_parts, question, group, control, self._progress) for group in groups[1:]]

@@ -81,7 +81,7 @@ class _Run:
 
     def __init__(self, question: Question, control: Control, threads: int) -> None:
         self.answer = PendingAnswer(control)
-        self.n_groups = max(1 if question.meets else min(threads, question.n_parts), 1)
+        self.n_groups = max(1 if question.in_lockstep else min(threads, question.n_parts), 1)
         self._question, self._control = question, control
         self._started = time.perf_counter()
         self._preparing, self._ending = Lock(), Lock()

@@ -63,9 +63,9 @@ def round_ends(games: Iterable[Sequence[Position]]) -> dict[int, Samples]:
     samples = []
     for positions in games:
         for before, after in itertools.pairwise(positions):
-            if after.is_over or (before.table.phase, after.table.phase) == ("place", "place"):
+            if after.is_over or (before.table.ask, after.table.ask) == ("place", "place"):
                 continue
-            if after.table.phase == "place":
+            if after.table.ask == "place":
                 row, seats = features_of(after)
                 numbers = [np.flatnonzero(seat).astype(np.uint16) for seat in seats]
                 values = [np.array(seat)[n].astype(np.float32) for seat, n in zip(seats, numbers, strict=True)]

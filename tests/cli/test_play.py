@@ -87,8 +87,8 @@ def test_a_loaded_game_continues_as_it_would_have(run, tmp_path):
 
 def test_programs_play_by_json(run):
     log = events(run("play", "--json", "--seed", "3", "--level", "1", stdin="hint\nbeliefs\n" + "1\n" * 300).stdout)
-    assert {event["event"] for event in log} == {"said", "seen", "asked", "hint", "beliefs", "over"}
-    question = next(event for event in log if event["event"] == "asked")
+    assert {event["event"] for event in log} == {"message", "seen", "question", "hint", "beliefs", "over"}
+    question = next(event for event in log if event["event"] == "question")
     game = new_game("oriflamme", "en-2019", 3)
     assert [str(action) for action in game.view(question["text"]).legal_actions()] == question["moves"]
     assert question["view"]["oriflamme"]["seenBy"] == "SEAT_A"
@@ -147,7 +147,7 @@ def test_a_selected_card_stays_hidden_until_it_is_revealed():
     game = new_playing("castle_village_port", me=2)
     lines = list(game.advance())
     assert lines == ["A select ?", "B select ?"]
-    hidden = [str(value) for value in game.position.table.selected[:2]]
+    hidden = [str(own.selected) for own in game.position.parts.secrets[:2]]
     board = draw(game.view, game.seats).plain
     selected = board[board.index("selected") : board.index("Your hand")]
     assert selected.count("▒▒") == 2

@@ -164,7 +164,7 @@ def test_a_failed_hint_does_not_stop_the_game(play):
 
 
 def test_help_lists_the_commands_for_a_server_only_with_a_server(play, run):
-    assert any("ask the server again" in event["text"] for event in play("?\nquit\n")[1] if event["event"] == "said")
+    assert any("ask the server again" in event["text"] for event in play("?\nquit\n")[1] if event["event"] == "message")
     out = run("play", "--seed", "3", stdin="?\nalone\nquit\n").stdout
     assert "ask the server" not in out
     assert "'alone' is not one of" in out

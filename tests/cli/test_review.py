@@ -223,10 +223,10 @@ def test_the_picture_of_a_decision_shows_only_cards_that_the_seat_saw(oriflamme)
     for decision in decisions(oriflamme):
         slots = decision.view.table.slots
         drawn = adapter_of(decision.view.game.id).picture(decision.view).slots or []
-        assert [len(slot) for slot in drawn] == [len(slot) for slot in slots]
+        assert [len(slot) for slot in drawn] == [len(slot.cards) for slot in slots]
         for cards, slot in zip(drawn, slots, strict=True):
-            for card, played in zip(cards, slot, strict=True):
-                hidden = not played.face_up and played.family != decision.seat
+            for card, played in zip(cards, slot.cards, strict=True):
+                hidden = played.card is None and slot.family != decision.seat
                 assert (card.face == "back") == hidden
                 assert (card.name == "") == hidden
 

@@ -4,7 +4,7 @@ from libc.stdint cimport uint64_t
 from libc.string cimport memcmp, memcpy
 
 from engine_cy.values cimport Game
-from engine_cy.game_api cimport MAX_ACTIONS, MAX_PLAYERS, NOBODY, SPECTATOR, STATE_WORDS, GameApi, action_t
+from engine_cy.game_api cimport MAX_ACTIONS, MAX_PLAYERS, GAME_OVER, SPECTATOR, STATE_WORDS, GameApi, action_t
 from engine_cy.support.rng cimport below, below64, rng_t, seed_rng
 
 
@@ -66,10 +66,10 @@ def check_random_games(Game game, uint64_t n_games, uint64_t seed=0):
         api.deal(game.rules, state, below(&rng, game.n_players), &rng)
         memcpy(end, state, api.state_size)
         api.play_out(game.rules, end, &rng)
-        if api.to_act(game.rules, end) != NOBODY:
+        if api.to_act(game.rules, end) != GAME_OVER:
             raise fault_at(game, end, b"play_out: the game is not over")
         check_laws(game, end, &rng)
-        while api.to_act(game.rules, state) != NOBODY:
+        while api.to_act(game.rules, state) != GAME_OVER:
             check_laws(game, state, &rng)
             n = api.legal(game.rules, state, actions)
             if not 0 < n <= MAX_ACTIONS:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from engine_cy import Game, Position, new_game
+from engine_cy.oriflamme.table import kinds_in_queue
 
 GAMES = Path(__file__).parent.parent / "games"
 
@@ -70,20 +71,21 @@ def move_text(move: dict[str, Any]) -> str:
 
 def table_json(position: Position) -> dict[str, Any]:
     """Return a position in the form in which the reference describes tables."""
-    return castle_json(position.table) if position.game.id == "castle_village_port" else queue_json(position.table)
+    return castle_json(position.parts) if position.game.id == "castle_village_port" else queue_json(position.parts)
 
 
-def castle_json(table: Any) -> dict[str, Any]:
+def castle_json(parts: Any) -> dict[str, Any]:
+    table = parts.table
     return {
         "round": table.round,
         "phase": "end" if table.phase == "over" else table.phase,
         "first": table.first,
         "to_act": table.to_act,
-        "hands": [sorted(hand) for hand in table.hands],
+        "hands": [sorted(own.hand) for own in parts.secrets],
         "piles": [sorted(pile) for pile in table.piles],
         "turn": table.turn,
         "gold": list(table.gold),
-        "selected": [selected or None for selected in table.selected],
+        "selected": [own.selected or None for own in parts.secrets],
         "rows": {
             location: [[card.value, card.owner] for card in row]
             for location, row in zip(("castle", "village", "port"), table.rows, strict=True)
@@ -91,21 +93,22 @@ def castle_json(table: Any) -> dict[str, Any]:
     }
 
 
-def queue_json(table: Any) -> dict[str, Any]:
-    phase = {"place": "placement", "over": "end"}.get(table.phase, "resolution")
+def queue_json(parts: Any) -> dict[str, Any]:
+    table = parts.table
+    phase = {"place": "placement", "over": "end"}.get(table.ask, "resolution")
     slots = []
-    for slot in table.slots:
+    for slot, kinds in zip(table.slots, kinds_in_queue(parts), strict=True):
         words = []
-        for card in slot:
+        for card, kind in zip(slot.cards, kinds, strict=True):
             tokens = f"({card.tokens})" if card.tokens else ""
-            words.append(f"{card.family}:{card.card}{'*' * card.face_up}{tokens}")
+            words.append(f"{slot.family}:{kind}{'*' if card.card else ''}{tokens}")
         slots.append(words)
     return {
         "round": table.round,
         "phase": phase,
         "first": table.first,
         "to_act": table.to_act,
-        "hands": [sorted(hand) for hand in table.hands],
+        "hands": [sorted(own.hand) for own in parts.secrets],
         "piles": [sorted(pile) for pile in table.piles],
         "points": list(table.points),
         "cursor": table.cursor,

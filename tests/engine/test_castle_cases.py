@@ -8,6 +8,7 @@ import pytest
 from scenes import gains, play
 
 from engine_cy import IllegalActionError, Position, new_game
+from engine_cy.castle_village_port.table import Secrets
 
 
 def scene(text: str, players: int = 3, ruleset: Any = "house") -> Position:
@@ -115,8 +116,8 @@ def test_a_courtesan_swaps_only_players_who_have_not_revealed() -> None:
         "replace 7",
     ]
     after = chance.play("replace 6")
-    assert after.table.selected == (0, 0, 6)
-    assert after.table.hands[2] == (7, 5, 4, 3)
+    assert after.table.selected == (2,)
+    assert after.parts.secrets[2] == Secrets((7, 5, 4, 3), 6)
     assert after.to_act == 2
 
 
@@ -129,12 +130,12 @@ def test_two_courtesans_show_their_changes_to_the_victim_only() -> None:
         swapped = play(after_one, f"replace {first}", "place village 0", "swap C")
         for second in (12, 11, 5):
             end = swapped.play(f"replace {second}")
-            assert end.table.selected[2] == second
-            assert 5 in (*end.table.hands[2], end.table.selected[2])
+            own = end.parts.secrets[2]
+            assert own.selected == second
+            assert 5 in (*own.hand, own.selected)
             for player in range(3):
                 seen[player].append(end.view(player))
-            assert end.view(2).table.hands[2] == end.table.hands[2]
-            assert end.view(2).table.selected[2] == second
+            assert end.view(2).parts.own == own
     assert len(set(seen[0])) == len(set(seen[1])) == 1
     # Nine sequences end with one of three cards, and the hand follows from the last card.
     assert len(set(seen[2])) == 3
@@ -212,7 +213,7 @@ SAILORS: Any = {
 def test_a_sailor_that_enters_the_port_during_its_walk_counts_once() -> None:
     for sailor, index in (("2B", 1), ("5B", 0)):
         table = scene(f"village {sailor} | port 4A | turn 3 | ask walk", ruleset=SAILORS)
-        assert table.table.due == ()
+        assert table.table.walk.due == ()
         assert table.play(f"move {sailor} to port {index}").scores == (4, 4, 3)
 
 
@@ -220,7 +221,7 @@ def test_a_sailor_that_is_in_the_port_when_its_walk_begins_counts_twice() -> Non
     for port, index in (("4A 2B", 2), ("5B 4A", 2)):
         table = scene(f"village 2C | port {port} | turn 3 | ask walk", ruleset=SAILORS)
         # On either side of the Bard: its effect takes place at payment.
-        assert [card.owner for card in table.table.due] == [1]
+        assert [card.owner for card in table.table.walk.due] == [1]
         assert table == scene(str(table), ruleset=SAILORS)
         assert table.view(0).sample_world(1).fault is None
         assert table.play(f"move 2C to port {index}").scores == (4, 5, 4)
@@ -263,7 +264,7 @@ def test_a_seats_record_lists_the_cards_it_drew() -> None:
         action = position.legal_actions()[0]
         after = position.play(action)
         if after.table.round == 2:
-            drawn = sorted(set(after.table.hands[1]) - set(position.table.hands[1]))
+            drawn = sorted(set(after.parts.secrets[1].hand) - set(position.parts.secrets[1].hand))
             text = position.seen(action, 1)
             named = sorted(int(card) for card in text.partition("=")[2].split(","))
             assert set(drawn) <= set(named)

@@ -168,7 +168,7 @@ def test_the_evaluated_shares_of_the_win_add_up_to_one(table: Position) -> None:
 def test_more_gold_is_never_worse(table: Position, seat: int, more: int) -> None:
     seat %= table.game.n_players
     gold = tuple(gold + more * (p == seat) for p, gold in enumerate(table.table.gold))
-    richer = table.game.from_table(dataclasses.replace(table.table, gold=gold))
+    richer = table.game.from_parts(dataclasses.replace(table.parts, table=dataclasses.replace(table.table, gold=gold)))
     assert isinstance(richer, Position)
     assert evaluate_position(richer)[seat] >= evaluate_position(table)[seat] - 1e-12
 

@@ -39,7 +39,7 @@ from engine_cy.castle_village_port.table import (
     Table,
     TableShape,
     complete,
-    dealt,
+    dealt_table,
 )
 from engine_cy.castle_village_port.words import Deed, Reward, When
 from engine_cy.errors import (
@@ -62,8 +62,8 @@ GAME_OF: dict[TableShape, CastleVillagePort] = {}
 def table_shape(ruleset: Any = None, n_players: int = 3) -> TableShape:
     game = new_game("castle_village_port", ruleset, n_players)
     assert isinstance(game, CastleVillagePort)
-    GAME_OF[game.frame] = game
-    return game.frame
+    GAME_OF[game.shape] = game
+    return game.shape
 
 
 def check(table: Table, shape: TableShape) -> None:
@@ -192,7 +192,7 @@ def test_every_deal_of_the_reference_games_is_read_back_from_a_record_s_lines(fi
         lines = [f"deck {seat} {','.join(map(str, deck))}" for seat, deck in zip(shape.families, decks, strict=True)]
         start = complete(read_deal(lines, first, None, shape), shape)
         check(start, shape)
-        assert start == complete(dealt(decks, first, shape), shape)
+        assert start == complete(dealt_table(decks, first, shape), shape)
         deal_lines = write_deal(start, shape)
         assert deal_lines is not None
         assert complete(read_deal(deal_lines, first, None, shape), shape) == start
@@ -909,7 +909,7 @@ def test_wrong_deals_are_refused(lines: list[str], observer: int | None, message
 
 def test_decks_for_two_are_refused() -> None:
     with pytest.raises(InvalidPositionError, match="decks: 2 lists, not one for each of 3 players"):
-        dealt([list(range(15, 0, -1))] * 2, 0, HOUSE_SHAPE)
+        dealt_table([list(range(15, 0, -1))] * 2, 0, HOUSE_SHAPE)
 
 
 @pytest.mark.parametrize("text", [WHOLE, SELECTING, VIEW, "ask over", "gold 4 3 3", "ask walk"])

@@ -103,8 +103,8 @@ def test_games_survive_their_eviction_from_the_cache() -> None:
 
 def test_actions_have_a_type_fields_and_a_code() -> None:
     game = new_game("oriflamme")
-    assert game.action("place Spy on 2").fields == {"type": "place", "card": "spy", "at": {"on": 2}}
-    assert game.action("move 2 to 5").fields == {"type": "move", "slot": 2, "to": {"gap": 5}}
+    assert game.action("place Spy on 2").fields == {"type": "place", "card": "spy", "on": 2}
+    assert game.action("move 2 to 5").fields == {"type": "move", "slot": 2, "to": 5}
     assert game.action("rob B").type == "rob"
     assert len(game.action("move 2 to 5").code) == 2
     assert game.action("keep") == new_game("oriflamme", "de-2019", 5).action("keep")

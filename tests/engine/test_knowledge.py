@@ -98,7 +98,9 @@ def test_rotating_the_seats_rotates_the_evaluation(table: Position, by: int) -> 
 def test_more_points_are_never_worse(table: Position, seat: int, more: int) -> None:
     seat %= table.game.n_players
     points = tuple(points + more * (p == seat) for p, points in enumerate(table.table.points))
-    richer = table.game.from_table(dataclasses.replace(table.table, points=points))
+    richer = table.game.from_parts(
+        dataclasses.replace(table.parts, table=dataclasses.replace(table.table, points=points))
+    )
     assert isinstance(richer, Position)
     assert evaluate_position(richer)[seat] >= evaluate_position(table)[seat] - 1e-12
 
@@ -120,7 +122,7 @@ def test_the_evaluation_predicts_winners_better_than_points(spec: Any) -> None:
 
 
 def begins_round(before: Position, after: Position) -> bool:
-    return bool(before.table.phase != "place" and after.table.phase == "place")
+    return bool(before.table.ask != "place" and after.table.ask == "place")
 
 
 def test_the_evaluation_of_an_almost_finished_game_is_close_to_the_result() -> None:

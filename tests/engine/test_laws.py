@@ -15,18 +15,21 @@ from laws import check_random_games
 from tables import ALL_IDS, ALL_SPECS, castle_games, games, queue_games, random_game, tables
 
 from engine_cy import Game, IllegalActionError, Position, new_game
+from engine_cy.oriflamme.table import kinds_in_queue
 
 QUICK = settings(max_examples=60, deadline=None)
 
 
-def cards_of(table: Any, player: int) -> Counter[object]:
+def cards_of(parts: Any, player: int) -> Counter[object]:
     """Return all cards of a player: on the table, in hand, in piles and decks."""
-    cards = Counter([*table.hands[player], *table.piles[player]])
+    table, own = parts.table, parts.secrets[player]
+    cards = Counter([*own.hand, *table.piles[player]])
     if hasattr(table, "slots"):
-        cards.update(card.card for slot in table.slots for card in slot if card.family == player)
+        for slot, kinds in zip(table.slots, kinds_in_queue(parts), strict=True):
+            cards.update(kinds if slot.family == player else ())
     else:
         cards.update(card.value for row in table.rows for card in row if card.owner == player)
-        cards.update([*table.decks[player], *[table.selected[player]] * bool(table.selected[player])])
+        cards.update([*parts.decks[player], *[own.selected] * bool(own.selected)])
     return cards
 
 
@@ -35,7 +38,7 @@ def cards_of(table: Any, player: int) -> Counter[object]:
 def test_cards_are_conserved(game: Game, seed: int) -> None:
     owned = None
     for position, _ in random_game(game, seed):
-        cards = [cards_of(position.table, player) for player in range(game.n_players)]
+        cards = [cards_of(position.parts, player) for player in range(game.n_players)]
         owned = owned or cards
         assert cards == owned
 
@@ -57,7 +60,7 @@ def test_points_start_at_one_and_fall_only_if_another_player_gains(game: Game, s
 def test_gold_is_never_negative_and_changes_only_if_a_card_acts_or_a_round_ends(game: Game, seed: int) -> None:
     for (before, action), (after, _) in itertools.pairwise(random_game(game, seed)):
         assert min(after.scores) >= 0
-        if action is not None and action.type in ("select", "swap", "replacement", "order") and before.is_over is False:
+        if action is not None and action.type in ("select", "swap", "replace", "order") and before.is_over is False:
             ends = after.table.round != before.table.round or after.is_over or after.table.phase == "round_end"
             assert after.scores == before.scores or ends
 
@@ -71,9 +74,9 @@ def test_rows_stay_sorted_and_each_player_plays_a_card_a_turn(game: Game, seed: 
             assert [card.value for card in row] == sorted((card.value for card in row), reverse=True)
         if action is not None:
             kinds[action.type] += 1
-    frame = position.game.frame  # type: ignore[attr-defined]
-    assert kinds["select"] == kinds["place_in"] == game.n_players * frame.n_rounds * frame.n_turns
-    assert kinds["replacement"] == kinds["swap"]
+    shape = position.game.shape  # type: ignore[attr-defined]
+    assert kinds["select"] == kinds["place"] == game.n_players * shape.n_rounds * shape.n_turns
+    assert kinds["replace"] == kinds["swap"]
 
 
 @given(games(), st.integers(0, 2**32))
@@ -89,10 +92,10 @@ def test_every_invariant_holds_after_every_action(game: Game, seed: int) -> None
 @QUICK
 def test_games_have_as_many_placements_as_the_rules_prescribe(game: Game, seed: int) -> None:
     """A round has at most 60 actions: only Decrees let a card act again."""
-    frame = game.frame  # type: ignore[attr-defined]
+    shape = game.shape  # type: ignore[attr-defined]
     kinds = Counter(action.type for _, action in random_game(game, seed) if action is not None)
-    assert kinds["place"] == game.n_players * frame.cards_each
-    assert sum(kinds.values()) <= 60 * frame.n_rounds
+    assert kinds["place"] == game.n_players * shape.cards_each
+    assert sum(kinds.values()) <= 60 * shape.n_rounds
 
 
 def all_texts(table: Position) -> list[str]:

@@ -47,7 +47,7 @@ def test_a_call_is_won_by_the_bidder_if_the_dice_show_the_bid(text: Any, payoffs
     assert SMALL.game_rules.payoffs(SMALL.value(position)) == list(payoffs)
     assert position.payoffs == tuple((payoff + 1) / 2 for payoff in payoffs)
     assert position.scores == payoffs
-    assert position.view(0).table == position.table == text
+    assert position.view(0).parts == position.parts == text
 
 
 def test_a_player_who_takes_no_part_in_the_call_gets_nothing() -> None:

@@ -108,12 +108,13 @@ def test_names_are_read_in_any_case_and_by_id(text: str) -> None:
 
 
 def test_omitted_fields_of_a_position_are_completed() -> None:
-    table = new_game("oriflamme", "en-2019", 4).position("B:Heir* >A:Decree(2)/A:Spy C:Lord").table
+    parts = new_game("oriflamme", "en-2019", 4).position("B:Heir* >A:Decree(2)/A:Spy C:Lord").parts
+    table = parts.table
     assert table.round == 2
-    assert table.phase == "reveal"
+    assert table.ask == "reveal"
     assert table.points == (1, 1, 1, 1)
     assert [len(pile) for pile in table.piles] == [0, 1, 1, 2]
-    assert [len(hand) for hand in table.hands] == [5, 5, 5, 5]
+    assert [len(own.hand) for own in parts.secrets] == [5, 5, 5, 5]
 
 
 def test_a_position_before_a_cards_effect_advances_to_the_next_question() -> None:
@@ -161,7 +162,7 @@ def test_an_action_of_a_view_must_name_the_cards_that_it_shows() -> None:
     view = game.position(">B:Spy A:Heir C:Lord").view("A")
     with pytest.raises(ValueError, match="shows 1 cards that the observer did not know, but names 0"):
         view.play("reveal")
-    assert view.play("reveal = Spy").table.slots[0][0].card == "spy"
+    assert view.play("reveal = Spy").table.slots[0].cards[0].card == "spy"
     with pytest.raises(ValueError, match="'Archer' cannot be shown: B has no more of them"):
         game.position(">B:Spy A:Heir C:Lord B:Archer* | round 2").view("A").play("reveal = Archer")
     with pytest.raises(NotationError, match="'Joker' is no card of this edition"):

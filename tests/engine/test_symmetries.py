@@ -84,7 +84,7 @@ def test_after_the_last_placement_any_exchange_of_seats_changes_nothing_but_thei
     for seed in range(6):
         played = [position for position, _ in random_game(game, seed)]
         rounds = played[-1].table.round
-        placed = [p for p in played if p.is_over or (p.table.phase != "place" and p.table.round == rounds)]
+        placed = [p for p in played if p.is_over or (p.table.ask != "place" and p.table.round == rounds)]
         for table in placed[-6:]:
             to = draw.sample(range(game.n_players), game.n_players)
             other = reseated(table, to)

@@ -28,7 +28,7 @@ from engine_cy import (
     new_game,
 )
 from engine_cy.kuhn_leduc.binding import Poker
-from engine_cy.kuhn_leduc.table import Table
+from engine_cy.kuhn_leduc.table import Parts, Table
 from engine_cy.perft import perft
 from engine_cy.record import Record, read_record
 
@@ -363,17 +363,18 @@ def test_actions_survive_text_and_pickling(tree: Tree) -> None:
 
 def test_a_table_has_cards_moves_and_stakes() -> None:
     view = LEDUC.view("? Qb | call call | Qa | raise | first B | seen by B")
-    assert view.table == Table(
-        cards=("?", "Qb"),
+    table = Table(
         public_card="Qa",
         moves=(("call", "call"), ("raise",)),
         stakes=(1, 5),
         first=1,
         to_act=0,
-        observer=1,
     )
-    assert KUHN.position("K -").table == Table(("K", None), None, ((), ()), (1, 1), first=0, to_act=CHANCE)
-    assert KUHN.position("K Q | pass pass").table == Table(("K", "Q"), None, (("pass", "pass"), ()), (1, 1), 0, None)
+    assert view.parts == Parts(table, cards=("?", "Qb"), observer=1)
+    dealing = Table(None, ((), ()), (1, 1), first=0, to_act=CHANCE)
+    assert KUHN.position("K -").parts == Parts(dealing, ("K", None))
+    passed = Table(None, (("pass", "pass"), ()), (1, 1), 0, None)
+    assert KUHN.position("K Q | pass pass").parts == Parts(passed, ("K", "Q"))
 
 
 def test_a_record_of_a_game_holds_the_deals_and_replays() -> None:

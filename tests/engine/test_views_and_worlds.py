@@ -6,6 +6,7 @@ import random
 import statistics
 from collections import Counter, defaultdict
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from scipy.stats import chisquare
 from tables import ALL_IDS, ALL_SPECS, SPEC_IDS, SPECS, castle_games, games, queue_games, random_game, tables
 
 from engine_cy import Game, Position, Rng, View, new_game
+from engine_cy.oriflamme.table import SeenTable, kinds_in_queue
 
 QUICK = settings(max_examples=60, deadline=None)
 WORLDS_MAX = 3000
@@ -71,7 +73,7 @@ def test_a_deal_and_a_world_from_one_seed_are_independent() -> None:
     shared_counts = []
     for seed in range(n):
         dealt = game.deal(seed)
-        dealt_hand, sampled_hand = (table.table.hands[1] for table in (dealt, dealt.view(0).sample_world(seed)))
+        dealt_hand, sampled_hand = (table.parts.secrets[1].hand for table in (dealt, dealt.view(0).sample_world(seed)))
         shared_counts.append(len(set(dealt_hand) & set(sampled_hand)))
     assert abs(statistics.fmean(shared_counts) - 2.4) < 3 * statistics.stdev(shared_counts) / n**0.5
 
@@ -95,24 +97,19 @@ def test_shuffling_hidden_cards_changes_nothing_for_the_observer(
 @QUICK
 def test_a_view_of_an_oriflamme_table_shows_no_hidden_card(table: Position) -> None:
     for player in players(table):
-        view = table.view(player).table
-        for slot in view.slots:
-            for card in slot:
-                assert (card.card is None) == (card.family != player and not card.face_up)
-        assert [hand is None for hand in view.hands] == [p != player for p in players(table)]
-        assert view.hands[player] == table.table.hands[player]
+        seen, whole = table.view(player).parts, table.parts
+        assert seen == SeenTable(player, whole.table, whole.secrets[player])
 
 
 @given(tables(castle_games()))
 @QUICK
 def test_a_view_of_a_castle_table_shows_no_hidden_card(table: Position) -> None:
     for player in players(table):
-        view = table.view(player).table
-        assert all(deck is None for deck in view.decks)
-        for p in players(table):
-            assert (view.hands[p] is None) == (p != player)
-            assert view.selected[p] == (None if p != player and table.table.selected[p] else table.table.selected[p])
-        assert view.gold == table.table.gold
+        seen, whole = table.view(player).parts, table.parts
+        assert seen.own == whole.secrets[player]
+        assert seen.table.known_gold == whole.table.gold
+        hidden_gold = {"gold": None, "remembered_gold": None}
+        assert replace(seen.table, **hidden_gold) == replace(whole.table, **hidden_gold)
 
 
 @given(tables())
@@ -188,8 +185,8 @@ def test_a_second_card_of_a_kind_is_as_likely_as_in_deals() -> None:
     game = new_game("oriflamme_prototype", "prototype", 2)
     view = game.view("A:Spy B:Archer* | round 2 | first A | ask A place | seen by A")
     rng = Rng(3)
-    worlds = [view.sample_world(rng).table for _ in range(20_000)]
-    second = statistics.fmean("archer" in (world.hands[1] or ()) for world in worlds)
+    worlds = [view.sample_world(rng).parts for _ in range(20_000)]
+    second = statistics.fmean("archer" in world.secrets[1].hand for world in worlds)
     assert second == pytest.approx(0.6, abs=3 * 0.0035)
 
 
@@ -219,7 +216,7 @@ def test_the_true_world_is_as_likely_as_any_other() -> None:
         for _ in range(20):
             world = table.view(0).sample_world(rng)
             tries += 1
-            hits += world.table.slots[1][0].card == table.table.slots[1][0].card
+            hits += kinds_in_queue(world.parts)[1] == kinds_in_queue(table.parts)[1]
     assert abs(hits / tries - 0.1) < 0.015
 
 

@@ -9,6 +9,7 @@ from scenes import gains, play
 
 from engine_cy import InvalidPositionError, Position, new_game
 from engine_cy.oriflamme.cards import PROTOTYPE, PUBLISHED
+from engine_cy.oriflamme.table import kinds_in_queue
 
 FR_EN = ("fr-2019", "en-2019")
 PUBLISHED_EDITIONS = (*FR_EN, "de-2019", "revised")
@@ -36,16 +37,16 @@ def scenes(text: str, edition: str, players: int = 3) -> list[Position]:
 
 
 def question(position: Position) -> str:
-    """Return the seat to act, the phase and the slot at the cursor, as in `C reveal at 1`."""
+    """Return the seat to act, the question and the slot at the cursor, as in `C reveal at 1`."""
     table = position.table
     at = "" if table.cursor is None else f" at {table.cursor}"
-    return f"{'ABCDE'[table.to_act]} {table.phase}{at}"
+    return f"{'ABCDE'[table.to_act]} {table.ask}{at}"
 
 
 def queue(position: Position) -> str:
     """Return the queue as text, each card as family and name."""
-    slots = position.table.slots
-    return " ".join("/".join(f"{'ABCDE'[card.family]}:{card.card}" for card in slot) for slot in slots)
+    slots = zip(position.table.slots, kinds_in_queue(position.parts), strict=True)
+    return " ".join("/".join(f"{'ABCDE'[slot.family]}:{kind}" for kind in kinds) for slot, kinds in slots)
 
 
 @pytest.mark.parametrize("edition", PUBLISHED_EDITIONS)
@@ -291,7 +292,7 @@ def test_a_prototype_assassin_hits_a_pair_of_one_name_only() -> None:
     assert gains(table.scores, hit) == {"A": 2}
     missed = play(table, "reveal", "pair 1 3")
     assert queue(missed).startswith("A:assassin B:lord C:lord")
-    assert missed.table.slots[1][0].face_up
+    assert missed.table.slots[1].cards[0].card
 
 
 def test_of_two_ambushes_before_an_assassin_the_nearer_pays() -> None:
@@ -306,7 +307,7 @@ def test_an_assassin_that_finds_one_ambush_leaves_the_other_card_turned_up() -> 
     after = play(table, "reveal", "pair 0 2")
     assert gains(table.scores, after) == {"C": 3}
     assert queue(after) == "B:lord"
-    assert after.table.slots[0][0].face_up
+    assert after.table.slots[0].cards[0].card
 
 
 def test_mercenaries_leave_whether_or_not_they_hit() -> None:
@@ -331,7 +332,7 @@ def test_a_prototype_ambush_may_only_be_kept_and_gets_nothing() -> None:
     table = scene(">A:Ambush B:Lord", "prototype")
     assert [str(action) for action in table.legal_actions()] == ["keep"]
     after = play(table, "keep")
-    assert after.table.slots[0][0].tokens == 0
+    assert after.table.slots[0].cards[0].tokens == 0
     assert gains(table.scores, after) == {}
 
 

@@ -22,7 +22,7 @@ from server.services.searches import Lateness
 from server.settings import Settings
 from solver.beliefs import Belief
 from solver.control import Control
-from solver.named_beliefs import believe
+from solver.named_beliefs import name_beliefs
 from solver.pool.base import compute_here
 
 GAMES = [spec for spec in SPECS if new_game(*spec).has_beliefs]
@@ -47,7 +47,7 @@ def chances_by_name(chances: Any) -> dict[str, float]:
 @pytest.mark.parametrize("spec", GAMES, ids=str)
 def test_beliefs_keep_their_figures_as_messages(spec: Any) -> None:
     for view in views_of(spec, range(2))[::7]:
-        beliefs, written = believe(Belief(view, None, 0.5)), pb.Suggestion()
+        beliefs, written = name_beliefs(Belief(view, None, 0.5)), pb.Suggestion()
         add_beliefs(written, beliefs, view.game)
         assert [message.seat - 1 for message in written.beliefs] == [message.seat for message in beliefs.seats]
         assert (written.effective_sample_size, written.fitting_worlds) == (

@@ -28,11 +28,11 @@ from engine_cy import game_ids, new_game
 from engine_cy.castle_village_port.editions import read_ruleset
 from engine_cy.oriflamme.cards import PUBLISHED
 from engine_cy.record import read_record
+from server.codec import wire
 from server.codec.fields import write_seat
 from server.codec.games import write_game, write_ruleset
 from server.games.oriflamme.messages import CARDS
 from server.refusals import Refusal
-from server.rpc import handlers
 from server.rpc.status import _encoded_bytes, status_of
 
 EN = view_pb2.GameSpec(game_id="oriflamme", players=3, ruleset=view_pb2.Ruleset(edition="en-2019"))
@@ -315,22 +315,22 @@ def test_the_search_for_an_unknown_field_is_bounded(monkeypatch: pytest.MonkeyPa
         searched.append(message)
         return UnknownFieldSet(message)
 
-    monkeypatch.setattr(handlers, "UnknownFieldSet", counted)
+    monkeypatch.setattr(wire, "UnknownFieldSet", counted)
     history = view_pb2.History(actions=[view_pb2.SeenAction()] * 100_000)
     many = rules_pb2.ValidateViewRequest(view=view_pb2.View(game=EN, history=history))
     with pytest.raises(Refusal) as refused:
-        handlers.read_message(many.SerializeToString() + b"\x0a\x03\xb8\x06\x01", rules_pb2.ValidateViewRequest)
+        wire.read_message(many.SerializeToString() + b"\x0a\x03\xb8\x06\x01", rules_pb2.ValidateViewRequest)
     assert (refused.value.reason, refused.value.field) == ("UNKNOWN_FIELD", "view.103")
     request = many.SerializeToString()
     many.view.history.actions[-1].MergeFromString(b"\xb8\x06\x01")
     assert len(many.SerializeToString()) > len(request)
     with pytest.raises(Refusal) as refused:
-        handlers.read_message(many.SerializeToString(), rules_pb2.ValidateViewRequest)
+        wire.read_message(many.SerializeToString(), rules_pb2.ValidateViewRequest)
     assert (refused.value.reason, refused.value.field) == ("UNKNOWN_FIELD", "")
-    assert handlers.SEARCHED_MAX <= len(searched) <= handlers.SEARCHED_MAX + 10
+    assert wire.SEARCHED_MAX <= len(searched) <= wire.SEARCHED_MAX + 10
     searched.clear()
     with pytest.raises(Refusal) as refused:
-        handlers.read_message(b"\xb8\x06\x01" * 50_000, rules_pb2.ValidateViewRequest)
+        wire.read_message(b"\xb8\x06\x01" * 50_000, rules_pb2.ValidateViewRequest)
     assert (refused.value.reason, refused.value.field, searched) == ("UNKNOWN_FIELD", "", [])
 
 

@@ -9,7 +9,7 @@ import pytest
 from engine_cy import View, new_game
 from engine_cy.record import Record
 from solver import Answer, Budget, Control, InvalidQuestionError, SearchQuestion, solve
-from solver.answer import Chance, LineStep
+from solver.answer import LineStep, SeatExpectation
 from solver.pool.base import compute_here
 from solver.pool.threads import Threads
 from solver.question import Question
@@ -169,7 +169,7 @@ def test_every_observer_gets_the_chances_of_every_seat() -> None:
 def test_the_chances_of_seats_are_the_means_of_all_moves() -> None:
     answer = solve(ROBBERY.view(0), Budget(iterations=500), seed=3)
     for seat, chance in enumerate(answer.seats):
-        assert isinstance(chance, Chance)
+        assert isinstance(chance, SeatExpectation)
         mean = sum(move.visits * move.seats[seat] for move in answer.moves if move.visits) / answer.iterations
         assert chance.win.mean == pytest.approx(mean)
 

@@ -107,8 +107,8 @@ def test_damaged_bytes_are_refused(damage):
 def test_the_text_of_a_table_is_openspiels():
     game = from_openspiel("leduc_poker")
     position = game.position("0 2 1")
-    assert position.table == str(game.as_state(position))
-    assert position.view(1).table == game.as_state(position).information_state_string(1)
+    assert position.parts == str(game.as_state(position))
+    assert position.view(1).parts == game.as_state(position).information_state_string(1)
 
 
 # --- hidden information ---------------------------------------------------------------------------------------------

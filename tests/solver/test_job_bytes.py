@@ -179,7 +179,7 @@ def test_inconsistent_shares_are_refused() -> None:
 
 def job_with(question: Question, field: str, value: Any) -> bytes:
     """Return a job with another value in one field."""
-    content, seed, limits, clocks, account = unpack(job_bytes._unseal(job_bytes.JOB, encode_job(question)))
+    content, seed, limits, clocks, logged = unpack(job_bytes._unseal(job_bytes.JOB, encode_job(question)))
     common, shape_fields, view = unpack(content)
     heads = [json.loads(head) for head in (common, shape_fields, limits)]
     assert any(field in head for head in heads)
@@ -187,7 +187,7 @@ def job_with(question: Question, field: str, value: Any) -> bytes:
         if field in head:
             head[field] = value
     common, shape_fields, limits = (json.dumps(head).encode() for head in heads)
-    return job_bytes._seal(job_bytes.JOB, pack([pack([common, shape_fields, view]), seed, limits, clocks, account]))
+    return job_bytes._seal(job_bytes.JOB, pack([pack([common, shape_fields, view]), seed, limits, clocks, logged]))
 
 
 @pytest.mark.parametrize(

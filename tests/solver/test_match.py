@@ -305,7 +305,7 @@ def test_tell_gets_all_deals_at_the_start_and_after_each(tmp_path):
     path = tmp_path / "deals.jsonl"
     match.run(example_match("plain", "flat"), 1, path=path)
     counts: list[int] = []
-    match.run(example_match("plain", "flat"), 3, path=path, tell=lambda deals: counts.append(len(deals)))
+    match.run(example_match("plain", "flat"), 3, path=path, on_progress=lambda deals: counts.append(len(deals)))
     assert counts == [1, 2, 3]
 
 
@@ -315,7 +315,7 @@ def test_an_interrupted_match_leaves_no_workers():
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        match.run(example_match("plain", "plain", 100), 50, workers=2, tell=interrupt)
+        match.run(example_match("plain", "plain", 100), 50, workers=2, on_progress=interrupt)
     assert not active_children()
 
 
@@ -414,7 +414,7 @@ def test_a_match_that_lost_a_process_can_be_resumed(tmp_path):
                 os.kill(child.pid or 0, signal.SIGKILL)
 
     with pytest.raises(WorkerLostError, match="a worker was lost; the file has the finished deals, to resume from"):
-        match.run(match_, 30, workers=2, path=path, tell=kill)
+        match.run(match_, 30, workers=2, path=path, on_progress=kill)
     assert not active_children()
     n_kept = len(path.read_text().splitlines()) - 1
     assert n_kept >= 1

@@ -26,7 +26,7 @@ from waiting import HANG_S, wait_until
 
 from engine_cy import new_game, python_game
 from solver import Answer, Budget, Control, InvalidQuestionError, Question, SearchQuestion, solve
-from solver.pool import parts, processes
+from solver.pool import cores, parts, processes
 from solver.pool.base import Answered, Pool, WorkerLostError, answer_many, compute_here
 from solver.pool.job_bytes import JobBytesError, WorkerError
 from solver.pool.processes import Processes
@@ -585,3 +585,42 @@ def test_a_search_with_a_time_limit_answers_before_its_trees_are_freed(
         is_watched.set()
         future.result()
     assert events == (["answered", "freed", "freed"] if is_timed else ["freed", "freed", "answered"])
+
+
+def test_without_a_pool_a_search_has_at_most_a_thread_per_core(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a thread for each of 256 shares, a search ended seconds after its time limit."""
+    widths: list[int] = []
+
+    class WatchedThreads(Threads):
+        def __init__(self, threads: int) -> None:
+            widths.append(threads)
+            super().__init__(threads)
+
+    monkeypatch.setattr("solver.solve.Threads", WatchedThreads)
+    answer = solve(opening_view(), Budget(iterations=256), shares=256)
+    assert answer.total.iterations == 256
+    assert widths == [min(256, cores())]
+
+
+def test_a_timed_search_with_many_shares_leaves_time_to_sum_them_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The shares take as long to sum up as the first one of them took, 256 times, and as long again to merge."""
+    now_ns = 0
+    sum_up = parts.sum_up
+
+    def slow_sum_up(*arguments: Any) -> Any:
+        nonlocal now_ns
+        now_ns += 100_000
+        return sum_up(*arguments)
+
+    monkeypatch.setattr(parts, "sum_up", slow_sum_up)
+    monkeypatch.setattr(parts.time, "monotonic_ns", lambda: now_ns)
+    question = SearchQuestion(opening_view(), Budget(time_ms=1_000), shares=256)
+    runs = [parts.PartRun(question, number, 10**9) for number in range(256)]
+    for run in runs:
+        run._ensure_searcher()
+    parts._leave_time_to_end(runs)
+    assert {run._until_ns for run in runs} == {10**9 - 2 * 256 * 100_000}
+    ends_ns = runs[0]._until_ns
+    now_ns = ends_ns - 200_000  # the first share takes half of it
+    parts._leave_time_to_end(runs)
+    assert {run._until_ns for run in runs} == {ends_ns - 50_000}, "at most half of the time left is given up"

@@ -65,7 +65,7 @@ def test_seed_and_limits_change_only_their_own_bytes_and_clocks_change_none() ->
     view = view_of(position)
     plain = encode(SearchQuestion(view, Budget(iterations=500), history=history))
     seeds = encode(SearchQuestion(view, Budget(iterations=500), history=history, seed=2**64 - 1))
-    assert (seeds.asked, seeds.limits) == (plain.asked, plain.limits)
+    assert (seeds.content, seeds.limits) == (plain.content, plain.limits)
     assert seeds.seed != plain.seed
     for budget in (
         Budget(iterations=501),
@@ -74,12 +74,12 @@ def test_seed_and_limits_change_only_their_own_bytes_and_clocks_change_none() ->
         Budget(time_ms=10),
     ):
         other = encode(SearchQuestion(view, budget, history=history))
-        assert (other.asked, other.seed) == (plain.asked, plain.seed)
+        assert (other.content, other.seed) == (plain.content, plain.seed)
         assert other.limits != plain.limits
     for budget in (Budget(iterations=500, time_ms=10), Budget(iterations=500, thread_time_ms=0.5)):
         assert encode(SearchQuestion(view, budget, history=history)) == plain
     with_shares = encode(SearchQuestion(view, Budget(iterations=500), history=history, share_iterations=[500]))
-    assert with_shares.asked == plain.asked
+    assert with_shares.content == plain.content
     assert with_shares.limits != plain.limits
 
 
@@ -107,7 +107,7 @@ def variants(view: View, history: History) -> Iterator[Question]:
 def test_different_questions_have_different_bytes() -> None:
     position, history = example_turn()
     distinct = list(variants(view_of(position), history))
-    assert len({encode(question).asked for question in distinct}) == len(distinct)
+    assert len({encode(question).content for question in distinct}) == len(distinct)
     for question in distinct:
         assert [question == other for other in distinct].count(True) == 1
 
@@ -147,24 +147,24 @@ def test_the_bytes_of_a_history_are_the_actions_as_its_player_saw_them() -> None
     question = SearchQuestion(view, Budget(iterations=60), history=record)
     assert question.history is not None
     assert question.history.actions == seen
-    asked = encode(question).asked.decode("latin-1")
-    assert all(f'"{action}"' in asked for action in seen)
+    content = encode(question).content.decode("latin-1")
+    assert all(f'"{action}"' in content for action in seen)
     # The cards that other players placed face down are in no question.
     assert any(hidden not in seen for hidden in record.actions)
-    assert not any(f'"{hidden}"' in asked for hidden in set(record.actions) - set(seen))
+    assert not any(f'"{hidden}"' in content for hidden in set(record.actions) - set(seen))
 
 
 def test_bytes_hold_nothing_that_is_derived() -> None:
     for spec in (ORIFLAMME, ("oriflamme_prototype", "prototype", 2)):
         position, history = example_turn(spec)
-        account = bytes(history)
-        assert any(account)
+        logged = bytes(history)
+        assert any(logged)
         question = SearchQuestion(view_of(position), Budget(iterations=60), history=history)
         before = encode(question)
         compute_here(question)
         assert encode(question) == before
-        assert account not in b"".join(before)
-        assert account.rstrip(b"\0") not in b"".join(before)
+        assert logged not in b"".join(before)
+        assert logged.rstrip(b"\0") not in b"".join(before)
 
 
 def test_with_seed_and_with_belief_of_return_new_questions() -> None:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable
 
 from engine_cy import Position
+from engine_cy.oriflamme.table import kinds_in_queue
 
 
 def ways_of(dealt_and_placed: Iterable[tuple[int, int]]) -> int:
@@ -20,9 +21,11 @@ def ways_to(world: Position) -> int:
     """Count the ways to deal the cards of all players and to place the same ones; 1 with one family each."""
     if not (world.game.id == "oriflamme_prototype" and world.game.n_players == 2):
         return 1
-    table, ways = world.table, 1
+    parts, ways = world.parts, 1
     for player in range(2):
-        played = [card.card for slot in table.slots for card in slot if card.family == player] + [*table.piles[player]]
-        dealt = [*played, *table.hands[player]]
+        queue = zip(parts.table.slots, kinds_in_queue(parts), strict=True)
+        played = [kind for slot, kinds in queue if slot.family == player for kind in kinds]
+        played += parts.table.piles[player]
+        dealt = [*played, *parts.secrets[player].hand]
         ways *= ways_of((dealt.count(kind), played.count(kind)) for kind in set(dealt))
     return ways

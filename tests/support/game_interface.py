@@ -13,7 +13,7 @@ import engine_cy
 from engine_cy import CHANCE, Action, Game, Position, Rng
 
 # As in engine_cy/game_api.pxd.
-MAX_PLAYERS, MAX_ACTIONS, MORE, SPECTATOR = 5, 512, 2, 7
+MAX_PLAYERS, MAX_ACTIONS, DECISION_UNFINISHED, SPECTATOR = 5, 512, 2, 7
 
 _POINTER, _INT, _WORD = ctypes.c_void_p, ctypes.c_int, ctypes.c_uint64
 _FUNCTIONS = {
@@ -99,7 +99,7 @@ class _Step:
         self._interface = interface
         self._state = ctypes.create_string_buffer(state, len(state))
         self._actions = (ctypes.c_uint32 * MAX_ACTIONS)()
-        self.has_more = bool(interface.part(interface.rules, self._state) & MORE)
+        self.has_more = bool(interface.part(interface.rules, self._state) & DECISION_UNFINISHED)
 
     def priors(self) -> list[tuple[int, float]]:
         n = self._interface.legal(self._interface.rules, self._state, self._actions)

@@ -22,15 +22,16 @@ def _shuffle_queue(position: Position, player: int, draw: random.Random) -> Posi
     fields = str(position).split(" | ")
     hands = fields[5].split()[1:]
     words = fields[0].split()
-    table = position.table
+    whole = position.parts
+    table = whole.table
     kinds = [card.name for card in position.game.cards]  # type: ignore[attr-defined]
-    frame = position.game.frame  # type: ignore[attr-defined]
+    shape = position.game.shape  # type: ignore[attr-defined]
     for opponent, letter in enumerate(position.game.seats):
         if opponent == player:
             continue
-        face_up = [card.card for slot in table.slots for card in slot if card.family == opponent and card.face_up]
-        pool = Counter(frame.ids * frame.copies) - Counter(face_up) - Counter(table.piles[opponent])
-        cards = [kinds[frame.ids.index(card)] for card in pool.elements()]
+        face_up = [c.card for slot in table.slots if slot.family == opponent for c in slot.cards if c.card]
+        pool = Counter(shape.ids * shape.copies) - Counter(face_up) - Counter(table.piles[opponent])
+        cards = [kinds[shape.ids.index(card)] for card in pool.elements()]
         draw.shuffle(cards)
         for w, word in enumerate(words):
             has_cursor, parts = word.startswith(">"), word.removeprefix(">").split("/")
@@ -40,22 +41,21 @@ def _shuffle_queue(position: Position, player: int, draw: random.Random) -> Posi
                     tokens = tail[tail.index("(") :] if "(" in tail else ""
                     parts[p] = f"{head}:{cards.pop()}{tokens}"
             words[w] = ">" * has_cursor + "/".join(parts)
-        hands[opponent] = ",".join(cards[: len(table.hands[opponent])]) or "-"
+        hands[opponent] = ",".join(cards[: len(whole.secrets[opponent].hand)]) or "-"
     return position.game.position(" | ".join([" ".join(words), *fields[1:5], "hands " + " ".join(hands), fields[6]]))
 
 
 def _shuffle_castle(position: Position, player: int, draw: random.Random) -> Position:
-    table = position.table
-    hands, decks, selected = list(table.hands), list(table.decks), list(table.selected)
-    for p in range(position.game.n_players):
-        hidden = [*decks[p]] if p == player else [*hands[p], *decks[p], *[selected[p]] * bool(selected[p])]
+    parts = position.parts
+    secrets, decks = list(parts.secrets), list(parts.decks)
+    for p, own in enumerate(parts.secrets):
+        hidden = [*decks[p]] if p == player else [*own.hand, *decks[p], *[own.selected] * bool(own.selected)]
         draw.shuffle(hidden)
         decks[p] = tuple(hidden.pop() for _ in decks[p])
         if p != player:
-            hands[p] = tuple(sorted((hidden.pop() for _ in hands[p]), reverse=True))
-            selected[p] = hidden.pop() if selected[p] else 0
-    changes = {"hands": tuple(hands), "decks": tuple(decks), "selected": tuple(selected)}
-    other = position.game.from_table(dataclasses.replace(table, **changes))
+            hand = tuple(sorted((hidden.pop() for _ in own.hand), reverse=True))
+            secrets[p] = dataclasses.replace(own, hand=hand, selected=hidden.pop() if own.selected else 0)
+    other = position.game.from_parts(dataclasses.replace(parts, secrets=tuple(secrets), decks=tuple(decks)))
     assert isinstance(other, Position)
     return other
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from engine_cy import Position
-from engine_cy.castle_village_port.table import RowCard
-from engine_cy.oriflamme.table import PlayedCard
+from engine_cy.castle_village_port.table import RowCard, Walk
+from engine_cy.oriflamme.table import Slot
 from engine_cy.seats import SEATS
 
 # The new seat of each seat.
@@ -25,17 +25,24 @@ def reseated(position: Position, to: Seats) -> Position:
     """Return the table with all players in their new seats. The rules treat it alike if `to` is a rotation."""
     if position.game.id in ("kuhn_poker", "leduc_poker"):
         return _reseated_poker(position, to)
-    table = position.table
+    parts = position.parts
     changes: dict[str, Any] = {}
-    for field in dataclasses.fields(table):
-        value = getattr(table, field.name)
-        if field.name in ("points", "gold", "hands", "piles", "decks", "selected", "orders"):
+    for field in dataclasses.fields(parts.table):
+        value = getattr(parts.table, field.name)
+        if field.name in ("points", "gold", "piles", "orders", "hand_sizes", "deck_sizes") and value is not None:
             changes[field.name] = by_seat(value, to)
         elif field.name in ("first", "to_act", "victim") and value is not None and value >= 0:
             changes[field.name] = to[value]
-        elif field.name in ("slots", "rows", "due", "ranked") or isinstance(value, RowCard):
+        elif field.name == "selected":
+            changes[field.name] = tuple(sorted(to[seat] for seat in value))
+        elif field.name in ("slots", "castle", "village", "port") or isinstance(value, RowCard):
             changes[field.name] = _with_owners(value, to)
-    other = position.game.from_table(dataclasses.replace(table, **changes))
+        elif isinstance(value, Walk):
+            moved = {name: _with_owners(getattr(value, name), to) for name in ("due", "ranked")}
+            changes[field.name] = dataclasses.replace(value, **moved)
+    secrets = {name: by_seat(getattr(parts, name), to) for name in ("secrets", "decks") if hasattr(parts, name)}
+    table = dataclasses.replace(parts.table, **changes)
+    other = position.game.from_parts(dataclasses.replace(parts, table=table, **secrets))
     assert isinstance(other, Position)
     return other
 
@@ -55,7 +62,7 @@ def _with_owners(value: Any, to: Seats) -> Any:
     """Rename the families or owners of cards in nested tuples."""
     if isinstance(value, RowCard):
         return value._replace(owner=to[value.owner])
-    elif isinstance(value, PlayedCard):
+    elif isinstance(value, Slot):
         return value._replace(family=to[value.family])
     return tuple(_with_owners(part, to) for part in value)
 

@@ -81,7 +81,7 @@ def analyze(
     workers: int | None,
     ray_address: str | None,
     choice: GameChoice,
-    thinking: SearchOptions,
+    search_options: SearchOptions,
     connection: Connection,
     as_json: bool,
 ) -> int:
@@ -93,13 +93,13 @@ def analyze(
     for file in files:
         check_input(file)
     with ExitStack() as stack:
-        client = connection.open(config=thinking.config, workers=workers, ray_address=ray_address)
+        client = connection.open(config=search_options.config, workers=workers, ray_address=ray_address)
         stack.callback(client.close)
         # Rejects invalid options once, before any file is written, not on each line.
-        answers = open_answers(connection, client, thinking, choice.game())
+        answers = open_answers(connection, client, search_options, choice.game())
         results = stack.enter_context(closing(open_results(Path(out))))
-        settings = {**asdict(choice), **asdict(thinking), "seat": seat}
-        run = Run(choice, thinking, seat, settings, stops=bad_lines == "stop")
+        settings = {**asdict(choice), **asdict(search_options), "seat": seat}
+        run = Run(choice, search_options, seat, settings, stops=bad_lines == "stop")
         run.resume(results, out)
         bar = stack.enter_context(_progress(files))
         for row, share in run.rows(files, answers):
@@ -120,7 +120,7 @@ class Run:
     """A run over the input."""
 
     choice: GameChoice
-    thinking: SearchOptions
+    search_options: SearchOptions
     seat: str | None
     # Equal in all rows of a file: a run that resumes needs the same settings.
     settings: dict[str, Any]

@@ -30,7 +30,11 @@ CLEAR_ERRORS = 2.0
 @server_options
 @json_option
 def compare(
-    observation: Observation, moves: tuple[str, ...], thinking: SearchOptions, connection: Connection, as_json: bool
+    observation: Observation,
+    moves: tuple[str, ...],
+    search_options: SearchOptions,
+    connection: Connection,
+    as_json: bool,
 ) -> None:
     """Compare several moves, each in the same sampled worlds, so that small differences show.
 
@@ -40,8 +44,10 @@ def compare(
     if not 2 <= len(moves) <= COMPARED_MAX:
         raise Failure(f"moves: {len(moves)} is not in 2..{COMPARED_MAX}")
     actions = [action_message(move) for move in moves]
-    with connection.open(config=thinking.config) as client:
-        comparison = client.compare(observation.message, actions, thinking.budget(), thinking.options(observation.game))
+    with connection.open(config=search_options.config) as client:
+        comparison = client.compare(
+            observation.message, actions, search_options.budget(), search_options.options(observation.game)
+        )
     if as_json:
         formatting.print_json(comparison)
     else:

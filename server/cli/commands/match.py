@@ -100,7 +100,7 @@ def match(
                 pool=pool,
                 path=resume,
                 sprt=Sprt(*sprt) if sprt else None,
-                tell=bar.update,
+                on_progress=bar.update,
             )
         except (OtherMatchError, WorkerLostError) as error:
             raise Failure(f"resume: {error}" if isinstance(error, OtherMatchError) else str(error)) from None

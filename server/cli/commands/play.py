@@ -370,7 +370,7 @@ class JsonDisplay:
     def show_choice(self, game: TableGame, most: int | None) -> None:
         view = game.view
         moves = [str(action) for action in view.legal_actions()]
-        self._write(event="asked", view=json_format.MessageToDict(write_view(view)), text=str(view), moves=moves)
+        self._write(event="question", view=json_format.MessageToDict(write_view(view)), text=str(view), moves=moves)
 
     def show_hint(self, moves: Sequence[pb.Candidate]) -> None:
         self._write(event="hint", candidates=[json_format.MessageToDict(move) for move in moves])
@@ -394,7 +394,7 @@ class JsonDisplay:
         self._write(event="failed", text=why)
 
     def show_text(self, text: str) -> None:
-        self._write(event="said", text=text)
+        self._write(event="message", text=text)
 
     def read_line(self) -> str:
         sys.stdout.flush()

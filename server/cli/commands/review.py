@@ -56,7 +56,7 @@ GRAPH_WIDTH = 100
 def review(
     game: str,
     seat: str | None,
-    thinking: SearchOptions,
+    search_options: SearchOptions,
     plot_to: Path | None,
     html_to: Path | None,
     connection: Connection,
@@ -75,10 +75,10 @@ def review(
         raise Failure(f"plot: {plot_to} has another suffix than {PLOTS}")
     check_place(plot_to, "plot")
     check_place(html_to, "html")
-    if thinking.time_ms is thinking.iterations is thinking.confidence is thinking.level is None:
-        thinking = replace(thinking, iterations=ITERATIONS)
-    with connection.open(config=thinking.config) as client:
-        result = run_review(Reviewer(client, record, _seat(seat, record), thinking))
+    if search_options.time_ms is search_options.iterations is search_options.confidence is search_options.level is None:
+        search_options = replace(search_options, iterations=ITERATIONS)
+    with connection.open(config=search_options.config) as client:
+        result = run_review(Reviewer(client, record, _seat(seat, record), search_options))
     if plot_to:
         plot(chart_of(result), title_of(record), plot_to)
     if html_to:

@@ -12,6 +12,7 @@ from rich.live import Live
 from rich.text import Text
 
 from eminence.v1 import solver_pb2 as pb
+from eminence.v1 import view_pb2
 from engine_cy import Game
 from engine_cy.seats import CHANCE_SEAT, SEATS
 from server.cli import formatting
@@ -57,7 +58,7 @@ STOP_REASONS = {
 @json_option
 def suggest(
     observation: Observation,
-    thinking: SearchOptions,
+    search_options: SearchOptions,
     lines: int | None,
     among: tuple[str, ...],
     information: bool,
@@ -71,14 +72,14 @@ def suggest(
     """
     if observation.view.is_over:
         raise Refusal("GAME_OVER", "view", "the game is over; there is no move to suggest")
-    options = thinking.options(observation.game, lines=lines or 0, among=among, information=information)
+    options = search_options.options(observation.game, lines=lines or 0, among=among, information=information)
     out = formatting.console()
     grows = out.is_terminal and not as_json
     with (
-        connection.open(config=thinking.config) as client,
+        connection.open(config=search_options.config) as client,
         _growing(out, observation, lines) if grows else nullcontext() as show,
     ):
-        answer = ask(client, observation, thinking.budget(), options, show)
+        answer = ask(client, observation, search_options.budget(), options, show)
     if as_json:
         formatting.print_json(answer)
     else:
@@ -193,20 +194,19 @@ def beliefs_table(answer: pb.Suggestion, game: Game) -> RenderableType:
     table = formatting.table("seat", "where", "may be")
     for belief in answer.beliefs:
         seat = SEATS[belief.seat - 1]
-        for spot in belief.face_down:
-            under = f", under {spot.depth}" if spot.depth else ""
-            table.add_row(seat, f"slot {spot.slot}{under}", _chances(spot.cards, game))
-        if belief.selected:
-            table.add_row(seat, "selected", _chances(belief.selected, game))
+        for card in belief.face_down:
+            table.add_row(seat, card.spot.text, _chances(card.cards, game))
         if belief.hand:
             table.add_row(seat, "hand", _chances(belief.hand, game))
     return table
 
 
 def _chances(cards: Any, game: Game) -> str:
-    return formatting.likeliest(
-        [(adapter_of(game.id).card_name(card, game), card.probability) for card in cards], KINDS_SHOWN
-    )
+    return formatting.likeliest([(_name_of(card.card, game), card.probability) for card in cards], KINDS_SHOWN)
+
+
+def _name_of(card: view_pb2.Card, game: Game) -> str:
+    return adapter_of(game.id).kind_names(game).get(card.name, card.name)
 
 
 def _information_table(answer: pb.Suggestion, game: Game) -> RenderableType:
@@ -215,8 +215,7 @@ def _information_table(answer: pb.Suggestion, game: Game) -> RenderableType:
         guesses = ", ".join(
             f"{SEATS[guess.seat - 1]} {formatting.percent(guess.probability)}" for guess in card.guesses
         )
-        name, where = adapter_of(game.id).own_card(card)
-        table.add_row(name, where, formatting.difference(card.win_if_shown, 100), guesses)
+        table.add_row(_name_of(card.card, game), card.spot.text, formatting.difference(card.win_if_shown, 100), guesses)
     return table
 
 

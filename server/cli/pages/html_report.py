@@ -238,7 +238,7 @@ def _belief(belief: SeatBelief, view: View) -> list[CardBelief]:
     letter = SEATS[belief.seat]
     rows = []
     for card in belief.cards:
-        where = adapter_of(view.game.id).place_of(card)
+        where = adapter_of(view.game.id).place_of(card.place)
         rows.append(_likeliest(letter, where, card.kinds, view))
     if belief.hand:
         rows.append(_likeliest(letter, "hand", belief.hand, view))

@@ -12,7 +12,6 @@ from engine_cy.seats import SEATS
 from server.cli import formatting
 from server.cli.options import Observation
 from server.cli.results.files import SCHEMA, Key, Row
-from server.games import adapter_of
 from server.messages.answers import REASONS
 
 # Values of the column `stopped_by`: the stop reasons of complete searches.
@@ -85,13 +84,9 @@ def _move(move: pb.Candidate) -> Row:
 
 
 def _beliefs(answer: pb.Suggestion, game: Game) -> Iterator[Row]:
-    adapter = adapter_of(game.id)
     for belief in answer.beliefs:
         seat = SEATS[belief.seat - 1]
-        places: list[tuple[str, Iterable[Any]]] = [
-            (f"slot {card.slot} under {card.depth} nth {card.nth}", card.cards) for card in belief.face_down
-        ]
-        for place, cards in [*places, ("at selected", belief.selected), ("hand", belief.hand)]:
+        places: list[tuple[str, Iterable[Any]]] = [(card.spot.text, card.cards) for card in belief.face_down]
+        for place, cards in [*places, ("hand", belief.hand)]:
             for card in cards:
-                name = adapter.card_notation(card, game)
-                yield {"seat": seat, "place": place, "card": name, "chance": card.probability}
+                yield {"seat": seat, "place": place, "card": card.card.name, "chance": card.probability}

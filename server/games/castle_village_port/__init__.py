@@ -3,41 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from eminence.v1 import rules_pb2, solver_pb2
-from engine_cy import Game, Position, View
+from google.protobuf.message import Message
+
+from eminence.v1 import rules_pb2
+from engine_cy import CHANCE, Game, Position, View
 from engine_cy.castle_village_port import editions
+from engine_cy.castle_village_port.table import EFFECT_ASKS
+from engine_cy.errors import listed
 from engine_cy.seats import SEATS
-from server.games.adapter import GameAdapter, Names, Ruleset
+from server.games.adapter import Names, Ruleset
 from server.games.castle_village_port import messages, pictures, words
-from solver.named_beliefs import HiddenCard
+from server.games.message_adapter import MessageAdapter
+from server.refusals import Refusal, missing
 
 
-class CastleVillagePortAdapter(GameAdapter):
+class CastleVillagePortAdapter(MessageAdapter):
     member = "castle_village_port"
     about = "tables and actions of Castle, Village, Port"
-    shown_field = "shown_values"
     card_keys = ("value", "when")
+    plans = messages.PLANS
 
-    read_changes = staticmethod(messages.read_tables)
-    write_changes = staticmethod(messages.write_tables)
     changes_field = staticmethod(messages.changes_field)
-    read_view = staticmethod(messages.read_view)
-    write_view = staticmethod(messages.write_view)
-    read_position = staticmethod(messages.read_position)
-    write_position = staticmethod(messages.write_position)
-    read_deal = staticmethod(messages.read_deal)
-    write_deal = staticmethod(messages.write_deal)
-    read_action = staticmethod(messages.read_action)
-    write_action = staticmethod(messages.write_action)
-    read_shown = staticmethod(messages.read_shown)
-    tidy_shown = staticmethod(messages.tidy_shown)
-    write_shown = staticmethod(messages.write_shown)
-    write_belief = staticmethod(messages.write_belief)
-    write_information = staticmethod(messages.write_information)
-
-    cards = staticmethod(words.cards)
     describe_cards = staticmethod(words.describe_cards)
     describe_game = staticmethod(words.describe_game)
     tables = staticmethod(words.tables)
@@ -55,21 +44,56 @@ class CastleVillagePortAdapter(GameAdapter):
     def switches(self) -> Iterator[rules_pb2.SwitchInfo]:
         return words.switches()
 
-    def card_name(self, card: solver_pb2.CardProbability, game: Any) -> str:
-        name = next((row.name for row in game.ruleset.cards if row.value == card.value), "")
-        return f"{card.value} {name}".rstrip()
-
-    def card_notation(self, card: solver_pb2.CardProbability, game: Game) -> str:
-        return str(card.value)
-
-    def own_card(self, card: solver_pb2.CardInformation) -> tuple[str, str]:
-        return str(card.value), "selected"
-
     def kind_names(self, game: Game) -> dict[str, str]:
         return {str(value): f"{value} {name}".strip() for value, name in words.value_names(game).items()}
 
-    def place_of(self, card: HiddenCard) -> str:
-        return "selected card"
+    # --- messages ---
+
+    def read_changes(self, message: Any, field: str) -> dict[str, Any]:
+        return messages.from_contract(super().read_changes(message, field))
+
+    def write_changes(self, changes: Mapping[str, Any]) -> Message:
+        return super().write_changes(messages.to_contract(changes))
+
+    def prepare(self, parts: Any, field: str, known: View | None) -> Any:
+        table = parts.table
+        if table.ask == "replace":
+            if table.to_act is not None:
+                raise Refusal("CONTRADICTION", f"{field}.table.to_act", "a seat is given, but chance replaces a card")
+            table = replace(table, to_act=CHANCE)
+        elif table.to_act is None and table.ask != "over":
+            raise missing(f"{field}.table.to_act", "a seat is required: the game is not over")
+        if table.acting is None and table.ask in EFFECT_ASKS:
+            raise missing(f"{field}.table.acting", f"the card that asks to {table.ask} is required")
+        if known is not None and table.remembered_gold is None:
+            table = replace(table, remembered_gold=known.table.remembered_gold)
+        if table.gold is None and table.remembered_gold is None:
+            raise missing(f"{field}.table.gold", "is required, or remembered_gold if gold is hidden")
+        return replace(parts, table=table)
+
+    def spell_card(self, game: Any, name: str, field: str) -> str:
+        if not name.isdecimal() or not name.isascii():
+            raise Refusal("INVALID_NOTATION", field, f"{name!r} is no card's value (1 to 15)")
+        return self.card_of(game, int(name), field)
+
+    def card_of(self, game: Any, number: int, field: str) -> str:
+        if number not in game.shape.values:
+            why = f"{number} is no card of this table ({listed(game.shape.values)})"
+            raise Refusal("INVALID_NOTATION", field, why)
+        return str(number)
+
+    def number_of(self, game: Any, name: str) -> int:
+        return int(name)
+
+    # --- words and pictures ---
+
+    def place_of(self, place: Mapping[str, int | str]) -> str:
+        return "selected"
+
+    def cards(self, game: Any) -> Iterator[rules_pb2.CardInfo]:
+        for card in game.ruleset.cards:
+            names = words.names_of(card).message()
+            yield rules_pb2.CardInfo(card=self.write_card(game, str(card.value)), names=names, copies=1)
 
     def round_of(self, table: View | Position) -> int:
         number: int = table.table.round
@@ -79,7 +103,7 @@ class CastleVillagePortAdapter(GameAdapter):
         return f"Round {view.table.round}, turn {view.table.turn}, first {SEATS[view.table.first]}"
 
     def owned(self, view: View | Position) -> Sequence[int]:
-        gold: Sequence[int] = view.table.gold
+        gold: Sequence[int] = view.table.known_gold
         return gold
 
     def card_title(self, card: Mapping[str, Any]) -> str:
@@ -88,6 +112,8 @@ class CastleVillagePortAdapter(GameAdapter):
 
 ADAPTERS = (
     CastleVillagePortAdapter(
-        "castle_village_port", Names("Castle, Village, Port", "Château, Village, Port", "Schloss, Dorf, Hafen")
+        "castle_village_port",
+        Names("Castle, Village, Port", "Château, Village, Port", "Schloss, Dorf, Hafen"),
+        messages.TABLES,
     ),
 )

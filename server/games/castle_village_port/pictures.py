@@ -24,10 +24,10 @@ def draw(view: View | Position) -> Iterator[Span]:
                 yield Span(f" {names[card.value]}")
         yield Span("\n" if row else " -\n")
     yield Span("selected", "dim")
-    for seat, value in enumerate(table.selected):
+    for seat, card in enumerate(_selected(view, names)):
         yield Span("  ")
         yield Span(SEATS[seat], "bold", seat)
-        yield Span(f" {'-' if value == 0 else '▒▒' if value is None else _named(value, names)}")
+        yield Span(f" {card or '▒▒' if seat in table.selected else '-'}")
         if table.orders[seat]:
             yield Span(f" (to the {table.orders[seat]})")
     yield Span("\n")
@@ -47,13 +47,16 @@ def picture(view: View) -> Picture:
         )
         for location, row in zip(LOCATIONS, table.rows, strict=True)
     ]
-    hand = [_named(value, names) for value in table.hands[view.observer] or ()]
-    selected = [
-        (SEATS[seat], "face down" if value is None else _named(value, names))
-        for seat, value in enumerate(table.selected)
-        if value != 0
-    ]
-    return Picture(rows=rows, hand=hand, owned=owned_by_letter(table.gold), unit="gold", selected=selected)
+    hand = [_named(value, names) for value in view.parts.own.hand]
+    cards = _selected(view, names)
+    selected = [(SEATS[seat], cards[seat] or "face down") for seat in table.selected]
+    return Picture(rows=rows, hand=hand, owned=owned_by_letter(table.known_gold), unit="gold", selected=selected)
+
+
+def _selected(view: View | Position, names: dict[int, str]) -> list[str]:
+    """Return the name of each seat's selected card; it is empty if there is none, or if it is hidden."""
+    secrets = [view.parts.secrets_of(seat) for seat in range(view.game.n_players)]
+    return [_named(own.selected, names) if own and own.selected else "" for own in secrets]
 
 
 def _named(value: int, names: dict[int, str]) -> str:

@@ -80,11 +80,6 @@ def value_names(game: Game) -> dict[int, str]:
     return {card.value: names_of(card).en for card in game.ruleset.cards}
 
 
-def cards(game: CastleVillagePort) -> Iterator[pb.CardInfo]:
-    for card in game.ruleset.cards:
-        yield pb.CardInfo(value=card.value, names=names_of(card).message(), notation=str(card.value), copies=1)
-
-
 def switches() -> Iterator[pb.SwitchInfo]:
     for name, (least, most) in editions.NUMBERS.items():
         yield pb.SwitchInfo(name=name, meaning=MEANINGS[name], values=map(str, range(least, most + 1)))
@@ -121,7 +116,7 @@ def _describe_card(game: CastleVillagePort, card: Card) -> dict[str, Any]:
         "value": card.value,
         "names": names_of(card)._asdict(),
         "when": WHEN[When(card.when)],
-        "then": deed,
+        "effect": deed,
     }
 
 
@@ -130,7 +125,7 @@ def tables(description: Mapping[str, Any]) -> Iterator[Table]:
     for card in description["cards"]:
         names = card["names"]
         foreign = f"{names['fr']} / {names['de']}" if names["en"] else ""
-        rows.append((str(card["value"]), names["en"], foreign, card["when"], card["then"]))
+        rows.append((str(card["value"]), names["en"], foreign, card["when"], card["effect"]))
     yield Table(("value", "card", "fr / de", "when", "and then"), rows, right=("value",))
     rewards = description["rewards"]
     ranks = range(1, 1 + max(map(len, rewards.values())))
@@ -143,4 +138,4 @@ def tables(description: Mapping[str, Any]) -> Iterator[Table]:
 
 def card_lines(card: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield "acts", card["when"]
-    yield "and then", card["then"]
+    yield "and then", card["effect"]

@@ -2,42 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import zip_longest
 from typing import Any
 
-from eminence.v1 import rules_pb2, solver_pb2
+from eminence.v1 import rules_pb2, view_pb2
 from engine_cy import Game, Position, View
+from engine_cy.errors import listed
 from engine_cy.oriflamme import editions
+from engine_cy.oriflamme.cards import read_card, write_card
+from engine_cy.oriflamme.table import PlayedCard, Slot
 from engine_cy.seats import SEATS
-from server.games.adapter import GameAdapter, Names, Ruleset
-from server.games.oriflamme import messages, pictures, words
-from server.games.oriflamme.messages import CARDS
-from solver.named_beliefs import HiddenCard
+from server.games.adapter import Names, Ruleset
+from server.games.message_adapter import MessageAdapter
+from server.games.oriflamme import pictures, words
+from server.games.oriflamme.messages import CARDS, PLANS, PROTOTYPE_SWITCHES, SWITCHES
+from server.refusals import Refusal, at, missing, under
 
 
-class OriflammeAdapter(GameAdapter):
+class OriflammeAdapter(MessageAdapter):
     member = "oriflamme"
     about = "tables and actions of Oriflamme and its prototype"
-    shown_field = "shown_cards"
-    card_keys = ("card", "text_name", "points_at", "amount", "besides", "switches")
+    card_keys = ("card", "text_name", "points_at", "amount", "traits", "switches")
+    plans = PLANS
 
-    read_changes = staticmethod(messages.read_switches)
-    write_changes = staticmethod(messages.write_switches)
-    read_view = staticmethod(messages.read_view)
-    write_view = staticmethod(messages.write_view)
-    read_position = staticmethod(messages.read_position)
-    write_position = staticmethod(messages.write_position)
-    read_deal = staticmethod(messages.read_deal)
-    write_deal = staticmethod(messages.write_deal)
-    read_action = staticmethod(messages.read_action)
-    write_action = staticmethod(messages.write_action)
-    read_shown = staticmethod(messages.read_shown)
-    tidy_shown = staticmethod(messages.tidy_shown)
-    write_shown = staticmethod(messages.write_shown)
-    write_belief = staticmethod(messages.write_belief)
-    write_information = staticmethod(messages.write_information)
-
-    cards = staticmethod(words.cards)
     describe_cards = staticmethod(words.describe_cards)
     describe_game = staticmethod(words.describe_game)
     tables = staticmethod(words.tables)
@@ -49,6 +38,14 @@ class OriflammeAdapter(GameAdapter):
     def spelled_out(self, edition: str) -> Ruleset:
         return {"edition": edition, **editions.EDITIONS[edition].switches}
 
+    def cards(self, game: Any) -> Iterator[rules_pb2.CardInfo]:
+        for card in game.cards:
+            yield rules_pb2.CardInfo(
+                card=self.write_card(game, card.name),
+                names=words.names_of(card).message(),
+                copies=game.shape.copies,
+            )
+
     def edition(self, game: Game) -> str:
         return str(game.ruleset.edition)
 
@@ -58,21 +55,49 @@ class OriflammeAdapter(GameAdapter):
     def describe_switches(self) -> list[dict[str, Any]]:
         return words.describe_switches(self.game_id)
 
-    def card_name(self, card: solver_pb2.CardProbability, game: Game) -> str:
-        return _name(card.oriflamme, card.name)
-
-    def card_notation(self, card: solver_pb2.CardProbability, game: Any) -> str:
-        kind = CARDS.words.get(card.oriflamme)
-        return next((row.name for row in game.cards if row.id == kind), card.name)
-
-    def own_card(self, card: solver_pb2.CardInformation) -> tuple[str, str]:
-        return _name(card.card, card.name), _place(card.slot, card.depth)
-
     def kind_names(self, game: Any) -> dict[str, str]:
         return {card.name: words.names_of(card).en for card in game.cards}
 
-    def place_of(self, card: HiddenCard) -> str:
-        return _place(card.place["slot"], card.place["under"])
+    # --- messages ---
+
+    def prepare(self, parts: Any, field: str, known: View | None) -> Any:
+        table = parts.table
+        if table.to_act is None and table.ask != "over":
+            raise missing(f"{field}.table.to_act", "a seat is required: the game is not over")
+        if known is None:
+            return parts
+        # The history numbers the cards that the message does not.
+        slots = tuple(
+            slot._replace(cards=tuple(_numbered(card, known_card) for card, known_card in _pairs(slot, known_slot)))
+            for slot, known_slot in zip_longest(table.slots, known.table.slots[: len(table.slots)])
+        )
+        return replace(parts, table=replace(table, slots=slots))
+
+    def spell_card(self, game: Any, name: str, field: str) -> str:
+        with at(field):
+            return write_card(read_card(name, game.cards), game.cards)
+
+    def card_of(self, game: Any, number: int, field: str) -> str:
+        with under(field):
+            card_id = CARDS.read(number, "")
+        if card_id not in game.shape.ids:
+            why = f"{card_id!r} is no card of this edition ({listed(game.shape.ids)})"
+            raise Refusal("INVALID_NOTATION", field, why)
+        return write_card(card_id, game.cards)
+
+    def number_of(self, game: Any, name: str) -> int:
+        return int(CARDS.write(read_card(name, game.cards)))
+
+    def write_spot(self, place: Mapping[str, int | str]) -> view_pb2.Spot:
+        spot = super().write_spot(place)
+        for name, value in place.items():
+            setattr(spot.oriflamme, name, value)
+        return spot
+
+    # --- words and pictures ---
+
+    def place_of(self, place: Mapping[str, int | str]) -> str:
+        return f"slot {place['slot']}" + (f", under {place['under']}" if place["under"] else "")
 
     def round_of(self, table: View | Position) -> int:
         number: int = table.table.round
@@ -86,18 +111,21 @@ class OriflammeAdapter(GameAdapter):
         return points
 
 
-def _name(number: int, name: str) -> str:
-    """Return the English name of a card; `name` is set for a card of a custom edition."""
-    return name or words.CARD_NAMES[CARDS.read(number, "card")].en
+def _pairs(slot: Slot, known: Slot | None) -> Iterator[tuple[PlayedCard, PlayedCard | None]]:
+    """Yield the cards of a slot, each with the one in its place in `known`."""
+    cards = known.cards[: len(slot.cards)] if known else ()
+    yield from zip_longest(slot.cards, cards)
 
 
-def _place(slot: int | str, depth: int | str) -> str:
-    return f"slot {slot}" + (f", under {depth}" if depth else "")
+def _numbered(card: PlayedCard, known: PlayedCard | None) -> PlayedCard:
+    return card if card.nth or known is None else card._replace(nth=known.nth)
 
 
 ADAPTERS = (
-    OriflammeAdapter("oriflamme", Names("Oriflamme", "Oriflamme", "Oriflamme")),
+    OriflammeAdapter("oriflamme", Names("Oriflamme", "Oriflamme", "Oriflamme"), SWITCHES),
     OriflammeAdapter(
-        "oriflamme_prototype", Names("Oriflamme (prototype)", "Oriflamme (prototype)", "Oriflamme (Prototyp)")
+        "oriflamme_prototype",
+        Names("Oriflamme (prototype)", "Oriflamme (prototype)", "Oriflamme (Prototyp)"),
+        PROTOTYPE_SWITCHES,
     ),
 )

@@ -15,7 +15,6 @@ from engine_cy.oriflamme.binding import Oriflamme
 from engine_cy.oriflamme.cards import Card
 from engine_cy.oriflamme.words import Deed, Nature, Reach
 from server.games.adapter import Names, Table, as_text
-from server.games.oriflamme.messages import CARDS
 
 # By the ids of engine_cy/oriflamme/cards.py.
 CARD_NAMES = {
@@ -80,16 +79,6 @@ NUMBERS = {
 }
 
 
-def cards(game: Oriflamme) -> Iterator[pb.CardInfo]:
-    for card in game.cards:
-        yield pb.CardInfo(
-            oriflamme=CARDS.write_or_unspecified(card.id),
-            names=names_of(card).message(),
-            notation=card.name,
-            copies=game.frame.copies,
-        )
-
-
 def switches(game_id: str) -> Iterator[pb.SwitchInfo]:
     for name, switch in editions.SWITCHES[game_id].items():
         yield pb.SwitchInfo(name=name, meaning=switch.meaning, values=map(as_text, switch.values))
@@ -137,9 +126,9 @@ def _describe_card(game: Oriflamme, card: Card) -> dict[str, Any]:
         "text_name": card.name,
         "names": names_of(card)._asdict(),
         "points_at": reach,
-        "then": deed,
+        "effect": deed,
         "amount": card.amount,
-        "besides": natures,
+        "traits": natures,
         "switches": {name: value for name, value in game.ruleset.switches.items() if word in name.split("_")},
     }
 
@@ -148,16 +137,16 @@ def tables(description: Mapping[str, Any]) -> Iterator[Table]:
     rows = []
     for card in description["cards"]:
         names = card["names"]
-        besides = "".join(f"; {text}" for text in card["besides"])
-        rows.append((names["en"], f"{names['fr']} / {names['de']}", card["points_at"], card["then"] + besides))
+        traits = "".join(f"; {text}" for text in card["traits"])
+        rows.append((names["en"], f"{names['fr']} / {names['de']}", card["points_at"], card["effect"] + traits))
     yield Table(("card", "fr / de", "points at", "and then"), rows)
 
 
 def card_lines(card: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     if card["points_at"]:
         yield "points at", card["points_at"]
-    yield "and then", card["then"]
-    for text in card["besides"]:
-        yield "besides", text
+    yield "and then", card["effect"]
+    for text in card["traits"]:
+        yield "traits", text
     for name, value in card["switches"].items():
         yield "switch", f"{name} {as_text(value)}"

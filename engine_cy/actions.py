@@ -1,0 +1,246 @@
+"""Actions declared once: their text, fields, steps and help, and OpenSpiel's list of them, come from the declaration.
+
+A game declares its verbs with their arguments, such as `Verb("rob", (VERB_ROB,), ["rob {player}"], [Argument("player",
+SEAT)])`. The names of verbs and arguments are those of the contract's messages and fields, too, and each argument has a
+kind that reads and writes it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import product
+from typing import Any, NamedTuple
+
+from engine_cy.errors import NotationError, listed
+from engine_cy.seats import SEATS
+
+Fields = dict[str, Any]
+
+_WORD = re.compile(r"\{(\w+)\}")
+
+
+class Kind:
+    """A kind of argument, such as a seat: its words in text, its values in fields, its numbers in steps.
+
+    `shape` is the `shape` of a game, which has what differs between tables, such as the names of its cards.
+    """
+
+    unknown: Any = None  # the value that the observer of a record does not know, if there is one
+
+    def __init__(self, label: str, accepted: str = "") -> None:
+        self.label = label  # in help
+        self.accepted = accepted  # the words, in a refusal; empty: the refusal lists the forms of all actions
+
+    def read(self, word: str, shape: Any) -> Any:
+        """Return the value of a word; None if it is not one of this kind."""
+        raise NotImplementedError
+
+    def write(self, value: Any, shape: Any) -> str:
+        return str(value)
+
+    def pack(self, value: Any, shape: Any) -> int:
+        """Return the number of a value in a step."""
+        return int(value)
+
+    def unpack(self, number: int, shape: Any) -> Any:
+        """Return the value of a number in a step; None if it is not one of this kind."""
+        return number
+
+    def values(self, shape: Any) -> Iterable[Any]:
+        """Return all values at a table, for lists of all actions."""
+        raise NotImplementedError
+
+
+class Number(Kind):
+    """A number from 0 to `most`; in steps, `flag` is added to it. `count` gives the numbers of a table."""
+
+    def __init__(self, label: str, accepted: str, most: int, count: Callable[[Any], int], flag: int = 0) -> None:
+        super().__init__(label, accepted)
+        self._most, self._flag, self._count = most, flag, count
+
+    def read(self, word: str, shape: Any) -> int | None:
+        return int(word) if re.fullmatch(r"[0-9]{1,2}", word) and int(word) <= self._most else None
+
+    def pack(self, value: int, shape: Any) -> int:
+        return value | self._flag
+
+    def unpack(self, number: int, shape: Any) -> int | None:
+        value = number - self._flag
+        return value if 0 <= value <= self._most else None
+
+    def values(self, shape: Any) -> Iterable[int]:
+        return range(self._count(shape))
+
+
+class OneOf(Kind):
+    """One of a few words."""
+
+    def __init__(self, label: str, numbers: Mapping[str, int], accepted: str = "") -> None:
+        super().__init__(label, accepted)
+        self._numbers = numbers
+        self._words = {number: word for word, number in numbers.items()}
+
+    def read(self, word: str, shape: Any) -> str | None:
+        return word if word in self._numbers else None
+
+    def pack(self, value: str, shape: Any) -> int:
+        return self._numbers[value]
+
+    def unpack(self, number: int, shape: Any) -> str | None:
+        return self._words.get(number)
+
+    def values(self, shape: Any) -> Iterable[str]:
+        return self._numbers
+
+
+class _Seat(Kind):
+    """The letter of a seat."""
+
+    def read(self, word: str, shape: Any) -> int | None:
+        return SEATS.index(word) if len(word) == 1 and word in SEATS else None
+
+    def write(self, value: int, shape: Any) -> str:
+        return SEATS[value]
+
+    def values(self, shape: Any) -> Iterable[int]:
+        return range(shape.n_players)
+
+
+SEAT = _Seat("SEAT", f"a seat ({listed(SEATS)})")
+
+
+class Argument(NamedTuple):
+    """An argument of a verb: its name in fields and messages, and its place in the steps."""
+
+    name: str
+    kind: Kind
+    shift: int = 8  # its lowest bit in the step
+    step: int = 0
+
+
+class Verb(NamedTuple):
+    """A verb: its name, the number of each of its steps, and its forms as text, with its arguments in braces.
+
+    Two arguments in order are sorted when they are read: their order does not matter.
+    """
+
+    name: str
+    numbers: tuple[int, ...]
+    forms: Sequence[str] = ()
+    arguments: Sequence[Argument] = ()
+    in_order: bool = False
+
+    def places(self) -> list[list[Argument]]:
+        """Return the arguments by their places in the steps. Those of one place exclude each other."""
+        places: dict[tuple[int, int], list[Argument]] = {}
+        for argument in self.arguments:
+            places.setdefault((argument.step, argument.shift), []).append(argument)
+        return list(places.values())
+
+
+class Actions:
+    """The declared actions of a game. A step is the number of its verb, shifted by `shift`, and its arguments."""
+
+    def __init__(self, shift: int, verbs: Sequence[Verb]) -> None:
+        self.verbs = {verb.name: verb for verb in verbs}
+        self._shift = shift
+        self._of_number = {verb.numbers[0]: verb for verb in verbs}
+        self._forms = [
+            (verb, form.split(), {argument.name: argument for argument in verb.arguments})
+            for verb in verbs
+            for form in verb.forms or [verb.name]
+        ]
+        self.help = [
+            _WORD.sub(lambda found, arguments=arguments: arguments[found[1]].kind.label, " ".join(words))  # type: ignore[misc]
+            for _, words, arguments in self._forms
+        ]
+
+    # --- text ---
+
+    def read(self, text: str, shape: Any) -> Fields:
+        """Read the fields of an action from its text."""
+        words = text.split()
+        why = None
+        for verb, form, arguments in self._forms:
+            if len(words) != len(form) or words[0] != verb.name:
+                continue
+            fields: Fields = {"type": verb.name}
+            for word, expected in zip(words, form, strict=True):
+                argument = arguments.get(expected[1:-1]) if expected[0] == "{" else None
+                if argument is None:
+                    if word != expected:
+                        break
+                    continue
+                value = argument.kind.read(word, shape)
+                if value is None:
+                    if argument.kind.accepted:
+                        why = f"action: {word!r} in {text!r} is not {argument.kind.accepted}"
+                    break
+                fields[argument.name] = value
+            else:
+                return _sorted(verb, fields)
+        raise NotationError(why or f"action: {text!r} is not one of {listed(self.help)}")
+
+    def write(self, fields: Mapping[str, Any], shape: Any) -> str:
+        """Write the text of an action from its fields."""
+        for verb, form, arguments in self._forms:
+            if verb.name == fields["type"] and fields.keys() - {"type"} == _names(form):
+                return " ".join(
+                    arguments[word[1:-1]].kind.write(fields[word[1:-1]], shape) if word[0] == "{" else word
+                    for word in form
+                )
+        raise NotationError(f"action: {dict(fields)} are not the fields of an action ({listed(self.help)})")
+
+    # --- steps ---
+
+    def pack(self, fields: Mapping[str, Any], shape: Any) -> tuple[int, ...]:
+        """Return the steps of an action from its fields."""
+        verb = self.verbs[fields["type"]]
+        steps = [number << self._shift for number in verb.numbers]
+        for argument in verb.arguments:
+            if argument.name in fields:
+                steps[argument.step] |= argument.kind.pack(fields[argument.name], shape) << argument.shift
+        return tuple(steps)
+
+    def unpack(self, steps: Sequence[int], shape: Any) -> Fields:
+        """Return the fields of an action from its steps."""
+        verb = self._of_number.get(steps[0] >> self._shift)
+        if verb is None or tuple(step >> self._shift for step in steps) != verb.numbers:
+            raise NotationError(f"steps: {steps} are not an action")
+        fields: Fields = {"type": verb.name}
+        for alternatives in verb.places():
+            for argument in alternatives:
+                value = argument.kind.unpack(steps[argument.step] >> argument.shift & 0xFF, shape)
+                if value is not None:
+                    fields[argument.name] = value
+                    break
+        return fields
+
+    # --- lists ---
+
+    def texts(self, shape: Any, *verbs: str) -> Iterator[str]:
+        """Yield the texts of all actions with these verbs at a table: the last argument changes first."""
+        for verb in map(self.verbs.__getitem__, verbs):
+            for fields in self._all_fields(verb, shape):
+                yield self.write(fields, shape)
+
+    def _all_fields(self, verb: Verb, shape: Any) -> Iterator[Fields]:
+        choices = [
+            [(argument.name, value) for argument in alternatives for value in argument.kind.values(shape)]
+            for alternatives in verb.places()
+        ]
+        for chosen in product(*choices):
+            if not verb.in_order or chosen[0][1] < chosen[1][1]:
+                yield {"type": verb.name, **dict(chosen)}
+
+
+def _names(form: Sequence[str]) -> set[str]:
+    return {word[1:-1] for word in form if word[0] == "{"}
+
+
+def _sorted(verb: Verb, fields: Fields) -> Fields:
+    if not verb.in_order:
+        return fields
+    names = [argument.name for argument in verb.arguments]
+    return {"type": verb.name, **dict(zip(names, sorted(fields[name] for name in names), strict=True))}

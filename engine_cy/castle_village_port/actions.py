@@ -1,0 +1,111 @@
+"""The actions of Castle, Village, Port, declared once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from engine_cy.actions import SEAT, Actions, Argument, Kind, Number, OneOf, Verb
+from engine_cy.castle_village_port.cards import LOCATIONS
+from engine_cy.castle_village_port.words import (
+    UNKNOWN,
+    VERB_COPY,
+    VERB_DISCARD,
+    VERB_MOVE,
+    VERB_ORDER,
+    VERB_PLACE,
+    VERB_REPLACE,
+    VERB_ROB,
+    VERB_SELECT,
+    VERB_SWAP,
+)
+from engine_cy.errors import listed
+from engine_cy.seats import SEATS
+
+INDEX_MAX = 74
+_ROW_CARD = re.compile(r"([0-9]{1,2})([A-E])")
+
+
+class _Value(Kind):
+    """The value of a card; `?` is a card that the observer of a record does not know."""
+
+    unknown = "?"
+
+    def read(self, word: str, shape: Any) -> int | str | None:
+        if word == "?":
+            return word
+        return int(word) if re.fullmatch(r"[0-9]{1,2}", word) and 1 <= int(word) <= 15 else None
+
+    def pack(self, value: int | str, shape: Any) -> int:
+        return UNKNOWN if value == "?" else int(value)
+
+    def unpack(self, number: int, shape: Any) -> int | str:
+        return "?" if number == UNKNOWN else number
+
+    def values(self, shape: Any) -> list[int]:
+        return sorted(shape.values)
+
+
+class _RowCard(Kind):
+    """A card in a row, by its value and owner, such as 12B."""
+
+    def read(self, word: str, shape: Any) -> dict[str, int] | None:
+        found = _ROW_CARD.fullmatch(word)
+        if found is None or not 1 <= int(found[1]) <= 15:
+            return None
+        return {"value": int(found[1]), "owner": SEATS.index(found[2])}
+
+    def write(self, value: dict[str, int], shape: Any) -> str:
+        return f"{value['value']}{SEATS[value['owner']]}"
+
+    def pack(self, value: dict[str, int], shape: Any) -> int:
+        return value["owner"] << 4 | value["value"]
+
+    def unpack(self, number: int, shape: Any) -> dict[str, int] | None:
+        return {"value": number & 0x0F, "owner": number >> 4} if number >> 4 < len(SEATS) else None
+
+    def values(self, shape: Any) -> Iterable[dict[str, int]]:
+        return ({"value": value, "owner": owner} for owner in shape.seats for value in sorted(shape.values))
+
+
+def _places(shape: Any) -> int:
+    return int(shape.n_players * shape.n_rounds * shape.n_turns)
+
+
+VALUE = _Value("VALUE", "a card's value (1 to 15)")
+ROW_CARD = _RowCard("CARD", "a card in a row, such as 12B")
+LOCATION = OneOf(
+    "LOCATION", {name: number for number, name in enumerate(LOCATIONS)}, f"a location ({listed(LOCATIONS)})"
+)
+INDEX = Number("INDEX", f"a place in a row (0 to {INDEX_MAX})", INDEX_MAX, _places)
+
+ACTIONS = Actions(
+    24,
+    [
+        Verb("select", (VERB_SELECT,), ["select {card}"], [Argument("card", VALUE, 16)]),
+        Verb(
+            "place",
+            (VERB_PLACE,),
+            ["place {location} {index}"],
+            [Argument("location", LOCATION, 16), Argument("index", INDEX, 8)],
+        ),
+        Verb(
+            "move",
+            (VERB_MOVE,),
+            ["move {card} to {to} {index}"],
+            [Argument("card", ROW_CARD, 16), Argument("to", LOCATION, 8), Argument("index", INDEX, 0)],
+        ),
+        Verb("rob", (VERB_ROB,), ["rob {player}"], [Argument("player", SEAT, 16)]),
+        Verb("copy", (VERB_COPY,), ["copy {card}"], [Argument("card", ROW_CARD, 16)]),
+        Verb("swap", (VERB_SWAP,), ["swap {player}"], [Argument("player", SEAT, 16)]),
+        Verb("replace", (VERB_REPLACE,), ["replace {card}"], [Argument("card", VALUE, 16)]),
+        Verb(
+            "order",
+            (VERB_ORDER,),
+            ["order {player} {location}"],
+            [Argument("player", SEAT, 16), Argument("location", LOCATION, 8)],
+        ),
+        Verb("discard", (VERB_DISCARD,), ["discard {card}"], [Argument("card", ROW_CARD, 16)]),
+    ],
+)

@@ -1,0 +1,221 @@
+"""The generic codec between plain values and messages, by the names of fields.
+
+A `Plan` is made once for a message class and a class of the engine with the same fields, or `dict`. Seats become
+numbers, values of enums words, nested messages values of plans of their own, and a message that only wraps a list is
+that list. A plan refuses what no value of the engine can say: missing fields, unknown values, lists that are too long.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Collection, Mapping
+from types import NoneType
+from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
+
+from google.protobuf.descriptor import Descriptor, FieldDescriptor
+
+from eminence.v1.seat_pb2 import Seat
+from engine_cy.errors import listed
+from engine_cy.seats import SEATS
+from server.codec.fields import Words, check_length, members, read_optional_seat, words_of, write_seat
+from server.refusals import Refusal, missing
+
+# Reads a value of a message at a table with so many players.
+Reader = Callable[[Any, int], Any]
+
+
+class _Values(NamedTuple):
+    """The conversion of the values of a field. They stay as they are where there is none."""
+
+    read: Reader | None = None
+    write: Callable[[Any], Any] | None = None  # of a scalar
+    fill: Callable[[Any, Any], None] | None = None  # of a nested message, which it fills in
+    what: str = ""  # what is required if the value is not set
+
+
+class _Field(NamedTuple):
+    name: str
+    read: Reader  # from the message that has the field
+    write: Callable[[Any, Any], None]  # a value into the message that has the field
+
+
+class Plan:
+    """The conversion between a message class, or its descriptor, and a class with the same fields, or `dict`.
+
+    Fields are required if the class gives them no default, or if they are in `required`; an empty list is its default.
+    `most` has the maximum lengths of lists by the names of their fields, and `words` the words of enums by their names,
+    where they are not the values in lower case. All three serve nested messages, too.
+    """
+
+    def __init__(
+        self,
+        message: Any,
+        make: Any = dict,
+        *,
+        required: Collection[str] = (),
+        most: Mapping[str, int] | None = None,
+        words: Mapping[str, Words] | None = None,
+    ) -> None:
+        descriptor: Descriptor = getattr(message, "DESCRIPTOR", message)
+        hints = {} if make is dict else get_type_hints(make)
+        names = {field.name for field in descriptor.fields}
+        if make is not dict and hints.keys() != names:
+            differing = listed(sorted(hints.keys() ^ names))
+            raise TypeError(f"plan: {descriptor.name} and {make.__name__} differ in the fields {differing}")
+        self.message = message
+        self._make = make
+        self._required, self._most, self._words = required, most or {}, words or {}
+        defaults = dict.fromkeys(names) if make is dict else _defaults(make)
+        self._fields = [
+            self._list(field, hints.get(name), name in required, defaults.get(name, ()))
+            if field.is_repeated
+            else self._field(field, hints.get(name), name in required or name not in defaults)
+            for name in hints or descriptor.fields_by_name
+            for field in (descriptor.fields_by_name[name],)
+        ]
+
+    def read(self, message: Any, n_players: int) -> Any:
+        """Return the value of a message. Refusals have the path of the field within it."""
+        if self._make is not dict:
+            return self._make(*[field.read(message, n_players) for field in self._fields])
+        values = ((field.name, field.read(message, n_players)) for field in self._fields)
+        return {name: value for name, value in values if value is not None}
+
+    def write(self, value: Any, message: Any) -> None:
+        """Write a value into an empty message."""
+        for field in self._fields:
+            part = value.get(field.name) if self._make is dict else getattr(value, field.name)
+            if part is not None:
+                field.write(part, message)
+
+    # --- fields ---
+
+    def _field(self, field: FieldDescriptor, hint: Any, is_required: bool) -> _Field:
+        name, values = field.name, self._values(field, hint)
+        is_nullable = hint is None or NoneType in get_args(hint)
+
+        def read_plain(message: Any, n_players: int) -> Any:
+            return getattr(message, name)
+
+        def read(message: Any, n_players: int) -> Any:
+            value = getattr(message, name)
+            if message.HasField(name) if field.has_presence else value:
+                return value if values.read is None else _under(name, values.read, value, n_players)
+            if is_required:
+                raise missing(name, values.what.format(seats=listed(SEATS[:n_players])) or "is required")
+            return None
+
+        def write(value: Any, message: Any) -> None:
+            if values.fill is None:
+                setattr(message, name, value if values.write is None else values.write(value))
+            else:
+                nested = getattr(message, name)
+                nested.SetInParent()
+                values.fill(value, nested)
+
+        is_plain = values.read is None and not (field.has_presence or is_required or is_nullable)
+        return _Field(name, read_plain if is_plain else read, write)
+
+    def _list(self, field: FieldDescriptor, hint: Any, is_required: bool, empty: Any = ()) -> _Field:
+        name, most, item = field.name, self._most[field.name], self._values(field, _item_hint(hint))
+
+        def read(message: Any, n_players: int) -> Any:
+            values = getattr(message, name)
+            if not values:
+                if is_required:
+                    raise missing(name)
+                return empty
+            check_length(values, most, name)
+            if item.read is None:
+                return tuple(values)
+            try:
+                return tuple([item.read(value, n_players) for value in values])
+            except Refusal:
+                for i, value in enumerate(values):
+                    _under(f"{name}[{i}]", item.read, value, n_players)
+                raise
+
+        def write(values: Any, message: Any) -> None:
+            entries = getattr(message, name)
+            if item.fill is None:
+                entries.extend(values if item.write is None else map(item.write, values))
+            else:
+                for value in values:
+                    item.fill(value, entries.add())
+
+        return _Field(name, read, write)
+
+    def _values(self, field: FieldDescriptor, hint: Any) -> _Values:
+        if field.enum_type is Seat.DESCRIPTOR:
+            return _Values(_read_seat, write_seat, what="a seat is required ({seats})")
+        elif field.enum_type is not None:
+            words = self._words.get(field.enum_type.name) or words_of(field.enum_type)
+            is_nullable = NoneType in get_args(hint)
+            return _Values(
+                lambda value, _: None if is_nullable and not value else words.read(value, ""),
+                lambda value: 0 if value is None else words.write(value),
+                what=f"a {words.name} is required ({listed(words.words.values())})",
+            )
+        elif field.message_type is None:
+            return _Values()
+        nested, make = field.message_type, _class_in(hint)
+        if make is dict and len(nested.fields) == 1 and nested.fields[0].is_repeated:
+            wrapped = self._list(nested.fields[0], hint, False)
+            return _Values(wrapped.read, fill=wrapped.write)
+        elif make is dict and len(nested.oneofs) == 1 and len(nested.fields) == len(nested.oneofs[0].fields):
+            return self._choice(nested)
+        plan = Plan(nested, make, required=self._required, most=self._most, words=self._words)
+        return _Values(plan.read, fill=plan.write)
+
+    def _choice(self, nested: Descriptor) -> _Values:
+        """Return the conversion of a message with one oneof of a number and a word: its value is either."""
+        fields = {field.name: self._field(field, None, False) for field in nested.fields}
+        number, word = sorted(nested.fields, key=lambda field: field.enum_type is not None)
+        oneof = nested.oneofs[0].name
+
+        def read(message: Any, n_players: int) -> Any:
+            name = message.WhichOneof(oneof)
+            if name is None:
+                raise missing(oneof, f"one of {members(message, oneof)} is required")
+            return fields[name].read(message, n_players)
+
+        def fill(value: Any, message: Any) -> None:
+            fields[word.name if isinstance(value, str) else number.name].write(value, message)
+
+        return _Values(read, fill=fill)
+
+
+def _read_seat(value: int, n_players: int) -> int | None:
+    return read_optional_seat(value, n_players, "")
+
+
+def _under(name: str, read: Reader, value: Any, n_players: int) -> Any:
+    """Read a value, and put `name` before the path of a refusal."""
+    try:
+        return read(value, n_players)
+    except Refusal as refusal:
+        raise refusal.under(name) from None
+
+
+def _defaults(make: Any) -> dict[str, Any]:
+    """Return the defaults of the fields of a dataclass or NamedTuple."""
+    if dataclasses.is_dataclass(make):
+        fields = dataclasses.fields(make)
+        return {field.name: field.default for field in fields if field.default is not dataclasses.MISSING}
+    return dict(make._field_defaults)
+
+
+def _item_hint(hint: Any) -> Any:
+    """Return the type of the items of `tuple[item, ...]`, or of `tuple[item, ...] | None`."""
+    for choice in (hint, *get_args(hint)):
+        if get_origin(choice) is tuple:
+            return get_args(choice)[0]
+    return None
+
+
+def _class_in(hint: Any) -> Any:
+    """Return the class with fields in a type, such as `RowCard | None`; `dict` if there is none."""
+    for choice in (hint, *get_args(hint)):
+        if dataclasses.is_dataclass(choice) or hasattr(choice, "_fields"):
+            return choice
+    return dict

@@ -1,0 +1,141 @@
+"""The adapter of a game with messages: they have the fields of the engine's tables and actions, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from functools import partial
+from typing import Any, ClassVar, NamedTuple
+
+from google.protobuf.message import Message
+
+from eminence.v1 import view_pb2
+from engine_cy import Action, Position, View
+from server.codec.action_plans import ActionPlans
+from server.codec.fields import NoValueError, seat_index
+from server.codec.plans import Plan
+from server.games.adapter import GameAdapter, Names
+from server.refusals import Refusal, at, under
+
+
+class Plans(NamedTuple):
+    """The plans of a game's messages. `view`, `position` and `deal` make the tables of the engine."""
+
+    view: Plan
+    position: Plan
+    deal: Plan
+    actions: ActionPlans
+
+
+class MessageAdapter(GameAdapter):
+    """A game with messages. Its class in the engine has `from_parts`, `from_deal`, `deal_of` and `shape`."""
+
+    plans: ClassVar[Plans]
+    changes: Plan
+
+    def __init__(self, game_id: str, names: Names, changes: Plan) -> None:
+        super().__init__(game_id, names)
+        self.changes = changes
+
+    # --- rulesets ---
+
+    def read_changes(self, message: Any, field: str) -> dict[str, Any]:
+        with under(field):
+            changes: dict[str, Any] = self.changes.read(message, 0)
+        return changes
+
+    def write_changes(self, changes: Mapping[str, Any]) -> Message:
+        message: Message = self.changes.message()
+        self.changes.write(changes, message)
+        return message
+
+    # --- tables ---
+
+    def read_view(self, game: Any, message: Any, field: str, known: View | None) -> View:
+        with under(field):
+            parts = self.plans.view.read(message, game.n_players)
+        with at(field, partial(_field_of, field)):
+            view: View = game.from_parts(self.prepare(parts, field, known))
+        return view
+
+    def prepare(self, parts: Any, field: str, known: View | None) -> Any:
+        """Refuse tables that only text may send, and fill in fields of a view that follow from its history.
+
+        `known` is the view at the end of the history, or None.
+        """
+        return parts
+
+    def write_view(self, view: View) -> Message | None:
+        return self._written(self.plans.view, view.parts)
+
+    def read_position(self, game: Any, message: Any, field: str) -> Position:
+        with under(field):
+            parts = self.plans.position.read(message, game.n_players)
+        with at(field, partial(_field_of, field)):
+            position: Position = game.from_parts(self.prepare(parts, field, None))
+        return position
+
+    def write_position(self, position: Position) -> Message | None:
+        return self._written(self.plans.position, position.parts)
+
+    def read_deal(self, game: Any, message: Any, field: str) -> Position:
+        with under(field):
+            deal = self.plans.deal.read(message, game.n_players)
+        with at(field, partial(_field_of, field)):
+            start: Position = game.from_deal(deal)
+        return start
+
+    def write_deal(self, start: Position) -> Message | None:
+        deal = start.game.deal_of(start)  # type: ignore[attr-defined]
+        return None if deal is None else self._written(self.plans.deal, deal)
+
+    def _written(self, plan: Plan, value: Any) -> Message | None:
+        """Write a value; return None if it has a card without a value in the contract."""
+        message: Message = plan.message()
+        try:
+            plan.write(value, message)
+        except NoValueError:
+            return None
+        return message
+
+    # --- actions ---
+
+    def read_action(self, game: Any, message: Any, field: str) -> Action:
+        return self.plans.actions.read(message, game, field)
+
+    def write_action(self, action: Action) -> Message | None:
+        return self.plans.actions.write(action)
+
+    # --- cards ---
+
+    def read_card(self, game: Any, message: view_pb2.Card, field: str) -> str:
+        name = super().read_card(game, message, field) if message.name else ""
+        if message.WhichOneof("card") is None:
+            return name or super().read_card(game, message, field)
+        path = f"{field}.{message.WhichOneof('card')}"
+        if message.WhichOneof("card") != self.member:
+            raise Refusal("CONTRADICTION", path, f"is a card of another game than {game.id}")
+        numbered = self.card_of(game, getattr(message, self.member), path)
+        if name and name != numbered:
+            raise Refusal("CONTRADICTION", f"{field}.name", f"{name!r} contradicts {self.member}: {numbered!r}")
+        return numbered
+
+    def write_card(self, game: Any, name: str) -> view_pb2.Card:
+        message = super().write_card(game, name)
+        with suppress(NoValueError):
+            setattr(message, self.member, self.number_of(game, name))
+        return message
+
+    def card_of(self, game: Any, number: int, field: str) -> str:
+        """Return the name of the card with this value in the contract."""
+        raise NotImplementedError
+
+    def number_of(self, game: Any, name: str) -> int:
+        """Return the value of a card in the contract. Raises NoValueError if it has none."""
+        raise NotImplementedError
+
+
+def _field_of(field: str, path: str) -> str:
+    """Return the field for a path of the engine, such as `view.table.points[B]`."""
+    inner = seat_index(path).removeprefix("view").removeprefix("position").removeprefix(".")
+    return f"{field}.{inner}" if inner else field
