@@ -85,5 +85,9 @@ def compute(question: Question, pool: Pool | None = None, control: Control | Non
         return pool.compute(question, control)
     if question.shares == 1:
         return compute_here(question, control)
-    with Threads(min(question.shares, cores())) as threads:
+    threads = Threads(min(question.shares, cores()))
+    try:
         return threads.compute(question, control)
+    finally:
+        # Threads still free the trees of a search with a time limit: its answer does not wait for that.
+        threads.close(wait=False)

@@ -17,8 +17,11 @@ from solver.question import BURST, PAYOFF_BYTES, ComparisonQuestion, Question, S
 from solver.search import Searcher
 from solver.stopping import is_sure, next_look
 
-# The length of a turn when one thread computes several parts round-robin.
+# The length of a turn when one thread computes several parts round-robin: shorter if each part would not have several.
 TURN_NS = 10_000_000
+TURN_LEAST_NS = 100_000
+TURNS_LEAST = 4
+SUMMED_UP = 8  # parts that are summed up early, to learn the time that all need
 LINE_LENGTH = 8  # decisions of a line, the first one included
 
 
@@ -132,25 +135,38 @@ def _end_of(question: Question, control: Control) -> int:
 
 
 def _run_round_robin(runs: Sequence[PartRun], progress: Progress) -> None:
-    turn_ns = min(TURN_NS if len(runs) > 1 else NEVER_NS, progress.interval_ns)
-    is_first = True
+    turn_ns = min(_turn_ns(runs), progress.interval_ns)
+    began_ns, began_cpu_ns = time.monotonic_ns(), time.thread_time_ns()
+    is_first = len(runs) > 1
     while active := [run for run in runs if not run.ended_by]:
         for run in active:
             run.run_turn(turn_ns)
         _note_progress(runs, progress)
-        if is_first and len(runs) > 1:
-            _leave_time_to_end(runs)
-        is_first = False
+        if is_first:
+            waiting = (time.monotonic_ns() - began_ns) / max(time.thread_time_ns() - began_cpu_ns, 1)
+            _leave_time_to_end(runs, waiting)
+            is_first = False
 
 
-def _leave_time_to_end(runs: Sequence[PartRun]) -> None:
-    """End runs with a time limit earlier, by the time to sum up their results: with many shares, it is milliseconds."""
-    started_ns = time.monotonic_ns()
-    runs[0].share()
-    # Every part is summed up once, and its sums are added to those of the others.
-    all_ns = 2 * runs[0].n_parts * (time.monotonic_ns() - started_ns)
+def _turn_ns(runs: Sequence[PartRun]) -> int:
+    """Return the length of a turn. With many parts and little time it is shorter, so that each part has several."""
+    if len(runs) == 1:
+        return NEVER_NS
+    return max(min(TURN_NS, runs[0].left_ns // (TURNS_LEAST * len(runs))), TURN_LEAST_NS)
+
+
+def _leave_time_to_end(runs: Sequence[PartRun], waiting: float) -> None:
+    """End runs with a time limit earlier, by the time to sum up their results: with many shares, it is milliseconds.
+
+    `waiting` is the time that passes for each second of CPU time, more than 1 on busy cores.
+    """
+    began_ns = time.thread_time_ns()
+    for run in runs[:SUMMED_UP]:
+        run.share()
+    cost_ns = (time.thread_time_ns() - began_ns) / len(runs[:SUMMED_UP])
+    # Every part is summed up once, and its sums are added to those of the others; threads do that in turns.
     for run in runs:
-        run.leave(all_ns)
+        run.leave(int(4 * run.n_parts * cost_ns * max(waiting, 1)))
 
 
 def _note_progress(runs: Sequence[PartRun], progress: Progress) -> None:
@@ -217,6 +233,8 @@ class PartRun:
         self._confidence = question.confidence if isinstance(question, SearchQuestion) else None
         self._look_at = self._goal if self._confidence is None else next_look(done)
         self._until_ns = until_ns
+        # Parts that come to their first turn later do not start: there may be more of them than the time allows.
+        self._starts_until_ns = until_ns if until_ns == NEVER_NS else until_ns - self.left_ns // 2
         # Whether the limit is on the CPU time of this thread.
         self._by_thread = budget.thread_time_ms is not None
         self._left_ns = int((budget.thread_time_ms or 0) * 1e6)
@@ -231,11 +249,15 @@ class PartRun:
         if (searcher := self._searcher) is not None:
             searcher.stop()
 
+    @property
+    def left_ns(self) -> int:
+        """The time left before the time limit."""
+        return self._until_ns if self._until_ns == NEVER_NS else max(self._until_ns - time.monotonic_ns(), 0)
+
     def leave(self, nanoseconds: int) -> None:
         """End so much before the time limit, at most by half of the time left."""
-        left_ns = self._until_ns - time.monotonic_ns()
-        if self._until_ns != NEVER_NS and left_ns > 0:
-            self._until_ns -= min(nanoseconds, left_ns // 2)
+        if self._until_ns != NEVER_NS:
+            self._until_ns -= min(nanoseconds, self.left_ns // 2)
 
     def run_turn(self, nanoseconds: int) -> None:
         """Search for at most this long."""
@@ -244,7 +266,8 @@ class PartRun:
             return
         started_ns = time.thread_time_ns() if self._by_thread else 0
         left_ns = self._left_ns if self._by_thread else self._until_ns - time.monotonic_ns()
-        if left_ns <= 0 and (self._started or not self._question.always_runs(self.number)):
+        is_late = left_ns <= 0 or (not self._started and time.monotonic_ns() > self._starts_until_ns)
+        if is_late and (self._started or not self._question.always_runs(self.number)):
             self.end("time")
             return
         self._started = True

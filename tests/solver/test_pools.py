@@ -596,31 +596,46 @@ def test_without_a_pool_a_search_has_at_most_a_thread_per_core(monkeypatch: pyte
             widths.append(threads)
             super().__init__(threads)
 
-    monkeypatch.setattr("solver.solve.Threads", WatchedThreads)
+    monkeypatch.setattr(sys.modules["solver.solve"], "Threads", WatchedThreads)
     answer = solve(opening_view(), Budget(iterations=256), shares=256)
     assert answer.total.iterations == 256
     assert widths == [min(256, cores())]
 
 
 def test_a_timed_search_with_many_shares_leaves_time_to_sum_them_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The shares take as long to sum up as the first one of them took, 256 times, and as long again to merge."""
-    now_ns = 0
+    """On a core that is busy half of the time, the shares take twice their CPU time to sum up."""
+    cpu_ns = 0
     sum_up = parts.sum_up
 
     def slow_sum_up(*arguments: Any) -> Any:
-        nonlocal now_ns
-        now_ns += 100_000
+        nonlocal cpu_ns
+        cpu_ns += 100_000
         return sum_up(*arguments)
 
     monkeypatch.setattr(parts, "sum_up", slow_sum_up)
-    monkeypatch.setattr(parts.time, "monotonic_ns", lambda: now_ns)
+    monkeypatch.setattr(parts.time, "monotonic_ns", lambda: 0)
+    monkeypatch.setattr(parts.time, "thread_time_ns", lambda: cpu_ns)
     question = SearchQuestion(opening_view(), Budget(time_ms=1_000), shares=256)
     runs = [parts.PartRun(question, number, 10**9) for number in range(256)]
     for run in runs:
         run._ensure_searcher()
-    parts._leave_time_to_end(runs)
-    assert {run._until_ns for run in runs} == {10**9 - 2 * 256 * 100_000}
-    ends_ns = runs[0]._until_ns
-    now_ns = ends_ns - 200_000  # the first share takes half of it
-    parts._leave_time_to_end(runs)
-    assert {run._until_ns for run in runs} == {ends_ns - 50_000}, "at most half of the time left is given up"
+    parts._leave_time_to_end(runs, 2.0)
+    assert {run.left_ns for run in runs} == {10**9 - 4 * 256 * 100_000 * 2}
+    for _ in range(9):
+        before_ns = runs[0].left_ns
+        parts._leave_time_to_end(runs, 2.0)
+        assert runs[0].left_ns >= before_ns // 2, "at most half of the time left is given up"
+
+
+def test_a_timed_search_starts_no_more_shares_than_half_of_its_time_allows() -> None:
+    """With 256 shares in 100 ms on a busy machine, all of the time went into their first turns."""
+    now_ns = time.monotonic_ns()
+    question = SearchQuestion(opening_view(), Budget(time_ms=100), shares=3)
+    first, second, third = (parts.PartRun(question, number, now_ns + 10**12) for number in range(3))
+    second.run_turn(1_000_000)
+    for run in (first, third):
+        run._starts_until_ns = now_ns
+        run.run_turn(1_000_000)
+    assert (first.ended_by, second.ended_by, third.ended_by) == ("", "", "time"), "an answer needs the first share"
+    assert first.share().iterations > 0 < second.share().iterations
+    assert third.share().iterations == 0
