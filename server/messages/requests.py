@@ -171,10 +171,10 @@ def read_comparison(request: pb.CompareRequest, caps: Caps, config: Config | Non
 
 @dataclass(frozen=True, slots=True)
 class ReviewGrant:
-    """A request of Review after defaults and caps."""
+    """A request of Review after defaults and caps. Its decisions are made one after the other, as they are judged."""
 
     record: Record
-    decisions: list[Decision]
+    decisions: Iterator[Decision]
     judge: Judge
     seed: int
     shares: int
@@ -210,8 +210,7 @@ def read_review(request: pb.ReviewRequest, caps: Caps, config: Config | None = N
         arguments = {**arguments, "seed": seed_of(str(seen).encode())}
     with paths(""):
         judge = Judge(limits.budget, **arguments)
-    to_judge = list(decisions(record, seat))
-    return ReviewGrant(record, to_judge, judge, arguments["seed"], arguments["shares"], limits.is_timed)
+    return ReviewGrant(record, decisions(record, seat), judge, arguments["seed"], arguments["shares"], limits.is_timed)
 
 
 def _grant(question: Question, options: Options, limits: Limits) -> Grant:

@@ -147,7 +147,7 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
             grant = await self._in_thread(read_review, request, self._caps)
         writer = answers.ReviewWriter(grant)
         key = key_of(current_caller().identity, request.SerializeToString(deterministic=True))
-        for decision in grant.decisions:
+        while (decision := await self._next_decision(grant)) is not None:
             await retry_when_full(_count_position)
             with self._unless_lost(key):
                 verdict = await retry_when_full(partial(self._judge, grant, decision, deadline))
@@ -247,6 +247,11 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
         if is_cancelled() and grant.question is not None:
             return _timed(await self._in_thread(core.suggest_cancelled, grant), item_deadline)
         return await retry_when_full(partial(self._answer, grant, "bulk", item_deadline, every_ms, report, on_start))
+
+    async def _next_decision(self, grant: ReviewGrant) -> Decision | None:
+        """Replay the game up to the next decision. All decisions of many waiting reviews would take much memory."""
+        async with current_caller().turn():
+            return await self._in_thread(next, grant.decisions, None)
 
     async def _judge(self, grant: ReviewGrant, decision: Decision, deadline: Deadline) -> Verdict:
         """Judge one decision. Its time counts from its own start."""
