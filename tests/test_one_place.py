@@ -17,7 +17,7 @@ FOLDERS = [path.parent.name for path in sorted((ROOT / "engine_cy").glob("*/bind
 CLASSES = [
     name
     for path in (ROOT / "engine_cy").glob("*/binding.pyx")
-    for name in re.findall(r"^cdef class (\w+)\(Game\)", path.read_text("utf-8"), re.M)
+    for name in re.findall(r"^cdef class (\w+)\((?:Table)?Game\)", path.read_text("utf-8"), re.M)
 ]
 NAMES = sorted({*game_ids(), *FOLDERS, *CLASSES}, key=len, reverse=True)
 NAME = re.compile(rf"(?<![a-z])({'|'.join(NAMES)})(?![a-z])", re.I)

@@ -19,7 +19,7 @@ from engine_cy.castle_village_port.words cimport (
 )
 from engine_cy.castle_village_port.worlds cimport count_secrets, sample, write_secret
 from engine_cy.faults cimport Breaches, byte
-from engine_cy.values cimport Action, Game, GameState
+from engine_cy.table_game cimport TableGame, find_faults_f
 from engine_cy.game_api cimport (
     CHANCE, GAME_OVER, GameApi, Knowledge, action_t, begin_interface,
     apply_f, count_secrets_f, deal_f, key_f, legal_f, observe_f, part_f, payoffs_f, play_out_f, round_f, sample_f,
@@ -143,10 +143,12 @@ ASK_OF = {word: ask for ask, word in ASK_WORDS.items()}
 RULES = [rule.name for rule in Rule if SENTENCES[rule.name]]      # a rule without a sentence cannot be imported
 
 
-cdef class CastleVillagePort(Game):
-    """Castle, Village, Port with the house's tables or a caller's."""
+cdef void state_faults(const Rules* rules, const State* state, int observer, Breaches* breaches) noexcept nogil:
+    find_faults(rules, state, observer, False, breaches)
 
-    cdef readonly object shape
+
+cdef class CastleVillagePort(TableGame):
+    """Castle, Village, Port with the house's tables or a caller's."""
 
     @staticmethod
     def editions_of(str game):
@@ -157,6 +159,9 @@ cdef class CastleVillagePort(Game):
         numbers = table_numbers(self.ruleset, players)
         overrides = self.ruleset.overrides()
         self.api = &API
+        self.find_faults = <find_faults_f>state_faults
+        self.tables, self.notation, self.actions = tables, notation, ACTIONS
+        self.fault_of, self.rule_names = fault_of, RULES
         self.id = game
         self.n_players = players
         edition = self.ruleset.edition
@@ -168,37 +173,9 @@ cdef class CastleVillagePort(Game):
             self.features = &FEATURE_API
             self.weights = (WEIGHTS,)
 
-    cdef const char* fault(self, const void* state, int observer) noexcept:
-        cdef Breaches breaches
-
-        find_faults(<const Rules*>self.rules, <const State*>state, observer, False, &breaches)
-        if breaches.n == 0:
-            return NULL
-        return b"state: breaks a rule"
-
-    cdef object error_for(self, const void* state, int observer):
-        cdef Breaches breaches
-
-        find_faults(<const Rules*>self.rules, <const State*>state, observer, False, &breaches)
-        return self.worded(&breaches, None)[0].refusal(None if observer < 0 else observer)
-
     def start(self, deal, first=0):
         """Start a game from each seat's whole deck, top first, before the first draw."""
         return self.from_deal(tables.Deal(read_seat(first, self.n_players, "first"), tuple(map(tuple, deal))))
-
-    def from_deal(self, deal):
-        """Return the start of a game from its `Deal`."""
-        return self.from_parts(tables.dealt(deal, self.shape))
-
-    def deal_of(self, GameState start):
-        """Return the `Deal` of the game that starts at `start`; None in the middle of a game."""
-        return notation.deal_of(start.parts, self.shape)
-
-    def read_deal(self, list lines, int first, observer):
-        return self.from_parts(notation.read_deal(lines, first, observer, self.shape))
-
-    def write_deal(self, GameState start):
-        return notation.write_deal(start.parts, self.shape)
 
     # --- an observer's view of an action ---
 
@@ -279,9 +256,6 @@ cdef class CastleVillagePort(Game):
 
     # --- tables in words ---
 
-    def complete(self, parts):
-        return tables.complete(parts, self.shape)
-
     def pack(self, parts):
         cdef const Rules* rules = <const Rules*>self.rules
         cdef int observer = -1 if parts.observer is None else parts.observer
@@ -297,16 +271,6 @@ cdef class CastleVillagePort(Game):
             find_faults(rules, &state, observer, False, &breaches)
             parts = None
         return (<char*>&state)[:sizeof(State)], self.worded(&breaches, parts)
-
-    cdef list worded(self, const Breaches* breaches, parts):
-        """Return the faults of a table, or of bytes if it is None."""
-        cdef int i
-
-        return [
-            fault_of(RULES[breaches.found[i].rule], breaches.found[i].at, breaches.found[i].index,
-                     breaches.found[i].value, breaches.found[i].bound, self.shape, parts)
-            for i in range(breaches.n)
-        ]
 
     cdef fill(self, State* state, parts):
         """Write a complete table. Numbers that do not fit become ones that no field accepts."""
@@ -398,11 +362,7 @@ cdef class CastleVillagePort(Game):
             for card in table.walk.ranked:
                 state.ranked[<int>card.owner] |= bit(card.value)
 
-    def describe(self, GameState at):
-        return self.parts_of(bytes(at), getattr(at, "observer", None))
-
     def parts_of(self, bytes raw, observer):
-        """Return the table of a state in words; for an observer, as they see it."""
         cdef State state
         cdef const Rules* rules = <const Rules*>self.rules
         cdef int n = self.n_players
@@ -456,27 +416,6 @@ cdef class CastleVillagePort(Game):
         decks = tuple([tuple([state.decks[p][i] for i in range(state.n_deck[p] - 1, -1, -1)]) for p in range(n)])
         secrets = tuple([tables.Secrets(values_in(state.hands[p]), state.selected[p]) for p in range(n)])
         return tables.WholeTable(table, secrets, decks)
-
-    # --- text ---
-
-    def read_text(self, str text):
-        parts = notation.read_parts(text, self.shape)
-        return parts.observer, self.pack_parts(parts)
-
-    def write_state(self, bytes state, observer):
-        return notation.write_parts(self.parts_of(state, observer), self.shape)
-
-    def read_steps(self, str text):
-        return ACTIONS.pack(ACTIONS.read(text, self.shape), self.shape)
-
-    def step_fields(self, tuple steps):
-        return ACTIONS.unpack(steps, self.shape)
-
-    def write_steps(self, tuple steps):
-        return ACTIONS.write(ACTIONS.unpack(steps, self.shape), self.shape)
-
-    def explain_illegal(self, GameState at, Action action, list legal):
-        return notation.explain_illegal(at.parts, action.fields, [possible.fields for possible in legal], self.shape)
 
 
 cdef row_card(uint8_t card):

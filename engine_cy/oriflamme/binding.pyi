@@ -2,10 +2,11 @@ from collections.abc import Mapping
 
 from engine_cy.oriflamme.cards import Card
 from engine_cy.oriflamme.editions import Value
-from engine_cy.oriflamme.table import Deal, TableShape
-from engine_cy.values import Game, Position
+from engine_cy.oriflamme.table import TableShape
+from engine_cy.table_game import TableGame
+from engine_cy.values import Game
 
-class Oriflamme(Game):
+class Oriflamme(TableGame):
     """Oriflamme or its prototype, which share the rules code."""
 
     def __init__(self, game: str, ruleset: str | Mapping[str, Value] | None, players: int) -> None: ...
@@ -13,11 +14,6 @@ class Oriflamme(Game):
     def cards(self) -> tuple[Card, ...]: ...
     @property
     def shape(self) -> TableShape: ...
-    def from_deal(self, deal: Deal) -> Position:
-        """Return the start of a game from its `Deal`."""
-
-    def deal_of(self, start: Position) -> Deal | None:
-        """Return the `Deal` of the game that starts at `start`; None in the middle of a game."""
 
 GAMES: dict[str, type[Game]]
 PLACE: int

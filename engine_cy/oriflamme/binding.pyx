@@ -4,7 +4,8 @@ from libc.stdint cimport int32_t, uint8_t, uint32_t
 from libc.string cimport memcpy
 
 from engine_cy.faults cimport Breaches, byte
-from engine_cy.values cimport Action, Game, GameState, View
+from engine_cy.table_game cimport TableGame, find_faults_f
+from engine_cy.values cimport Game, View
 from engine_cy.game_api cimport (
     DECISION_BEGUN, DECISION_UNFINISHED, GAME_OVER, GameApi, Knowledge, action_t, begin_interface,
     apply_f, count_secrets_f, deal_f, key_f, legal_f, observe_f, part_f, payoffs_f, play_out_f, round_f, sample_f,
@@ -143,11 +144,10 @@ cdef enum:
     NO_SUCH_KIND = N_KINDS        # a card of another edition, in a table in words
 
 
-cdef class Oriflamme(Game):
+cdef class Oriflamme(TableGame):
     """Oriflamme or its prototype, which share the rules code."""
 
     cdef readonly tuple cards
-    cdef readonly object shape
 
     @staticmethod
     def editions_of(str game):
@@ -161,6 +161,9 @@ cdef class Oriflamme(Game):
         self.api = &API
         self.knowledge = &KNOWLEDGE
         self.features = &FEATURE_API
+        self.find_faults = <find_faults_f>find_faults
+        self.tables, self.notation, self.actions = tables, notation, ACTIONS
+        self.fault_of, self.rule_names = fault_of, RULES
         self.weights = (WEIGHTS, BELIEFS)
         self.id = game
         self.n_players = players
@@ -171,20 +174,6 @@ cdef class Oriflamme(Game):
             numbers["cards_per_turn"], numbers["tokens_on_keep"],
         )
         pack(<Rules*>self.own(sizeof(Rules)), self.cards, numbers)
-
-    cdef const char* fault(self, const void* state, int observer) noexcept:
-        cdef Breaches breaches
-
-        find_faults(<const Rules*>self.rules, <const State*>state, observer, &breaches)
-        if breaches.n == 0:
-            return NULL
-        return b"state: breaks a rule"
-
-    cdef object error_for(self, const void* state, int observer):
-        cdef Breaches breaches
-
-        find_faults(<const Rules*>self.rules, <const State*>state, observer, &breaches)
-        return self.worded(&breaches, None)[0].refusal(None if observer < 0 else observer)
 
     cdef bint hides_choice(self, View view) except -1:
         """Return whether there are several decisions, or `place ?` may be one of several cards.
@@ -202,20 +191,6 @@ cdef class Oriflamme(Game):
         """Return the start of a game: for each seat, `deal` lists the cards that it has set aside, by name or id."""
         aside = tuple([tuple([read_card(name, self.cards) for name in names]) for names in deal])
         return self.from_deal(tables.Deal(read_seat(first, self.n_players, "first"), aside))
-
-    def from_deal(self, deal):
-        """Return the start of a game from its `Deal`."""
-        return self.from_parts(tables.dealt(deal, self.shape))
-
-    def deal_of(self, GameState start):
-        """Return the `Deal` of the game that starts at `start`; None in the middle of a game."""
-        return notation.deal_of(start.parts, self.shape)
-
-    def read_deal(self, list lines, int first, observer):
-        return self.from_parts(notation.read_deal(lines, first, observer, self.shape))
-
-    def write_deal(self, GameState start):
-        return notation.write_deal(start.parts, self.shape)
 
     # --- actions as an observer sees them ---
 
@@ -264,9 +239,6 @@ cdef class Oriflamme(Game):
 
     # --- tables in words ---
 
-    def complete(self, parts):
-        return tables.complete(parts, self.shape)
-
     def pack(self, parts):
         cdef const Rules* rules = <const Rules*>self.rules
         cdef int observer = -1 if parts.observer is None else parts.observer
@@ -283,16 +255,6 @@ cdef class Oriflamme(Game):
             parts = None
         find_faults(rules, &state, observer, &breaches)
         return (<char*>&state)[:sizeof(State)], self.worded(&breaches, parts)
-
-    cdef list worded(self, const Breaches* breaches, parts):
-        """Return the faults of a table, or of bytes if it is None."""
-        cdef int i
-
-        return [
-            fault_of(RULES[breaches.found[i].rule], breaches.found[i].at, breaches.found[i].index,
-                     breaches.found[i].value, breaches.found[i].bound, self.shape, parts)
-            for i in range(breaches.n)
-        ]
 
     cdef fill(self, State* state, parts):
         """Write a complete table. Numbers that do not fit into a byte become 255, which no field accepts."""
@@ -327,17 +289,17 @@ cdef class Oriflamme(Game):
             state.hands[player] = UNKNOWN_HAND if own is None else self.packed_cards(
                 parts, f"{tables.path_of(parts, player)}.hand", own.hand)
 
-    cdef int free_id(self, const State* state, parts, int family, int nth) except -1:
+    cdef int free_id(self, const State* state, parts, int owner, int nth) except -1:
         """Return the id of a card in the queue, which no other card may have."""
         cdef int cards_each = (<const Rules*>self.rules).cards_each
         cdef int card_id
 
         if not 1 <= nth <= cards_each:
-            why = f"is not in 1..{cards_each}, the numbers of the cards that {self.seats[family]} plays"
+            why = f"is not in 1..{cards_each}, the numbers of the cards that {self.seats[owner]} plays"
             raise refusal(parts.observer, "table.slots", nth, why)
-        card_id = family * cards_each + nth - 1
+        card_id = owner * cards_each + nth - 1
         if state.cards[card_id] != NO_CARD:
-            raise refusal(parts.observer, "table.slots", nth, f"is the number of two cards of {self.seats[family]}")
+            raise refusal(parts.observer, "table.slots", nth, f"is the number of two cards of {self.seats[owner]}")
         return card_id
 
     cdef uint32_t packed_cards(self, parts, str path, names) except? 0:
@@ -362,11 +324,7 @@ cdef class Oriflamme(Game):
             return UNKNOWN_KIND
         return self.shape.ids.index(name) if name in self.shape.ids else NO_SUCH_KIND
 
-    def describe(self, GameState at):
-        return self.parts_of(bytes(at), getattr(at, "observer", None))
-
     def parts_of(self, bytes raw, observer):
-        """Return the table of a state in words; for an observer, as they see it."""
         cdef const State* state = <const State*><const char*>raw
         cdef const Rules* rules = <const Rules*>self.rules
         cdef int card_id, p
@@ -428,27 +386,6 @@ cdef class Oriflamme(Game):
         if hand == UNKNOWN_HAND:
             return None
         return tuple([self.cards[kind].id for kind in range(N_KINDS) for _ in range(held(hand, kind))])
-
-    # --- text ---
-
-    def read_text(self, str text):
-        parts = notation.read_parts(text, self.shape)
-        return parts.observer, self.pack_parts(parts)
-
-    def write_state(self, bytes state, observer):
-        return notation.write_parts(self.parts_of(state, observer), self.shape)
-
-    def read_steps(self, str text):
-        return ACTIONS.pack(ACTIONS.read(text, self.shape), self.shape)
-
-    def step_fields(self, tuple steps):
-        return ACTIONS.unpack(steps, self.shape)
-
-    def write_steps(self, tuple steps):
-        return ACTIONS.write(ACTIONS.unpack(steps, self.shape), self.shape)
-
-    def explain_illegal(self, GameState at, Action action, list legal):
-        return notation.explain_illegal(at.parts, action.fields, [possible.fields for possible in legal], self.shape)
 
 
 # The games of this folder, and its place in the list of all games.
