@@ -62,7 +62,7 @@ MEANINGS = {
     "short_deadlines_kept": "the same with deadlines of 0.1 s",
     "overshoot_ms": "how late `solve` and Suggest end, 99th percentile, with 1 and 256 shares, on a busy machine",
     "others_p50": "median time of Suggest(1000 iterations) during an attack by another caller, against before",
-    "rss_connection_mib": "growth of the server's memory in MiB, without search trees, under the worst traffic of one connection",
+    "rss_connection_mib": "growth of memory in MiB, search trees apart, under the worst traffic of one connection",
     "mutants_answered_badly": "random requests answered with INTERNAL, UNKNOWN or a refusal without details",
     "answered_with_lost_workers": "answers while a Ray worker is killed every 3 s",
 }
