@@ -28,7 +28,8 @@ _log = logging.getLogger(__name__)
 class CacheFile:
     """Keys and answers, oldest first.
 
-    `edition` identifies the servers that can use the answers: opening the file deletes those of another edition.
+    `edition` is the version of the contract and of the keys: opening the file deletes the answers of another one. Keys
+    contain the signature of the engine, so answers of other engines stay in the file and are not found.
     """
 
     def __init__(self, path: str, edition: bytes) -> None:

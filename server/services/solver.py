@@ -45,8 +45,9 @@ M = TypeVar("M", pb.Suggestion, pb.Comparison)
 
 SERVICE = pb.DESCRIPTOR.services_by_name["SolverService"]
 
-# Servers of one edition can use each other's cached answers: they have the same contract, and the same format of keys,
-# whose version is the last number. A key itself depends on the engine and its weights.
+# The version of a cache file: a hash of the contract, and of the format of keys, whose version is the last number. (The
+# editions of games have nothing to do with it.) A server empties a file of another version. The signature of the engine
+# and its weights is a part of each key: a new engine does not find older answers, which newer ones displace in time.
 EDITION = key_of([file.serialized_pb for file in (pb.DESCRIPTOR, *pb.DESCRIPTOR.dependencies)], 4)
 
 # Time in which a request is refused after its search killed workers.
@@ -89,7 +90,7 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
 
     def hurry(self) -> None:
         """Stop every search, so that each call is answered soon; waiting calls, too."""
-        self._state = "hurrying"
+        self._state = "stopping at once"
         self.searches.hurry()
 
     def end(self) -> None:
@@ -151,7 +152,7 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
             await retry_when_full(_count_position)
             with self._unless_lost(key):
                 verdict = await retry_when_full(partial(self._judge, grant, decision, deadline))
-            if self._state == "hurrying":
+            if self._state == "stopping at once":
                 raise Refusal("UNAVAILABLE", "", "the server is stopping, and the review is incomplete")
             yield pb.ReviewResponse(decision=writer.add(verdict))
         yield pb.ReviewResponse(summary=await self._in_thread(writer.summary))
