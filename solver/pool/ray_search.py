@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from solver.pool.ray_pool import RayPool
 
 LATE_MS = 45.0  # overrun of its budget after which a group is given up
-WAY_MS = 10.0  # latency of a message, reserved before `answer_by_ns`
+LATENCY_MS = 10.0  # latency of a message, reserved before `answer_by_ns`
 STOPPING_MS = 100.0  # timeout for groups to stop
 PEEKS, PEEKS_FROM_MS = 4, 100.0  # progress snapshots per search, and the shortest search that has any
 PEEKS_MOST_MS = 60_000.0  # longest interval between them
 LEAST_MS = 5.0  # a group with less time left is not restarted
 KILLS_MAX = 2  # workers that one group may lose: a single loss may have any cause
-APART_MS = 2_000.0  # overrun allowed to a search whose only result comes from a process that has to start
+PROCESS_MS = 2_000.0  # overrun allowed to a search whose only result comes from a process that has to start
 
 REPLACED = "a worker was lost; its share was restarted on another"
 HERE = "Ray is unavailable; local threads searched"
@@ -46,19 +46,19 @@ class SpreadSearch:
         self._started = time.perf_counter()
         self._inbox: SimpleQueue[Frame | None] = SimpleQueue()
         self._n_groups = 1 if question.in_lockstep else max(min(width, question.n_parts), 1)
-        self._under_way: dict[int, int] = {}  # call -> number of the group
+        self._in_flight: dict[int, int] = {}  # call -> number of the group
         self._shares: dict[int, Share] = {}  # finished parts, by number
         self._progress = progress_to(control, question)
         self._kills = [0] * self._n_groups
-        self._here: list[int] = []  # groups without a worker
-        self._apart: dict[int, Control] = {}  # calls of local processes, with negative numbers
+        self._without_worker: list[int] = []  # groups without a worker
+        self._process_calls: dict[int, Control] = {}  # calls of local processes, with negative numbers
         self._note = ""
         now, budget = time.monotonic(), question.budget
-        self._ends = min(now + budget.time_ms / 1000 if budget.time_ms else float("inf"), _seconds(control.until_ns))
+        self._end = min(now + budget.time_ms / 1000 if budget.time_ms else float("inf"), _seconds(control.until_ns))
         answer_by = _seconds(control.answer_by_ns)
-        self._ends = min(self._ends, answer_by - min(WAY_MS / 1000, max(answer_by - now, 0) / 2))
+        self._end = min(self._end, answer_by - min(LATENCY_MS / 1000, max(answer_by - now, 0) / 2))
         # The deadline of waiting for groups.
-        self._last = min(self._ends + LATE_MS / 1000, answer_by)
+        self._wait_until = min(self._end + LATE_MS / 1000, answer_by)
         self._interval = self._interval_ms()
         self._due = now + self._interval / 1000 if self._interval else float("inf")
         self._peeks = 0
@@ -76,15 +76,15 @@ class SpreadSearch:
         with self.control.stopping(lambda: self._inbox.put(None)):
             try:
                 self._begin(FrameKind.SEARCH, range(self._n_groups))
-                while self._under_way and self._step():
+                while self._in_flight and self._step():
                     pass
-                self._search_apart()
+                self._search_in_processes()
             finally:
                 # Stop late groups, or all of them after an interrupt or an error, to free their workers.
-                for call in self._under_way:
+                for call in self._in_flight:
                     self._stop_call(call)
                     self._pool.forget(call)
-            self._search_here()
+            self._search_on_threads()
         if self._pool.is_closed:
             raise CancelledError
         return answer_from(self._question, self._all(), self._started)
@@ -100,20 +100,20 @@ class SpreadSearch:
         """
         if self._progress.reports:
             return max(self.control.interval_ms, 1.0)
-        time_ms = (self._ends - time.monotonic()) * 1000
+        time_ms = (self._end - time.monotonic()) * 1000
         return min(time_ms / PEEKS, PEEKS_MOST_MS) if PEEKS_FROM_MS <= time_ms < float("inf") else 0.0
 
     def _begin(self, kind: FrameKind, groups: Sequence[int]) -> None:
-        options = GroupOptions(self._n_groups, int(self._interval), max((self._ends - time.monotonic()) * 1000, 0.0))
+        options = GroupOptions(self._n_groups, int(self._interval), max((self._end - time.monotonic()) * 1000, 0.0))
         message = write_groups(groups, options, self._job)
         calls = self._pool.begin(kind, message, self._inbox.put, len(groups))
-        self._under_way.update(zip(calls, groups, strict=True))
+        self._in_flight.update(zip(calls, groups, strict=True))
 
-    def _begin_apart(self, group: int) -> None:
+    def _begin_in_process(self, group: int) -> None:
         """Start a group that may have killed its worker in a local process, as no other worker is available."""
-        call = -1 - len(self._apart)
-        control = self._apart[call] = Control(until_ns=_nanoseconds(self._ends))
-        self._under_way[call] = group
+        call = -1 - len(self._process_calls)
+        control = self._process_calls[call] = Control(until_ns=_nanoseconds(self._end))
+        self._in_flight[call] = group
         self._pool.apart.submit_parts(self._job, self._numbers(group), control).add_done_callback(
             lambda done: self._inbox.put(_frame_of(call, done))
         )
@@ -124,17 +124,17 @@ class SpreadSearch:
         if now >= self._due:
             self._peek()
             self._due = now + self._interval / 1000
-        if now >= self._last:
+        if now >= self._wait_until:
             return False
-        until = min(self._last, self._due) - now
+        until = min(self._wait_until, self._due) - now
         try:
             frame = self._inbox.get(timeout=None if until == float("inf") else max(until, 0.0))
         except Empty:
             return True
         if frame is None:
             self._stop()
-        elif frame.call in self._under_way:
-            self._take(frame, self._under_way[frame.call])
+        elif frame.call in self._in_flight:
+            self._take(frame, self._in_flight[frame.call])
         return True
 
     def _take(self, frame: Frame, group: int) -> None:
@@ -144,18 +144,18 @@ class SpreadSearch:
             if self._peeks == 0:
                 self._progress.report()
             return
-        del self._under_way[frame.call]
+        del self._in_flight[frame.call]
         if frame.kind == FrameKind.RESULT:
             self._shares.update(self._put(group, read_answer(frame.payload)))
         elif frame.kind == FrameKind.LOST:
             self._kills[group] += 1
-            if self._may_begin_again(group):
+            if self._may_retry(group):
                 self._note = REPLACED
                 self._begin(FrameKind.RETRY, [group])
         elif not self._kills[group]:
-            self._here.append(group)
-        elif frame.call > 0 and self._may_begin_again(group):
-            self._begin_apart(group)
+            self._without_worker.append(group)
+        elif frame.call > 0 and self._may_retry(group):
+            self._begin_in_process(group)
 
     def _put(self, group: int, packed: bytes) -> dict[int, Share]:
         """Store the shares of a group in the progress, if there are any yet, and return them by part."""
@@ -164,53 +164,53 @@ class SpreadSearch:
             self._progress.put(number, share)
         return shares
 
-    def _may_begin_again(self, group: int) -> bool:
+    def _may_retry(self, group: int) -> bool:
         return self._is_time_left and self._kills[group] < KILLS_MAX
 
     @property
     def _is_time_left(self) -> bool:
-        return not self.control.stopped and self._ends - time.monotonic() >= LEAST_MS / 1000
+        return not self.control.stopped and self._end - time.monotonic() >= LEAST_MS / 1000
 
     def _stop_call(self, call: int) -> None:
-        if call in self._apart:
-            self._apart[call].stop()
+        if call in self._process_calls:
+            self._process_calls[call].stop()
         else:
             self._pool.send(FrameKind.STOP, call)
 
     def _stop(self) -> None:
-        for call in self._under_way:
+        for call in self._in_flight:
             self._stop_call(call)
-        self._last = min(self._last, time.monotonic() + STOPPING_MS / 1000)
+        self._wait_until = min(self._wait_until, time.monotonic() + STOPPING_MS / 1000)
 
     def _peek(self) -> None:
         if self._peeks > 0:
             self._progress.report()  # some worker has not answered the last peek
-        self._peeks = len(self._under_way)
-        for call in self._under_way:
+        self._peeks = len(self._in_flight)
+        for call in self._in_flight:
             self._pool.send(FrameKind.PEEK, call)
 
-    def _search_here(self) -> None:
+    def _search_on_threads(self) -> None:
         """Compute groups without a worker on local threads, except those that lost one and might kill this process."""
         if self.control.stopped or self._pool.is_closed:
             return
         if self._is_time_left:
-            self._compute_here(self._parts_of(self._here), self._ends)
+            self._compute_here(self._parts_of(self._without_worker), self._end)
         elif self._is_empty:
             # Late, but every search must have an answer: one tree of a SearchQuestion is enough for that.
             numbers = self._parts_of([group for group, kills in enumerate(self._kills) if not kills])
             most = 1 if isinstance(self._question, SearchQuestion) else len(numbers)
             self._compute_here(numbers[:most], time.monotonic() + LEAST_MS / 1000)
 
-    def _search_apart(self) -> None:
+    def _search_in_processes(self) -> None:
         """Compute the minimum for an answer in local processes, if every group lost a worker and none has a result."""
         groups = [group for group, kills in enumerate(self._kills) if 0 < kills < KILLS_MAX]
         if self.control.stopped or self._pool.is_closed or len(groups) < self._n_groups or not self._is_empty:
             return
-        self._last = min(time.monotonic() + APART_MS / 1000, _seconds(self.control.answer_by_ns))
+        self._wait_until = min(time.monotonic() + PROCESS_MS / 1000, _seconds(self.control.answer_by_ns))
         for group in groups[:1] if isinstance(self._question, SearchQuestion) else groups:
-            if group not in self._under_way.values():
-                self._begin_apart(group)
-        while self._under_way.keys() & self._apart.keys() and self._step():
+            if group not in self._in_flight.values():
+                self._begin_in_process(group)
+        while self._in_flight.keys() & self._process_calls.keys() and self._step():
             pass
 
     @property
@@ -242,7 +242,7 @@ class SpreadSearch:
 
     def _all(self) -> list[Share]:
         """Return all parts in their order."""
-        late = {number for group in self._under_way.values() for number in self._numbers(group)}
+        late = {number for group in self._in_flight.values() for number in self._numbers(group)}
         shares = [
             self._shares.get(number) or self._missing(number, number in late)
             for number in range(self._question.n_parts)
