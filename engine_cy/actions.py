@@ -30,7 +30,7 @@ class Kind:
 
     def __init__(self, label: str, accepted: str = "") -> None:
         self.label = label  # in help
-        self.accepted = accepted  # the words, in a refusal; empty: the refusal lists the forms of all actions
+        self.accepted = accepted  # the accepted words, for refusals; empty: these list the forms of all actions
 
     def read(self, word: str, shape: Any) -> Any:
         """Return the value of a word; None if it is not one of this kind."""

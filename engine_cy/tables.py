@@ -38,7 +38,7 @@ class Sentence(NamedTuple):
     path: str
     why: str
     error: type[InvalidViewError] = InvalidViewError
-    shows: Callable[[int], object] | None = None  # the value from that of the breach, which no field of a table has
+    shows: Callable[[int], object] | None = None  # converts a breach's value for which a table has no field
 
     def fault(self, place: Mapping[str, object], value: int, table: object) -> Fault:
         """Word the fault of `table`, or of bytes if it is None."""

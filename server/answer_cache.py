@@ -1,4 +1,4 @@
-"""The cache of reproducible answers: a new search would return the same bytes, except for the elapsed time."""
+"""The cache of reproducible answers: a new search would repeat them byte for byte, except for the elapsed time."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ INDEX_MAX = 74
 _ROW_CARD = re.compile(r"([0-9]{1,2})([A-E])")
 
 
-class _Value(Kind):
+class _CardValue(Kind):
     """The value of a card; `?` is a card that the observer of a record does not know."""
 
     unknown = "?"
@@ -73,7 +73,7 @@ def _places(shape: Any) -> int:
     return int(shape.n_players * shape.n_rounds * shape.n_turns)
 
 
-VALUE = _Value("VALUE", "a card's value (1 to 15)")
+VALUE = _CardValue("VALUE", "a card's value (1 to 15)")
 ROW_CARD = _RowCard("CARD", "a card in a row, such as 12B")
 LOCATION = OneOf(
     "LOCATION", {name: number for number, name in enumerate(LOCATIONS)}, f"a location ({listed(LOCATIONS)})"

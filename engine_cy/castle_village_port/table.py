@@ -275,7 +275,7 @@ def complete(parts: Parts, shape: TableShape) -> Parts:
     selected = tuple(p for p in shape.seats if done[p] == "selected") if table.selected is None else table.selected
     rows = in_rows(table.rows, n)
     sizes = [_sizes(shape, round_, turn, progress) for progress in done]
-    free = [_Free(parts, table, shape, p, rows[p]) for p in shape.seats]
+    free = [_FreeCards(parts, table, shape, p, rows[p]) for p in shape.seats]
     secrets = tuple(
         _complete_secrets(own, done[p], sizes[p], free[p]) for p in shape.seats for own in (parts.secrets_of(p),)
     )
@@ -290,11 +290,11 @@ def complete(parts: Parts, shape: TableShape) -> Parts:
     drawn = shape.drawn(round_)
     hand_sizes = tuple(drawn - len(rows[p]) - len(piles[p]) - n_selected[p] for p in shape.seats)
     deck_sizes = (len(shape.cards) - drawn,) * n
-    for name, found in (("hand_sizes", hand_sizes), ("deck_sizes", deck_sizes)):
-        given = getattr(table, name)
-        if given and given != found:
-            why = f"contradicts the other fields: {listed(found)}"
-            raise refusal(parts.observer, f"table.{name}", listed(given), why, NoWorldError)
+    for name, derived in (("hand_sizes", hand_sizes), ("deck_sizes", deck_sizes)):
+        table_sizes = getattr(table, name)
+        if table_sizes and table_sizes != derived:
+            why = f"contradicts the other fields: {listed(derived)}"
+            raise refusal(parts.observer, f"table.{name}", listed(table_sizes), why, NoWorldError)
     table = replace(
         table,
         round=round_,
@@ -312,7 +312,7 @@ def complete(parts: Parts, shape: TableShape) -> Parts:
     return WholeTable(table, secrets, decks)
 
 
-def _complete_secrets(own: Secrets | None, done: str, sizes: _Sizes, free: _Free) -> Secrets:
+def _complete_secrets(own: Secrets | None, done: str, sizes: _Sizes, free: _FreeCards) -> Secrets:
     if own is None:
         return Secrets()
     selected, hand = own.selected, own.hand
@@ -335,7 +335,7 @@ def _sizes(shape: TableShape, round_: int, turn: int, done: str) -> _Sizes:
     return _Sizes(before + (done == "revealed"), drawn - before - (done != "waits"), len(shape.cards) - drawn)
 
 
-class _Free:
+class _FreeCards:
     """The cards of a player that a table places nowhere, taken from the highest down."""
 
     def __init__(self, parts: Parts, table: Table, shape: TableShape, player: int, rows: list[int]) -> None:

@@ -68,6 +68,7 @@ cpdef enum Rule:
 
 
 # Find the faults of `state`, any bytes. `observer` is the one of a view, or -1. If `ended`, the walk at the end of the
-# round has yet to start, which no game leads to but texts may say. A state without faults is safe to play on.
+# round has yet to start: no game reaches such a state, but a text may describe it. A state without faults is safe to
+# play on.
 cdef void find_faults(
     const Rules* rules, const State* state, int observer, bint ended, Breaches* breaches) noexcept nogil

@@ -38,7 +38,7 @@ cdef struct Rules:
     # Effects.
     uint8_t ambush_discards_attacker
     uint8_t ambush_discards_own_attacker
-    uint8_t eye                           # a card turns its target face up
+    uint8_t eye                           # the prototype's icon: a card turns its target face up
     uint8_t must_hit_opponents            # an elimination hits an opponent's card if it can
     uint8_t decree_onto_stack             # a Decree may move a card onto a slot of its family
     uint8_t uncovered_resolves_any        # a card uncovered by a leaving card is next; else only below a one-shot

@@ -79,8 +79,8 @@ class Connection:
             raise Failure("--tls-cert and --tls-key must be given together")
         credentials = None
         if self.tls or self.ca or self.cert:
-            read = {name: Path(path).read_bytes() if path else None for name, path in self._files().items()}
-            credentials = grpc.ssl_channel_credentials(read["ca"], read["key"], read["cert"])
+            contents = {name: Path(path).read_bytes() if path else None for name, path in self._files().items()}
+            credentials = grpc.ssl_channel_credentials(contents["ca"], contents["key"], contents["cert"])
         return Client(self.address, token=self.token, credentials=credentials)
 
     def _files(self) -> dict[str, str | None]:

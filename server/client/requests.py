@@ -99,10 +99,10 @@ def metadata_of(token: str) -> Metadata:
 def equip(stub: Any, service: ServiceDescriptor, metadata: Metadata, answer: Answer) -> None:
     """Add the client's token and a deadline to all calls of a stub; `answer` makes a call and converts its errors."""
     for name in service.methods_by_name:
-        setattr(stub, name, _Equipped(getattr(stub, name), metadata, answer))
+        setattr(stub, name, _StubMethod(getattr(stub, name), metadata, answer))
 
 
-class _Equipped:
+class _StubMethod:
     """A method of a stub, with the client's token and a default deadline."""
 
     def __init__(self, method: Any, metadata: Metadata, answer: Answer) -> None:

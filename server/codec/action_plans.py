@@ -57,7 +57,7 @@ class ActionPlans:
 
 
 def _fill_in(fields: dict[str, Any], verb: Verb, message: Descriptor) -> None:
-    """Give arguments that the observer does not know their value for that, and refuse other missing ones."""
+    """Set arguments that the observer does not know to the `unknown` value of their kind; refuse other missing ones."""
     for alternatives in verb.places():
         if any(argument.name in fields for argument in alternatives):
             continue

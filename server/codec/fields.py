@@ -121,10 +121,10 @@ def per_seat(entries: Sequence[T], n_players: int, field: str) -> Sequence[T]:
     return entries
 
 
-def check_derived(told: Sequence[int], found: Sequence[int], field: str) -> None:
+def check_derived(values: Sequence[int], derived: Sequence[int], field: str) -> None:
     """Refuse an optional list that contradicts the values derived from the other fields."""
-    if told and told != found:
-        raise Refusal("NO_WORLD_FITS", field, f"{listed(told)} contradicts the other fields: {listed(found)}")
+    if values and values != derived:
+        raise Refusal("NO_WORLD_FITS", field, f"{listed(values)} contradicts the other fields: {listed(derived)}")
 
 
 def path_in(field: str, name: str) -> str:

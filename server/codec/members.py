@@ -33,7 +33,7 @@ def read_member(
 
 
 def write_member(message: Any, adapter: GameAdapter, part: Message | None, member: str = "") -> bool:
-    """Write the game's own message into the oneof of a shared message; return False if there is none."""
+    """Write the game's own message, if it is not None, into the oneof of a shared message; return whether it did."""
     if part is None:
         return False
     member = member or adapter.member

@@ -1,8 +1,9 @@
 """The generic codec between plain values and messages, by the names of fields.
 
-A `Plan` is made once for a message class and a class of the engine with the same fields, or `dict`. Seats become
-numbers, values of enums words, nested messages values of plans of their own, and a message that only wraps a list is
-that list. A plan refuses what no value of the engine can say: missing fields, unknown values, lists that are too long.
+A `Plan` is made once for a message class and a class of the engine with the same fields, or `dict`. It converts seats
+to numbers, values of enums to words, nested messages to values by plans of their own, and a message that only wraps a
+list to that list. It refuses messages without a value in the engine: missing fields, unknown values, lists that are too
+long.
 """
 
 from __future__ import annotations
@@ -20,17 +21,17 @@ from engine_cy.seats import SEATS
 from server.codec.fields import Words, check_length, members, read_optional_seat, words_of, write_seat
 from server.refusals import Refusal, missing
 
-# Reads a value of a message at a table with so many players.
+# A function that reads a value of a message at a table with this number of players.
 Reader = Callable[[Any, int], Any]
 
 
 class _Values(NamedTuple):
-    """The conversion of the values of a field. They stay as they are where there is none."""
+    """The conversion of the values of a field. Without a function, they stay unchanged."""
 
     read: Reader | None = None
-    write: Callable[[Any], Any] | None = None  # of a scalar
-    fill: Callable[[Any, Any], None] | None = None  # of a nested message, which it fills in
-    what: str = ""  # what is required if the value is not set
+    write: Callable[[Any], Any] | None = None  # returns a scalar of the message
+    fill: Callable[[Any, Any], None] | None = None  # fills in a nested message
+    required: str = ""  # the reason of the refusal if the field is required and not set
 
 
 class _Field(NamedTuple):
@@ -102,7 +103,7 @@ class Plan:
             if message.HasField(name) if field.has_presence else value:
                 return value if values.read is None else _under(name, values.read, value, n_players)
             if is_required:
-                raise missing(name, values.what.format(seats=listed(SEATS[:n_players])) or "is required")
+                raise missing(name, values.required.format(seats=listed(SEATS[:n_players])) or "is required")
             return None
 
         def write(value: Any, message: Any) -> None:
@@ -147,14 +148,14 @@ class Plan:
 
     def _values(self, field: FieldDescriptor, hint: Any) -> _Values:
         if field.enum_type is Seat.DESCRIPTOR:
-            return _Values(_read_seat, write_seat, what="a seat is required ({seats})")
+            return _Values(_read_seat, write_seat, required="a seat is required ({seats})")
         elif field.enum_type is not None:
             words = self._words.get(field.enum_type.name) or words_of(field.enum_type)
             is_nullable = NoneType in get_args(hint)
             return _Values(
                 lambda value, _: None if is_nullable and not value else words.read(value, ""),
                 lambda value: 0 if value is None else words.write(value),
-                what=f"a {words.name} is required ({listed(words.words.values())})",
+                required=f"a {words.name} is required ({listed(words.words.values())})",
             )
         elif field.message_type is None:
             return _Values()
@@ -214,7 +215,7 @@ def _item_hint(hint: Any) -> Any:
 
 
 def _class_in(hint: Any) -> Any:
-    """Return the class with fields in a type, such as `RowCard | None`; `dict` if there is none."""
+    """Return the class with fields in a type, such as `RowCard | None`; `dict` for a type without one."""
     for choice in (hint, *get_args(hint)):
         if dataclasses.is_dataclass(choice) or hasattr(choice, "_fields"):
             return choice

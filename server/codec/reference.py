@@ -55,14 +55,14 @@ class Source(NamedTuple):
     file: pb.FileDescriptorProto
     comments: dict[Where, str]
 
-    def told(self, *where: int) -> str:
+    def paragraphs(self, *where: int) -> str:
         """Return the paragraphs of a comment, each on one line."""
-        paragraphs = self.comments.get(where, "").strip().split("\n\n")
-        return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
+        comment = self.comments.get(where, "").strip().split("\n\n")
+        return "\n\n".join(" ".join(paragraph.split()) for paragraph in comment)
 
     def cell(self, *where: int) -> str:
         """Return a comment as a cell of a table."""
-        return " ".join(self.told(*where).split()).replace("|", r"\|")
+        return " ".join(self.paragraphs(*where).split()).replace("|", r"\|")
 
 
 def page() -> str:
@@ -117,7 +117,7 @@ def _section(source: Source, name: str, where: Where, columns: tuple[str, ...], 
     """Return a heading, the comment, and a table of `rows`, if there are any."""
     head = f"| {' | '.join(columns)} |\n{'|---' * len(columns)}|\n"
     inside = "".join(rows)
-    return f"\n### {name}\n\n{source.told(*where)}\n" + (f"\n{head}{inside}" if inside else "")
+    return f"\n### {name}\n\n{source.paragraphs(*where)}\n" + (f"\n{head}{inside}" if inside else "")
 
 
 def _message(full_name: str, is_stream: bool) -> str:

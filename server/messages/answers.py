@@ -180,10 +180,10 @@ def _write_card(game: Game, name: str) -> view_pb2.Card:
 
 
 def write_information(cards: Sequence[Information], game: Game) -> list[pb.CardInformation]:
-    """Write the worth of own cards as secrets."""
+    """Write the value of keeping each own card secret."""
     written = []
     for card in cards:
-        # Showing a card loses the worth of its secret.
+        # Showing a card loses the value of its secret.
         shown = Estimate(-card.worth.mean, card.worth.error, card.worth.spread)
         message = pb.CardInformation(card=_write_card(game, card.card), spot=adapter_of(game.id).write_spot(card.place))
         write_estimate(message.win_if_shown, shown)

@@ -385,7 +385,7 @@ def _read_models(message: pb.Options, game: Game, observer: int | None, field: s
             raise Refusal("CONTRADICTION", f"{field}[{i}].seat", "has a model already")
         model = MODELS.read(entry.model, f"{field}[{i}].model")
         if model == "greedy" and not game.has_knowledge:
-            raise Refusal("CONTRADICTION", f"{field}[{i}].model", f"{game.id} has no rule of thumb")
+            raise Refusal("CONTRADICTION", f"{field}[{i}].model", f"{game.id} has no heuristic policy")
         models[seat] = model
     return models
 

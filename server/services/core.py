@@ -72,7 +72,7 @@ async def suggest(
 
 
 async def _inform(suggestion: pb.Suggestion, secrets: InformationQuestion, slot: SearchSlot) -> None:
-    """Add the worth of own cards as secrets. Their iterations follow from the search's, to be reproducible with it."""
+    """Add the value of keeping each own card secret. Its iterations follow from the search's: both are reproducible."""
     if slot.until_ns <= time.monotonic_ns() or slot.stopped_for:
         suggestion.reproducible = False
         return

@@ -1,4 +1,4 @@
-"""The budget of an `InformationQuestion`, the worth of own cards as secrets, beside its search."""
+"""The budget of the value of keeping own cards secret (`InformationQuestion`), computed after a search."""
 
 from __future__ import annotations
 

@@ -86,9 +86,9 @@ class Searches:
         self._ray: RayPool | None = None
         if settings.backend == "ray":
             self._ray = RayPool(
-                settings.ray_workers or None, address=settings.ray_address, wait=False, initializer=_give_way
+                settings.ray_workers or None, address=settings.ray_address, wait=False, initializer=_lower_priority
             )
-        self._pool: Pool = self._ray or Threads(threads, _give_way)
+        self._pool: Pool = self._ray or Threads(threads, _lower_priority)
         self._lateness = Lateness()
         self._slots: set[AdmittedSearch] = set()
         self._is_hurrying = False
@@ -227,6 +227,6 @@ def _hand_over(written: asyncio.Future[Any], outcome: Any, error: BaseException 
         written.set_exception(error)
 
 
-def _give_way() -> None:
+def _lower_priority() -> None:
     # Only this thread's priority: on Linux, each thread has its own.
     os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)

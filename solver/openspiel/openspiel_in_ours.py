@@ -21,7 +21,7 @@ instead of "public".
 as in poker, use a smaller `exploration`: the formula's constant in the game's own unit, divided by the range.
 
 **Speed**: the search is slow, since every call reaches Python objects, under the GIL. More workers give the same answer
-as shares of a search that run one after the other, and no sooner.
+no sooner, because the shares of a search run one after the other.
 """
 
 from __future__ import annotations
@@ -251,7 +251,7 @@ def _check_searchable(spiel: Any) -> None:
 
 
 def _check_resampling(spiel: Any) -> None:
-    """Draw a world, as a trial that the game can, and that the history of a drawn state leads to it."""
+    """Draw a world as a trial: check that the game can, and that the history of the drawn state leads to that state."""
     state = _first_decision(spiel)
     try:
         sample = state.resample_from_infostate(state.current_player(), random.Random(1).random)

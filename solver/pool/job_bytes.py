@@ -47,11 +47,15 @@ Code = tuple[int, ...]  # of an action
 
 
 class _Common(msgspec.Struct, forbid_unknown_fields=True):
+    """The part of a question that many jobs have in common."""
+
     game: tuple[str, Any, int]
     config: Config
 
 
 class _Own(msgspec.Struct, tag_field="shape", forbid_unknown_fields=True):
+    """The part of a question that is its own; each shape adds its fields."""
+
     observer: int
     history: list[str] | None
     shares: int

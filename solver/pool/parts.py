@@ -17,7 +17,8 @@ from solver.question import BURST, PAYOFF_BYTES, ComparisonQuestion, Question, S
 from solver.search import Searcher
 from solver.stopping import is_sure, next_look
 
-# The length of a turn when one thread computes several parts round-robin: shorter if each part would not have several.
+# The length of a turn when one thread computes several parts round-robin. With little time it is shorter, so that each
+# part has at least TURNS_LEAST turns.
 TURN_NS = 10_000_000
 TURN_LEAST_NS = 100_000
 TURNS_LEAST = 4
@@ -156,7 +157,7 @@ def _turn_ns(runs: Sequence[PartRun]) -> int:
 
 
 def _leave_time_to_end(runs: Sequence[PartRun], waiting: float) -> None:
-    """End runs with a time limit earlier, by the time to sum up their results: with many shares, it is milliseconds.
+    """End runs with a time limit earlier, by the time to sum up their results: milliseconds with many shares.
 
     `waiting` is the time that passes for each second of CPU time, more than 1 on busy cores.
     """
@@ -255,7 +256,7 @@ class PartRun:
         return self._until_ns if self._until_ns == NEVER_NS else max(self._until_ns - time.monotonic_ns(), 0)
 
     def leave(self, nanoseconds: int) -> None:
-        """End so much before the time limit, at most by half of the time left."""
+        """End this much before the time limit, but leave at least half of the remaining time."""
         if self._until_ns != NEVER_NS:
             self._until_ns -= min(nanoseconds, self.left_ns // 2)
 

@@ -45,7 +45,7 @@ SETS = {f"oriflamme-{n}": [("oriflamme", edition, n) for edition in EDITIONS] fo
 PLAYERS = (("default", 5, 300), ("plain", 2, 600), ("flat", 1, 200), ("greedy", 1, 1), ("random", 1, 1))
 SAMPLED = 0.2  # share of the positions of a game
 BITS_MAX = 13  # candidate kinds, those held twice counted double; items with more are slow and carry little information
-LOT = 64  # items per step of the fit
+BATCH = 64  # items per step of the fit
 PASSES = 6
 PULL = 1e-3  # towards 0, for traces with few items
 
@@ -148,12 +148,12 @@ def fit(items: Sequence[Item], start: Weights, with_history: bool, rng: np.rando
     step = 0
     for number in range(PASSES):
         order = rng.permutation(len(items))
-        for begin in range(0, len(order), LOT):
+        for begin in range(0, len(order), BATCH):
             slope = np.zeros(n + 2)
-            lot = order[begin : begin + LOT]
-            for i in lot:
+            batch = order[begin : begin + BATCH]
+            for i in batch:
                 add_slope(items[i], Weights(traces, factors), slope)
-            slope = slope / len(lot) - PULL * np.concatenate([traces, [0, 0]])
+            slope = slope / len(batch) - PULL * np.concatenate([traces, [0, 0]])
             step += 1
             mean = 0.9 * mean + 0.1 * slope
             square = 0.99 * square + 0.01 * slope * slope

@@ -31,7 +31,7 @@ Floats = NDArray[np.float64]
 # A position: its row, the number of features of each seat, their numbers and values, and the shares of the win.
 PositionSample = tuple[int, bytes, bytes, bytes, tuple[float, ...]]
 
-LOT = 2048  # games per step of learning
+BATCH = 2048  # games per step of learning
 STRANGERS = 0.1  # share of seats that play at random for a game: the policy has to hold against any opponent
 HEAT = 0.02  # entropy bonus: an action that wins 2 % less often becomes e times rarer
 RIDGE = 3.0  # regularization: how much a weight has to explain
@@ -46,7 +46,7 @@ class FitPlan(NamedTuple):
     sets: Mapping[str, Sequence[Game]]
     # Features of the score: more is never worse. The baseline of an evaluation uses only these.
     points: tuple[int, ...]
-    # Lots for learning the marks; games for fitting the features.
+    # Batches of games for learning the marks; games for fitting the features.
     steps: int
     games: int
     # Fraction of the second policy's credit that comes from the evaluation instead of the result of the game.
@@ -169,7 +169,7 @@ def fit_features(plan: FitPlan, name: str, n_games: int, seed: int, verbose: boo
 def learn_marks(
     plan: FitPlan, name: str, weights: Floats, steps: int, seed: int, trust: float, verbose: bool
 ) -> Floats:
-    """Learn the weights of the marks from `steps` lots of games: by Adam, with a small pull to 0.
+    """Learn the weights of the marks from `steps` batches of games: by Adam, with a small pull to 0.
 
     Policies in self-play cycle; the mean over the second half is harder to exploit than the last policy.
     """
@@ -178,7 +178,7 @@ def learn_marks(
     mean, square, total = np.zeros((3, len(weights)))
     plan.weights.replace(name, marks=[weights.tolist()])
     for step in range(1, steps + 1):
-        slope = np.array(self_plays[step % len(games)].gradient(LOT, trust, HEAT)) / LOT * 100 - 0.005 * weights
+        slope = np.array(self_plays[step % len(games)].gradient(BATCH, trust, HEAT)) / BATCH * 100 - 0.005 * weights
         mean = 0.9 * mean + 0.1 * slope
         square = 0.99 * square + 0.01 * slope * slope
         pace = 0.06 if step <= steps // 2 else 0.03
@@ -215,7 +215,7 @@ def parser_for(plan: FitPlan, description: str | None) -> argparse.ArgumentParse
     names = list(plan.sets)
     parser.add_argument("sets", nargs="*", default=names, help=f"sets to fit (default: all of {', '.join(names)})")
     parser.add_argument(
-        "--steps", type=int, default=plan.steps, help=f"lots of {LOT} games to learn from (default {plan.steps})"
+        "--steps", type=int, default=plan.steps, help=f"batches of {BATCH} games to learn from (default {plan.steps})"
     )
     parser.add_argument(
         "--games", type=int, default=plan.games, help=f"games to fit the features to (default {plan.games})"

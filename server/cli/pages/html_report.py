@@ -39,7 +39,7 @@ def write_report(review: Review) -> str:
             graph=_graph(chart_of(review)),
             rounds=_rounds(review),
             grades=SIGNS,
-            worst=sorted((j for j in review.chosen if j.grade in BAD), key=lambda judged: -judged.loss)[:5],
+            worst=sorted((j for j in review.chosen if j.grade in BAD), key=lambda decision: -decision.loss)[:5],
         )
     )
 
@@ -159,7 +159,7 @@ def _graph(chart: Chart) -> Graph:
     def y(share: float) -> float:
         return round(TOP + (high - share) / (high - low) * (HEIGHT - TOP - BOTTOM), 1)
 
-    labels = _apart([y(series.path[-1][1]) for series in chart.series])
+    labels = _separate([y(series.path[-1][1]) for series in chart.series])
     lines = []
     for series, label in zip(chart.series, labels, strict=True):
         dots = [
@@ -182,7 +182,7 @@ def _graph(chart: Chart) -> Graph:
     )
 
 
-def _apart(heights: list[float]) -> list[float]:
+def _separate(heights: list[float]) -> list[float]:
     """Return the heights at least `LABEL` apart, in the same order."""
     moved = dict.fromkeys(range(len(heights)), 0.0)
     last = -LABEL * 1.0

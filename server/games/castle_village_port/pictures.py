@@ -54,7 +54,7 @@ def picture(view: View) -> Picture:
 
 
 def _selected(view: View | Position, names: dict[int, str]) -> list[str]:
-    """Return the name of each seat's selected card; it is empty if there is none, or if it is hidden."""
+    """Return the name of each seat's selected card; empty for a hidden card, or without a selected one."""
     secrets = [view.parts.secrets_of(seat) for seat in range(view.game.n_players)]
     return [_named(own.selected, names) if own and own.selected else "" for own in secrets]
 
