@@ -104,18 +104,18 @@ def grade_of(loss: Estimate) -> str:
 class Judge:
     """Judge decisions: search for the best one, then compare it with the one that was played in the same worlds.
 
-    The search and the comparison get half of the budget each. `budget` is for each decision; `thinking` are the
-    options of the questions.
+    The search and the comparison get half of the budget each. `budget` is for each decision; `options` are those
+    of the questions.
     """
 
-    def __init__(self, budget: Budget, **thinking: Unpack[QuestionOptions]) -> None:
+    def __init__(self, budget: Budget, **options: Unpack[QuestionOptions]) -> None:
         self.budget = check_budget(budget)
-        self.config = read_config(thinking.get("config", "default"))
-        self._thinking = thinking
+        self.config = read_config(options.get("config", "default"))
+        self._options = options
 
     def search(self, decision: Decision) -> SearchQuestion:
         """Return the search for the best decision."""
-        return SearchQuestion(decision.view, self._part(2), **self._thinking_of(decision))
+        return SearchQuestion(decision.view, self._part(2), **self._options_of(decision))
 
     def comparison(self, decision: Decision, answer: Answer) -> ComparisonQuestion | None:
         """Return the comparison of the played decision with the best one; None if the best one was played."""
@@ -123,11 +123,11 @@ class Judge:
         if best == decision.played:
             return None
         # Half of the budget, split between two moves.
-        thinking, budget = self._thinking_of(decision), self._part(4)
-        most = comparison_iterations_max(budget.memory_mb, 2, thinking.get("shares", 1))
+        options, budget = self._options_of(decision), self._part(4)
+        most = comparison_iterations_max(budget.memory_mb, 2, options.get("shares", 1))
         if budget.iterations is not None and budget.iterations > most:
             budget = replace(budget, iterations=most)
-        return ComparisonQuestion(decision.view, [decision.played, best], budget, **thinking).with_belief_of(
+        return ComparisonQuestion(decision.view, [decision.played, best], budget, **options).with_belief_of(
             answer.question
         )
 
@@ -136,15 +136,15 @@ class Judge:
         iterations = self.budget.iterations
         return replace(self.budget, iterations=None if iterations is None else max(iterations // parts, 1))
 
-    def _thinking_of(self, decision: Decision) -> QuestionOptions:
+    def _options_of(self, decision: Decision) -> QuestionOptions:
         """Return the question options for a decision, without a model of the deciding seat itself."""
         players = decision.view.game.n_players
         models = {
             seat: model
-            for seat, model in (self._thinking.get("models") or {}).items()
+            for seat, model in (self._options.get("models") or {}).items()
             if read_seat(seat, players, "models") != decision.seat
         }
-        return {**self._thinking, "models": models, "history": decision.history}
+        return {**self._options, "models": models, "history": decision.history}
 
 
 def verdict_of(decision: Decision, answer: Answer, comparison: Comparison | None) -> Verdict:

@@ -55,10 +55,10 @@ def compare(
     *,
     pool: Pool | None = None,
     control: Control | None = None,
-    **thinking: Unpack[QuestionOptions],
+    **options: Unpack[QuestionOptions],
 ) -> Comparison:
     """Compare several moves in the same worlds. The budget's iterations are for each move."""
-    comparison: Comparison = compute(ComparisonQuestion(view, actions, budget, **thinking), pool, control)
+    comparison: Comparison = compute(ComparisonQuestion(view, actions, budget, **options), pool, control)
     return comparison
 
 
@@ -68,13 +68,13 @@ def information(
     *,
     pool: Pool | None = None,
     control: Control | None = None,
-    **thinking: Unpack[QuestionOptions],
+    **options: Unpack[QuestionOptions],
 ) -> tuple[Information, ...]:
     """Compute the value of keeping each of the observer's face-down cards secret.
 
     The budget's iterations are for each card. The result is empty if the control or a time limit ended the search.
     """
-    result: tuple[Information, ...] = compute(InformationQuestion(view, budget, **thinking), pool, control)
+    result: tuple[Information, ...] = compute(InformationQuestion(view, budget, **options), pool, control)
     return result
 
 
