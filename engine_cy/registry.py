@@ -39,7 +39,7 @@ def _built_in_games() -> dict[str, Any]:
 _CLASSES = _built_in_games()
 _GROUP = "eminence.games"
 _ID = re.compile(r"[A-Za-z0-9_.-]+")
-_PLAYERS = 3
+_PLAYERS = (3, 2, 4, 5, 1)  # by default
 
 # Equal games share one object, so that its interned actions are made once.
 _games: dict[object, Game] = {}
@@ -118,7 +118,7 @@ def new_game(game: str, ruleset: Ruleset = None, players: int | None = None) -> 
         raise InvalidRulesetError(f"ruleset: {ruleset!r} is neither an edition's name nor switches")
     prefix, _, name = game.partition(":")
     if game in _CLASSES:
-        new: Game = _CLASSES[game](game, ruleset, _PLAYERS if players is None else players)
+        new: Game = _new(_CLASSES[game], game, ruleset, players)
     elif name and prefix in _families:
         new = _families[prefix](name, ruleset, players)
     elif game in _plugins().entries:
@@ -129,6 +129,14 @@ def new_game(game: str, ruleset: Ruleset = None, players: int | None = None) -> 
     if len(_games) >= _GAMES_MAX:
         _games.clear()
     return _games.setdefault(key, new)
+
+
+def _new(kind: Any, game: str, ruleset: Ruleset, players: int | None) -> Any:
+    """Make a game; without a number of players, with the first possible one of `_PLAYERS`."""
+    for possible in _PLAYERS if players is None else ():
+        with suppress(InvalidRulesetError):
+            return kind(game, ruleset, possible)
+    return kind(game, ruleset, _PLAYERS[0] if players is None else players)
 
 
 # --- installed games ------------------------------------------------------------------------------------------------
@@ -175,7 +183,7 @@ def _installed_game(entry: EntryPoint, ruleset: Ruleset, players: int | None) ->
             raise InvalidRulesetError(f"ruleset: {entry.name} has named rulesets only ({listed(kind.rulesets)})")
         return python_game(kind, ruleset, players, id=entry.name)
     try:
-        new: Game = kind(entry.name, ruleset, _PLAYERS if players is None else players)
+        new: Game = _new(kind, entry.name, ruleset, players)
     except EngineError:
         raise
     except Exception as error:

@@ -82,14 +82,14 @@ def _field_of(path: str, game_id: str) -> str:
 
 def _read_ruleset(ruleset: pb.Ruleset, game_id: str, field: str) -> str | Mapping[str, Any] | None:
     adapter = adapter_of(game_id)
-    values: dict[str, Any] = {"edition": ruleset.edition} if ruleset.edition else {}
-    if ruleset.WhichOneof("changes") is not None:
-        expected = adapter.plans and adapter.changes.message
-        part, path = read_member(ruleset, "changes", adapter, expected, field, adapter.changes_member)
-        values |= adapter.read_changes(part, path)
-    elif adapter.plans is None:
-        return record.read_ruleset(check_text(ruleset.edition, RULESET_TEXT_MAX, f"{field}.edition"))
-    return values or None
+    if ruleset.WhichOneof("changes") is None:
+        if adapter.plans is None:
+            return record.read_ruleset(check_text(ruleset.edition, RULESET_TEXT_MAX, f"{field}.edition"))
+        return ruleset.edition or None
+    expected = adapter.plans and adapter.changes.message
+    part, path = read_member(ruleset, "changes", adapter, expected, field, adapter.changes_member)
+    edition: dict[str, Any] = {"edition": ruleset.edition} if ruleset.edition else {}
+    return {**edition, **adapter.read_changes(part, path)} or None
 
 
 def read_required_game(message: Any, field: str) -> Game:

@@ -49,7 +49,7 @@ from server.client.local import LocalClient
 from server.codec import views
 from solver import Budget, solve
 
-game = new_game("one_bid")
+game = new_game("one_bid", players=2)
 view = game.deal(1).play("bid 2").view(1)
 assert game.view(str(view)) == view, view
 assert str(solve(view, Budget(iterations=2000)).best) == "bid 3"

@@ -16,11 +16,11 @@ from server.cli.exit_codes import FAILED
 )
 @click.argument("game_id", metavar="ID")
 @click.option("--ruleset", default="", metavar="NAME", help="Ruleset. Default: the game's first.")
-@click.option("--players", default=3, show_default=True, help="Number of players.")
+@click.option("--players", type=int, help="Number of players. Default: 3 if that is possible.")
 @click.option("--games", type=click.IntRange(1, 1_000_000), default=20, show_default=True, help="Random games to play.")
 @click.option("--seed", type=click.IntRange(0, 2**32), default=0, show_default=True, help="Seed of the first game.")
 @json_option
-def check_game(game_id: str, ruleset: str, players: int, games: int, seed: int, as_json: bool) -> int:
+def check_game(game_id: str, ruleset: str, players: int | None, games: int, seed: int, as_json: bool) -> int:
     """Play random games of the game ID, and check at every table the laws on which searches rely.
 
     Copies are equal; texts and records read back; legal actions are accepted and others refused; a view has what its
