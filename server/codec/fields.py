@@ -50,17 +50,6 @@ class Words:
             raise self.refusal(number, field)
         return word
 
-    def read_all(self, numbers: Sequence[int], field: str) -> tuple[str, ...]:
-        """Return the engine's words for a list of values."""
-        words = tuple([self.words.get(number, "") for number in numbers])
-        if "" in words:
-            i = words.index("")
-            raise self.refusal(numbers[i], f"{field}[{i}]")
-        return words
-
-    def read_optional(self, number: int, field: str) -> str | None:
-        return self.read(number, field) if number else None
-
     def write(self, word: str) -> Any:
         """Return the value for a word. Raises NoValueError if the contract has none."""
         number = self._number_of.get(word)
@@ -119,12 +108,6 @@ def per_seat(entries: Sequence[T], n_players: int, field: str) -> Sequence[T]:
         kind = missing(field).reason if not entries else "OUT_OF_RANGE"
         raise Refusal(kind, field, f"{len(entries)} entries, not one for each of {n_players} players")
     return entries
-
-
-def check_derived(values: Sequence[int], derived: Sequence[int], field: str) -> None:
-    """Refuse an optional list that contradicts the values derived from the other fields."""
-    if values and values != derived:
-        raise Refusal("NO_WORLD_FITS", field, f"{listed(values)} contradicts the other fields: {listed(derived)}")
 
 
 def path_in(field: str, name: str) -> str:
