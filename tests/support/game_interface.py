@@ -43,7 +43,7 @@ def _functions_of(struct: str) -> list[str]:
     """Return the names of the functions of a struct, in its order."""
     fields = re.search(rf"^cdef struct {struct}:\n(.*?)^(?=\S)", f"{_PXD}\nend", re.DOTALL | re.MULTILINE)
     assert fields is not None
-    return re.findall(r"^    \S+ \(\*(\w+)\)", fields[1], re.MULTILINE)
+    return re.findall(r"^    \w+_f (\w+)$", fields[1], re.MULTILINE)
 
 
 def _slots_at(address: int, names: list[str]) -> dict[str, Any]:
