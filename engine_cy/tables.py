@@ -13,7 +13,7 @@ OMITTED: Any = None  # the value of a field that a person or program left out, w
 
 _STEPS = re.compile(r"(?:^|\.)(\w+)|\[(\w+)\]")
 _SEATS = ("first", "to_act", "observer", "victim", "family", "owner")
-_CARDS = ("card", "hands", "decks", "selected", "gold")
+_CARDS = ("card", "face_down", "hand", "decks", "selected")
 
 
 class Fault(NamedTuple):
@@ -78,5 +78,5 @@ def _shown(path: str, value: Any) -> object:
     elif name in _CARDS and value is None:
         return "?"
     elif type(value) is tuple:
-        return ",".join(map(str, value))
+        return ",".join(map(str, map(seat_letter, value) if name == "selected" else value)) or "-"
     return str(value) if isinstance(value, tuple) else value

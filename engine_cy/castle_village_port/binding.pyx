@@ -263,6 +263,7 @@ cdef class CastleVillagePort(TableGame):
         cdef State state
         cdef Breaches breaches
 
+        derived_faults = tables.derived_faults(parts, self.shape)
         self.fill(&state, parts)
         find_faults(rules, &state, observer, ended, &breaches)
         if ended and breaches.n == 0:
@@ -270,7 +271,7 @@ cdef class CastleVillagePort(TableGame):
             end_round_from(rules, &state, 0)
             find_faults(rules, &state, observer, False, &breaches)
             parts = None
-        return (<char*>&state)[:sizeof(State)], self.worded(&breaches, parts)
+        return (<char*>&state)[:sizeof(State)], self.worded(&breaches, parts) + derived_faults
 
     cdef fill(self, State* state, parts):
         """Write a complete table. Numbers that do not fit become ones that no field accepts."""

@@ -58,7 +58,8 @@ def read_parts(text: str, shape: TableShape) -> Parts:
     fields = read_fields(text.split("|"), _FIELDS, text)
     observer = read_observer(fields.get("seen"), shape.families)
     question = _read_ask(fields.get("ask"), shape)
-    selected = _entries(fields, "selected", shape, observer, _selected)
+    others = [p for p in shape.seats if observer not in (None, p)]
+    selected = _entries(fields, "selected", shape, observer, _selected, others)
     castle, village, port = (_row(fields.get(location, "-"), location, shape) for location in LOCATIONS)
     remembered = fields.get("remembered_gold")
     table = Table(
@@ -80,14 +81,15 @@ def read_parts(text: str, shape: TableShape) -> Parts:
         walk=_read_walk(fields.get("walk"), shape),
         selected=OMITTED if selected is None else tuple(p for p in shape.seats if selected[p] != 0),
     )
-    hands = _entries(fields, "hands", shape, observer, partial(_values, field="hands"))
+    hands = _entries(fields, "hands", shape, observer, partial(_values, field="hands"), others)
+    hidden_decks = () if observer is None else shape.seats
+    decks = _entries(fields, "decks", shape, observer, partial(_values, field="decks"), hidden_decks)
     secrets = tuple(
         Secrets(OMITTED if hands is None else hands[p], OMITTED if selected is None else selected[p])
         for p in shape.seats
     )
     if observer is None:
-        return WholeTable(table, secrets, _entries(fields, "decks", shape, None, partial(_values, field="decks")))
-    _entries(fields, "decks", shape, len(shape.seats), partial(_values, field="decks"))  # hidden from all observers
+        return WholeTable(table, secrets, decks)
     return SeenTable(observer, table, secrets[observer])
 
 
@@ -227,9 +229,14 @@ def _numbers(text: str, field: str) -> tuple[int, ...]:
 
 
 def _entries(
-    fields: Mapping[str, str], field: str, shape: TableShape, observer: int | None, read: Any
+    fields: Mapping[str, str],
+    field: str,
+    shape: TableShape,
+    observer: int | None,
+    read: Any,
+    hidden: Sequence[int] = (),
 ) -> tuple[Any, ...] | None:
-    """Read a field with an entry for each seat, `?` for a hidden one; None if the field was omitted."""
+    """Read a field with an entry for each seat, `?` for the hidden ones; None if the field was omitted."""
     if field not in fields:
         return None
     words = fields[field].split()
@@ -237,11 +244,10 @@ def _entries(
         why = f"entries, not one for each of {shape.n_players} players"
         raise refusal(observer, field, len(words), why)
     for p, word in enumerate(words):
-        is_hidden = observer not in (None, p)
         path = f"{field}[{SEATS[p]}]"
-        if is_hidden and word not in ("?", "-" if field == "selected" else "?"):
+        if p in hidden and word not in ("?", "-" if field == "selected" else "?"):
             raise refusal(observer, path, word, "is hidden from this observer", HiddenCardError)
-        if not is_hidden and word == "?":
+        if p not in hidden and word == "?":
             raise refusal(observer, path, word, "must be known")
     return tuple(None if word == "?" else read(word) for word in words)
 
@@ -251,7 +257,7 @@ def _gold(fields: Mapping[str, str], shape: TableShape, observer: int | None) ->
     if "gold" not in fields:
         return None
     if not shape.hidden_gold or observer is None:
-        gold: tuple[int, ...] | None = _entries(fields, "gold", shape, None, partial(read_number, field="gold"))
+        gold: tuple[int, ...] | None = _entries(fields, "gold", shape, observer, partial(read_number, field="gold"))
         return gold
     remembered = _numbers(fields.get("remembered_gold", ""), "remembered_gold")
     for p, word in enumerate(fields["gold"].split()):

@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 from engine_cy.castle_village_port.cards import LOCATIONS, Card
 from engine_cy.castle_village_port.editions import Numbers
-from engine_cy.errors import InvalidPositionError, NoWorldError, listed
+from engine_cy.errors import HiddenCardError, InvalidPositionError, NoWorldError, listed
 from engine_cy.seats import CHANCE, SEATS
-from engine_cy.tables import OMITTED, refusal, seat_letter
+from engine_cy.tables import OMITTED, Fault, refusal, seat_letter
 
 # The questions of effects of cards in rows, and those among them that a card asks at the end of a round.
 EFFECT_ASKS = ("move", "rob", "copy", "swap", "replace", "order", "discard")
@@ -272,7 +272,7 @@ def complete(parts: Parts, shape: TableShape) -> Parts:
     table = replace(table, ask=ask, to_act=to_act)
     done = progress(shape, table)
     round_, turn = _clock(parts, shape, table, done)
-    selected = tuple(p for p in shape.seats if done[p] == "selected") if table.selected is None else table.selected
+    selected = [p for p in shape.seats if done[p] == "selected"] if table.selected is None else table.selected
     rows = in_rows(table.rows, n)
     sizes = [_sizes(shape, round_, turn, progress) for progress in done]
     free = [_FreeCards(parts, table, shape, p, rows[p]) for p in shape.seats]
@@ -286,15 +286,6 @@ def complete(parts: Parts, shape: TableShape) -> Parts:
     walk = table.walk
     if walk is not None:
         walk = replace(walk, due=_as_they_lie(walk.due, table.rows), ranked=_as_they_lie(walk.ranked, table.rows))
-    n_selected = [p in selected for p in shape.seats]
-    drawn = shape.drawn(round_)
-    hand_sizes = tuple(drawn - len(rows[p]) - len(piles[p]) - n_selected[p] for p in shape.seats)
-    deck_sizes = (len(shape.cards) - drawn,) * n
-    for name, derived in (("hand_sizes", hand_sizes), ("deck_sizes", deck_sizes)):
-        table_sizes = getattr(table, name)
-        if table_sizes and table_sizes != derived:
-            why = f"contradicts the other fields: {listed(derived)}"
-            raise refusal(parts.observer, f"table.{name}", listed(table_sizes), why, NoWorldError)
     table = replace(
         table,
         round=round_,
@@ -302,14 +293,44 @@ def complete(parts: Parts, shape: TableShape) -> Parts:
         effect=table.acting.value if table.effect is None and table.acting else table.effect,
         piles=piles,
         walk=walk,
-        hand_sizes=hand_sizes,
-        deck_sizes=deck_sizes,
-        selected=selected,
+        selected=tuple(sorted(selected)),
     )
+    if not (table.hand_sizes and table.deck_sizes):
+        hand_sizes, deck_sizes = _hand_and_deck_sizes(table, shape)
+        table = replace(table, hand_sizes=table.hand_sizes or hand_sizes, deck_sizes=table.deck_sizes or deck_sizes)
     if isinstance(parts, SeenTable):
         return SeenTable(parts.observer, table, secrets[parts.observer])
     decks = tuple(free[p].take(sizes[p].deck) for p in shape.seats) if parts.decks is None else parts.decks
     return WholeTable(table, secrets, decks)
+
+
+def _hand_and_deck_sizes(table: Table, shape: TableShape) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the sizes of hands and decks that follow from the other fields."""
+    drawn = shape.drawn(table.round)
+    rows = in_rows(table.rows, shape.n_players)
+    hand_sizes = (drawn - len(rows[p]) - len(table.piles[p]) - (p in table.selected) for p in shape.seats)
+    return tuple(hand_sizes), (len(shape.cards) - drawn,) * shape.n_players
+
+
+def derived_faults(parts: Parts, shape: TableShape) -> list[Fault]:
+    """Return the faults of the fields of a complete table that follow from others and that bytes do not have."""
+    table = parts.table
+    selected = [
+        p
+        for p in shape.seats
+        for own in (parts.secrets_of(p),)
+        if (p in table.selected if own is None else own.selected)
+    ]
+    hand_sizes, deck_sizes = _hand_and_deck_sizes(table, shape)
+    return [
+        Fault(f"table.{field}", listed(stated), f"contradicts the other fields: {listed(derived)}", NoWorldError)
+        for field, stated, derived in (
+            ("hand_sizes", table.hand_sizes, hand_sizes),
+            ("deck_sizes", table.deck_sizes, deck_sizes),
+            ("selected", [*map(seat_letter, table.selected)], [*map(seat_letter, selected)]),
+        )
+        if stated != derived
+    ]
 
 
 def _complete_secrets(own: Secrets | None, done: str, sizes: _Sizes, free: _FreeCards) -> Secrets:
@@ -469,7 +490,8 @@ def _gold(parts: Parts, shape: TableShape) -> dict[str, tuple[int, ...] | None]:
             raise refusal(parts.observer, "table.remembered_gold", remembered, why)
         return {"gold": gold or (shape.starting_gold,) * shape.n_players}
     if gold is not None:
-        raise refusal(parts.observer, "table.gold", gold, "is hidden in this game; use remembered_gold")
+        why = "is hidden in this game; use remembered_gold"
+        raise refusal(parts.observer, "table.gold", gold, why, HiddenCardError)
     if remembered is None:
         why = "is required under hidden_gold: every gain was public. Without it, send the history, as a record"
         raise refusal(parts.observer, "table.remembered_gold", None, why)

@@ -245,16 +245,17 @@ cdef class Oriflamme(TableGame):
         cdef State state
         cdef Breaches breaches
 
+        derived_faults = tables.derived_faults(parts, self.shape)
         self.fill(&state, parts)
         if parts.table.ask is None:
             # The card at the cursor acts next. The table in words then no longer describes the state.
             find_table_faults(rules, &state, observer, &breaches)
             if breaches.n:
-                return None, self.worded(&breaches, parts)
+                return None, self.worded(&breaches, parts) + derived_faults
             resolve(rules, &state)
             parts = None
         find_faults(rules, &state, observer, &breaches)
-        return (<char*>&state)[:sizeof(State)], self.worded(&breaches, parts)
+        return (<char*>&state)[:sizeof(State)], self.worded(&breaches, parts) + derived_faults
 
     cdef fill(self, State* state, parts):
         """Write a complete table. Numbers that do not fit into a byte become 255, which no field accepts."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Any
 
 from engine_cy.openspiel_terms import Deal, GameTerms, Registration, Step
@@ -36,7 +36,10 @@ class OriflammeTerms(GameTerms):
         # Placements come first, grouped by card: `rebuild` depends on it.
         self.n_placements = len(list(ACTIONS.texts(shape, "place")))
         self.n_places = self.n_placements // len(self.names)
-        super().__init__(game, first, list(ACTIONS.texts(shape, *ACTIONS.verbs)))
+        # The numbers of actions stay those of earlier versions: moves into gaps come before moves onto cards.
+        texts = [[*ACTIONS.texts(shape, verb)] for verb in ACTIONS.verbs]
+        texts[[*ACTIONS.verbs].index("move")].sort(key=lambda text: " on " in text)
+        super().__init__(game, first, list(chain.from_iterable(texts)))
 
     def outcomes(self, deal: Deal) -> Sequence[int]:
         return range(len(self.asides))

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from engine_cy.errors import InvalidPositionError, NoWorldError, listed
 from engine_cy.oriflamme.cards import Card
 from engine_cy.seats import SEATS
-from engine_cy.tables import OMITTED, refusal, seat_letter
+from engine_cy.tables import OMITTED, Fault, refusal, seat_letter
 
 ASKS = ("place", "reveal", "target", "rob", "copy", "move", "pair", "over")
 
@@ -224,10 +224,6 @@ def complete(parts: Parts, shape: TableShape) -> Parts:
         for p in seats
         for own in (parts.secrets_of(p) or Secrets(),)
     )
-    hand_sizes = tuple(shape.hand_size - len(piles[p]) - len(queue[p]) for p in seats)
-    if table.hand_sizes and table.hand_sizes != hand_sizes:
-        why = f"contradicts the other fields: {listed(hand_sizes)}"
-        raise refusal(parts.observer, "table.hand_sizes", listed(table.hand_sizes), why, NoWorldError)
     whole = Table(
         slots=_number_cards(table.slots, placed),
         round=round_,
@@ -238,9 +234,24 @@ def complete(parts: Parts, shape: TableShape) -> Parts:
         acting=acting,
         points=table.points or (shape.start_points,) * shape.n_players,
         piles=piles,
-        hand_sizes=hand_sizes,
+        hand_sizes=table.hand_sizes or _hand_sizes(table.slots, piles, shape),
     )
     return parts_of(whole, secrets, parts.observer)
+
+
+def _hand_sizes(slots: tuple[Slot, ...], piles: tuple[Kinds, ...], shape: TableShape) -> tuple[int, ...]:
+    """Return the sizes of hands that follow from the other fields."""
+    queue = in_queue(slots, shape.n_players)
+    return tuple(shape.hand_size - len(pile) - len(placed) for pile, placed in zip(piles, queue, strict=True))
+
+
+def derived_faults(parts: Parts, shape: TableShape) -> list[Fault]:
+    """Return the faults of the fields of a complete table that follow from others and that bytes do not have."""
+    stated = parts.table.hand_sizes
+    derived = _hand_sizes(parts.table.slots, parts.table.piles, shape)
+    if stated == derived:
+        return []
+    return [Fault("table.hand_sizes", listed(stated), f"contradicts the other fields: {listed(derived)}", NoWorldError)]
 
 
 def _check_shape(parts: Parts, shape: TableShape) -> None:

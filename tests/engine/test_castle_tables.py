@@ -18,38 +18,39 @@ from castle_strategies import rulesets
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mutations import damaged_text
-from reference import GAMES, reference_games
+from reference import GAMES, move_text, reference_games
 
 from engine_cy import new_game
+from engine_cy.castle_village_port.actions import ACTIONS
 from engine_cy.castle_village_port.binding import CastleVillagePort
 from engine_cy.castle_village_port.cards import HOUSE, LOCATIONS
 from engine_cy.castle_village_port.editions import FIELDS, RewardEntry, read_ruleset, table_numbers
-from engine_cy.castle_village_port.notation import (
-    explain_illegal,
-    read_action,
-    read_deal,
-    read_table,
-    write_action,
-    write_deal,
-    write_table,
-)
+from engine_cy.castle_village_port.notation import explain_illegal, read_deal, read_parts, write_deal, write_parts
 from engine_cy.castle_village_port.table import (
     EFFECT_ASKS,
+    Deal,
+    Parts,
     RowCard,
+    Secrets,
+    SeenTable,
     Table,
     TableShape,
+    Walk,
+    WholeTable,
     complete,
-    dealt_table,
+    dealt,
 )
 from engine_cy.castle_village_port.words import Deed, Reward, When
 from engine_cy.errors import (
     EngineError,
+    HiddenCardError,
     InvalidPositionError,
     InvalidRulesetError,
     InvalidViewError,
     NotationError,
 )
 from engine_cy.seats import CHANCE
+from engine_cy.tables import OMITTED
 
 FILES = sorted(GAMES.glob("castle_village_port*.jsonl.gz"))
 FILE_IDS = [file.name.split(".")[0] for file in FILES]
@@ -66,39 +67,46 @@ def table_shape(ruleset: Any = None, n_players: int = 3) -> TableShape:
     return game.shape
 
 
-def check(table: Table, shape: TableShape) -> None:
+def check(parts: Parts, shape: TableShape) -> None:
     """Raise the first fault of a table."""
-    GAME_OF[shape].from_table(table)
+    GAME_OF[shape].from_parts(parts)
 
 
 HOUSE_SHAPE = table_shape()
 HIDDEN: Any = {"hidden_gold": True}
 
 
-def read(text: str, shape: TableShape = HOUSE_SHAPE) -> Table:
+def read(text: str, shape: TableShape = HOUSE_SHAPE) -> Parts:
     """Read a table from its text, complete and check it."""
-    table = complete(read_table(text, shape), shape)
-    check(table, shape)
-    return table
+    parts = complete(read_parts(text, shape), shape)
+    check(parts, shape)
+    return parts
 
 
-def view_of(table: Table, observer: int, shape: TableShape = HOUSE_SHAPE) -> Table:
+def whole(text: str) -> WholeTable:
+    """Read a position of the house."""
+    parts = read(text)
+    assert isinstance(parts, WholeTable)
+    return parts
+
+
+def view_of(parts: Parts, observer: int, shape: TableShape = HOUSE_SHAPE) -> SeenTable:
     """Return the view of a seat, written independently of the engine's."""
-    others = [p != observer for p in range(len(table.gold))]
-    return replace(
-        table,
-        selected=tuple(None if other and card else card for other, card in zip(others, table.selected, strict=True)),
-        hands=tuple(None if other else hand for other, hand in zip(others, table.hands, strict=True)),
-        decks=(None,) * len(others),
-        observer=observer,
-        remembered_gold=table.gold if shape.hidden_gold else None,
-    )
+    assert isinstance(parts, WholeTable)
+    gold = parts.table.gold
+    table = replace(parts.table, gold=None, remembered_gold=gold) if shape.hidden_gold else parts.table
+    return SeenTable(observer, table, parts.secrets[observer])
+
+
+def changed(parts: Parts, **fields: Any) -> Parts:
+    """Return a table with other values in its public part."""
+    return replace(parts, table=replace(parts.table, **fields))
 
 
 # --- tables of the reference games -------------------------------------------------------------------------------
 
 
-def drafts(reference: dict[str, Any]) -> Iterator[list[Table]]:
+def drafts(reference: dict[str, Any]) -> Iterator[list[WholeTable]]:
     """Yield candidates for the table after each step of a reference game.
 
     The reference does not name the card that asks at the end of a round, so several are possible there.
@@ -115,35 +123,36 @@ def drafts(reference: dict[str, Any]) -> Iterator[list[Table]]:
         )
 
 
-def _drafts_after(move: Any, then: Any, following: Any, placed: RowCard | None, ruleset: Any) -> Iterator[Table]:
-    phase = {"end": "over"}.get(then["phase"], then["phase"])
-    ask = following and {"place_in": "place", "replacement": "replace"}.get(following["type"], following["type"])
-    draft = Table(
-        rows=tuple(tuple(RowCard(*card) for card in then["rows"][location]) for location in LOCATIONS),
+def _drafts_after(move: Any, then: Any, following: Any, placed: RowCard | None, ruleset: Any) -> Iterator[WholeTable]:
+    ask = "over"
+    if following is not None:
+        ask = {"place_in": "place", "replacement": "replace"}.get(following["type"], following["type"])
+    table = Table(
+        **{location: tuple(RowCard(*card) for card in then["rows"][location]) for location in LOCATIONS},
         round=then["round"],
         turn=then["turn"],
         first=then["first"],
-        phase=phase,
         ask=ask,
         to_act=then["to_act"],
         gold=tuple(then["gold"]),
-        selected=tuple(card or 0 for card in then["selected"]),
-        hands=tuple(map(tuple, then["hands"])),
+        selected=tuple(seat for seat, card in enumerate(then["selected"]) if card),
         piles=tuple(map(tuple, then["piles"])),
         victim=move["player"] if ask == "replace" else None,
     )
+    secrets = tuple(Secrets(tuple(hand), card or 0) for hand, card in zip(then["hands"], then["selected"], strict=True))
+    draft = WholeTable(table, secrets)
     copied = move["card"]["value"] if move["type"] == "copy" and ask in EFFECT_ASKS else None
-    if phase == "round_end":
-        for location, row in zip(LOCATIONS, draft.rows, strict=True):
+    if then["phase"] == "round_end":
+        for location, row in zip(LOCATIONS, table.rows, strict=True):
             for card in row:
-                yield replace(draft, acting=card, walk=location)
+                yield changed(draft, acting=card, walk=Walk(location))
                 if copied is not None:
-                    yield replace(draft, acting=card, effect=copied, walk=location)
+                    yield changed(draft, acting=card, effect=copied, walk=Walk(location))
     elif ask in EFFECT_ASKS:
         copier = next((card for card in ruleset.cards if placed and card.value == placed.value), None)
         if ask == "replace" and copier and copier.deed == Deed.COPY_NEIGHBOUR:
             copied = next(card.value for card in ruleset.cards if card.deed == Deed.SWAP_SELECTED)
-        yield replace(draft, acting=placed, effect=copied)
+        yield changed(draft, acting=placed, effect=copied)
     else:
         yield draft
 
@@ -156,32 +165,43 @@ def test_every_table_of_the_reference_games_is_accepted_and_read_back_from_its_t
         for number, candidates in enumerate(drafts(reference)):
             accepted = []
             for draft in candidates:
-                table = complete(draft, shape)
+                parts = complete(draft, shape)
                 try:
-                    check(table, shape)
+                    check(parts, shape)
                 except InvalidPositionError:
-                    assert draft.phase == "round_end", draft
+                    assert draft.table.phase == "round_end", draft
                     continue
-                accepted.append(table)
+                accepted.append(parts)
             assert accepted
             n_tables += 1
-            table = accepted[number % len(accepted)]
-            assert read(write_table(table, shape), shape) == table
-            view = view_of(table, number % shape.n_players, shape)
-            assert read(write_table(view, shape), shape) == view
+            parts = accepted[number % len(accepted)]
+            assert read(write_parts(parts, shape), shape) == parts
+            view = view_of(parts, number % shape.n_players, shape)
+            assert read(write_parts(view, shape), shape) == view
     assert n_tables > 1000
 
 
 def test_the_reference_games_have_a_table_for_each_question() -> None:
-    asks = {draft.ask for file in FILES for game in reference_games(file) for one in drafts(game) for draft in one}
-    assert asks == {None, "select", "place", *EFFECT_ASKS}
+    asks = {
+        draft.table.ask for file in FILES for game in reference_games(file) for one in drafts(game) for draft in one
+    }
+    assert asks == {"over", "select", "place", *EFFECT_ASKS}
 
 
 @pytest.mark.parametrize("file", FILES, ids=FILE_IDS)
 def test_every_move_of_the_reference_games_is_read_back_from_its_text(file: Path) -> None:
     for reference in reference_games(file):
         for step in reference["steps"]:
-            assert read_action(write_action(step["move"])) == step["move"]
+            assert ACTIONS.read(move_text(step["move"]), HOUSE_SHAPE) == fields_of(step["move"])
+            assert ACTIONS.write(fields_of(step["move"]), HOUSE_SHAPE) == move_text(step["move"])
+
+
+def fields_of(move: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a move of a reference game, which has other names for two of them."""
+    fields = {**move, "type": {"place_in": "place", "replacement": "replace"}.get(move["type"], move["type"])}
+    if isinstance(move.get("card"), dict):
+        fields["card"] = {"value": move["card"]["value"], "owner": move["card"]["player"]}
+    return fields
 
 
 @pytest.mark.parametrize("file", FILES, ids=FILE_IDS)
@@ -192,7 +212,7 @@ def test_every_deal_of_the_reference_games_is_read_back_from_a_record_s_lines(fi
         lines = [f"deck {seat} {','.join(map(str, deck))}" for seat, deck in zip(shape.families, decks, strict=True)]
         start = complete(read_deal(lines, first, None, shape), shape)
         check(start, shape)
-        assert start == complete(dealt_table(decks, first, shape), shape)
+        assert start == complete(dealt(Deal(first, tuple(map(tuple, decks))), shape), shape)
         deal_lines = write_deal(start, shape)
         assert deal_lines is not None
         assert complete(read_deal(deal_lines, first, None, shape), shape) == start
@@ -217,6 +237,11 @@ def test_every_ruleset_of_the_reference_games_is_returned_unchanged() -> None:
         assert numbers.n_turns == (4 if reference["players"] == 3 else 3)
 
 
+def nothing_known(shape: TableShape) -> WholeTable:
+    """Return a position without any field."""
+    return WholeTable(Table(), (Secrets(OMITTED, OMITTED),) * shape.n_players)
+
+
 @given(rulesets())
 @settings(max_examples=200, deadline=None)
 def test_a_ruleset_is_returned_unchanged_and_suits_every_number_of_players(raw_ruleset: dict[str, Any]) -> None:
@@ -225,9 +250,9 @@ def test_a_ruleset_is_returned_unchanged_and_suits_every_number_of_players(raw_r
     assert read_ruleset(json.loads(json.dumps(ruleset.overrides()))) == ruleset
     for n_players in (3, 4, 5):
         shape = table_shape(raw_ruleset, n_players)
-        start = complete(Table(), shape)
+        start = complete(nothing_known(shape), shape)
         check(start, shape)
-        assert read(write_table(start, shape), shape) == start
+        assert read(write_parts(start, shape), shape) == start
 
 
 def test_the_house_is_the_default_ruleset() -> None:
@@ -531,12 +556,21 @@ POSITIONS: dict[str, tuple[str, str]] = {
         damaged("port 9C", "port 14B 9C"),
         "piles[B]: 0 cards and 2 in the rows are not the 1",
     ),
-    "a card in row and hand": (damaged("hands 15,14,13,11", "hands 15,14,13,12"), "cards[A].12: 2 copies; each player"),
-    "a card in hand and deck": (damaged("hands 15,14,13,11", "hands 15,14,13,9"), "cards[A].9: 2 copies"),
-    "a card in row and pile": (damaged("piles 10", "piles 12"), "cards[A].12: 2 copies; each player has one"),
-    "a selected card in hand": (damaged("selected - 6", "selected - 15"), "cards[B].15: 2 copies"),
-    "a card of no table": (damaged("port 9C", "port 16C"), "port[0].value: 16 is not a card of this table (15, 14,"),
-    "card zero in a hand": (damaged("15,14,13,11", "15,14,13,0"), "hands[A]: 0 is not a card of this table"),
+    "a card in row and hand": (
+        damaged("hands 15,14,13,11", "hands 15,14,13,12"),
+        "table: 2 copies of A's 12",
+    ),
+    "a card in hand and deck": (
+        damaged("hands 15,14,13,11", "hands 15,14,13,9"),
+        "table: 2 copies of A's 9",
+    ),
+    "a card in row and pile": (damaged("piles 10", "piles 12"), "table: 2 copies of A's 12; each player has one"),
+    "a selected card in hand": (damaged("selected - 6", "selected - 15"), "table: 2 copies of B's 15"),
+    "a card of no table": (
+        damaged("port 9C", "port 16C"),
+        "table.port[0].value: 16 is not a card of this table (15,",
+    ),
+    "card zero in a hand": (damaged("15,14,13,11", "15,14,13,0"), "secrets[A].hand[3]: 0 is not a card of this table"),
     "a row that is not sorted": (
         damaged("14B 12A", "12A 14B"),
         "castle[1]: '14B' stands to the right of 12A; a row has its highest value on the left",
@@ -546,7 +580,10 @@ POSITIONS: dict[str, tuple[str, str]] = {
     "an unknown deck": (damaged("decks 9,8,7,6,5,4,3,2,1", "decks ?"), "decks[A]: '?' must be known"),
     "an unknown selected card": (damaged("selected - 6", "selected - ?"), "selected[B]: '?' must be known"),
     "unknown gold": (damaged("gold 3 4 5", "gold 3 ? 5"), "gold[B]: '?' must be known"),
-    "remembered gold": (f"{WHOLE} | remembered_gold 3 4 5", "remembered_gold: (3, 4, 5) is accepted only in a view"),
+    "remembered gold": (
+        f"{WHOLE} | remembered_gold 3 4 5",
+        "table.remembered_gold: (3, 4, 5) is accepted only",
+    ),
     "negative gold": (damaged("gold 3", "gold -3"), "gold[A]: -3 is not in 0..999999"),
     "gold for two": (damaged("gold 3 4 5", "gold 3 4"), "gold: 2 entries, not one for each of 3 players"),
     "four piles": (damaged("piles 10", "piles - 10"), "piles: 4 entries, not one for each of 3 players"),
@@ -561,7 +598,7 @@ POSITIONS: dict[str, tuple[str, str]] = {
         damaged("piles 10 - 11", "piles 10 7 11"),
         "piles[B]: 1 cards and 1 in the rows are not the 1",
     ),
-    "a hand too small": (damaged("15,14,13,11", "15,14,13"), "hands[A]: 3 cards; A has 4 there"),
+    "a hand too small": (damaged("15,14,13,11", "15,14,13"), "secrets[A].hand: 3 cards; A has 4 there"),
     "a deck too large": (damaged("9,8,7,6,5,4,3,2,1 ", "11,9,8,7,6,5,4,3,2,1 "), "decks[A]: 10 cards; A has 9 there"),
     "the game over too soon": ("round 2 | ask over", "round: 2 is too early: the game is over after round 3"),
     "the game over within a round": ("round 3 | turn 2 | ask over", "turn: 2 is too early: a round ends after turn 4"),
@@ -572,7 +609,7 @@ POSITIONS: dict[str, tuple[str, str]] = {
     ),
     "a seat that was skipped": (
         damaged("selected 15 - -", "selected - - -", SELECTING),
-        "selected[A]: 0 is not possible: A has",
+        "secrets[A].selected: 0 is not possible: A has selected a card by now",
     ),
     "a card that was revealed, still selected": (
         damaged("selected -", "selected 2"),
@@ -586,7 +623,7 @@ POSITIONS: dict[str, tuple[str, str]] = {
     ),
     "a question that the card does not ask": (
         damaged("A move", "A rob"),
-        "ask: 'rob' is not the question of the effect",
+        "position.table.ask: 'rob' is not the question of the effect",
     ),
     "a card that copies none": (
         damaged("by 12A", "by 12A as 9"),
@@ -638,7 +675,7 @@ POSITIONS: dict[str, tuple[str, str]] = {
     "a walk before the end": (f"{WHOLE} | walk castle", "turn: 2 is too early: a round ends after turn 4"),
     "cards due before the end": (
         f"{SELECTING} | walk castle due 7A",
-        "walk: 'castle' is not possible: no card asks at the end",
+        "table.walk: 'castle' is not possible with the question select",
     ),
     "an unknown field": (damaged("gold", "silver"), "field: 'silver' is not one of castle, village, port, round,"),
     "a field twice": (f"{WHOLE} | round 1", "field: 'round' occurs twice"),
@@ -685,7 +722,7 @@ LATE_POSITIONS: dict[str, tuple[str, str]] = {
     ),
     "a selection at the end": (
         f"{LATE_WALK} | selected - 8 -",
-        "selected[B]: 8 is not possible: B has no selected card any more",
+        "secrets[B].selected: 8 is not possible: B has no selected card any more",
     ),
     "a walk before the last turn": (f"{LATE_WALK} | turn 1", "turn: 1 is too early: a round ends after turn 2"),
 }
@@ -700,12 +737,12 @@ VIEWS: dict[str, tuple[Any, str, str]] = {
     "a view that shows another's selected card": (
         None,
         damaged("selected - ?", "selected - 6", VIEW),
-        "view.selected[B]: 6 is hidden from this observer",
+        "view.selected[B]: '6' is hidden from this observer",
     ),
     "a view that hides that another player has selected": (
         None,
         damaged("selected - ?", "selected - -", VIEW),
-        "view.selected[B]: 0 is not possible: B has selected a card by now",
+        "view.table.selected: '-' is not possible: B has selected a card by now",
     ),
     "a view that shows the own deck": (
         None,
@@ -722,18 +759,22 @@ VIEWS: dict[str, tuple[Any, str, str]] = {
     "a view that shows all gold, with a memory of it": (
         None,
         f"{VIEW} | remembered_gold 3 4 5",
-        "view.remembered_gold: (3, 4, 5) is accepted only in a view under hidden_gold",
+        "view.table.remembered_gold: (3, 4, 5) is accepted only in a view under hidden_gold",
     ),
     "hidden gold without remembered gold": (
         HIDDEN,
         "gold 3 ? ? | seen by A",
-        "view.remembered_gold: None is required under hidden_gold: every gain was public. Without it, send the history",
+        "view.table.remembered_gold: None is required under hidden_gold: every gain was public. Without it, send the",
     ),
-    "hidden gold without remembered gold at the start": (HIDDEN, "seen by A", "view.remembered_gold: None is required"),
+    "hidden gold without remembered gold at the start": (
+        HIDDEN,
+        "seen by A",
+        "view.table.remembered_gold: None is required",
+    ),
     "hidden gold that is shown": (
         HIDDEN,
         damaged("gold 3 ?", "gold 3 5", HIDDEN_VIEW),
-        "view.gold[B]: 5 is hidden from its observer; remembered_gold holds the gold that they remember",
+        "view.gold[B]: '5' is hidden from its observer; remembered_gold holds the gold that they remember",
     ),
     "an own gold that is hidden": (
         HIDDEN,
@@ -743,15 +784,23 @@ VIEWS: dict[str, tuple[Any, str, str]] = {
     "remembered gold that contradicts the own gold": (
         HIDDEN,
         damaged("gold 3", "gold 4", HIDDEN_VIEW),
-        "view.gold[A]: 4 is seen by its observer, but remembered_gold is 3",
+        "view.gold[A]: '4' is seen by its observer, but remembered_gold is 3",
     ),
     "remembered gold of two players": (
         HIDDEN,
         damaged("3 5 2", "3 5", HIDDEN_VIEW),
-        "view.remembered_gold: 2 entries, not one for each of 3 players",
+        "view.table.remembered_gold: 2 entries, not one for each of 3 players",
     ),
-    "negative gold remembered": (HIDDEN, damaged("5 2", "-5 2", HIDDEN_VIEW), "view.gold[B]: -5 is not in 0..999999"),
-    "a walk that a view has yet to see": (None, "ask walk | seen by A", "view.ask: 'walk' is accepted in a position"),
+    "negative gold remembered": (
+        HIDDEN,
+        damaged("5 2", "-5 2", HIDDEN_VIEW),
+        "view.table.remembered_gold[B]: -5 is not in 0..999999",
+    ),
+    "a walk that a view has yet to see": (
+        None,
+        "ask walk | seen by A",
+        "view.table.ask: 'walk' is accepted in a position",
+    ),
 }
 
 
@@ -784,10 +833,10 @@ def test_gold_has_one_limit_in_words_and_in_bytes() -> None:
     most = game.position(damaged("gold 3", "gold 999999"))
     assert game.position_from_bytes(bytes(most)) == most
     more = (1_000_000).to_bytes(4, sys.byteorder) + bytes(most)[4:]  # the first field is A's gold
-    with pytest.raises(InvalidPositionError, match=r"gold\[A\]: 1000000 is not in 0..999999"):
+    with pytest.raises(InvalidPositionError, match=r"table\.gold\[A\]: 1000000 is not in 0..999999"):
         game.position_from_bytes(more)
-    with pytest.raises(InvalidPositionError, match=r"gold\[A\]: 1000000 is not in 0..999999"):
-        check(replace(read(WHOLE), gold=(1_000_000, 4, 5)), HOUSE_SHAPE)
+    with pytest.raises(InvalidPositionError, match=r"table\.gold\[A\]: 1000000 is not in 0..999999"):
+        check(changed(read(WHOLE), gold=(1_000_000, 4, 5)), HOUSE_SHAPE)
 
 
 def test_the_catalogue_has_at_least_120_rule_breaks() -> None:
@@ -796,50 +845,102 @@ def test_the_catalogue_has_at_least_120_rule_breaks() -> None:
 
 def test_the_undamaged_examples_are_accepted() -> None:
     for text in (WHOLE, SELECTING, VIEW):
-        assert write_table(read(text), HOUSE_SHAPE) == text
+        assert write_parts(read(text), HOUSE_SHAPE) == text
     assert view_of(read(WHOLE), 0) == read(VIEW)
-    assert read(REPLACING).to_act == CHANCE
+    assert read(REPLACING).table.to_act == CHANCE
     walk = read(LATE_WALK, LATE_SHAPE)
-    assert read(write_table(walk, LATE_SHAPE), LATE_SHAPE) == walk
-    assert "walk village due 4B,4C ranked 9A right" in write_table(walk, LATE_SHAPE)
-    hidden = read(HIDDEN_VIEW, table_shape(HIDDEN))
-    assert hidden.gold == (3, 5, 2)
-    assert "gold 3 ? ? | remembered_gold 3 5 2" in write_table(hidden, table_shape(HIDDEN))
-    assert read(write_table(hidden, table_shape(HIDDEN)), table_shape(HIDDEN)) == hidden
+    assert read(write_parts(walk, LATE_SHAPE), LATE_SHAPE) == walk
+    assert "walk village due 4B,4C ranked 9A right" in write_parts(walk, LATE_SHAPE)
+    hidden_shape = table_shape(HIDDEN)
+    hidden = read(HIDDEN_VIEW, hidden_shape)
+    assert (hidden.table.gold, hidden.table.remembered_gold) == (None, (3, 5, 2))
+    assert "gold 3 ? ? | remembered_gold 3 5 2" in write_parts(hidden, hidden_shape)
+    assert read(write_parts(hidden, hidden_shape), hidden_shape) == hidden
 
 
-def test_the_fields_of_a_table_are_checked() -> None:
-    table = read(WHOLE)
-    for changed_table, message in (
-        (replace(table, phase="dance"), "phase: 'dance' is not one of select, reveal, round_end, over"),
-        (replace(table, ask="dance"), "ask: 'dance' is not one of select, place, move,"),
-        (replace(table, ask="select"), "ask: 'select' is not possible in phase reveal (place, move,"),
-        (replace(table, to_act=None), "to_act: None is not a seat to answer move (A, B, C)"),
-        (replace(table, to_act=CHANCE), "to_act: '*' cannot move; chance, '*', replaces"),
-        (replace(table, to_act=7), "to_act: 7 is not at this table"),
-        (replace(table, acting=None), "acting: None is not a card whose effect asks"),
-        (replace(table, acting=RowCard(12, 9)), "acting: '129' is not at this table"),
-        (replace(table, effect=16), "effect: 16 is not a card of this table"),
-        (replace(table, round=256), "round: 256 is not in 1..3"),
-        (replace(table, victim=1), "victim: 'B' does not fit ask: replace has a victim"),
-        (replace(table, rows=table.rows[:2]), "rows: 2 rows, not one for each of castle, village, port"),
-        (replace(table, due=(RowCard(14, 1),)), "due: '14B' is set, but no row is being walked"),
-        (replace(table, from_right=True), "from_right: True is set, but no row is being walked"),
-        (replace(table, walk="tavern"), "walk: 'tavern' is not a location (castle, village, port)"),
+CROWD = (RowCard(15, 1),) * 46
+FIELDS_OF_WHOLE: list[tuple[dict[str, Any], str]] = [
+    ({"ask": "dance"}, "ask: 'dance' is not one of select, place, over, walk, move, rob,"),
+    ({"ask": "select"}, "acting: '12A' is set, but no card's effect asks"),
+    ({"ask": "over"}, "to_act: 'A' is set, but there is no question"),
+    ({"ask": "replace"}, "to_act: 'A' cannot replace; chance, '*', replaces"),
+    ({"to_act": None}, "to_act: None is not a seat to answer move (A, B, C)"),
+    ({"to_act": CHANCE}, "to_act: '*' cannot move; chance, '*', replaces"),
+    ({"to_act": 7}, "to_act: 7 is not at this table"),
+    ({"first": 7}, "first: 7 is not at this table (A, B, C)"),
+    ({"acting": None}, "acting: None is not a card whose effect asks"),
+    ({"acting": RowCard(12, 9)}, "acting: '129' is not at this table"),
+    ({"acting": RowCard(17, 0)}, "acting: '17A' is not a card of this table (15, 14,"),
+    ({"effect": 16}, "effect: 16 is not a card of this table"),
+    ({"round": 256}, "round: 256 is not in 1..3"),
+    ({"victim": 1}, "victim: 'B' does not fit ask: replace has a victim"),
+    ({"castle": (RowCard(14, 1), RowCard(12, 9))}, "castle[1].owner: 9 is not at this table (A, B, C)"),
+    ({"castle": CROWD}, "castle: 46 cards are more than the 45 of all players"),
+    ({"walk": Walk("tavern")}, "walk.location: 'tavern' is not a location (castle, village, port)"),
+    ({"walk": Walk("castle", due=(RowCard(14, 9),))}, "walk.due: '149' is not at this table (A, B, C)"),
+    ({"walk": Walk("castle", ranked=(RowCard(14, 1),) * 2)}, "walk.ranked: '14B' is named twice"),
+    ({"orders": ("tavern", None, None)}, "orders[A]: 'tavern' is not a location (castle, village, port)"),
+    ({"gold": (3, 4)}, "gold: 2 entries, not one for each of 3 players"),
+    ({"orders": (None,) * 4}, "orders: 4 entries, not one for each of 3 players"),
+    ({"piles": ((10, 10), (), (11,))}, "piles[A]: 2 copies of 10; each player has one"),
+    ({"piles": ((16,), (), (11,))}, "piles[A][0]: 16 is not a card of this table (15, 14,"),
+    ({"hand_sizes": (4, 4)}, "hand_sizes: 2 entries, not one for each of 3 players"),
+    ({"hand_sizes": (4, 4, 5)}, "hand_sizes: '4, 4, 5' contradicts the other fields: 4, 4, 4"),
+    ({"deck_sizes": (9, 8, 9)}, "deck_sizes: '9, 8, 9' contradicts the other fields: 9, 9, 9"),
+    ({"selected": ()}, "selected: 'nothing' contradicts the other fields: B"),
+    ({"selected": (1, 2)}, "selected: 'B, C' contradicts the other fields: B"),
+    ({"selected": (1, 7)}, "selected: 'B, 7' contradicts the other fields: B"),
+]
+
+
+@pytest.mark.parametrize(("fields", "message"), FIELDS_OF_WHOLE, ids=[message for _, message in FIELDS_OF_WHOLE])
+def test_the_fields_of_a_table_are_checked(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidPositionError) as refusal:
+        check(changed(read(WHOLE), **fields), HOUSE_SHAPE)
+    assert f"position.table.{message}" in str(refusal.value)
+
+
+def test_the_secrets_of_a_position_are_checked() -> None:
+    position = whole(WHOLE)
+    a, b, c = position.secrets
+    for changed_parts, message in (
+        (replace(position, secrets=(a, b)), "secrets: 2 entries, not one for each of 3 players"),
+        (replace(position, decks=position.decks[:2]), "decks: 2 entries, not one for each of 3 players"),
+        (replace(position, secrets=(replace(a, hand=(15, 15, 13, 11)), b, c)), "secrets[A].hand: 2 copies of 15; each"),
+        (replace(position, secrets=(a, replace(b, selected=16), c)), "secrets[B].selected: 16 is not a card of this"),
+        (replace(position, decks=((*position.decks[0][:8], 0), *position.decks[1:])), "decks[A][8]: 0 is not a card"),
     ):
         with pytest.raises(InvalidPositionError) as refusal:
-            check(changed_table, HOUSE_SHAPE)
-        assert message in str(refusal.value)
-    walk = read(LATE_WALK, LATE_SHAPE)
-    with pytest.raises(InvalidPositionError, match="walk: None is not the row that is walked"):
-        check(replace(walk, walk=None, due=(), ranked=(), from_right=False), LATE_SHAPE)
+            check(changed_parts, HOUSE_SHAPE)
+        assert f"position.{message}" in str(refusal.value)
+
+
+def test_the_own_secrets_of_a_view_are_checked() -> None:
+    view = read(VIEW)
+    assert isinstance(view, SeenTable)
+    for changed_parts, message in (
+        (replace(view, observer=3), "observer: 'D' is not at this table (A, B, C)"),
+        (replace(view, own=Secrets((15, 14, 13))), "own.hand: 3 cards; A has 4 there"),
+        (replace(view, own=Secrets(view.own.hand, 9)), "own.selected: 9 is not possible: A has no selected card any"),
+        (changed(view, selected=(0, 1)), "table.selected: 'A, B' contradicts the other fields: B"),
+        (changed(view, selected=(1, 2)), "table.selected: 'B,C' is not possible: C has no selected card any more"),
+    ):
+        with pytest.raises(InvalidViewError) as refusal:
+            check(changed_parts, HOUSE_SHAPE)
+        assert f"view.{message}" in str(refusal.value)
+    with pytest.raises(HiddenCardError, match=r"view\.table\.gold: \(3, 5, 2\) is hidden in this game"):
+        check(changed(read(HIDDEN_VIEW, table_shape(HIDDEN)), gold=(3, 5, 2)), table_shape(HIDDEN))
+
+
+def test_the_fields_of_a_walk_are_checked() -> None:
+    with pytest.raises(InvalidPositionError, match=r"table\.acting: '5A' has no effect when it is revealed"):
+        check(changed(read(LATE_WALK, LATE_SHAPE), walk=None), LATE_SHAPE)
     without_traitor: Any = table_with({"effect": "fetch", "when": "end"}, turns_per_round=2)
     text = "castle 9A | port 5B 4C | ask C move by 4C | walk port"
-    with pytest.raises(
-        InvalidPositionError, match="from_right: True is not possible: no card of this table pays from the right"
-    ):
+    message = r"table\.walk\.from_right: True is not possible: no card of this table pays from the right"
+    with pytest.raises(InvalidPositionError, match=message):
         read(f"{text} right", table_shape(without_traitor))
-    assert read(text, table_shape(without_traitor)).walk == "port"
+    assert read(text, table_shape(without_traitor)).table.walk == Walk("port")
 
 
 # --- completion --------------------------------------------------------------------------------------------------
@@ -867,9 +968,9 @@ def test_omitted_fields_are_completed(text: str, part: str | None) -> None:
         with pytest.raises(InvalidPositionError):
             read(text)
         return
-    table = read(text)
-    assert part in write_table(table, HOUSE_SHAPE)
-    assert read(write_table(table, HOUSE_SHAPE)) == table
+    parts = read(text)
+    assert part in write_parts(parts, HOUSE_SHAPE)
+    assert read(write_parts(parts, HOUSE_SHAPE)) == parts
 
 
 def test_fields_and_lists_may_stand_in_any_order() -> None:
@@ -897,8 +998,8 @@ DECK = "6,3,8,2,7,10,5,12,4,11,14,1,13,15,9"
         ([f"deck A {DECK}"], 0, "is not like 'hand A 6,3,8,2,7,10'"),
         (["hand A 6,3,8,2,7,10", "hand B 6,3,8,2,7,10"], 0, "hand B: the cards that B drew are hidden"),
         ([], 1, "hand B: the cards that B drew are required"),
-        (["hand A 6,3,8"], 0, "view.hands[A]: 3 cards; A has 6 there"),
-        (["hand A 6,3,8,2,7,7"], 0, "view.cards[A].7: 2 copies"),
+        (["hand A 6,3,8"], 0, "view.own.hand: 3 cards; A has 6 there"),
+        (["hand A 6,3,8,2,7,7"], 0, "view.own.hand: 2 copies of 7; each player has one"),
     ],
 )
 def test_wrong_deals_are_refused(lines: list[str], observer: int | None, message: str) -> None:
@@ -909,7 +1010,7 @@ def test_wrong_deals_are_refused(lines: list[str], observer: int | None, message
 
 def test_decks_for_two_are_refused() -> None:
     with pytest.raises(InvalidPositionError, match="decks: 2 lists, not one for each of 3 players"):
-        dealt_table([list(range(15, 0, -1))] * 2, 0, HOUSE_SHAPE)
+        dealt(Deal(0, (tuple(range(15, 0, -1)),) * 2), HOUSE_SHAPE)
 
 
 @pytest.mark.parametrize("text", [WHOLE, SELECTING, VIEW, "ask over", "gold 4 3 3", "ask walk"])
@@ -919,7 +1020,7 @@ def test_a_table_after_the_start_has_no_deal(text: str) -> None:
 
 def test_a_start_with_hidden_gold_has_a_deal() -> None:
     shape = table_shape(HIDDEN)
-    view = view_of(complete(Table(), shape), 1, shape)
+    view = view_of(complete(nothing_known(shape), shape), 1, shape)
     assert write_deal(view, shape) == ["hand B 15,14,13,12,11,10"]
     assert complete(read_deal(["hand B 15,14,13,12,11,10"], 0, 1, shape), shape) == view
 
@@ -928,24 +1029,24 @@ def test_a_start_with_hidden_gold_has_a_deal() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "parts"),
+    ("text", "fields"),
     [
         ("select 9", {"type": "select", "card": 9}),
         ("select ?", {"type": "select", "card": "?"}),
-        ("place village 0", {"type": "place_in", "location": "village", "index": 0}),
-        ("move 12B to port 2", {"type": "move", "card": {"value": 12, "player": 1}, "to": "port", "index": 2}),
+        ("place village 0", {"type": "place", "location": "village", "index": 0}),
+        ("move 12B to port 2", {"type": "move", "card": {"value": 12, "owner": 1}, "to": "port", "index": 2}),
         ("rob B", {"type": "rob", "player": 1}),
-        ("copy 12B", {"type": "copy", "card": {"value": 12, "player": 1}}),
+        ("copy 12B", {"type": "copy", "card": {"value": 12, "owner": 1}}),
         ("swap B", {"type": "swap", "player": 1}),
-        ("replace 2", {"type": "replacement", "card": 2}),
-        ("replace ?", {"type": "replacement", "card": "?"}),
+        ("replace 2", {"type": "replace", "card": 2}),
+        ("replace ?", {"type": "replace", "card": "?"}),
         ("order B village", {"type": "order", "player": 1, "location": "village"}),
-        ("discard 4B", {"type": "discard", "card": {"value": 4, "player": 1}}),
+        ("discard 4B", {"type": "discard", "card": {"value": 4, "owner": 1}}),
     ],
 )
-def test_actions_are_read_and_written_back(text: str, parts: dict[str, Any]) -> None:
-    assert read_action(text) == parts
-    assert write_action(parts) == text
+def test_actions_are_read_and_written_back(text: str, fields: dict[str, Any]) -> None:
+    assert ACTIONS.read(text, HOUSE_SHAPE) == fields
+    assert ACTIONS.write(fields, HOUSE_SHAPE) == text
 
 
 @pytest.mark.parametrize(
@@ -957,7 +1058,7 @@ def test_actions_are_read_and_written_back(text: str, parts: dict[str, Any]) -> 
         ("select 16", "action: '16' in 'select 16' is not a card's value (1 to 15)"),
         ("select King", "action: 'King' in 'select King' is not a card's value"),
         ("replace 0", "action: '0' in 'replace 0' is not a card's value"),
-        ("place tavern 0", "action: 'tavern' is not a location (castle, village, port)"),
+        ("place tavern 0", "action: 'tavern' in 'place tavern 0' is not a location (castle, village, port)"),
         ("place port x", "action: 'x' in 'place port x' is not a place in a row (0 to 74)"),
         ("place port 75", "is not a place in a row"),
         ("place ² 0", "is not a location"),
@@ -971,7 +1072,7 @@ def test_actions_are_read_and_written_back(text: str, parts: dict[str, Any]) -> 
 )
 def test_text_that_is_no_action_is_refused(text: str, message: str) -> None:
     with pytest.raises(NotationError) as refusal:
-        read_action(text)
+        ACTIONS.read(text, HOUSE_SHAPE)
     assert message in str(refusal.value)
 
 
@@ -1030,7 +1131,8 @@ def test_text_that_is_no_action_is_refused(text: str, message: str) -> None:
     ],
 )
 def test_an_illegal_action_is_refused_with_the_rule(text: str, action: str, legal: list[str], message: str) -> None:
-    assert message in explain_illegal(read(text), read_action(action), [read_action(one) for one in legal], HOUSE_SHAPE)
+    fields, *legal_fields = (ACTIONS.read(one, HOUSE_SHAPE) for one in (action, *legal))
+    assert message in explain_illegal(read(text), fields, legal_fields, HOUSE_SHAPE)
 
 
 # --- damage ------------------------------------------------------------------------------------------------------
@@ -1052,12 +1154,13 @@ def test_no_damaged_text_raises_anything_but_an_engine_error(text: str, seed: in
 
 
 def _reread_table(text: str, shape: TableShape) -> None:
-    table = read(text, shape)
-    assert read(write_table(table, shape), shape) == table
+    parts = read(text, shape)
+    assert read(write_parts(parts, shape), shape) == parts
 
 
-def _reread_action(text: str, _shape: TableShape) -> None:
-    assert read_action(write_action(read_action(text))) == read_action(text)
+def _reread_action(text: str, shape: TableShape) -> None:
+    fields = ACTIONS.read(text, shape)
+    assert ACTIONS.read(ACTIONS.write(fields, shape), shape) == fields
 
 
 def _reread_deal(text: str, shape: TableShape) -> None:

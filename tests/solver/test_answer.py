@@ -73,7 +73,8 @@ def test_a_search_that_a_deadline_ended_is_reproduced_by_its_iterations(shares: 
     with Threads(1) as pool:
         question = SearchQuestion(opening(), Budget(iterations=10**9), seed=9, shares=shares)
         first = solve(question, pool=pool, control=Control(until_ns=until_ns))
-    assert time.monotonic_ns() >= until_ns
+    # Several shares leave at most half of the time to sum them up.
+    assert time.monotonic_ns() >= until_ns - (30_000_000 if shares > 1 else 0)
     assert (first.stopped_by, first.reproducible) == ("time", False)
     assert min(first.share_iterations) > 0
     budget = Budget(iterations=sum(first.share_iterations))

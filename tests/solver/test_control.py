@@ -113,10 +113,11 @@ def test_a_control_that_is_stopped_before_its_search_ends_it_at_once(pool: Pool)
 
 @pytest.mark.parametrize("shares", [1, 3])
 def test_a_search_ends_at_its_deadline(pool: Pool, shares: int) -> None:
+    """A part that has several shares leaves at most half of its time to sum them up."""
     for budget in (Budget(iterations=10**9), Budget(iterations=10**9, confidence=0.999_999), Budget(time_ms=60_000)):
         until_ns = time.monotonic_ns() + 60_000_000
         answer = solve(opening_view(), budget, shares=shares, pool=pool, control=Control(until_ns=until_ns))
-        assert time.monotonic_ns() >= until_ns
+        assert time.monotonic_ns() >= until_ns - (30_000_000 if shares > 1 else 0)
         assert (answer.stopped_by, answer.reproducible) == ("time", False)
         assert answer.iterations > 0
 

@@ -89,7 +89,7 @@ def test_worlds_of_a_secret_card_show_all_cards_that_the_others_think_possible()
     assert share == pytest.approx(secret.guessed, abs=0.04)
     assert len(set(cards)) > 5
     # The worlds look the same to the other players.
-    assert {str(world.view(1)) for world in worlds} == {str(worlds[0].view(1))}
+    assert len({(view.table, str(kinds_in_queue(view.parts))) for view in (world.view(1) for world in worlds)}) == 1
 
 
 def test_information_needs_iterations_and_an_unfinished_game() -> None:
