@@ -8,7 +8,7 @@ kind that reads and writes it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -16,8 +16,6 @@ from engine_cy.errors import NotationError, listed
 from engine_cy.seats import SEATS
 
 Fields = dict[str, Any]
-
-_WORD = re.compile(r"\{(\w+)\}")
 
 
 class Kind:
@@ -38,6 +36,10 @@ class Kind:
 
     def write(self, value: Any, shape: Any) -> str:
         return str(value)
+
+    def accepts(self, value: Any, shape: Any) -> bool:
+        """Return whether a value, of the type of this kind's values, is one of them."""
+        return True
 
     def pack(self, value: Any, shape: Any) -> int:
         """Return the number of a value in a step."""
@@ -62,6 +64,9 @@ class Number(Kind):
     def read(self, word: str, shape: Any) -> int | None:
         return int(word) if re.fullmatch(r"[0-9]{1,2}", word) and int(word) <= self._most else None
 
+    def accepts(self, value: int, shape: Any) -> bool:
+        return 0 <= value <= self._most
+
     def pack(self, value: int, shape: Any) -> int:
         return value | self._flag
 
@@ -83,6 +88,9 @@ class OneOf(Kind):
 
     def read(self, word: str, shape: Any) -> str | None:
         return word if word in self._numbers else None
+
+    def accepts(self, value: str, shape: Any) -> bool:
+        return value in self._numbers
 
     def pack(self, value: str, shape: Any) -> int:
         return self._numbers[value]
@@ -131,12 +139,20 @@ class Verb(NamedTuple):
     arguments: Sequence[Argument] = ()
     in_order: bool = False
 
-    def places(self) -> list[list[Argument]]:
+    def by_place(self) -> list[list[Argument]]:
         """Return the arguments by their places in the steps. Those of one place exclude each other."""
         places: dict[tuple[int, int], list[Argument]] = {}
         for argument in self.arguments:
             places.setdefault((argument.step, argument.shift), []).append(argument)
         return list(places.values())
+
+
+class _Form(NamedTuple):
+    """A form of a verb as text: its words, with a kind where an argument stands, and the names of its fields."""
+
+    verb: Verb
+    words: Sequence[tuple[str, Kind | None]]
+    names: Set[str]
 
 
 class Actions:
@@ -145,15 +161,13 @@ class Actions:
     def __init__(self, shift: int, verbs: Sequence[Verb]) -> None:
         self.verbs = {verb.name: verb for verb in verbs}
         self._shift = shift
+        self.places = {verb.name: verb.by_place() for verb in verbs}
         self._of_number = {verb.numbers[0]: verb for verb in verbs}
-        self._forms = [
-            (verb, form.split(), {argument.name: argument for argument in verb.arguments})
-            for verb in verbs
-            for form in verb.forms or [verb.name]
-        ]
+        self._forms = {verb.name: [_form_of(verb, form) for form in verb.forms or [verb.name]] for verb in verbs}
         self.help = [
-            _WORD.sub(lambda found, arguments=arguments: arguments[found[1]].kind.label, " ".join(words))  # type: ignore[misc]
-            for _, words, arguments in self._forms
+            " ".join(kind.label if kind else word for word, kind in form.words)
+            for forms in self._forms.values()
+            for form in forms
         ]
 
     # --- text ---
@@ -162,33 +176,31 @@ class Actions:
         """Read the fields of an action from its text."""
         words = text.split()
         why = None
-        for verb, form, arguments in self._forms:
-            if len(words) != len(form) or words[0] != verb.name:
+        for form in self._forms.get(words[0], ()) if words else ():
+            if len(words) != len(form.words):
                 continue
-            fields: Fields = {"type": verb.name}
-            for word, expected in zip(words, form, strict=True):
-                argument = arguments.get(expected[1:-1]) if expected[0] == "{" else None
-                if argument is None:
-                    if word != expected:
+            fields: Fields = {"type": form.verb.name}
+            for word, (name, kind) in zip(words, form.words, strict=True):
+                if kind is None:
+                    if word != name:
                         break
                     continue
-                value = argument.kind.read(word, shape)
+                value = kind.read(word, shape)
                 if value is None:
-                    if argument.kind.accepted:
-                        why = f"action: {word!r} in {text!r} is not {argument.kind.accepted}"
+                    if kind.accepted:
+                        why = f"action: {word!r} in {text!r} is not {kind.accepted}"
                     break
-                fields[argument.name] = value
+                fields[name] = value
             else:
-                return _sorted(verb, fields)
+                return _sorted(form.verb, fields)
         raise NotationError(why or f"action: {text!r} is not one of {listed(self.help)}")
 
     def write(self, fields: Mapping[str, Any], shape: Any) -> str:
         """Write the text of an action from its fields."""
-        for verb, form, arguments in self._forms:
-            if verb.name == fields["type"] and fields.keys() - {"type"} == _names(form):
+        for form in self._forms.get(fields["type"], ()):
+            if form.names == fields.keys():
                 return " ".join(
-                    arguments[word[1:-1]].kind.write(fields[word[1:-1]], shape) if word[0] == "{" else word
-                    for word in form
+                    [word if kind is None else kind.write(fields[word], shape) for word, kind in form.words]
                 )
         raise NotationError(f"action: {dict(fields)} are not the fields of an action ({listed(self.help)})")
 
@@ -209,7 +221,7 @@ class Actions:
         if verb is None or tuple(step >> self._shift for step in steps) != verb.numbers:
             raise NotationError(f"steps: {steps} are not an action")
         fields: Fields = {"type": verb.name}
-        for alternatives in verb.places():
+        for alternatives in self.places[verb.name]:
             for argument in alternatives:
                 value = argument.kind.unpack(steps[argument.step] >> argument.shift & 0xFF, shape)
                 if value is not None:
@@ -228,15 +240,17 @@ class Actions:
     def _all_fields(self, verb: Verb, shape: Any) -> Iterator[Fields]:
         choices = [
             [(argument.name, value) for argument in alternatives for value in argument.kind.values(shape)]
-            for alternatives in verb.places()
+            for alternatives in self.places[verb.name]
         ]
         for chosen in product(*choices):
             if not verb.in_order or chosen[0][1] < chosen[1][1]:
                 yield {"type": verb.name, **dict(chosen)}
 
 
-def _names(form: Sequence[str]) -> set[str]:
-    return {word[1:-1] for word in form if word[0] == "{"}
+def _form_of(verb: Verb, text: str) -> _Form:
+    kinds = {f"{{{argument.name}}}": argument.kind for argument in verb.arguments}
+    words = [(word.strip("{}"), kinds.get(word)) for word in text.split()]
+    return _Form(verb, words, {"type", *(word for word, kind in words if kind)})
 
 
 def _sorted(verb: Verb, fields: Fields) -> Fields:

@@ -37,6 +37,9 @@ class _CardValue(Kind):
             return word
         return int(word) if re.fullmatch(r"[0-9]{1,2}", word) and 1 <= int(word) <= 15 else None
 
+    def accepts(self, value: int | str, shape: Any) -> bool:
+        return value == "?" or 1 <= int(value) <= 15
+
     def pack(self, value: int | str, shape: Any) -> int:
         return UNKNOWN if value == "?" else int(value)
 
@@ -58,6 +61,9 @@ class _RowCard(Kind):
 
     def write(self, value: dict[str, int], shape: Any) -> str:
         return f"{value['value']}{SEATS[value['owner']]}"
+
+    def accepts(self, value: dict[str, int], shape: Any) -> bool:
+        return 1 <= value["value"] <= 15
 
     def pack(self, value: dict[str, int], shape: Any) -> int:
         return value["owner"] << 4 | value["value"]

@@ -34,6 +34,9 @@ class _Card(Kind):
     def write(self, value: str, shape: Any) -> str:
         return write_card(value, shape.cards)
 
+    def accepts(self, value: str, shape: Any) -> bool:
+        return value == "?" or value in shape.ids
+
     def pack(self, value: str, shape: Any) -> int:
         return UNKNOWN_KIND if value == "?" else int(shape.ids.index(value))
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from google.protobuf.descriptor import Descriptor
 from google.protobuf.message import Message
 
 from engine_cy import Action, Game
-from engine_cy.actions import Actions, Verb
+from engine_cy.actions import Actions, Argument, Fields
 from engine_cy.errors import listed
 from server.codec.fields import NoValueError, Words, which
 from server.codec.plans import Plan
-from server.refusals import at, missing, under
+from server.refusals import Refusal, missing
 
 
 class ActionPlans:
@@ -26,16 +25,25 @@ class ActionPlans:
         declared = {name: {argument.name for argument in verb.arguments} for name, verb in actions.verbs.items()}
         if declared != {verb.name: {field.name for field in verb.message_type.fields} for verb in verbs}:
             raise TypeError(f"actions: {message.DESCRIPTOR.name} differs from the declared actions")
-        self._plans = {verb.name: Plan(verb.message_type, words=words) for verb in verbs}
+        # All parts of an argument are required, such as the value and the owner of a card in a row.
+        arguments = [field for verb in verbs for field in verb.message_type.fields if field.message_type]
+        required = {part.name for field in arguments for part in field.message_type.fields}
+        self._plans = {verb.name: Plan(verb.message_type, required=required, words=words) for verb in verbs}
+        self._known = {
+            name: [(argument.name, argument.kind.unknown) for argument in verb.arguments]
+            for name, verb in actions.verbs.items()
+        }
 
     def read(self, message: Any, game: Game, field: str) -> Action:
         verb = which(message, "action", field)
-        path = f"{field}.{verb}"
-        with under(path):
-            fields = {"type": verb, **self._plans[verb].read(getattr(message, verb), game.n_players)}
-            _fill_in(fields, self._actions.verbs[verb], getattr(message, verb).DESCRIPTOR)
-        with at(path):
-            return game.action(self._actions.write(fields, game.shape))  # type: ignore[attr-defined]
+        nested = getattr(message, verb)
+        try:
+            fields = {"type": verb, **self._plans[verb].read(nested, game.n_players)}
+            for alternatives in self._actions.places[verb]:
+                _check(fields, alternatives, nested, game.shape)  # type: ignore[attr-defined]
+        except Refusal as refusal:
+            raise refusal.under(f"{field}.{verb}") from None
+        return game.action(self._actions.write(fields, game.shape))  # type: ignore[attr-defined]
 
     def write(self, action: Action) -> Message | None:
         """Write an action; return None if it names a card without a value in the contract."""
@@ -44,11 +52,7 @@ class ActionPlans:
         message = self.message()
         nested = getattr(message, verb)
         nested.SetInParent()
-        known = {
-            argument.name: fields[argument.name]
-            for argument in self._actions.verbs[verb].arguments
-            if argument.name in fields and fields[argument.name] != argument.kind.unknown
-        }
+        known = {name: fields[name] for name, unknown in self._known[verb] if fields.get(name, unknown) != unknown}
         try:
             self._plans[verb].write(known, nested)
         except NoValueError:
@@ -56,16 +60,21 @@ class ActionPlans:
         return message
 
 
-def _fill_in(fields: dict[str, Any], verb: Verb, message: Descriptor) -> None:
-    """Set arguments that the observer does not know to the `unknown` value of their kind; refuse other missing ones."""
-    for alternatives in verb.places():
-        if any(argument.name in fields for argument in alternatives):
-            continue
-        first = alternatives[0]
-        if first.kind.unknown is not None:
-            fields[first.name] = first.kind.unknown
-        elif len(alternatives) == 1:
-            raise missing(first.name)
-        else:
-            oneof = message.fields_by_name[first.name].containing_oneof.name
-            raise missing(oneof, f"one of {listed(argument.name for argument in alternatives)} is required")
+def _check(fields: Fields, alternatives: Sequence[Argument], message: Any, shape: Any) -> None:
+    """Check the argument in a place of an action; give one that the observer does not know its value for that."""
+    first = alternatives[0]
+    for argument in alternatives:
+        if argument.name in fields:
+            value, kind = fields[argument.name], argument.kind
+            if not kind.accepts(value, shape):
+                shown = repr(value) if isinstance(value, str) else kind.write(value, shape)
+                accepted = kind.accepted or f"one of {listed(kind.values(shape))}"
+                raise Refusal("INVALID_NOTATION", argument.name, f"{shown} is not {accepted}")
+            return
+    if first.kind.unknown is not None:
+        fields[first.name] = first.kind.unknown
+    elif len(alternatives) == 1:
+        raise missing(first.name)
+    else:
+        oneof = message.DESCRIPTOR.fields_by_name[first.name].containing_oneof.name
+        raise missing(oneof, f"one of {listed(argument.name for argument in alternatives)} is required")

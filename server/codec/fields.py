@@ -50,6 +50,10 @@ class Words:
             raise self.refusal(number, field)
         return word
 
+    def __contains__(self, word: str) -> bool:
+        """Return whether the contract has a value for a word."""
+        return word in self._number_of
+
     def write(self, word: str) -> Any:
         """Return the value for a word. Raises NoValueError if the contract has none."""
         number = self._number_of.get(word)

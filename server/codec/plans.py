@@ -9,6 +9,7 @@ long.
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Callable, Collection, Mapping
 from types import NoneType
 from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
@@ -20,6 +21,9 @@ from engine_cy.errors import listed
 from engine_cy.seats import SEATS
 from server.codec.fields import Words, check_length, members, read_optional_seat, words_of, write_seat
 from server.refusals import Refusal, missing
+
+# An item of a list that a message wraps, in a list of such messages.
+_NESTED_INDEX = re.compile(r"(\w+)(\[\w+\])(\[\w+\])")
 
 # A function that reads a value of a message at a table with this number of players.
 Reader = Callable[[Any, int], Any]
@@ -66,6 +70,7 @@ class Plan:
         self.message = message
         self._make = make
         self._required, self._most, self._words = required, most or {}, words or {}
+        self._wrapped: dict[str, str] = {}  # the fields of lists of messages that wrap a list, and the field in those
         defaults = dict.fromkeys(names) if make is dict else _defaults(make)
         self._fields = [
             self._list(field, hints.get(name), name in required, defaults.get(name, ()))
@@ -88,6 +93,13 @@ class Plan:
             part = value.get(field.name) if self._make is dict else getattr(value, field.name)
             if part is not None:
                 field.write(part, message)
+
+    def field_of(self, path: str) -> str:
+        """Return the field for a path of a value, in which the messages that wrap lists have no names.
+
+        For instance, `table.piles[2][0]` is the field `table.piles[2].cards[0]`.
+        """
+        return _NESTED_INDEX.sub(lambda found: f"{found[1]}{found[2]}.{self._wrapped[found[1]]}{found[3]}", path)
 
     # --- fields ---
 
@@ -161,11 +173,13 @@ class Plan:
             return _Values()
         nested, make = field.message_type, _class_in(hint)
         if make is dict and len(nested.fields) == 1 and nested.fields[0].is_repeated:
+            self._wrapped[field.name] = nested.fields[0].name
             wrapped = self._list(nested.fields[0], hint, False)
             return _Values(wrapped.read, fill=wrapped.write)
         elif make is dict and len(nested.oneofs) == 1 and len(nested.fields) == len(nested.oneofs[0].fields):
             return self._choice(nested)
         plan = Plan(nested, make, required=self._required, most=self._most, words=self._words)
+        self._wrapped |= plan._wrapped
         return _Values(plan.read, fill=plan.write)
 
     def _choice(self, nested: Descriptor) -> _Values:

@@ -12,7 +12,7 @@ from engine_cy import Action, Position, View
 from engine_cy.record import write_ruleset
 from engine_cy.seats import SEATS
 from server.codec.fields import ACTION_TEXT_MAX, check_text
-from server.refusals import missing
+from server.refusals import Refusal, missing
 
 # The member of oneofs for messages of a game that the contract does not name.
 TYPED = "typed"
@@ -158,6 +158,9 @@ class GameAdapter:
 
     def read_card(self, game: Any, message: view_pb2.Card, field: str) -> str:
         """Return the name of a card in the engine's spelling."""
+        member = message.WhichOneof("card")
+        if member not in (None, self.member):
+            raise Refusal("CONTRADICTION", f"{field}.{member}", f"is a card of another game than {self.game_id}")
         if not message.name:
             raise missing(field, "a name is required")
         return self.spell_card(game, check_text(message.name, ACTION_TEXT_MAX, f"{field}.name"), f"{field}.name")

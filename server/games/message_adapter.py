@@ -54,11 +54,12 @@ class MessageAdapter(GameAdapter):
     def read_view(self, game: Any, message: Any, field: str, known: View | None) -> View:
         with under(field):
             parts = self.plans.view.read(message, game.n_players)
-        with at(field, partial(_field_of, field)):
-            view: View = game.from_parts(self.prepare(parts, field, known))
+        parts = self.prepare(game, parts, field, known)
+        with at(field, partial(_field_of, field, self.plans.view)):
+            view: View = game.from_parts(parts)
         return view
 
-    def prepare(self, parts: Any, field: str, known: View | None) -> Any:
+    def prepare(self, game: Any, parts: Any, field: str, known: View | None) -> Any:
         """Refuse tables that only text may send, and fill in fields of a view that follow from its history.
 
         `known` is the view at the end of the history, or None.
@@ -66,36 +67,42 @@ class MessageAdapter(GameAdapter):
         return parts
 
     def write_view(self, view: View) -> Message | None:
-        return self._written(self.plans.view, view.parts)
+        return self._written(view.game, self.plans.view, view.parts)
 
     def read_position(self, game: Any, message: Any, field: str) -> Position:
         with under(field):
             parts = self.plans.position.read(message, game.n_players)
-        with at(field, partial(_field_of, field)):
-            position: Position = game.from_parts(self.prepare(parts, field, None))
+        parts = self.prepare(game, parts, field, None)
+        with at(field, partial(_field_of, field, self.plans.position)):
+            position: Position = game.from_parts(parts)
         return position
 
     def write_position(self, position: Position) -> Message | None:
-        return self._written(self.plans.position, position.parts)
+        return self._written(position.game, self.plans.position, position.parts)
 
     def read_deal(self, game: Any, message: Any, field: str) -> Position:
         with under(field):
             deal = self.plans.deal.read(message, game.n_players)
-        with at(field, partial(_field_of, field)):
+        with at(field, partial(_field_of, field, self.plans.deal)):
             start: Position = game.from_deal(deal)
         return start
 
     def write_deal(self, start: Position) -> Message | None:
         deal = start.game.deal_of(start)  # type: ignore[attr-defined]
-        return None if deal is None else self._written(self.plans.deal, deal)
+        return None if deal is None else self._written(start.game, self.plans.deal, deal)
 
-    def _written(self, plan: Plan, value: Any) -> Message | None:
-        """Write a value; return None if it has a card without a value in the contract."""
-        message: Message = plan.message()
-        try:
-            plan.write(value, message)
-        except NoValueError:
+    def has_values(self, game: Any) -> bool:
+        """Return whether the contract has a value for every card of the edition. If not, text replaces all its tables.
+
+        That a table has no such card must not show, because the card may be hidden.
+        """
+        return True
+
+    def _written(self, game: Any, plan: Plan, value: Any) -> Message | None:
+        if not self.has_values(game):
             return None
+        message: Message = plan.message()
+        plan.write(value, message)
         return message
 
     # --- actions ---
@@ -109,15 +116,11 @@ class MessageAdapter(GameAdapter):
     # --- cards ---
 
     def read_card(self, game: Any, message: view_pb2.Card, field: str) -> str:
-        name = super().read_card(game, message, field) if message.name else ""
-        if message.WhichOneof("card") is None:
-            return name or super().read_card(game, message, field)
-        path = f"{field}.{message.WhichOneof('card')}"
-        if message.WhichOneof("card") != self.member:
-            raise Refusal("CONTRADICTION", path, f"is a card of another game than {game.id}")
-        numbered = self.card_of(game, getattr(message, self.member), path)
-        if name and name != numbered:
-            raise Refusal("CONTRADICTION", f"{field}.name", f"{name!r} contradicts {self.member}: {numbered!r}")
+        if message.WhichOneof("card") != (self.member or None):
+            return super().read_card(game, message, field)
+        numbered = self.card_of(game, getattr(message, self.member), f"{field}.{self.member}")
+        if message.name and super().read_card(game, message, field) != numbered:
+            raise Refusal("CONTRADICTION", f"{field}.name", f"{message.name!r} contradicts {self.member}: {numbered!r}")
         return numbered
 
     def write_card(self, game: Any, name: str) -> view_pb2.Card:
@@ -135,7 +138,7 @@ class MessageAdapter(GameAdapter):
         raise NotImplementedError
 
 
-def _field_of(field: str, path: str) -> str:
+def _field_of(field: str, plan: Plan, path: str) -> str:
     """Return the field for a path of the engine, such as `view.table.points[B]`."""
-    inner = seat_index(path).removeprefix("view").removeprefix("position").removeprefix(".")
+    inner = plan.field_of(seat_index(path).removeprefix("view").removeprefix("position").removeprefix("."))
     return f"{field}.{inner}" if inner else field

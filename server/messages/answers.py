@@ -164,7 +164,7 @@ def add_beliefs(message: pb.Suggestion, beliefs: Beliefs | None, game: Game) -> 
     for belief in beliefs.seats:
         written = message.beliefs.add(seat=write_seat(belief.seat))
         _add_cards(written.hand, belief.hand, game)
-        for card in belief.cards:
+        for card in sorted(belief.cards, key=lambda card: tuple(card.place.values())):
             spot = written.face_down.add(spot=adapter.write_spot(card.place))
             _add_cards(spot.cards, card.kinds, game)
 

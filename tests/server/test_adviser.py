@@ -162,9 +162,13 @@ def test_information_values_the_secrecy_of_each_hidden_card(adviser: Any) -> Non
     request = suggest(text, iterations=1600)
     request.options.information = True
     suggestion = adviser.Suggest(request, timeout=60).suggestion
-    assert [(card.slot, card.card) for card in suggestion.information] == [
+    assert [(card.spot.oriflamme.slot, card.card.oriflamme) for card in suggestion.information] == [
         (1, oriflamme_pb2.ORIFLAMME_CARD_AMBUSH),
         (2, oriflamme_pb2.ORIFLAMME_CARD_HEIR),
+    ]
+    assert [(card.spot.text, card.card.name) for card in suggestion.information] == [
+        ("slot 1", "Ambush"),
+        ("slot 2", "Heir"),
     ]
     for card in suggestion.information:
         assert {guess.seat for guess in card.guesses} == {SEAT_A, SEAT_C}
@@ -181,11 +185,12 @@ def test_information_values_the_secrecy_of_a_selected_card(adviser: Any) -> None
     position = new_game("castle_village_port", "house", 3).deal(1)
     for _ in range(3):
         position = position.play(position.legal_actions()[0])  # each player selects
-    selected = position.table.selected[0]
+    selected = position.parts.secrets_of(0).selected
     request = pb.SuggestRequest(view=views.write_view(position.view(0)), budget=pb.Budget(iterations=800))
     request.options.information = True
     (card,) = adviser.Suggest(request, timeout=60).suggestion.information
-    assert (card.value, card.card) == (selected, oriflamme_pb2.ORIFLAMME_CARD_UNSPECIFIED)
+    assert card.card == view_pb2.Card(name=str(selected), castle_village_port=selected)
+    assert card.spot == view_pb2.Spot(text="selected")
     assert [guess.seat for guess in card.guesses] == [SEAT_B, SEAT_C]
     assert all(0 < guess.probability < 0.5 for guess in card.guesses)
     assert -1 < card.win_if_shown.mean < 1
@@ -499,7 +504,7 @@ def test_damaged_requests_never_end_in_unknown_or_internal() -> None:
     budget = pb.Budget(iterations=20, confidence=0.9, time=milliseconds(50))
     good = pb.SuggestRequest(view=views.write_view(position.view(position.to_act or 0)), budget=budget)
     good.options.CopyFrom(pb.Options(seed=1, shares=2, level=3, lines=2))
-    good.options.models.add(seat=good.view.oriflamme.seen_by % 3 + 1, model=pb.MODEL_NOISY)
+    good.options.models.add(seat=good.view.oriflamme.observer % 3 + 1, model=pb.MODEL_NOISY)
     codes = Counter[str]()
     with server("--time-max-ms", "5") as running, running.channel() as channel:
         call: Any = channel.unary_unary("/eminence.v1.SolverService/Suggest")

@@ -11,9 +11,11 @@ from mutations import SPECS
 from tables import random_game
 
 from eminence.v1 import solver_pb2 as pb
+from eminence.v1 import view_pb2
 from engine_cy import View, new_game
 from engine_cy.oriflamme.cards import PROTOTYPE, PUBLISHED
 from server.codec import views
+from server.games import adapter_of
 from server.games.oriflamme.messages import CARDS
 from server.messages.answers import add_beliefs, write_suggestion
 from server.messages.requests import Caps, Grant, read_search
@@ -38,10 +40,11 @@ def views_of(spec: Any, seeds: range) -> list[View]:
 
 
 def chances_by_name(chances: Any) -> dict[str, float]:
-    return {
-        CARD_NAMES[chance.oriflamme] if chance.HasField("oriflamme") else str(chance.value): chance.probability
-        for chance in chances
-    }
+    for chance in chances:
+        card = chance.card
+        number = str(card.castle_village_port) if card.HasField("castle_village_port") else CARD_NAMES[card.oriflamme]
+        assert card.name == number
+    return {chance.card.name: chance.probability for chance in chances}
 
 
 @pytest.mark.parametrize("spec", GAMES, ids=str)
@@ -56,12 +59,18 @@ def test_beliefs_keep_their_figures_as_messages(spec: Any) -> None:
         )
         for message, seat in zip(written.beliefs, beliefs.seats, strict=True):
             assert chances_by_name(message.hand) == seat.hand
-            spots = {(spot.slot, spot.depth, spot.nth): chances_by_name(spot.cards) for spot in message.face_down}
-            assert list(spots) == sorted(spots)
-            if message.selected:
-                assert [chances_by_name(message.selected)] == [card.kinds for card in seat.cards]
-            else:
-                assert spots == {tuple(card.place.values()): card.kinds for card in seat.cards}
+            spots = [(fields_of(down.spot), chances_by_name(down.cards)) for down in message.face_down]
+            cards = sorted(seat.cards, key=lambda card: tuple(card.place.values()))
+            assert spots == [(card.place, card.kinds) for card in cards]
+            texts = [adapter_of(view.game.id).place_of(card.place) for card in cards]
+            assert [down.spot.text for down in message.face_down] == texts
+
+
+def fields_of(spot: view_pb2.Spot) -> dict[str, int | str]:
+    """Return the fields of a spot's message; in Castle, Village, Port, the only spot of a seat has none."""
+    if not spot.HasField("oriflamme"):
+        return {"at": spot.text}
+    return {field.name: getattr(spot.oriflamme, field.name) for field in spot.oriflamme.DESCRIPTOR.fields}
 
 
 def forced_views(spec: Any) -> list[View]:

@@ -35,12 +35,12 @@ POSSIBLE = "archer, knight, spy, heir, lord, shapeshifter, assassination, royal_
 # Tables of en-2019 at which A sees a Soldier, and the field that holds it.
 TABLE, OWN = "view.oriflamme.table", "view.oriflamme.own"
 SOLDIERS = {
-    "in the queue": (">A:Soldier* B:? C:? | ask A target", f"{TABLE}.slots[0].cards[0].face_up"),
-    "face down": (">A:Soldier B:? C:? | ask A reveal", f"{OWN}.face_down"),
-    "in hand": (">A:Spy B:? C:? | ask A reveal | hands Archer,Soldier,Heir,Lord,Decree,Ambush ? ?", f"{OWN}.hand"),
+    "in the queue": (">A:Soldier* B:? C:? | ask A target", f"{TABLE}.slots[0].cards[0].card"),
+    "face down": (">A:Soldier B:? C:? | ask A reveal", f"{OWN}.face_down[0]"),
+    "in hand": (">A:Spy B:? C:? | ask A reveal | hands Archer,Soldier,Heir,Lord,Decree,Ambush ? ?", f"{OWN}.hand[1]"),
     "in a pile": (
         ">A:Spy B:? | ask A reveal | hands Archer,Heir,Lord,Decree,Conspiracy,Ambush ? ? | piles - - Soldier",
-        f"{TABLE}.piles[2]",
+        f"{TABLE}.piles[2].cards[0]",
     ),
 }
 
@@ -89,12 +89,12 @@ def test_beliefs_do_not_name_the_card_that_was_replaced(adviser: Any) -> None:
     assert answer.best.text == "target 1"
     (of_b,) = [belief for belief in answer.beliefs if belief.seat == 2]
     for cards in (of_b.face_down[0].cards, of_b.hand):
-        numbers = [card.oriflamme for card in cards]
+        numbers = [chance.card.oriflamme for chance in cards]
         assert ORIFLAMME_CARD_SOLDIER not in numbers
         assert numbers.count(ORIFLAMME_CARD_UNSPECIFIED) == 1
         assert len(numbers) == len(PUBLISHED)
-    assert sum(card.probability for card in of_b.face_down[0].cards) == pytest.approx(1)
-    (knight,) = [card for card in of_b.hand if not card.oriflamme]
+    assert sum(chance.probability for chance in of_b.face_down[0].cards) == pytest.approx(1)
+    (knight,) = [chance.card for chance in of_b.hand if not chance.card.HasField("oriflamme")]
     assert knight.name == "Knight"
 
 

@@ -92,19 +92,20 @@ def test_every_ruleset_lists_all_its_switches(rules: Any) -> None:
 
 def test_cards_have_names_in_three_languages(rules: Any) -> None:
     cards = rules.ListCards(rules_pb2.ListCardsRequest(game=EN)).cards
-    assert [card.oriflamme for card in cards] == [CARDS.write(card.id) for card in PUBLISHED]
+    assert [card.card.oriflamme for card in cards] == [CARDS.write(card.id) for card in PUBLISHED]
+    assert [card.card.name for card in cards] == [card.name for card in PUBLISHED]
     ambush = cards[-1]
     assert (ambush.names.en, ambush.names.fr, ambush.names.de) == ("Ambush", "Embuscade", "Hinterhalt")
     prototype = view_pb2.GameSpec(game_id="oriflamme_prototype", players=2)
     assert {card.copies for card in rules.ListCards(rules_pb2.ListCardsRequest(game=prototype)).cards} == {2}
     castle = view_pb2.GameSpec(game_id="castle_village_port", players=4)
     cards = rules.ListCards(rules_pb2.ListCardsRequest(game=castle)).cards
-    assert [(card.value, card.names.fr) for card in cards[:2]] == [(15, "Roi"), (14, "Princesse")]
+    assert [(card.card.castle_village_port, card.names.fr) for card in cards[:2]] == [(15, "Roi"), (14, "Princesse")]
     sent = read_ruleset({"cards": [{"value": 7, "name": "Zo", "when": "never", "effect": "none"}], "rounds": 1,
                          "turns_per_round": 1})  # fmt: skip
     castle.ruleset.CopyFrom(write_ruleset("castle_village_port", {"edition": "house", **sent.overrides()}))
     (card,) = rules.ListCards(rules_pb2.ListCardsRequest(game=castle)).cards
-    assert (card.value, card.names.de, card.notation) == (7, "Zo", "7")
+    assert (card.card, card.names.de) == (view_pb2.Card(name="7", castle_village_port=7), "Zo")
 
 
 def test_a_valid_view_is_completed(rules: Any) -> None:
@@ -223,7 +224,7 @@ def test_a_refusal_for_a_seat_names_the_place_and_no_card(referee: Any) -> None:
     for call, request in ((referee.GetViews, referee_pb2.GetViewsRequest), (referee.Play, referee_pb2.PlayRequest)):
         assert details(call, request(standing=standing)) == "standing.position: is not possible; `GetResult` says why"
     message = details(referee.GetResult, referee_pb2.GetResultRequest(standing=standing))
-    assert message == "standing.position.oriflamme.table: 2 copies; a family has 1"
+    assert message == "standing.position.oriflamme.table: 2 copies of B's soldier; a family has 1"
 
 
 def details(call: Any, request: Any) -> str:
@@ -268,7 +269,7 @@ def test_invalid_requests_to_the_referee_are_refused_by_field(referee: Any) -> N
     ("sent", "error"),
     [
         ("reveal", "action: 'reveal': A must place a card (legal: "),
-        ("jump", "action.text: 'jump' is not one of place CARD front, "),
+        ("jump", "action.text: 'jump' is not one of place CARD front|back, "),
         ("target 99", "action.text: '99' in 'target 99' is not a slot"),
     ],
 )

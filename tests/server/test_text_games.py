@@ -128,10 +128,10 @@ def test_messages_of_another_game_are_refused(message: view_pb2.View, field: str
 
 def test_shown_cards_of_another_game_are_refused() -> None:
     game = RECORD.game
-    message = view_pb2.SeenAction(action=view_pb2.Action(text="call"), shown_values=[3])
+    message = view_pb2.SeenAction(action=view_pb2.Action(text="call"), shown=[view_pb2.Card(castle_village_port=3)])
     with pytest.raises(Refusal) as refused:
         views.read_seen(game, message, "action")
-    assert (refused.value.reason, refused.value.field) == ("CONTRADICTION", "action.shown_values")
+    assert (refused.value.reason, refused.value.field) == ("CONTRADICTION", "action.shown[0].castle_village_port")
 
 
 def test_a_seat_cannot_get_its_record(client: LocalClient) -> None:

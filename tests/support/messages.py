@@ -95,6 +95,8 @@ def _scalar(field: FieldDescriptor, draw: random.Random) -> Any:
         return draw.choice([*field.enum_type.values_by_number, 17, -1])
     elif field.type == FieldDescriptor.TYPE_STRING:
         return draw.choice(TEXTS)
+    elif field.type == FieldDescriptor.TYPE_BYTES:
+        return draw.choice((b"", b"\x08\x01", b"\xff"))
     elif field.type == FieldDescriptor.TYPE_BOOL:
         return bool(draw.randrange(2))
     elif field.type == FieldDescriptor.TYPE_UINT64:

@@ -55,7 +55,7 @@ class CastleVillagePortAdapter(MessageAdapter):
     def write_changes(self, changes: Mapping[str, Any]) -> Message:
         return super().write_changes(messages.to_contract(changes))
 
-    def prepare(self, parts: Any, field: str, known: View | None) -> Any:
+    def prepare(self, game: Any, parts: Any, field: str, known: View | None) -> Any:
         table = parts.table
         if table.ask == "replace":
             if table.to_act is not None:
@@ -67,8 +67,14 @@ class CastleVillagePortAdapter(MessageAdapter):
             raise missing(f"{field}.table.acting", f"the card that asks to {table.ask} is required")
         if known is not None and table.remembered_gold is None:
             table = replace(table, remembered_gold=known.table.remembered_gold)
-        if table.gold is None and table.remembered_gold is None:
-            raise missing(f"{field}.table.gold", "is required, or remembered_gold if gold is hidden")
+        if parts.observer is None or not game.shape.hidden_gold:
+            if table.gold is None:
+                raise missing(f"{field}.table.gold")
+        elif table.gold is not None:
+            raise Refusal("CONTRADICTION", f"{field}.table.gold", "is hidden in this game; use remembered_gold")
+        elif table.remembered_gold is None:
+            why = "is required if gold is hidden, because every gain was public; a history can replace it"
+            raise missing(f"{field}.table.remembered_gold", why)
         return replace(parts, table=table)
 
     def spell_card(self, game: Any, name: str, field: str) -> str:

@@ -46,7 +46,11 @@ def renamed_groups(changes: Mapping[str, Any], names: Mapping[str, str]) -> dict
 
 
 def from_contract(changes: Mapping[str, Any]) -> dict[str, Any]:
-    return renamed_groups(changes, {name: group for group, name in _GROUPS.items()})
+    tables = renamed_groups(changes, {name: group for group, name in _GROUPS.items()})
+    if "cards" in tables:
+        # An empty name is one, but a message does not distinguish it from none.
+        tables["cards"] = [{"name": "", **card} for card in tables["cards"]]
+    return tables
 
 
 def to_contract(changes: Mapping[str, Any]) -> dict[str, Any]:
