@@ -130,7 +130,7 @@ class Argument(NamedTuple):
 class Verb(NamedTuple):
     """A verb: its name, the number of each of its steps, and its forms as text, with its arguments in braces.
 
-    Two arguments in order are sorted when they are read: their order does not matter.
+    Two arguments in order are sorted in the steps: their order does not matter.
     """
 
     name: str
@@ -192,7 +192,7 @@ class Actions:
                     break
                 fields[name] = value
             else:
-                return _sorted(form.verb, fields)
+                return fields
         raise NotationError(why or f"action: {text!r} is not one of {listed(self.help)}")
 
     def write(self, fields: Mapping[str, Any], shape: Any) -> str:
@@ -209,6 +209,7 @@ class Actions:
     def pack(self, fields: Mapping[str, Any], shape: Any) -> tuple[int, ...]:
         """Return the steps of an action from its fields."""
         verb = self.verbs[fields["type"]]
+        fields = _sorted(verb, fields)
         steps = [number << self._shift for number in verb.numbers]
         for argument in verb.arguments:
             if argument.name in fields:
@@ -218,7 +219,7 @@ class Actions:
     def unpack(self, steps: Sequence[int], shape: Any) -> Fields:
         """Return the fields of an action from its steps."""
         verb = self._of_number.get(steps[0] >> self._shift)
-        if verb is None or tuple(step >> self._shift for step in steps) != verb.numbers:
+        if verb is None or tuple([step >> self._shift for step in steps]) != verb.numbers:
             raise NotationError(f"steps: {steps} are not an action")
         fields: Fields = {"type": verb.name}
         for alternatives in self.places[verb.name]:
@@ -253,7 +254,7 @@ def _form_of(verb: Verb, text: str) -> _Form:
     return _Form(verb, words, {"type", *(word for word, kind in words if kind)})
 
 
-def _sorted(verb: Verb, fields: Fields) -> Fields:
+def _sorted(verb: Verb, fields: Mapping[str, Any]) -> Mapping[str, Any]:
     if not verb.in_order:
         return fields
     names = [argument.name for argument in verb.arguments]

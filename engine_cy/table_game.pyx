@@ -79,6 +79,9 @@ cdef class TableGame(Game):
     def read_steps(self, str text):
         return self.actions.pack(self.actions.read(text, self.shape), self.shape)
 
+    def pack_fields(self, dict fields):
+        return self.actions.pack(fields, self.shape)
+
     def write_steps(self, tuple steps):
         return self.actions.write(self.actions.unpack(steps, self.shape), self.shape)
 

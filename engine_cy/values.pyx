@@ -104,6 +104,10 @@ cdef class Game:
     def write_steps(self, tuple steps):
         raise NotImplementedError
 
+    def pack_fields(self, dict fields):
+        """Return the steps of an action from its valid parts, the inverse of `step_fields`."""
+        raise EngineError(f"action: {self.id} reads its actions from text only")
+
     def step_fields(self, tuple steps):
         """Return the parts of an action as a dict with a `type`."""
         raise NotImplementedError
@@ -189,6 +193,10 @@ cdef class Game:
     def action(self, str text):
         """Read an action from its text."""
         return self.intern(self.read_steps(text))
+
+    def action_from_fields(self, dict fields):
+        """Make an action of its parts, as `Action.fields` has them. They must be valid."""
+        return self.intern(self.pack_fields(fields))
 
     def action_from_steps(self, tuple steps):
         # In any game, steps are an action if its text reads back as the same steps.

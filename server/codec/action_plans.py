@@ -43,7 +43,7 @@ class ActionPlans:
                 _check(fields, alternatives, nested, game.shape)  # type: ignore[attr-defined]
         except Refusal as refusal:
             raise refusal.under(f"{field}.{verb}") from None
-        return game.action(self._actions.write(fields, game.shape))  # type: ignore[attr-defined]
+        return game.action_from_fields(fields)
 
     def write(self, action: Action) -> Message | None:
         """Write an action; return None if it names a card without a value in the contract."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Sized
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from functools import cache
 from typing import Any, TypeVar
 
@@ -50,9 +50,9 @@ class Words:
             raise self.refusal(number, field)
         return word
 
-    def __contains__(self, word: str) -> bool:
-        """Return whether the contract has a value for a word."""
-        return word in self._number_of
+    def has_all(self, words: Iterable[str]) -> bool:
+        """Return whether the contract has a value for each word."""
+        return self._number_of.keys() >= set(words)
 
     def write(self, word: str) -> Any:
         """Return the value for a word. Raises NoValueError if the contract has none."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
 from itertools import zip_longest
 from typing import Any
 
@@ -12,7 +11,7 @@ from eminence.v1 import rules_pb2, view_pb2
 from engine_cy import Game, Position, View
 from engine_cy.errors import listed
 from engine_cy.oriflamme import editions
-from engine_cy.oriflamme.cards import Card, read_card, write_card
+from engine_cy.oriflamme.cards import read_card, write_card
 from engine_cy.oriflamme.table import PlayedCard, Slot
 from engine_cy.seats import SEATS
 from server.games.adapter import Names, Ruleset
@@ -87,7 +86,7 @@ class OriflammeAdapter(MessageAdapter):
         return write_card(card_id, game.cards)
 
     def has_values(self, game: Any) -> bool:
-        return _has_values(game.cards)
+        return CARDS.has_all(game.shape.ids)
 
     def number_of(self, game: Any, name: str) -> int:
         return int(CARDS.write(read_card(name, game.cards)))
@@ -113,11 +112,6 @@ class OriflammeAdapter(MessageAdapter):
     def owned(self, view: View | Position) -> Sequence[int]:
         points: Sequence[int] = view.table.points
         return points
-
-
-@cache
-def _has_values(cards: tuple[Card, ...]) -> bool:
-    return all(card.id in CARDS for card in cards)
 
 
 def _pairs(slot: Slot, known: Slot | None) -> Iterator[tuple[PlayedCard, PlayedCard | None]]:
