@@ -20,7 +20,7 @@ JSON = {
     "convert": "the output of `--to json`: an object per line ([records.md](records.md))",
     "rules": "without a game `games`, each with `game`, `names` (`en`, `fr`, `de`), `players`, `editions`, `switches`; "
     "with `--game`, `game`, `names`, `edition`, `players`, `cards`, `numbers`, and `switches` or `rewards`; with a "
-    "card, `cards`. A card has `game`, `names`, `then`; "
+    "card, `cards`. A card has `game`, `names`, `effect`; "
     + "; ".join(f"in {adapter.names.en} `{'`, `'.join(adapter.card_keys)}`" for adapter in adapters_with_messages()),
     "check-game": "`game`, `games`, `positions`, `enumerated_views`, and `fault`: null, or `law`, `seed`, `position`, "
     "`details`",

@@ -91,7 +91,7 @@ def test_programs_play_by_json(run):
     question = next(event for event in log if event["event"] == "question")
     game = new_game("oriflamme", "en-2019", 3)
     assert [str(action) for action in game.view(question["text"]).legal_actions()] == question["moves"]
-    assert question["view"]["oriflamme"]["seenBy"] == "SEAT_A"
+    assert question["view"]["oriflamme"]["observer"] == "SEAT_A"
     assert sum(log[-1]["shares"]) == pytest.approx(1)
 
 

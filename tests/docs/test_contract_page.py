@@ -31,7 +31,7 @@ def test_types_are_written_as_in_proto_files():
     for row in (
         "| 2 | `iterations` | optional int64 | ",
         "| 5 | `restrict_to` | repeated [Action](#action) | ",
-        "| 1 | `item` | [BatchItem](#batchitem), of `command` | `command`: What to do. Required. To analyze ",
+        "| 1 | `item` | [BatchItem](#batchitem), of `command` | `command`: The command. Required. Analyze ",
         "| 1 | `time` | `google.protobuf.Duration` | ",
         "| `Analyze` | [AnalyzeRequest](#analyzerequest) | stream of [AnalyzeResponse](#analyzeresponse) | ",
     ):

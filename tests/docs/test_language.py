@@ -27,6 +27,7 @@ CHECKED = {
     "deploy/*": 0,
     "benchmarks/**/*": 0,
     "engine_cy/**/*": 0,
+    "proto/eminence/**/*.proto": 0,
     "examples/**/*": 0,
     "server/**/*": 0,
     "solver/**/*": 0,

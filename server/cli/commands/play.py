@@ -31,6 +31,7 @@ from server.cli.pages.board import draw
 from server.cli.pages.win_chart import TERMINAL_COLORS
 from server.cli.table_game import PERSON, TableGame, read_game, write_game
 from server.codec.views import write_view
+from server.games import adapter_of
 from solver.named_beliefs import Beliefs, beliefs_of
 
 LEVEL = 5
@@ -124,7 +125,7 @@ class Display(Protocol):
 
     def show_hint(self, moves: Sequence[pb.Candidate]) -> None: ...
 
-    def show_beliefs(self, beliefs: Beliefs | None) -> None: ...
+    def show_beliefs(self, game: TableGame, beliefs: Beliefs | None) -> None: ...
 
     def show_result(self, game: TableGame, path: Path | None) -> None: ...
 
@@ -261,7 +262,7 @@ class GameSession:
 
         view, history = self._game.observation.view, self._game.observation.history
         config = fit_config(CONFIGS["default"], view.game)
-        self._display.show_beliefs(beliefs_of(view, history, config))
+        self._display.show_beliefs(self._game, beliefs_of(view, history, config))
 
     def _undo(self) -> None:
         if self._game.take_back():
@@ -324,16 +325,13 @@ class TextDisplay:
                 )
         self._console.print(table)
 
-    def show_beliefs(self, beliefs: Beliefs | None) -> None:
+    def show_beliefs(self, game: TableGame, beliefs: Beliefs | None) -> None:
+        adapter = adapter_of(game.view.game.id)
         table = formatting.table("seat", "where", "may be")
         for belief in beliefs.seats if beliefs else ():
             for card in belief.cards:
-                slot = card.place.get("slot")
-                table.add_row(
-                    SEATS[belief.seat],
-                    "selected" if slot is None else f"slot {slot}",
-                    formatting.likeliest(card.kinds.items(), KINDS_SHOWN),
-                )
+                kinds = formatting.likeliest(card.kinds.items(), KINDS_SHOWN)
+                table.add_row(SEATS[belief.seat], adapter.place_of(card.place), kinds)
             table.add_row(SEATS[belief.seat], "hand", formatting.likeliest(belief.hand.items(), KINDS_SHOWN))
         self._console.print(table)
 
@@ -375,7 +373,7 @@ class JsonDisplay:
     def show_hint(self, moves: Sequence[pb.Candidate]) -> None:
         self._write(event="hint", candidates=[json_format.MessageToDict(move) for move in moves])
 
-    def show_beliefs(self, beliefs: Beliefs | None) -> None:
+    def show_beliefs(self, game: TableGame, beliefs: Beliefs | None) -> None:
         seats = [
             {
                 "seat": SEATS[belief.seat],
