@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 from liars_dice import LiarsDice, Table
-from tables import ALL_IDS, ALL_SPECS
+from tables import ALL_IDS, ALL_SPECS, mostly_slow
 
 from engine_cy import CHANCE, new_game, python_game
 from engine_cy.game_check import BrokenLawError, check_game
 
 
-@pytest.mark.parametrize("spec", ALL_SPECS, ids=ALL_IDS)
+@pytest.mark.parametrize("spec", mostly_slow(ALL_SPECS, ALL_IDS))
 def test_our_games_keep_all_laws(spec: tuple[str, str, int]) -> None:
     assert check_game(new_game(*spec), games=1).positions > 20
 
@@ -23,7 +23,9 @@ def test_the_worlds_of_small_games_are_enumerated(game_id: str, worlds: int) -> 
     assert check_game(new_game(game_id, None, 2), games=40).enumerated_views > worlds
 
 
-@pytest.mark.parametrize(("ruleset", "players"), [("1x4", 2), ("2x3", 3), ("5x6", 5)])
+@pytest.mark.parametrize(
+    ("ruleset", "players"), [("1x4", 2), ("2x3", 3), pytest.param("5x6", 5, marks=pytest.mark.slow)]
+)
 def test_liars_dice_keeps_all_laws(ruleset: str, players: int) -> None:
     assert check_game(python_game(LiarsDice, ruleset, players), games=5).positions > 20
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from process import PLACE, Server, server, stub, suggest, view
+from tables import mostly_slow
 from tokens import as_client, write_tokens
 from waiting import HANG_S, wait_until
 
@@ -160,7 +161,10 @@ def filled(path: Path, number: int) -> bytes:
     return path.read_bytes()
 
 
-@pytest.mark.parametrize("kind", ["no database", "another database", "a folder", "cut short", "overwritten", "nowhere"])
+KINDS = ["no database", "another database", "a folder", "cut short", "overwritten", "nowhere"]
+
+
+@pytest.mark.parametrize("kind", mostly_slow(KINDS, KINDS, ("no database", "cut short")))
 def test_a_server_with_an_unusable_file_keeps_answers_in_memory(tmp_path: Path, kind: str) -> None:
     path = unusable_file(tmp_path / "answers", kind)
     before = path.read_bytes() if path.is_file() else b""

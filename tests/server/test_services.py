@@ -13,7 +13,7 @@ from google.rpc import error_details_pb2
 from grpc_status import rpc_status
 from messages import damaged
 from process import refusal, refusal_of
-from tables import ALL_IDS, ALL_SPECS
+from tables import ALL_IDS, ALL_SPECS, mostly_slow
 
 from eminence.v1 import (
     record_pb2,
@@ -159,7 +159,7 @@ def test_invalid_text_is_refused_by_field(rules: Any) -> None:
 # --- RefereeService --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("spec", ALL_SPECS[::2], ids=ALL_IDS[::2])
+@pytest.mark.parametrize("spec", mostly_slow(ALL_SPECS, ALL_IDS))
 def test_the_referee_and_views_play_the_game_of_the_engine(rules: Any, referee: Any, spec: Any) -> None:
     """Play a game through the referee, with players who get their views alone, and the same game in the engine."""
     game, draw = new_game(*spec), random.Random(8)

@@ -14,7 +14,7 @@ import grpc
 import pytest
 from knights import knights_edition
 from sockets import serving
-from tables import ALL_IDS, ALL_SPECS
+from tables import ALL_IDS, ALL_SPECS, mostly_slow
 from twins import Twins, twins
 
 from eminence.v1 import record_pb2, referee_pb2, referee_pb2_grpc, rules_pb2, rules_pb2_grpc, solver_pb2_grpc, view_pb2
@@ -50,10 +50,7 @@ SPECS: dict[str, Any] = {
 }
 # All rulesets together take most of a minute.
 QUICK = ("en-2019-3p", "prototype-2p", "house-3p", "hidden_gold", "an edition of its own")
-every_spec = pytest.mark.parametrize(
-    "spec",
-    [pytest.param(spec, id=name, marks=[] if name in QUICK else pytest.mark.slow) for name, spec in SPECS.items()],
-)
+every_spec = pytest.mark.parametrize("spec", mostly_slow(SPECS.values(), SPECS, QUICK))
 
 
 @pytest.fixture(scope="module")

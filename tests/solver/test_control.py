@@ -57,7 +57,14 @@ def test_reports_do_not_change_the_answer(pool: Pool, budget: Budget) -> None:
 
 def test_reports_arrive_at_the_interval(pool: Pool) -> None:
     reports: list[Answer] = []
-    answer = solve(opening_view(), Budget(time_ms=1000), pool=pool, control=Control(reports.append, 50))
+
+    def report(answer: Answer) -> None:
+        reports.append(answer)
+        if len(reports) == 4:
+            control.stop()
+
+    control = Control(report, 50)
+    answer = solve(opening_view(), Budget(time_ms=1000), pool=pool, control=control)
     assert 2 <= len(reports) <= answer.elapsed_ms / 50 + 1
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from liars_dice import LiarsDice
 from questions import ORIFLAMME, essence, questions
-from tables import ALL_IDS, ALL_SPECS
+from tables import ALL_IDS, ALL_SPECS, mostly_slow
 
 from engine_cy import NoWorldError, new_game, python_game
 from solver import CONFIGS, Budget, Control, InvalidQuestionError, Question, SearchQuestion
@@ -46,7 +46,7 @@ def shares_of(question: Question) -> list[Share]:
     return run_parts(question, range(question.n_parts), Control())
 
 
-@pytest.mark.parametrize("spec", ALL_SPECS, ids=ALL_IDS)
+@pytest.mark.parametrize("spec", mostly_slow(ALL_SPECS, ALL_IDS))
 def test_a_question_and_its_shares_are_read_back_from_their_bytes(spec: tuple[str, Any, int]) -> None:
     sent_questions = list(questions(spec))
     assert {question.shape for question in sent_questions} >= {"search", "comparison"}

@@ -25,6 +25,7 @@ from solver import Answer, Beliefs, Budget, solve
 from solver.search import CHECKED
 
 PAIRS = 200
+QUICK_PAIRS = 50
 ITERATIONS = 200
 SHORT_CASTLE = {
     "cards": [
@@ -106,19 +107,21 @@ def differences(pair: Pair) -> list[str]:
     return names + [name for name in configs(one.game) if timeless_answer(one, name) != timeless_answer(other, name)]
 
 
+@pytest.mark.parametrize("number", [QUICK_PAIRS, pytest.param(PAIRS, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", GAMES)
-def test_an_answer_does_not_depend_on_hidden_cards(name: str) -> None:
+def test_an_answer_does_not_depend_on_hidden_cards(name: str, number: int) -> None:
     n_different = 0
-    for pair in pairs(GAMES[name], PAIRS, seed=4):
+    for pair in pairs(GAMES[name], number, seed=4):
         assert differences(pair) == [], f"{pair.truth} | {pair.other}"
         n_different += pair.truth != pair.other
     # With few cards, the shuffle often deals the same ones.
-    assert n_different > PAIRS / 4
+    assert n_different > number / 4
 
 
+@pytest.mark.parametrize("number", [5, pytest.param(20, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", GAMES)
-def test_a_view_that_was_text_bytes_or_a_pickle_has_the_same_answer(name: str) -> None:
-    for pair in pairs(GAMES[name], 20, seed=5):
+def test_a_view_that_was_text_bytes_or_a_pickle_has_the_same_answer(name: str, number: int) -> None:
+    for pair in pairs(GAMES[name], number, seed=5):
         view, _ = pair.views
         game = view.game
         copies = [

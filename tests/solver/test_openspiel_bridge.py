@@ -224,7 +224,9 @@ def test_equal_information_states_have_equal_views_and_actions(name):
                 assert other.legal_actions() == state.legal_actions()
 
 
-@pytest.mark.parametrize("name", GAMES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] if "players=5" in name else []) for name in GAMES]
+)
 def test_a_resampled_state_looks_the_same_to_its_player_and_replays(name):
     game = pyspiel.load_game(name)
     sampler = pyspiel.UniformProbabilitySampler(0.0, 1.0)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
+import pytest
 from castle_strategies import rulesets
 from hypothesis import strategies as st
 
@@ -20,6 +21,15 @@ SPEC_IDS = [f"{name if isinstance(name, str) else '6x2'}-{players}p" for _, name
 CASTLE_SPECS: list[Any] = [("castle_village_port", "house", players) for players in (3, 4, 5)]
 ALL_SPECS = SPECS + CASTLE_SPECS
 ALL_IDS = SPEC_IDS + [f"house-{players}p" for _, _, players in CASTLE_SPECS]
+
+# A ruleset of each kind.
+QUICK_IDS = ("en-2019-3p", "prototype-2p", "6x2-2p", "house-3p")
+
+
+def mostly_slow(values: Iterable[Any], ids: Iterable[str], quick: Collection[str] = QUICK_IDS) -> list[Any]:
+    """Return parameters of a test that takes long with all values: those whose id is not in `quick` are slow."""
+    marks = {True: [], False: [pytest.mark.slow]}
+    return [pytest.param(value, id=name, marks=marks[name in quick]) for value, name in zip(values, ids, strict=True)]
 
 
 def random_switches() -> st.SearchStrategy[Game]:
