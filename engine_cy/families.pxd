@@ -1,35 +1,62 @@
-"""Weights for the cards of a player who holds two families: in proportion to the number of deals that lead to them.
+"""Weights for the cards of a player: in proportion to the number of deals and placements that lead to them.
 
-A family has one card of each kind, and the player sets aside equally many cards of each family. If a player was dealt
-s kinds once, C(s, s/2) deals lead to these cards. If they were dealt both cards of a kind and placed one, it is either
-of the two: 2 ways. C(s, s/2) is the mean of (2 cos a)^s over the angles of 15, 45 and 75 degrees, for every even s up
-to 10, because roots of unity pick the middle coefficient of (1 + x)^s. A sum over all deals is therefore the sum of
-three terms, each of which is a sum of products over the kinds.
+A family has m cards of a kind; the player sets some cards of it aside, at random. Of a kind with m cards, d are dealt in
+C(m, d) ways: the coefficient of y^d in (1 + y)^m. A player who was dealt d cards of a kind placed p of them in
+d! / (d - p)! orders.
+
+A player with two families sets aside equally many cards of each, so the deals of all kinds are not independent. With a
+factor x for each card of the first family and 1 / x for each of the second, a kind has the coefficient of y^d in
+(1 + x y)^m (1 + y / x)^m, and the middle coefficient, of x^0, of the product over the kinds counts the deals. It is the
+mean over roots of unity x = exp(ia), with the factors (1 + 2 cos(a) y + y^2)^m: because the exponents of x are even and at
+most the number of cards of a family, angles of 15, 45 and 75 degrees suffice for families of up to eleven cards, four
+angles for up to fifteen and five for nineteen. A sum over all deals is therefore the sum of a few terms, each of which is
+a sum of products over the kinds.
 """
 
 cdef enum:
-    DEALS_MAX = 3
+    COPIES_MAX = 4            # the most cards of a kind of a player, in all their families
+    DEALS_MAX = 5
 
 
-# The factors of one of the three terms. With one family there is one term, and all factors are 1.
+# The factors of one of the terms, by the number of cards of a kind in a family, and by how many of the dealt ones the
+# player placed and holds.
 cdef struct Deal:
-    double once       # for a kind of which the player was dealt one card
-    double twice      # ... of which they were dealt both and placed one
+    double shares[COPIES_MAX + 1][COPIES_MAX + 1][COPIES_MAX + 1]
 
 
-cdef inline int list_deals(bint two_families, Deal* deals) noexcept nogil:
-    """Write the factors of each term; return the number of terms."""
-    if not two_families:
-        deals[0] = Deal(1, 1)
-        return 1
-    deals[0] = Deal(1.9318516525781366, 2)      # 2 cos 15 degrees
-    deals[1] = Deal(1.4142135623730951, 2)
-    deals[2] = Deal(0.5176380902050415, 2)
-    return DEALS_MAX
+cdef inline int list_deals(int n_families, int family_size, Deal* deals) noexcept nogil:
+    """Write the factors of each term; return the number of terms. Without a family, there is one and all factors are 1."""
+    cdef int n_deals = 1 if n_families < 2 else max(family_size // 4 + 1, 3)
+    cdef double cosines[DEALS_MAX]          # twice the cosine of each angle
+    cdef int n
+
+    if n_deals < 4:
+        cosines[:] = [1.9318516525781366, 1.4142135623730951, 0.5176380902050415, 0, 0]
+    elif n_deals == 4:
+        cosines[:] = [1.9615705608064609, 1.6629392246050905, 1.1111404660392046, 0.3901806440322565, 0]
+    else:
+        cosines[:] = [1.9753766811902755, 1.7820130483767358, 1.4142135623730951, 0.9079809994790935, 0.3128689300804617]
+    for n in range(n_deals):
+        fill_shares(n_families, cosines[n], &deals[n])
+    return n_deals
 
 
-cdef inline double share_of_kind(const Deal* deal, int placed, int in_hand) noexcept nogil:
-    """Return the factor of a kind of which the player placed `placed` cards and holds `in_hand`."""
-    if placed + in_hand == 1:
-        return deal.once
-    return deal.twice if placed and in_hand + placed == 2 else 1
+cdef inline void fill_shares(int n_families, double cosine, Deal* deal) noexcept nogil:
+    """Write the factors for a term of the angle whose cosine is half of `cosine`."""
+    cdef double ways[COPIES_MAX + 1]        # by the number of dealt cards
+    cdef double product
+    cdef int m, d, placed, _family
+
+    ways[:] = [1, 0, 0, 0, 0]
+    for m in range(COPIES_MAX + 1):
+        if m and n_families == 1:
+            for d in range(COPIES_MAX, 0, -1):
+                ways[d] += ways[d - 1]
+        elif m and n_families == 2:
+            for d in range(COPIES_MAX, 0, -1):
+                ways[d] += cosine * ways[d - 1] + (ways[d - 2] if d > 1 else 0)
+        for d in range(COPIES_MAX + 1):
+            product = ways[d]
+            for placed in range(d + 1):
+                deal.shares[m][placed][d - placed] = product if n_families else 1
+                product *= d - placed

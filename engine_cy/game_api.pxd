@@ -32,7 +32,7 @@ cdef enum:
 
     # The version of GameApi, Knowledge and values.pxd. Raise it with every change of them: games that were built with
     # other headers are refused.
-    INTERFACE_VERSION = 1
+    INTERFACE_VERSION = 2
 
     DECISION_BEGUN = 1        # earlier actions belong to the same decision as the next action
     DECISION_UNFINISHED = 2   # later actions belong to it, too
@@ -116,7 +116,9 @@ cdef struct SecretEvidence:
     uint8_t spots[MAX_SPOTS]      # the game's numbers of the spots
     int n_hand                    # cards in hand; the remaining cards are elsewhere
     bint ordered                  # whether the order of the remaining cards matters; all orders are equally likely
-    bint two_families             # whether the player was dealt two families of one card of each kind: families.pxd
+    int n_families                # of cards that the player was dealt (families.pxd); 0 if all secrets are equally likely
+    int family_size               # cards in a family
+    uint8_t family[MAX_KINDS]     # cards of each hidden kind in a family; 0 without families
     float in_spot[MAX_SPOTS][MAX_KINDS]
     float in_hand[MAX_KINDS]
 

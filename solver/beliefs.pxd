@@ -10,13 +10,16 @@ from solver.marginals cimport Chances, Weights
 
 
 # One player's secrets and their weights in one of the sums over deals. A set of cards `left` to place is a bit mask:
-# a bit for each kind, and above these a second bit for each kind that the player may hold twice.
+# a bit for each kind, and above these one for each further card of a kind, of which the highest is placed first.
 cdef struct Secrets:
     SecretEvidence evidence
     uint32_t all                              # all hidden cards
+    uint32_t more[MAX_KINDS]                  # by kind: the bits of its further cards
     bint are_weighed                          # False: no secrets, or too many for the tables
     Weights weights
+    int n_deals                               # sums over the deals
     Deal deal
+    bint even                                 # all factors of the deal are 1
     double* ways                              # by cards left: weight of all ways to fill the other spots and the hand
     double* hands                             # by cards left and hand size: weight of all hands
 
@@ -33,7 +36,7 @@ cdef class Belief(WorldSampler):
     cdef readonly double trust
     cdef History history
     cdef int n_players
-    cdef Secrets* secrets                     # DEALS_MAX for each player; with one family only the first is used
+    cdef Secrets* secrets                     # DEALS_MAX for each player, of which the first n_deals are used
     cdef bint is_sampled                      # some player's secrets are too many to weigh: the game samples them
 
     cdef Secrets* secrets_of(self, int player) noexcept nogil

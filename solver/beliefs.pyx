@@ -11,20 +11,24 @@ from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
 from engine_cy.support.state_copy cimport copy_state
-from engine_cy.families cimport DEALS_MAX, Deal, list_deals, share_of_kind
+from engine_cy.families cimport COPIES_MAX, DEALS_MAX, Deal, list_deals
 from engine_cy.values cimport Position, View, new_position
 from engine_cy.game_api cimport (
     MAX_KINDS, SPECTATOR, STATE_WORDS, ActionEvidence, GameApi, Knowledge, SecretEvidence,
 )
 from engine_cy.action_log cimport History
 from engine_cy.support.rng cimport SECRET_STREAM, WORLD_STREAM, Rng, below, rng_t, seed_rng, uniform
-from solver.marginals cimport Chances, effective_secrets, expect, weigh
+from solver.marginals cimport Chances, dealt_most, effective_secrets, expect, weigh
 
 cdef extern from *:
+    """
+    #define highest_bit(bits) (31 - __builtin_clz(bits))
+    """
     int count_bits "__builtin_popcount" (uint32_t bits) noexcept nogil
+    int highest_bit(uint32_t bits) noexcept nogil
 
 cdef enum:
-    BITS_MAX = 15           # kinds, those held twice counted double: a table has 2**BITS_MAX entries per hand size
+    BITS_MAX = 15           # hidden cards: a table has 2**BITS_MAX entries per hand size
     PICKS_MAX = 2 * MAX_KINDS
     HANDS_MAX = PICKS_MAX + 1
 
@@ -39,25 +43,25 @@ cdef inline uint32_t once(int kind) noexcept nogil:
 
 
 cdef inline uint32_t without(const Secrets* secrets, uint32_t left, int kind) noexcept nogil:
-    """Return `left` without one card of `kind`: of two, the upper bit goes first."""
-    cdef uint32_t twice = once(secrets.evidence.n_kinds + kind)
+    """Return `left` without one card of `kind`, the one of the highest bit."""
+    cdef uint32_t further = left & secrets.more[kind]
 
-    if secrets.evidence.held[kind] == 2 and left & twice:
-        return left & ~twice
-    return left & ~once(kind)
+    return left & ~once(highest_bit(further) if further else kind)
 
 
 cdef inline int number_of(const Secrets* secrets, uint32_t left, int kind) noexcept nogil:
+    cdef uint32_t further = left & secrets.more[kind]
     cdef int n = left >> kind & 1
 
-    if secrets.evidence.held[kind] == 2:
-        n += left >> (secrets.evidence.n_kinds + kind) & 1
+    while further:
+        further &= further - 1
+        n += 1
     return n
 
 
-cdef inline double share_of(const Secrets* secrets, int left, int taken) noexcept nogil:
-    """Return the deal's weight of a kind with `left` cards left for the hand, of which `taken` are in it."""
-    return share_of_kind(&secrets.deal, 2 - left, taken)
+cdef inline const double* shares_of(const Secrets* secrets, int kind, int left) noexcept nogil:
+    """Return the deal's weights of a kind with `left` cards left for the hand, by the number of those in it."""
+    return &secrets.deal.shares[secrets.evidence.family[kind]][dealt_most(&secrets.evidence, kind) - left][0]
 
 
 cdef double ways_to_hold(const Secrets* secrets, uint32_t left, int n, int first) noexcept nogil:
@@ -66,13 +70,14 @@ cdef double ways_to_hold(const Secrets* secrets, uint32_t left, int n, int first
     `prepare` fills every entry that sampling may read, so sampling never writes: threads may share a belief.
     """
     cdef double* entry
+    cdef const double* shares
     cdef double total
     cdef double product = 1
     cdef int copies, taken, _i
 
     if n > count_bits(left):
         return 0
-    if n == 0 and secrets.deal.once == 1:
+    if n == 0 and secrets.even:
         return 1
     if left == 0:
         return 1
@@ -83,9 +88,10 @@ cdef double ways_to_hold(const Secrets* secrets, uint32_t left, int n, int first
         copies = number_of(secrets, left, first)
         for _i in range(copies):
             left = without(secrets, left, first)
+        shares = shares_of(secrets, first, copies)
         total = 0
         for taken in range(min(copies, n) + 1):
-            total += (product * share_of(secrets, copies, taken)
+            total += (product * shares[taken]
                       * ways_to_hold(secrets, left, n - taken, first + 1))
             product *= secrets.weights.hand[first]
         entry[0] = total
@@ -98,10 +104,12 @@ cdef double ways_to_end(const Secrets* secrets, uint32_t left) noexcept nogil:
     It uses no table by cards left: each entry would be read once, and clearing the table would take longer.
     """
     cdef double hands[HANDS_MAX]            # by the number of cards
-    cdef double weight, none, one, two
+    cdef double by_taken[COPIES_MAX + 1]    # weights of a kind, by the number of its cards in hand
+    cdef const double* shares
+    cdef double weight, total
     cdef int n = secrets.evidence.n_hand
     cdef int kind = secrets.evidence.n_kinds
-    cdef int copies, j
+    cdef int copies, taken, j
 
     memset(hands, 0, (n + 1) * sizeof(double))
     hands[0] = 1
@@ -110,21 +118,24 @@ cdef double ways_to_end(const Secrets* secrets, uint32_t left) noexcept nogil:
         copies = number_of(secrets, left, kind)
         if not copies:
             continue
-        weight = secrets.weights.hand[kind]
-        none = share_of(secrets, copies, 0)
-        one = weight * share_of(secrets, copies, 1)
-        two = weight * weight * share_of(secrets, copies, 2) if copies == 2 else 0
+        shares = shares_of(secrets, kind, copies)
+        weight = 1
+        for taken in range(copies + 1):
+            by_taken[taken] = weight * shares[taken]
+            weight *= secrets.weights.hand[kind]
         # Downwards, so that each sum uses the values from before this kind.
-        for j in range(n, 0, -1):
-            hands[j] = none * hands[j] + one * hands[j - 1] + (two * hands[j - 2] if j > 1 else 0)
-        hands[0] *= none
+        for j in range(n, -1, -1):
+            total = by_taken[0] * hands[j]
+            for taken in range(1, min(copies, j) + 1):
+                total += by_taken[taken] * hands[j - taken]
+            hands[j] = total
     return hands[n]
 
 
 cdef inline double weight_in_spot(const Secrets* secrets, uint32_t left, int spot, int kind) noexcept nogil:
     """Return the weight of a kind in a spot; its last card includes the weight of how the kind was dealt."""
     if number_of(secrets, left, kind) == 1:
-        return secrets.weights.spots[spot][kind] * share_of(secrets, 0, 0)
+        return secrets.weights.spots[spot][kind] * shares_of(secrets, kind, 0)[0]
     return secrets.weights.spots[spot][kind]
 
 
@@ -147,20 +158,6 @@ cdef double ways_to_fill(Secrets* secrets, uint32_t left, int spot) noexcept nog
     return entry[0]
 
 
-cdef bint can_be_weighed(Secrets* secrets) noexcept nogil:
-    """Set `secrets.all`; return whether the tables have room for these secrets."""
-    cdef int n = secrets.evidence.n_kinds
-    cdef int bits = n
-    cdef int i
-
-    secrets.all = once(n) - 1
-    for i in range(n):
-        if secrets.evidence.held[i] == 2:
-            secrets.all |= once(n + i)
-            bits += 1
-    return 0 < bits <= BITS_MAX
-
-
 cdef inline int n_cards(const SecretEvidence* evidence) noexcept nogil:
     cdef int n = 0
     cdef int i
@@ -170,6 +167,26 @@ cdef inline int n_cards(const SecretEvidence* evidence) noexcept nogil:
     return n
 
 
+cdef bint can_be_weighed(Secrets* secrets) noexcept nogil:
+    """Give each hidden card a bit; return whether the tables have room for these secrets."""
+    cdef int bits = secrets.evidence.n_kinds
+    cdef int copy, i
+
+    secrets.even = secrets.evidence.n_families < 2
+    for i in range(secrets.evidence.n_kinds):
+        secrets.more[i] = 0
+        secrets.even &= secrets.evidence.family[i] <= 1
+    if not 0 < n_cards(&secrets.evidence) <= BITS_MAX:
+        return False
+    for copy in range(1, COPIES_MAX):
+        for i in range(secrets.evidence.n_kinds):
+            if secrets.evidence.held[i] > copy:
+                secrets.more[i] |= once(bits)
+                bits += 1
+    secrets.all = once(bits) - 1
+    return True
+
+
 # --- sampling -------------------------------------------------------------------------------------------------
 
 cdef Secrets* pick_deal(Secrets* secrets, rng_t* rng) noexcept nogil:
@@ -177,14 +194,14 @@ cdef Secrets* pick_deal(Secrets* secrets, rng_t* rng) noexcept nogil:
     cdef double draw = 0
     cdef int n
 
-    for n in range(DEALS_MAX):
+    for n in range(secrets.n_deals):
         draw += secrets[n].ways[secrets.all]
     draw *= uniform(rng)
-    for n in range(DEALS_MAX - 1):
+    for n in range(secrets.n_deals - 1):
         draw -= secrets[n].ways[secrets.all]
         if draw < 0:
             return &secrets[n]
-    return &secrets[DEALS_MAX - 1]
+    return &secrets[secrets.n_deals - 1]
 
 
 cdef void pick(Secrets* secrets, rng_t* rng, uint8_t* picks) noexcept nogil:
@@ -218,11 +235,11 @@ cdef void pick(Secrets* secrets, rng_t* rng, uint8_t* picks) noexcept nogil:
         draw = uniform(rng) * ways_to_hold(secrets, left, to_take, kind)
         for _i in range(copies):
             left = without(secrets, left, kind)
-        # Take none of it, else one, else two. The bounds in `if` absorb rounding errors of the sums.
+        # Take none of it, else one, else two ... The bounds in `if` absorb rounding errors of the sums.
         weight = 1
         i = 0
         while True:
-            draw -= weight * share_of(secrets, copies, i) * ways_to_hold(secrets, left, to_take, kind + 1)
+            draw -= weight * shares_of(secrets, kind, copies)[i] * ways_to_hold(secrets, left, to_take, kind + 1)
             if draw < 0 or i == copies or to_take == 0:
                 break
             picks[n] = <uint8_t>kind
@@ -310,7 +327,8 @@ cdef class Belief(WorldSampler):
             self.is_sampled |= not secrets.are_weighed
             # Secrets that are too many to weigh keep the probabilities of the deals alone.
             weigh(&secrets.evidence, trust if secrets.are_weighed else 0, &secrets.weights)
-            for n in range(list_deals(secrets.evidence.two_families, deals)):
+            secrets.n_deals = list_deals(secrets.evidence.n_families, secrets.evidence.family_size, deals)
+            for n in range(secrets.n_deals):
                 if n:
                     secrets[n] = secrets[0]
                 secrets[n].deal = deals[n]
@@ -357,7 +375,7 @@ cdef class Belief(WorldSampler):
         for player in range(self.n_players):
             secrets = self.secrets_of(player)
             if secrets.ways != NULL:
-                if secrets.evidence.two_families:
+                if secrets.n_deals > 1:
                     secrets = pick_deal(secrets, rng)
                 pick(secrets, rng, picks)
                 knowledge.write_picks(self.view.game.rules, world, player, &secrets.evidence, picks)

@@ -15,6 +15,8 @@ cdef struct Chances:
     double hand[MAX_KINDS]
 
 
+# Return the most cards of a kind that the player can have been dealt.
+cdef int dealt_most(const SecretEvidence* evidence, int kind) noexcept nogil
 cdef void weigh(const SecretEvidence* evidence, double trust, Weights* weights) noexcept nogil
 # Fill in the chances; return the total weight of all secrets, or -1 if out of memory.
 cdef double expect(const SecretEvidence* evidence, const Weights* weights, Chances* chances) noexcept nogil

@@ -8,7 +8,7 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
 from engine_cy.support.portable_math cimport power
-from engine_cy.families cimport DEALS_MAX, Deal, list_deals, share_of_kind
+from engine_cy.families cimport COPIES_MAX, DEALS_MAX, Deal, list_deals
 from engine_cy.game_api cimport SecretEvidence
 
 # The least weight of a card, relative to the likeliest in its place: tables are learned from some players, not all.
@@ -34,6 +34,11 @@ cdef void weigh_place(const float* scores, int n, double trust, double* weights)
         weights[i] = max(power(trust * (scores[i] - best)), LEAST)
 
 
+cdef int dealt_most(const SecretEvidence* evidence, int kind) noexcept nogil:
+    """Return the most cards of a kind that the player can have been dealt."""
+    return evidence.n_families * evidence.family[kind] if evidence.n_families else evidence.held[kind]
+
+
 # --- sums over all secrets ------------------------------------------------------------------------------------
 
 # The step over one kind. Sums are indexed by the set of filled spots, then by the number of cards in hand.
@@ -49,33 +54,20 @@ cdef struct Walk:
     double* all_to_come           # ... and this one
 
 
-cdef inline void step(const Walk* walk, int filled, int one, int two) noexcept nogil:
-    """Place the kind in spots `one` and `two` (-1: none), and in hand in every number that is left."""
+cdef inline void step(const Walk* walk, int filled, int spots, int copies, double weight) noexcept nogil:
+    """Place the kind in a set of `spots`, and in hand in every number of the `copies` that are left."""
     cdef int last = walk.evidence.n_hand
-    cdef int held = walk.evidence.held[walk.kind]
-    cdef int copies = held - (one >= 0) - (two >= 0)
-    cdef int filled_after = filled
-    cdef double weight = 1
-    cdef double shares[3]                   # by the number of cards in hand
-    cdef int taken
+    cdef int filled_after = (filled | spots) * (last + 1)
+    # By the number of cards in hand. A card that is not hidden counts as placed.
+    cdef const double* shares = &walk.deal.shares[walk.evidence.family[walk.kind]][
+        dealt_most(walk.evidence, walk.kind) - copies][0]
 
-    for taken in range(copies + 1):
-        # With two families, a card that is not hidden counts as placed. With one family, every share is 1.
-        shares[taken] = share_of_kind(walk.deal, 2 - copies, taken)
-
-    if one >= 0:
-        weight *= walk.weights.spots[one][walk.kind]
-        filled_after |= 1 << one
-    if two >= 0:
-        weight *= walk.weights.spots[two][walk.kind]
-        filled_after |= 1 << two
     filled *= last + 1
-    filled_after *= last + 1
     if walk.chances == NULL:
         add_forward(walk.before + filled, walk.after + filled_after, last, copies, weight,
                     walk.weights.hand[walk.kind], shares)
     else:
-        add_backward(walk, filled, filled_after, one, two, copies, weight, walk.weights.hand[walk.kind], shares)
+        add_backward(walk, filled, filled_after, spots, copies, weight, walk.weights.hand[walk.kind], shares)
 
 
 cdef inline void add_forward(const double* before, double* after, int last, int copies, double weight, double hand,
@@ -90,7 +82,7 @@ cdef inline void add_forward(const double* before, double* after, int last, int 
         weight *= hand
 
 
-cdef inline void add_backward(const Walk* walk, int filled, int filled_after, int one, int two, int copies,
+cdef inline void add_backward(const Walk* walk, int filled, int filled_after, int spots, int copies,
                               double weight, double hand, const double* shares) noexcept nogil:
     cdef const double* before = walk.before + filled
     cdef const double* to_come = walk.to_come + filled_after
@@ -98,6 +90,7 @@ cdef inline void add_backward(const Walk* walk, int filled, int filled_after, in
     cdef int last = walk.evidence.n_hand
     cdef double all_ways = 0
     cdef double ways, share
+    cdef int spot = 0
     cdef int taken, j
 
     for taken in range(min(copies, last) + 1):
@@ -110,27 +103,31 @@ cdef inline void add_backward(const Walk* walk, int filled, int filled_after, in
         walk.chances.hand[walk.kind] += taken * ways
         all_ways += ways
         weight *= hand
-    if one >= 0:
-        walk.chances.spots[one][walk.kind] += all_ways
-    if two >= 0:
-        walk.chances.spots[two][walk.kind] += all_ways
+    while spots:
+        if spots & 1:
+            walk.chances.spots[spot][walk.kind] += all_ways
+        spots >>= 1
+        spot += 1
 
 
 cdef void take_steps(const Walk* walk) noexcept nogil:
     """Take every step of the kind."""
-    cdef int n = walk.evidence.n_spots
-    cdef int filled, one, two
+    cdef int filled
 
-    for filled in range(1 << n):
-        step(walk, filled, -1, -1)
-        for one in range(n):
-            if filled >> one & 1:
-                continue
-            step(walk, filled, one, -1)
-            if walk.evidence.held[walk.kind] == 2:
-                for two in range(one):
-                    if not filled >> two & 1:
-                        step(walk, filled, one, two)
+    for filled in range(1 << walk.evidence.n_spots):
+        take_steps_from(walk, filled, 0, walk.evidence.n_spots, walk.evidence.held[walk.kind], 1)
+
+
+cdef void take_steps_from(const Walk* walk, int filled, int spots, int before, int copies, double weight) noexcept nogil:
+    """Take the step with the kind in these spots, then those with more of its cards in spots before `before`."""
+    cdef int spot
+
+    step(walk, filled, spots, copies, weight)
+    if copies:
+        for spot in range(before):
+            if not filled >> spot & 1:
+                take_steps_from(walk, filled, spots | 1 << spot, spot, copies - 1,
+                                weight * walk.weights.spots[spot][walk.kind])
 
 
 cdef int size_of(const SecretEvidence* evidence) noexcept nogil:
@@ -158,7 +155,7 @@ cdef double add_up(const SecretEvidence* evidence, const Weights* weights, const
 cdef double expect(const SecretEvidence* evidence, const Weights* weights, Chances* chances) noexcept nogil:
     cdef double* sums = <double*>malloc((evidence.n_kinds + 3) * size_of(evidence) * sizeof(double))
     cdef Deal deals[DEALS_MAX]
-    cdef int n_deals = list_deals(evidence.two_families, deals)
+    cdef int n_deals = list_deals(evidence.n_families, evidence.family_size, deals)
     cdef double total = 0
     cdef int n
 
@@ -201,10 +198,10 @@ cdef double effective_secrets(const SecretEvidence* evidence, const Weights* wei
     cdef Weights squares
     cdef Deal deals[DEALS_MAX]
     cdef Deal both
-    cdef int n_deals = list_deals(evidence.two_families, deals)
+    cdef int n_deals = list_deals(evidence.n_families, evidence.family_size, deals)
     cdef double total = 0
     cdef double of_squares = 0
-    cdef int spot, kind, n, m
+    cdef int spot, kind, n, m, dealt, placed, taken
 
     if sums == NULL:
         return -1
@@ -216,7 +213,11 @@ cdef double effective_secrets(const SecretEvidence* evidence, const Weights* wei
     for n in range(n_deals):
         total += add_up(evidence, weights, &deals[n], sums)
         for m in range(n_deals):
-            both = Deal(deals[n].once * deals[m].once, deals[n].twice * deals[m].twice)
+            for dealt in range(COPIES_MAX + 1):
+                for placed in range(COPIES_MAX + 1):
+                    for taken in range(COPIES_MAX + 1 - placed):
+                        both.shares[dealt][placed][taken] = (
+                            deals[n].shares[dealt][placed][taken] * deals[m].shares[dealt][placed][taken])
             of_squares += add_up(evidence, &squares, &both, sums)
     total *= total / of_squares
     free(sums)
@@ -226,10 +227,12 @@ cdef double effective_secrets(const SecretEvidence* evidence, const Weights* wei
     return total
 
 
-def weigh_secrets(list held, int n_hand, list in_spot, list in_hand, bint two_families=False):
+def weigh_secrets(list held, int n_hand, list in_spot, list in_hand, list family=None, int n_families=0,
+                  int family_size=0):
     """Return the marginals in each spot, the expected hand, and the total weight of all secrets, for training.
 
-    The scores are log-weights; the likeliest kind in each place has weight 1.
+    The scores are log-weights; the likeliest kind in each place has weight 1. `family` lists the cards of each kind in
+    a family of the player; without families, all secrets are equally likely before the evidence.
     """
     cdef SecretEvidence evidence
     cdef Weights weights
@@ -241,9 +244,11 @@ def weigh_secrets(list held, int n_hand, list in_spot, list in_hand, bint two_fa
     evidence.n_kinds = len(held)
     evidence.n_spots = len(in_spot)
     evidence.n_hand = n_hand
-    evidence.two_families = two_families
+    evidence.n_families = n_families
+    evidence.family_size = family_size
     for kind in range(len(held)):
         evidence.held[kind] = held[kind]
+        evidence.family[kind] = family[kind] if n_families else 0
         evidence.in_hand[kind] = in_hand[kind]
         for i in range(len(in_spot)):
             evidence.in_spot[i][kind] = in_spot[i][kind]

@@ -35,7 +35,7 @@ cdef void list_secrets(const Rules* rules, const State* view, int observer, int 
     cdef int k
 
     evidence.ordered = True
-    evidence.two_families = False
+    evidence.n_families = 0
     evidence.n_kinds = hidden.n_cards
     evidence.n_spots = hidden.with_selected
     evidence.spots[0] = SELECTED
@@ -43,6 +43,7 @@ cdef void list_secrets(const Rules* rules, const State* view, int observer, int 
     for k in range(hidden.n_cards):
         evidence.kinds[k] = hidden.cards[k]
         evidence.held[k] = 1
+        evidence.family[k] = 0
         evidence.in_hand[k] = 0
         evidence.in_spot[0][k] = 0
 

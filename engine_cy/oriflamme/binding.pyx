@@ -17,7 +17,7 @@ from engine_cy.oriflamme cimport worlds
 from engine_cy.oriflamme.features cimport FEATURE_API
 from engine_cy.oriflamme.rules cimport Rules, pack
 from engine_cy.oriflamme.state cimport (
-    FACE_UP, KIND, UNKNOWN_HAND, State, card_at, cards_played, family, held, hold,
+    FACE_UP, KIND, MASKED, UNKNOWN_HAND, State, card_at, cards_played, family, held, hold, is_unknown,
 )
 from engine_cy.oriflamme.evidence cimport add_belief_functions
 from engine_cy.oriflamme.turn cimport apply, clear, legal_actions, payoffs, play_out, resolve
@@ -25,7 +25,7 @@ from engine_cy.oriflamme.validate cimport find_faults, find_table_faults
 from engine_cy.oriflamme.view cimport key, observe
 from engine_cy.oriflamme.words cimport (
     ASK_COPY, ASK_DROP, ASK_LIFT, ASK_NOTHING, ASK_PAIR_FIRST, ASK_PAIR_SECOND, ASK_PLACE, ASK_REVEAL, ASK_ROB,
-    ASK_TARGET, N_KINDS, NO_CARD, NO_KIND, UNKNOWN_KIND, VERB_COPY, VERB_PAIR_FIRST, VERB_PLACE, VERB_REVEAL,
+    ASK_TARGET, NO_CARD, NO_KIND, UNKNOWN_KIND, VERB_COPY, VERB_PAIR_FIRST, VERB_PLACE, VERB_REVEAL,
     VERB_TARGET,
 )
 from engine_cy.support.rng cimport below, rng_t
@@ -48,21 +48,23 @@ from engine_cy.oriflamme.validate import Rule
 
 cdef void deal(const Rules* rules, State* state, int first, rng_t* rng) noexcept nogil:
     """Deal each player a random hand, with equally many cards of each family."""
-    cdef int player, kind, n, _copy, _i
-    cdef int per_family = rules.hand_size // rules.copies
-    cdef uint8_t kinds[N_KINDS]
+    cdef int player, kind, card, n, _family, _i
+    cdef int per_family = rules.hand_size // rules.families
+    cdef uint8_t kinds[32]
 
     clear(rules, state, first)
     for player in range(rules.n_players):
-        for _copy in range(rules.copies):
-            for kind in range(N_KINDS):
-                kinds[kind] = <uint8_t>kind
-            n = N_KINDS
+        for _family in range(rules.families):
+            n = 0
+            for kind in range(rules.n_kinds):
+                for _i in range(rules.family[kind]):
+                    kinds[n] = <uint8_t>kind
+                    n += 1
             for _i in range(per_family):
-                kind = below(rng, n)
-                state.hands[player] = hold(state.hands[player], kinds[kind])
+                card = below(rng, n)
+                state.hands[player] = hold(rules, state.hands[player], kinds[card])
                 n -= 1
-                kinds[kind] = kinds[n]
+                kinds[card] = kinds[n]
 
 
 cdef int to_act(const Rules* rules, const State* state) noexcept nogil:
@@ -141,7 +143,7 @@ ASK_OF = {word: ask for ask, word in ASK_WORDS.items()}
 RULES = [rule.name for rule in Rule if SENTENCES[rule.name]]      # a rule without a sentence cannot be imported
 
 cdef enum:
-    NO_SUCH_KIND = N_KINDS        # a card of another edition, in a table in words
+    NO_SUCH_KIND = 64 | MASKED - 1        # a card of another edition, in a table in words
 
 
 cdef class Oriflamme(TableGame):
@@ -221,7 +223,7 @@ cdef class Oriflamme(TableGame):
         cdef State state
 
         memcpy(&state, <const char*>view, sizeof(State))
-        unknown = [i for i in self.shown_ids(&state, steps) if state.cards[i] & KIND == UNKNOWN_KIND]
+        unknown = [i for i in self.shown_ids(&state, steps) if is_unknown(&state, state.cards[i])]
         if len(names) != len(unknown):
             text = self.write_steps(steps)
             raise IllegalActionError(
@@ -275,7 +277,7 @@ cdef class Oriflamme(TableGame):
             for card, kind in zip(reversed(slot.cards), reversed(kinds)):
                 card_id = self.free_id(state, parts, slot.family, card.nth)
                 state.cards[card_id] = <uint8_t>(
-                    self.kind(kind) | <int>slot.family << 4 | FACE_UP * (card.card is not None))
+                    self.bits_of(parts, slot.family, kind) | <int>slot.family << 4 | FACE_UP * (card.card is not None))
                 state.below[card_id] = <uint8_t>below_id
                 state.tokens[card_id] = byte(card.tokens)
                 below_id = card_id
@@ -305,6 +307,7 @@ cdef class Oriflamme(TableGame):
 
     cdef uint32_t packed_cards(self, parts, str path, names) except? 0:
         """Return a hand or pile as bits."""
+        cdef const Rules* rules = <const Rules*>self.rules
         cdef uint32_t cards = 0
         cdef int kind
 
@@ -313,11 +316,24 @@ cdef class Oriflamme(TableGame):
             if kind == NO_SUCH_KIND:
                 why = f"is no card of this edition ({listed(self.shape.ids)})"
                 raise refusal(parts.observer, f"{path}[{i}]", name, why)
-            if held(cards, kind) == 2:
-                why = f"copies of {name}; a family has {self.shape.copies}"
+            if held(rules, cards, kind) == rules.held_max[kind]:
+                why = f"copies of {name}; a family has {rules.held_max[kind]}"
                 raise refusal(parts.observer, path, names.count(name), why, NoWorldError)
-            cards = hold(cards, kind)
+            cards = hold(rules, cards, kind)
         return cards
+
+    cdef int bits_of(self, parts, int family, name) except -1:
+        """Return the bits of a card in the queue. Its unknown or foreign kind is a fault of the table, if bits remain."""
+        cdef int n_kinds = (<const Rules*>self.rules).n_kinds
+        cdef int kind = self.kind(name)
+        cdef bint known = parts.secrets_of(family) is not None
+
+        if kind == NO_SUCH_KIND and n_kinds >= MASKED:
+            why = f"is no card of this edition ({listed(self.shape.ids)})"
+            raise refusal(parts.observer, "table.slots", name, why)
+        elif kind == UNKNOWN_KIND and n_kinds > MASKED and known:
+            raise refusal(parts.observer, f"{tables.path_of(parts, family)}.face_down", "?", "must be known; name it")
+        return kind & KIND
 
     cdef int kind(self, name) except -1:
         """Return the number of a card, UNKNOWN_KIND for None."""
@@ -337,7 +353,7 @@ cdef class Oriflamme(TableGame):
             cards = []
             card_id = state.tops[slot]
             while card_id != NO_CARD:
-                kind = self.name(state.cards[card_id] & KIND)
+                kind = None if is_unknown(state, state.cards[card_id]) else self.name(state.cards[card_id] & KIND)
                 if not state.cards[card_id] & FACE_UP:
                     face_down[family(state.cards[card_id])].append(kind)
                     kind = None
@@ -362,7 +378,7 @@ cdef class Oriflamme(TableGame):
         return tables.parts_of(table, secrets, observer)
 
     cdef name(self, int kind):
-        return self.cards[kind].id if kind < N_KINDS else None
+        return self.cards[kind].id if kind < len(self.cards) else None
 
     def name_of(self, int kind):
         return self.cards[kind].name
@@ -386,7 +402,7 @@ cdef class Oriflamme(TableGame):
     cdef kinds_in(self, uint32_t hand):
         if hand == UNKNOWN_HAND:
             return None
-        return tuple([self.cards[kind].id for kind in range(N_KINDS) for _ in range(held(hand, kind))])
+        return tuple([self.cards[kind].id for kind in range(len(self.cards)) for _ in range(held(<const Rules*>self.rules, hand, kind))])
 
 
 # The games of this folder, and its place in the list of all games.

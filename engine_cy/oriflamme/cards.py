@@ -19,6 +19,7 @@ class Card(NamedTuple):
     deed: Deed
     amount: int
     nature: Nature = Nature.PLAIN
+    copies: int = 1  # in a family
 
 
 # fmt: off

@@ -44,6 +44,9 @@ class Ruleset(NamedTuple):
         return {name: value for name, value in self.switches.items() if value != defaults[name]}
 
 
+# The most kinds of cards, and cards of a kind, of a player, that a player plays and that all players play.
+KINDS_MAX, COPIES_MAX, CARDS_MAX, PLAYED_MAX, ALL_PLAYED_MAX = 16, 4, 32, 12, 30
+
 YES_OR_NO: tuple[Value, ...] = (False, True)
 TO_NINE: tuple[Value, ...] = tuple(range(10))
 
@@ -197,6 +200,29 @@ def table_numbers(ruleset: Ruleset, n_players: int) -> dict[str, int]:
         numbers["uncovered_resolves_any"] = switches.pop("uncovered_resolves") == "any"
     numbers.update({name: int(value) for name, value in switches.items()})
     numbers["n_players"] = n_players
-    numbers["hand_size"] = len(ruleset.cards) * numbers["copies"] - numbers["aside"]
+    numbers["hand_size"] = sum(card.copies for card in ruleset.cards) * numbers["copies"] - numbers["aside"]
     numbers["cards_each"] = numbers["n_rounds"] * numbers["cards_per_turn"]
+    _check_sizes(ruleset, numbers)
     return numbers
+
+
+def _check_sizes(ruleset: Ruleset, numbers: Mapping[str, int]) -> None:
+    """Refuse an edition whose cards have no room in the state (state.pxd, worlds.pxd, families.pxd)."""
+    families, cards_each = numbers["copies"], numbers["cards_each"]
+    limits = [
+        ("kinds of cards", len(ruleset.cards), 1, KINDS_MAX),
+        *((f"cards {card.name} of a player", card.copies * families, 1, COPIES_MAX) for card in ruleset.cards),
+        ("cards of a player", numbers["hand_size"] + numbers["aside"], 1, CARDS_MAX),
+        ("cards that a player plays", cards_each, 1, min(PLAYED_MAX, numbers["hand_size"])),
+        ("cards that all players play", cards_each * numbers["n_players"], 1, ALL_PLAYED_MAX),
+    ]
+    for what, number, least, most in limits:
+        if not least <= number <= most:
+            raise InvalidRulesetError(
+                f"ruleset.edition: {ruleset.edition} has {number} {what} with {numbers['n_players']} players, "
+                f"not {least} to {most}"
+            )
+    if numbers["hand_size"] % families:
+        raise InvalidRulesetError(
+            f"ruleset.edition: {ruleset.edition} sets aside {numbers['aside']} cards of two families"
+        )

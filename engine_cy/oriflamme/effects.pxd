@@ -80,7 +80,7 @@ cdef inline void attacker_leaves(const Rules* rules, State* state, int nature) n
     cdef uint8_t me = state.tops[state.cursor]
     cdef bint slot_gone = uncover(state, state.cursor)
 
-    to_pile(state, me)
+    to_pile(rules, state, me)
     if not slot_gone and not (rules.uncovered_resolves_any or nature & ONE_SHOT):
         state.cursor += 1
 
@@ -99,13 +99,13 @@ cdef inline void finish(const Rules* rules, State* state, int nature) noexcept n
 
 # --- elimination -----------------------------------------------------------------------------------------------
 
-cdef inline void take_out(State* state, int slot) noexcept nogil:
+cdef inline void take_out(const Rules* rules, State* state, int slot) noexcept nogil:
     """Put the top card of `slot`, not the acting card, on its owner's pile."""
     cdef uint8_t target = state.tops[slot]
 
     if uncover(state, slot) and slot < state.cursor:
         state.cursor -= 1
-    to_pile(state, target)
+    to_pile(rules, state, target)
 
 
 cdef inline void pay_for(const Rules* rules, State* state, const Ability* ability, uint8_t target) noexcept nogil:
@@ -126,7 +126,7 @@ cdef inline void eliminate(const Rules* rules, State* state, const Ability* abil
     if slot == state.cursor:
         attacker_leaves(rules, state, ability.nature)
         return
-    take_out(state, slot)
+    take_out(rules, state, slot)
     if rules.abilities[target & KIND].nature & AMBUSH:
         if same_family(me, target):
             state.points[family(me)] += rules.ambush_own_gain
@@ -152,7 +152,7 @@ cdef inline void spring(const Rules* rules, State* state, int slot, int nature) 
 
     if is_rival(state, slot):
         state.points[family(ambush)] += rules.ambush_gain
-    take_out(state, slot)
+    take_out(rules, state, slot)
     attacker_leaves(rules, state, nature)
 
 
@@ -175,15 +175,15 @@ cdef inline void hit_pair(const Rules* rules, State* state, int near, int far) n
     cdef bint far_ambush = turn_up(rules, state, far)
 
     if near_ambush and far_ambush:
-        take_out(state, far)
+        take_out(rules, state, far)
     if near_ambush or far_ambush:
         spring(rules, state, near if near_ambush else far, ability.nature)
         return
     if (one ^ other) & KIND == 0:
         pay_for(rules, state, ability, one)
         pay_for(rules, state, ability, other)
-        take_out(state, far)
-        take_out(state, near)
+        take_out(rules, state, far)
+        take_out(rules, state, near)
     finish(rules, state, ability.nature)
 
 
@@ -224,7 +224,7 @@ cdef inline void carry(const Rules* rules, State* state, int slot, int place) no
     # The card moved onto the acting card, which leaves from below it; the moved card is next.
     state.points[family(state.cards[me])] += state.tokens[me]
     state.below[moved] = state.below[me]
-    to_pile(state, me)
+    to_pile(rules, state, me)
 
 
 cdef inline bint shown_elsewhere(const State* state, int kind, int copied) noexcept nogil:

@@ -11,9 +11,10 @@ from libc.stdint cimport uint8_t, uint16_t, uint32_t
 from libc.string cimport memcpy, memset
 
 from engine_cy.support.portable_math cimport logarithm, power
+from engine_cy.families cimport COPIES_MAX
 from engine_cy.values cimport Position, View
 from engine_cy.game_api cimport (
-    MAX_ACTIONS, MAX_PLAYERS, ActionEvidence, Knowledge, SecretEvidence, action_t,
+    MAX_ACTIONS, MAX_KINDS, MAX_PLAYERS, ActionEvidence, Knowledge, SecretEvidence, action_t,
     log_action_f, read_picks_f, score_secrets_f, write_picks_f,
 )
 from engine_cy.action_log cimport History
@@ -22,10 +23,10 @@ from engine_cy.oriflamme.features cimport (
     FEATURE_API, PHASES, SITUATIONS, Glance, danger, fill_glance, list_shown_roles, role_of, set_of, situation,
 )
 from engine_cy.oriflamme.rules cimport Rules
-from engine_cy.oriflamme.state cimport FACE_UP, KIND, State, card_at, cards_played, family, held
+from engine_cy.oriflamme.state cimport FACE_UP, KIND, State, card_at, cards_played, family, held, hold
 from engine_cy.oriflamme.turn cimport legal_actions
 from engine_cy.oriflamme.words cimport (
-    ASK_COPY, ASK_LIFT, ASK_PLACE, ASK_REVEAL, ASK_TARGET, N_KINDS, N_ROLES, NO_CARD, VERB_KEEP,
+    ASK_COPY, ASK_LIFT, ASK_PLACE, ASK_REVEAL, ASK_TARGET, N_ROLES, NO_CARD, VERB_KEEP,
 )
 from engine_cy.oriflamme.worlds cimport Hidden, find_hidden, unseen
 
@@ -130,12 +131,14 @@ cdef void list_secrets(const Rules* rules, const State* view, int player, Secret
     find_hidden(rules, view, player, &hidden)
     evidence.n_kinds = 0
     evidence.ordered = False
-    evidence.two_families = rules.copies == 2
-    for copies in range(2, 0, -1):
-        for kind in range(N_KINDS):
-            if held(hidden.pool, kind) == copies:
+    evidence.n_families = rules.families
+    evidence.family_size = rules.family_size
+    for copies in range(COPIES_MAX, 0, -1):
+        for kind in range(rules.n_kinds):
+            if held(rules, hidden.pool, kind) == copies:
                 evidence.kinds[evidence.n_kinds] = <uint8_t>kind
                 evidence.held[evidence.n_kinds] = <uint8_t>copies
+                evidence.family[evidence.n_kinds] = rules.family[kind]
                 evidence.in_hand[evidence.n_kinds] = 0
                 evidence.n_kinds += 1
     evidence.n_hand = hidden.n_hand
@@ -186,7 +189,6 @@ cdef void score_secrets(const Rules* rules, const State* view, int observer, int
 cdef void write_picks(const Rules* rules, State* world, int player, const SecretEvidence* evidence,
                       const uint8_t* picks) noexcept nogil:
     cdef uint32_t hand = 0
-    cdef uint32_t once
     cdef uint8_t* card
     cdef int i
 
@@ -194,15 +196,14 @@ cdef void write_picks(const Rules* rules, State* world, int player, const Secret
         card = &world.cards[evidence.spots[i]]
         card[0] = <uint8_t>(card[0] & ~KIND | evidence.kinds[picks[i]])
     for i in range(evidence.n_spots, evidence.n_spots + evidence.n_hand):
-        once = <uint32_t>1 << evidence.kinds[picks[i]]
-        hand |= once << N_KINDS if hand & once else once
+        hand = hold(rules, hand, evidence.kinds[picks[i]])
     world.hands[player] = hand
 
 
 cdef void read_picks(const Rules* rules, const State* world, int player, const SecretEvidence* evidence,
                      uint8_t* picks) noexcept nogil:
-    cdef int number[N_KINDS]
-    cdef int left[N_KINDS]
+    cdef int number[MAX_KINDS]
+    cdef int left[MAX_KINDS]
     cdef int n = evidence.n_spots
     cdef int i, k, kind, _i
 
@@ -212,8 +213,8 @@ cdef void read_picks(const Rules* rules, const State* world, int player, const S
     for i in range(evidence.n_spots):
         picks[i] = <uint8_t>number[world.cards[evidence.spots[i]] & KIND]
         left[picks[i]] -= 1
-    for kind in range(N_KINDS):
-        for _i in range(held(world.hands[player], kind)):
+    for kind in range(rules.n_kinds):
+        for _i in range(held(rules, world.hands[player], kind)):
             picks[n] = <uint8_t>number[kind]
             left[number[kind]] -= 1
             n += 1
@@ -272,7 +273,8 @@ cdef void log_choice(const Rules* rules, const State* view, action_t action, int
     cdef int kind
 
     memcpy(&state, view, sizeof(State))
-    for kind in range(N_KINDS):
+    state.hands[view.to_act] = pool     # with it, no card of the player is unknown
+    for kind in range(rules.n_kinds):
         if pool >> kind & 1:
             state.cards[card_id] = <uint8_t>(view.cards[card_id] & ~KIND | kind)
             logged.kept[card_id][kind] += log_share(rules, &state, action)
@@ -343,7 +345,8 @@ def traces(View view, int player, History history):
 
 def secrets(Position position, int player, list spots):
     """Return the kinds of `player`'s cards in these spots and in hand, for training."""
+    cdef const Rules* rules = <const Rules*>position.game.rules
     cdef const State* state = <const State*>position.state
 
     return ([state.cards[card_id] & KIND for card_id in spots],
-            [kind for kind in range(N_KINDS) for _ in range(held(state.hands[player], kind))])
+            [kind for kind in range(rules.n_kinds) for _ in range(held(rules, state.hands[player], kind))])

@@ -14,7 +14,7 @@ from engine_cy.oriflamme.rules cimport Rules
 from engine_cy.oriflamme.state cimport FACE_UP, KIND, State, card_at, family, held
 from engine_cy.oriflamme.words cimport (
     AMBUSHER, ARCHER, ASK_COPY, ASK_DROP, ASK_LIFT, ASK_PAIR_SECOND, ASK_PLACE, ASK_REVEAL, ASK_ROB, ASK_TARGET, BACK,
-    HEIR, N_KINDS, N_ROLES, NO_CARD, ON, UNSEEN,
+    HEIR, N_ROLES, NO_CARD, ON, UNSEEN,
 )
 
 from pathlib import Path
@@ -292,8 +292,8 @@ cdef void tally_table(const Rules* rules, const State* state, Tally* tally) noex
         count(tally, player, F_CLOSE_LEAD, max(-2, min(2, lead)))
         place = player - state.first
         count(tally, player, F_ORDER + (place if place >= 0 else place + rules.n_players), 1)
-        for kind in range(N_KINDS):
-            n = held(state.hands[player], kind)
+        for kind in range(rules.n_kinds):
+            n = held(rules, state.hands[player], kind)
             if n:
                 role = role_of(rules, kind)
                 count(tally, player, F_HAND + role, n)

@@ -206,7 +206,7 @@ def deal_of(parts: Parts, shape: TableShape) -> Deal | None:
     hands = [own and own.hand for own in map(parts.secrets_of, range(shape.n_players))]
     if parts.table.slots or any(hand is not None and len(hand) != shape.hand_size for hand in hands):
         return None
-    everything = Counter(shape.ids * shape.copies)
+    everything = shape.all_cards()
     aside = tuple(None if hand is None else tuple((everything - Counter(hand)).elements()) for hand in hands)
     deal = Deal(parts.table.first, aside)
     return deal if complete(dealt(deal, shape, parts.observer), shape) == parts else None

@@ -21,13 +21,15 @@ class OriflammeTerms(GameTerms):
     def __init__(self, game: Game, first: int) -> None:
         shape: Any = game.shape  # type: ignore[attr-defined]
         n, slots = shape.n_players, shape.n_players * shape.cards_each
-        self.copies: int = shape.copies
+        self.n_families: int = shape.n_families
+        self.all_cards = shape.all_cards()
         self.kinds = {card.id: kind for kind, card in enumerate(shape.cards)}
         self.names = [card.name for card in shape.cards]
-        aside = len(shape.cards) - shape.hand_size // shape.copies
-        self.asides = list(combinations(range(len(shape.cards)), aside))
+        # Cards of one kind make several outcomes alike, so that all outcomes are equally likely.
+        family = [kind for kind, card in enumerate(shape.cards) for _ in range(card.copies)]
+        self.asides = list(combinations(family, len(family) - shape.hand_size // shape.n_families))
         self.aside_numbers = {kinds: number for number, kinds in enumerate(self.asides)}
-        self.deal_size = self.max_chances = n * shape.copies
+        self.deal_size = self.max_chances = n * shape.n_families
         self.max_outcomes = len(self.asides)
         # At each slot, the cursor asks at most three questions: whether to reveal, the card to copy, and the choice of
         # its effect. It returns to a card that was moved on by a Decree or a copy of one; each does so once.
@@ -45,7 +47,7 @@ class OriflammeTerms(GameTerms):
         return range(len(self.asides))
 
     def outcome_text(self, deal: Deal, outcome: int) -> str:
-        return f"aside {SEATS[len(deal) // self.copies]} {','.join(self.aside([outcome]))}"
+        return f"aside {SEATS[len(deal) // self.n_families]} {','.join(self.aside([outcome]))}"
 
     def aside(self, outcomes: Sequence[int]) -> list[str]:
         return [self.names[kind] for outcome in outcomes for kind in self.asides[outcome]]
@@ -54,7 +56,7 @@ class OriflammeTerms(GameTerms):
         return self.game.start([self.aside(own) for own in self.by_seat(deal)], self.first)
 
     def by_seat(self, deal: Deal) -> list[Deal]:
-        return [deal[seat * self.copies :][: self.copies] for seat in range(self.game.n_players)]
+        return [deal[seat * self.n_families :][: self.n_families] for seat in range(self.game.n_players)]
 
     def deal_text(self, deal: Deal, player: int) -> str:
         # If one hand holds two families, no player knows from which family a card was set aside.
@@ -88,19 +90,19 @@ class OriflammeTerms(GameTerms):
 
     def left_over(self, world: Position, seat: int) -> Counter[int]:
         """Return the cards that `seat` must have set aside."""
-        left = Counter(dict.fromkeys(self.kinds.values(), self.copies))
+        left = Counter({self.kinds[card]: count for card, count in self.all_cards.items()})
         left.subtract(self.kinds[card] for card in (*world.parts.secrets[seat].hand, *world.table.piles[seat]))
         left.subtract(kind for (family, _), kind in self.in_queue(world).items() if family == seat)
         return left
 
     def split(self, aside: Counter[int]) -> Deal:
         """Split the cards set aside between the families; one of each pair goes to each family."""
-        if self.copies == 1:
+        if self.n_families == 1:
             return (self.aside_numbers[tuple(sorted(aside.elements()))],)
-        twice = [kind for kind, count in aside.items() if count == 2]
-        once = [kind for kind, count in aside.items() if count == 1]
+        pairs = [kind for kind, count in aside.items() for _ in range(count // 2)]
+        once = [kind for kind, count in aside.items() if count % 2]
         half = len(once) // 2
-        return tuple(self.aside_numbers[tuple(sorted([*twice, *part]))] for part in (once[:half], once[half:]))
+        return tuple(self.aside_numbers[tuple(sorted([*pairs, *part]))] for part in (once[:half], once[half:]))
 
 
 REGISTRATIONS = {

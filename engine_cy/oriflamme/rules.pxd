@@ -1,7 +1,8 @@
 """A ruleset and a number of players as plain bytes, packed from cards.py and editions.py."""
 from libc.stdint cimport uint8_t, uint32_t
 
-from engine_cy.oriflamme.words cimport N_KINDS
+from engine_cy.game_api cimport MAX_KINDS
+from engine_cy.oriflamme.words cimport UNKNOWN_KIND
 
 
 cdef struct Ability:
@@ -12,19 +13,27 @@ cdef struct Ability:
 
 
 cdef struct Rules:
-    Ability abilities[N_KINDS]    # by kind
-    uint8_t roles[16]             # by kind; UNSEEN for UNKNOWN_KIND and unused numbers
+    Ability abilities[MAX_KINDS]  # by kind
+    uint8_t roles[UNKNOWN_KIND + 1]       # by kind; UNSEEN for unused numbers and those of unknown cards
+
+    # The cards of a player.
+    uint8_t n_kinds
+    uint8_t families              # that a player has: 1 or 2
+    uint8_t family_size           # cards of a family
+    uint8_t family[MAX_KINDS]     # ... by kind
+    uint8_t held_max[MAX_KINDS]   # cards of a player, by kind
+    uint32_t more[MAX_KINDS]      # by kind: the bits in a hand of all its cards but the first
+    uint32_t each_kind            # one card of each kind, as a hand
+    uint32_t all_cards            # all cards of a player, as a hand
 
     # Set-up.
     uint8_t n_players
-    uint8_t copies                # of each kind in a family
     uint8_t aside                 # cards each player sets aside
     uint8_t hand_size
     uint8_t start_points
     uint8_t n_rounds
     uint8_t cards_per_turn
     uint8_t cards_each            # cards each player plays in a game
-    uint32_t full_hand            # all cards of a family, as a hand
 
     # Points and tokens.
     uint8_t tokens_on_keep                # laid on a card that its owner keeps face down

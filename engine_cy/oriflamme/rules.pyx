@@ -1,10 +1,11 @@
 # cython: language_level=3
 """Conversion of a ruleset to the bytes that the rules code reads."""
+from libc.stdint cimport uint8_t, uint32_t
 from libc.string cimport memset
 
+from engine_cy.oriflamme.state cimport MASKED
 from engine_cy.oriflamme.words cimport (
-    AMBUSHER, ARCHER, ASSASSIN, CONSPIRACY, DECREE, HEIR, KILLER, LORD, N_KINDS, QUEEN, SHAPESHIFTER, SOLDIER, SPY,
-    UNSEEN,
+    AMBUSHER, ARCHER, ASSASSIN, CONSPIRACY, DECREE, HEIR, KILLER, LORD, QUEEN, SHAPESHIFTER, SOLDIER, SPY, UNSEEN,
 )
 
 from engine_cy.oriflamme.words import Deed, Reach
@@ -46,16 +47,18 @@ cdef void pack(Rules* rules, object cards, dict numbers) except *:
         rules.abilities[kind].deed = card.deed
         rules.abilities[kind].amount = card.amount
         rules.abilities[kind].nature = card.nature
-        rules.roles[kind] = role_of_card(card)
+        if kind != MASKED:     # a sixteenth card has the kind bits of unknown cards, so what is learned knows no more of it
+            rules.roles[kind] = role_of_card(card)
+        rules.family[kind] = card.copies
     rules.n_players = numbers.pop("n_players")
-    rules.copies = numbers.pop("copies")
+    rules.families = numbers.pop("copies")
+    number_cards(rules, len(cards))
     rules.aside = numbers.pop("aside")
     rules.hand_size = numbers.pop("hand_size")
     rules.start_points = numbers.pop("start_points")
     rules.n_rounds = numbers.pop("n_rounds")
     rules.cards_per_turn = numbers.pop("cards_per_turn")
     rules.cards_each = numbers.pop("cards_each")
-    rules.full_hand = (1 << (N_KINDS * rules.copies)) - 1
     rules.tokens_on_keep = numbers.pop("tokens_on_keep")
     rules.tokens_before_ability = numbers.pop("tokens_before_ability")
     rules.lord_counts_covered = numbers.pop("lord_counts_covered")
@@ -70,3 +73,24 @@ cdef void pack(Rules* rules, object cards, dict numbers) except *:
     rules.decree_onto_stack = numbers.pop("decree_onto_stack")
     rules.uncovered_resolves_any = numbers.pop("uncovered_resolves_any")
     assert not numbers, f"unused numbers: {numbers}"
+
+
+cdef void number_cards(Rules* rules, int n_kinds) noexcept:
+    """Give each card of a player a bit of a hand: first a card of each kind, then a second one of each with two ..."""
+    cdef int bit = 0
+    cdef int copy = 0
+    cdef int kind
+
+    rules.n_kinds = <uint8_t>n_kinds
+    for kind in range(n_kinds):
+        rules.held_max[kind] = rules.family[kind] * rules.families
+        rules.family_size += rules.family[kind]
+    while bit < rules.family_size * rules.families:
+        for kind in range(n_kinds):
+            if rules.held_max[kind] > copy:
+                rules.all_cards |= <uint32_t>1 << bit
+                if copy:
+                    rules.more[kind] |= <uint32_t>1 << bit
+                bit += 1
+        copy += 1
+    rules.each_kind = (<uint32_t>1 << n_kinds) - 1

@@ -7,12 +7,19 @@ from libc.stdint cimport uint8_t, uint32_t
 from libc.string cimport memmove
 
 from engine_cy.oriflamme.rules cimport Rules
-from engine_cy.oriflamme.words cimport N_KINDS, NO_CARD
+from engine_cy.oriflamme.words cimport NO_CARD
+
+cdef extern from *:
+    """
+    #define highest_bit(bits) (31 - __builtin_clz(bits))
+    """
+    int highest_bit(uint32_t bits) noexcept nogil
 
 cdef enum:
     FACE_UP = 0x80
     FAMILY = 0x70
     KIND = 0x0F
+    MASKED = 0x0F                 # the kind bits of an unknown card; see `is_unknown`
     UNKNOWN_HAND = 0x80000000     # the hand of another player in a view
     SLOTS = 48                    # MAX_PLAYED, and room to shift sixteen bytes at once
     TOKENS_MAX = 20               # one per round, and one for each Decree that moves a card ahead of the cursor
@@ -24,7 +31,7 @@ cdef struct State:
     uint8_t cards[32]             # by id: FACE_UP | family << 4 | kind; NO_CARD unless in the queue
     uint8_t below[32]             # by id: the card it covers, or NO_CARD
     uint8_t tokens[32]            # by id
-    uint32_t hands[5]             # bit k: holds kind k; bit k + N_KINDS: holds it twice
+    uint32_t hands[5]             # bit k: holds kind k; the bits of rules.more[k], from the lowest on: further copies
     uint32_t piles[5]             # the cards that have left the queue, in the same format
     uint8_t points[5]
     uint8_t round                 # from 1
@@ -57,22 +64,46 @@ cdef inline bint same_family(uint8_t a, uint8_t b) noexcept nogil:
     return (a ^ b) & FAMILY == 0
 
 
-cdef inline uint32_t hold(uint32_t hand, int kind) noexcept nogil:
-    """Return `hand` with one more card of `kind`."""
+cdef inline bint is_unknown(const State* state, uint8_t card) noexcept nogil:
+    """Return whether `card` is hidden from the observer of a view. A family may have 16 kinds: the last is no mask."""
+    return card & (FACE_UP | KIND) == MASKED and state.hands[family(card)] == UNKNOWN_HAND
+
+
+cdef inline uint32_t hold(const Rules* rules, uint32_t hand, int kind) noexcept nogil:
+    """Return `hand` with one more card of `kind`, if the player has one more."""
     cdef uint32_t once = <uint32_t>1 << kind
-    return hand | (once << N_KINDS if hand & once else once)
+    cdef uint32_t free
+
+    if not hand & once:
+        return hand | once
+    free = rules.more[kind] & ~hand
+    return hand | (free & (0 - free))
 
 
-cdef inline uint32_t without(uint32_t hand, int kind) noexcept nogil:
+cdef inline uint32_t without(const Rules* rules, uint32_t hand, int kind) noexcept nogil:
     """Return `hand` with one card less of `kind`; an unknown hand stays unknown."""
-    cdef uint32_t once = <uint32_t>1 << kind
-    cdef uint32_t twice = once << N_KINDS
-    return hand & ~(twice if hand & twice else once)
+    cdef uint32_t further = hand & rules.more[kind]
+
+    if further == 0:
+        return hand & ~(<uint32_t>1 << kind)
+    elif hand == UNKNOWN_HAND:
+        return hand
+    return hand & ~(<uint32_t>1 << highest_bit(further))
 
 
-cdef inline int held(uint32_t hand, int kind) noexcept nogil:
+cdef inline uint32_t without_all(const Rules* rules, uint32_t hand, int kind) noexcept nogil:
+    return hand & ~(rules.more[kind] | <uint32_t>1 << kind)
+
+
+cdef inline int held(const Rules* rules, uint32_t hand, int kind) noexcept nogil:
     """Return the number of cards of `kind` in `hand`."""
-    return (hand >> kind & 1) + (hand >> (kind + N_KINDS) & 1)
+    cdef uint32_t further = hand & rules.more[kind]
+    cdef int n = hand >> kind & 1
+
+    while further:
+        further &= further - 1
+        n += 1
+    return n
 
 
 cdef inline void open_slot(State* state, int gap, int card_id) noexcept nogil:
@@ -104,10 +135,10 @@ cdef inline bint uncover(State* state, int slot) noexcept nogil:
     return False
 
 
-cdef inline void to_pile(State* state, int card_id) noexcept nogil:
+cdef inline void to_pile(const Rules* rules, State* state, int card_id) noexcept nogil:
     """Put `card_id`, which `uncover` has taken off, on its owner's pile; its tokens return to the supply."""
     cdef uint8_t card = state.cards[card_id]
-    state.piles[family(card)] = hold(state.piles[family(card)], card & KIND)
+    state.piles[family(card)] = hold(rules, state.piles[family(card)], card & KIND)
     state.cards[card_id] = NO_CARD
     state.below[card_id] = NO_CARD
     state.tokens[card_id] = 0

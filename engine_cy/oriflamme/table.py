@@ -25,7 +25,7 @@ class TableShape:
 
     cards: tuple[Card, ...]
     n_players: int
-    copies: int
+    n_families: int  # of a player
     hand_size: int
     start_points: int
     n_rounds: int
@@ -43,6 +43,10 @@ class TableShape:
     @cached_property
     def families(self) -> str:
         return SEATS[: self.n_players]
+
+    def all_cards(self) -> Counter[str]:
+        """Return the cards of a player by their ids."""
+        return Counter({card.id: card.copies * self.n_families for card in self.cards})
 
     def placed(self, player: int, round_: int, first: int, turn: int) -> int:
         """Return the number of cards that `player` has placed after `turn` placements of `round_`."""
@@ -161,12 +165,12 @@ def kinds_in_queue(parts: Parts) -> list[list[str | None]]:
 
 def dealt(deal: Deal, shape: TableShape, observer: int | None = None) -> Parts:
     """Return the start of a game, for an observer if there is one."""
-    n_aside = len(shape.cards) * shape.copies - shape.hand_size
+    n_aside = shape.all_cards().total() - shape.hand_size
     if len(deal.aside) != shape.n_players:
         raise InvalidPositionError(f"aside: {len(deal.aside)} lists, not one for each of {shape.n_players} players")
     secrets: list[Secrets] = []
     for letter, names in zip(shape.families, deal.aside, strict=True):
-        left = Counter(shape.ids * shape.copies)
+        left = shape.all_cards()
         left.subtract(names or ())
         if names is None:
             secrets.append(Secrets(None))
@@ -178,8 +182,11 @@ def dealt(deal: Deal, shape: TableShape, observer: int | None = None) -> Parts:
                 )
         if len(names) != n_aside:
             raise InvalidPositionError(f"aside[{letter}]: {listed(names)} are {len(names)} cards, not {n_aside}")
-        if min(left.values()) < 0:
-            raise InvalidPositionError(f"aside[{letter}]: {listed(names)}: a family has each card {shape.copies}x")
+        for name, n in left.items():
+            if n < 0:
+                raise InvalidPositionError(
+                    f"aside[{letter}]: {listed(names)}: a family has {name} {shape.all_cards()[name]}x"
+                )
         secrets.append(Secrets(tuple(left.elements())))
     return parts_of(Table(slots=(), first=deal.first), tuple(secrets), observer)
 
@@ -327,7 +334,7 @@ def cards_placed(
 def _unused_cards(parts: Parts, shape: TableShape, player: int, pile: Kinds) -> Kinds:
     """Return the cards of a family that are not known to be in the queue, pile or hand."""
     own = parts.secrets_of(player) or Secrets()
-    left = Counter(shape.ids * shape.copies)
+    left = shape.all_cards()
     left.subtract(card.card for slot in parts.table.slots if slot.family == player for card in slot.cards if card.card)
     left.subtract(card for card in own.face_down if card)
     left.subtract(pile)

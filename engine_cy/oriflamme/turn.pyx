@@ -6,10 +6,12 @@ from libc.string cimport memset
 from engine_cy.game_api cimport action_t
 from engine_cy.oriflamme.effects cimport act, carry, copy, hit, hit_pair, opponents_only, reach, rob
 from engine_cy.oriflamme.rules cimport Ability, Rules
-from engine_cy.oriflamme.state cimport FACE_UP, KIND, UNKNOWN_HAND, State, card_at, family, open_slot, owned, without
+from engine_cy.oriflamme.state cimport (
+    FACE_UP, KIND, UNKNOWN_HAND, State, card_at, family, is_unknown, open_slot, owned, without,
+)
 from engine_cy.oriflamme.words cimport (
     ASK_COPY, ASK_DROP, ASK_LIFT, ASK_NOTHING, ASK_PAIR_FIRST, ASK_PAIR_SECOND, ASK_PLACE, ASK_REVEAL, ASK_ROB,
-    ASK_TARGET, BACK, N_KINDS, NO_CARD, NO_KIND, NO_SLOT, ON, UNKNOWN_KIND, UNREVEALABLE, VERB_COPY, VERB_DROP,
+    ASK_TARGET, BACK, NO_CARD, NO_KIND, NO_SLOT, ON, UNREVEALABLE, VERB_COPY, VERB_DROP,
     VERB_KEEP, VERB_LIFT, VERB_PAIR_FIRST, VERB_PAIR_SECOND, VERB_PLACE, VERB_REVEAL, VERB_ROB, VERB_TARGET,
     Deed,
 )
@@ -17,9 +19,6 @@ from engine_cy.support.rng cimport below, next_bits, rng_t
 
 cdef extern from *:
     int lowest_bit "__builtin_ctz" (uint32_t bits) noexcept nogil
-
-cdef enum:
-    ALL_KINDS = (1 << N_KINDS) - 1
 
 
 cdef inline action_t action(int verb, int first, int second) noexcept nogil:
@@ -85,7 +84,8 @@ cdef inline void place(const Rules* rules, State* state, int kind, int at) noexc
     cdef int card_id = player * rules.cards_each + played
     cdef int next_player
 
-    state.hands[player] = without(state.hands[player], kind)
+    kind &= KIND            # of UNKNOWN_KIND, MASKED is left
+    state.hands[player] = without(rules, state.hands[player], kind)
     state.cards[card_id] = <uint8_t>(player << 4 | kind)
     if at & ON:
         state.below[card_id] = state.tops[at & (ON - 1)]
@@ -221,12 +221,13 @@ cdef int legal_choices(const Rules* rules, const State* state, action_t* actions
     """List the legal actions, once all cards of the round are placed."""
     cdef const Ability* ability
     cdef uint8_t options[2 * 32]
-    cdef int n_options, i, kind, neighbour
+    cdef int n_options, i, neighbour
+    cdef uint8_t card
     cdef int n = 0
 
     if state.ask == ASK_REVEAL:
-        kind = card_at(state, state.cursor) & KIND
-        if kind >= N_KINDS or not rules.abilities[kind].nature & UNREVEALABLE:
+        card = card_at(state, state.cursor)
+        if is_unknown(state, card) or not rules.abilities[card & KIND].nature & UNREVEALABLE:
             actions[0] = action(VERB_REVEAL, 0, 0)
             n = 1
         actions[n] = action(VERB_KEEP, 0, 0)
@@ -281,10 +282,10 @@ cdef int legal_actions(const Rules* rules, const State* state, action_t* actions
     if state.ask != ASK_PLACE:
         return legal_choices(rules, state, actions)
     n_places = legal_places(rules, state, places)
-    kinds = state.hands[state.to_act] & ((1 << N_KINDS) - 1)
-    if state.hands[state.to_act] == UNKNOWN_HAND:
-        # In a view, the observer sees another player place an unknown card.
-        kinds = 1 << UNKNOWN_KIND
+    kinds = state.hands[state.to_act]
+    # In a view, the observer sees another player place an unknown card. The bit of UNKNOWN_HAND is UNKNOWN_KIND's.
+    if kinds != UNKNOWN_HAND:
+        kinds &= rules.each_kind
     while kinds:
         placement = VERB_PLACE << 16 | lowest_bit(kinds) << 8
         kinds &= kinds - 1
@@ -325,29 +326,36 @@ cdef void payoffs(const Rules* rules, const State* state, double* per_seat) noex
 
 # --- random play ----------------------------------------------------------------------------------------------
 
-# The n-th lowest set bit of each 10-bit mask, and the number of its set bits.
-cdef uint8_t NTH_KIND[1 << N_KINDS][N_KINDS]
-cdef uint8_t COUNT_KINDS[1 << N_KINDS]
+# The n-th lowest set bit of each byte, and the number of its set bits.
+cdef uint8_t NTH_BIT[256][8]
+cdef uint8_t COUNT_BITS[256]
 
 cdef void fill_tables() noexcept:
-    cdef int mask, kind
+    cdef int mask, bit
 
-    for mask in range(1 << N_KINDS):
-        for kind in range(N_KINDS):
-            if mask >> kind & 1:
-                NTH_KIND[mask][COUNT_KINDS[mask]] = <uint8_t>kind
-                COUNT_KINDS[mask] += 1
+    for mask in range(256):
+        for bit in range(8):
+            if mask >> bit & 1:
+                NTH_BIT[mask][COUNT_BITS[mask]] = <uint8_t>bit
+                COUNT_BITS[mask] += 1
 
 fill_tables()
 
 
+cdef inline int nth_kind(uint32_t kinds, int n) noexcept nogil:
+    """Return the n-th of `kinds`, at most sixteen."""
+    cdef int n_low = COUNT_BITS[kinds & 0xFF]
+
+    return NTH_BIT[kinds & 0xFF][n] if n < n_low else 8 + NTH_BIT[kinds >> 8][n - n_low]
+
+
 cdef inline int place_at_random(const Rules* rules, State* state, rng_t* rng) noexcept nogil:
     """Place a random card at a random place; return the number of options."""
-    cdef uint32_t kinds = state.hands[state.to_act] & ALL_KINDS
-    cdef int n_kinds = COUNT_KINDS[kinds]
+    cdef uint32_t kinds = state.hands[state.to_act] & rules.each_kind
+    cdef int n_kinds = COUNT_BITS[kinds & 0xFF] + COUNT_BITS[kinds >> 8]
     cdef int n_ends = 1 + (state.n_slots > 0)
     cdef int n_places = n_ends + count_owned(rules, state, state.to_act)
-    cdef int kind = NTH_KIND[kinds][below(rng, n_kinds)]
+    cdef int kind = nth_kind(kinds, below(rng, n_kinds))
     cdef int at = below(rng, n_places)
 
     if at < n_ends:

@@ -6,11 +6,11 @@ from engine_cy.faults cimport Breaches, report
 from engine_cy.oriflamme.effects cimport reaches_any
 from engine_cy.oriflamme.rules cimport Ability, Rules
 from engine_cy.oriflamme.state cimport (
-    FACE_UP, KIND, POINTS_MAX, SLOTS, TOKENS_MAX, UNKNOWN_HAND, State, card_at, cards_played, family, held,
+    FACE_UP, KIND, MASKED, POINTS_MAX, SLOTS, TOKENS_MAX, UNKNOWN_HAND, State, card_at, cards_played, family, held, hold,
 )
 from engine_cy.oriflamme.words cimport (
     AMBUSH, ASK_COPY, ASK_DROP, ASK_LIFT, ASK_NOTHING, ASK_PAIR_FIRST, ASK_PAIR_SECOND, ASK_PLACE, ASK_REVEAL,
-    ASK_ROB, ASK_TARGET, N_KINDS, NO_CARD, NO_KIND, NO_SLOT, ONE_SHOT, UNKNOWN_KIND, Deed,
+    ASK_ROB, ASK_TARGET, NO_CARD, NO_KIND, NO_SLOT, ONE_SHOT, Deed,
 )
 
 
@@ -100,10 +100,10 @@ cdef void card_faults(
         report(breaches, Rule.FAMILY, slot, depth, card, 0)
     if family(card) != family(card_at(state, slot)):
         report(breaches, Rule.STACK, slot, depth, family(card), family(card_at(state, slot)))
-    if card & KIND == UNKNOWN_KIND:
+    if card & KIND == MASKED and (hidden or rules.n_kinds <= MASKED):
         if not hidden:
             report(breaches, Rule.UNKNOWN_IN_POSITION if observer < 0 else Rule.KNOWN_TO_OBSERVER, slot, depth, 0, 0)
-    elif card & KIND >= N_KINDS:
+    elif card & KIND >= rules.n_kinds:
         report(breaches, Rule.CARD, slot, depth, card & KIND, 0)
     elif hidden:
         report(breaches, Rule.HIDDEN_CARD, slot, depth, card & KIND, family(card))
@@ -119,6 +119,7 @@ cdef void cards_faults(
         const Rules* rules, const State* state, int observer, uint32_t in_queue, Breaches* breaches) noexcept nogil:
     """Check each family: the number of its cards in each place and of each kind."""
     cdef int player, card_id, played, n_queue, kind
+    cdef bint hidden
     cdef uint8_t copies[16]
 
     for card_id in range(32):
@@ -132,10 +133,11 @@ cdef void cards_faults(
             copies[kind] = 0
         for card_id in range(player * rules.cards_each, (player + 1) * rules.cards_each):
             if in_queue >> card_id & 1:
-                copies[state.cards[card_id] & KIND] += 1
+                hidden = observer >= 0 and player != observer and not state.cards[card_id] & FACE_UP
+                copies[state.cards[card_id] & KIND] += not hidden
                 n_queue += 1
-        if n_queue + add_copies(state.piles[player], copies) != played:
-            report(breaches, Rule.PILE_SIZE, player, n_queue, count(state.piles[player]), played)
+        if n_queue + add_copies(rules, state.piles[player], copies) != played:
+            report(breaches, Rule.PILE_SIZE, player, n_queue, count(rules, state.piles[player]), played)
         for card_id in range(player * rules.cards_each + max(played, 0), (player + 1) * rules.cards_each):
             if in_queue >> card_id & 1:
                 report(breaches, Rule.NTH, player, 0, card_id - player * rules.cards_each + 1, played)
@@ -144,37 +146,43 @@ cdef void cards_faults(
                 report(breaches, Rule.HIDDEN_HAND, player, 0, 0, 0)
         elif state.hands[player] == UNKNOWN_HAND:
             report(breaches, Rule.HAND_MISSING, player, 0, 0, 0)
-        elif add_copies(state.hands[player], copies) != rules.hand_size - played:
-            report(breaches, Rule.HAND_SIZE, player, 0, count(state.hands[player]), rules.hand_size - played)
-        if not are_cards(state.piles[player]) or (
-                state.hands[player] != UNKNOWN_HAND and not are_cards(state.hands[player])):
+        elif add_copies(rules, state.hands[player], copies) != rules.hand_size - played:
+            report(breaches, Rule.HAND_SIZE, player, 0, count(rules, state.hands[player]), rules.hand_size - played)
+        if not are_cards(rules, state.piles[player]) or (
+                state.hands[player] != UNKNOWN_HAND and not are_cards(rules, state.hands[player])):
             report(breaches, Rule.CARD_BITS, player, 0, 0, 0)
-        for kind in range(N_KINDS):
-            if copies[kind] > rules.copies:
-                report(breaches, Rule.COPIES, player, kind, copies[kind], rules.copies)
+        for kind in range(rules.n_kinds):
+            if copies[kind] > rules.held_max[kind]:
+                report(breaches, Rule.COPIES, player, kind, copies[kind], rules.held_max[kind])
 
 
-cdef int add_copies(uint32_t cards, uint8_t* copies) noexcept nogil:
+cdef int add_copies(const Rules* rules, uint32_t cards, uint8_t* copies) noexcept nogil:
     """Add the cards of a hand or pile to the `copies` of each kind; return their number."""
     cdef int kind
 
-    for kind in range(N_KINDS):
-        copies[kind] += <uint8_t>held(cards, kind)
-    return count(cards)
+    for kind in range(rules.n_kinds):
+        copies[kind] += <uint8_t>held(rules, cards, kind)
+    return count(rules, cards)
 
 
-cdef int count(uint32_t cards) noexcept nogil:
+cdef int count(const Rules* rules, uint32_t cards) noexcept nogil:
     cdef int n = 0
     cdef int kind
 
-    for kind in range(N_KINDS):
-        n += held(cards, kind)
+    for kind in range(rules.n_kinds):
+        n += held(rules, cards, kind)
     return n
 
 
-cdef bint are_cards(uint32_t cards) noexcept nogil:
-    """Return whether all bits of a hand or pile stand for cards: no kind is there twice without being there once."""
-    return cards >> (2 * N_KINDS) == 0 and cards >> N_KINDS & ~cards == 0
+cdef bint are_cards(const Rules* rules, uint32_t cards) noexcept nogil:
+    """Return whether all bits of a hand or pile stand for cards, and those of a kind are its lowest."""
+    cdef uint32_t sound = 0
+    cdef int kind, _i
+
+    for kind in range(rules.n_kinds):
+        for _i in range(held(rules, cards, kind)):
+            sound = hold(rules, sound, kind)
+    return cards == sound
 
 
 cdef void question_faults(const Rules* rules, const State* state, Breaches* breaches) noexcept nogil:
@@ -203,7 +211,7 @@ cdef void ability_faults(const Rules* rules, const State* state, int kind, Breac
     """Check that the card at the cursor, of `kind`, has or copies an ability that asks this question."""
     cdef const Ability* ability
 
-    if state.acting >= N_KINDS or (state.acting != kind and rules.abilities[kind].deed != Deed.COPY):
+    if state.acting >= rules.n_kinds or (state.acting != kind and rules.abilities[kind].deed != Deed.COPY):
         report(breaches, Rule.ACTING, 0, 0, state.acting, kind)
         return
     ability = &rules.abilities[state.acting]

@@ -6,8 +6,7 @@ from libc.string cimport memcpy
 from engine_cy.support.state_copy cimport copy_state
 from engine_cy.support.hashing cimport finish_hash, fold_bytes
 from engine_cy.oriflamme.rules cimport Rules
-from engine_cy.oriflamme.state cimport FACE_UP, FAMILY, UNKNOWN_HAND, State
-from engine_cy.oriflamme.words cimport UNKNOWN_KIND
+from engine_cy.oriflamme.state cimport FACE_UP, FAMILY, MASKED, UNKNOWN_HAND, State
 
 
 cdef inline void mask_cards(const uint8_t* cards, int observer, uint8_t* seen) noexcept nogil:
@@ -18,7 +17,7 @@ cdef inline void mask_cards(const uint8_t* cards, int observer, uint8_t* seen) n
 
     for i in range(32):
         card = cards[i]
-        seen[i] = card | <uint8_t>(UNKNOWN_KIND * ((card & FACE_UP == 0) & (card & FAMILY != own)))
+        seen[i] = card | <uint8_t>(MASKED * ((card & FACE_UP == 0) & (card & FAMILY != own)))
 
 
 cdef inline uint32_t seen_hand(const Rules* rules, const State* state, int player, int observer) noexcept nogil:

@@ -35,14 +35,13 @@ cpdef enum Nature:
     LEAVES = 8              # eliminated after it has acted; pays no one
 
 cdef enum:
-    N_KINDS = 10
     MAX_PLAYED = 30         # the most cards that all families play in a game
     NO_KIND = 255
     NO_CARD = 255
     NO_SLOT = 255
 
 cpdef enum:
-    UNKNOWN_KIND = 15       # a card that the observer of a view does not know
+    UNKNOWN_KIND = 31       # in an action: a card that the observer of a view does not know
 
 cpdef enum Role:
     """The role of a card in what is learned: its deed, and for killers their reach. Both games share the roles."""

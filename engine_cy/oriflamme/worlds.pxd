@@ -5,7 +5,10 @@ from engine_cy.oriflamme.state cimport State
 from engine_cy.support.rng cimport rng_t
 
 cdef enum:
-    LIMIT = 13      # at most 12 cards of a player are hidden in the queue, and at most 12 in hand
+    LIMIT = 13              # at most 12 cards of a player are hidden in the queue
+    SUMS_MAX = 13 * 21      # numbers of cards hidden there and in hand, at most 32 in all
+    TABLE_KINDS = 10        # the tables of `deal_pairs` have room for ten kinds and 12 cards in hand
+    TABLE_DEALS = 3
 
 
 # The hidden cards of one opponent.

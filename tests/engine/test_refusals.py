@@ -468,7 +468,7 @@ def test_wrong_deals_are_refused() -> None:
         game.start([["Spy", "Heir", "Lord"]] * 2)
     with pytest.raises(InvalidPositionError, match=r"aside\[B\]: spy, heir are 2 cards, not 3"):
         game.start([["Spy", "Heir", "Lord"], ["Spy", "Heir"], ["Spy", "Heir", "Lord"]])
-    with pytest.raises(InvalidPositionError, match=r"aside\[A\]: spy, spy, lord: a family has each card 1x"):
+    with pytest.raises(InvalidPositionError, match=r"aside\[A\]: spy, spy, lord: a family has spy 1x"):
         game.start([["Spy", "Spy", "Lord"]] * 3)
     with pytest.raises(EngineError, match="first: 'F' is not at this table"):
         game.deal(first="F")

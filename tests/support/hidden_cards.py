@@ -30,7 +30,7 @@ def _shuffle_queue(position: Position, player: int, draw: random.Random) -> Posi
         if opponent == player:
             continue
         face_up = [c.card for slot in table.slots if slot.family == opponent for c in slot.cards if c.card]
-        pool = Counter(shape.ids * shape.copies) - Counter(face_up) - Counter(table.piles[opponent])
+        pool = shape.all_cards() - Counter(face_up) - Counter(table.piles[opponent])
         cards = [kinds[shape.ids.index(card)] for card in pool.elements()]
         draw.shuffle(cards)
         for w, word in enumerate(words):

@@ -43,7 +43,7 @@ class OriflammeAdapter(MessageAdapter):
             yield rules_pb2.CardInfo(
                 card=self.write_card(game, card.name),
                 names=words.names_of(card).message(),
-                copies=game.shape.copies,
+                copies=game.shape.all_cards()[card.id],
             )
 
     def edition(self, game: Game) -> str:
