@@ -1,5 +1,5 @@
 """Declare an observer's belief about the others' secrets, as plain data."""
-from libc.stdint cimport uint32_t
+from libc.stdint cimport uint8_t, uint32_t
 
 from engine_cy.families cimport Deal
 from engine_cy.values cimport View
@@ -10,11 +10,12 @@ from solver.marginals cimport Chances, Weights
 
 
 # One player's secrets and their weights in one of the sums over deals. A set of cards `left` to place is a bit mask:
-# a bit for each kind, and above these one for each further card of a kind, of which the highest is placed first.
+# a bit for each kind, and above these one for each further card of a kind, of which the lowest is placed first.
 cdef struct Secrets:
     SecretEvidence evidence
     uint32_t all                              # all hidden cards
     uint32_t more[MAX_KINDS]                  # by kind: the bits of its further cards
+    uint8_t dealt[MAX_KINDS]                  # by kind: the most cards that the player can have been dealt
     bint are_weighed                          # False: no secrets, or too many for the tables
     Weights weights
     int n_deals                               # sums over the deals

@@ -21,11 +21,7 @@ from engine_cy.support.rng cimport SECRET_STREAM, WORLD_STREAM, Rng, below, rng_
 from solver.marginals cimport Chances, dealt_most, effective_secrets, expect, weigh
 
 cdef extern from *:
-    """
-    #define highest_bit(bits) (31 - __builtin_clz(bits))
-    """
     int count_bits "__builtin_popcount" (uint32_t bits) noexcept nogil
-    int highest_bit(uint32_t bits) noexcept nogil
 
 cdef enum:
     BITS_MAX = 15           # hidden cards: a table has 2**BITS_MAX entries per hand size
@@ -43,16 +39,17 @@ cdef inline uint32_t once(int kind) noexcept nogil:
 
 
 cdef inline uint32_t without(const Secrets* secrets, uint32_t left, int kind) noexcept nogil:
-    """Return `left` without one card of `kind`, the one of the highest bit."""
+    """Return `left` without one card of `kind`: of its further ones, the lowest bit goes first."""
     cdef uint32_t further = left & secrets.more[kind]
 
-    return left & ~once(highest_bit(further) if further else kind)
+    return left & ~(further & (0 - further) if further else once(kind))
 
 
 cdef inline int number_of(const Secrets* secrets, uint32_t left, int kind) noexcept nogil:
     cdef uint32_t further = left & secrets.more[kind]
-    cdef int n = left >> kind & 1
+    cdef int n = (left >> kind & 1) + (further != 0)
 
+    further &= further - 1
     while further:
         further &= further - 1
         n += 1
@@ -61,7 +58,7 @@ cdef inline int number_of(const Secrets* secrets, uint32_t left, int kind) noexc
 
 cdef inline const double* shares_of(const Secrets* secrets, int kind, int left) noexcept nogil:
     """Return the deal's weights of a kind with `left` cards left for the hand, by the number of those in it."""
-    return &secrets.deal.shares[secrets.evidence.family[kind]][dealt_most(&secrets.evidence, kind) - left][0]
+    return &secrets.deal.shares[secrets.evidence.family[kind]][secrets.dealt[kind] - left][0]
 
 
 cdef double ways_to_hold(const Secrets* secrets, uint32_t left, int n, int first) noexcept nogil:
@@ -124,6 +121,11 @@ cdef double ways_to_end(const Secrets* secrets, uint32_t left) noexcept nogil:
             by_taken[taken] = weight * shares[taken]
             weight *= secrets.weights.hand[kind]
         # Downwards, so that each sum uses the values from before this kind.
+        if copies == 1:
+            for j in range(n, 0, -1):
+                hands[j] = by_taken[0] * hands[j] + by_taken[1] * hands[j - 1]
+            hands[0] *= by_taken[0]
+            continue
         for j in range(n, -1, -1):
             total = by_taken[0] * hands[j]
             for taken in range(1, min(copies, j) + 1):
@@ -175,6 +177,7 @@ cdef bint can_be_weighed(Secrets* secrets) noexcept nogil:
     secrets.even = secrets.evidence.n_families < 2
     for i in range(secrets.evidence.n_kinds):
         secrets.more[i] = 0
+        secrets.dealt[i] = <uint8_t>dealt_most(&secrets.evidence, i)
         secrets.even &= secrets.evidence.family[i] <= 1
     if not 0 < n_cards(&secrets.evidence) <= BITS_MAX:
         return False

@@ -322,17 +322,17 @@ cdef class Oriflamme(TableGame):
             cards = hold(rules, cards, kind)
         return cards
 
-    cdef int bits_of(self, parts, int family, name) except -1:
-        """Return the bits of a card in the queue. Its unknown or foreign kind is a fault of the table, if bits remain."""
+    cdef int bits_of(self, parts, int seat, name) except -1:
+        """Return the bits of a card in the queue; refuse it if they cannot say that it is unknown or foreign."""
         cdef int n_kinds = (<const Rules*>self.rules).n_kinds
         cdef int kind = self.kind(name)
-        cdef bint known = parts.secrets_of(family) is not None
+        cdef bint known = parts.secrets_of(seat) is not None
 
         if kind == NO_SUCH_KIND and n_kinds >= MASKED:
             why = f"is no card of this edition ({listed(self.shape.ids)})"
             raise refusal(parts.observer, "table.slots", name, why)
         elif kind == UNKNOWN_KIND and n_kinds > MASKED and known:
-            raise refusal(parts.observer, f"{tables.path_of(parts, family)}.face_down", "?", "must be known; name it")
+            raise refusal(parts.observer, f"{tables.path_of(parts, seat)}.face_down", "?", "must be known; name it")
         return kind & KIND
 
     cdef int kind(self, name) except -1:
@@ -400,9 +400,12 @@ cdef class Oriflamme(TableGame):
         raise ValueError(f"spot: no card in the queue has number {spot}")
 
     cdef kinds_in(self, uint32_t hand):
+        cdef const Rules* rules
+
         if hand == UNKNOWN_HAND:
             return None
-        return tuple([self.cards[kind].id for kind in range(len(self.cards)) for _ in range(held(<const Rules*>self.rules, hand, kind))])
+        rules = <const Rules*>self.rules
+        return tuple([card.id for kind, card in enumerate(self.cards) for _ in range(held(rules, hand, kind))])
 
 
 # The games of this folder, and its place in the list of all games.

@@ -11,7 +11,7 @@ from libc.stdint cimport uint8_t, uint16_t, uint32_t
 from engine_cy.game_api cimport MAX_PLAYERS, action_t
 from engine_cy.learned.feature_api cimport Options, Tally, count, mark_f, row_of_f, set_of_f, stage_of_f, tally_f
 from engine_cy.oriflamme.rules cimport Rules
-from engine_cy.oriflamme.state cimport FACE_UP, KIND, State, card_at, family, held
+from engine_cy.oriflamme.state cimport FACE_UP, KIND, State, card_at, family, held, lowest_bit
 from engine_cy.oriflamme.words cimport (
     AMBUSHER, ARCHER, ASK_COPY, ASK_DROP, ASK_LIFT, ASK_PAIR_SECOND, ASK_PLACE, ASK_REVEAL, ASK_ROB, ASK_TARGET, BACK,
     HEIR, N_ROLES, NO_CARD, ON, UNSEEN,
@@ -277,6 +277,7 @@ cdef void tally_table(const Rules* rules, const State* state, Tally* tally) noex
     cdef Glance glances[MAX_PLAYERS]
     cdef Glance* glance
     cdef uint32_t shown[MAX_PLAYERS]
+    cdef uint32_t kinds
     cdef int player, slot, role, kind, n, place, lead, finds, threat
     cdef uint8_t card_id
     cdef uint8_t card
@@ -292,13 +293,15 @@ cdef void tally_table(const Rules* rules, const State* state, Tally* tally) noex
         count(tally, player, F_CLOSE_LEAD, max(-2, min(2, lead)))
         place = player - state.first
         count(tally, player, F_ORDER + (place if place >= 0 else place + rules.n_players), 1)
-        for kind in range(rules.n_kinds):
+        kinds = state.hands[player] & rules.each_kind
+        while kinds:
+            kind = lowest_bit(kinds)
+            kinds &= kinds - 1
             n = held(rules, state.hands[player], kind)
-            if n:
-                role = role_of(rules, kind)
-                count(tally, player, F_HAND + role, n)
-                if role == HEIR and glance.rivals >> HEIR & 1:
-                    count(tally, player, F_HEIR_MET, n)
+            role = role_of(rules, kind)
+            count(tally, player, F_HAND + role, n)
+            if role == HEIR and glance.rivals >> HEIR & 1:
+                count(tally, player, F_HEIR_MET, n)
     for slot in range(state.n_slots):
         card_id = state.tops[slot]
         card = state.cards[card_id]

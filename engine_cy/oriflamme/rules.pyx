@@ -47,7 +47,8 @@ cdef void pack(Rules* rules, object cards, dict numbers) except *:
         rules.abilities[kind].deed = card.deed
         rules.abilities[kind].amount = card.amount
         rules.abilities[kind].nature = card.nature
-        if kind != MASKED:     # a sixteenth card has the kind bits of unknown cards, so what is learned knows no more of it
+        # A sixteenth kind has the bits of unknown cards, so it counts as one in what is learned.
+        if kind != MASKED:
             rules.roles[kind] = role_of_card(card)
         rules.family[kind] = card.copies
     rules.n_players = numbers.pop("n_players")

@@ -14,6 +14,7 @@ cdef extern from *:
     #define highest_bit(bits) (31 - __builtin_clz(bits))
     """
     int highest_bit(uint32_t bits) noexcept nogil
+    int lowest_bit "__builtin_ctz" (uint32_t bits) noexcept nogil
 
 cdef enum:
     FACE_UP = 0x80
@@ -31,7 +32,7 @@ cdef struct State:
     uint8_t cards[32]             # by id: FACE_UP | family << 4 | kind; NO_CARD unless in the queue
     uint8_t below[32]             # by id: the card it covers, or NO_CARD
     uint8_t tokens[32]            # by id
-    uint32_t hands[5]             # bit k: holds kind k; the bits of rules.more[k], from the lowest on: further copies
+    uint32_t hands[5]             # bit k: holds kind k; the bits of rules.more[k], from the highest on: more of it
     uint32_t piles[5]             # the cards that have left the queue, in the same format
     uint8_t points[5]
     uint8_t round                 # from 1
@@ -72,23 +73,17 @@ cdef inline bint is_unknown(const State* state, uint8_t card) noexcept nogil:
 cdef inline uint32_t hold(const Rules* rules, uint32_t hand, int kind) noexcept nogil:
     """Return `hand` with one more card of `kind`, if the player has one more."""
     cdef uint32_t once = <uint32_t>1 << kind
-    cdef uint32_t free
 
     if not hand & once:
         return hand | once
-    free = rules.more[kind] & ~hand
-    return hand | (free & (0 - free))
+    return hand | <uint32_t>1 << highest_bit(rules.more[kind] & ~hand | 1)
 
 
 cdef inline uint32_t without(const Rules* rules, uint32_t hand, int kind) noexcept nogil:
-    """Return `hand` with one card less of `kind`; an unknown hand stays unknown."""
+    """Return `hand` with one card less of `kind`."""
     cdef uint32_t further = hand & rules.more[kind]
 
-    if further == 0:
-        return hand & ~(<uint32_t>1 << kind)
-    elif hand == UNKNOWN_HAND:
-        return hand
-    return hand & ~(<uint32_t>1 << highest_bit(further))
+    return hand & ~(further & (0 - further) if further else <uint32_t>1 << kind)
 
 
 cdef inline uint32_t without_all(const Rules* rules, uint32_t hand, int kind) noexcept nogil:
@@ -98,8 +93,9 @@ cdef inline uint32_t without_all(const Rules* rules, uint32_t hand, int kind) no
 cdef inline int held(const Rules* rules, uint32_t hand, int kind) noexcept nogil:
     """Return the number of cards of `kind` in `hand`."""
     cdef uint32_t further = hand & rules.more[kind]
-    cdef int n = hand >> kind & 1
+    cdef int n = (hand >> kind & 1) + (further != 0)
 
+    further &= further - 1
     while further:
         further &= further - 1
         n += 1

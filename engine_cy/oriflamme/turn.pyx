@@ -7,7 +7,7 @@ from engine_cy.game_api cimport action_t
 from engine_cy.oriflamme.effects cimport act, carry, copy, hit, hit_pair, opponents_only, reach, rob
 from engine_cy.oriflamme.rules cimport Ability, Rules
 from engine_cy.oriflamme.state cimport (
-    FACE_UP, KIND, UNKNOWN_HAND, State, card_at, family, is_unknown, open_slot, owned, without,
+    FACE_UP, KIND, UNKNOWN_HAND, State, card_at, family, is_unknown, lowest_bit, open_slot, owned, without,
 )
 from engine_cy.oriflamme.words cimport (
     ASK_COPY, ASK_DROP, ASK_LIFT, ASK_NOTHING, ASK_PAIR_FIRST, ASK_PAIR_SECOND, ASK_PLACE, ASK_REVEAL, ASK_ROB,
@@ -16,9 +16,6 @@ from engine_cy.oriflamme.words cimport (
     Deed,
 )
 from engine_cy.support.rng cimport below, next_bits, rng_t
-
-cdef extern from *:
-    int lowest_bit "__builtin_ctz" (uint32_t bits) noexcept nogil
 
 
 cdef inline action_t action(int verb, int first, int second) noexcept nogil:
@@ -85,7 +82,8 @@ cdef inline void place(const Rules* rules, State* state, int kind, int at) noexc
     cdef int next_player
 
     kind &= KIND            # of UNKNOWN_KIND, MASKED is left
-    state.hands[player] = without(rules, state.hands[player], kind)
+    if state.hands[player] != UNKNOWN_HAND:
+        state.hands[player] = without(rules, state.hands[player], kind)
     state.cards[card_id] = <uint8_t>(player << 4 | kind)
     if at & ON:
         state.below[card_id] = state.tops[at & (ON - 1)]
@@ -326,15 +324,18 @@ cdef void payoffs(const Rules* rules, const State* state, double* per_seat) noex
 
 # --- random play ----------------------------------------------------------------------------------------------
 
-# The n-th lowest set bit of each byte, and the number of its set bits.
-cdef uint8_t NTH_BIT[256][8]
-cdef uint8_t COUNT_BITS[256]
+cdef enum:
+    TABLE_BITS = 10         # the kinds of the published editions: one look in the tables suffices
+
+# The n-th lowest set bit of each mask, and the number of its set bits.
+cdef uint8_t NTH_BIT[1 << TABLE_BITS][TABLE_BITS]
+cdef uint8_t COUNT_BITS[1 << TABLE_BITS]
 
 cdef void fill_tables() noexcept:
     cdef int mask, bit
 
-    for mask in range(256):
-        for bit in range(8):
+    for mask in range(1 << TABLE_BITS):
+        for bit in range(TABLE_BITS):
             if mask >> bit & 1:
                 NTH_BIT[mask][COUNT_BITS[mask]] = <uint8_t>bit
                 COUNT_BITS[mask] += 1
@@ -342,17 +343,22 @@ cdef void fill_tables() noexcept:
 fill_tables()
 
 
-cdef inline int nth_kind(uint32_t kinds, int n) noexcept nogil:
-    """Return the n-th of `kinds`, at most sixteen."""
-    cdef int n_low = COUNT_BITS[kinds & 0xFF]
+cdef inline int count_kinds(uint32_t kinds) noexcept nogil:
+    return COUNT_BITS[kinds & ((1 << TABLE_BITS) - 1)] + COUNT_BITS[kinds >> TABLE_BITS]
 
-    return NTH_BIT[kinds & 0xFF][n] if n < n_low else 8 + NTH_BIT[kinds >> 8][n - n_low]
+
+cdef inline int nth_kind(uint32_t kinds, int n) noexcept nogil:
+    cdef uint32_t low = kinds & ((1 << TABLE_BITS) - 1)
+
+    if kinds != low and n >= COUNT_BITS[low]:
+        return TABLE_BITS + NTH_BIT[kinds >> TABLE_BITS][n - COUNT_BITS[low]]
+    return NTH_BIT[low][n]
 
 
 cdef inline int place_at_random(const Rules* rules, State* state, rng_t* rng) noexcept nogil:
     """Place a random card at a random place; return the number of options."""
     cdef uint32_t kinds = state.hands[state.to_act] & rules.each_kind
-    cdef int n_kinds = COUNT_BITS[kinds & 0xFF] + COUNT_BITS[kinds >> 8]
+    cdef int n_kinds = count_kinds(kinds)
     cdef int n_ends = 1 + (state.n_slots > 0)
     cdef int n_places = n_ends + count_owned(rules, state, state.to_act)
     cdef int kind = nth_kind(kinds, below(rng, n_kinds))

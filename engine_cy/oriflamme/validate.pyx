@@ -6,7 +6,8 @@ from engine_cy.faults cimport Breaches, report
 from engine_cy.oriflamme.effects cimport reaches_any
 from engine_cy.oriflamme.rules cimport Ability, Rules
 from engine_cy.oriflamme.state cimport (
-    FACE_UP, KIND, MASKED, POINTS_MAX, SLOTS, TOKENS_MAX, UNKNOWN_HAND, State, card_at, cards_played, family, held, hold,
+    FACE_UP, KIND, MASKED, POINTS_MAX, SLOTS, TOKENS_MAX, UNKNOWN_HAND, State, card_at, cards_played, family, held,
+    hold,
 )
 from engine_cy.oriflamme.words cimport (
     AMBUSH, ASK_COPY, ASK_DROP, ASK_LIFT, ASK_NOTHING, ASK_PAIR_FIRST, ASK_PAIR_SECOND, ASK_PLACE, ASK_REVEAL,

@@ -10,7 +10,7 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memset
 
 from engine_cy.support.state_copy cimport copy_state
-from engine_cy.families cimport COPIES_MAX, DEALS_MAX, Deal, list_deals
+from engine_cy.families cimport DEALS_MAX, Deal, list_deals
 from engine_cy.game_api cimport MAX_KINDS
 from engine_cy.oriflamme.rules cimport Rules
 from engine_cy.oriflamme.state cimport FACE_UP, KIND, State, cards_played, held, hold, without, without_all
@@ -200,11 +200,14 @@ cdef void deal_secret(const Rules* rules, State* world, int opponent, const Hidd
 # once: WEIGHTS[n][f][h][d][s] for each of the terms of families.pxd. Editions with more cards use no table.
 cdef double WEIGHTS[TABLE_DEALS][LIMIT][LIMIT][TABLE_KINDS + 1][TABLE_KINDS + 1]
 cdef Deal DEALS[DEALS_MAX]
+cdef uint8_t COUNT_BITS[1 << TABLE_KINDS]       # of each set of kinds
 
 
 cdef void fill_weights() noexcept:
     cdef int f, h, d, s, n, in_hand
 
+    for n in range(1, 1 << TABLE_KINDS):
+        COUNT_BITS[n] = COUNT_BITS[n >> 1] + (n & 1)
     list_deals(2, TABLE_KINDS, DEALS)
     for n in range(TABLE_DEALS):
         for d in range(TABLE_KINDS + 1):
@@ -240,16 +243,11 @@ cdef inline bint has_table(const Rules* rules) noexcept nogil:
 
 cdef inline double weight_of(const Rules* rules, const Deal* deal, int n_ids, int n_hand, uint32_t pool) noexcept nogil:
     """Return the sum of the weights of all secrets with `n_ids` face-down cards and a hand out of `pool`."""
-    cdef int doubles = 0
-    cdef int singles = 0
-    cdef int kind, copies
+    cdef int doubles = COUNT_BITS[pool >> rules.n_kinds]
+    cdef int singles = COUNT_BITS[pool & rules.each_kind] - doubles
 
     if n_ids < 0 or n_hand < 0:
         return 0
-    for kind in range(rules.n_kinds):
-        copies = held(rules, pool, kind)
-        doubles += copies == 2
-        singles += copies == 1
     return WEIGHTS[deal - DEALS][n_ids][n_hand][doubles][singles]
 
 
@@ -368,7 +366,7 @@ cdef void deal_copies(const Rules* rules, State* world, int opponent, const Hidd
     cdef const Deal* deal
     cdef double draw = 0
     cdef double weight
-    cdef int kind, copies, placed, taken, n_placed, n_taken, i
+    cdef int kind, copies, placed, taken, n_placed, n_taken, i, _i
 
     for i in range(n_deals):
         draw += add_up(rules, hidden, &deals[i], sums)
@@ -391,10 +389,10 @@ cdef void deal_copies(const Rules* rules, State* world, int opponent, const Hidd
                 if weight and draw >= 0:
                     n_placed, n_taken = placed, taken
                     draw -= weight
-        for i in range(n_placed):
+        for _i in range(n_placed):
             kinds[n] = <uint8_t>kind
             n += 1
-        for i in range(n_taken):
+        for _i in range(n_taken):
             hand = hold(rules, hand, kind)
         f -= n_placed
         h -= n_taken
