@@ -2,6 +2,7 @@
 
 from engine_cy.errors import (
     EngineError,
+    GameFaultError,
     HiddenCardError,
     IllegalActionError,
     InvalidPositionError,
@@ -23,6 +24,7 @@ __all__ = [
     "Action",
     "EngineError",
     "Game",
+    "GameFaultError",
     "GameRules",
     "GameSource",
     "HiddenCardError",

@@ -60,6 +60,12 @@ class InvalidRecordError(EngineError):
     reason = "INVALID_RECORD"
 
 
+class GameFaultError(EngineError):
+    """A fault in the code of a game: an exception, or a broken promise of the interface. The message names it first."""
+
+    reason = "GAME_FAULT"
+
+
 def listed(options: object) -> str:
     """Join `options` by commas, for a message."""
     words = [str(option) for option in options]  # type: ignore[attr-defined]

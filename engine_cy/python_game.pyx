@@ -30,7 +30,7 @@ import re
 from pathlib import PurePath
 from threading import get_ident
 
-from engine_cy.errors import EngineError, HiddenCardError, InvalidRulesetError, NotationError, listed
+from engine_cy.errors import EngineError, GameFaultError, HiddenCardError, InvalidRulesetError, NotationError, listed
 from engine_cy.game_rules import GameRules
 from engine_cy.support.world_random import WorldRandom
 
@@ -477,7 +477,7 @@ cdef class PythonGame(Game):
     cdef object wrong(self, method, what, value=None):
         """Return the error of a method of the rules that returned an impossible value."""
         where = "" if value is None else f", in {self.game_rules.write(value)!r}"
-        return EngineError(f"{self.id}: {type(self.game_rules).__name__}.{method}: {what}{where}")
+        return GameFaultError(f"{self.id}: {type(self.game_rules).__name__}.{method}: {what}{where}")
 
     cdef object explained(self, error):
         """Return the EngineError for an exception: its method and line in the rules, if they raised it."""
@@ -491,11 +491,11 @@ cdef class PythonGame(Game):
                 line = trace.tb_lineno
             trace = trace.tb_next
         if method is not None:
-            return EngineError(f"{self.id}: {type(self.game_rules).__name__}.{method} "
-                               f"({PurePath(file).name}, line {line}): {type(error).__name__}: {error}")
+            return GameFaultError(f"{self.id}: {type(self.game_rules).__name__}.{method} "
+                                  f"({PurePath(file).name}, line {line}): {type(error).__name__}: {error}")
         if isinstance(error, EngineError):
             return error
-        return EngineError(f"{self.id}: {type(error).__name__}: {error}")
+        return GameFaultError(f"{self.id}: {type(error).__name__}: {error}")
 
     cdef break_off(self, State* state, error):
         """Write a state in which the game is over, after an error in a function that cannot raise."""

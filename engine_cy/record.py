@@ -130,6 +130,15 @@ def read_record(text: str) -> Record:
     return replace(record, actions=tuple(actions), result=result)
 
 
+def game_named(text: str) -> str | None:
+    """Return the id in the header of a record's text, without making the game; None without one."""
+    for raw in text.splitlines():
+        word, _, rest = raw.partition("#")[0].strip().partition(" ")
+        if word == "game":
+            return rest.strip()
+    return None
+
+
 # --- parts -------------------------------------------------------------------------------------------------
 
 _HEADER = ("version", "game", "ruleset", "players", "first", "position", "seen")

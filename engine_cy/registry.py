@@ -18,7 +18,7 @@ from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any, NamedTuple
 
-from engine_cy.errors import EngineError, InvalidRulesetError, listed
+from engine_cy.errors import EngineError, GameFaultError, InvalidRulesetError, listed
 from engine_cy.game_rules import GameRules
 from engine_cy.python_game import python_game
 from engine_cy.seats import SEATS
@@ -44,6 +44,8 @@ _PLAYERS = (3, 2, 4, 5, 1)  # by default
 # Equal games share one object, so that its interned actions are made once.
 _games: dict[object, Game] = {}
 _GAMES_MAX = 64
+# Why this process runs no installed games; empty: it does.
+_kept_out = ""
 _families: dict[str, Callable[[str, Ruleset, int | None], Game]] = {}
 
 
@@ -80,6 +82,43 @@ def refused_games() -> list[str]:
 def is_game_id(game: str) -> bool:
     """Return whether `new_game` knows an id, or the prefix of its family."""
     return game in _CLASSES or game.partition(":")[0] in _families or game in _plugins().entries
+
+
+def has_installed() -> bool:
+    """Return whether any package has added a game."""
+    return bool(_plugins().entries)
+
+
+def is_installed(game: str) -> bool:
+    """Return whether a game comes from an installed package, without importing it."""
+    return game in _plugins().entries
+
+
+def keep_installed_out(why: str) -> None:
+    """Let this process run no code of installed games from now on: calls that need it raise GameFaultError."""
+    global _kept_out
+    _kept_out = why
+
+
+def load_for_installed(group: str, game: str) -> Any:
+    """Return the object of an entry point in another group, by the package of an installed game; None without one."""
+    entry = _plugins().entries.get(game)
+    if entry is None or _kept_out:
+        return None
+    for other in entry_points(group=group, name=game):
+        if _package(other) == _package(entry):
+            try:
+                return other.load()
+            except Exception as error:
+                where = f"game: {game!r} of {_package(entry)}"
+                why = f"{other.value} cannot be imported: {type(error).__name__}: {error}"
+                raise GameFaultError(f"{where}: {why}") from error
+    return None
+
+
+def module_of_installed(game: str) -> str:
+    """Return the name of the package or module with the code of an installed game."""
+    return _plugins().entries[game].module.partition(".")[0]
 
 
 def editions_of(game: str) -> list[str]:
@@ -167,12 +206,14 @@ def _package(entry: EntryPoint) -> str:
 def _installed_class(entry: EntryPoint) -> Any:
     """Import the class of an installed game; every fault of its package is an error that names it."""
     where = _name(entry)
+    if _kept_out:
+        raise GameFaultError(f"{where} cannot run here: {_kept_out}")
     try:
         kind = _load(entry)
     except Exception as error:
-        raise InvalidRulesetError(f"{where} cannot be imported: {type(error).__name__}: {error}") from error
+        raise GameFaultError(f"{where} cannot be imported: {type(error).__name__}: {error}") from error
     if not isinstance(kind, type) or not issubclass(kind, Game | GameRules):
-        raise InvalidRulesetError(f"{where} is not a game: {entry.value} is a subclass of neither GameRules nor Game")
+        raise GameFaultError(f"{where} is not a game: {entry.value} is a subclass of neither GameRules nor Game")
     return kind
 
 
@@ -187,9 +228,9 @@ def _installed_game(entry: EntryPoint, ruleset: Ruleset, players: int | None) ->
     except EngineError:
         raise
     except Exception as error:
-        raise InvalidRulesetError(f"{_name(entry)} cannot be made: {type(error).__name__}: {error}") from error
+        raise GameFaultError(f"{_name(entry)} cannot be made: {type(error).__name__}: {error}") from error
     if new.interface_fault is not None:
-        raise InvalidRulesetError(f"{_name(entry)} cannot be played: {new.interface_fault}")
+        raise GameFaultError(f"{_name(entry)} cannot be played: {new.interface_fault}")
     return new
 
 

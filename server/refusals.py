@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from engine_cy import EngineError
+from engine_cy import EngineError, GameFaultError
 
 # The prefix of the engine's messages: the path of the wrong value, without blanks.
 _PATH = re.compile(r"[A-Za-z_][\w.\[\]-]*")
@@ -46,6 +46,8 @@ def missing(field: str, why: str = "is required") -> Refusal:
 def split(error: Exception) -> tuple[str, str]:
     """Split a message of the engine or solver into the path before its colon ('' without a path) and the rest."""
     path, colon, why = str(error).partition(": ")
+    if isinstance(error, GameFaultError):  # it begins with the game
+        return "", str(error)
     return (path, why) if colon and _PATH.fullmatch(path) else ("", str(error))
 
 

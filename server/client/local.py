@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from queue import SimpleQueue
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from google.protobuf.descriptor import ServiceDescriptor
 
 from eminence.v1 import record_pb2, seat_pb2, view_pb2
 from eminence.v1 import solver_pb2 as pb
 from server.client.refusals import refused_with
 from server.client.requests import REFEREE, RULES, analyze_request
 from server.client.streams import Stream
+from server.game_named import installed_game
 from server.messages import answers
-from server.messages.requests import check_to_act, read_comparison, read_interval, read_review, read_search
+from server.messages.requests import Caps, check_to_act, read_comparison, read_interval, read_review, read_search
 from server.rpc.deadline import Deadline
 from server.services import core
 from server.services.local import CAPS, LocalSlot, run_now, suggest
@@ -25,6 +28,9 @@ from solver.control import Control
 from solver.pool.base import Pool
 from solver.pool.threads import Threads
 from solver.review import Decision, Verdict
+
+if TYPE_CHECKING:
+    from server.plugins import PluginPool
 
 T = TypeVar("T")
 
@@ -36,31 +42,42 @@ class LocalClient:
     far. A batch computes `workers` positions at a time, by default one for each core. More than two workers are
     processes, which import the program's main file: it needs `if __name__ == "__main__":`. With `ray_address`, a Ray
     cluster computes everything, with at most `workers` workers.
+
+    `caps` limit the budgets of requests, and `threads` the threads of one question. `plugin_workers` is the number of
+    worker processes that answer the calls that name an installed game; with 0, this process does.
     """
 
     def __init__(
-        self, *, config: str | Config = "default", workers: int | None = None, ray_address: str | None = None
+        self,
+        *,
+        config: str | Config = "default",
+        workers: int | None = None,
+        ray_address: str | None = None,
+        caps: Caps = CAPS,
+        threads: int | None = None,
+        plugin_workers: int = 0,
     ) -> None:
         if workers is not None and workers < 1:
             raise ValueError(f"workers: {workers} is less than 1")
-        self._config = read_config(config)
+        self._config, self._caps = read_config(config), caps
         self._is_closed = False
         self._workers, self._ray_address = workers, ray_address
-        self._pool: Pool = Threads() if ray_address is None else _open_ray(ray_address, workers)
+        self._pool: Pool = Threads(threads) if ray_address is None else _open_ray(ray_address, workers)
+        self._plugins: PluginPool | None = None
+        if plugin_workers:
+            from server.plugins import PluginPool, Setup
+
+            self._plugins = PluginPool(plugin_workers, Setup(self._config, caps, threads))
 
     # --- the services ---
 
     @cached_property
     def rules(self) -> Any:
-        from server.services.rules import RulesService
-
-        return _Service(RULES.methods_by_name, RulesService())
+        return _Service(self, RULES)
 
     @cached_property
     def referee(self) -> Any:
-        from server.services.referee import RefereeService
-
-        return _Service(REFEREE.methods_by_name, RefereeService())
+        return _Service(self, REFEREE)
 
     # --- calls ---
 
@@ -79,11 +96,9 @@ class LocalClient:
         seconds: float | None = None,
     ) -> pb.Suggestion:
         """Return the best move of the view's observer, with the figures of all moves."""
-        slot = LocalSlot(self._pool, self._deadline(seconds))
-        with refusing():
-            grant = read_search(pb.SuggestRequest(view=view, budget=budget, options=options), CAPS, "", self._config)
-            check_to_act(grant.view)
-            return run_now(suggest(grant, slot))
+        request = pb.SuggestRequest(view=view, budget=budget, options=options)
+        response: pb.SuggestResponse = next(self._answers("Suggest", request, seconds))
+        return response.suggestion
 
     def analyze(
         self,
@@ -95,23 +110,7 @@ class LocalClient:
         seconds: float | None = None,
     ) -> Stream[pb.AnalyzeResponse]:
         """Search, and yield the answer so far about every `interval_ms`."""
-        slot = LocalSlot(self._pool, self._deadline(seconds))
-        request = analyze_request(view, budget, options, interval_ms)
-        return Stream(_with_refusals(self._grow(request, slot)), slot.cancel)
-
-    def _grow(self, request: pb.AnalyzeRequest, slot: LocalSlot) -> Iterator[pb.AnalyzeResponse]:
-        so_far: SimpleQueue[pb.Suggestion | None] = SimpleQueue()  # None at the end
-        interval = read_interval(request)
-        grant = read_search(request, CAPS, "", self._config)
-        with ThreadPoolExecutor(1, "analyze") as executor:
-            answer = executor.submit(run_now, suggest(grant, slot, interval, so_far.put))
-            answer.add_done_callback(lambda _: so_far.put(None))
-            try:
-                while (suggestion := slot.wait(so_far.get)) is not None:
-                    yield pb.AnalyzeResponse(suggestion=suggestion)
-                yield pb.AnalyzeResponse(suggestion=answer.result(), last=True)
-            finally:
-                slot.cancel()
+        return self._answers("Analyze", analyze_request(view, budget, options, interval_ms), seconds)
 
     def compare(
         self,
@@ -123,24 +122,9 @@ class LocalClient:
         seconds: float | None = None,
     ) -> pb.Comparison:
         """Compare several moves on the same sampled worlds."""
-        slot = LocalSlot(self._pool, self._deadline(seconds))
         request = pb.CompareRequest(view=view, actions=actions, budget=budget, options=options)
-        with refusing():
-            grant = read_comparison(request, CAPS, self._config)
-            slot.begin(grant.budget.time_ms)
-            comparison = run_now(core.compare(grant, slot))
-        answers.set_elapsed(comparison, slot.deadline.arrival_ns)
-        return comparison
-
-    def analyze_batch(
-        self, requests: Iterable[pb.AnalyzeBatchRequest], *, seconds: float | None = None
-    ) -> Stream[pb.AnalyzeBatchResponse]:
-        """Answer a stream of positions. Another thread reads `requests` while answers arrive."""
-        from server.services.local_batch import LocalBatch  # not above: most programs send no batches
-
-        cluster = self._pool if self._ray_address else None
-        batch = LocalBatch(self._config, self._workers or self._pool.width, cluster, self._deadline(seconds))
-        return Stream(_with_refusals(batch.responses(requests)), batch.cancel)
+        response: pb.CompareResponse = next(self._answers("Compare", request, seconds))
+        return response.comparison
 
     def review(
         self,
@@ -153,8 +137,79 @@ class LocalClient:
     ) -> Stream[pb.ReviewResponse]:
         """Judge the decisions of a game; yield one after the other, then a summary."""
         request = pb.ReviewRequest(record=record, seat=seat, budget=budget, options=options)
-        stopping = Control()
-        return Stream(_with_refusals(self._judge(request, self._deadline(seconds), stopping)), stopping.stop)
+        return self._answers("Review", request, seconds)
+
+    def analyze_batch(
+        self, requests: Iterable[pb.AnalyzeBatchRequest], *, seconds: float | None = None
+    ) -> Stream[pb.AnalyzeBatchResponse]:
+        """Answer a stream of positions. Another thread reads `requests` while answers arrive."""
+        from server.services.local_batch import LocalBatch  # not above: most programs send no batches
+
+        cluster = self._pool if self._ray_address else None
+        batch = LocalBatch(self._config, self._workers or self._pool.width, cluster, self._deadline(seconds))
+        return Stream(_with_refusals(batch.responses(requests)), batch.cancel)
+
+    def _answers(self, method: str, request: Any, seconds: float | None) -> Stream[Any]:
+        deadline = self._deadline(seconds)
+        with refusing():
+            answers, stop = self.begin(method, request, deadline)
+        return Stream(_with_refusals(answers), partial(stop, pb.STOP_REASON_CANCELLED))
+
+    # --- any method by its name ---
+
+    def begin(self, method: str, request: Any, deadline: Deadline) -> tuple[Iterator[Any], Callable[[Any], None]]:
+        """Return the answers to a request, and a function that stops its searches with a reason.
+
+        A stopped call ends with the results so far. `request` is a message of the method, or of a BatchItem, whose
+        answers are those of `Analyze`. Errors are raised as they are.
+        """
+        if self._plugins is not None and (game_id := installed_game(request)):
+            return self._plugins.begin(game_id, method, request, deadline, self._caps.time_ms)
+        slot = LocalSlot(self._pool, deadline)
+        match method:
+            case "Suggest":
+                return self._suggest(request, slot), slot.stop
+            case "Analyze":
+                return self._grow(request, slot, read_interval(request), ""), slot.stop
+            case "BatchItem":
+                every_ms = read_interval(request) if request.HasField("interval") else 0.0
+                return self._grow(request, slot, every_ms, "item"), slot.stop
+            case "Compare":
+                return self._compare(request, slot), slot.stop
+            case "Review":
+                stopping = Control()
+                return self._judge(request, deadline, stopping), lambda _: stopping.stop()
+        return _only(getattr(servicer_of(method), method), request), lambda _: None
+
+    def _suggest(self, request: pb.SuggestRequest, slot: LocalSlot) -> Iterator[pb.SuggestResponse]:
+        grant = read_search(request, self._caps, "", self._config)
+        check_to_act(grant.view)
+        yield pb.SuggestResponse(suggestion=run_now(suggest(grant, slot)))
+
+    def _grow(
+        self, request: pb.AnalyzeRequest | pb.BatchItem, slot: LocalSlot, every_ms: float, field: str
+    ) -> Iterator[pb.AnalyzeResponse]:
+        so_far: SimpleQueue[pb.Suggestion | None] = SimpleQueue()  # None at the end
+        grant = read_search(request, self._caps, field, self._config)
+        if slot.stopped_for and grant.question is not None:
+            yield pb.AnalyzeResponse(suggestion=core.suggest_cancelled(grant), last=True)
+            return
+        with ThreadPoolExecutor(1, "analyze") as executor:
+            answer = executor.submit(run_now, suggest(grant, slot, every_ms, so_far.put if every_ms else None))
+            answer.add_done_callback(lambda _: so_far.put(None))
+            try:
+                while (suggestion := slot.wait(so_far.get)) is not None:
+                    yield pb.AnalyzeResponse(suggestion=suggestion)
+                yield pb.AnalyzeResponse(suggestion=answer.result(), last=True)
+            finally:
+                slot.cancel()
+
+    def _compare(self, request: pb.CompareRequest, slot: LocalSlot) -> Iterator[pb.CompareResponse]:
+        grant = read_comparison(request, self._caps, self._config)
+        slot.begin(grant.budget.time_ms)
+        comparison = run_now(core.compare(grant, slot))
+        answers.set_elapsed(comparison, slot.deadline.arrival_ns)
+        yield pb.CompareResponse(comparison=comparison)
 
     def _judge(self, request: pb.ReviewRequest, deadline: Deadline, stopping: Control) -> Iterator[pb.ReviewResponse]:
         """Judge decisions in parallel, up to the number of threads; yield the verdicts in the game's order."""
@@ -165,7 +220,7 @@ class LocalClient:
             with stopping.stopping(slot.cancel):
                 return run_now(core.judge(grant.judge, decision, grant.judge.search(decision), slot))
 
-        grant = read_review(request, CAPS, self._config)
+        grant = read_review(request, self._caps, self._config)
         writer = answers.ReviewWriter(grant)
         executor = ThreadPoolExecutor(max(self._pool.width // grant.shares, 1), "judge")
         try:
@@ -179,6 +234,8 @@ class LocalClient:
     def close(self) -> None:
         self._is_closed = True
         self._pool.close()
+        if self._plugins is not None:
+            self._plugins.close()
 
     def __enter__(self) -> LocalClient:
         return self
@@ -192,15 +249,30 @@ class LocalClient:
 class _Service:
     """The methods of a service that needs no search."""
 
-    def __init__(self, names: Mapping[str, Any], servicer: object) -> None:
-        for name in names:
-            setattr(self, name, partial(_call, getattr(servicer, name)))
+    def __init__(self, client: LocalClient, service: ServiceDescriptor) -> None:
+        for name in service.methods_by_name:
+            setattr(self, name, partial(_call, client, name))
 
 
-def _call(handle: Any, request: Any, timeout: float | None = None) -> Any:
+def _call(client: LocalClient, method: str, request: Any, timeout: float | None = None) -> Any:
     """Call a method. `timeout` is ignored: it exists for the interface of `Client`."""
-    with refusing():
-        return handle(request)
+    return next(client._answers(method, request, None))
+
+
+@cache
+def servicer_of(method: str) -> Any:
+    """Return the servicer of a method of RulesService or RefereeService."""
+    if method in RULES.methods_by_name:
+        from server.services.rules import RulesService
+
+        return RulesService()
+    from server.services.referee import RefereeService
+
+    return RefereeService()
+
+
+def _only(handle: Callable[[Any], Any], request: Any) -> Iterator[Any]:
+    yield handle(request)
 
 
 def _open_ray(address: str, workers: int | None) -> Pool:

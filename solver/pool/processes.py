@@ -227,22 +227,8 @@ class _Worker:
             if self._ended:
                 raise EOFError("the pool is closed")
             if self._connection is None:
-                self._process, self._connection = self._start()
+                self._process, self._connection = start_child(serve_parent)
             return self._connection
-
-    def _start(self) -> tuple[BaseProcess, Connection]:
-        parent_end, child_end = SPAWN.Pipe()
-        process = SPAWN.Process(target=serve_parent, args=(child_end,), daemon=True)
-        # Start multiprocessing's tracker first, as that unblocks SIGINT.
-        resource_tracker.ensure_running()
-        # The child inherits the signal mask: only this process handles Ctrl-C.
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        try:
-            process.start()
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        child_end.close()
-        return process, parent_end
 
     def _serve(self, connection: Connection, task: _Task) -> None:
         """Send a task to the process and wait for its end."""
@@ -282,6 +268,22 @@ class _Worker:
             self._process.kill()
             self._process.join(10)
         self._connection = self._process = None
+
+
+def start_child(serve: Callable[..., object], *arguments: Any) -> tuple[BaseProcess, Connection]:
+    """Start a process that calls `serve` with its end of a connection; return the process and the other end."""
+    parent_end, child_end = SPAWN.Pipe()
+    process = SPAWN.Process(target=serve, args=(child_end, *arguments), daemon=True)
+    # Start multiprocessing's tracker first, as that unblocks SIGINT.
+    resource_tracker.ensure_running()
+    # The child inherits the signal mask: only this process handles Ctrl-C.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        process.start()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    child_end.close()
+    return process, parent_end
 
 
 def _result_of_call(message: bytes) -> Any:

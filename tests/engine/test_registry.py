@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from foreign_game import ForeignGame
 
-from engine_cy import EngineError, GameSource, InvalidRulesetError, game_ids, game_sources, new_game, registry
+from engine_cy import EngineError, GameFaultError, GameSource, InvalidRulesetError, game_ids, game_sources, new_game, registry
 from engine_cy.registry import add_game_family, is_game_id, refused_games
 
 BUILT_IN = ["oriflamme", "oriflamme_prototype", "castle_village_port", "kuhn_poker", "leduc_poker"]
@@ -75,7 +75,7 @@ def test_a_faulty_package_is_refused_by_name_and_other_games_work(
     (tmp_path / "broken.py").write_text("1 / 0\n")
     install("dice-games", dice=value, liars_dice="liars_dice:LiarsDice")
     for _ in range(2):
-        with pytest.raises(InvalidRulesetError, match=f"^game: 'dice' of dice-games 1.2 {message}"):
+        with pytest.raises(GameFaultError, match=f"^game: 'dice' of dice-games 1.2 {message}"):
             new_game("dice", players=2)
     assert [new_game(game, players=3).id for game in ("liars_dice", "oriflamme")] == ["liars_dice", "oriflamme"]
 
@@ -112,7 +112,7 @@ def test_an_id_belongs_to_the_engine_then_to_the_first_package(install: Any) -> 
 )
 def test_a_package_that_was_built_with_other_headers_is_refused(install: Any, fault: Any, message: Any) -> None:
     install("foreign", version="3", foreign="foreign_game:ForeignGame")
-    with pytest.raises(InvalidRulesetError, match=f"^game: 'foreign' of foreign 3 cannot be played: {message}"):
+    with pytest.raises(GameFaultError, match=f"^game: 'foreign' of foreign 3 cannot be played: {message}"):
         new_game("foreign", fault, 2)
     assert ForeignGame("foreign", "sound", 2).interface_fault is None
 

@@ -1,0 +1,87 @@
+"""Packages of games, installed into a folder of their own, and games whose code fails."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+LIARS_DICE = {"liars_dice": "liars_dice:LiarsDice"}
+# The ids are those of the classes in `FAULTY`.
+FAULTS = ("raising", "hanging", "exiting", "allocating", "nonsense", "leaving")
+FAULTY = '''\
+"""Liar's Dice with faults: bids are wrong, each in its way."""
+
+import os
+
+from liars_dice import LiarsDice
+
+
+class Faulty(LiarsDice):
+    def apply(self, state, action):
+        if action.startswith("bid"):
+            self.fail()
+        return super().apply(state, action)
+
+
+class Raising(Faulty):
+    def fail(self):
+        raise KeyError("joker")
+
+
+class Hanging(Faulty):
+    def fail(self):
+        while True:
+            pass
+
+
+class Exiting(Faulty):
+    def fail(self):
+        os._exit(7)
+
+
+class Leaving(Faulty):
+    def fail(self):
+        raise SystemExit(3)
+
+
+class Allocating(Faulty):
+    def fail(self):
+        rest = []
+        while True:
+            rest.append(bytearray(2**24))
+
+
+class Nonsense(LiarsDice):
+    def payoffs(self, state):
+        return ["all", "nothing"]
+'''
+HUNG_MODULE = "while True:\n    pass\n"
+
+
+def install(
+    folder: Path, package: str, /, version: str = "1.2", *, adapters: Mapping[str, str] | None = None, **games: str
+) -> None:
+    """Install a package into a folder that is on the path: a name and games, as `id="module:Class"`."""
+    info = folder / f"{package}-{version}.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: {version}\n")
+    groups = {"eminence.games": games, "eminence.adapters": adapters or {}}
+    lines = [line for group, entries in groups.items() for line in (f"[{group}]", *_entries(entries))]
+    (info / "entry_points.txt").write_text("\n".join(lines) + "\n")
+
+
+def _entries(entries: Mapping[str, str]) -> list[str]:
+    return [f"{name} = {value}" for name, value in entries.items()]
+
+
+def install_games(folder: Path) -> dict[str, str]:
+    """Install Liar's Dice, games with faults and a module that hangs; return the environment that has them."""
+    install(folder, "dice-games", **LIARS_DICE)
+    install(folder, "faulty-games", **{fault: f"faulty_games:{fault.capitalize()}" for fault in FAULTS})
+    install(folder, "hung-games", hung="hung_games:Game", missing="no_such_module:Game")
+    (folder / "faulty_games.py").write_text(FAULTY)
+    (folder / "hung_games.py").write_text(HUNG_MODULE)
+    paths = [folder, ROOT, ROOT / "proto", ROOT / "examples" / "games" / "liars_dice"]
+    return {"PYTHONPATH": os.pathsep.join(map(str, paths))}
