@@ -16,6 +16,7 @@ import grpc
 from grpc_health.v1 import health as health_names
 from grpc_reflection.v1alpha import reflection, reflection_pb2
 
+from engine_cy.registry import keep_installed_out
 from server.metrics_page import serve_metrics
 from server.rpc.auth import TokenAuth, read_clients
 from server.rpc.callers import Bounds, Callers
@@ -24,8 +25,8 @@ from server.services import referee, rules
 from server.services import solver as solver_service
 from server.services.health import NOT_SERVING, SERVING, HealthService
 from server.services.health import SERVICE as HEALTH
+from server.services.plugins import Plugins, ServedRules
 from server.services.referee import RefereeService
-from server.services.rules import RulesService
 from server.services.solver import SolverService
 from server.settings import Settings, SettingsError
 from server.telemetry import Telemetry
@@ -62,7 +63,9 @@ class App:
             )
         )
         self._telemetry.follow_callers(self._callers)
-        self._solver = SolverService(settings, self._telemetry)
+        keep_installed_out("on a server, only worker processes run installed games")
+        self._plugins = Plugins(settings, self._telemetry)
+        self._solver = SolverService(settings, self._telemetry, self._plugins)
         self._health = HealthService()
         self._traces = _open_traces(settings.traces) if settings.traces else None
         self._stopping = asyncio.Event()
@@ -133,9 +136,9 @@ class App:
             ],
         )
         add = partial(add_service, server, telemetry=self._telemetry, callers=self._callers)
-        add(solver_service.SERVICE, self._solver)
-        add(rules.SERVICE, RulesService())
-        add(referee.SERVICE, RefereeService())
+        add(solver_service.SERVICE, self._solver, plugins=self._plugins)
+        add(rules.SERVICE, ServedRules(self._plugins), plugins=self._plugins)
+        add(referee.SERVICE, RefereeService(), plugins=self._plugins)
         add(HEALTH, self._health, is_logged=False)
         if settings.reflection:
             names = [*self._names, health_names.SERVICE_NAME, reflection.SERVICE_NAME]
@@ -170,6 +173,7 @@ class App:
         gc.collect()
         gc.freeze()
         self._solver.open()
+        self._plugins.open()
         self._health.set(["", *self._names], SERVING)
         _log.info("serving")
 
@@ -191,21 +195,27 @@ class App:
 
     def _stop(self) -> None:
         if self._stopping.is_set():
-            self._solver.hurry()  # a second signal
+            self._hurry()  # a second signal
         self._stopping.set()
+
+    def _hurry(self) -> None:
+        self._solver.hurry()
+        self._plugins.hurry()
 
     async def _drain(self, server: grpc.aio.Server) -> None:
         """Refuse new calls, and answer the pending ones."""
         self._solver.close()
+        self._plugins.close()
         self._health.end()
         # gRPC cancels calls that arrive during its shutdown: refuse calls for a while first, so that clients stop.
         await asyncio.sleep(REFUSING_SECONDS)
         stopped = asyncio.ensure_future(server.stop(self._settings.drain_ms / 1000 + LAST_SECONDS))
         await asyncio.wait([stopped], timeout=self._settings.drain_ms / 1000)
-        self._solver.hurry()
+        self._hurry()
         await stopped
         # No call is pending: Ray can shut down.
         await asyncio.to_thread(self._solver.end)
+        await asyncio.to_thread(self._plugins.end)
         if self._traces:
             self._traces.end()
 

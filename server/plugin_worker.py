@@ -37,6 +37,11 @@ BEAT_S = 1.0
 # Interval between two looks at the methods that run.
 WATCH_S = 0.1
 MEGABYTE = 2**20
+# The parts of calls about several games, which name one: their requests and answers.
+PARTS = {
+    "BatchItem": (solver_pb2.BatchItem, solver_pb2.AnalyzeResponse),
+    "GameInfo": (rules_pb2.ListRulesetsRequest, rules_pb2.GameInfo),
+}
 
 
 class Setup(NamedTuple):
@@ -51,7 +56,7 @@ class Setup(NamedTuple):
 
 
 class Job(NamedTuple):
-    """A call: the name of a method in the contract, or BatchItem, and the bytes of its request.
+    """A call: the name of a method in the contract, or one of PARTS, and the bytes of its request.
 
     It ends at `end_ns` on the monotonic clock, or when there is no answer for `answer_s`.
     """
@@ -228,18 +233,17 @@ def _refusal_of(error: BaseException, game_id: str) -> Refusal:
 @cache
 def _method(name: str) -> Any:
     """Return the descriptor of a method of the contract."""
-    name = "Analyze" if name == "BatchItem" else name
     files = (solver_pb2.DESCRIPTOR, rules_pb2.DESCRIPTOR, referee_pb2.DESCRIPTOR)
     services = [service for file in files for service in file.services_by_name.values()]
     return next(service.methods_by_name[name] for service in services if name in service.methods_by_name)
 
 
 def request_class(method: str) -> Any:
-    return solver_pb2.BatchItem if method == "BatchItem" else GetMessageClass(_method(method).input_type)
+    return PARTS[method][0] if method in PARTS else GetMessageClass(_method(method).input_type)
 
 
 def response_class(method: str) -> Any:
-    return GetMessageClass(_method(method).output_type)
+    return PARTS[method][1] if method in PARTS else GetMessageClass(_method(method).output_type)
 
 
 def _as_json(refusal: Refusal) -> bytes:

@@ -106,6 +106,21 @@ class Settings:
         "Memory of all running searches; 0: memory_max_mb for each thread and for the next search.",
         IntegerIn(0, 10**8),
     )
+    plugin_workers: int = _setting(
+        2, "Worker processes for installed games; they start if there are such games.", IntegerIn(1, 256)
+    )
+    plugin_queue: int = _setting(
+        32, "Maximum number of calls of installed games that wait for a worker process.", IntegerIn(0, 100_000)
+    )
+    plugin_bytes: int = _setting(
+        2**20, "Maximum size in bytes of pending requests of installed games.", IntegerIn(1, 2**40)
+    )
+    plugin_memory_mb: int = _setting(
+        1024, "Memory of one worker process; half of it is a cap of its searches.", IntegerIn(256, 2**20)
+    )
+    plugin_method_ms: int = _setting(
+        5_000, "Time in which each method of an installed game must return.", IntegerIn(10, 3_600_000)
+    )
     cache_mb: int = _setting(64, "Size of the answer cache in memory; 0: no cache.", IntegerIn(0, 65_536))
     cache_file: str = _setting("", "SQLite file that keeps the answer cache across restarts; empty: none.", FILE)
     drain_ms: int = _setting(500, "Time that searches may continue after SIGTERM.", IntegerIn(0, 600_000))

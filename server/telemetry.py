@@ -90,14 +90,39 @@ class Telemetry:
         self._waiting = Gauge("eminence_searches_waiting", "Searches in a queue.", ["queue"], **common)
 
         self._bound_refusals = Counter(
-            "eminence_bound_refusals", "Refusals because a caller reached a limit.", ["bound"], **common
+            "eminence_bound_refusals", "Refusals because a limit was reached.", ["bound"], **common
         )
         self._most_held = Gauge("eminence_caller_most", "Largest amount that a caller holds.", ["bound"], **common)
+        self._plugin_workers = Gauge("eminence_plugin_workers", "Worker processes of installed games.", **common)
+        self._plugin_calls = Gauge("eminence_plugin_calls", "Calls of installed games.", ["state"], **common)
+        self._plugin_bytes = Gauge("eminence_plugin_bytes", "Bytes of pending requests of installed games.", **common)
+        self._plugins_lost = Counter(
+            "eminence_plugin_workers_lost", "Worker processes that an installed game ended or made late.", **common
+        )
         self._methods: dict[str, Method] = {}
 
     def count_refusal(self, bound: Bound) -> None:
         """Count a refusal because of a bound on callers."""
-        self._bound_refusals.labels(f"caller_{bound}").inc()
+        self.count_refusal_by(f"caller_{bound}")
+
+    def count_refusal_by(self, setting: str) -> None:
+        self._bound_refusals.labels(setting).inc()
+
+    def follow_plugins(
+        self,
+        workers: Callable[[], int],
+        running: Callable[[], int],
+        waiting: Callable[[], int],
+        size: Callable[[], int],
+    ) -> None:
+        """Report the worker processes of installed games, their calls, and the bytes of the requests."""
+        self._plugin_workers.set_function(workers)
+        self._plugin_calls.labels("running").set_function(running)
+        self._plugin_calls.labels("waiting").set_function(waiting)
+        self._plugin_bytes.set_function(size)
+
+    def count_lost_plugin(self) -> None:
+        self._plugins_lost.inc()
 
     def follow_callers(self, callers: Callers) -> None:
         for bound in BOUNDS:

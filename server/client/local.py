@@ -160,8 +160,8 @@ class LocalClient:
     def begin(self, method: str, request: Any, deadline: Deadline) -> tuple[Iterator[Any], Callable[[Any], None]]:
         """Return the answers to a request, and a function that stops its searches with a reason.
 
-        A stopped call ends with the results so far. `request` is a message of the method, or of a BatchItem, whose
-        answers are those of `Analyze`. Errors are raised as they are.
+        A stopped call ends with the results so far. `method` may also be "BatchItem", whose answers are those of
+        Analyze, or "GameInfo", with the request of ListRulesets. Errors are raised as they are.
         """
         if self._plugins is not None and (game_id := installed_game(request)):
             return self._plugins.begin(game_id, method, request, deadline, self._caps.time_ms)
@@ -179,6 +179,10 @@ class LocalClient:
             case "Review":
                 stopping = Control()
                 return self._judge(request, deadline, stopping), lambda _: stopping.stop()
+            case "GameInfo":
+                from server.services.rules import info_of
+
+                return _only(info_of, request.game_id), lambda _: None
         return _only(getattr(servicer_of(method), method), request), lambda _: None
 
     def _suggest(self, request: pb.SuggestRequest, slot: LocalSlot) -> Iterator[pb.SuggestResponse]:

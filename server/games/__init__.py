@@ -6,7 +6,8 @@ from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 
-from engine_cy import game_ids
+from engine_cy import GameFaultError, game_ids
+from engine_cy.registry import load_for_installed
 from server.games.adapter import GameAdapter
 
 _ADAPTERS: dict[str, GameAdapter] = {
@@ -16,13 +17,30 @@ _ADAPTERS: dict[str, GameAdapter] = {
 }
 
 
+# The entry points with the adapters of installed games: the game's id, and a subclass of GameAdapter.
+_GROUP = "eminence.adapters"
+
+
 @cache
 def adapter_of(game_id: str) -> GameAdapter:
-    """Return the adapter of a game; a game without one is served as text."""
-    return _ADAPTERS.get(game_id) or GameAdapter(game_id)
+    """Return the adapter of a game; a game without one is served as text.
+
+    The package of an installed game may have its adapter; it is imported only where the game itself may run.
+    """
+    return _ADAPTERS.get(game_id) or _installed_adapter(game_id) or GameAdapter(game_id)
+
+
+def _installed_adapter(game_id: str) -> GameAdapter | None:
+    kind = load_for_installed(_GROUP, game_id)
+    if kind is None:
+        return None
+    if not isinstance(kind, type) or not issubclass(kind, GameAdapter):
+        raise GameFaultError(f"game: {game_id!r}: {kind!r} in {_GROUP} is not a subclass of GameAdapter")
+    return kind(game_id)
 
 
 def adapters_with_messages() -> list[GameAdapter]:
     """Return an adapter for each `member` of the contract."""
-    by_member = {adapter.member: adapter for adapter in map(adapter_of, reversed(game_ids())) if adapter.member}
+    built_in = [_ADAPTERS[game_id] for game_id in reversed(game_ids()) if game_id in _ADAPTERS]
+    by_member = {adapter.member: adapter for adapter in built_in if adapter.member}
     return list(reversed(by_member.values()))

@@ -15,9 +15,9 @@ import heapq
 import itertools
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeVar
+from typing import Literal, NamedTuple, TypeVar
 
 from server.refusals import Refusal
 from solver.control import NEVER_NS
@@ -35,6 +35,15 @@ ACTIVE_SECONDS = 2.0
 TURNS_MAX = 1_000
 
 
+class Wording(NamedTuple):
+    """The words of refusals: the settings of the queues, and the reasons for refusing a wait."""
+
+    queues: Mapping[Kind, str] = {"interactive": "interactive_queue", "bulk": "bulk_queue"}
+    searches: str = "searches"
+    long_wait: str = "the search would wait in the queue for much of its time"
+    no_thread: str = "no thread was free before the call's deadline"
+
+
 @dataclass(eq=False, slots=True)
 class Ticket:
     """The place of a search in a queue; once admitted, its threads and memory."""
@@ -49,6 +58,9 @@ class Ticket:
     started_ns: int = 0
 
 
+WORDING = Wording()
+
+
 class Admission:
     """The queues of a server, and its running searches. Belongs to the event loop's thread."""
 
@@ -61,7 +73,9 @@ class Admission:
         *,
         ahead: int = 0,
         for_others: int = 1,
+        wording: Wording = WORDING,
     ) -> None:
+        self._wording = wording
         self._reserved = reserved
         self._for_others = for_others  # threads that each caller leaves to others while others are active
         # Number of searches submitted early, so that the pool has the next one when a thread is free. Searches with a
@@ -138,7 +152,7 @@ class Admission:
             return ticket
         wait_ns = self._expected_wait_ns(ticket)
         if kind == "interactive" and time_ns is not None and wait_ns > time_ns * PATIENCE:
-            raise overloaded(wait_ns, "the search would wait in the queue for much of its time")
+            raise overloaded(wait_ns, self._wording.long_wait)
         if self._is_full(kind):
             self._displace(kind, caller, wait_ns)
         self._waiting[kind].append(ticket)
@@ -147,7 +161,7 @@ class Admission:
                 await ticket.admitted
         except TimeoutError:
             self._give_up(ticket)
-            raise Refusal("DEADLINE_TOO_SHORT", "", "no thread was free before the call's deadline") from None
+            raise Refusal("DEADLINE_TOO_SHORT", "", self._wording.no_thread) from None
         except asyncio.CancelledError:
             self._give_up(ticket)
             raise
@@ -236,7 +250,8 @@ class Admission:
             last.admitted.set_exception(self._full(kind, wait_ns))
 
     def _full(self, kind: Kind, wait_ns: int) -> Refusal:
-        return overloaded(wait_ns, f"{kind}_queue: {self._queues_max[kind]} searches may wait, and the queue is full")
+        queue, most = self._wording.queues[kind], self._queues_max[kind]
+        return overloaded(wait_ns, f"{queue}: {most} {self._wording.searches} may wait, and the queue is full")
 
     # --- room ---
 

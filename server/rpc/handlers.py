@@ -7,11 +7,11 @@ therefore take and return bytes.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
 from inspect import isasyncgenfunction, iscoroutinefunction
-from typing import Any
+from typing import Any, Protocol
 
 import grpc
 from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
@@ -37,10 +37,11 @@ def add_service(
     callers: Callers | None = None,
     *,
     is_logged: bool = True,
+    plugins: Plugins | None = None,
 ) -> None:
     """Serve the methods that `servicer` has for `service`; a method that is no coroutine runs on another thread.
 
-    `is_logged`: log every call, not only refused ones.
+    `is_logged`: log every call, not only refused ones. Calls that name an installed game go to `plugins`.
     """
     telemetry, callers = telemetry or Telemetry(), callers or Callers()
     handlers = {}
@@ -49,9 +50,22 @@ def add_service(
         if not (iscoroutinefunction(handle) or isasyncgenfunction(handle)):
             handle = _on_thread(handle)
         metrics = telemetry.method(f"/{service.full_name}/{method.name}", is_logged)
-        handlers[method.name] = _handler(method, handle, metrics, callers)
+        handlers[method.name] = _handler(method, handle, metrics, callers, plugins)
     # Not `add_registered_method_handlers`: with it, a call takes longer the more methods are registered.
     server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(service.full_name, handlers),))
+
+
+class Plugins(Protocol):
+    """The calls that name an installed game."""
+
+    def game_of(self, request: Message) -> str | None:
+        """Return the installed game that a request names, or None."""
+
+    async def answer(self, game_id: str, method: str, request: Message, context: Context) -> bytes:
+        """Return the bytes of the answer."""
+
+    def stream(self, game_id: str, method: str, request: Message, context: Context) -> AsyncGenerator[bytes, None]:
+        """Yield the bytes of the answers."""
 
 
 def _on_thread(handle: Callable[[Any], Message]) -> Any:
@@ -88,7 +102,7 @@ async def _read(raw: bytes, kind: type[Message]) -> Message:
 
 
 def _handler(
-    method: MethodDescriptor, handle: Any, metrics: Method, callers: Callers
+    method: MethodDescriptor, handle: Any, metrics: Method, callers: Callers, plugins: Plugins | None
 ) -> grpc.RpcMethodHandler[Any, Any]:
     kind = GetMessageClass(method.input_type)
 
@@ -96,7 +110,10 @@ def _handler(
         with metrics.call() as call:
             try:
                 with callers.calling(context) as caller, caller.holding("bytes", len(raw)):
-                    response: Message = await handle(await _read(raw, kind), context)
+                    request = await _read(raw, kind)
+                    if plugins and (game_id := plugins.game_of(request)):
+                        return await plugins.answer(game_id, method.name, request, context)
+                    response: Message = await handle(request, context)
                     return response.SerializeToString()
             except BaseException as error:
                 refusal = _refusal_for(error, call)
@@ -107,10 +124,15 @@ def _handler(
         with metrics.call() as call:
             try:
                 with callers.calling(context) as caller, caller.holding("bytes", len(raw)):
+                    request = await _read(raw, kind)
+                    if plugins and (game_id := plugins.game_of(request)):
+                        answers = plugins.stream(game_id, method.name, request, context)
+                    else:
+                        answers = _serialized(handle(request, context))
                     # Close the stream when the client cancels, instead of at the next garbage collection.
-                    async with aclosing(handle(await _read(raw, kind), context)) as responses:
+                    async with aclosing(answers) as responses:
                         async for response in responses:
-                            yield response.SerializeToString()
+                            yield response
                 return
             except BaseException as error:
                 refusal = _refusal_for(error, call)
@@ -135,6 +157,12 @@ def _handler(
     elif method.server_streaming:
         return grpc.unary_stream_rpc_method_handler(stream)
     return grpc.unary_unary_rpc_method_handler(answer)
+
+
+async def _serialized(responses: AsyncGenerator[Message, None]) -> AsyncGenerator[bytes, None]:
+    async with aclosing(responses):
+        async for response in responses:
+            yield response.SerializeToString()
 
 
 def _refusal_for(error: BaseException, call: Call) -> Refusal:

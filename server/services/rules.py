@@ -3,31 +3,41 @@
 from __future__ import annotations
 
 from eminence.v1 import rules_pb2 as pb
-from engine_cy import editions_of, game_sources, players_of
+from engine_cy import GameFaultError, editions_of, game_ids, game_sources, players_of
 from server.codec import records, views
 from server.codec.fields import required, which, write_seat
 from server.codec.games import check_game_id, read_required_game, write_ruleset
 from server.games import adapter_of
+from server.games.adapter import GameAdapter
 
 SERVICE = pb.DESCRIPTOR.services_by_name["RulesService"]
+
+
+def info_of(game_id: str, fault: str = "") -> pb.GameInfo:
+    """Return the description of a game. With a fault, which says why it cannot be played, its code does not run."""
+    source = next(source for source in game_sources() if source.id == game_id)
+    info = pb.GameInfo(game_id=game_id, origin=source.package or "eminence", fault=fault)
+    if fault:
+        info.names.CopyFrom(GameAdapter(game_id).names.message())
+    else:
+        info.names.CopyFrom(adapter_of(game_id).names.message())
+        info.editions.extend(editions_of(game_id))
+        info.players.extend(players_of(game_id, info.editions[0]))
+    return info
+
+
+def _info_or_fault(game_id: str) -> pb.GameInfo:
+    try:
+        return info_of(game_id)
+    except GameFaultError as error:
+        return info_of(game_id, str(error))
 
 
 class RulesService:
     """The methods about rules. Stateless and synchronous, so a client in this process calls them, too."""
 
     def ListGames(self, request: pb.ListGamesRequest) -> pb.ListGamesResponse:
-        return pb.ListGamesResponse(
-            games=[
-                pb.GameInfo(
-                    game_id=source.id,
-                    names=adapter_of(source.id).names.message(),
-                    editions=editions_of(source.id),
-                    players=players_of(source.id, editions_of(source.id)[0]),
-                    origin=source.package or "eminence",
-                )
-                for source in game_sources()
-            ]
-        )
+        return pb.ListGamesResponse(games=map(_info_or_fault, game_ids()))
 
     def ListRulesets(self, request: pb.ListRulesetsRequest) -> pb.ListRulesetsResponse:
         game_id = check_game_id(request.game_id, "game_id")

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from eminence.v1 import solver_pb2 as pb
 from eminence.v1 import solver_pb2_grpc
+from engine_cy.registry import has_installed
 from server.answer_cache import Cache, key_of
 from server.answer_cache_file import CacheFile
 from server.messages import answers
@@ -32,6 +33,7 @@ from server.rpc.deadline import Deadline
 from server.rpc.status import refusal_of
 from server.services import core
 from server.services.batch import Batch
+from server.services.plugins import Plugins
 from server.services.searches import AdmittedSearch, Searches, SearchTerms
 from server.settings import Settings
 from server.telemetry import Telemetry
@@ -63,7 +65,8 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
     a request.
     """
 
-    def __init__(self, settings: Settings, telemetry: Telemetry) -> None:
+    def __init__(self, settings: Settings, telemetry: Telemetry, plugins: Plugins | None = None) -> None:
+        self._plugins = plugins
         self.searches = Searches(settings)
         self._caps = Caps.of(settings)
         self._network_ms = float(settings.network_ms)
@@ -239,10 +242,14 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
         deadline: Deadline,
         every_ms: float,
         report: Callable[[pb.Suggestion], None] | None,
-        on_start: Callable[[AdmittedSearch], None],
+        on_start: Callable[[Any], None],
         is_cancelled: Callable[[], bool],
     ) -> pb.Suggestion:
         """Answer a batch item. Its time counts from its own start."""
+        if self._plugins is not None and has_installed():
+            message = pb.BatchItem.FromString(item)
+            if game_id := self._plugins.game_of(message):
+                return await self._plugins.suggest_item(game_id, message, deadline, report, on_start, is_cancelled)
         item_deadline = deadline.restarted()
         grant = await self._read_item(item)
         if is_cancelled() and grant.question is not None:

@@ -85,3 +85,18 @@ def install_games(folder: Path) -> dict[str, str]:
     (folder / "hung_games.py").write_text(HUNG_MODULE)
     paths = [folder, ROOT, ROOT / "proto", ROOT / "examples" / "games" / "liars_dice"]
     return {"PYTHONPATH": os.pathsep.join(map(str, paths))}
+
+
+# A `sitecustomize` module: on SIGUSR1, write the names of all modules to a file.
+SHOW_MODULES = """\
+import os, signal, sys
+from pathlib import Path
+
+
+def show(*_):
+    file = Path(__file__).with_name(f"modules-{os.getpid()}")
+    file.write_text("\\n".join(sys.modules) + "\\n")
+
+
+signal.signal(signal.SIGUSR1, show)
+"""

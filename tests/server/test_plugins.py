@@ -1,0 +1,263 @@
+"""Installed games on a server: worker processes run their code, and faults in it harm no other call."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import grpc
+import pytest
+from plugins import SHOW_MODULES, install_games
+from process import Server, refusal, server, stub, suggest
+from waiting import HANG_S, wait_until
+
+from eminence.v1 import record_pb2, referee_pb2, referee_pb2_grpc, rules_pb2, rules_pb2_grpc, view_pb2
+from eminence.v1 import solver_pb2 as pb
+from server.client import Client, Refused
+
+TABLE = "1 ?, first A | seen by A"
+FEW = pb.Budget(iterations=50)
+METHOD_MS = 500
+
+
+def spec(game: str) -> view_pb2.GameSpec:
+    return view_pb2.GameSpec(game_id=game, players=2, ruleset=view_pb2.Ruleset(edition="1x4"))
+
+
+def view(game: str) -> view_pb2.View:
+    return view_pb2.View(game=spec(game), text=TABLE)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("plugins")
+
+
+@pytest.fixture(scope="module")
+def running(folder: Path) -> Iterator[Server]:
+    """Run a server with one worker process."""
+    environment = install_games(folder)
+    (folder / "sitecustomize.py").write_text(SHOW_MODULES)
+    flags = ("--plugin-workers", "1", "--plugin-method-ms", METHOD_MS, "--plugin-memory-mb", 400, "--plugin-queue", 1)
+    with server(*map(str, flags), metrics=True, environment=environment) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def client(running: Server) -> Iterator[Client]:
+    with Client(running.address) as client:
+        yield client
+
+
+def modules_of(running: Server, folder: Path) -> set[str]:
+    """Return the modules that the server process has imported."""
+    file = folder / f"modules-{running.process.pid}"
+    file.unlink(missing_ok=True)
+    running.process.send_signal(signal.SIGUSR1)
+    wait_until(lambda: file.exists() and file.read_text().endswith("\n"))
+    return set(file.read_text().split())
+
+
+# --- every service --------------------------------------------------------------------------------------------------
+
+
+def test_the_solver_answers_and_no_module_of_a_game_enters_the_server(
+    running: Server, client: Client, folder: Path
+) -> None:
+    best = client.suggest(view("liars_dice"), FEW, pb.Options(seed=1)).best.text
+    assert best.startswith("bid ")
+    *_, last = client.analyze(view("liars_dice"), FEW, pb.Options(seed=1))
+    assert (last.last, last.suggestion.best.text) == (True, best)
+    actions = [view_pb2.Action(text=text) for text in ("bid 1x1", "bid 1x2")]
+    assert len(client.compare(view("liars_dice"), actions, FEW).actions) == 2
+    with pytest.raises(Refused, match="cannot be imported: ModuleNotFoundError") as refused:
+        client.suggest(view("missing"))
+    assert refused.value.reason == "GAME_FAULT"
+    modules = modules_of(running, folder)
+    assert "server.app" in modules
+    assert not {"liars_dice", "faulty_games", "hung_games"} & modules
+
+
+def test_the_referee_plays_a_game_and_its_record_is_reviewed(client: Client, running: Server, folder: Path) -> None:
+    dealt = client.referee.Deal(referee_pb2.DealRequest(game=spec("liars_dice"), seed=1))
+    standing = referee_pb2.Standing(record=dealt.record)
+    over = False
+    while not over:
+        legal = client.referee.GetResult(referee_pb2.GetResultRequest(standing=standing)).legal_actions
+        played = client.referee.Play(referee_pb2.PlayRequest(standing=standing, action=legal[-1]))
+        standing, over = referee_pb2.Standing(record=played.record), played.over
+    record = played.record
+    assert record.text.startswith("game liars_dice\n")
+    read = client.rules.ReadText(rules_pb2.ReadTextRequest(record=record.text))
+    assert read.record.text == record.text
+    *decisions, summary = client.review(record_pb2.Record(text=record.text), FEW)
+    assert [answer.HasField("decision") for answer in decisions] == [True, True]
+    assert summary.HasField("summary")
+    assert "liars_dice" not in modules_of(running, folder)
+
+
+def test_the_rules_list_every_game_with_its_origin_or_its_fault(client: Client, running: Server, folder: Path) -> None:
+    games = {game.game_id: game for game in client.rules.ListGames(rules_pb2.ListGamesRequest()).games}
+    assert (games["oriflamme"].origin, games["oriflamme"].fault) == ("eminence", "")
+    dice = games["liars_dice"]
+    assert (dice.origin, list(dice.players), dice.editions[0]) == ("dice-games 1.2", [2, 3, 4, 5], "1x6")
+    assert "cannot be imported" in games["missing"].fault
+    assert games["hung"].fault.startswith("hung: <module> (hung_games.py, line ")
+    assert not games["hung"].editions
+    rulesets = client.rules.ListRulesets(rules_pb2.ListRulesetsRequest(game_id="liars_dice")).rulesets
+    assert [entry.ruleset.edition for entry in rulesets] == list(dice.editions)
+    assert not client.rules.ListCards(rules_pb2.ListCardsRequest(game=spec("liars_dice"))).cards
+    legal = client.rules.ListLegalActions(rules_pb2.ListLegalActionsRequest(view=view("liars_dice")))
+    assert legal.actions[0].text == "bid 1x1"
+    assert not {"liars_dice", "hung_games"} & modules_of(running, folder)
+
+
+def test_a_batch_mixes_games_and_a_faulty_item_ends_alone(client: Client) -> None:
+    views = {"a": view("liars_dice"), "b": suggest().view, "c": view("raising"), "d": view("liars_dice")}
+    items = [pb.BatchItem(id=name, view=view, budget=FEW) for name, view in views.items()]
+    with client.analyze_batch(pb.AnalyzeBatchRequest(item=item) for item in items) as responses:
+        answers = {response.id: response for response in responses}
+    assert {name: answer.HasField("suggestion") for name, answer in answers.items()} == {
+        "a": True,
+        "b": True,
+        "c": False,
+        "d": True,
+    }
+    assert "Raising.apply (faulty_games.py, line" in answers["c"].error.message
+
+
+def test_a_game_that_the_server_does_not_have_is_refused_with_those_that_it_has(client: Client) -> None:
+    with pytest.raises(Refused, match=r"'bridge' is not a game \(oriflamme, .*liars_dice.*\)") as refused:
+        client.suggest(view("bridge"))
+    assert refused.value.reason == "INVALID_RULESET"
+
+
+def test_a_text_may_not_name_a_game_that_its_message_does_not(client: Client, running: Server, folder: Path) -> None:
+    text = "game liars_dice\nruleset 1x4\nplayers 2\nfirst A\n"
+    record = record_pb2.Record(game=suggest().view.game, text=text)
+    with pytest.raises(Refused, match="is not the game of the record's text"):
+        client.referee.GetRecord(referee_pb2.GetRecordRequest(record=record))
+    assert "liars_dice" not in modules_of(running, folder)
+
+
+# --- faults -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("game", "message"),
+    [
+        ("raising", r"raising: Raising.apply \(faulty_games.py, line \d+\): KeyError: 'joker'"),
+        ("leaving", r"leaving: Faulty.apply \(faulty_games.py, line \d+\): SystemExit: 3"),
+        ("nonsense", "nonsense: .*must be real number, not str"),
+        ("exiting", r"exiting: its code ended the worker process \(exit code 7\)"),
+        ("allocating", r"allocating: Allocating.apply \(faulty_games.py, line \d+\): MemoryError"),
+        ("hanging", r"hanging: Faulty.apply \(faulty_games.py, line \d+\): did not return within 0.5 s"),
+        ("hung", r"hung: <module> \(hung_games.py, line \d+\): did not return within 0.5 s"),
+    ],
+)
+def test_a_fault_ends_its_call_by_name_and_the_worker_answers_on(client: Client, game: str, message: str) -> None:
+    with pytest.raises(Refused, match=f"^{message}") as refused:
+        client.suggest(view(game), FEW)
+    assert (refused.value.code, refused.value.reason, refused.value.field) == ("INTERNAL", "GAME_FAULT", "")
+    assert client.suggest(view("liars_dice"), FEW).iterations == 50
+
+
+def test_a_hang_is_stopped_by_the_deadline_and_other_games_are_answered_meanwhile(folder: Path, tmp_path: Path) -> None:
+    environment = {"PYTHONPATH": install_games(tmp_path)["PYTHONPATH"]}
+    with (
+        server("--plugin-workers", "1", metrics=True, environment=environment) as running,
+        Client(running.address) as client,
+        ThreadPoolExecutor() as executor,
+    ):
+        hanging = executor.submit(client.suggest, view("hanging"), FEW, seconds=3.0)
+        wait_until(lambda: running.metrics()['eminence_plugin_calls{state="running"}'] == 1)
+        assert client.suggest(suggest().view, FEW).iterations == 50
+        assert not hanging.done()
+        with pytest.raises(Refused, match="did not return by the end of the call") as refused:
+            hanging.result(HANG_S)
+        assert refused.value.reason == "GAME_FAULT"
+        assert client.suggest(view("liars_dice"), FEW).iterations == 50
+        assert running.metrics()["eminence_plugin_workers_lost_total"] == 1
+        assert running.stop() == 0
+
+
+def test_a_killed_worker_is_replaced(running: Server, client: Client) -> None:
+    wait_until(lambda: running.metrics()["eminence_plugin_workers"] == 1)
+    (worker,) = workers_of(running)
+    os.kill(worker, signal.SIGKILL)
+    assert client.suggest(view("liars_dice"), FEW).iterations == 50
+    assert worker not in workers_of(running)
+
+
+def workers_of(running: Server) -> list[int]:
+    """Return the ids of the worker processes of a server."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+            command = (entry / "cmdline").read_text()
+        except OSError:
+            continue
+        if parent == running.process.pid and "spawn_main" in command:
+            found.append(int(entry.name))
+    return found
+
+
+# --- bounds -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_full_queue_refuses_the_next_call_by_the_name_of_its_setting(running: Server, client: Client) -> None:
+    unlimited = pb.Budget(iterations=10**9)
+    with ThreadPoolExecutor() as executor, grpc.insecure_channel(running.address) as channel:
+        streams = [client.analyze(view("liars_dice"), unlimited) for _ in range(2)]
+        pending = [executor.submit(list, stream) for stream in streams]
+        states = ('eminence_plugin_calls{state="running"}', 'eminence_plugin_calls{state="waiting"}')
+        wait_until(lambda: [running.metrics()[state] for state in states] == [1, 1])
+        request = pb.SuggestRequest(view=view("liars_dice"), budget=pb.Budget(iterations=50))
+        assert refusal(stub(channel).Suggest, request) == ("RESOURCE_EXHAUSTED", "OVERLOADED", "")
+        for stream in streams:
+            stream.cancel()
+        for future in pending:
+            future.result(HANG_S)
+    assert running.metrics()['eminence_bound_refusals_total{bound="plugin_queue"}'] >= 1
+    assert client.suggest(view("liars_dice"), FEW).iterations == 50
+
+
+def test_requests_beyond_the_bytes_are_refused_by_the_name_of_the_setting(tmp_path: Path) -> None:
+    with (
+        server("--plugin-bytes", "40", metrics=True, environment=install_games(tmp_path)) as running,
+        Client(running.address) as client,
+    ):
+        with grpc.insecure_channel(running.address) as channel:
+            rules = rules_pb2_grpc.RulesServiceStub(channel)
+            assert rules.ListRulesets(rules_pb2.ListRulesetsRequest(game_id="liars_dice")).rulesets
+            referee = referee_pb2_grpc.RefereeServiceStub(channel)
+            request = referee_pb2.DealRequest(game=spec("liars_dice"), seed=2**63)
+            request.game.ruleset.edition = "x" * 40
+            assert refusal(referee.Deal, request) == ("RESOURCE_EXHAUSTED", "OVERLOADED", "")
+        assert running.metrics()['eminence_bound_refusals_total{bound="plugin_bytes"}'] == 1
+        assert client.rules.ListSwitches(rules_pb2.ListSwitchesRequest(game_id="liars_dice")) is not None
+
+
+def test_a_budget_is_shortened_to_the_caps_of_the_server(tmp_path: Path) -> None:
+    flags = ("--time-max-ms", "200", "--iterations-max", "70")
+    with server(*flags, environment=install_games(tmp_path)) as running, Client(running.address) as client:
+        suggestion = client.suggest(view("liars_dice"), pb.Budget(iterations=10**6))
+        assert (suggestion.iterations, suggestion.budget.time.ToMilliseconds()) == (70, 200)
+
+
+def test_sigterm_ends_a_search_with_its_result_so_far(tmp_path: Path) -> None:
+    with (
+        server("--drain-ms", "0", metrics=True, environment=install_games(tmp_path)) as running,
+        Client(running.address) as client,
+        ThreadPoolExecutor() as executor,
+    ):
+        pending = executor.submit(client.suggest, view("liars_dice"), pb.Budget(iterations=10**9))
+        wait_until(lambda: running.metrics()['eminence_plugin_calls{state="running"}'] == 1)
+        workers = workers_of(running)
+        assert running.stop() == 0
+        assert pending.result(HANG_S).stop_reason == pb.STOP_REASON_SHUTDOWN
+        wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in workers))
