@@ -315,7 +315,7 @@ def _search_ms(request: Any, time_max_ms: float) -> float:
     if "budget" not in request.DESCRIPTOR.fields_by_name:
         return 0.0
     elif request.budget.HasField("time"):
-        return min(request.budget.time.ToMicroseconds() / 1000, time_max_ms)
+        return min(float(request.budget.time.ToMicroseconds()) / 1000, time_max_ms)
     return time_max_ms
 
 

@@ -95,7 +95,7 @@ def _local(config: str, workers: int | None, ray_address: str | None) -> LocalCl
     from server.client.local import LocalClient
 
     if ray_address is None:
-        return LocalClient(config=config, workers=workers)
+        return LocalClient(config=config, workers=workers, isolates=True)
     from solver.pool.ray_pool import RayUnavailableError
 
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -12,9 +13,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from google.protobuf.descriptor import ServiceDescriptor
 
-from eminence.v1 import record_pb2, seat_pb2, view_pb2
+from eminence.v1 import record_pb2, rules_pb2, seat_pb2, view_pb2
 from eminence.v1 import solver_pb2 as pb
-from server.client.refusals import refused_with
+from server.client.refusals import Refused, refused_with
 from server.client.requests import REFEREE, RULES, analyze_request
 from server.client.streams import Stream
 from server.game_named import installed_game
@@ -43,8 +44,8 @@ class LocalClient:
     processes, which import the program's main file: it needs `if __name__ == "__main__":`. With `ray_address`, a Ray
     cluster computes everything, with at most `workers` workers.
 
-    `caps` limit the budgets of requests, and `threads` the threads of one question. `plugin_workers` is the number of
-    worker processes that answer the calls that name an installed game; with 0, this process does.
+    `caps` limit the budgets of requests, and `threads` the threads of one question. With `isolates`, worker processes
+    answer the calls that name an installed game, except on a cluster.
     """
 
     def __init__(
@@ -55,7 +56,7 @@ class LocalClient:
         ray_address: str | None = None,
         caps: Caps = CAPS,
         threads: int | None = None,
-        plugin_workers: int = 0,
+        isolates: bool = False,
     ) -> None:
         if workers is not None and workers < 1:
             raise ValueError(f"workers: {workers} is less than 1")
@@ -63,11 +64,8 @@ class LocalClient:
         self._is_closed = False
         self._workers, self._ray_address = workers, ray_address
         self._pool: Pool = Threads(threads) if ray_address is None else _open_ray(ray_address, workers)
+        self._isolates = isolates and ray_address is None
         self._plugins: PluginPool | None = None
-        if plugin_workers:
-            from server.plugins import PluginPool, Setup
-
-            self._plugins = PluginPool(plugin_workers, Setup(self._config, caps, threads))
 
     # --- the services ---
 
@@ -146,8 +144,22 @@ class LocalClient:
         from server.services.local_batch import LocalBatch  # not above: most programs send no batches
 
         cluster = self._pool if self._ray_address else None
-        batch = LocalBatch(self._config, self._workers or self._pool.width, cluster, self._deadline(seconds))
+        workers = self._workers or self._pool.width
+        batch = LocalBatch(self._config, workers, cluster, self._deadline(seconds), isolates=self._isolates)
         return Stream(_with_refusals(batch.responses(requests)), batch.cancel)
+
+    def describe(self, game_id: str) -> rules_pb2.GameInfo:
+        """Return the description of a game; that of a game whose code fails says why it cannot be played."""
+        from server.services.rules import info_of
+
+        try:
+            request = rules_pb2.ListRulesetsRequest(game_id=game_id)
+            info: rules_pb2.GameInfo = next(self._answers("GameInfo", request, None))
+        except Refused as refused:
+            if refused.reason != "GAME_FAULT":
+                raise
+            return info_of(game_id, refused.message)
+        return info
 
     def _answers(self, method: str, request: Any, seconds: float | None) -> Stream[Any]:
         deadline = self._deadline(seconds)
@@ -163,7 +175,8 @@ class LocalClient:
         A stopped call ends with the results so far. `method` may also be "BatchItem", whose answers are those of
         Analyze, or "GameInfo", with the request of ListRulesets. Errors are raised as they are.
         """
-        if self._plugins is not None and (game_id := installed_game(request)):
+        if self._isolates and (game_id := installed_game(request)):
+            self._plugins = self._plugins or open_plugins(1, self._config)
             return self._plugins.begin(game_id, method, request, deadline, self._caps.time_ms)
         slot = LocalSlot(self._pool, deadline)
         match method:
@@ -173,6 +186,7 @@ class LocalClient:
                 return self._grow(request, slot, read_interval(request), ""), slot.stop
             case "BatchItem":
                 every_ms = read_interval(request) if request.HasField("interval") else 0.0
+                slot = LocalSlot(self._pool, deadline.restarted())
                 return self._grow(request, slot, every_ms, "item"), slot.stop
             case "Compare":
                 return self._compare(request, slot), slot.stop
@@ -277,6 +291,15 @@ def servicer_of(method: str) -> Any:
 
 def _only(handle: Callable[[Any], Any], request: Any) -> Iterator[Any]:
     yield handle(request)
+
+
+def open_plugins(workers: int, config: Config) -> PluginPool:
+    """Open worker processes for installed games. Together they may use half of this machine's memory."""
+    from server.plugin_worker import MEGABYTE, Setup
+    from server.plugins import PluginPool
+
+    memory_mb = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // (2 * workers * MEGABYTE)
+    return PluginPool(workers, Setup(config, CAPS, None if workers == 1 else 1, memory_mb))
 
 
 def _open_ray(address: str, workers: int | None) -> Pool:

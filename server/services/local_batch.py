@@ -13,11 +13,13 @@ from queue import SimpleQueue
 from threading import RLock, Semaphore, Thread, Timer
 
 from eminence.v1 import solver_pb2 as pb
+from server.game_named import installed_game
 from server.messages.requests import check_id, read_interval, read_priority
+from server.plugins import PluginPool
 from server.refusals import Refusal, missing
 from server.rpc.deadline import Deadline
 from server.rpc.status import refusal_of, status_of
-from server.services.local import LocalSlot, answer_bytes, answer_item, run_later, until_done
+from server.services.local import CAPS, LocalSlot, answer_bytes, answer_item, run_later, until_done
 from solver.config import Config
 from solver.control import Control
 from solver.pool.base import AHEAD, Pool
@@ -42,10 +44,15 @@ class LocalBatch:
 
     A worker parses the bytes of a position and returns the bytes of its answer. One or two workers are threads, which
     start at once; more are processes, because the GIL allows one thread at a time outside searches. With a cluster,
-    this process parses positions and writes answers, and the cluster computes the questions.
+    this process parses positions and writes answers, and the cluster computes the questions. With `isolates`, worker
+    processes of their own answer the positions of installed games.
     """
 
-    def __init__(self, config: Config, workers: int, cluster: Pool | None, deadline: Deadline) -> None:
+    def __init__(
+        self, config: Config, workers: int, cluster: Pool | None, deadline: Deadline, *, isolates: bool = False
+    ) -> None:
+        self._isolates = isolates
+        self._plugins: PluginPool | None = None
         self._config, self._workers, self._cluster, self._deadline = config, workers, cluster, deadline
         self._pool: Processes | Threads | None = None
         self._at_once = AHEAD
@@ -79,6 +86,7 @@ class LocalBatch:
                 self._pool = kind(self._workers)
                 self._at_once = 2 * self._pool.width  # a free worker finds the next position in the pool's queue
                 stack.callback(self._pool.close)
+            stack.callback(self._close_plugins)
             stack.callback(self.cancel)
             if (left_s := self._deadline.left_seconds()) is not None:
                 timer = Timer(left_s, self._end_late)
@@ -92,6 +100,10 @@ class LocalBatch:
                 if not response.HasField("progress"):
                     self._room.release()
                 yield response
+
+    def _close_plugins(self) -> None:
+        if self._plugins is not None:
+            self._plugins.close()
 
     # --- requests ---
 
@@ -175,6 +187,8 @@ class LocalBatch:
 
     def _answer(self, item: _LocalItem) -> Future[pb.Suggestion | bytes]:
         """Submit a position to a worker or the cluster."""
+        if self._isolates and (game_id := installed_game(item.message)):
+            return self._answer_isolated(item, game_id)
         message, every_ms = item.message, item.every_ms
         report = partial(self._report, message.id) if every_ms else None
         if self._pool is None or item.is_cancelled:
@@ -186,6 +200,36 @@ class LocalBatch:
         control = Control(report, every_ms)
         item.stop = control.stop
         return self._pool.call(answer_bytes, (message.SerializeToString(), self._config, self._deadline), control)
+
+    def _answer_isolated(self, item: _LocalItem, game_id: str) -> Future[pb.Suggestion | bytes]:
+        """Submit a position of an installed game to a worker process."""
+        from server.client.local import open_plugins
+
+        plugins = self._plugins = self._plugins or open_plugins(self._workers, self._config)
+        answer: Future[pb.Suggestion | bytes] = Future()
+        last = pb.Suggestion()
+
+        def receive(raw: bytes) -> None:
+            response = pb.AnalyzeResponse.FromString(raw)
+            if response.last:
+                last.CopyFrom(response.suggestion)
+            else:
+                self._report(item.message.id, response.suggestion)
+
+        def end(call: Future[None]) -> None:
+            error = call.exception()
+            if error is None:
+                answer.set_result(last)
+            else:
+                answer.set_exception(error)
+
+        call = plugins.submit(plugins.job(game_id, "BatchItem", item.message, self._deadline, CAPS.time_ms), receive)
+        item.stop = partial(call.stop, pb.STOP_REASON_CANCELLED)
+        item.stop_late = partial(call.stop, pb.STOP_REASON_DEADLINE)
+        if item.is_cancelled:
+            item.stop()
+        call.add_done_callback(end)
+        return answer
 
     def _report(self, name: str, suggestion: pb.Suggestion | bytes) -> None:
         self._responses.put(pb.AnalyzeBatchResponse(id=name, progress=_suggestion(suggestion)))

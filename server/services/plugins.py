@@ -181,8 +181,6 @@ class Plugins:
         if self._pool is None or self._state != "serving":
             raise Refusal("UNAVAILABLE", "", f"the server is {self._state}", retry_after=1.0)
         async with self._admitted(method, request, deadline, kind) as hold:
-            if kind == "bulk":
-                deadline = deadline.restarted()
             job = self._pool.job(game_id, method, request, deadline, self._setup.caps.time_ms)
             unread = _Unread(newest_only=method in ("Analyze", "BatchItem"))
             call = self._pool.submit(job, unread.put)

@@ -8,6 +8,7 @@ from contextlib import closing
 from functools import partial
 from pathlib import Path
 
+from engine_cy.registry import is_installed
 from solver.match.book import Book
 from solver.match.elo import Sprt
 from solver.match.play import Deal, Match, play_deal
@@ -71,7 +72,7 @@ def play_deals(
         # Games on a reentrant pool search on the same pool.
         play = partial(play_deal, match, pool=pool if pool.is_reentrant else None)
         yield from pool.map(play, numbers, in_order=False)
-    elif workers == 1:
+    elif workers == 1 and not is_installed(match.game[0]):  # a fault could end this process
         yield from (play_deal(match, number) for number in numbers)
     else:
         with Processes(workers) as processes:

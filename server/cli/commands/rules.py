@@ -8,7 +8,7 @@ from typing import Any
 import click
 from rich.text import Text
 
-from engine_cy import Game, InvalidRulesetError, editions_of, game_ids, new_game, players_of
+from engine_cy import Game, InvalidRulesetError, editions_of, game_ids, game_sources, new_game, players_of
 from engine_cy.errors import listed
 from engine_cy.record import read_ruleset
 from server.cli import formatting
@@ -43,7 +43,7 @@ def rules(card: str | None, game_id: str | None, ruleset: str, players: int | No
     if card is None and game_id is None:
         if ruleset:
             raise Failure(f"ruleset: --game is required with {ruleset!r} ({listed(game_ids())})")
-        result: dict[str, Any] = {"games": [_overview(name) for name in game_ids()]}
+        result: dict[str, Any] = {"games": list(_overviews())}
         formatting.print_json(result) if as_json else _print_overview(result["games"])
         return
     games = [_game(game_id, ruleset, players)] if game_id else _games(ruleset, players)
@@ -59,12 +59,12 @@ def rules(card: str | None, game_id: str | None, ruleset: str, players: int | No
 
 
 def _games(ruleset: str, players: int | None) -> list[Game]:
-    """Return the games that have a ruleset for this number of players."""
+    """Return the built-in games that have a ruleset for this number of players."""
     games: list[Game] = []
     refusals: list[InvalidRulesetError] = []
     spec = read_ruleset(ruleset)
     edition = spec if isinstance(spec, str) else (spec or {}).get("edition")
-    for game_id in game_ids():
+    for game_id in _built_in():
         try:
             games.append(_game(game_id, ruleset, players))
         except InvalidRulesetError as error:
@@ -73,6 +73,10 @@ def _games(ruleset: str, players: int | None) -> list[Game]:
     if not games:
         raise refusals[0]
     return games
+
+
+def _built_in() -> list[str]:
+    return [source.id for source in game_sources() if source.package is None]
 
 
 def _game(game_id: str, ruleset: str, players: int | None) -> Game:
@@ -87,14 +91,33 @@ def _players(game_id: str) -> tuple[int, ...]:
 # --- the output as plain values: these are the keys of --json ---------------------------------------------------
 
 
-def _overview(game_id: str) -> dict[str, Any]:
-    return {
-        "game": game_id,
-        "names": adapter_of(game_id).names._asdict(),
-        "players": list(_players(game_id)),
-        "editions": editions_of(game_id),
-        "switches": adapter_of(game_id).describe_switches(),
-    }
+def _overviews() -> Iterator[dict[str, Any]]:
+    """Yield the games. A worker process describes the installed ones, because their code may fail in any way."""
+    for game_id in _built_in():
+        yield {
+            "game": game_id,
+            "names": adapter_of(game_id).names._asdict(),
+            "players": list(_players(game_id)),
+            "editions": editions_of(game_id),
+            "switches": adapter_of(game_id).describe_switches(),
+            "origin": "eminence",
+        }
+    installed = [source.id for source in game_sources() if source.package is not None]
+    if installed:
+        from server.client.local import LocalClient
+
+        with LocalClient(isolates=True) as client:
+            for game_id in installed:
+                info = client.describe(game_id)
+                yield {
+                    "game": game_id,
+                    "names": {"en": info.names.en, "fr": info.names.fr, "de": info.names.de},
+                    "players": list(info.players),
+                    "editions": list(info.editions),
+                    "switches": [],
+                    "origin": info.origin,
+                    **({"fault": info.fault} if info.fault else {}),
+                }
 
 
 def describe_game(game: Game) -> dict[str, Any]:
@@ -128,10 +151,12 @@ def _print_overview(games: list[dict[str, Any]]) -> None:
     table = formatting.table("game", "en / fr / de", "players", "editions")
     for game in games:
         players = game["players"]
-        table.add_row(
-            game["game"], _names(game["names"]), f"{players[0]} to {players[-1]}", ", ".join(game["editions"])
-        )
+        row = f"{players[0]} to {players[-1]}" if players else "", ", ".join(game["editions"])
+        table.add_row(game["game"], _names(game["names"]), *row)
     out.print(table)
+    for game in games:
+        if game["origin"] != "eminence":
+            out.print("", Text(f"{game['game']} is from {game['origin']}. {game.get('fault', '')}".rstrip()), sep="\n")
     for game in games:
         if game["switches"]:
             out.print("", formatting.heading(f"Switches of {game['game']}"), _switches(game["switches"]), sep="\n")
