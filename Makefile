@@ -49,7 +49,7 @@ mypy: build
 	@.venv/bin/mypy --strict
 
 cython-lint: build
-	@$(with_venv) cython-lint engine_cy solver benchmarks tests
+	@$(with_venv) cython-lint engine_cy solver benchmarks tests examples
 
 contract: build  ## Check the style of proto/, and its compatibility with clients of the last release
 	@.ci/contract
@@ -71,6 +71,6 @@ lock:  ## Write the lock files after a change of pyproject.toml
 
 clean:  ## Remove .venv and everything built
 	@rm -rf .venv build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
-	@rm -rf examples/*/build examples/typescript/node_modules examples/typescript/generated
-	@find engine_cy solver benchmarks tests -name '*.so' -delete
+	@rm -rf examples/*/build examples/games/*/build examples/typescript/node_modules examples/typescript/generated
+	@find engine_cy solver benchmarks tests examples -name '*.so' -delete
 	@find proto \( -name '*_pb2*.py' -o -name '*_pb2*.pyi' \) -delete
