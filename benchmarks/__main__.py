@@ -42,6 +42,12 @@ def run_search(print_text: bool) -> dict[str, Any]:
     return run_timed(search.run, search.as_text, print_text)
 
 
+def run_games(print_text: bool) -> dict[str, Any]:
+    from benchmarks import games
+
+    return run_timed(games.run, games.as_text, print_text)
+
+
 def run_backends(print_text: bool) -> dict[str, Any]:
     from benchmarks import backends
 
@@ -95,6 +101,7 @@ SUITES = {
     "engine": run_engine,
     "castle": run_castle,
     "search": run_search,
+    "games": run_games,
     "backends": run_backends,
     "service": run_service,
     "promises": run_promises,

@@ -1,8 +1,8 @@
 """Measure games of one's own: the examples in examples/games, in Python and in Cython.
 
-Searches have the configuration `plain` and nodes distinguished by the player's own dice, as in OpenSpiel's search. Both
-sides search the same class of rules: OpenSpiel's bot gets it as an OpenSpiel game in Python. A *decision* is a choice of
-a player with two options or more, in random games from the start; chance rolls the dice.
+Searches have the configuration `plain` and nodes distinguished by the player's own dice, as in OpenSpiel's search.
+Both sides search the same class of rules, which OpenSpiel's bot gets as an OpenSpiel game in Python. A *decision* is a
+choice of a player with two options or more, in random games from the start, where chance rolls the dice.
 """
 
 from __future__ import annotations
@@ -29,11 +29,10 @@ for _name in ("liars_dice", "liars_dice_cy"):
     if str(EXAMPLES / _name) not in sys.path:
         sys.path.append(str(EXAMPLES / _name))
 
-import liars_dice  # noqa: E402
-import liars_dice_cy  # noqa: E402
+import liars_dice as liars_dice  # noqa: E402
+import liars_dice_cy as liars_dice_cy  # noqa: E402
 
 RULESET, PLAYERS = "5x6", 3
-SEARCHED = ("1x6", 2)
 CONFIG = Config("plain:nodes=own", nodes="own")
 ROOTS = 3
 # Of OpenSpiel's bot, for payoffs from -1 to 1; ours are half as wide.
@@ -41,7 +40,7 @@ EXPLORATION = 2 * CONFIG.exploration
 
 GOALS = {"liars_dice_vs_ismctsbot": Goal(1, 2), "cython_vs_python": Goal(50, 200)}
 MEANINGS = {
-    "liars_dice_vs_ismctsbot": f"Liar's Dice in Python, {SEARCHED[0]} for {SEARCHED[1]}: simulations/s of our search "
+    "liars_dice_vs_ismctsbot": f"Liar's Dice in Python, {RULESET} for {PLAYERS}: simulations/s of our search "
     "against OpenSpiel's ISMCTSBot in Python on the same class",
     "cython_vs_python": f"Liar's Dice, {RULESET} for {PLAYERS}: random decisions/s of the example in Cython against "
     "the one in Python",
@@ -89,7 +88,7 @@ def playouts(name: str, game: Game) -> Side:
 
 
 def measure_searches(scale: Scale) -> Measured:
-    game = python_game(liars_dice.LiarsDice, *SEARCHED)
+    game = python_game(liars_dice.LiarsDice, RULESET, PLAYERS)
     roots = [first_decision(game, seed) for seed in range(ROOTS)]
     ours = searches("ours", roots, scale.iterations, config=CONFIG)
     rounds = alternate([ours, bot_searches("ismctsbot", roots, scale.iterations)], scale.effort)
@@ -109,14 +108,17 @@ def bot_searches(name: str, roots: list[Position], iterations: int) -> Side:
     def run(n: int) -> float:
         for seed in range(n):
             for state in states:
-                random_state = np.random.RandomState(seed)
-                evaluator = mcts.RandomRolloutEvaluator(1, random_state)
-                bot = ismcts.ISMCTSBot(theirs, evaluator, EXPLORATION, iterations, random_state=random_state)
-                bot.set_resampler(lambda at, player: at.resample_from_infostate(player, random_state.uniform))
-                bot.get_policy(state)
+                search_by_bot(state, iterations, np.random.RandomState(seed))
         return n * len(states) * iterations
 
     return Side(name, run)
+
+
+def search_by_bot(state: RulesState, iterations: int, random_state: np.random.RandomState) -> None:
+    evaluator = mcts.RandomRolloutEvaluator(1, random_state)
+    bot = ismcts.ISMCTSBot(state.game, evaluator, EXPLORATION, iterations, random_state=random_state)
+    bot.set_resampler(lambda at, player: at.resample_from_infostate(player, random_state.uniform))
+    bot.get_policy(state)
 
 
 class RulesGame(pyspiel.Game):  # type: ignore[misc]
