@@ -25,8 +25,8 @@ from setuptools.command.build import build
 from setuptools.command.build_ext import build_ext
 
 SHIPPED = ["engine_cy", "solver", "server"]
-# The wheel has no benchmarks, no tests, no examples, and no `solver.training`. Only these two commands, which never make
-# a wheel, compile the extensions of the former.
+# The wheel has no benchmarks, no tests, no examples, and no `solver.training`. Only these two commands, which never
+# make a wheel, compile the extensions of the former.
 FOR_DEVELOPER = not {"build", "build_ext"}.isdisjoint(sys.argv)
 PACKAGES = [*SHIPPED, "benchmarks", "tests", "examples"] if FOR_DEVELOPER else SHIPPED
 

@@ -10,7 +10,16 @@ from typing import Any
 import pytest
 from foreign_game import ForeignGame
 
-from engine_cy import EngineError, GameFaultError, GameSource, InvalidRulesetError, game_ids, game_sources, new_game, registry
+from engine_cy import (
+    EngineError,
+    GameFaultError,
+    GameSource,
+    InvalidRulesetError,
+    game_ids,
+    game_sources,
+    new_game,
+    registry,
+)
 from engine_cy.registry import add_game_family, is_game_id, refused_games
 
 BUILT_IN = ["oriflamme", "oriflamme_prototype", "castle_village_port", "kuhn_poker", "leduc_poker"]
