@@ -28,8 +28,10 @@ QUICK_IDS = ("en-2019-3p", "prototype-2p", "6x2-2p", "house-3p")
 
 def mostly_slow(values: Iterable[Any], ids: Iterable[str], quick: Collection[str] = QUICK_IDS) -> list[Any]:
     """Return parameters of a test that takes long with all values: those whose id is not in `quick` are slow."""
-    marks = {True: [], False: [pytest.mark.slow]}
-    return [pytest.param(value, id=name, marks=marks[name in quick]) for value, name in zip(values, ids, strict=True)]
+    return [
+        pytest.param(value, id=name, marks=() if name in quick else pytest.mark.slow)
+        for value, name in zip(values, ids, strict=True)
+    ]
 
 
 def random_switches() -> st.SearchStrategy[Game]:
