@@ -116,7 +116,7 @@ cdef struct SecretEvidence:
     uint8_t spots[MAX_SPOTS]      # the game's numbers of the spots
     int n_hand                    # cards in hand; the remaining cards are elsewhere
     bint ordered                  # whether the order of the remaining cards matters; all orders are equally likely
-    int n_families                # of cards that the player was dealt (families.pxd); 0 if all secrets are equally likely
+    int n_families                # dealt to the player (families.pxd); 0 if all secrets are equally likely
     int family_size               # cards in a family
     uint8_t family[MAX_KINDS]     # cards of each hidden kind in a family; 0 without families
     float in_spot[MAX_SPOTS][MAX_KINDS]

@@ -2,8 +2,8 @@
 """Sample worlds exactly from an observer's posterior over the others' secrets.
 
 A game scores the evidence for each hidden card being of each kind (`Knowledge.score_secrets`). The weight of a whole
-secret, an assignment of all of a player's hidden cards, is the product of its cards' weights. Each player has cards of their
-own, so the players' secrets are independent. Sampling uses tables of the total weight of all completions by the cards
+secret, an assignment of all of a player's hidden cards, is the product of its cards' weights. Each player has cards of
+their own, so the players' secrets are independent. Sampling uses tables of the total weight of all completions by the cards
 left, so each secret has exactly its probability; marginals.pyx computes the marginals, exactly too.
 """
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
@@ -42,7 +42,7 @@ cdef inline uint32_t without(const Secrets* secrets, uint32_t left, int kind) no
     """Return `left` without one card of `kind`: of its further ones, the lowest bit goes first."""
     cdef uint32_t further = left & secrets.more[kind]
 
-    return left & ~(further & (0 - further) if further else once(kind))
+    return left & ~(further & (0 - further) | <uint32_t>(further == 0) << kind)
 
 
 cdef inline int number_of(const Secrets* secrets, uint32_t left, int kind) noexcept nogil:

@@ -118,7 +118,8 @@ cdef void take_steps(const Walk* walk) noexcept nogil:
         take_steps_from(walk, filled, 0, walk.evidence.n_spots, walk.evidence.held[walk.kind], 1)
 
 
-cdef void take_steps_from(const Walk* walk, int filled, int spots, int before, int copies, double weight) noexcept nogil:
+cdef void take_steps_from(const Walk* walk, int filled, int spots, int before, int copies,
+                          double weight) noexcept nogil:
     """Take the step with the kind in these spots, then those with more of its cards in spots before `before`."""
     cdef int spot
 

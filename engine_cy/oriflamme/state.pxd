@@ -83,7 +83,8 @@ cdef inline uint32_t without(const Rules* rules, uint32_t hand, int kind) noexce
     """Return `hand` with one card less of `kind`."""
     cdef uint32_t further = hand & rules.more[kind]
 
-    return hand & ~(further & (0 - further) if further else <uint32_t>1 << kind)
+    # Without a branch, which would be hard to predict: the lowest further card, or the only one.
+    return hand & ~(further & (0 - further) | <uint32_t>(further == 0) << kind)
 
 
 cdef inline uint32_t without_all(const Rules* rules, uint32_t hand, int kind) noexcept nogil:

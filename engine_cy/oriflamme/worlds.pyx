@@ -162,23 +162,25 @@ cdef inline int draw_kind(uint8_t* kinds, int n, rng_t* rng) noexcept nogil:
 cdef void deal_secret(const Rules* rules, State* world, int opponent, const Hidden* hidden, rng_t* rng) noexcept nogil:
     """Draw a secret of one family: a card for each face-down one, then a hand out of the rest, all equally likely."""
     cdef uint8_t kinds[32]
+    cdef bint one_each = rules.family_size == rules.n_kinds
     cdef uint32_t left = hidden.pool
+    cdef uint32_t each = left & rules.each_kind
     cdef uint32_t hand = 0
     cdef int n = 0
     cdef int i, _i, kind, n_aside
 
-    for kind in range(rules.n_kinds):
+    for kind in range(MAX_KINDS):           # a constant number, so that the compiler unrolls the loop
         kinds[n] = <uint8_t>kind
-        n += hidden.pool >> kind & 1
-    if hidden.pool & ~rules.each_kind:
+        n += each >> kind & 1
+    if not one_each:
         for kind in range(rules.n_kinds):
-            for _i in range(1, held(rules, hidden.pool, kind)):
+            for _i in range(1, held(rules, left, kind)):
                 kinds[n] = <uint8_t>kind
                 n += 1
     for i in range(hidden.n_ids):
         kind = draw_kind(kinds, n, rng)
         n -= 1
-        left = without(rules, left, kind)
+        left = left & ~(<uint32_t>1 << kind) if one_each else without(rules, left, kind)
         set_kind(world, hidden.ids[i], kind)
     # Draw the smaller of two sets: the hand or the cards set aside.
     n_aside = n - hidden.n_hand
@@ -189,8 +191,9 @@ cdef void deal_secret(const Rules* rules, State* world, int opponent, const Hidd
         world.hands[opponent] = hand
         return
     for _i in range(n_aside):
-        left = without(rules, left, draw_kind(kinds, n, rng))
+        kind = draw_kind(kinds, n, rng)
         n -= 1
+        left = left & ~(<uint32_t>1 << kind) if one_each else without(rules, left, kind)
     world.hands[opponent] = left
 
 
