@@ -292,17 +292,17 @@ cdef class Oriflamme(TableGame):
             state.hands[player] = UNKNOWN_HAND if own is None else self.packed_cards(
                 parts, f"{tables.path_of(parts, player)}.hand", own.hand)
 
-    cdef int free_id(self, const State* state, parts, int owner, int nth) except -1:
+    cdef int free_id(self, const State* state, parts, int seat, int nth) except -1:
         """Return the id of a card in the queue, which no other card may have."""
         cdef int cards_each = (<const Rules*>self.rules).cards_each
         cdef int card_id
 
         if not 1 <= nth <= cards_each:
-            why = f"is not in 1..{cards_each}, the numbers of the cards that {self.seats[owner]} plays"
+            why = f"is not in 1..{cards_each}, the numbers of the cards that {self.seats[seat]} plays"
             raise refusal(parts.observer, "table.slots", nth, why)
-        card_id = owner * cards_each + nth - 1
+        card_id = seat * cards_each + nth - 1
         if state.cards[card_id] != NO_CARD:
-            raise refusal(parts.observer, "table.slots", nth, f"is the number of two cards of {self.seats[owner]}")
+            raise refusal(parts.observer, "table.slots", nth, f"is the number of two cards of {self.seats[seat]}")
         return card_id
 
     cdef uint32_t packed_cards(self, parts, str path, names) except? 0:
