@@ -2,9 +2,9 @@
 """Sample worlds exactly from an observer's posterior over the others' secrets.
 
 A game scores the evidence for each hidden card being of each kind (`Knowledge.score_secrets`). The weight of a whole
-secret, an assignment of all of a player's hidden cards, is the product of its cards' weights. Each player has cards
-of their own, so the players' secrets are independent. Sampling uses tables of the total weight of all completions by the cards
-left, so each secret has exactly its probability; marginals.pyx computes the marginals, exactly too.
+secret, an assignment of all of a player's hidden cards, is the product of its cards' weights. Each player has cards of
+their own, so the players' secrets are independent. Sampling uses tables of the total weight of all completions by the
+cards left, so each secret has exactly its probability; marginals.pyx computes the marginals, exactly too.
 """
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
