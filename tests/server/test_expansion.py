@@ -13,7 +13,7 @@ from sockets import serving
 from tables import random_game
 
 from eminence.v1 import solver_pb2 as pb
-from engine_cy import new_game
+from engine_cy import Position, new_game
 from engine_cy.oriflamme.editions import EDITIONS
 from engine_cy.record import Record
 from server.client.requests import text_view
@@ -46,6 +46,7 @@ def test_records_and_text_are_read_back_from_messages(edition: str) -> None:
 def test_views_of_published_cards_are_read_back_from_typed_messages() -> None:
     record = random_record("threes")
     for position in record.tables():
+        assert isinstance(position, Position)
         assert positions.read(positions.write(position), "position") == position
         assert views.read_view(views.write_view(position.view(0))) == position.view(0)
 
@@ -56,7 +57,8 @@ def test_the_service_suggests_moves_for_text() -> None:
     with serving([(solver_service.SERVICE, service)]) as channel:
         for players, game_id, edition in ((3, "oriflamme", "twelve"), (2, "oriflamme_prototype", "twelve_prototype")):
             for position in list(random_record(edition, game_id, players).tables())[:-1:9]:
-                view = position.view(position.to_act)
+                assert isinstance(position, Position)
+                view = position.view(position.to_act or 0)
                 message = text_view(game_id, edition, players, str(view))
                 request = pb.SuggestRequest(view=message, budget=pb.Budget(iterations=50))
                 answer: Any = stub(channel).Suggest(request, timeout=20).suggestion
