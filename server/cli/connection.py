@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import click
 
 from eminence.v1 import solver_pb2 as pb
-from engine_cy import Game
+from engine_cy import Game, game_ids, new_game
+from engine_cy.registry import is_installed
 from server.cli.command import files
 from server.cli.exit_codes import Failure
 from server.client.refusals import Refused
@@ -159,8 +160,10 @@ def greet(
 ) -> pb.Suggestion:
     """Return an answer that names the engine of a client and the budget that it grants.
 
-    The question is a finished game, which needs no search.
+    The question is a finished game, which needs no search. It is a built-in one, if the code of `game` could fail here.
     """
+    if is_installed(game.id):
+        game, options = new_game(game_ids()[0]), None
     position = game.deal(0)
     while not position.is_over:
         position = position.play(position.legal_actions()[0])
