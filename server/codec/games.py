@@ -35,7 +35,7 @@ def read_game(spec: pb.GameSpec, field: str) -> Game:
 def write_game(game: Game) -> pb.GameSpec:
     game_id, ruleset, players = game.spec
     spec = pb.GameSpec(game_id=game_id, players=players)
-    if adapter_of(game_id).plans is None:
+    if adapter_of(game_id).changes is None:
         ruleset = record.write_ruleset(game)
     spec.ruleset.CopyFrom(write_ruleset(game_id, ruleset))
     return spec
@@ -75,7 +75,7 @@ def _field_of(path: str, game_id: str) -> str:
     """Return the message's field for a path of the engine."""
     top, dot, name = path.partition(".")
     adapter = adapter_of(game_id)
-    if top != "ruleset" or not dot or name == "edition" or adapter.plans is None:
+    if top != "ruleset" or not dot or name == "edition" or adapter.changes is None:
         return path
     return f"ruleset.{adapter.changes_member}.{adapter.changes_field(name)}"
 
@@ -83,10 +83,10 @@ def _field_of(path: str, game_id: str) -> str:
 def _read_ruleset(ruleset: pb.Ruleset, game_id: str, field: str) -> str | Mapping[str, Any] | None:
     adapter = adapter_of(game_id)
     if ruleset.WhichOneof("changes") is None:
-        if adapter.plans is None:
+        if adapter.changes is None:
             return record.read_ruleset(check_text(ruleset.edition, RULESET_TEXT_MAX, f"{field}.edition"))
         return ruleset.edition or None
-    expected = adapter.plans and adapter.changes.message
+    expected = adapter.changes and adapter.changes.message
     part, path = read_member(ruleset, "changes", adapter, expected, field, adapter.changes_member)
     edition: dict[str, Any] = {"edition": ruleset.edition} if ruleset.edition else {}
     return {**edition, **adapter.read_changes(part, path)} or None

@@ -123,7 +123,7 @@ class GameAdapter:
 
     # --- messages: `server.games.message_adapter` has those of games with messages ---
 
-    # The plans of the game's messages, and that of the changes to its editions; None for a game without messages.
+    # The plans of the game's messages, and that of the changes to its editions; None where there are no messages.
     plans: ClassVar[Any] = None
     changes: Any = None
 

@@ -31,20 +31,22 @@ class MessageAdapter(GameAdapter):
     """A game with messages. Its class in the engine has `from_parts`, `from_deal`, `deal_of` and `shape`."""
 
     plans: ClassVar[Plans]
-    changes: Plan
+    changes: Plan | None
 
-    def __init__(self, game_id: str, names: Names, changes: Plan) -> None:
+    def __init__(self, game_id: str, names: Names | None = None, changes: Plan | None = None) -> None:
         super().__init__(game_id, names)
         self.changes = changes
 
     # --- rulesets ---
 
     def read_changes(self, message: Any, field: str) -> dict[str, Any]:
+        assert self.changes is not None
         with under(field):
             changes: dict[str, Any] = self.changes.read(message, 0)
         return changes
 
     def write_changes(self, changes: Mapping[str, Any]) -> Message:
+        assert self.changes is not None
         message: Message = self.changes.message()
         self.changes.write(changes, message)
         return message

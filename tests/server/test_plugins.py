@@ -10,6 +10,7 @@ from pathlib import Path
 
 import grpc
 import pytest
+from google.protobuf.any_pb2 import Any as Any_
 from plugins import SHOW_MODULES, install_games
 from process import Server, refusal, server, stub, suggest
 from waiting import HANG_S, wait_until
@@ -141,6 +142,27 @@ def test_a_text_may_not_name_a_game_that_its_message_does_not(client: Client, ru
     with pytest.raises(Refused, match="is not the game of the record's text"):
         client.referee.GetRecord(referee_pb2.GetRecordRequest(record=record))
     assert "liars_dice" not in modules_of(running, folder)
+
+
+def test_a_package_may_have_messages_of_its_own(client: Client, running: Server, folder: Path) -> None:
+    fields = [(1, "1 ?, first A"), (2, "A")]
+    value = b"".join(bytes([number << 3 | 2, len(text)]) + text.encode() for number, text in fields)
+    table = Any_(type_url="type.googleapis.com/dice.DiceView", value=value)
+    typed = view_pb2.View(game=spec("typed"), typed=table)
+    seeded = pb.Options(seed=1)
+    assert client.suggest(typed, FEW, seeded).best == client.suggest(view("typed"), FEW, seeded).best
+    answer = client.rules.ValidateView(rules_pb2.ValidateViewRequest(view=view("typed")))
+    assert (answer.view.typed, answer.text) == (table, TABLE)
+    games = client.rules.ListGames(rules_pb2.ListGamesRequest()).games
+    assert next(game.names.en for game in games if game.game_id == "typed") == "Typed dice"
+    # Fields that its class does not have, and other classes, are refused.
+    table.value += b"\x18\x07"
+    with pytest.raises(Refused, match=r"view\.typed\.3: field 3 is not known to this server"):
+        client.suggest(view_pb2.View(game=spec("typed"), typed=table), FEW)
+    table.type_url = "type.googleapis.com/dice.Other"
+    with pytest.raises(Refused, match=r"view\.typed: 'dice\.Other' is not 'dice\.DiceView'"):
+        client.suggest(view_pb2.View(game=spec("typed"), typed=table), FEW)
+    assert "typed_games" not in modules_of(running, folder)
 
 
 # --- faults -----------------------------------------------------------------------------------------------------------

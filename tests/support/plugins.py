@@ -57,6 +57,40 @@ class Nonsense(LiarsDice):
     def payoffs(self, state):
         return ["all", "nothing"]
 '''
+# A game with a message class of its own for views: the text without its observer, and the observer.
+TYPED = """\
+from types import SimpleNamespace
+
+from google.protobuf import descriptor_pb2, descriptor_pool
+from google.protobuf.message_factory import GetMessageClass
+from liars_dice import LiarsDice  # noqa: F401
+
+from server.games.adapter import GameAdapter, Names
+
+file = descriptor_pb2.FileDescriptorProto(name="typed_games.proto", package="dice", syntax="proto3")
+view = file.message_type.add(name="DiceView")
+view.field.add(name="table", number=1, type=9, label=1)
+view.field.add(name="observer", number=2, type=9, label=1)
+descriptor_pool.Default().Add(file)
+DiceView = GetMessageClass(descriptor_pool.Default().FindMessageTypeByName("dice.DiceView"))
+
+
+class DiceAdapter(GameAdapter):
+    no_message = SimpleNamespace(message=None)
+    plans = SimpleNamespace(
+        view=SimpleNamespace(message=DiceView), position=no_message, deal=no_message, actions=no_message
+    )
+
+    def __init__(self, game_id):
+        super().__init__(game_id, Names("Typed dice", "Des types", "Typwuerfel"))
+
+    def read_view(self, game, message, field, known):
+        return game.view(f"{message.table} | seen by {message.observer}")
+
+    def write_view(self, view):
+        table, _, observer = str(view).partition(" | seen by ")
+        return DiceView(table=table, observer=observer)
+"""
 HUNG_MODULE = "while True:\n    pass\n"
 
 
@@ -82,6 +116,8 @@ def install_games(folder: Path) -> dict[str, str]:
     install(folder, "faulty-games", **{fault: f"faulty_games:{fault.capitalize()}" for fault in FAULTS})
     install(folder, "hung-games", hung="hung_games:Game", missing="no_such_module:Game")
     (folder / "faulty_games.py").write_text(FAULTY)
+    install(folder, "typed-games", typed="typed_games:LiarsDice", adapters={"typed": "typed_games:DiceAdapter"})
+    (folder / "typed_games.py").write_text(TYPED)
     (folder / "hung_games.py").write_text(HUNG_MODULE)
     paths = [folder, ROOT, ROOT / "proto", ROOT / "examples" / "games" / "liars_dice"]
     return {"PYTHONPATH": os.pathsep.join(map(str, paths))}
