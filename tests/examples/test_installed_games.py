@@ -116,7 +116,7 @@ def test_a_game_built_with_other_headers_is_refused_by_name(
 ) -> None:
     name = f"with_other_{header.removesuffix('.pxd')}"
     sources = copy_sources("liars_dice_cy", tmp_path / name)
-    for file in sources.glob("*.p*"):
+    for file in (sources / "pyproject.toml", sources / "liars_dice_cy.pyx"):
         words = file.read_text().replace("liars_dice_cy", name).replace("eminence-liars-dice-cy", name)
         file.with_name(file.name.replace("liars_dice_cy", name)).write_text(words)
     path = installation.headers / header
@@ -128,7 +128,7 @@ def test_a_game_built_with_other_headers_is_refused_by_name(
     finally:
         path.write_text(current)
     printed = installation.run("eminence", "suggest", "? 3, first B | seen by B", "--game", name, *SMALL, rc=1)
-    assert re.search(rf"game: '{name}' of {name.replace('_', '.')} 1.0 {refusal}", " ".join(printed.split()))
+    assert re.search(rf"game: '{name}' of {name} 1.0 {refusal}", " ".join(printed.split()))
     # The other games work on.
     assert "liars_dice_cy" in installation.run("eminence", "rules")
     assert "Play: " in installation.run(
