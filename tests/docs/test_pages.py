@@ -18,15 +18,16 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from installation import OFFLINE, make_environment
 from process import server
 from program import ROOT, environment
 
-from engine_cy import new_game
+from engine_cy import GameRules, new_game
 from engine_cy.record import Record
 from server.rpc.auth import read_clients
 
 DOCS = ROOT / "docs"
-PAGES = ("tutorial.md", "explanation.md", "how_to/analyse.md", "how_to/extend.md")
+PAGES = ("tutorial.md", "your_own_game.md", "explanation.md", "how_to/analyse.md", "how_to/extend.md")
 # Pages that other tests check, by test or reason.
 ELSEWHERE = {
     "ARCHITECTURE.md": "no commands; test_every_file_on_a_page_exists",
@@ -37,13 +38,16 @@ ELSEWHERE = {
     "cluster.md": "tests/solver/test_ray_docs.py",
     "command_line.md": "tests/cli/test_program.py",
     "contract.md": "tests/docs/test_contract_page.py",
+    "how_to/game_in_cython.md": "tests/examples/test_installed_games.py",
     "notation.md": "tests/engine/test_docs.py",
     "records.md": "tests/cli/test_records.py",
+    "reference/game_rules.md": "test_the_reference_of_game_rules_is_current",
     "service.md": "test_the_tokens_of_the_service_page_are_valid",
 }
 # Blocks that these tests skip, and why.
 NOT_RUN = {
     "make build\n": "the tests run in a finished build",
+    "python3 -m venv .venv\n.venv/bin/pip install eminence\n": "so does this session",
     "make serve\n": "the session has a server of its own, on a free port",
 }
 ADDRESS = "127.0.0.1:50051"
@@ -55,11 +59,9 @@ TIMES = re.compile(r"\bin [\d.]+ m?s\b|\b[\d.]+ per second|engine [0-9a-f]{16}")
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Make a folder with nothing but the programs of a build."""
-    programs = tmp_path / ".venv" / "bin"
-    programs.mkdir(parents=True)
-    for name, module in {"python": "", "eminence": "-m server.cli "}.items():
-        (programs / name).write_text(f'#!/bin/sh\nexec {sys.executable} {module}"$@"\n')
-        (programs / name).chmod(0o755)
+    program = make_environment(tmp_path / ".venv") / "eminence"
+    program.write_text(f'#!/bin/sh\nexec {program.with_name("python")} -m server.cli "$@"\n')
+    program.chmod(0o755)
     return tmp_path
 
 
@@ -67,7 +69,7 @@ def run(command: list[str], folder: Path) -> str:
     result = subprocess.run(
         command,
         cwd=folder,
-        env=environment(PYTHONDONTWRITEBYTECODE="1"),
+        env=environment(PYTHONDONTWRITEBYTECODE="1", **OFFLINE),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -220,6 +222,15 @@ def test_the_picture_is_current(tmp_path: Path) -> None:
     if "EMINENCE_WRITE_DOCS" in os.environ:
         current.write_text(new.read_text())
     assert new.read_text() == current.read_text(), "python docs/pictures/make.py"
+
+
+def test_the_reference_of_game_rules_is_current(folder: Path) -> None:
+    page = DOCS / "reference" / "game_rules.md"
+    assert run([sys.executable, str(DOCS / "reference" / "make.py")], folder) == page.read_text(), (
+        "python docs/reference/make.py > docs/reference/game_rules.md"
+    )
+    for method in GameRules.__abstractmethods__:
+        assert f"\n### `{method}(" in page.read_text().split("## Optional methods")[0]
 
 
 def test_pages_and_the_ci_runner_install_the_same_packages() -> None:
