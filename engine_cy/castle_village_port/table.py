@@ -296,7 +296,7 @@ def complete(parts: Parts, shape: TableShape) -> Parts:
         selected=tuple(sorted(selected)),
     )
     if not (table.hand_sizes and table.deck_sizes):
-        hand_sizes, deck_sizes = _hand_and_deck_sizes(table, shape)
+        hand_sizes, deck_sizes = _hand_and_deck_sizes(table, selected, shape)
         table = replace(table, hand_sizes=table.hand_sizes or hand_sizes, deck_sizes=table.deck_sizes or deck_sizes)
     if isinstance(parts, SeenTable):
         return SeenTable(parts.observer, table, secrets[parts.observer])
@@ -304,24 +304,22 @@ def complete(parts: Parts, shape: TableShape) -> Parts:
     return WholeTable(table, secrets, decks)
 
 
-def _hand_and_deck_sizes(table: Table, shape: TableShape) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _hand_and_deck_sizes(
+    table: Table, selected: Sequence[int], shape: TableShape
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Return the sizes of hands and decks that follow from the other fields."""
     drawn = shape.drawn(table.round)
     rows = in_rows(table.rows, shape.n_players)
-    hand_sizes = (drawn - len(rows[p]) - len(table.piles[p]) - (p in table.selected) for p in shape.seats)
+    hand_sizes = (drawn - len(rows[p]) - len(table.piles[p]) - (p in selected) for p in shape.seats)
     return tuple(hand_sizes), (len(shape.cards) - drawn,) * shape.n_players
 
 
 def derived_faults(parts: Parts, shape: TableShape) -> list[Fault]:
     """Return the faults of the fields of a complete table that follow from others and that bytes do not have."""
     table = parts.table
-    selected = [
-        p
-        for p in shape.seats
-        for own in (parts.secrets_of(p),)
-        if (p in table.selected if own is None else own.selected)
-    ]
-    hand_sizes, deck_sizes = _hand_and_deck_sizes(table, shape)
+    secrets = [parts.secrets_of(p) for p in shape.seats]
+    selected = [p for p, own in enumerate(secrets) if (p in table.selected if own is None else own.selected)]
+    hand_sizes, deck_sizes = _hand_and_deck_sizes(table, selected, shape)
     return [
         Fault(f"table.{field}", listed(stated), f"contradicts the other fields: {listed(derived)}", NoWorldError)
         for field, stated, derived in (

@@ -37,7 +37,7 @@ def test_a_pickle_of_damaged_bytes_is_refused() -> None:
     position = new_game("oriflamme").deal()
     pickled = pickle.dumps(position)
     assert bytes(position) in pickled
-    with pytest.raises(EngineError, match=r"position\.round: 0 is not in 1\.\.6"):
+    with pytest.raises(EngineError, match=r"position\.table\.round: 0 is not in 1\.\.6"):
         pickle.loads(pickled.replace(bytes(position), bytes(len(bytes(position)))))
 
 

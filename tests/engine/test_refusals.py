@@ -50,44 +50,56 @@ def damaged(old: str, new: str, whole: str = WHOLE) -> str:
 
 
 POSITIONS: dict[str, tuple[Any, str, str]] = {
-    "a card twice in the queue": (EN, "A:Spy >A:Spy B:Heir | round 2", "cards[A].spy: 2 copies; a family has 1"),
-    "a card in queue and hand": (EN, damaged("Archer,Soldier,Heir", "Spy,Soldier,Heir"), "cards[A].spy: 2 copies"),
-    "a card in queue and pile": (EN, PILED, "cards[A].spy: 2 copies"),
+    "a card twice in the queue": (
+        EN,
+        "A:Spy >A:Spy B:Heir | round 2",
+        "position.table: 2 copies of A's spy; a family has 1",
+    ),
+    "a card in queue and hand": (EN, damaged("Archer,Soldier,Heir", "Spy,Soldier,Heir"), "table: 2 copies of A's spy"),
+    "a card in queue and pile": (EN, PILED, "table: 2 copies of A's spy"),
     "a card three times in the prototype for two": (
         ("oriflamme_prototype", "prototype", 2),
         "A:Spy A:Spy >A:Spy | round 3",
-        "cards[A].spy: 3 copies; a family has 2",
+        "position.table: 3 copies of A's spy; a family has 2",
     ),
     "a card of another edition": (EN, "A:Queen >B:Heir", "'Queen' is no card of this edition (Archer, Soldier,"),
     "a one-shot of the published game in the prototype": (PROTOTYPE, ">A:Decree B:Heir", "'Decree' is no card"),
     "a family that is not at the table": (EN, "A:Spy >D:Heir", "slots[1].family: 'D' is not at this table (A, B, C)"),
-    "a stack of two families": (EN, ">A:Spy/B:Heir C:Lord", "slots[0][1].family: 'B' lies in a stack of A"),
+    "a stack of two families": (EN, ">A:Spy/B:Heir C:Lord", "slots[0].cards[1]: 'B' lies in a stack of A"),
     "an unknown card in a position": (
         EN,
         ">A:Spy B:?",
-        "slots[1][0].card: '?' is only for views; a position names every",
+        "position.secrets[B].face_down[0]: '?' is only for views; a position names every",
     ),
-    "absurd tokens": (EN, damaged("Lord(1)", "Lord(99)"), "slots[2][0].tokens: 99 is not in 0..20"),
+    "absurd tokens": (EN, damaged("Lord(1)", "Lord(99)"), "table.slots[2].cards[0].tokens: 99 is not in 0..20"),
     "negative tokens": (EN, damaged("Lord(1)", "Lord(-1)"), "slots[2]: 'C1:Lord(-1)' is no card in the queue"),
-    "tokens in the prototype": (PROTOTYPE, ">A:Spy(1) B:Heir", "slots[0][0].tokens: 1 is not in 0..0"),
-    "tokens on a face-up card": (EN, damaged("A1:Spy*", "A1:Spy*(1)"), "slots[0][0].tokens: 1 lie on a face-up card"),
+    "tokens in the prototype": (PROTOTYPE, ">A:Spy(1) B:Heir", "table.slots[0].cards[0].tokens: 1 is not in 0..0"),
+    "tokens on a face-up card": (
+        EN,
+        damaged("A1:Spy*", "A1:Spy*(1)"),
+        "table.slots[0].cards[0].tokens: 1 lie on a face-up card",
+    ),
     "tokens that were paid before the card acts": (
         EN,
         "A:Lord >B:Soldier*(2) C:Heir | ask B target",
-        "slots[1][0].tokens: 2 lie on a card that was paid before it acts",
+        "table.slots[1].cards[0].tokens: 2 lie on a card that was paid before it acts",
     ),
     "a one-shot card that stays face up": (
         EN,
         damaged("Spy*", "Conspiracy*"),
-        "slots[0][0].card: 'conspiracy' cannot stay face up in the queue",
+        "table.slots[0].cards[0].card: 'conspiracy' cannot stay face up in the queue",
     ),
     "an ambush that stays face up": (
         PROTOTYPE,
         "A:Ambush* >B:Heir C:Lord",
-        "slots[0][0].card: 'ambush' cannot stay face up",
+        "table.slots[0].cards[0].card: 'ambush' cannot stay face up",
     ),
     "a cursor on two slots": (EN, damaged("C1:Lord", ">C1:Lord"), "slots[2]: '>' stands before two slots"),
-    "a cursor during placement": (EN, damaged("B reveal", "B place"), "cursor: 1 is not possible in phase place"),
+    "a cursor during placement": (
+        EN,
+        damaged("B reveal", "B place"),
+        "table.cursor: 1 is not possible with the question place",
+    ),
     "a resolution without a cursor": (EN, damaged(">", ""), "cursor: None is not one of the 3 slots"),
     "a cursor on an empty queue": (EN, "- | ask A reveal", "cursor: None is not one of the 0 slots"),
     "the wrong owner asked": (
@@ -95,12 +107,12 @@ POSITIONS: dict[str, tuple[Any, str, str]] = {
         damaged("B reveal", "C reveal"),
         "to_act: 'C' is not the owner of the card at the cursor, B",
     ),
-    "a reveal of a face-up card": (EN, damaged("B1:Heir", "B1:Heir*"), "phase: 'reveal' does not fit the card"),
-    "a target for a face-down card": (EN, damaged("B reveal", "B target"), "phase: 'target' does not fit the card"),
+    "a reveal of a face-up card": (EN, damaged("B1:Heir", "B1:Heir*"), "table.ask: 'reveal' does not fit the card"),
+    "a target for a face-down card": (EN, damaged("B reveal", "B target"), "table.ask: 'target' does not fit the card"),
     "an ability that asks something else": (
         EN,
         damaged("B reveal", "B target").replace("B1:Heir", "B1:Lord*").replace("Spy,Lord", "Spy,Heir"),
-        "phase: 'target' is not a question of this ability (lord)",
+        "table.ask: 'target' is not a question of this ability (lord)",
     ),
     "an ability that only a copy could have": (
         EN,
@@ -110,7 +122,7 @@ POSITIONS: dict[str, tuple[Any, str, str]] = {
     "a target where there is none": (
         EN,
         ">A:Soldier* | ask A target",
-        "phase: 'target' is not possible: this ability (soldier) has no target",
+        "table.ask: 'target' is not possible: this ability (soldier) has no target",
     ),
     "round zero": (EN, damaged("round 1", "round 0"), "round: 0 is not in 1..6"),
     "a seventh round": (EN, damaged("round 1", "round 7"), "round: 7 is not in 1..6"),
@@ -138,9 +150,9 @@ POSITIONS: dict[str, tuple[Any, str, str]] = {
     "a hand too large": (
         EN,
         damaged("Archer,Soldier,Heir", "Archer,Soldier,Heir,Shapeshifter"),
-        "hands[A]: 7 cards; A has 6",
+        "position.secrets[A].hand: 7 cards; A has 6",
     ),
-    "a hand too small": (EN, damaged("Archer,Soldier,Heir", "Archer,Heir"), "hands[A]: 5 cards; A has 6 left"),
+    "a hand too small": (EN, damaged("Archer,Soldier,Heir", "Archer,Heir"), "secrets[A].hand: 5 cards; A has 6 left"),
     "an unknown hand in a position": (
         EN,
         damaged("Archer,Soldier,Heir,Lord,Decree,Ambush", "?"),
@@ -159,8 +171,16 @@ POSITIONS: dict[str, tuple[Any, str, str]] = {
     "negative points": (EN, damaged("points 1 2 3", "points 1 -2 3"), "points[B]: -2 is not in 0..250"),
     "absurd points": (EN, damaged("points 1 2 3", "points 1 2 999"), "points[C]: 999 is not in 0..250"),
     "a first player who is not there": (EN, damaged("first A", "first E"), "first: 'E' is not at this table (A, B, C)"),
-    "a card numbered beyond what was placed": (EN, damaged("C1:", "C2:"), "slots.C.nth: 2 is not in 1..1"),
-    "a number for two cards": (EN, "A1:Spy >A1:Heir B:Lord | round 2", "slots.A.nth: 1 is the number of two cards"),
+    "a card numbered beyond what was placed": (
+        EN,
+        damaged("C1:", "C2:"),
+        "table.slots: 2 is not in 1..1, the numbers of the cards that C has placed",
+    ),
+    "a number for two cards": (
+        EN,
+        "A1:Spy >A1:Heir B:Lord | round 2",
+        "table.slots: 1 is the number of two cards of A",
+    ),
     "a number zero": (EN, damaged("C1:", "C0:"), "slots[2].nth: '0' in 'C0:Lord(1)' is not 1 or more"),
     "a field twice": (EN, WHOLE + " | round 1", "field: 'round' occurs twice"),
     "a field that does not exist": (EN, WHOLE + " | weather fine", "field: 'weather' is not one of round, first, ask"),
@@ -184,13 +204,17 @@ VIEWS = {
     "an own card that is unknown": (
         EN,
         damaged("A1:Spy*", "A1:?", VIEW),
-        "slots[0][0].card: '?' is a card that the observer knows; name it",
+        "view.own.face_down[0]: '?' is a card that the observer knows; name it",
     ),
-    "a face-up card that is unknown": (EN, damaged("B1:?", "B1:?*", VIEW), "slots[1][0].card: '?' is a card"),
+    "a face-up card that is unknown": (
+        EN,
+        damaged("B1:?", "B1:?*", VIEW),
+        "slots[1].card: 'B1:?*' is a face-up card without a name",
+    ),
     "a face-down card of another that is known": (
         EN,
         damaged("B1:?", "B1:Heir", VIEW),
-        "view.slots[1][0].card: 'heir' lies face down and is B's: the observer cannot know it",
+        "view.table.slots[1].cards[0].card: 'heir' lies face down and is B's: the observer cannot know it",
     ),
     "a hand of another that is known": (
         EN,
@@ -202,11 +226,15 @@ VIEWS = {
         damaged("Archer,Soldier,Heir,Lord,Decree,Ambush", "?", VIEW),
         "hands[A]: '?' must",
     ),
-    "an own face-down card that is in hand too": (EN, damaged("A1:Spy*", "A1:Heir", VIEW), "cards[A].heir: 2 copies"),
+    "an own face-down card that is in hand too": (
+        EN,
+        damaged("A1:Spy*", "A1:Heir", VIEW),
+        "table: 2 copies of A's heir",
+    ),
     "a card of another that is face up twice": (
         EN,
         "A:Spy B:Heir* >B:Heir* C:? | round 2 | seen by A",
-        "cards[B].heir: 2 copies; a family has 1",
+        "view.table: 2 copies of B's heir; a family has 1",
     ),
 }
 
@@ -291,7 +319,7 @@ TEXTS = {
     "an unknown verb": ("dance", "action: 'dance' is not one of"),
     "a slot that is no number": ("target x", "action: 'x' in 'target x' is not a slot or gap (0 to 30)"),
     "a slot out of all bounds": ("target 99", "action: '99' in 'target 99' is not a slot or gap"),
-    "a seat that does not exist": ("rob Z", "action: 'rob Z' is not one of"),
+    "a seat that does not exist": ("rob Z", "action: 'Z' in 'rob Z' is not a seat (A, B, C, D, E)"),
     "a card that does not exist": ("place Joker front", "card: 'Joker' is no card of this edition (Archer,"),
     "a place without a card": ("place front", "action: 'place front' is not one of"),
 }
