@@ -95,6 +95,9 @@ class Game:
     def action(self, text: str) -> Action:
         """Read an action from its text."""
 
+    def action_from_fields(self, fields: dict[str, Any]) -> Action:
+        """Make an action of its parts, as `Action.fields` has them. They must be valid."""
+
     def action_from_steps(self, steps: tuple[int, ...]) -> Action:
         """Return the action with the `code` that is `steps`."""
 
