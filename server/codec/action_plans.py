@@ -21,7 +21,7 @@ class ActionPlans:
     def __init__(self, message: type[Message], actions: Actions, words: Mapping[str, Words] | None = None) -> None:
         self.message = message
         self._actions = actions
-        verbs = message.DESCRIPTOR.oneofs_by_name["action"].fields
+        verbs: Any = message.DESCRIPTOR.oneofs_by_name["action"].fields
         declared = {name: {argument.name for argument in verb.arguments} for name, verb in actions.verbs.items()}
         if declared != {verb.name: {field.name for field in verb.message_type.fields} for verb in verbs}:
             raise TypeError(f"actions: {message.DESCRIPTOR.name} differs from the declared actions")

@@ -7,13 +7,12 @@ from typing import Any, NamedTuple
 
 import pytest
 from google.protobuf.descriptor_pb2 import DescriptorProto, FileDescriptorProto
-from google.protobuf.message import Message
 from hypothesis import given, settings
 from tables import games, tables
 
 from eminence.v1 import castle_village_port_pb2 as castle_pb2
 from eminence.v1 import oriflamme_pb2, view_pb2
-from eminence.v1.seat_pb2 import SEAT_A, SEAT_C
+from eminence.v1.seat_pb2 import SEAT_A, SEAT_C, SEAT_D
 from engine_cy import Position, new_game
 from engine_cy.castle_village_port import table as castle
 from engine_cy.castle_village_port.actions import ACTIONS as CASTLE_ACTIONS
@@ -65,7 +64,7 @@ def test_deals_of_any_ruleset_are_read_back_equal(game: Any) -> None:
 # --- refusals --------------------------------------------------------------------------------------------------
 
 
-def seen(plan: Plan, game: str, position: str) -> Message:
+def seen(plan: Plan, game: str, position: str) -> Any:
     """Return the message of A's view of a table."""
     message = plan.message()
     plan.write(new_game(game, None, 3).position(position).view(0).parts, message)
@@ -144,12 +143,22 @@ def test_a_refusal_has_its_reason_and_path(name: str) -> None:
     ("message", "field"),
     [
         (oriflamme_pb2.OriflammeAction(), "a.action"),
-        (oriflamme_pb2.OriflammeAction(place=oriflamme_pb2.OriflammePlace(card=1)), "a.place.place"),
-        (oriflamme_pb2.OriflammeAction(place=oriflamme_pb2.OriflammePlace(card=13, at=1)), "a.place.card"),
+        (
+            oriflamme_pb2.OriflammeAction(place=oriflamme_pb2.OriflammePlace(card=oriflamme_pb2.ORIFLAMME_CARD_ARCHER)),
+            "a.place.place",
+        ),
+        (
+            oriflamme_pb2.OriflammeAction(
+                place=oriflamme_pb2.OriflammePlace(
+                    card=oriflamme_pb2.ORIFLAMME_CARD_QUEEN, at=oriflamme_pb2.ORIFLAMME_END_FRONT
+                )
+            ),
+            "a.place.card",
+        ),
         (oriflamme_pb2.OriflammeAction(target=oriflamme_pb2.OriflammeTarget()), "a.target.slot"),
         (oriflamme_pb2.OriflammeAction(target=oriflamme_pb2.OriflammeTarget(slot=2**16)), "a.target.slot"),
         (oriflamme_pb2.OriflammeAction(copy=oriflamme_pb2.OriflammeCopy(slot=-1)), "a.copy.slot"),
-        (oriflamme_pb2.OriflammeAction(rob=oriflamme_pb2.OriflammeRob(player=4)), "a.rob.player"),
+        (oriflamme_pb2.OriflammeAction(rob=oriflamme_pb2.OriflammeRob(player=SEAT_D)), "a.rob.player"),
     ],
 )
 def test_a_wrong_argument_of_an_action_is_refused_by_its_path(message: Any, field: str) -> None:
@@ -203,7 +212,7 @@ def token() -> Any:
     for number, name in enumerate(("value", "seat"), 1):
         message.field.add(name=name, number=number, type=5, label=1)
     pool = descriptor_pool.DescriptorPool()
-    pool.Add(file)  # type: ignore[no-untyped-call]
+    pool.Add(file)
     return message_factory.GetMessageClass(pool.FindMessageTypeByName("test.Token"))
 
 
