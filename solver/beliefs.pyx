@@ -103,7 +103,7 @@ cdef double ways_to_end(const Secrets* secrets, uint32_t left) noexcept nogil:
     cdef double hands[HANDS_MAX]            # by the number of cards
     cdef double by_taken[COPIES_MAX + 1]    # weights of a kind, by the number of its cards in hand
     cdef const double* shares
-    cdef double weight, total
+    cdef double none, weight, total
     cdef int n = secrets.evidence.n_hand
     cdef int kind = secrets.evidence.n_kinds
     cdef int copies, taken, j
@@ -116,16 +116,18 @@ cdef double ways_to_end(const Secrets* secrets, uint32_t left) noexcept nogil:
         if not copies:
             continue
         shares = shares_of(secrets, kind, copies)
+        # Downwards, so that each sum uses the values from before this kind.
+        if copies == 1:
+            none = shares[0]
+            weight = secrets.weights.hand[kind] * shares[1]
+            for j in range(n, 0, -1):
+                hands[j] = none * hands[j] + weight * hands[j - 1]
+            hands[0] *= none
+            continue
         weight = 1
         for taken in range(copies + 1):
             by_taken[taken] = weight * shares[taken]
             weight *= secrets.weights.hand[kind]
-        # Downwards, so that each sum uses the values from before this kind.
-        if copies == 1:
-            for j in range(n, 0, -1):
-                hands[j] = by_taken[0] * hands[j] + by_taken[1] * hands[j - 1]
-            hands[0] *= by_taken[0]
-            continue
         for j in range(n, -1, -1):
             total = by_taken[0] * hands[j]
             for taken in range(1, min(copies, j) + 1):
@@ -136,7 +138,7 @@ cdef double ways_to_end(const Secrets* secrets, uint32_t left) noexcept nogil:
 
 cdef inline double weight_in_spot(const Secrets* secrets, uint32_t left, int spot, int kind) noexcept nogil:
     """Return the weight of a kind in a spot; its last card includes the weight of how the kind was dealt."""
-    if number_of(secrets, left, kind) == 1:
+    if not secrets.even and number_of(secrets, left, kind) == 1:
         return secrets.weights.spots[spot][kind] * shares_of(secrets, kind, 0)[0]
     return secrets.weights.spots[spot][kind]
 

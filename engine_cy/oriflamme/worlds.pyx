@@ -169,7 +169,10 @@ cdef void deal_secret(const Rules* rules, State* world, int opponent, const Hidd
     cdef int n = 0
     cdef int i, _i, kind, n_aside
 
-    for kind in range(MAX_KINDS):           # a constant number, so that the compiler unrolls the loop
+    for kind in range(TABLE_KINDS):         # a constant number, so that the compiler unrolls the loop
+        kinds[n] = <uint8_t>kind
+        n += each >> kind & 1
+    for kind in range(TABLE_KINDS, rules.n_kinds):
         kinds[n] = <uint8_t>kind
         n += each >> kind & 1
     if not one_each:
