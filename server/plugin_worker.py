@@ -23,8 +23,9 @@ from typing import Any, NamedTuple, NoReturn
 
 from google.protobuf.message_factory import GetMessageClass
 
-from eminence.v1 import referee_pb2, rules_pb2, solver_pb2
+from eminence.v1 import rules_pb2, solver_pb2
 from engine_cy.registry import module_of_installed
+from server.client.requests import REFEREE, RULES
 from server.messages.requests import Caps
 from server.refusals import Refusal
 from server.rpc.deadline import Deadline
@@ -233,8 +234,7 @@ def _refusal_of(error: BaseException, game_id: str) -> Refusal:
 @cache
 def _method(name: str) -> Any:
     """Return the descriptor of a method of the contract."""
-    files = (solver_pb2.DESCRIPTOR, rules_pb2.DESCRIPTOR, referee_pb2.DESCRIPTOR)
-    services = [service for file in files for service in file.services_by_name.values()]
+    services = (solver_pb2.DESCRIPTOR.services_by_name["SolverService"], RULES, REFEREE)
     return next(service.methods_by_name[name] for service in services if name in service.methods_by_name)
 
 

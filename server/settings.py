@@ -116,7 +116,7 @@ class Settings:
         2**20, "Maximum size in bytes of pending requests of installed games.", IntegerIn(1, 2**40)
     )
     plugin_memory_mb: int = _setting(
-        1024, "Memory of one worker process; half of it is a cap of its searches.", IntegerIn(256, 2**20)
+        1024, "Memory of one worker process; half of it is a cap of its searches.", IntegerIn(128, 2**20)
     )
     plugin_method_ms: int = _setting(
         5_000, "Time in which each method of an installed game must return.", IntegerIn(10, 3_600_000)

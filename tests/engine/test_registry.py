@@ -20,6 +20,7 @@ from engine_cy import (
     new_game,
     registry,
 )
+from engine_cy.record import game_named
 from engine_cy.registry import add_game_family, is_game_id, refused_games
 
 BUILT_IN = ["oriflamme", "oriflamme_prototype", "castle_village_port", "kuhn_poker", "leduc_poker"]
@@ -141,3 +142,30 @@ def test_a_family_makes_the_games_of_its_prefix(monkeypatch: Any) -> None:
     for game in ("poker", "poker:"):
         with pytest.raises(EngineError, match="is not a game"):
             new_game(game)
+
+
+def test_a_process_may_keep_the_code_of_installed_games_out(install: Any, monkeypatch: Any) -> None:
+    install("dice-games", liars_dice="liars_dice:LiarsDice")
+    monkeypatch.delitem(sys.modules, "liars_dice", raising=False)
+    monkeypatch.setattr(registry, "_kept_out", "")
+    registry.keep_installed_out("workers run it")
+    for call in (new_game, registry.editions_of, lambda id: registry.players_of(id, "1x4")):
+        with pytest.raises(GameFaultError, match="'liars_dice' of dice-games 1.2 cannot run here: workers run it"):
+            call("liars_dice")
+    assert "liars_dice" not in sys.modules
+    assert is_game_id("liars_dice")
+    assert registry.load_for_installed("eminence.adapters", "liars_dice") is None
+    assert new_game("oriflamme").id == "oriflamme"
+
+
+@pytest.mark.parametrize(
+    ("text", "game"),
+    [
+        ("game dice\n", "dice"),
+        ("# a\n version 1\n  game  dice # b\nA x", "dice"),
+        ("players 2\nA x\n", None),
+        ("", None),
+    ],
+)
+def test_the_game_of_a_record_is_read_without_making_it(text: str, game: str | None) -> None:
+    assert game_named(text) == game

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-LIARS_DICE = {"liars_dice": "liars_dice:LiarsDice"}
 # The ids are those of the classes in `FAULTY`.
 FAULTS = ("raising", "hanging", "exiting", "allocating", "nonsense", "leaving")
 FAULTY = '''\
@@ -50,7 +49,7 @@ class Allocating(Faulty):
     def fail(self):
         rest = []
         while True:
-            rest.append(bytearray(2**24))
+            rest.append(bytes(2**26))
 
 
 class Nonsense(LiarsDice):
@@ -94,13 +93,11 @@ class DiceAdapter(GameAdapter):
 HUNG_MODULE = "while True:\n    pass\n"
 
 
-def install(
-    folder: Path, package: str, /, version: str = "1.2", *, adapters: Mapping[str, str] | None = None, **games: str
-) -> None:
-    """Install a package into a folder that is on the path: a name and games, as `id="module:Class"`."""
-    info = folder / f"{package}-{version}.dist-info"
+def install(folder: Path, package: str, games: Mapping[str, str], adapters: Mapping[str, str] | None = None) -> None:
+    """Install version 1.2 of a package into a folder on the path. Its games are classes by id, as "module:Class"."""
+    info = folder / f"{package}-1.2.dist-info"
     info.mkdir(parents=True)
-    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: {version}\n")
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.2\n")
     groups = {"eminence.games": games, "eminence.adapters": adapters or {}}
     lines = [line for group, entries in groups.items() for line in (f"[{group}]", *_entries(entries))]
     (info / "entry_points.txt").write_text("\n".join(lines) + "\n")
@@ -112,11 +109,11 @@ def _entries(entries: Mapping[str, str]) -> list[str]:
 
 def install_games(folder: Path) -> dict[str, str]:
     """Install Liar's Dice, games with faults and a module that hangs; return the environment that has them."""
-    install(folder, "dice-games", **LIARS_DICE)
-    install(folder, "faulty-games", **{fault: f"faulty_games:{fault.capitalize()}" for fault in FAULTS})
-    install(folder, "hung-games", hung="hung_games:Game", missing="no_such_module:Game")
+    install(folder, "dice-games", {"liars_dice": "liars_dice:LiarsDice"})
+    install(folder, "faulty-games", {fault: f"faulty_games:{fault.capitalize()}" for fault in FAULTS})
+    install(folder, "hung-games", {"hung": "hung_games:Game", "missing": "no_such_module:Game"})
     (folder / "faulty_games.py").write_text(FAULTY)
-    install(folder, "typed-games", typed="typed_games:LiarsDice", adapters={"typed": "typed_games:DiceAdapter"})
+    install(folder, "typed-games", {"typed": "typed_games:LiarsDice"}, {"typed": "typed_games:DiceAdapter"})
     (folder / "typed_games.py").write_text(TYPED)
     (folder / "hung_games.py").write_text(HUNG_MODULE)
     paths = [folder, ROOT, ROOT / "proto", ROOT / "examples" / "games" / "liars_dice"]
