@@ -150,7 +150,7 @@ def test_a_process_may_keep_the_code_of_installed_games_out(install: Any, monkey
     monkeypatch.setattr(registry, "_kept_out", "")
     registry.keep_installed_out("workers run it")
     for call in (new_game, registry.editions_of, lambda id: registry.players_of(id, "1x4")):
-        with pytest.raises(GameFaultError, match="'liars_dice' of dice-games 1.2 cannot run here: workers run it"):
+        with pytest.raises(GameFaultError, match=r"'liars_dice' of dice-games 1\.2 cannot run here: workers run it"):
             call("liars_dice")
     assert "liars_dice" not in sys.modules
     assert is_game_id("liars_dice")
