@@ -57,9 +57,9 @@ def refusal(
     return Fault(path, value, why, error).refusal(observer)
 
 
-def seat_letter(seat: int) -> str | int:
+def seat_letter(seat: int | None) -> str | int | None:
     """Return the letter of a seat or of chance; a number that is neither stays as it is."""
-    return CHANCE_SEAT if seat == CHANCE else SEATS[seat] if seat in range(len(SEATS)) else seat
+    return CHANCE_SEAT if seat == CHANCE else SEATS[seat] if seat is not None and 0 <= seat < len(SEATS) else seat
 
 
 def _value_at(table: Any, path: str) -> Any:

@@ -83,7 +83,7 @@ def read_parts(text: str, shape: TableShape) -> Parts:
     )
     hands = _entries(fields, "hands", shape, observer, partial(_values, field="hands"), others)
     hidden_decks = () if observer is None else shape.seats
-    decks = _entries(fields, "decks", shape, observer, partial(_values, field="decks"), hidden_decks)
+    decks: Any = _entries(fields, "decks", shape, observer, partial(_values, field="decks"), hidden_decks)
     secrets = tuple(
         Secrets(OMITTED if hands is None else hands[p], OMITTED if selected is None else selected[p])
         for p in shape.seats
@@ -134,6 +134,7 @@ class _Question(NamedTuple):
 def _read_ask(text: str | None, shape: TableShape) -> _Question:
     if text is None:
         return _Question()
+    victim: int | None = None
     match text.split():
         case ["over" | "walk" as ask]:
             return _Question(ask)
@@ -142,7 +143,7 @@ def _read_ask(text: str | None, shape: TableShape) -> _Question:
         case ["*", "replace" as ask, letter, "by", card, *copied]:
             to_act, victim = CHANCE, read_letter(letter, "ask", shape.families)
         case [letter, ask, "by", card, *copied] if ask in EFFECT_ASKS and ask != "replace":
-            to_act, victim = read_letter(letter, "ask", shape.families), None
+            to_act = read_letter(letter, "ask", shape.families)
         case _:
             raise _ask_error(text)
     match copied:

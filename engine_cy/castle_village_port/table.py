@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from engine_cy.castle_village_port.cards import LOCATIONS, Card
 from engine_cy.castle_village_port.editions import Numbers
@@ -479,7 +479,7 @@ def _fits(parts: Parts, shape: TableShape, table: Table, round_: int, turn: int,
     return True
 
 
-def _gold(parts: Parts, shape: TableShape) -> dict[str, tuple[int, ...] | None]:
+def _gold(parts: Parts, shape: TableShape) -> dict[str, Any]:
     """Return the fields for gold: `remembered_gold` in a view under `hidden_gold`, else `gold`."""
     gold, remembered = parts.table.gold, parts.table.remembered_gold
     if not shape.hidden_gold or parts.observer is None:

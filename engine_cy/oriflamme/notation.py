@@ -68,7 +68,7 @@ def write_parts(parts: Parts, shape: TableShape) -> str:
         ask = f"{SEATS[table.to_act]} {table.ask}"
         if table.cursor is not None and table.acting and table.acting != table.slots[table.cursor].cards[0].card:
             ask += f" as {write_card(table.acting, shape.cards)}"
-    hands = [own and own.hand for own in map(parts.secrets_of, range(shape.n_players))]
+    hands = [None if own is None else own.hand for own in map(parts.secrets_of, range(shape.n_players))]
     fields = [
         " ".join(queue) or "-",
         f"round {table.round}",
@@ -203,7 +203,7 @@ def read_deal(lines: list[str], first: int, observer: int | None, shape: TableSh
 
 def deal_of(parts: Parts, shape: TableShape) -> Deal | None:
     """Return the deal of the game that starts at `parts`; None in the middle of a game."""
-    hands = [own and own.hand for own in map(parts.secrets_of, range(shape.n_players))]
+    hands = [None if own is None else own.hand for own in map(parts.secrets_of, range(shape.n_players))]
     if parts.table.slots or any(hand is not None and len(hand) != shape.hand_size for hand in hands):
         return None
     everything = shape.all_cards()

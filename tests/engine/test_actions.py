@@ -49,7 +49,7 @@ def test_every_action_is_read_back_from_its_text_and_from_its_steps(game_id: str
 def test_the_list_of_actions_has_every_legal_one(game_id: str) -> None:
     actions, game, shape = declared(game_id)
     texts = set(actions.texts(shape, *actions.verbs))
-    verbs_seen = set()
+    verbs_seen: set[str] = set()
     for seed in range(8):
         for position, _ in random_game(game, seed):
             legal = [] if position.is_over else position.legal_actions()

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 from castle_strategies import rulesets
@@ -57,6 +57,7 @@ FILE_IDS = [file.name.split(".")[0] for file in FILES]
 PAGE = (Path(__file__).parent.parent.parent / "docs" / "rules" / "castle_village_port.md").read_text()
 
 
+PartsT = TypeVar("PartsT", WholeTable, SeenTable, Parts)
 GAME_OF: dict[TableShape, CastleVillagePort] = {}
 
 
@@ -98,7 +99,7 @@ def view_of(parts: Parts, observer: int, shape: TableShape = HOUSE_SHAPE) -> See
     return SeenTable(observer, table, parts.secrets[observer])
 
 
-def changed(parts: Parts, **fields: Any) -> Parts:
+def changed(parts: PartsT, **fields: Any) -> PartsT:
     """Return a table with other values in its public part."""
     return replace(parts, table=replace(parts.table, **fields))
 
@@ -127,8 +128,11 @@ def _drafts_after(move: Any, then: Any, following: Any, placed: RowCard | None, 
     ask = "over"
     if following is not None:
         ask = {"place_in": "place", "replacement": "replace"}.get(following["type"], following["type"])
+    castle, village, port = (tuple(RowCard(*card) for card in then["rows"][location]) for location in LOCATIONS)
     table = Table(
-        **{location: tuple(RowCard(*card) for card in then["rows"][location]) for location in LOCATIONS},
+        castle=castle,
+        village=village,
+        port=port,
         round=then["round"],
         turn=then["turn"],
         first=then["first"],
