@@ -96,7 +96,7 @@ class MessageAdapter(GameAdapter):
     def has_values(self, game: Any) -> bool:
         """Return whether the contract has a value for every card of the edition. If not, text replaces all its tables.
 
-        That a table has no such card must not show, because the card may be hidden.
+        The form of a message must not depend on the cards of a table, because these may be hidden.
         """
         return True
 

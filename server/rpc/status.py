@@ -72,7 +72,7 @@ def _incident(error: Exception) -> Refusal:
     incident = uuid.uuid4().hex[:12]
     places = "".join(traceback.format_tb(error.__traceback__))
     _log.error("incident %s: %s\n%s", incident, type(error).__name__, places)
-    return Refusal("INTERNAL", "", f"an internal error of the server; quote incident {incident} in a report")
+    return Refusal("INTERNAL", "", f"an internal error of the server; to report it, quote incident {incident}")
 
 
 def code_of(refusal: Refusal) -> str:

@@ -224,7 +224,7 @@ def test_a_refusal_for_a_seat_names_the_place_and_no_card(referee: Any) -> None:
     for call, request in ((referee.GetViews, referee_pb2.GetViewsRequest), (referee.Play, referee_pb2.PlayRequest)):
         assert details(call, request(standing=standing)) == "standing.position: is not possible; `GetResult` says why"
     message = details(referee.GetResult, referee_pb2.GetResultRequest(standing=standing))
-    assert message == "standing.position.oriflamme.table: 2 copies of B's soldier; a family has 1"
+    assert message == "standing.position.oriflamme.secrets[1].hand: 2 copies of soldier; a family has 1"
 
 
 def details(call: Any, request: Any) -> str:

@@ -613,8 +613,8 @@ def test_a_timed_search_with_many_shares_leaves_time_to_sum_them_up(monkeypatch:
         return sum_up(*arguments)
 
     monkeypatch.setattr(parts, "sum_up", slow_sum_up)
-    monkeypatch.setattr(parts.time, "monotonic_ns", lambda: 0)
-    monkeypatch.setattr(parts.time, "thread_time_ns", lambda: cpu_ns)
+    monkeypatch.setattr(time, "monotonic_ns", lambda: 0)
+    monkeypatch.setattr(time, "thread_time_ns", lambda: cpu_ns)
     question = SearchQuestion(opening_view(), Budget(time_ms=1_000), shares=256)
     runs = [parts.PartRun(question, number, 10**9) for number in range(256)]
     for run in runs:
