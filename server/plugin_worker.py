@@ -78,7 +78,7 @@ class Stop(NamedTuple):
 
 def serve_parent(connection: Connection, setup: Setup) -> NoReturn:
     """Answer the parent's calls until it closes the connection."""
-    os.dup2(2, 1)  # the parent would read the output of a game as its own
+    os.dup2(2, 1)  # standard output belongs to the parent
     os.nice(setup.niceness)
     _limit_memory(setup.memory_mb)
     from server.client.local import LocalClient

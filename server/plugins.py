@@ -70,7 +70,7 @@ class PluginCall(Future[None]):
         self._pool.stop(self, reason)
 
     def abandon(self) -> None:
-        """Stop the call, whose answers have no reader any more."""
+        """Stop the call, whose reader has left."""
         self.abandoned_at = time.monotonic()
         self.stop(pb.STOP_REASON_CANCELLED)
 

@@ -91,17 +91,20 @@ def _players(game_id: str) -> tuple[int, ...]:
 # --- the output as plain values: these are the keys of --json ---------------------------------------------------
 
 
+def _overview(game_id: str) -> dict[str, Any]:
+    return {
+        "game": game_id,
+        "names": adapter_of(game_id).names._asdict(),
+        "players": list(_players(game_id)),
+        "editions": editions_of(game_id),
+        "switches": adapter_of(game_id).describe_switches(),
+        "origin": "eminence",
+    }
+
+
 def _overviews() -> Iterator[dict[str, Any]]:
     """Yield the games. A worker process describes the installed ones, because their code may fail in any way."""
-    for game_id in _built_in():
-        yield {
-            "game": game_id,
-            "names": adapter_of(game_id).names._asdict(),
-            "players": list(_players(game_id)),
-            "editions": editions_of(game_id),
-            "switches": adapter_of(game_id).describe_switches(),
-            "origin": "eminence",
-        }
+    yield from map(_overview, _built_in())
     installed = [source.id for source in game_sources() if source.package is not None]
     if installed:
         from server.client.local import LocalClient
