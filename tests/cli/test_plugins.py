@@ -24,7 +24,7 @@ FEW = ("--iterations", "50")
 @pytest.fixture
 def program(tmp_path: Path) -> Program:
     """Return a function that runs the program with installed games, in a folder of its own."""
-    variables = environment() | install_games(tmp_path / "packages")
+    variables = environment() | install_games(tmp_path / "packages", hung=True)
 
     def run(*arguments: str, stdin: str = "", code: int = 0) -> subprocess.CompletedProcess[str]:
         result = subprocess.run(

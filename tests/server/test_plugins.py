@@ -40,7 +40,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def running(folder: Path) -> Iterator[Server]:
     """Run a server with one worker process."""
-    environment = install_games(folder)
+    environment = install_games(folder, hung=True)
     (folder / "sitecustomize.py").write_text(SHOW_MODULES)
     flags = ("--plugin-workers", "1", "--plugin-method-ms", METHOD_MS, "--plugin-memory-mb", 400, "--plugin-queue", 1)
     with server(*map(str, flags), metrics=True, environment=environment) as running:
@@ -188,12 +188,12 @@ def test_a_fault_ends_its_call_by_name_and_the_worker_answers_on(client: Client,
 
 
 def test_a_hang_is_stopped_by_the_deadline_and_other_games_are_answered_meanwhile(folder: Path, tmp_path: Path) -> None:
-    environment = {"PYTHONPATH": install_games(tmp_path)["PYTHONPATH"]}
     with (
-        server("--plugin-workers", "1", metrics=True, environment=environment) as running,
+        server("--plugin-workers", "1", metrics=True, environment=install_games(tmp_path)) as running,
         Client(running.address) as client,
         ThreadPoolExecutor() as executor,
     ):
+        client.rules.ListGames(rules_pb2.ListGamesRequest())  # the worker has described all games
         hanging = executor.submit(client.suggest, view("hanging"), FEW, seconds=3.0)
         wait_until(lambda: running.metrics()['eminence_plugin_calls{state="running"}'] == 1)
         assert client.suggest(suggest().view, FEW).iterations == 50
@@ -253,6 +253,7 @@ def test_requests_beyond_the_bytes_are_refused_by_the_name_of_the_setting(tmp_pa
         server("--plugin-bytes", "40", metrics=True, environment=install_games(tmp_path)) as running,
         Client(running.address) as client,
     ):
+        client.rules.ListGames(rules_pb2.ListGamesRequest())
         with grpc.insecure_channel(running.address) as channel:
             rules = rules_pb2_grpc.RulesServiceStub(channel)
             assert rules.ListRulesets(rules_pb2.ListRulesetsRequest(game_id="liars_dice")).rulesets
@@ -277,6 +278,7 @@ def test_sigterm_ends_a_search_with_its_result_so_far(tmp_path: Path) -> None:
         Client(running.address) as client,
         ThreadPoolExecutor() as executor,
     ):
+        client.rules.ListGames(rules_pb2.ListGamesRequest())
         pending = executor.submit(client.suggest, view("liars_dice"), pb.Budget(iterations=10**9))
         wait_until(lambda: running.metrics()['eminence_plugin_calls{state="running"}'] == 1)
         workers = workers_of(running)

@@ -107,11 +107,12 @@ def _entries(entries: Mapping[str, str]) -> list[str]:
     return [f"{name} = {value}" for name, value in entries.items()]
 
 
-def install_games(folder: Path) -> dict[str, str]:
-    """Install Liar's Dice, games with faults and a module that hangs; return the environment that has them."""
+def install_games(folder: Path, *, hung: bool = False) -> dict[str, str]:
+    """Install Liar's Dice and games with faults, with `hung` also one whose import hangs; return the environment."""
     install(folder, "dice-games", {"liars_dice": "liars_dice:LiarsDice"})
     install(folder, "faulty-games", {fault: f"faulty_games:{fault.capitalize()}" for fault in FAULTS})
-    install(folder, "hung-games", {"hung": "hung_games:Game", "missing": "no_such_module:Game"})
+    games = {"missing": "no_such_module:Game"} | ({"hung": "hung_games:Game"} if hung else {})
+    install(folder, "hung-games", games)
     (folder / "faulty_games.py").write_text(FAULTY)
     install(folder, "typed-games", {"typed": "typed_games:LiarsDice"}, {"typed": "typed_games:DiceAdapter"})
     (folder / "typed_games.py").write_text(TYPED)
