@@ -83,7 +83,7 @@ def test_a_hidden_card_is_read_back_but_not_listed(game_id: str, text: str) -> N
 )
 def test_the_fields_of_actions_have_the_names_of_the_contract(text: str, fields: dict[str, Any]) -> None:
     actions, _, shape = declared("oriflamme")
-    assert actions.read(text, shape) == fields
+    assert actions.unpack(actions.pack(actions.read(text, shape), shape), shape) == fields
 
 
 @pytest.mark.parametrize(

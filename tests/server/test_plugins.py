@@ -189,7 +189,9 @@ def test_a_fault_ends_its_call_by_name_and_the_worker_answers_on(client: Client,
 
 def test_a_hang_is_stopped_by_the_deadline_and_other_games_are_answered_meanwhile(folder: Path, tmp_path: Path) -> None:
     with (
-        server("--plugin-workers", "1", metrics=True, environment=install_games(tmp_path)) as running,
+        server(
+            "--plugin-workers", "1", "--network-ms", "1000", metrics=True, environment=install_games(tmp_path)
+        ) as running,
         Client(running.address) as client,
         ThreadPoolExecutor() as executor,
     ):

@@ -57,7 +57,7 @@ MOVES = (
 )
 BELIEFS = (
     Column("seat", "text", "owner of the card"),
-    Column("place", "text", "its place, in the terms of the game, or `hand`"),
+    Column("place", "text", "its place in words, such as `slot 2, under 1`, or `hand`"),
     Column("card", "text", "a card that it may be"),
     Column("chance", "float", "probability; for a hand, expected copies"),
 )
