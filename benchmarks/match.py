@@ -25,7 +25,7 @@ from engine_cy import EngineError, new_game
 from solver import Budget, Config, InvalidQuestionError
 from solver import match as matches
 from solver.config import check_budget
-from solver.match import Deal, Guest, Match, OtherMatchError, Report, Sprt, elo_text, score_of, with_settings
+from solver.match import Guest, Match, OtherMatchError, PlayedDeal, Report, Sprt, elo_text, score_of, with_settings
 from solver.pool import cores
 
 PROGRESS_SECONDS = 20.0
@@ -55,7 +55,7 @@ class MatchProgress:
         self._players = players
         self._printed = time.perf_counter()
 
-    def __call__(self, deals: Sequence[Deal]) -> None:
+    def __call__(self, deals: Sequence[PlayedDeal]) -> None:
         if deals and time.perf_counter() - self._printed > PROGRESS_SECONDS:
             self._printed = time.perf_counter()
             print(

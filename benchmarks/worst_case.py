@@ -71,7 +71,7 @@ def warm_up(channel: grpc.Channel) -> None:
 # --- stalls ----------------------------------------------------------------------------------------------------
 
 
-class Span(NamedTuple):
+class TimeSpan(NamedTuple):
     """A span of time, in seconds of the monotonic clock that all processes share."""
 
     begin: float
@@ -127,14 +127,14 @@ def long_requests() -> dict[str, Request]:
     }
 
 
-def span_of(ask: Callable[[], object]) -> Span:
+def span_of(ask: Callable[[], object]) -> TimeSpan:
     begin = time.monotonic()
     ask()
     time.sleep(AFTER_SECONDS)
-    return Span(begin, time.monotonic())
+    return TimeSpan(begin, time.monotonic())
 
 
-def longest_check(checks: Sequence[Span], span: Span) -> float:
+def longest_check(checks: Sequence[TimeSpan], span: TimeSpan) -> float:
     """Return the milliseconds of the longest check that overlaps the span."""
     return max(
         (check.end - check.begin) * 1e3 for check in checks if check.end >= span.begin and check.begin <= span.end
@@ -149,7 +149,7 @@ def worst_median(values: Mapping[str, Sequence[float]], counted: Sequence[str]) 
 
 
 @contextmanager
-def checking(server: ServerProcess) -> Iterator[Callable[[], list[Span]]]:
+def checking(server: ServerProcess) -> Iterator[Callable[[], list[TimeSpan]]]:
     """Check the server's health from another process; yield a function that ends the checks and returns them."""
     code = "from benchmarks.worst_case import check_health; check_health()"
     process = subprocess.Popen(
@@ -160,9 +160,9 @@ def checking(server: ServerProcess) -> Iterator[Callable[[], list[Span]]]:
     stdin, stdout = process.stdin, process.stdout
     stdout.readline()
 
-    def end() -> list[Span]:
+    def end() -> list[TimeSpan]:
         stdin.close()
-        return [Span(*check) for check in pickle.load(stdout)]
+        return [TimeSpan(*check) for check in pickle.load(stdout)]
 
     try:
         yield end

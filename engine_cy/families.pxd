@@ -20,11 +20,11 @@ cdef enum:
 
 # The factors of one of the terms, by the number of cards of a kind in a family, and by how many of the dealt ones the
 # player placed and holds.
-cdef struct Deal:
+cdef struct FamilyDeal:
     double shares[COPIES_MAX + 1][COPIES_MAX + 1][COPIES_MAX + 1]
 
 
-cdef inline int list_deals(int n_families, int family_size, Deal* deals) noexcept nogil:
+cdef inline int list_deals(int n_families, int family_size, FamilyDeal* deals) noexcept nogil:
     """Write the factors of each term; return the number of terms. Without families, all factors are 1."""
     cdef int n_deals = 1 if n_families < 2 else max(family_size // 4 + 1, 3)
     cdef double cosines[DEALS_MAX]          # twice the cosine of each angle
@@ -43,7 +43,7 @@ cdef inline int list_deals(int n_families, int family_size, Deal* deals) noexcep
     return n_deals
 
 
-cdef inline void fill_shares(int n_families, double cosine, Deal* deal) noexcept nogil:
+cdef inline void fill_shares(int n_families, double cosine, FamilyDeal* deal) noexcept nogil:
     """Write the factors for a term of the angle whose cosine is half of `cosine`."""
     cdef double ways[COPIES_MAX + 1]        # by the number of dealt cards
     cdef double product

@@ -94,7 +94,7 @@ cdef class Game:
         raise EngineError(f"table: {self.id} reads its tables from text only")
 
     def describe(self, GameState at):
-        """Return a position or view in words: its public `table`, the secrets that its observer knows, and `observer`."""
+        """Return a position or view in words: its public `table`, the secrets known to its observer, and `observer`."""
         raise NotImplementedError
 
     def read_steps(self, str text):

@@ -28,12 +28,12 @@ _log = logging.getLogger(__name__)
 class CacheFile:
     """Keys and answers, oldest first.
 
-    `edition` is the version of the contract and of the keys: opening the file deletes the answers of another one. Keys
+    `version` is the version of the contract and of the keys: opening the file deletes the answers of another one. Keys
     contain the signature of the engine, so answers of other engines stay in the file and are not found.
     """
 
-    def __init__(self, path: str, edition: bytes) -> None:
-        self._path, self._edition = path, edition
+    def __init__(self, path: str, version: bytes) -> None:
+        self._path, self._version = path, version
         self._database: sqlite3.Connection | None = None
         # Answers to write; None deletes one.
         self._changes: dict[bytes, bytes | None] = {}
@@ -90,12 +90,12 @@ class CacheFile:
             database.execute("PRAGMA synchronous = NORMAL")
             with Transaction(database):
                 database.execute(f"PRAGMA application_id = {APPLICATION}")
-                database.execute("CREATE TABLE IF NOT EXISTS edition (name BLOB)")
+                database.execute("CREATE TABLE IF NOT EXISTS version (name BLOB)")
                 database.execute("CREATE TABLE IF NOT EXISTS answers (key BLOB PRIMARY KEY, answer BLOB, sum BLOB)")
-                if database.execute("SELECT name FROM edition").fetchall() != [(self._edition,)]:
+                if database.execute("SELECT name FROM version").fetchall() != [(self._version,)]:
                     database.execute("DELETE FROM answers")
-                    database.execute("DELETE FROM edition")
-                    database.execute("INSERT INTO edition VALUES (?)", (self._edition,))
+                    database.execute("DELETE FROM version")
+                    database.execute("INSERT INTO version VALUES (?)", (self._version,))
         except BaseException:
             database.close()
             raise

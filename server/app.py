@@ -199,8 +199,8 @@ class App:
         self._stopping.set()
 
     def _hurry(self) -> None:
-        self._solver.hurry()
-        self._plugins.hurry()
+        self._solver.stop_searches()
+        self._plugins.stop_searches()
 
     async def _drain(self, server: grpc.aio.Server) -> None:
         """Refuse new calls, and answer the pending ones."""

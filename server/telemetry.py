@@ -43,19 +43,19 @@ class Call:
 class Method:
     """Counts, times and logs the calls of one method."""
 
-    def __init__(self, name: str, calls: Counter, seconds: Histogram, under_way: Gauge, is_logged: bool) -> None:
+    def __init__(self, name: str, calls: Counter, seconds: Histogram, in_flight: Gauge, is_logged: bool) -> None:
         self._name, self._calls, self._is_logged = name, calls, is_logged
-        self._seconds, self._under_way = seconds.labels(name), under_way.labels(name)
+        self._seconds, self._in_flight = seconds.labels(name), in_flight.labels(name)
 
     @contextmanager
     def call(self) -> Iterator[Call]:
         call, started = Call(), time.perf_counter()
-        self._under_way.inc()
+        self._in_flight.inc()
         try:
             yield call
         finally:
             seconds = time.perf_counter() - started
-            self._under_way.dec()
+            self._in_flight.dec()
             self._seconds.observe(seconds)
             self._calls.labels(self._name, call.code, call.reason).inc()
             if (self._is_logged or call.reason) and _log.isEnabledFor(logging.INFO):
@@ -78,7 +78,7 @@ class Telemetry:
         self._seconds = Histogram(
             "eminence_call_seconds", "Time from request to answer.", ["method"], buckets=SECONDS, **common
         )
-        self._under_way = Gauge("eminence_calls_under_way", "Pending calls.", ["method"], **common)
+        self._in_flight = Gauge("eminence_calls_in_flight", "Pending calls.", ["method"], **common)
         self._searches = Counter("eminence_searches", "Finished searches, by stop reason.", ["stop_reason"], **common)
         self._iterations = Counter("eminence_iterations", "Iterations of all searches.", **common)
         self._cached = Counter("eminence_answers_from_cache", "Answers from the answer cache.", **common)
@@ -156,7 +156,7 @@ class Telemetry:
 
         `is_logged`: log every call, not only refused ones.
         """
-        method = Method(path.rpartition("/")[2], self._calls, self._seconds, self._under_way, is_logged)
+        method = Method(path.rpartition("/")[2], self._calls, self._seconds, self._in_flight, is_logged)
         return self._methods.setdefault(path, method)
 
     def method_at(self, path: str) -> Method:

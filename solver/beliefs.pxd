@@ -1,7 +1,7 @@
 """Declare an observer's belief about the others' secrets, as plain data."""
 from libc.stdint cimport uint8_t, uint32_t
 
-from engine_cy.families cimport Deal
+from engine_cy.families cimport FamilyDeal
 from engine_cy.values cimport View
 from engine_cy.game_api cimport MAX_KINDS, SecretEvidence
 from engine_cy.action_log cimport History
@@ -11,7 +11,7 @@ from solver.marginals cimport Chances, Weights
 
 # One player's secrets and their weights in one of the sums over deals. A set of cards `left` to place is a bit mask:
 # a bit for each kind, and above these one for each further card of a kind, of which the lowest is placed first.
-cdef struct Secrets:
+cdef struct SecretTables:
     SecretEvidence evidence
     uint32_t all                              # all hidden cards
     uint32_t more[MAX_KINDS]                  # by kind: the bits of its further cards
@@ -19,7 +19,7 @@ cdef struct Secrets:
     bint are_weighed                          # False: no secrets, or too many for the tables
     Weights weights
     int n_deals                               # sums over the deals
-    Deal deal
+    FamilyDeal deal
     bint even                                 # all factors of the deal are 1
     double* ways                              # by cards left: weight of all ways to fill the other spots and the hand
     double* hands                             # by cards left and hand size: weight of all hands
@@ -37,10 +37,10 @@ cdef class Belief(WorldSampler):
     cdef readonly double trust
     cdef History history
     cdef int n_players
-    cdef Secrets* secrets                     # DEALS_MAX for each player, of which the first n_deals are used
+    cdef SecretTables* secrets                     # DEALS_MAX for each player, of which the first n_deals are used
     cdef bint is_sampled                      # some player's secrets are too many to weigh: the game samples them
 
-    cdef Secrets* secrets_of(self, int player) noexcept nogil
+    cdef SecretTables* secrets_of(self, int player) noexcept nogil
     cdef bint chances_of(self, int player, Chances* chances) except -1
 
 

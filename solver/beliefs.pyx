@@ -11,7 +11,7 @@ from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
 from engine_cy.support.state_copy cimport copy_state
-from engine_cy.families cimport COPIES_MAX, DEALS_MAX, Deal, list_deals
+from engine_cy.families cimport COPIES_MAX, DEALS_MAX, FamilyDeal, list_deals
 from engine_cy.values cimport Position, View, new_position
 from engine_cy.game_api cimport (
     MAX_KINDS, SPECTATOR, STATE_WORDS, ActionEvidence, GameApi, Knowledge, SecretEvidence,
@@ -38,14 +38,14 @@ cdef inline uint32_t once(int kind) noexcept nogil:
     return <uint32_t>1 << kind
 
 
-cdef inline uint32_t without(const Secrets* secrets, uint32_t left, int kind) noexcept nogil:
+cdef inline uint32_t without(const SecretTables* secrets, uint32_t left, int kind) noexcept nogil:
     """Return `left` without one card of `kind`: of its further ones, the lowest bit goes first."""
     cdef uint32_t further = left & secrets.more[kind]
 
     return left & ~(further & (0 - further) | <uint32_t>(further == 0) << kind)
 
 
-cdef inline int number_of(const Secrets* secrets, uint32_t left, int kind) noexcept nogil:
+cdef inline int number_of(const SecretTables* secrets, uint32_t left, int kind) noexcept nogil:
     cdef uint32_t further = left & secrets.more[kind]
     cdef int n = (left >> kind & 1) + (further != 0)
 
@@ -56,12 +56,12 @@ cdef inline int number_of(const Secrets* secrets, uint32_t left, int kind) noexc
     return n
 
 
-cdef inline const double* shares_of(const Secrets* secrets, int kind, int left) noexcept nogil:
+cdef inline const double* shares_of(const SecretTables* secrets, int kind, int left) noexcept nogil:
     """Return the deal's weights of a kind with `left` cards left for the hand, by the number of those in it."""
     return &secrets.deal.shares[secrets.evidence.family[kind]][secrets.dealt[kind] - left][0]
 
 
-cdef double ways_to_hold(const Secrets* secrets, uint32_t left, int n, int first) noexcept nogil:
+cdef double ways_to_hold(const SecretTables* secrets, uint32_t left, int n, int first) noexcept nogil:
     """Return the total weight of all hands of `n` cards out of `left`, which has only kinds from `first` on.
 
     `prepare` fills every entry that sampling may read, so sampling never writes: threads may share a belief.
@@ -95,7 +95,7 @@ cdef double ways_to_hold(const Secrets* secrets, uint32_t left, int n, int first
     return entry[0]
 
 
-cdef double ways_to_end(const Secrets* secrets, uint32_t left) noexcept nogil:
+cdef double ways_to_end(const SecretTables* secrets, uint32_t left) noexcept nogil:
     """Return the total weight of all hands out of the cards that the spots left.
 
     It uses no table by cards left: each entry would be read once, and clearing the table would take longer.
@@ -136,14 +136,14 @@ cdef double ways_to_end(const Secrets* secrets, uint32_t left) noexcept nogil:
     return hands[n]
 
 
-cdef inline double weight_in_spot(const Secrets* secrets, uint32_t left, int spot, int kind) noexcept nogil:
+cdef inline double weight_in_spot(const SecretTables* secrets, uint32_t left, int spot, int kind) noexcept nogil:
     """Return the weight of a kind in a spot; its last card includes the weight of how the kind was dealt."""
     if not secrets.even and number_of(secrets, left, kind) == 1:
         return secrets.weights.spots[spot][kind] * shares_of(secrets, kind, 0)[0]
     return secrets.weights.spots[spot][kind]
 
 
-cdef double ways_to_fill(Secrets* secrets, uint32_t left, int spot) noexcept nogil:
+cdef double ways_to_fill(SecretTables* secrets, uint32_t left, int spot) noexcept nogil:
     """Return the total weight of all ways to fill the spots from `spot` on, and the hand, out of `left`."""
     cdef double* entry = &secrets.ways[left]
     cdef double total = 0
@@ -171,7 +171,7 @@ cdef inline int n_cards(const SecretEvidence* evidence) noexcept nogil:
     return n
 
 
-cdef bint can_be_weighed(Secrets* secrets) noexcept nogil:
+cdef bint can_be_weighed(SecretTables* secrets) noexcept nogil:
     """Give each hidden card a bit; return whether the tables have room for these secrets."""
     cdef int bits = secrets.evidence.n_kinds
     cdef int copy, i
@@ -194,7 +194,7 @@ cdef bint can_be_weighed(Secrets* secrets) noexcept nogil:
 
 # --- sampling -------------------------------------------------------------------------------------------------
 
-cdef Secrets* pick_deal(Secrets* secrets, rng_t* rng) noexcept nogil:
+cdef SecretTables* pick_deal(SecretTables* secrets, rng_t* rng) noexcept nogil:
     """Sample one of the sums over deals of two families, by its weight."""
     cdef double draw = 0
     cdef int n
@@ -209,7 +209,7 @@ cdef Secrets* pick_deal(Secrets* secrets, rng_t* rng) noexcept nogil:
     return &secrets[secrets.n_deals - 1]
 
 
-cdef void pick(Secrets* secrets, rng_t* rng, uint8_t* picks) noexcept nogil:
+cdef void pick(SecretTables* secrets, rng_t* rng, uint8_t* picks) noexcept nogil:
     """Sample a secret: a kind for each spot, then for the hand, then for the rest."""
     cdef uint32_t left = secrets.all
     cdef uint32_t rest
@@ -305,8 +305,8 @@ cdef class Belief(WorldSampler):
     def __cinit__(self, View view, History history=None, double trust=1.0):
         cdef const ActionEvidence* logged = NULL if history is None else &history.evidence
         cdef const Knowledge* knowledge = view.game.knowledge
-        cdef Secrets* secrets
-        cdef Deal deals[DEALS_MAX]
+        cdef SecretTables* secrets
+        cdef FamilyDeal deals[DEALS_MAX]
         cdef int player, n
 
         if trust:
@@ -315,7 +315,7 @@ cdef class Belief(WorldSampler):
         self.history = history
         self.trust = trust
         # Not calloc: most of it is never touched.
-        self.secrets = <Secrets*>malloc(view.game.n_players * DEALS_MAX * sizeof(Secrets))
+        self.secrets = <SecretTables*>malloc(view.game.n_players * DEALS_MAX * sizeof(SecretTables))
         if self.secrets == NULL:
             raise MemoryError
         self.n_players = view.game.n_players
@@ -330,7 +330,7 @@ cdef class Belief(WorldSampler):
                 continue
             secrets.are_weighed = can_be_weighed(secrets)
             self.is_sampled |= not secrets.are_weighed
-            # Secrets that are too many to weigh keep the probabilities of the deals alone.
+            # SecretTables that are too many to weigh keep the probabilities of the deals alone.
             weigh(&secrets.evidence, trust if secrets.are_weighed else 0, &secrets.weights)
             secrets.n_deals = list_deals(secrets.evidence.n_families, secrets.evidence.family_size, deals)
             for n in range(secrets.n_deals):
@@ -347,11 +347,11 @@ cdef class Belief(WorldSampler):
             free(self.secrets[n].hands)
         free(self.secrets)
 
-    cdef Secrets* secrets_of(self, int player) noexcept nogil:
+    cdef SecretTables* secrets_of(self, int player) noexcept nogil:
         return &self.secrets[player * DEALS_MAX]
 
     cpdef int prepare(self) except -1:
-        cdef Secrets* secrets
+        cdef SecretTables* secrets
         cdef int n
 
         for n in range(self.n_players * DEALS_MAX):
@@ -370,7 +370,7 @@ cdef class Belief(WorldSampler):
         cdef uint8_t picks[PICKS_MAX]
         cdef const Knowledge* knowledge = self.view.game.knowledge
         cdef const GameApi* api = self.view.game.api
-        cdef Secrets* secrets
+        cdef SecretTables* secrets
         cdef int player
 
         if self.is_sampled:
@@ -390,7 +390,7 @@ cdef class Belief(WorldSampler):
 
     cdef bint chances_of(self, int player, Chances* chances) except -1:
         """Fill in the marginals of a player's hidden cards; return False if their secrets are too many to weigh."""
-        cdef Secrets* secrets = self.secrets_of(player)
+        cdef SecretTables* secrets = self.secrets_of(player)
 
         if not secrets.are_weighed:
             return False
@@ -424,7 +424,7 @@ cdef class Belief(WorldSampler):
     @property
     def effective_worlds(self):
         """The effective number of worlds: 1 / the sum of their squared probabilities."""
-        cdef Secrets* secrets
+        cdef SecretTables* secrets
         cdef double total = 1
         cdef double n_secrets
         cdef int player
@@ -454,7 +454,7 @@ cdef class SecretCard(WorldSampler):
         cdef const Knowledge* knowledge = view.game.knowledge
         cdef uint64_t public[STATE_WORDS]
         cdef uint8_t picks[PICKS_MAX]
-        cdef Secrets secrets
+        cdef SecretTables secrets
         cdef Chances chances
         cdef double least
         cdef int i, true

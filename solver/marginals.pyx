@@ -8,7 +8,7 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
 from engine_cy.support.portable_math cimport power
-from engine_cy.families cimport COPIES_MAX, DEALS_MAX, Deal, list_deals
+from engine_cy.families cimport COPIES_MAX, DEALS_MAX, FamilyDeal, list_deals
 from engine_cy.game_api cimport SecretEvidence
 
 # The least weight of a card, relative to the likeliest in its place: tables are learned from some players, not all.
@@ -42,10 +42,10 @@ cdef int dealt_most(const SecretEvidence* evidence, int kind) noexcept nogil:
 # --- sums over all secrets ------------------------------------------------------------------------------------
 
 # The step over one kind. Sums are indexed by the set of filled spots, then by the number of cards in hand.
-cdef struct Walk:
+cdef struct DealWalk:
     const SecretEvidence* evidence
     const Weights* weights
-    const Deal* deal
+    const FamilyDeal* deal
     Chances* chances              # NULL in the forward pass
     int kind
     double* before                # forward sums over the earlier kinds
@@ -54,7 +54,7 @@ cdef struct Walk:
     double* all_to_come           # ... and this one
 
 
-cdef inline void step(const Walk* walk, int filled, int spots, int copies, double weight) noexcept nogil:
+cdef inline void step(const DealWalk* walk, int filled, int spots, int copies, double weight) noexcept nogil:
     """Place the kind in a set of `spots`, and in hand in every number of the `copies` that are left."""
     cdef int last = walk.evidence.n_hand
     cdef int filled_after = (filled | spots) * (last + 1)
@@ -82,7 +82,7 @@ cdef inline void add_forward(const double* before, double* after, int last, int 
         weight *= hand
 
 
-cdef inline void add_backward(const Walk* walk, int filled, int filled_after, int spots, int copies,
+cdef inline void add_backward(const DealWalk* walk, int filled, int filled_after, int spots, int copies,
                               double weight, double hand, const double* shares) noexcept nogil:
     cdef const double* before = walk.before + filled
     cdef const double* to_come = walk.to_come + filled_after
@@ -110,7 +110,7 @@ cdef inline void add_backward(const Walk* walk, int filled, int filled_after, in
         spot += 1
 
 
-cdef void take_steps(const Walk* walk) noexcept nogil:
+cdef void take_steps(const DealWalk* walk) noexcept nogil:
     """Take every step of the kind."""
     cdef int filled
 
@@ -118,7 +118,7 @@ cdef void take_steps(const Walk* walk) noexcept nogil:
         take_steps_from(walk, filled, 0, walk.evidence.n_spots, walk.evidence.held[walk.kind], 1)
 
 
-cdef void take_steps_from(const Walk* walk, int filled, int spots, int before, int copies,
+cdef void take_steps_from(const DealWalk* walk, int filled, int spots, int before, int copies,
                           double weight) noexcept nogil:
     """Take the step with the kind in these spots, then those with more of its cards in spots before `before`."""
     cdef int spot
@@ -136,11 +136,11 @@ cdef int size_of(const SecretEvidence* evidence) noexcept nogil:
     return (1 << evidence.n_spots) * (evidence.n_hand + 1)
 
 
-cdef double add_up(const SecretEvidence* evidence, const Weights* weights, const Deal* deal,
+cdef double add_up(const SecretEvidence* evidence, const Weights* weights, const FamilyDeal* deal,
                    double* sums) noexcept nogil:
     """Fill in the forward sums over no kind, the first, the first two ...; return the total weight of all secrets."""
     cdef int size = size_of(evidence)
-    cdef Walk walk
+    cdef DealWalk walk
 
     memset(sums, 0, (evidence.n_kinds + 1) * size * sizeof(double))
     sums[0] = 1
@@ -155,7 +155,7 @@ cdef double add_up(const SecretEvidence* evidence, const Weights* weights, const
 
 cdef double expect(const SecretEvidence* evidence, const Weights* weights, Chances* chances) noexcept nogil:
     cdef double* sums = <double*>malloc((evidence.n_kinds + 3) * size_of(evidence) * sizeof(double))
-    cdef Deal deals[DEALS_MAX]
+    cdef FamilyDeal deals[DEALS_MAX]
     cdef int n_deals = list_deals(evidence.n_families, evidence.family_size, deals)
     cdef double total = 0
     cdef int n
@@ -173,12 +173,12 @@ cdef double expect(const SecretEvidence* evidence, const Weights* weights, Chanc
     return total
 
 
-cdef void add_chances(const SecretEvidence* evidence, const Weights* weights, const Deal* deal, double* sums,
+cdef void add_chances(const SecretEvidence* evidence, const Weights* weights, const FamilyDeal* deal, double* sums,
                       double total, Chances* chances) noexcept nogil:
     """Add the marginals of one deal by a backward pass over its forward sums; `total` is the weight of all deals."""
     cdef int size = size_of(evidence)
     cdef int kind = evidence.n_kinds
-    cdef Walk walk
+    cdef DealWalk walk
 
     walk.evidence, walk.weights, walk.deal, walk.chances = evidence, weights, deal, chances
     walk.to_come, walk.all_to_come = sums + (kind + 1) * size, sums + (kind + 2) * size
@@ -197,8 +197,8 @@ cdef double effective_secrets(const SecretEvidence* evidence, const Weights* wei
     cdef double* sums = <double*>malloc((evidence.n_kinds + 1) * size_of(evidence) * sizeof(double))
     cdef int elsewhere = -evidence.n_spots - evidence.n_hand
     cdef Weights squares
-    cdef Deal deals[DEALS_MAX]
-    cdef Deal both
+    cdef FamilyDeal deals[DEALS_MAX]
+    cdef FamilyDeal both
     cdef int n_deals = list_deals(evidence.n_families, evidence.family_size, deals)
     cdef double total = 0
     cdef double of_squares = 0

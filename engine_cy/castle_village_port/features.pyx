@@ -19,12 +19,12 @@ from engine_cy.castle_village_port.words cimport (
     NOWHERE, STRANGE, Deed, Reward, When,
 )
 from engine_cy.game_api cimport MAX_PLAYERS, action_t
-from engine_cy.learned.feature_api cimport Options, Tally, count, mark_f, row_of_f, set_of_f, stage_of_f, tally_f
+from engine_cy.learned.feature_api cimport MarkedActions, FeatureCounts, count, mark_f, row_of_f, set_of_f, stage_of_f, tally_f
 
 from pathlib import Path
 
 from engine_cy.castle_village_port.words import Role
-from engine_cy.learned.weights import ROLE, Layout, Table, Weights
+from engine_cy.learned.weights import ROLE, Layout, WeightTable, Weights
 
 cdef enum:
     PHASES = 15         # of the game, see `phase_of`
@@ -359,7 +359,7 @@ cdef float best_use(const Glance* glance, int location, const uint8_t* row, int 
 
 # --- the marks of actions -------------------------------------------------------------------------------------
 
-cdef inline void note(Options* options, int i, int m, int mark, float amount) noexcept nogil:
+cdef inline void note(MarkedActions* options, int i, int m, int mark, float amount) noexcept nogil:
     options.marks[i][m] = <uint16_t>mark
     options.amounts[i][m] = amount
 
@@ -383,7 +383,7 @@ cdef inline float best_place(const Glance* glance, int value) noexcept nogil:
     return best
 
 
-cdef inline void mark_selections(const Glance* glance, const action_t* actions, int n, Options* options) noexcept nogil:
+cdef inline void mark_selections(const Glance* glance, const action_t* actions, int n, MarkedActions* options) noexcept nogil:
     cdef int order = 0 if glance.state.n_done == 0 else 2 if glance.state.n_done == glance.rules.n_players - 1 else 1
     cdef int i, value, role
     cdef float worth
@@ -400,7 +400,7 @@ cdef inline void mark_selections(const Glance* glance, const action_t* actions, 
         note(options, i, 4, SELECT_FOLLOW + role, worth)
 
 
-cdef inline void mark_place(const Glance* glance, action_t action, Options* options, int i) noexcept nogil:
+cdef inline void mark_place(const Glance* glance, action_t action, MarkedActions* options, int i) noexcept nogil:
     cdef const State* state = glance.state
     cdef int location = action >> 16 & 0xFF
     cdef int index = action >> 8 & 0xFF
@@ -424,7 +424,7 @@ cdef inline void mark_place(const Glance* glance, action_t action, Options* opti
     note(options, i, 6, PLACE_FOLLOW + role, best_use(glance, location, row, n, &there, index, value))
 
 
-cdef inline void mark_change(const Glance* glance, action_t action, Options* options, int i) noexcept nogil:
+cdef inline void mark_change(const Glance* glance, action_t action, MarkedActions* options, int i) noexcept nogil:
     """Note the marks of moving or discarding a card."""
     cdef const Rules* rules = glance.rules
     cdef const State* state = glance.state
@@ -459,7 +459,7 @@ cdef inline void mark_change(const Glance* glance, action_t action, Options* opt
         note(options, i, 4, CHANGE_RANK + owner * RANKS + rank_at(rules, to, at), 1)
 
 
-cdef inline void mark_copy(const Glance* glance, action_t action, Options* options, int i) noexcept nogil:
+cdef inline void mark_copy(const Glance* glance, action_t action, MarkedActions* options, int i) noexcept nogil:
     cdef const State* state = glance.state
     cdef int value = value_of(action >> 16 & 0xFF)
     cdef int role = role_of(glance.rules, value)
@@ -476,7 +476,7 @@ cdef inline void mark_copy(const Glance* glance, action_t action, Options* optio
         glance, location, state.rows[location], state.n_row[location], &glance.now[location], index, value))
 
 
-cdef inline void mark_order(const Glance* glance, action_t action, Options* options, int i) noexcept nogil:
+cdef inline void mark_order(const Glance* glance, action_t action, MarkedActions* options, int i) noexcept nogil:
     """Note the marks of an order; a card of middling value stands for the unknown one."""
     cdef const State* state = glance.state
     cdef int player = action >> 16 & 0xFF
@@ -493,7 +493,7 @@ cdef inline void mark_order(const Glance* glance, action_t action, Options* opti
     note(options, i, 1, ORDER_WORTH + relation(glance, player), worth_of(glance, &change))
 
 
-cdef void mark(const Rules* rules, const State* state, const action_t* actions, int n, Options* options) noexcept nogil:
+cdef void mark(const Rules* rules, const State* state, const action_t* actions, int n, MarkedActions* options) noexcept nogil:
     cdef Glance glance
     cdef int i, victim
 
@@ -541,7 +541,7 @@ cdef int row_of(const Rules* rules, const State* state) noexcept nogil:
     return (rounds * 4 + turns) * 2 + revealing
 
 
-cdef inline void count_cards(const Rules* rules, Tally* tally, int player, int feature, int values_feature,
+cdef inline void count_cards(const Rules* rules, FeatureCounts* tally, int player, int feature, int values_feature,
                              uint16_t cards) noexcept nogil:
     """Count cards by role, and add up (value - 8) / 8."""
     cdef int value
@@ -565,7 +565,7 @@ cdef inline int lead_of(const int* amounts, int n_players, int player) noexcept 
     return amounts[player] - best
 
 
-cdef void tally_table(const Rules* rules, const State* state, Tally* tally) noexcept nogil:
+cdef void tally_table(const Rules* rules, const State* state, FeatureCounts* tally) noexcept nogil:
     cdef int gold[MAX_PLAYERS]
     cdef int totals[MAX_PLAYERS]
     cdef uint16_t laid[MAX_PLAYERS]
@@ -613,7 +613,7 @@ cdef int stage_of(const Rules* rules, const State* state) noexcept nogil:
 
 SETS = ["castle_village_port-3", "castle_village_port-4", "castle_village_port-5"]
 WEIGHTS = Weights(Path(__file__).with_name("weights.json"), 2, SETS,
-                  {"marks": Table(1, MARKS), "features": Table(N_ROWS, FEATURES)})
+                  {"marks": WeightTable(1, MARKS), "features": WeightTable(N_ROWS, FEATURES)})
 
 
 cdef int set_of(const Rules* rules) noexcept nogil:

@@ -4,14 +4,14 @@ The *standing* of a player adds up the weights of their features, such as "cards
 softmax of the standings.
 """
 from engine_cy.game_api cimport MAX_PLAYERS, GAME_OVER
-from engine_cy.learned.feature_api cimport FeatureApi, Tally
+from engine_cy.learned.feature_api cimport FeatureApi, FeatureCounts
 from engine_cy.support.softmax cimport share_out
 
 
 cdef inline void evaluate_state(const FeatureApi* api, int n_players, const void* rules, const void* state,
                                 double* per_seat) noexcept nogil:
     """Write the expected payoff of each seat; the payoffs, once the game is over."""
-    cdef Tally tally
+    cdef FeatureCounts tally
     cdef int player
     cdef int row
 

@@ -12,7 +12,7 @@ cdef enum:
 
 
 # The marks of the legal actions of a state.
-cdef struct Options:
+cdef struct MarkedActions:
     int n                                      # the number of actions with marks; later ones have the preference 0
     int width                                  # the number of marks of each action
     bint has_amounts                           # False: each amount is 1
@@ -21,14 +21,14 @@ cdef struct Options:
 
 
 # Sums over the features of each player: of weights times values or, for training, of the values themselves.
-cdef struct Tally:
+cdef struct FeatureCounts:
     const float* weights                       # if `features` is NULL
     double totals[MAX_PLAYERS]
     float* features                            # `n_features` for each player, or NULL
     int n_features
 
 
-cdef inline void count(Tally* tally, int player, int feature, float value) noexcept nogil:
+cdef inline void count(FeatureCounts* tally, int player, int feature, float value) noexcept nogil:
     if tally.features == NULL:
         tally.totals[player] += tally.weights[feature] * value
     else:
@@ -39,11 +39,11 @@ cdef inline void count(Tally* tally, int player, int feature, float value) noexc
 ctypedef int (*set_of_f)(const void* rules) noexcept nogil
 # List the marks of each of `n` legal actions, from facts that the player to act sees.
 ctypedef void (*mark_f)(const void* rules, const void* state, const action_t* actions, int n,
-                        Options* options) noexcept nogil
+                        MarkedActions* options) noexcept nogil
 # Return the row of the weights of the features.
 ctypedef int (*row_of_f)(const void* rules, const void* state) noexcept nogil
 # Count the features of each player.
-ctypedef void (*tally_f)(const void* rules, const void* state, Tally* tally) noexcept nogil
+ctypedef void (*tally_f)(const void* rules, const void* state, FeatureCounts* tally) noexcept nogil
 # Return the stage, such as the round, from 0. Training evaluates each stage, and credits its actions by the change.
 ctypedef int (*stage_of_f)(const void* rules, const void* state) noexcept nogil
 

@@ -7,13 +7,13 @@ noise is added.
 Equal inputs give equal bits on every machine: no libm, and every sum has a fixed order.
 """
 from engine_cy.game_api cimport MAX_ACTIONS, action_t
-from engine_cy.learned.feature_api cimport FeatureApi, Options
+from engine_cy.learned.feature_api cimport FeatureApi, MarkedActions
 from engine_cy.support.rng cimport rng_t
 from engine_cy.support.softmax cimport best_shaken, soften
 
 
 cdef inline void prefer(const FeatureApi* api, const void* rules, const void* state, const action_t* actions, int n,
-                        Options* options, float* preferences) noexcept nogil:
+                        MarkedActions* options, float* preferences) noexcept nogil:
     """Write the marks and the preference of each of `n` legal actions."""
     cdef const float* weights = api.marks + api.set_of(rules) * api.n_marks
     cdef float total
@@ -35,7 +35,7 @@ cdef inline void prefer(const FeatureApi* api, const void* rules, const void* st
 
 cdef inline void preferences_of(const FeatureApi* api, const void* rules, const void* state, const action_t* actions,
                                 int n, float* preferences) noexcept nogil:
-    cdef Options options
+    cdef MarkedActions options
 
     prefer(api, rules, state, actions, n, &options, preferences)
 

@@ -6,7 +6,7 @@ from libc.string cimport memset
 
 from engine_cy.game_api cimport CHANCE, MAX_ACTIONS, MAX_PLAYERS, GAME_OVER, STATE_WORDS, action_t
 from engine_cy.learned.evaluation cimport evaluate_state
-from engine_cy.learned.feature_api cimport STAGES_MAX, FeatureApi, Options, Tally
+from engine_cy.learned.feature_api cimport STAGES_MAX, FeatureApi, MarkedActions, FeatureCounts
 from engine_cy.learned.policy cimport choose_action, prefer
 from engine_cy.support.rng cimport below, next_bits, rng_t, seed_rng
 from engine_cy.support.softmax cimport soften
@@ -33,7 +33,7 @@ def features_of(Position position):
     cdef const FeatureApi* api = features_api(position.game)
     cdef object features = array.array("f", bytes(4 * MAX_PLAYERS * api.n_features))
     cdef float[::1] memory = features
-    cdef Tally tally
+    cdef FeatureCounts tally
     cdef int n = api.n_features
 
     tally.features = &memory[0]
@@ -137,7 +137,7 @@ cdef class SelfPlay:
         cdef action_t actions[MAX_ACTIONS]
         cdef float preferences[MAX_ACTIONS]
         cdef float shares[MAX_ACTIONS]
-        cdef Options options
+        cdef MarkedActions options
         cdef int n = self.api.game.legal(self.rules, state, actions)
         cdef int entry = stage * MAX_PLAYERS + self.api.game.to_act(self.rules, state)
         cdef int pick = 0
@@ -226,7 +226,7 @@ cdef class SelfPlay:
         cdef float[::1] features = array.array("f", bytes(4 * n_players * n_features))
         cdef uint64_t state[STATE_WORDS]
         cdef double per_seat[MAX_PLAYERS]
-        cdef Tally tally
+        cdef FeatureCounts tally
         cdef int player, i, _g, start, stage
         samples = []
 

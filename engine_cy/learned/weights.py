@@ -59,7 +59,7 @@ def lengths(axes: Iterable[int | str], roles: Sequence[str]) -> list[int]:
     return [len(roles) if axis == ROLE else int(axis) for axis in axes]
 
 
-class Table(NamedTuple):
+class WeightTable(NamedTuple):
     """A table of a set of weights: a number of rows of one layout."""
 
     rows: int
@@ -69,7 +69,7 @@ class Table(NamedTuple):
 class Weights:
     """The weights of a game by set and table. Not thread-safe to change: no search may run."""
 
-    def __init__(self, path: Path, version: int, sets: Sequence[str], tables: Mapping[str, Table]) -> None:
+    def __init__(self, path: Path, version: int, sets: Sequence[str], tables: Mapping[str, WeightTable]) -> None:
         self.path = path
         self.version = version
         self.sets = list(sets)

@@ -32,7 +32,7 @@ from engine_cy.oriflamme.worlds cimport Hidden, find_hidden, unseen
 
 from pathlib import Path
 
-from engine_cy.learned.weights import ROLE, Layout, Table, Weights
+from engine_cy.learned.weights import ROLE, Layout, WeightTable, Weights
 from engine_cy.oriflamme.features import SETS
 from engine_cy.oriflamme.words import Role
 
@@ -55,7 +55,7 @@ FACTORS = Layout()
 FACTORS.add(2)      # of the logged evidence from the placement of a card and from keeping it
 
 BELIEFS = Weights(Path(__file__).with_name("beliefs.json"), 2, SETS,
-                  {"bare": Table(1, TRACES), "told": Table(1, TRACES), "factors": Table(1, FACTORS)})
+                  {"bare": WeightTable(1, TRACES), "told": WeightTable(1, TRACES), "factors": WeightTable(1, FACTORS)})
 # Weights by set: of the traces, without [0] and with [1] a log of the actions, and of the logged evidence.
 cdef int N_TRACES = BELIEFS.width("bare")
 cdef const float* TRACE_WEIGHTS[2]

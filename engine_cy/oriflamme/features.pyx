@@ -9,7 +9,7 @@ from cpython cimport array
 from libc.stdint cimport uint8_t, uint16_t, uint32_t
 
 from engine_cy.game_api cimport MAX_PLAYERS, action_t
-from engine_cy.learned.feature_api cimport Options, Tally, count, mark_f, row_of_f, set_of_f, stage_of_f, tally_f
+from engine_cy.learned.feature_api cimport MarkedActions, FeatureCounts, count, mark_f, row_of_f, set_of_f, stage_of_f, tally_f
 from engine_cy.oriflamme.rules cimport Rules
 from engine_cy.oriflamme.state cimport FACE_UP, KIND, State, card_at, family, held, lowest_bit
 from engine_cy.oriflamme.words cimport (
@@ -19,7 +19,7 @@ from engine_cy.oriflamme.words cimport (
 
 from pathlib import Path
 
-from engine_cy.learned.weights import ROLE, Layout, Table, Weights
+from engine_cy.learned.weights import ROLE, Layout, WeightTable, Weights
 from engine_cy.oriflamme.words import Role
 
 cdef enum:
@@ -81,7 +81,7 @@ cdef int F_HEIR_MET = FEATURES.add()                        # an Heir in hand wh
 # --- the marks of actions -------------------------------------------------------------------------------------
 
 cdef inline void mark_places(const Rules* rules, const State* state, const Glance* glance, const action_t* actions,
-                             int n, Options* options) noexcept nogil:
+                             int n, MarkedActions* options) noexcept nogil:
     cdef int last_to_place = state.turn == rules.n_players * rules.cards_per_turn - 1
     cdef int first_mark = PLACE_WHEN + (glance.phase * 2 + last_to_place) * N_ROLES * 4
     cdef int archer = glance.rivals >> ARCHER & 1
@@ -209,7 +209,7 @@ cdef inline void mark_pair(const Rules* rules, const State* state, const Glance*
     marks[0] = <uint16_t>(PAIR_FIRST + (whose * 2 + up) * 3 + twins)
 
 
-cdef void mark(const Rules* rules, const State* state, const action_t* actions, int n, Options* options) noexcept nogil:
+cdef void mark(const Rules* rules, const State* state, const action_t* actions, int n, MarkedActions* options) noexcept nogil:
     cdef Glance glance
     cdef uint32_t shown[MAX_PLAYERS]
     cdef int i, arg, victim
@@ -273,7 +273,7 @@ cdef int row_of(const Rules* rules, const State* state) noexcept nogil:
     return 14 if ahead <= 1 else 15 if ahead <= 3 else 16 if ahead <= 6 else 17
 
 
-cdef void tally_table(const Rules* rules, const State* state, Tally* tally) noexcept nogil:
+cdef void tally_table(const Rules* rules, const State* state, FeatureCounts* tally) noexcept nogil:
     cdef Glance glances[MAX_PLAYERS]
     cdef Glance* glance
     cdef uint32_t shown[MAX_PLAYERS]
@@ -341,7 +341,7 @@ cdef int stage_of(const Rules* rules, const State* state) noexcept nogil:
 SETS = ["", "oriflamme-3", "oriflamme-4", "oriflamme-5", "oriflamme_prototype-2", "oriflamme_prototype-3",
         "oriflamme_prototype-4", ""]
 WEIGHTS = Weights(Path(__file__).with_name("weights.json"), 2, SETS,
-                  {"marks": Table(1, MARKS), "features": Table(N_ROWS, FEATURES)})
+                  {"marks": WeightTable(1, MARKS), "features": WeightTable(N_ROWS, FEATURES)})
 
 
 cdef int set_number(const Rules* rules) noexcept nogil:

@@ -19,7 +19,7 @@ SECONDS = 60.0
 STRENGTHS = {"default": 0} | {config.name: level for level, config in LEVELS.items()}
 
 
-class Engine:
+class MoveChooser:
     """Player of the other seats; moves depend only on the observation and the seed.
 
     Raises ServerFailure if a server does not answer.

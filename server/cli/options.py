@@ -192,7 +192,7 @@ def position_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class SearchOptions:
+class SearchFlags:
     """Budget and options of a search, as typed."""
 
     time_ms: float | None = None
@@ -254,10 +254,10 @@ def _check_range(value: float, least: float, most: float, name: str) -> None:
         raise Failure(f"{name}: {value:g} is not in {least:.4g}..{most:.10g}")
 
 
-def thinking_options(
+def search_flags(
     command: Callable[..., Any], default: str = "Default: 1000, unless another limit is given."
 ) -> Callable[..., Any]:
-    """Add the options of a search, which the command gets as `search_options`."""
+    """Add the options of a search, which the command gets as `flags`."""
 
     @click.option("--time-ms", type=float, help=f"Time limit. {default}")
     @click.option("--iterations", type=int, help="Limit of iterations: the same answer on every machine.")
@@ -286,10 +286,10 @@ def thinking_options(
     @click.option("--config", type=click.Choice(_configs()), help="Search configuration; not with --server.")
     @wraps(command)
     def with_thinking(*args: Any, **options: Any) -> Any:
-        search_options = SearchOptions(**{field.name: options.pop(field.name) for field in fields(SearchOptions)})
-        if search_options.config is not None and search_options.level is not None:
+        flags = SearchFlags(**{field.name: options.pop(field.name) for field in fields(SearchFlags)})
+        if flags.config is not None and flags.level is not None:
             raise Failure("--level and --config cannot be combined")
-        return command(*args, search_options=search_options, **options)
+        return command(*args, flags=flags, **options)
 
     return with_thinking
 

@@ -13,7 +13,7 @@ from engine_cy import Game
 from server.cli.connection import AnyClient, Connection, greet
 from server.cli.exit_codes import Failure
 from server.cli.inputs import UNREADABLE
-from server.cli.options import SearchOptions
+from server.cli.options import SearchFlags
 from server.cli.results.files import Key
 from server.cli.results.row import STOPPED_BY, InputPosition
 from server.client.refusals import Refused, refused_with
@@ -41,7 +41,7 @@ class PositionAnswers:
 
     connection: Connection
     client: AnyClient
-    search_options: SearchOptions
+    flags: SearchFlags
     _in_flight: dict[str, InputPosition] = field(default_factory=dict)
     _names: Iterator[str] = field(default_factory=lambda: map(str, count()))
     _n_done: int = 0
@@ -108,9 +108,9 @@ class PositionAnswers:
                 self._in_flight[name] = position
 
     def _request(self, name: str, position: InputPosition) -> pb.AnalyzeBatchRequest:
-        observation, search_options = position.observation, self.search_options
-        options = search_options.options(observation.game, observer=observation.view.observer)
-        item = pb.BatchItem(id=name, view=observation.message, budget=search_options.budget(), options=options)
+        observation, flags = position.observation, self.flags
+        options = flags.options(observation.game, observer=observation.view.observer)
+        item = pb.BatchItem(id=name, view=observation.message, budget=flags.budget(), options=options)
         return pb.AnalyzeBatchRequest(item=item)
 
     def _wait_or_raise(self, refused: Refused, *, has_answered: bool) -> None:
@@ -122,15 +122,13 @@ class PositionAnswers:
             raise self.connection.failure(refused, hint) from None
 
 
-def open_answers(
-    connection: Connection, client: AnyClient, search_options: SearchOptions, game: Game
-) -> PositionAnswers:
+def open_answers(connection: Connection, client: AnyClient, flags: SearchFlags, game: Game) -> PositionAnswers:
     """Check that the client grants the whole budget, since results record the requested one."""
-    budget, options = search_options.budget(), search_options.options(game, observer=0)
+    budget, options = flags.budget(), flags.options(game, observer=0)
     granted = greet(client, game, budget, options).budget
     shortened = {
         "time-ms": budget.HasField("time") and granted.time.ToMicroseconds() < budget.time.ToMicroseconds(),
-        "iterations": not search_options.level and granted.iterations < budget.iterations,
+        "iterations": not flags.level and granted.iterations < budget.iterations,
         "memory-mb": granted.memory_bytes < budget.memory_bytes,
     }
     most = {
@@ -141,4 +139,4 @@ def open_answers(
     for flag, is_shortened in shortened.items():
         if is_shortened:
             raise Failure(f"{flag}: {connection.address} grants {most[flag]:.15g} at most")
-    return PositionAnswers(connection, client, search_options)
+    return PositionAnswers(connection, client, flags)

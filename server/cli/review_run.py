@@ -9,7 +9,7 @@ from eminence.v1 import solver_pb2 as pb
 from engine_cy.record import Record
 from engine_cy.seats import SEATS
 from server.cli.connection import AnyClient
-from server.cli.options import SearchOptions
+from server.cli.options import SearchFlags
 from server.codec import records
 from server.codec.fields import write_seat
 from server.games import adapter_of
@@ -93,16 +93,16 @@ class Review:
 class Reviewer:
     """Reviewer of the decisions of a seat, or of all seats (None)."""
 
-    def __init__(self, client: AnyClient, record: Record, seat: int | None, search_options: SearchOptions) -> None:
+    def __init__(self, client: AnyClient, record: Record, seat: int | None, flags: SearchFlags) -> None:
         self.decisions = list(decisions(record, seat))
-        self._client, self._record, self._seat, self._search_options = client, record, seat, search_options
+        self._client, self._record, self._seat, self._flags = client, record, seat, flags
         self._judged: list[JudgedDecision] = []
         self._summary = pb.ReviewSummary()
 
     def run(self) -> Iterator[JudgedDecision]:
         """Yield each decision once it is graded, in game order. Closing the iterator cancels the searches."""
-        message, budget = records.write(self._record), self._search_options.budget()
-        options = self._search_options.options(self._record.game)
+        message, budget = records.write(self._record), self._flags.budget()
+        options = self._flags.options(self._record.game)
         with self._client.review(message, budget, options, seat=write_seat(self._seat)) as responses:
             for decision, response in zip(self.decisions, responses, strict=False):
                 self._judged.append(JudgedDecision(decision, response.decision))
@@ -112,4 +112,4 @@ class Reviewer:
     @property
     def review(self) -> Review:
         """The whole review; complete once `run` has ended."""
-        return Review(self._record, self._judged, self._summary, self._search_options.chosen_config())
+        return Review(self._record, self._judged, self._summary, self._flags.chosen_config())

@@ -1,4 +1,4 @@
-"""A game of one person against the engine: all positions, the person's view of them, and the other players."""
+"""A game of one person against the chooser: all positions, the person's view of them, and the other players."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from engine_cy.record import Record
 from engine_cy.seats import CHANCE_SEAT, SEATS
 from server.cli import inputs
 from server.cli.exit_codes import Failure
-from server.cli.opponents import Engine
+from server.cli.opponents import MoveChooser
 from server.cli.options import Observation
 
 PERSON = "me"
@@ -32,7 +32,7 @@ class TableGame:
     seats: Sequence[str]
     seed: int
     actions: list[str] = field(default_factory=list)
-    engine: Engine = field(default_factory=Engine)
+    chooser: MoveChooser = field(default_factory=MoveChooser)
     _positions: list[Position] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -42,7 +42,7 @@ class TableGame:
             raise Failure(f"seats: {why}")
         for name in self.seats:
             if name != PERSON:
-                self.engine.check(name)
+                self.chooser.check(name)
         self.go_to(self.actions)
 
     @property
@@ -117,7 +117,7 @@ class TableGame:
         if acting == CHANCE:
             options = self.position.legal_actions()
             return options[rng.below(len(options))]
-        return self.engine.choose(self.seats[acting], self._observe(acting), rng.bits())
+        return self.chooser.choose(self.seats[acting], self._observe(acting), rng.bits())
 
     def take_back(self) -> bool:
         """Return to the person's last choice; return whether there was one."""
@@ -135,7 +135,7 @@ def write_game(game: TableGame) -> str:
 
 
 def read_game(
-    argument: str, seats: Sequence[str] | None = None, seed: int | None = None, engine: Engine | None = None
+    argument: str, seats: Sequence[str] | None = None, seed: int | None = None, chooser: MoveChooser | None = None
 ) -> TableGame:
     """Read a saved game, or any complete record; its players come from `seats` or from the file."""
     record = inputs.read_game(argument)
@@ -148,7 +148,9 @@ def read_game(
         raise Failure(f"seats: {argument} does not name the players; --seats is required, as in me,level-5,level-5")
     if seed is None:
         seed = int(header["seed"]) if header.get("seed", "").isdecimal() else 0
-    return TableGame(record.start, seats or header["seats"].split(","), seed, list(record.actions), engine or Engine())
+    return TableGame(
+        record.start, seats or header["seats"].split(","), seed, list(record.actions), chooser or MoveChooser()
+    )
 
 
 def _read_header(argument: str) -> dict[str, str]:

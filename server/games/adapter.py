@@ -31,7 +31,7 @@ class Names(NamedTuple):
         return rules_pb2.Names(en=self.en, fr=self.fr, de=self.de)
 
 
-class Span(NamedTuple):
+class StyledText(NamedTuple):
     """A piece of a drawing on a terminal: text in a `rich` style, and in the colour of a seat, if it has one."""
 
     text: str
@@ -65,7 +65,7 @@ class Picture(NamedTuple):
     selected: Sequence[tuple[str, str]] = ()
 
 
-class Table(NamedTuple):
+class RulesTable(NamedTuple):
     """A table of `eminence rules`; `right` names the columns that are aligned to the right."""
 
     columns: Sequence[str]
@@ -205,9 +205,9 @@ class GameAdapter:
         """Return the beginning of the line above a drawing, such as the round."""
         return ""
 
-    def draw(self, view: View | Position) -> Iterator[Span]:
+    def draw(self, view: View | Position) -> Iterator[StyledText]:
         """Draw a table with the cards that are known in `view`, for a terminal of 80 columns."""
-        yield Span(f"{view}\n")
+        yield StyledText(f"{view}\n")
 
     def owned(self, view: View | Position) -> Sequence[int]:
         """Return the points or gold of each seat."""
@@ -231,7 +231,7 @@ class GameAdapter:
         """Return the numbers and tables of a game, and the values of its switches."""
         return {"numbers": {}}
 
-    def tables(self, description: Mapping[str, Any]) -> Iterator[Table]:
+    def tables(self, description: Mapping[str, Any]) -> Iterator[RulesTable]:
         """Yield the tables of a described game: its cards first."""
         yield from ()
 
@@ -249,13 +249,13 @@ def as_text(value: object) -> str:
     return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
 
 
-def drawn_hands(view: View | Position, name_of: Callable[[Any], str]) -> Iterator[Span]:
+def drawn_hands(view: View | Position, name_of: Callable[[Any], str]) -> Iterator[StyledText]:
     """Draw the known hands of a table, a line for each."""
     for seat in range(view.game.n_players):
         own = view.parts.secrets_of(seat)
         if own is not None:
             whose = f"Your hand ({SEATS[seat]})" if isinstance(view, View) else f"Hand of {SEATS[seat]}"
-            yield Span(f"{whose}: {', '.join(map(name_of, own.hand)) or 'empty'}\n")
+            yield StyledText(f"{whose}: {', '.join(map(name_of, own.hand)) or 'empty'}\n")
 
 
 def owned_by_letter(numbers: Sequence[int]) -> list[tuple[str, int]]:

@@ -107,7 +107,7 @@ class QuestionArguments(TypedDict):
     models: dict[int | str, Model]
 
 
-class Options(NamedTuple):
+class RequestOptions(NamedTuple):
     """A request's options after defaults."""
 
     arguments: QuestionArguments
@@ -213,7 +213,7 @@ def read_review(request: pb.ReviewRequest, caps: Caps, config: Config | None = N
     return ReviewGrant(record, decisions(record, seat), judge, arguments["seed"], arguments["shares"], limits.is_timed)
 
 
-def _grant(question: Question, options: Options, limits: Limits) -> Grant:
+def _grant(question: Question, options: RequestOptions, limits: Limits) -> Grant:
     encoded = encode(question)
     if not options.has_seed:
         question = question.with_seed(seed_of(encoded.content))
@@ -230,7 +230,7 @@ def _grant(question: Question, options: Options, limits: Limits) -> Grant:
     )
 
 
-def _grant_at_end(view: View, options: Options, limits: Limits) -> Grant:
+def _grant_at_end(view: View, options: RequestOptions, limits: Limits) -> Grant:
     seed = options.arguments["seed"] if options.has_seed else seed_of(bytes(view))
     shares = options.arguments["shares"]
     return Grant(view, None, limits.budget, limits.share_iterations, seed, shares, limits.is_timed)
@@ -263,7 +263,7 @@ class Limits(NamedTuple):
     is_timed: bool
 
 
-def read_budget(message: pb.Budget, options: Options, caps: Caps, field: str = "budget") -> Limits:
+def read_budget(message: pb.Budget, options: RequestOptions, caps: Caps, field: str = "budget") -> Limits:
     """Read a budget; apply defaults, caps and the level."""
     time_ms = iterations = confidence = None
     if message.HasField("time"):
@@ -329,7 +329,7 @@ def read_options(
     refused: Sequence[str] = (),
     *,
     config: Config | None = None,
-) -> Options:
+) -> RequestOptions:
     """Read options. Refuse those named in `refused`, which the call does not have. `view` is None for a whole game."""
     for name in refused:
         if name in (descriptor.name for descriptor, _ in message.ListFields()):
@@ -344,7 +344,7 @@ def read_options(
         "shares": in_range(message.shares, 0, SHARES_MAX, f"{field}.shares") or 1,
         "models": _read_models(message, game, view.observer if view else None, f"{field}.models"),
     }
-    return Options(
+    return RequestOptions(
         arguments=arguments,
         has_seed=message.HasField("seed"),
         level=level,
@@ -399,7 +399,7 @@ def check_to_act(view: View) -> None:
         raise Refusal("NOT_TO_ACT", "view", why)
 
 
-def check_information(view: View, options: Options, field: str) -> None:
+def check_information(view: View, options: RequestOptions, field: str) -> None:
     if options.information and not view.game.has_beliefs:
         why = f"{view.game.id} has no belief model for these tables"
         raise Refusal("CONTRADICTION", field, why)
@@ -415,11 +415,11 @@ def read_interval(message: Any, field: str = "interval") -> float:
     return min(max(milliseconds, INTERVAL_LEAST_MS), INTERVAL_MOST_MS)
 
 
-def check_id(name: str, under_way: Container[str]) -> None:
+def check_id(name: str, in_flight: Container[str]) -> None:
     """Refuse the id of a batch item if it is empty, too long, or that of a pending item."""
     if not 1 <= len(name) <= ID_MAX:
         raise Refusal("OUT_OF_RANGE", "item.id", f"{len(name)} characters are not in 1..{ID_MAX}")
-    if name in under_way:
+    if name in in_flight:
         raise Refusal("CONTRADICTION", "item.id", "is the id of a pending item")
 
 

@@ -95,7 +95,7 @@ class Plugins:
         if self._describing is not None:
             self._describing.cancel()
 
-    def hurry(self) -> None:
+    def stop_searches(self) -> None:
         """Stop every call, so that it ends soon with the result so far."""
         for call in self._running:
             call.stop(pb.STOP_REASON_SHUTDOWN)

@@ -120,7 +120,7 @@ class Searches:
             finally:
                 slot.leave(self._leave)
 
-    def hurry(self) -> None:
+    def stop_searches(self) -> None:
         """Stop every search, so that it answers soon with the result so far; waiting searches, too."""
         self._is_hurrying = True
         for slot in self._slots:

@@ -50,7 +50,7 @@ SERVICE = pb.DESCRIPTOR.services_by_name["SolverService"]
 # The version of a cache file: a hash of the contract, and of the format of keys, whose version is the last number. (The
 # editions of games have nothing to do with it.) A server empties a file of another version. The signature of the engine
 # and its weights is a part of each key: a new engine does not find older answers, which newer ones displace in time.
-EDITION = key_of([file.serialized_pb for file in (pb.DESCRIPTOR, *pb.DESCRIPTOR.dependencies)], 4)
+CACHE_VERSION = key_of([file.serialized_pb for file in (pb.DESCRIPTOR, *pb.DESCRIPTOR.dependencies)], 4)
 
 # Time in which a request is refused after its search killed workers.
 LOST_SECONDS = 600.0
@@ -70,7 +70,7 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
         self.searches = Searches(settings)
         self._caps = Caps.of(settings)
         self._network_ms = float(settings.network_ms)
-        file = CacheFile(settings.cache_file, EDITION) if settings.cache_file else None
+        file = CacheFile(settings.cache_file, CACHE_VERSION) if settings.cache_file else None
         self._cache = Cache(settings.cache_mb * 2**20, file)
         self._lost: dict[bytes, float] = {}  # keys of questions that killed workers, and the end of their refusal
         self._readers = ThreadPoolExecutor(1, "reader")
@@ -91,10 +91,10 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
         """Refuse new calls."""
         self._state = "stopping"
 
-    def hurry(self) -> None:
+    def stop_searches(self) -> None:
         """Stop every search, so that each call is answered soon; waiting calls, too."""
         self._state = "stopping at once"
-        self.searches.hurry()
+        self.searches.stop_searches()
 
     def end(self) -> None:
         self.searches.end()

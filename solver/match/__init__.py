@@ -12,19 +12,19 @@ a match early: a generalized one on the deals' means, taken as normally distribu
 
 from solver.match.book import Book, OtherMatchError
 from solver.match.elo import MatchScore, Sprt, elo_of, llr_of, score_of, share_of
-from solver.match.play import Deal, Match, Outcome, choose, play_deal, play_game
+from solver.match.play import Match, Outcome, PlayedDeal, choose, play_deal, play_game
 from solver.match.players import Guest, Turn, read_player, with_settings
 from solver.match.report import Report, as_json, as_text, elo_text, per_decision
 from solver.match.runner import run
 
 __all__ = [
     "Book",
-    "Deal",
     "Guest",
     "Match",
     "MatchScore",
     "OtherMatchError",
     "Outcome",
+    "PlayedDeal",
     "Report",
     "Sprt",
     "Turn",

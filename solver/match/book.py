@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from solver.config import Config
-from solver.match.play import Deal, Match
+from solver.match.play import Match, PlayedDeal
 
 
 class OtherMatchError(ValueError):
@@ -22,26 +22,28 @@ class Book:
 
     def __init__(self, match: Match, path: Path | None = None) -> None:
         self.path = path
-        self.deals: dict[int, Deal] = {}
+        self.deals: dict[int, PlayedDeal] = {}
         header = header_of(match)
         if path and path.exists() and path.stat().st_size:
             lines, size = whole_lines(path)
             if lines[0] != header:
                 raise OtherMatchError(f"{path} holds another match: {json.dumps(lines[0])}, not {json.dumps(header)}")
             for line in lines[1:]:
-                deal = Deal(line["deal"], tuple(line["shares"]), tuple(line["decisions"]), tuple(line["iterations"]))
+                deal = PlayedDeal(
+                    line["deal"], tuple(line["shares"]), tuple(line["decisions"]), tuple(line["iterations"])
+                )
                 self.deals[deal.number] = deal
             # Truncate a partial last line, left by a process that was killed while writing.
             os.truncate(path, size)
         else:
             self._write(header)
 
-    def add(self, deal: Deal) -> None:
+    def add(self, deal: PlayedDeal) -> None:
         self.deals[deal.number] = deal
         number, shares, decisions, iterations = deal
         self._write({"deal": number, "shares": shares, "decisions": decisions, "iterations": iterations})
 
-    def first(self, number: int) -> list[Deal]:
+    def first(self, number: int) -> list[PlayedDeal]:
         """Return the deals before the first missing one, at most `number`, whichever order they ended in."""
         return [self.deals[i] for i in takewhile(self.deals.__contains__, range(number))]
 

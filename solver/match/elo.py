@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from statistics import fmean
 from typing import NamedTuple
 
-from solver.match.play import Deal
+from solver.match.play import PlayedDeal
 
 Z_95 = 1.959964  # standard errors to either side of the mean
 LLR_BOUND = math.log(0.95 / 0.05)  # 2.94
@@ -68,10 +68,10 @@ class Sprt(NamedTuple):
     elo0: float
     elo1: float
 
-    def llr(self, deals: Sequence[Deal], players: int) -> float:
+    def llr(self, deals: Sequence[PlayedDeal], players: int) -> float:
         return llr_of([deal.mean for deal in deals], players, self.elo0, self.elo1)
 
-    def decided_after(self, deals: Sequence[Deal], players: int, checked: int = 0) -> int | None:
+    def decided_after(self, deals: Sequence[PlayedDeal], players: int, checked: int = 0) -> int | None:
         """Return the number of deals that decide the test, or None; skip the first `checked`, which do not."""
         for n in range(checked + 1, len(deals) + 1):
             if abs(self.llr(deals[:n], players)) >= LLR_BOUND:

@@ -32,7 +32,7 @@ class Match:
         return self.game[2]
 
 
-class Deal(NamedTuple):
+class PlayedDeal(NamedTuple):
     """Hold the outcome of a deal: A's share of the win in each seat, and the work of A and of all B together."""
 
     number: int
@@ -53,10 +53,10 @@ class Outcome(NamedTuple):
     iterations: tuple[int, int]
 
 
-def play_deal(match: Match, number: int, *, pool: Pool | None = None) -> Deal:
+def play_deal(match: Match, number: int, *, pool: Pool | None = None) -> PlayedDeal:
     """Play the same deal once with A in each seat."""
     outcomes = [play_game(match, number, seat, pool=pool) for seat in range(match.players)]
-    return Deal(
+    return PlayedDeal(
         number,
         tuple(outcome.share for outcome in outcomes),
         _by_side(outcome.decisions for outcome in outcomes),

@@ -6,14 +6,14 @@ from dataclasses import asdict
 from typing import Any, Literal, NamedTuple
 
 from solver.match.elo import LLR_BOUND, MatchScore, Sprt, score_of
-from solver.match.play import Deal, Match
+from solver.match.play import Match, PlayedDeal
 
 
 class Report(NamedTuple):
     """Hold the deals of a match, and the speed of play."""
 
     match: Match
-    deals: list[Deal]
+    deals: list[PlayedDeal]
     sprt: Sprt | None
     workers: int
     moves_per_s: float | None  # None: all deals came from the file

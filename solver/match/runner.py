@@ -11,7 +11,7 @@ from pathlib import Path
 from engine_cy.registry import is_installed
 from solver.match.book import Book
 from solver.match.elo import Sprt
-from solver.match.play import Deal, Match, play_deal
+from solver.match.play import Match, PlayedDeal, play_deal
 from solver.match.report import Report
 from solver.pool.base import Pool, WorkerLostError
 from solver.pool.processes import Processes
@@ -25,7 +25,7 @@ def run(
     pool: Pool | None = None,
     path: Path | None = None,
     sprt: Sprt | None = None,
-    on_progress: Callable[[Sequence[Deal]], None] | None = None,
+    on_progress: Callable[[Sequence[PlayedDeal]], None] | None = None,
 ) -> Report:
     """Play the deals that are not in the file yet; with a sequential test, until it is decided.
 
@@ -62,7 +62,7 @@ def run(
 
 def play_deals(
     match: Match, numbers: Sequence[int], *, workers: int = 1, pool: Pool | None = None
-) -> Generator[Deal, None, None]:
+) -> Generator[PlayedDeal, None, None]:
     """Yield each deal as soon as it is over, in any order.
 
     Closing the generator cancels the deals under way in its own processes; those on a pool run until the pool is

@@ -116,9 +116,9 @@ class RayPool:
         self._last_call = 0
         self._closed = threading.Event()
         # Threads start on demand. A thread of `here` never waits for another one.
-        self.here = Threads(SEARCHES_MAX, initializer)
+        self.local_threads = Threads(SEARCHES_MAX, initializer)
         # Local processes for searches that may have killed a worker; they start on demand.
-        self.apart = Processes()
+        self.local_processes = Processes()
         self._executor = ThreadPoolExecutor(SEARCHES_MAX, "search", initializer)
         self._searches: set[SpreadSearch] = set()
         self._batches = Batches(self)
@@ -207,8 +207,8 @@ class RayPool:
         self._keeper.join(10)
         self._batches.close()
         self._executor.shutdown(cancel_futures=True)
-        self.here.close()
-        self.apart.close()
+        self.local_threads.close()
+        self.local_processes.close()
 
     def __enter__(self) -> RayPool:
         return self

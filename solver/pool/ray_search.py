@@ -114,7 +114,7 @@ class SpreadSearch:
         call = -1 - len(self._process_calls)
         control = self._process_calls[call] = Control(until_ns=_nanoseconds(self._end))
         self._in_flight[call] = group
-        self._pool.apart.submit_parts(self._job, self._numbers(group), control).add_done_callback(
+        self._pool.local_processes.submit_parts(self._job, self._numbers(group), control).add_done_callback(
             lambda done: self._inbox.put(_frame_of(call, done))
         )
 
@@ -229,7 +229,10 @@ class SpreadSearch:
         n = 1 if question.in_lockstep else min(cores(), len(numbers))
         groups = [numbers[i::n] for i in range(n)]
         with self.control.stopping(control.stop):
-            others = [self._pool.here.call(run_parts, question, group, control, self._progress) for group in groups[1:]]
+            others = [
+                self._pool.local_threads.call(run_parts, question, group, control, self._progress)
+                for group in groups[1:]
+            ]
             try:
                 results = [run_parts(question, groups[0], control, self._progress)]
                 results += [other.result() for other in others]

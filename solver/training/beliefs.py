@@ -118,20 +118,20 @@ def item_of(position: Position, player: int, history: History) -> Item | None:
 # --- fitting --------------------------------------------------------------------------------------------------
 
 
-class Weights(NamedTuple):
+class BeliefWeights(NamedTuple):
     """The weights of the traces, and of the evidence of a history (0 without a history)."""
 
     traces: Floats
     factors: Floats
 
 
-def scores_of(item: Item, weights: Weights) -> tuple[Floats, Floats]:
+def scores_of(item: Item, weights: BeliefWeights) -> tuple[Floats, Floats]:
     """Return the score of each kind in each spot and in the hand."""
     in_spot = weights.traces[item.traces].sum(axis=2) + np.einsum("sfk,f->sk", item.evidence, weights.factors)
     return in_spot, weights.traces[item.in_hand]
 
 
-def surprise(item: Item, weights: Weights) -> tuple[float, Floats, Floats]:
+def surprise(item: Item, weights: BeliefWeights) -> tuple[float, Floats, Floats]:
     """Return the surprise of the truth, in nats, the probabilities of kinds by spot, and their mean numbers in hand."""
     in_spot, in_hand = scores_of(item, weights)
     chances, hand, ways = weigh_secrets(item.held, item.n_hand, in_spot.tolist(), in_hand.tolist())
@@ -140,7 +140,7 @@ def surprise(item: Item, weights: Weights) -> tuple[float, Floats, Floats]:
     return math.log(ways) - true, np.array(chances).reshape(in_spot.shape), np.array(hand)
 
 
-def fit(items: Sequence[Item], start: Weights, with_history: bool, rng: np.random.Generator) -> Weights:
+def fit(items: Sequence[Item], start: BeliefWeights, with_history: bool, rng: np.random.Generator) -> BeliefWeights:
     """Return the weights that maximize the likelihood of the truth: by Adam, with a smaller step in each pass."""
     traces, factors = start.traces.copy(), start.factors.copy()
     n = len(traces)
@@ -152,7 +152,7 @@ def fit(items: Sequence[Item], start: Weights, with_history: bool, rng: np.rando
             slope = np.zeros(n + 2)
             batch = order[begin : begin + BATCH]
             for i in batch:
-                add_slope(items[i], Weights(traces, factors), slope)
+                add_slope(items[i], BeliefWeights(traces, factors), slope)
             slope = slope / len(batch) - PULL * np.concatenate([traces, [0, 0]])
             step += 1
             mean = 0.9 * mean + 0.1 * slope
@@ -162,10 +162,10 @@ def fit(items: Sequence[Item], start: Weights, with_history: bool, rng: np.rando
             traces = traces + move[:n]
             if with_history:
                 factors = factors + move[n:]
-    return Weights(traces, factors)
+    return BeliefWeights(traces, factors)
 
 
-def add_slope(item: Item, weights: Weights, slope: Floats) -> None:
+def add_slope(item: Item, weights: BeliefWeights, slope: Floats) -> None:
     """Add the gradient of the log-likelihood of the truth."""
     n = len(weights.traces)
     _, chances, hand = surprise(item, weights)
@@ -179,7 +179,7 @@ def add_slope(item: Item, weights: Weights, slope: Floats) -> None:
 # --- figures --------------------------------------------------------------------------------------------------
 
 
-def bits_a_card(items: Sequence[Item], weights: Weights) -> float:
+def bits_a_card(items: Sequence[Item], weights: BeliefWeights) -> float:
     """Return the mean surprise of a face-down card in the queue, in bits."""
     total, n = 0.0, 0
     for item in items:
@@ -190,18 +190,18 @@ def bits_a_card(items: Sequence[Item], weights: Weights) -> float:
     return total / n
 
 
-def tempered(weights: Weights, power: float) -> Weights:
-    return Weights(weights.traces * power, weights.factors * power)
+def tempered(weights: BeliefWeights, power: float) -> BeliefWeights:
+    return BeliefWeights(weights.traces * power, weights.factors * power)
 
 
-def fit_set(name: str, n_games: int, seed: int) -> tuple[Weights, Weights]:
+def fit_set(name: str, n_games: int, seed: int) -> tuple[BeliefWeights, BeliefWeights]:
     """Fit the weights of a set, without and with a history."""
     games = [new_game(*spec) for spec in SETS[name]]
     started = time.monotonic()
     items = items_of(games, n_games, seed)
     held_out = items_of(games, n_games // 8, seed + 500)
     play_time = time.monotonic() - started
-    nothing = Weights(np.zeros(evidence.BELIEFS.width("bare")), np.zeros(2))
+    nothing = BeliefWeights(np.zeros(evidence.BELIEFS.width("bare")), np.zeros(2))
     rng = np.random.default_rng(seed)
     bare = fit(items, nothing, False, rng)
     full = fit(items, bare, True, rng)

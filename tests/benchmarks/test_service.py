@@ -21,7 +21,7 @@ from benchmarks.questions import mixed_views
 from benchmarks.report import Measured
 from benchmarks.servers import ServerProcess
 from benchmarks.service import GOALS, MEANINGS, Drain, Load, Rates, TimedAnswer, Times
-from benchmarks.worst_case import MIB, Growth, Request, Span, checking, longest_check, worst_median
+from benchmarks.worst_case import MIB, Growth, Request, TimeSpan, checking, longest_check, worst_median
 from server.app import MESSAGE_MAX
 from server.codec.views import read_view
 
@@ -189,8 +189,8 @@ def test_a_late_and_weak_answer_is_subtracted_once() -> None:
 
 
 def test_a_check_that_overlaps_the_span_counts() -> None:
-    checks = [Span(0.0, 0.9), Span(0.91, 1.001), Span(1.5, 1.502), Span(1.999, 2.05), Span(2.06, 3.0)]
-    assert longest_check(checks, Span(1.0, 2.0)) == pytest.approx(91)
+    checks = [TimeSpan(0.0, 0.9), TimeSpan(0.91, 1.001), TimeSpan(1.5, 1.502), TimeSpan(1.999, 2.05), TimeSpan(2.06, 3.0)]
+    assert longest_check(checks, TimeSpan(1.0, 2.0)) == pytest.approx(91)
 
 
 def test_checks_from_another_process_measure_a_slow_server() -> None:

@@ -22,8 +22,8 @@ from engine_cy.oriflamme import words
 from engine_cy.oriflamme.cards import PROTOTYPE, PUBLISHED
 from engine_cy.oriflamme.editions import EDITIONS, SWITCHES
 from server.cli.commands import suggest
-from server.games.castle_village_port import words as castle
-from server.games.oriflamme import words as oriflamme
+from server.games.castle_village_port import descriptions as castle
+from server.games.oriflamme import descriptions as oriflamme
 from solver import Budget, compare, information, solve
 from solver.config import CONFIGS, LEVELS
 

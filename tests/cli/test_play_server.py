@@ -15,7 +15,7 @@ from engine_cy import Action, new_game
 from server.cli.commands.play import GameSession, JsonDisplay
 from server.cli.connection import Connection, ServerFailure
 from server.cli.exit_codes import Failure
-from server.cli.opponents import Engine
+from server.cli.opponents import MoveChooser
 from server.cli.options import Observation
 from server.cli.table_game import TableGame, write_game
 from server.codec.views import read_view_and_history
@@ -64,15 +64,15 @@ def test_a_server_gets_the_view_and_the_record_of_the_seat(monkeypatch, game_id)
             requests.append(read_view_and_history(view))
             raise ZeroDivisionError
 
-    engine = Engine(Connection("a:1"))
-    monkeypatch.setattr(engine, "client", lambda config=None: Client())
+    chooser = MoveChooser(Connection("a:1"))
+    monkeypatch.setattr(chooser, "client", lambda config=None: Client())
     game = TableGame(new_game(game_id, None, 3).deal(3), ["level-1", "me", "level-1"], 3)
     for _ in range(6):
         list(game.advance())
         game.play(game.view.legal_actions()[-1])
-    game.engine = engine
+    game.chooser = chooser
     with pytest.raises(ZeroDivisionError):
-        engine.hint(game.observation)
+        chooser.hint(game.observation)
     with pytest.raises(ZeroDivisionError):
         list(game.advance())
     acting = game.position.to_act
@@ -86,7 +86,7 @@ def test_a_server_gets_the_view_and_the_record_of_the_seat(monkeypatch, game_id)
 # --- a server that fails ----------------------------------------------------------------------------------------
 
 
-class Flaky(Engine):
+class Flaky(MoveChooser):
     """An engine that fails once after some answers, and never hints."""
 
     def __init__(self, answers: int) -> None:
@@ -102,7 +102,7 @@ class Flaky(Engine):
         if self.answers_left == -1:
             self.failures += 1
             raise ServerFailure("a:1: the call failed with UNAVAILABLE: gone", "UNAVAILABLE")
-        return Engine().choose(name, observation, seed)
+        return MoveChooser().choose(name, observation, seed)
 
     def hint(self, observation: Observation) -> Any:
         raise ServerFailure("a:1: the call failed with UNAVAILABLE: gone", "UNAVAILABLE")
@@ -115,7 +115,7 @@ def play(monkeypatch, capsys, tmp_path):
     def play(lines: str, answers: int = 3, me: int = 0) -> tuple[TableGame, list[dict[str, Any]]]:
         seats = ["level-1"] * 3
         seats[me] = "me"
-        game = TableGame(new_game("oriflamme", None, 3).deal(3), seats, 3, engine=Flaky(answers))
+        game = TableGame(new_game("oriflamme", None, 3).deal(3), seats, 3, chooser=Flaky(answers))
         monkeypatch.setattr("sys.stdin", io.StringIO(lines))
         try:
             GameSession(game, JsonDisplay(), tmp_path / "game.txt").run()
@@ -136,7 +136,7 @@ def test_a_game_waits_for_a_failed_server_and_continues_with_or_without_it(play,
         # Commands that need a turn are answered by the ways to continue.
         assert [event["text"].split(".")[0] for event in failures[1:]] == ["The game waits"] * 3
         assert write_game(game) == (tmp_path / "game.txt").read_text() == complete
-        assert isinstance(game.engine, Flaky) == (answer == "again")
+        assert isinstance(game.chooser, Flaky) == (answer == "again")
 
 
 def test_a_game_is_saved_before_it_waits(play, tmp_path):
@@ -160,7 +160,7 @@ def test_a_failed_hint_does_not_stop_the_game(play):
     game, log = play("hint\nalone\nhint\nquit\n", answers=10**6)
     assert [event["event"] for event in log if event["event"] in ("failed", "hint")] == ["failed", "hint"]
     assert "alone continues" in next(event["text"] for event in log if event["event"] == "failed")
-    assert not game.engine.connection.address
+    assert not game.chooser.connection.address
 
 
 def test_help_lists_the_commands_for_a_server_only_with_a_server(play, run):

@@ -19,7 +19,7 @@ from engine_cy import new_game
 from engine_cy.record import Record, read_record
 from server.cli.commands.review import run_review
 from server.cli.exit_codes import Failure
-from server.cli.options import SearchOptions
+from server.cli.options import SearchFlags
 from server.cli.pages.html_report import _graph, write_report
 from server.cli.pages.win_chart import LABEL, ROWS, as_text, chart_of, plot
 from server.cli.review_run import SIGNS, Review, Reviewer
@@ -34,7 +34,7 @@ VOID = {"meta", "br", "input", "link", "img", "hr"}
 
 def review_of(record: Record, seat: int | None = None, **thinking: Any) -> Review:
     with LocalClient() as client:
-        return run_review(Reviewer(client, record, seat, SearchOptions(iterations=200, **thinking)))
+        return run_review(Reviewer(client, record, seat, SearchFlags(iterations=200, **thinking)))
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ from tables import CASTLE_SPECS, SPECS
 import engine_cy
 from engine_cy import EngineError, InvalidRulesetError, new_game
 from engine_cy.castle_village_port import features as castle
-from engine_cy.learned.weights import ROLE, Layout, Table, Weights
+from engine_cy.learned.weights import ROLE, Layout, Weights, WeightTable
 from engine_cy.oriflamme import evidence, features
 from solver import Budget, solve
 from solver.beliefs import Belief
@@ -77,11 +77,11 @@ def test_the_engine_may_know_more_roles_than_the_file(file: str, tmp_path: Path)
         assert solve(view, Budget(iterations=50)).best in view.legal_actions()
 
 
-def with_roles(tables: dict[str, Table], roles: list[str]) -> dict[str, Table]:
+def with_roles(tables: dict[str, WeightTable], roles: list[str]) -> dict[str, WeightTable]:
     """Return the tables with the roles, where their layouts have roles."""
     changed = {}
     for name, (rows, layout) in tables.items():
-        changed[name] = Table(rows, Layout(roles if layout.roles else ()))
+        changed[name] = WeightTable(rows, Layout(roles if layout.roles else ()))
         for part in layout.parts:
             changed[name].layout.add(*part)
     return changed
@@ -201,7 +201,7 @@ def test_the_engine_can_be_imported_with_damaged_files(tmp_path: Path) -> None:
 
 
 def test_a_written_set_is_read_back_and_keeps_the_other_sets(tmp_path: Path) -> None:
-    weights = Weights(tmp_path / "new.json", 1, ["a", "b"], {"table": Table(2, Layout())})
+    weights = Weights(tmp_path / "new.json", 1, ["a", "b"], {"table": WeightTable(2, Layout())})
     weights.tables["table"].layout.add(3)
     weights.write(weights.path, "b", table=[[0, 1.5, 0], [0, 0, 0.0004]])
     weights.write(weights.path, "a", table=[[1, -2, 3.001], [0, 0, 0]])

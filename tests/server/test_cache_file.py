@@ -26,7 +26,7 @@ from server.answer_cache import OVERHEAD, Cache
 from server.answer_cache_file import CacheFile
 
 START = PLACE + "| seen by A"
-EDITION = b"this one"
+CACHE_VERSION = b"this one"
 
 
 def log_of(running: Server) -> list[dict[str, Any]]:
@@ -153,7 +153,7 @@ def unusable_file(path: Path, kind: str) -> Path:
 
 def filled(path: Path, number: int) -> bytes:
     """Write a file with `number` answers; return its bytes."""
-    file = CacheFile(str(path), EDITION)
+    file = CacheFile(str(path), CACHE_VERSION)
     file.open(10**9, 0)
     for n in range(number):
         file.put(n.to_bytes(16, "big"), b"%d" % n * 100)
@@ -181,7 +181,7 @@ def test_a_server_with_an_unusable_file_keeps_answers_in_memory(tmp_path: Path, 
 # --- the file itself -------------------------------------------------------------------------------------------
 
 
-def answers_in(path: Path, edition: bytes = EDITION, bytes_max: int = 10**9) -> dict[bytes, bytes]:
+def answers_in(path: Path, edition: bytes = CACHE_VERSION, bytes_max: int = 10**9) -> dict[bytes, bytes]:
     file = CacheFile(str(path), edition)
     answers = dict(file.open(bytes_max, 0))
     file.close()
@@ -212,7 +212,7 @@ def test_the_oldest_answers_are_dropped_for_lack_of_room(tmp_path: Path) -> None
 
 def test_the_file_has_the_bound_of_the_cache(tmp_path: Path) -> None:
     path, answer = tmp_path / "answers", pb.Suggestion(knowledge="x" * 700)
-    file = CacheFile(str(path), EDITION)
+    file = CacheFile(str(path), CACHE_VERSION)
     cache = Cache(20 * (answer.ByteSize() + OVERHEAD), file)
     cache.load()
     for n in range(3000):
@@ -233,7 +233,7 @@ def test_no_call_waits_for_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(answer_cache_file, "_write", write)
     monkeypatch.setattr(answer_cache_file, "LAST_SECONDS", 0.1)
-    file = CacheFile(str(tmp_path / "answers"), EDITION)
+    file = CacheFile(str(tmp_path / "answers"), CACHE_VERSION)
     cache = Cache(10**6, file)
     cache.load()
     cache.put(b"first", pb.Suggestion(seed=1))
@@ -253,7 +253,7 @@ def test_a_full_disk_is_logged_once(
         raise sqlite3.OperationalError("database or disk is full")
 
     monkeypatch.setattr(answer_cache_file, "_write", fail)
-    cache = Cache(10**6, CacheFile(str(tmp_path / "answers"), EDITION))
+    cache = Cache(10**6, CacheFile(str(tmp_path / "answers"), CACHE_VERSION))
     cache.load()
     cache.put(bytes([0]), pb.Suggestion(seed=0))
     wait_until(lambda: caplog.records)

@@ -230,7 +230,7 @@ def test_metrics_and_logs_count_calls_and_hold_no_card(tokens: str) -> None:
     assert 'eminence_calls_total{code="INVALID_ARGUMENT",method="Suggest",reason="HIDDEN_CARD"} 1.0' in metrics
     assert 'eminence_call_seconds_count{method="Suggest"} 5.0' in metrics
     assert 'eminence_call_seconds_bucket{le="+Inf",method="Suggest"} 5.0' in metrics
-    assert 'eminence_calls_under_way{method="Suggest"} 0.0' in metrics
+    assert 'eminence_calls_in_flight{method="Suggest"} 0.0' in metrics
     assert 'eminence_call_seconds_count{method="Review"} 0.0' in metrics  # present before the first call
     assert 'eminence_searches_total{stop_reason="iterations"} 1.0' in metrics
     assert "eminence_answers_from_cache_total 1.0" in metrics

@@ -18,9 +18,9 @@ from engine_cy.action_log import History
 from solver import CONFIGS, Budget, Control, InvalidQuestionError, Question, SearchQuestion, match, solve
 from solver.match import (
     Book,
-    Deal,
     Match,
     OtherMatchError,
+    PlayedDeal,
     Sprt,
     Turn,
     choose,
@@ -289,7 +289,7 @@ def test_the_sequential_test_stops_at_the_same_deal_if_the_file_has_more(tmp_pat
 
 @pytest.mark.parametrize(("shares", "sign"), [((1.0, 0.0, 1.0), 1), ((0.0, 0.0, 1.0), -1)])
 def test_the_sequential_test_decides_for_both_sides(shares, sign):
-    deals = [Deal(i, shares, (1, 1), (1, 1)) for i in range(200)]
+    deals = [PlayedDeal(i, shares, (1, 1), (1, 1)) for i in range(200)]
     sprt = Sprt(0, 60)
     n = sprt.decided_after(deals, 3)
     assert n is not None

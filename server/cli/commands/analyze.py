@@ -32,7 +32,7 @@ from server.cli.command import command, files, json_option
 from server.cli.connection import Connection, server_options
 from server.cli.exit_codes import DONE, FAILED, Failure
 from server.cli.inputs import UNREADABLE, GameChoice, Input, Piece, check_input, open_input, pieces, read_piece
-from server.cli.options import Observation, SearchOptions, game_options, observe, seat_number, thinking_options
+from server.cli.options import Observation, SearchFlags, game_options, observe, search_flags, seat_number
 from server.cli.position_answers import PositionAnswers, open_answers
 from server.cli.results.files import Key, Results, Row, naming_file, open_results
 from server.cli.results.row import InputPosition, row_of
@@ -70,7 +70,7 @@ BAR = TaskID(0)  # the only bar
     help="Search on a Ray cluster (docs/cluster.md); `local`: start one here.",
 )
 @game_options
-@thinking_options
+@search_flags
 @server_options
 @json_option
 def analyze(
@@ -81,7 +81,7 @@ def analyze(
     workers: int | None,
     ray_address: str | None,
     choice: GameChoice,
-    search_options: SearchOptions,
+    flags: SearchFlags,
     connection: Connection,
     as_json: bool,
 ) -> int:
@@ -93,13 +93,13 @@ def analyze(
     for file in files:
         check_input(file)
     with ExitStack() as stack:
-        client = connection.open(config=search_options.config, workers=workers, ray_address=ray_address)
+        client = connection.open(config=flags.config, workers=workers, ray_address=ray_address)
         stack.callback(client.close)
         # Rejects invalid options once, before any file is written, not on each line.
-        answers = open_answers(connection, client, search_options, choice.game())
+        answers = open_answers(connection, client, flags, choice.game())
         results = stack.enter_context(closing(open_results(Path(out))))
-        settings = {**asdict(choice), **asdict(search_options), "seat": seat}
-        run = Run(choice, search_options, seat, settings, stops=bad_lines == "stop")
+        settings = {**asdict(choice), **asdict(flags), "seat": seat}
+        run = Run(choice, flags, seat, settings, stops=bad_lines == "stop")
         run.resume(results, out)
         bar = stack.enter_context(_progress(files))
         for row, share in run.rows(files, answers):
@@ -120,7 +120,7 @@ class Run:
     """A run over the input."""
 
     choice: GameChoice
-    search_options: SearchOptions
+    flags: SearchFlags
     seat: str | None
     # Equal in all rows of a file: a run that resumes needs the same settings.
     settings: dict[str, Any]

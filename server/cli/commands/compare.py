@@ -11,7 +11,7 @@ from server.cli.command import command, json_option
 from server.cli.commands.suggest import STOP_REASONS, title
 from server.cli.connection import Connection, server_options
 from server.cli.exit_codes import Failure
-from server.cli.options import Observation, SearchOptions, action_message, position_options, thinking_options
+from server.cli.options import Observation, SearchFlags, action_message, position_options, search_flags
 from server.messages.requests import check_to_act
 from solver.question import COMPARED_MAX
 
@@ -26,13 +26,13 @@ CLEAR_ERRORS = 2.0
 )
 @position_options
 @click.argument("moves", nargs=-1, required=True, metavar="MOVE MOVE ...")
-@thinking_options
+@search_flags
 @server_options
 @json_option
 def compare(
     observation: Observation,
     moves: tuple[str, ...],
-    search_options: SearchOptions,
+    flags: SearchFlags,
     connection: Connection,
     as_json: bool,
 ) -> None:
@@ -44,10 +44,8 @@ def compare(
     if not 2 <= len(moves) <= COMPARED_MAX:
         raise Failure(f"moves: {len(moves)} is not in 2..{COMPARED_MAX}")
     actions = [action_message(move) for move in moves]
-    with connection.open(config=search_options.config) as client:
-        comparison = client.compare(
-            observation.message, actions, search_options.budget(), search_options.options(observation.game)
-        )
+    with connection.open(config=flags.config) as client:
+        comparison = client.compare(observation.message, actions, flags.budget(), flags.options(observation.game))
     if as_json:
         formatting.print_json(comparison)
     else:

@@ -18,7 +18,7 @@ from server.cli.ray_option import open_cluster
 from server.cli.server_player import ServerPlayer, read_server
 from solver import match as matches
 from solver.config import CONFIGS, Budget, Config, InvalidQuestionError, check_budget
-from solver.match import Deal, Guest, Match, OtherMatchError, Sprt, as_text, elo_text, read_player, run, score_of
+from solver.match import Guest, Match, OtherMatchError, PlayedDeal, Sprt, as_text, elo_text, read_player, run, score_of
 from solver.pool import cores
 from solver.pool.base import WorkerLostError
 
@@ -133,7 +133,7 @@ class _Bar:
     def __exit__(self, *error: object) -> None:
         self._progress.stop()
 
-    def update(self, deals: Sequence[Deal]) -> None:
+    def update(self, deals: Sequence[PlayedDeal]) -> None:
         if deals:
             score = score_of([deal.mean for deal in deals], self._players)
             self._progress.update(self._task, completed=len(deals), description=elo_text(score))

@@ -25,7 +25,7 @@ from server.cli import formatting
 from server.cli.command import command, files, json_option
 from server.cli.connection import Connection, ServerFailure, greet, server_options
 from server.cli.inputs import GameChoice
-from server.cli.opponents import Engine
+from server.cli.opponents import MoveChooser
 from server.cli.options import game_options
 from server.cli.pages.board import draw
 from server.cli.pages.win_chart import TERMINAL_COLORS
@@ -89,23 +89,23 @@ def play(
     fails, the game waits.
     """
     players = None if seats is None else [name.strip() for name in seats.split(",")]
-    with closing(Engine(connection)) as engine:
-        greet(engine.client(), choice.game())  # fails at once if the server does not answer
+    with closing(MoveChooser(connection)) as chooser:
+        greet(chooser.client(), choice.game())  # fails at once if the server does not answer
         if load is not None:
-            game = read_game(load, players, seed, engine)
+            game = read_game(load, players, seed, chooser)
         else:
-            game = _new_game(choice, players, level, _random_seed() if seed is None else seed, engine)
+            game = _new_game(choice, players, level, _random_seed() if seed is None else seed, chooser)
         path = save or (None if load in (None, "-") else Path(str(load)))
         GameSession(game, JsonDisplay() if as_json else TextDisplay(formatting.console()), path).run()
 
 
-def _new_game(choice: GameChoice, seats: list[str] | None, level: int, seed: int, engine: Engine) -> TableGame:
+def _new_game(choice: GameChoice, seats: list[str] | None, level: int, seed: int, chooser: MoveChooser) -> TableGame:
     if seats is None:
         seats = [PERSON, *[f"level-{level}"] * (choice.players - 1)]
     elif click.get_current_context().get_parameter_source("players") is ParameterSource.DEFAULT:
         choice = replace(choice, players=len(seats))
     start = choice.game().deal(seed, first=seed % choice.players)
-    return TableGame(start, seats, seed, engine=engine)
+    return TableGame(start, seats, seed, chooser=chooser)
 
 
 def _random_seed() -> int:
@@ -156,7 +156,7 @@ class GameSession:
             "?": self._help,
             "help": self._help,
         }
-        if game.engine.connection.address:
+        if game.chooser.connection.address:
             self._commands |= {"again": self._retry, "alone": self._leave_server}
 
     def run(self) -> None:
@@ -221,7 +221,7 @@ class GameSession:
             self._show_choice()
 
     def _leave_server(self) -> None:
-        self._game.engine = Engine()
+        self._game.chooser = MoveChooser()
         self._display.show_text("From here on, this machine plays the others.")
         self._retry()
 
@@ -253,7 +253,7 @@ class GameSession:
             self._display.show_failure(WAITS)
             return
         try:
-            self._display.show_hint(self._game.engine.hint(self._game.observation))
+            self._display.show_hint(self._game.chooser.hint(self._game.observation))
         except ServerFailure as failure:
             self._display.show_failure(f"{failure}\nalone continues without the server.")
 

@@ -19,7 +19,7 @@ from server.cli.command import check_place, command, files, json_option
 from server.cli.connection import Connection, server_options
 from server.cli.exit_codes import Failure
 from server.cli.inputs import read_game
-from server.cli.options import SearchOptions, seat_number, thinking_options
+from server.cli.options import SearchFlags, search_flags, seat_number
 from server.cli.pages.board import letter
 from server.cli.pages.win_chart import as_text, chart_of, plot
 from server.cli.review_run import SIGNS, Review, Reviewer
@@ -40,7 +40,7 @@ GRAPH_WIDTH = 100
 )
 @click.argument("game", metavar="GAME|FILE|-", shell_complete=files)
 @click.option("--seat", metavar="LETTER", help="Grade the decisions of this seat only.")
-@partial(thinking_options, default=f"Default: {ITERATIONS} iterations, unless another limit is given.")
+@partial(search_flags, default=f"Default: {ITERATIONS} iterations, unless another limit is given.")
 @click.option(
     "--plot", "plot_to", metavar="FILE", type=click.Path(path_type=Path), help=f"Write the graph to this file: {PLOTS}."
 )
@@ -56,7 +56,7 @@ GRAPH_WIDTH = 100
 def review(
     game: str,
     seat: str | None,
-    search_options: SearchOptions,
+    flags: SearchFlags,
     plot_to: Path | None,
     html_to: Path | None,
     connection: Connection,
@@ -75,10 +75,10 @@ def review(
         raise Failure(f"plot: {plot_to} has another suffix than {PLOTS}")
     check_place(plot_to, "plot")
     check_place(html_to, "html")
-    if search_options.time_ms is search_options.iterations is search_options.confidence is search_options.level is None:
-        search_options = replace(search_options, iterations=ITERATIONS)
-    with connection.open(config=search_options.config) as client:
-        result = run_review(Reviewer(client, record, _seat(seat, record), search_options))
+    if flags.time_ms is flags.iterations is flags.confidence is flags.level is None:
+        flags = replace(flags, iterations=ITERATIONS)
+    with connection.open(config=flags.config) as client:
+        result = run_review(Reviewer(client, record, _seat(seat, record), flags))
     if plot_to:
         plot(chart_of(result), title_of(record), plot_to)
     if html_to:

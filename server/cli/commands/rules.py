@@ -16,7 +16,7 @@ from server.cli.command import command, json_option
 from server.cli.exit_codes import Failure
 from server.codec.games import check_game_id
 from server.games import adapter_of
-from server.games.adapter import Table, as_text
+from server.games.adapter import RulesTable, as_text
 
 
 def _ids(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
@@ -196,7 +196,7 @@ def _print_game(result: dict[str, Any]) -> None:
     out.print(*parts, sep="\n")
 
 
-def _table(content: Table) -> Any:
+def _table(content: RulesTable) -> Any:
     table = formatting.table(*content.columns, right=tuple(content.right))
     for row in content.rows:
         table.add_row(*row)

@@ -18,7 +18,7 @@ from engine_cy.seats import CHANCE_SEAT, SEATS
 from server.cli import formatting
 from server.cli.command import command, json_option
 from server.cli.connection import AnyClient, Connection, server_options
-from server.cli.options import Observation, SearchOptions, position_options, thinking_options
+from server.cli.options import Observation, SearchFlags, position_options, search_flags
 from server.games import adapter_of
 from server.refusals import Refusal
 
@@ -50,7 +50,7 @@ STOP_REASONS = {
     "eminence suggest castle.txt --game castle_village_port --time-ms 300",
 )
 @position_options
-@thinking_options
+@search_flags
 @click.option("--lines", type=click.IntRange(1, 1000), help="Number of moves in the answer, best first. Default: all.")
 @click.option("--among", multiple=True, metavar="MOVE", help="Consider only this move; repeatable.")
 @click.option("--information", is_flag=True, help="Show also the effect of showing your own face-down cards.")
@@ -58,7 +58,7 @@ STOP_REASONS = {
 @json_option
 def suggest(
     observation: Observation,
-    search_options: SearchOptions,
+    flags: SearchFlags,
     lines: int | None,
     among: tuple[str, ...],
     information: bool,
@@ -72,14 +72,14 @@ def suggest(
     """
     if observation.view.is_over:
         raise Refusal("GAME_OVER", "view", "the game is over; there is no move to suggest")
-    options = search_options.options(observation.game, lines=lines or 0, among=among, information=information)
+    options = flags.options(observation.game, lines=lines or 0, among=among, information=information)
     out = formatting.console()
     grows = out.is_terminal and not as_json
     with (
-        connection.open(config=search_options.config) as client,
+        connection.open(config=flags.config) as client,
         _growing(out, observation, lines) if grows else nullcontext() as show,
     ):
-        answer = ask(client, observation, search_options.budget(), options, show)
+        answer = ask(client, observation, flags.budget(), options, show)
     if as_json:
         formatting.print_json(answer)
     else:

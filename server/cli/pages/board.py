@@ -11,7 +11,7 @@ from engine_cy import Position, View
 from engine_cy.seats import SEATS
 from server.cli.pages.win_chart import TERMINAL_COLORS
 from server.games import adapter_of
-from server.games.adapter import Span
+from server.games.adapter import StyledText
 
 WIDTH = 80
 
@@ -28,10 +28,10 @@ def draw(view: View | Position, seats: Sequence[str] = ()) -> Text:
 
 
 def letter(seat: int) -> Text:
-    return _paint([Span(SEATS[seat], "bold", seat)])
+    return _paint([StyledText(SEATS[seat], "bold", seat)])
 
 
-def _paint(spans: Iterable[Span]) -> Text:
+def _paint(spans: Iterable[StyledText]) -> Text:
     text = Text()
     for span in spans:
         color = "" if span.seat is None else TERMINAL_COLORS[span.seat]
@@ -39,15 +39,15 @@ def _paint(spans: Iterable[Span]) -> Text:
     return text
 
 
-def _heading(view: View | Position, seats: Sequence[str]) -> Iterator[Span]:
+def _heading(view: View | Position, seats: Sequence[str]) -> Iterator[StyledText]:
     """Draw the round and the points of each seat; a mark follows the seat to act."""
     adapter = adapter_of(view.game.id)
     heading = adapter.draw_heading(view)
-    yield Span(f"{heading}  " if heading else "")
+    yield StyledText(f"{heading}  " if heading else "")
     for seat, number in enumerate(adapter.owned(view)):
-        yield Span("  ")
-        yield Span(SEATS[seat], "bold", seat)
-        yield Span(f"{f' {seats[seat]}' if seats else ''} {number}")
+        yield StyledText("  ")
+        yield StyledText(SEATS[seat], "bold", seat)
+        yield StyledText(f"{f' {seats[seat]}' if seats else ''} {number}")
         if view.to_act == seat:
-            yield Span("◄", "bold")
-    yield Span("\n")
+            yield StyledText("◄", "bold")
+    yield StyledText("\n")

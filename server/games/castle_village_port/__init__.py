@@ -15,7 +15,7 @@ from engine_cy.castle_village_port.table import EFFECT_ASKS
 from engine_cy.errors import listed
 from engine_cy.seats import SEATS
 from server.games.adapter import Names, Ruleset
-from server.games.castle_village_port import messages, pictures, words
+from server.games.castle_village_port import descriptions, messages, pictures
 from server.games.message_adapter import MessageAdapter
 from server.refusals import Refusal, missing
 
@@ -27,10 +27,10 @@ class CastleVillagePortAdapter(MessageAdapter):
     plans = messages.PLANS
 
     changes_field = staticmethod(messages.changes_field)
-    describe_cards = staticmethod(words.describe_cards)
-    describe_game = staticmethod(words.describe_game)
-    tables = staticmethod(words.tables)
-    card_lines = staticmethod(words.card_lines)
+    describe_cards = staticmethod(descriptions.describe_cards)
+    describe_game = staticmethod(descriptions.describe_game)
+    tables = staticmethod(descriptions.tables)
+    card_lines = staticmethod(descriptions.card_lines)
 
     draw = staticmethod(pictures.draw)
     picture = staticmethod(pictures.picture)
@@ -42,10 +42,10 @@ class CastleVillagePortAdapter(MessageAdapter):
         return str(game.ruleset.edition)
 
     def switches(self) -> Iterator[rules_pb2.SwitchInfo]:
-        return words.switches()
+        return descriptions.switches()
 
     def kind_names(self, game: Game) -> dict[str, str]:
-        return {str(value): f"{value} {name}".strip() for value, name in words.value_names(game).items()}
+        return {str(value): f"{value} {name}".strip() for value, name in descriptions.value_names(game).items()}
 
     # --- messages ---
 
@@ -98,7 +98,7 @@ class CastleVillagePortAdapter(MessageAdapter):
 
     def cards(self, game: Any) -> Iterator[rules_pb2.CardInfo]:
         for card in game.ruleset.cards:
-            names = words.names_of(card).message()
+            names = descriptions.names_of(card).message()
             yield rules_pb2.CardInfo(card=self.write_card(game, str(card.value)), names=names, copies=1)
 
     def round_of(self, table: View | Position) -> int:

@@ -7,30 +7,30 @@ from collections.abc import Iterator
 from engine_cy import Position, View
 from engine_cy.castle_village_port.cards import LOCATIONS
 from engine_cy.seats import SEATS
-from server.games.adapter import DrawnCard, Picture, Span, drawn_hands, owned_by_letter
-from server.games.castle_village_port.words import value_names
+from server.games.adapter import DrawnCard, Picture, StyledText, drawn_hands, owned_by_letter
+from server.games.castle_village_port.descriptions import value_names
 
 
-def draw(view: View | Position) -> Iterator[Span]:
+def draw(view: View | Position) -> Iterator[StyledText]:
     """Draw the rows, the selected cards and the known hands."""
     table, names = view.table, value_names(view.game)
     for location, row in zip(LOCATIONS, table.rows, strict=True):
-        yield Span(f"{location:<8}", "dim")
+        yield StyledText(f"{location:<8}", "dim")
         for number, card in enumerate(row):
-            yield Span(" · " if number else " ")
+            yield StyledText(" · " if number else " ")
             mark = "►" if table.acting == card else ""
-            yield Span(f"{mark}{card.value}{SEATS[card.owner]}", "bold", card.owner)
+            yield StyledText(f"{mark}{card.value}{SEATS[card.owner]}", "bold", card.owner)
             if len(row) < 6 and names[card.value]:
-                yield Span(f" {names[card.value]}")
-        yield Span("\n" if row else " -\n")
-    yield Span("selected", "dim")
+                yield StyledText(f" {names[card.value]}")
+        yield StyledText("\n" if row else " -\n")
+    yield StyledText("selected", "dim")
     for seat, card in enumerate(_selected(view, names)):
-        yield Span("  ")
-        yield Span(SEATS[seat], "bold", seat)
-        yield Span(f" {card or '▒▒' if seat in table.selected else '-'}")
+        yield StyledText("  ")
+        yield StyledText(SEATS[seat], "bold", seat)
+        yield StyledText(f" {card or '▒▒' if seat in table.selected else '-'}")
         if table.orders[seat]:
-            yield Span(f" (to the {table.orders[seat]})")
-    yield Span("\n")
+            yield StyledText(f" (to the {table.orders[seat]})")
+    yield StyledText("\n")
     yield from drawn_hands(view, lambda value: _named(value, names))
 
 

@@ -16,7 +16,7 @@ from engine_cy.oriflamme.table import PlayedCard, Slot
 from engine_cy.seats import SEATS
 from server.games.adapter import Names, Ruleset
 from server.games.message_adapter import MessageAdapter
-from server.games.oriflamme import pictures, words
+from server.games.oriflamme import descriptions, pictures
 from server.games.oriflamme.messages import CARDS, PLANS, PROTOTYPE_SWITCHES, SWITCHES
 from server.refusals import Refusal, at, missing, under
 
@@ -27,10 +27,10 @@ class OriflammeAdapter(MessageAdapter):
     card_keys = ("card", "text_name", "points_at", "amount", "traits", "switches")
     plans = PLANS
 
-    describe_cards = staticmethod(words.describe_cards)
-    describe_game = staticmethod(words.describe_game)
-    tables = staticmethod(words.tables)
-    card_lines = staticmethod(words.card_lines)
+    describe_cards = staticmethod(descriptions.describe_cards)
+    describe_game = staticmethod(descriptions.describe_game)
+    tables = staticmethod(descriptions.tables)
+    card_lines = staticmethod(descriptions.card_lines)
 
     draw = staticmethod(pictures.draw)
     picture = staticmethod(pictures.picture)
@@ -42,7 +42,7 @@ class OriflammeAdapter(MessageAdapter):
         for card in game.cards:
             yield rules_pb2.CardInfo(
                 card=self.write_card(game, card.name),
-                names=words.names_of(card).message(),
+                names=descriptions.names_of(card).message(),
                 copies=game.shape.all_cards()[card.id],
             )
 
@@ -50,13 +50,13 @@ class OriflammeAdapter(MessageAdapter):
         return str(game.ruleset.edition)
 
     def switches(self) -> Iterator[rules_pb2.SwitchInfo]:
-        return words.switches(self.game_id)
+        return descriptions.switches(self.game_id)
 
     def describe_switches(self) -> list[dict[str, Any]]:
-        return words.describe_switches(self.game_id)
+        return descriptions.describe_switches(self.game_id)
 
     def kind_names(self, game: Any) -> dict[str, str]:
-        return {card.name: words.names_of(card).en for card in game.cards}
+        return {card.name: descriptions.names_of(card).en for card in game.cards}
 
     # --- messages ---
 

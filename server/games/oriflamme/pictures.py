@@ -8,20 +8,20 @@ from engine_cy import Position, View
 from engine_cy.oriflamme.binding import Oriflamme
 from engine_cy.oriflamme.table import PlayedCard, kinds_in_queue
 from engine_cy.seats import SEATS
-from server.games.adapter import DrawnCard, Picture, Span, drawn_hands, owned_by_letter
-from server.games.oriflamme.words import names_of
+from server.games.adapter import DrawnCard, Picture, StyledText, drawn_hands, owned_by_letter
+from server.games.oriflamme.descriptions import names_of
 
 SLOT = 16  # columns of a slot
 PER_LINE = 5  # slots on a line of 80 columns
 
 
-def draw(view: View | Position) -> Iterator[Span]:
+def draw(view: View | Position) -> Iterator[StyledText]:
     """Draw the queue and the known hands."""
     table, game = view.table, view.game
     assert isinstance(game, Oriflamme)
     names = {card.id: card.name for card in game.cards}
     if not table.slots:
-        yield Span("(no card is on the table)\n", "dim")
+        yield StyledText("(no card is on the table)\n", "dim")
     kinds = kinds_in_queue(view.parts)
     for begin in range(0, len(table.slots), PER_LINE):
         tops, middles, bottoms = [], [], []
@@ -32,13 +32,18 @@ def draw(view: View | Position) -> Iterator[Span]:
             below = f"+{len(slot.cards) - 1}" if len(slot.cards) > 1 else ""
             tokens = f"●{card.tokens}" if card.tokens else ""
             inside = SLOT - 3
-            tops.append(Span(f"┌{mark:─<{inside}}┐ ", "bold" if table.cursor == number else "", seat))
-            bottoms.append(Span(f"└{tokens + below:─>{inside}}┘ ", "", seat))
-            face = Span(_face(card, kind, names, inside - 1))
-            middles += [Span("│", "", seat), Span(SEATS[seat], "bold", seat), face, Span("│ ", "", seat)]
+            tops.append(StyledText(f"┌{mark:─<{inside}}┐ ", "bold" if table.cursor == number else "", seat))
+            bottoms.append(StyledText(f"└{tokens + below:─>{inside}}┘ ", "", seat))
+            face = StyledText(_face(card, kind, names, inside - 1))
+            middles += [
+                StyledText("│", "", seat),
+                StyledText(SEATS[seat], "bold", seat),
+                face,
+                StyledText("│ ", "", seat),
+            ]
         for line in (tops, middles, bottoms):
             yield from line
-            yield Span("\n")
+            yield StyledText("\n")
     yield from drawn_hands(view, lambda card: names[card])
 
 

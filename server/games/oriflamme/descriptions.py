@@ -14,7 +14,7 @@ from engine_cy.oriflamme import editions
 from engine_cy.oriflamme.binding import Oriflamme
 from engine_cy.oriflamme.cards import Card
 from engine_cy.oriflamme.words import Deed, Nature, Reach
-from server.games.adapter import Names, Table, as_text
+from server.games.adapter import Names, RulesTable, as_text
 
 # By the ids of engine_cy/oriflamme/cards.py.
 CARD_NAMES = {
@@ -133,13 +133,13 @@ def _describe_card(game: Oriflamme, card: Card) -> dict[str, Any]:
     }
 
 
-def tables(description: Mapping[str, Any]) -> Iterator[Table]:
+def tables(description: Mapping[str, Any]) -> Iterator[RulesTable]:
     rows = []
     for card in description["cards"]:
         names = card["names"]
         traits = "".join(f"; {text}" for text in card["traits"])
         rows.append((names["en"], f"{names['fr']} / {names['de']}", card["points_at"], card["effect"] + traits))
-    yield Table(("card", "fr / de", "points at", "and then"), rows)
+    yield RulesTable(("card", "fr / de", "points at", "and then"), rows)
 
 
 def card_lines(card: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -15,7 +15,7 @@ from engine_cy.castle_village_port import editions
 from engine_cy.castle_village_port.binding import CastleVillagePort
 from engine_cy.castle_village_port.cards import LOCATIONS, Card
 from engine_cy.castle_village_port.words import Deed, Reward, When
-from server.games.adapter import Names, Table
+from server.games.adapter import Names, RulesTable
 
 # By the names of the house's cards in engine_cy/castle_village_port/cards.py. The card of value 3 has no name.
 CARD_NAMES = {
@@ -120,16 +120,16 @@ def _describe_card(game: CastleVillagePort, card: Card) -> dict[str, Any]:
     }
 
 
-def tables(description: Mapping[str, Any]) -> Iterator[Table]:
+def tables(description: Mapping[str, Any]) -> Iterator[RulesTable]:
     rows = []
     for card in description["cards"]:
         names = card["names"]
         foreign = f"{names['fr']} / {names['de']}" if names["en"] else ""
         rows.append((str(card["value"]), names["en"], foreign, card["when"], card["effect"]))
-    yield Table(("value", "card", "fr / de", "when", "and then"), rows, right=("value",))
+    yield RulesTable(("value", "card", "fr / de", "when", "and then"), rows, right=("value",))
     rewards = description["rewards"]
     ranks = range(1, 1 + max(map(len, rewards.values())))
-    yield Table(
+    yield RulesTable(
         ("location", *(f"{rank}." for rank in ranks)),
         [(location, *entries) for location, entries in rewards.items()],
         heading="Gold for the ranks of a location",
