@@ -10,7 +10,7 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memset
 
 from engine_cy.support.state_copy cimport copy_state
-from engine_cy.families cimport DEALS_MAX, Deal, list_deals
+from engine_cy.families cimport DEALS_MAX, FamilyDeal, list_deals
 from engine_cy.game_api cimport MAX_KINDS
 from engine_cy.oriflamme.rules cimport Rules
 from engine_cy.oriflamme.state cimport FACE_UP, KIND, State, cards_played, held, hold, without, without_all
@@ -205,7 +205,7 @@ cdef void deal_secret(const Rules* rules, State* world, int opponent, const Hidd
 # The sum of the weights of all secrets of f face-down cards and a hand of h out of a pool with d kinds held twice and s
 # once: WEIGHTS[n][f][h][d][s] for each of the terms of families.pxd. Editions with more cards use no table.
 cdef double WEIGHTS[TABLE_DEALS][LIMIT][LIMIT][TABLE_KINDS + 1][TABLE_KINDS + 1]
-cdef Deal DEALS[DEALS_MAX]
+cdef FamilyDeal DEALS[DEALS_MAX]
 cdef uint8_t COUNT_BITS[1 << TABLE_KINDS]       # of each set of kinds
 
 
@@ -247,7 +247,8 @@ cdef inline bint has_table(const Rules* rules) noexcept nogil:
             and rules.cards_each < LIMIT)
 
 
-cdef inline double weight_of(const Rules* rules, const Deal* deal, int n_ids, int n_hand, uint32_t pool) noexcept nogil:
+cdef inline double weight_of(const Rules* rules, const FamilyDeal* deal, int n_ids, int n_hand,
+                             uint32_t pool) noexcept nogil:
     """Return the sum of the weights of all secrets with `n_ids` face-down cards and a hand out of `pool`."""
     cdef int doubles = COUNT_BITS[pool >> rules.n_kinds]
     cdef int singles = COUNT_BITS[pool & rules.each_kind] - doubles
@@ -257,7 +258,7 @@ cdef inline double weight_of(const Rules* rules, const Deal* deal, int n_ids, in
     return WEIGHTS[deal - DEALS][n_ids][n_hand][doubles][singles]
 
 
-cdef const Deal* draw_deal(const Rules* rules, const Hidden* hidden, rng_t* rng) noexcept nogil:
+cdef const FamilyDeal* draw_deal(const Rules* rules, const Hidden* hidden, rng_t* rng) noexcept nogil:
     """Draw one of the terms of families.pxd, in proportion to its weight."""
     cdef double draw = 0
     cdef int n
@@ -274,7 +275,7 @@ cdef const Deal* draw_deal(const Rules* rules, const Hidden* hidden, rng_t* rng)
 
 cdef void deal_pairs(const Rules* rules, State* world, int opponent, Hidden* hidden, rng_t* rng) noexcept nogil:
     """Draw a secret of two families: a kind for each face-down card, then the number in hand of each kind."""
-    cdef const Deal* deal = draw_deal(rules, hidden, rng)
+    cdef const FamilyDeal* deal = draw_deal(rules, hidden, rng)
     cdef uint32_t pool = hidden.pool
     cdef uint32_t hand = 0
     cdef int left = hidden.n_hand
@@ -316,7 +317,7 @@ cdef void deal_pairs(const Rules* rules, State* world, int opponent, Hidden* hid
 
 # --- two families of any cards ---------------------------------------------------------------------------------
 
-cdef double add_up(const Rules* rules, const Hidden* hidden, const Deal* deal, double* sums) noexcept nogil:
+cdef double add_up(const Rules* rules, const Hidden* hidden, const FamilyDeal* deal, double* sums) noexcept nogil:
     """Fill in the weights of the face-down cards, without their order, and hands out of each kind and those after it.
 
     Sums are indexed by the kind, the number of cards to place and the number to hold.
@@ -344,8 +345,8 @@ cdef double add_up(const Rules* rules, const Hidden* hidden, const Deal* deal, d
     return here[size - 1]
 
 
-cdef inline double weight_of_kind(const Rules* rules, const Hidden* hidden, const Deal* deal, int kind, int placed,
-                                  int taken) noexcept nogil:
+cdef inline double weight_of_kind(const Rules* rules, const Hidden* hidden, const FamilyDeal* deal, int kind,
+                                  int placed, int taken) noexcept nogil:
     """Return the weight of a kind of which the player holds `taken` and placed `placed` more than all see."""
     cdef int seen = rules.held_max[kind] - held(rules, hidden.pool, kind)
     cdef double orders = 1
@@ -359,7 +360,7 @@ cdef inline double weight_of_kind(const Rules* rules, const Hidden* hidden, cons
 cdef void deal_copies(const Rules* rules, State* world, int opponent, const Hidden* hidden, rng_t* rng) noexcept nogil:
     """Draw the numbers of cards of each kind that are face down and in hand, then the order of the former."""
     cdef double sums[(MAX_KINDS + 1) * SUMS_MAX]
-    cdef Deal deals[DEALS_MAX]
+    cdef FamilyDeal deals[DEALS_MAX]
     cdef uint8_t kinds[LIMIT]
     cdef int n_deals = list_deals(2, rules.family_size, deals)
     cdef int width = hidden.n_hand + 1
@@ -369,7 +370,7 @@ cdef void deal_copies(const Rules* rules, State* world, int opponent, const Hidd
     cdef int f = hidden.n_ids
     cdef int h = hidden.n_hand
     cdef const double* later = sums
-    cdef const Deal* deal
+    cdef const FamilyDeal* deal
     cdef double draw = 0
     cdef double weight
     cdef int kind, copies, placed, taken, n_placed, n_taken, i, _i
