@@ -19,7 +19,9 @@ from engine_cy.castle_village_port.words cimport (
     NOWHERE, STRANGE, Deed, Reward, When,
 )
 from engine_cy.game_api cimport MAX_PLAYERS, action_t
-from engine_cy.learned.feature_api cimport MarkedActions, FeatureCounts, count, mark_f, row_of_f, set_of_f, stage_of_f, tally_f
+from engine_cy.learned.feature_api cimport (
+    FeatureCounts, MarkedActions, count, mark_f, row_of_f, set_of_f, stage_of_f, tally_f,
+)
 
 from pathlib import Path
 
@@ -383,7 +385,8 @@ cdef inline float best_place(const Glance* glance, int value) noexcept nogil:
     return best
 
 
-cdef inline void mark_selections(const Glance* glance, const action_t* actions, int n, MarkedActions* options) noexcept nogil:
+cdef inline void mark_selections(const Glance* glance, const action_t* actions, int n,
+                                 MarkedActions* options) noexcept nogil:
     cdef int order = 0 if glance.state.n_done == 0 else 2 if glance.state.n_done == glance.rules.n_players - 1 else 1
     cdef int i, value, role
     cdef float worth
@@ -493,7 +496,8 @@ cdef inline void mark_order(const Glance* glance, action_t action, MarkedActions
     note(options, i, 1, ORDER_WORTH + relation(glance, player), worth_of(glance, &change))
 
 
-cdef void mark(const Rules* rules, const State* state, const action_t* actions, int n, MarkedActions* options) noexcept nogil:
+cdef void mark(const Rules* rules, const State* state, const action_t* actions, int n,
+               MarkedActions* options) noexcept nogil:
     cdef Glance glance
     cdef int i, victim
 

@@ -9,7 +9,9 @@ from cpython cimport array
 from libc.stdint cimport uint8_t, uint16_t, uint32_t
 
 from engine_cy.game_api cimport MAX_PLAYERS, action_t
-from engine_cy.learned.feature_api cimport MarkedActions, FeatureCounts, count, mark_f, row_of_f, set_of_f, stage_of_f, tally_f
+from engine_cy.learned.feature_api cimport (
+    FeatureCounts, MarkedActions, count, mark_f, row_of_f, set_of_f, stage_of_f, tally_f,
+)
 from engine_cy.oriflamme.rules cimport Rules
 from engine_cy.oriflamme.state cimport FACE_UP, KIND, State, card_at, family, held, lowest_bit
 from engine_cy.oriflamme.words cimport (
@@ -209,7 +211,8 @@ cdef inline void mark_pair(const Rules* rules, const State* state, const Glance*
     marks[0] = <uint16_t>(PAIR_FIRST + (whose * 2 + up) * 3 + twins)
 
 
-cdef void mark(const Rules* rules, const State* state, const action_t* actions, int n, MarkedActions* options) noexcept nogil:
+cdef void mark(const Rules* rules, const State* state, const action_t* actions, int n,
+               MarkedActions* options) noexcept nogil:
     cdef Glance glance
     cdef uint32_t shown[MAX_PLAYERS]
     cdef int i, arg, victim
