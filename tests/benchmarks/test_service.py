@@ -189,7 +189,13 @@ def test_a_late_and_weak_answer_is_subtracted_once() -> None:
 
 
 def test_a_check_that_overlaps_the_span_counts() -> None:
-    checks = [TimeSpan(0.0, 0.9), TimeSpan(0.91, 1.001), TimeSpan(1.5, 1.502), TimeSpan(1.999, 2.05), TimeSpan(2.06, 3.0)]
+    checks = [
+        TimeSpan(0.0, 0.9),
+        TimeSpan(0.91, 1.001),
+        TimeSpan(1.5, 1.502),
+        TimeSpan(1.999, 2.05),
+        TimeSpan(2.06, 3.0),
+    ]
     assert longest_check(checks, TimeSpan(1.0, 2.0)) == pytest.approx(91)
 
 

@@ -26,6 +26,7 @@ from solver.match import Match, Turn, play_game
 FEW = ("--iterations", "20", "--deals", "2")
 
 
+@pytest.mark.slow
 def test_a_match_repeats_and_resumes(run, tmp_path):
     uninterrupted = json.loads(run("match", "default", "plain", *FEW, "--deals", "4", "--json").stdout)
     assert (uninterrupted["games"], uninterrupted["deals"]) == (12, 4)

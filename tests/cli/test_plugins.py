@@ -69,7 +69,7 @@ def test_every_command_plays_an_installed_game(program: Program, tmp_path: Path)
     [
         ("raising", "Raising.apply (faulty_games.py, line "),
         ("exiting", "its code ended the worker process (exit code 7)"),
-        ("hanging", "did not return within 5 s"),
+        pytest.param("hanging", "did not return within 5 s", marks=pytest.mark.slow),
     ],
 )
 def test_a_fault_in_a_search_ends_the_command_with_a_message(program: Program, name: str, message: str) -> None:
@@ -89,6 +89,7 @@ def test_a_fault_in_a_position_of_a_file_harms_no_other(program: Program, tmp_pa
     assert output.stderr.count("exiting: its code ended the worker process (exit code 7)") == 2
 
 
+@pytest.mark.slow
 def test_the_rules_show_origins_and_faults(program: Program) -> None:
     games: dict[str, Any] = {entry["game"]: entry for entry in json.loads(program("rules", "--json").stdout)["games"]}
     assert (games["oriflamme"]["origin"], games["liars_dice"]["origin"]) == ("eminence", "dice-games 1.2")
@@ -106,6 +107,7 @@ def test_a_match_is_played_in_processes_and_a_lost_one_is_named(program: Program
     assert "a worker was lost" in program(*match, *game("exiting"), code=1).stderr
 
 
+@pytest.mark.slow
 def test_a_server_plays_a_game_that_only_it_needs_to_run(program: Program, tmp_path: Path) -> None:
     with server(environment=install_games(tmp_path / "server")) as running:
         output = program("suggest", TABLE, *game("liars_dice"), *FEW, "--server", running.address, "--json")

@@ -233,6 +233,7 @@ def another_thread_computes(pid: int) -> bool:
     return any(int((path / "stat").read_text().rpartition(")")[2].split()[11]) > 5 for path in threads)
 
 
+@pytest.mark.slow
 def test_completion_knows_commands_options_and_editions():
     def complete(words: str, at: int) -> str:
         env = environment(_EMINENCE_COMPLETE="bash_complete", COMP_WORDS=words, COMP_CWORD=str(at))

@@ -274,6 +274,7 @@ def test_a_budget_is_shortened_to_the_caps_of_the_server(tmp_path: Path) -> None
         assert (suggestion.iterations, suggestion.budget.time.ToMilliseconds()) == (70, 200)
 
 
+@pytest.mark.slow
 def test_sigterm_ends_a_search_with_its_result_so_far(tmp_path: Path) -> None:
     with (
         server("--drain-ms", "0", metrics=True, environment=install_games(tmp_path)) as running,

@@ -74,6 +74,7 @@ def attributes_of(span: Any) -> dict[str, Any]:
     }
 
 
+@pytest.mark.slow
 def test_a_collector_receives_a_span_of_every_call_and_no_card(tmp_path: Path) -> None:
     with (
         collecting() as (collector, address),

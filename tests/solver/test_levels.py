@@ -97,6 +97,7 @@ def wins(strong: int, weak: int, deals: int) -> float:
     return total / (3 * deals)
 
 
+@pytest.mark.slow
 def test_a_higher_level_wins_more() -> None:
     assert wins(4, 1, 20) > 0.45
     assert wins(7, 4, 20) > 0.45

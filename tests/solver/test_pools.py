@@ -301,6 +301,7 @@ def test_an_interrupt_from_another_thread_ends_a_wait(make: Callable[[], Pool], 
 # --- lost workers and closed pools ----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_batch_is_complete_although_a_process_is_killed() -> None:
     with Processes(2) as pool:
         stream = answer_many(searches(60, 3000), pool)
