@@ -173,6 +173,7 @@ def test_more_gold_is_never_worse(table: Position, seat: int, more: int) -> None
     assert evaluate_position(richer)[seat] >= evaluate_position(table)[seat] - 1e-12
 
 
+@pytest.mark.slow
 @EVERY_GAME
 def test_the_evaluation_predicts_winners_better_than_gold(game: Game) -> None:
     starts: list[Position] = []  # of turns after the first round

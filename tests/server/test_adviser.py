@@ -592,12 +592,13 @@ def test_items_start_by_priority_and_can_be_cancelled(running: Server) -> None:
         batch_item("high", iterations=50, priority=7),
         batch_item("queued", iterations=10**11, priority=-100),
     ]
-    has_progress = threading.Event()
+    has_progress, has_answer = threading.Event(), threading.Event()
 
     def requests() -> Iterator[pb.AnalyzeBatchRequest]:
         yield from items
         has_progress.wait(HANG_S)
         yield pb.AnalyzeBatchRequest(cancel=pb.CancelItem(id="queued"))
+        has_answer.wait(HANG_S)
         yield pb.AnalyzeBatchRequest(cancel=pb.CancelItem(id="unknown"))
         yield pb.AnalyzeBatchRequest(cancel=pb.CancelItem(id="long"))
 
@@ -608,6 +609,7 @@ def test_items_start_by_priority_and_can_be_cancelled(running: Server) -> None:
                 has_progress.set()
             else:
                 answers.append(response)
+                has_answer.set()
     assert [final.id for final in answers] == ["queued", "long", "high", "low 0", "low 1", "low 2"]
     for cancelled in answers[:2]:
         assert cancelled.suggestion.stop_reason == pb.STOP_REASON_CANCELLED

@@ -104,6 +104,7 @@ def test_only_reproducible_answers_are_written(tmp_path: Path) -> None:
     assert keys(file) == 3  # B has a choice in the second question, too
 
 
+@pytest.mark.slow
 def test_a_client_with_a_new_token_gets_none_of_the_old_answers(tmp_path: Path) -> None:
     file = tmp_path / "answers"
     flags = ("--cache-file", str(file), "--tokens", str(tmp_path / "tokens.toml"), "--log", "info")

@@ -404,6 +404,7 @@ def test_a_lost_worker_ends_the_match_with_its_error():
         match.run(example_match("plain", "plain"), 1, pool=Lost())
 
 
+@pytest.mark.slow
 def test_a_match_that_lost_a_process_can_be_resumed(tmp_path):
     path = tmp_path / "deals.jsonl"
     match_ = example_match("plain", "flat")
