@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, Future, InvalidStateError
 from contextlib import suppress
 from multiprocessing.connection import Connection
-from multiprocessing.process import BaseProcess
 from queue import SimpleQueue
 from threading import Condition, Lock, Thread
 from typing import Any
@@ -39,7 +38,7 @@ from server.plugin_worker import (
 from server.refusals import Refusal
 from server.rpc.deadline import Deadline
 from solver.control import NEVER_NS
-from solver.pool.processes import start_child
+from solver.pool.child_process import ChildProcess
 
 # The largest answer, in bytes.
 ANSWER_MAX = 2**22
@@ -170,30 +169,24 @@ class _Worker:
 
     def __init__(self, pool: PluginPool) -> None:
         self._pool = pool
-        self._process: BaseProcess | None = None
-        self._starting, self._sending = Lock(), Lock()
-        self._is_over = False
+        self._child = ChildProcess(serve_parent, pool.setup)
+        self._sending = Lock()
         self._call: PluginCall | None = None  # the running one
-        self._connection: Connection | None = None
         self._thread = Thread(target=self._run, name="plugins", daemon=True)
         self._thread.start()
 
     @property
     def pid(self) -> int | None:
-        process = self._process
-        return process.pid if process is not None and process.is_alive() else None
+        return self._child.pid
 
     def stop(self, call: PluginCall) -> None:
         """Stop a call if it runs here."""
         with suppress(OSError), self._sending:
-            if self._call is call and self._connection is not None:
-                self._connection.send_bytes(pickle.dumps(Stop(int(call.stop_reason))))
+            if self._call is call and self._child.connection is not None:
+                self._child.connection.send_bytes(pickle.dumps(Stop(int(call.stop_reason))))
 
     def end(self) -> None:
-        with self._starting:
-            self._is_over = True
-            if self._process is not None:
-                self._process.kill()
+        self._child.end()
         self._thread.join(10)
 
     def _run(self) -> None:
@@ -209,20 +202,17 @@ class _Worker:
             while (call := self._pool.next_call()) is not None:
                 if not self._serve(connection, call):
                     break
-            self._discard()
+            self._child.discard()
 
     def _start(self) -> Connection | None:
         """Start a process, and wait until it is ready."""
         try:
-            with self._starting:
-                if self._is_over:
-                    return None
-                self._process, self._connection = start_child(serve_parent, self._pool.setup)
-            if self._connection.poll(START_S) and self._connection.recv_bytes(1) == READY:
-                return self._connection
+            connection = self._child.start()
+            if connection.poll(START_S) and connection.recv_bytes(1) == READY:
+                return connection
         except (OSError, EOFError):
             pass
-        self._discard()
+        self._child.discard()
         return None
 
     def _serve(self, connection: Connection, call: PluginCall) -> bool:
@@ -289,21 +279,11 @@ class _Worker:
 
     def _end_of_process(self) -> str:
         """Describe the end of the process, or an answer that is too long."""
-        assert self._process is not None
-        self._process.join(GRACE_S)
-        code = self._process.exitcode
+        code = self._child.exit_code(GRACE_S)
         if code is None:
             return f"its process sent an answer of more than {ANSWER_MAX} bytes, and was ended"
         how = f"exit code {code}" if code >= 0 else signal.Signals(-code).name
         return f"its code ended the worker process ({how})"
-
-    def _discard(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-        if self._process is not None:
-            self._process.kill()
-            self._process.join(10)
-        self._connection = self._process = None
 
 
 def _fault(call: PluginCall, what: str) -> Refusal:

@@ -7,16 +7,13 @@ from __future__ import annotations
 
 import os
 import pickle
-import signal
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError, Future
 from contextlib import suppress
 from functools import partial
-from multiprocessing import get_context, resource_tracker
 from multiprocessing.connection import Connection
-from multiprocessing.process import BaseProcess
 from queue import SimpleQueue
 from threading import Condition, Lock, Thread
 from typing import Any, NamedTuple, TypeVar
@@ -26,6 +23,7 @@ from solver.control import Control
 from solver.merge import Share
 from solver.pool import cores
 from solver.pool.base import PendingAnswer, WorkerLostError, answer_from, answer_without_parts, completed, wait_for
+from solver.pool.child_process import ChildProcess
 from solver.pool.job_bytes import (
     WorkerError,
     decode_job,
@@ -46,7 +44,6 @@ QUESTION, CALL = "question", "call"
 STOP = b"stop"
 PROGRESS, RESULT = b"p", b"r"  # first byte of a worker's messages
 TRIES = 3  # workers that one question may lose
-SPAWN = get_context("spawn")  # not fork: a forked process would keep locks that other threads hold
 
 
 class _Task(NamedTuple):
@@ -192,43 +189,28 @@ class _Worker:
 
     def __init__(self, pool: Processes) -> None:
         self._pool = pool
-        self._process: BaseProcess | None = None
-        self._connection: Connection | None = None
-        self._starting, self._sending = Lock(), Lock()
-        self._ended = False
+        self._child = ChildProcess(serve_parent)
+        self._sending = Lock()
         self._task: _Task | None = None  # the last task sent
         self._thread = Thread(target=self._run, name="process", daemon=True)
         self._thread.start()
 
     @property
     def pid(self) -> int | None:
-        process = self._process
-        return process.pid if process is not None and process.is_alive() else None
+        return self._child.pid
 
     def end(self) -> None:
-        with self._starting:
-            self._ended = True
-            if self._process is not None:
-                self._process.kill()
+        self._child.end()
         self._thread.join(10)
 
     def _run(self) -> None:
         while (task := self._pool.next_task()) is not None:
             try:
-                connection = self._ensure_process()
-                self._serve(connection, task)
+                self._serve(self._child.start(), task)
             except (OSError, EOFError):
-                self._discard()
+                self._child.discard()
                 self._pool.lose(task)
-        self._discard()
-
-    def _ensure_process(self) -> Connection:
-        with self._starting:
-            if self._ended:
-                raise EOFError("the pool is closed")
-            if self._connection is None:
-                self._process, self._connection = start_child(serve_parent)
-            return self._connection
+        self._child.discard()
 
     def _serve(self, connection: Connection, task: _Task) -> None:
         """Send a task to the process and wait for its end."""
@@ -260,30 +242,6 @@ class _Worker:
         with suppress(OSError), self._sending:
             if self._task is task:
                 connection.send_bytes(STOP)
-
-    def _discard(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-        if self._process is not None:
-            self._process.kill()
-            self._process.join(10)
-        self._connection = self._process = None
-
-
-def start_child(serve: Callable[..., object], *arguments: Any) -> tuple[BaseProcess, Connection]:
-    """Start a process that calls `serve` with its end of a connection; return the process and the other end."""
-    parent_end, child_end = SPAWN.Pipe()
-    process = SPAWN.Process(target=serve, args=(child_end, *arguments), daemon=True)
-    # Start multiprocessing's tracker first, as that unblocks SIGINT.
-    resource_tracker.ensure_running()
-    # The child inherits the signal mask: only this process handles Ctrl-C.
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        process.start()
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-    child_end.close()
-    return process, parent_end
 
 
 def _result_of_call(message: bytes) -> Any:
