@@ -47,6 +47,8 @@ COMMENT = "#"
 DEFAULT_GAME = game_ids()[0]
 # First words of a record.
 RECORD = ("game ", "version ")
+# First words of the lines of a record that hold any text.
+TEXTS = ("position ", "name ", "event ", "comment ")
 # Errors of an invalid piece; any other exception is an internal error.
 UNREADABLE = (EngineError, Refusal, Failure)
 
@@ -161,7 +163,7 @@ def _ends(held: list[str], line: str) -> bool:
     bare = line.partition(COMMENT)[0].strip()
     if bare.startswith("game ") and all(_is_version(before) for before in held):
         return False
-    return bare.startswith((*RECORD, "{")) or ("|" in bare and not bare.startswith("position "))
+    return bare.startswith((*RECORD, "{")) or ("|" in bare and not bare.startswith(TEXTS))
 
 
 def _is_version(line: str) -> bool:
@@ -213,7 +215,7 @@ def _type_of(fields: dict[str, Any]) -> str:
     """Derive the type of an object without `@type` from its fields."""
     table: Any = next((fields[name] for name in TABLES if name in fields), {})
     text = str(fields.get("text", ""))
-    if {"whole", "seen", "result"} & set(fields) or text.lstrip().startswith("game "):
+    if {"whole", "seen", "result"} & set(fields) or text.lstrip().startswith(RECORD):
         kind = "Record"
     elif (isinstance(table, dict) and "secrets" in table) or (text and "seen by" not in text):
         kind = "Position"

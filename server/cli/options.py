@@ -106,7 +106,7 @@ def _observe_record(record: Record, seat: int | None, at: int | None) -> Observa
     if at is not None:
         if not 0 <= at <= n:
             raise Failure(f"at: {at} is not in 0..{n}, the number of actions of this record")
-        record = replace(record, actions=record.actions[:at], result=None)
+        record = record.until(at)
     if record.observer is None:
         if seat is None:
             end = record.end

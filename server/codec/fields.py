@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 TABLE_TEXT_MAX = 4_000
 ACTION_TEXT_MAX = 100
-RECORD_TEXT_MAX = 32_000
+RECORD_TEXT_MAX = 64_000
 RULESET_TEXT_MAX = 1_000
 ACTIONS_MAX = 512
 
@@ -104,6 +104,13 @@ def check_text(text: str, most: int, field: str) -> str:
     if len(text) > most:
         raise Refusal("TOO_LONG", field, f"{len(text)} characters; at most {most} are possible")
     return text
+
+
+def in_range(value: Any, least: Any, most: Any, field: str) -> Any:
+    # Not `value < least or value > most`: NaN would pass.
+    if not least <= value <= most:
+        raise Refusal("OUT_OF_RANGE", field, f"{value} is not in {least}..{most}")
+    return value
 
 
 def per_seat(entries: Sequence[T], n_players: int, field: str) -> Sequence[T]:

@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 
 from eminence.v1 import record_pb2 as pb
-from engine_cy import EngineError, Game, Position
-from engine_cy.record import Record, read_record
-from server.codec.fields import ACTIONS_MAX, RECORD_TEXT_MAX, check_length, check_text, per_seat, which
+from engine_cy import EngineError, Game, Position, View
+from engine_cy.annotations import DEPTH_MAX, VARIATIONS_MAX, Comment, Line, Variation
+from engine_cy.record import Record, read_record, replay
+from server.codec.fields import ACTIONS_MAX, RECORD_TEXT_MAX, check_length, check_text, in_range, per_seat, which
 from server.codec.games import read_required_game, write_game
 from server.codec.members import read_member, write_member
 from server.codec.views import read_actions, read_history, write_actions, write_history
 from server.games import adapter_of
 from server.refusals import Refusal, at
 
+# The annotations of a record.
+_ANNOTATIONS = ("names", "date", "event", "comments", "variations")
 # Fields without secrets, and fields whose refusals say only that they are missing or too long.
-_PUBLIC = re.compile(r"(?:\.(?:game(?:\..*)?|contents|table|(?:whole|seen)\.(?:deal|start|actions)))?")
+_PUBLIC = re.compile(
+    r"(?:\.(?:game(?:\..*)?|contents|table|(?:whole|seen)\.(?:deal|start|actions)|names.*|date|event))?"
+)
 # The parts of other refusals that may be shown: the field of a record, the action's index, the line of a text.
-_PLACE = re.compile(r"\.(?:text|result|(?:whole|seen)\.(?:actions\[\d+\]|\w+))|")
+_PLACE = re.compile(r"\.(?:text|result|(?:comments|variations)(?:\[\d+\])?|(?:whole|seen)\.(?:actions\[\d+\]|\w+))|")
 _LINE = re.compile(r"(?:line \d+(?=: ))?")
 
 
@@ -62,8 +68,51 @@ def read(message: pb.Record, field: str = "record") -> Record:
         if result != scores:
             why = f"{list(result)} is not the result of these actions: {list(scores)}"
             raise Refusal("INVALID_RECORD", f"{field}.result", why)
-        record = Record(record.start, record.actions, result)
+        record = replace(record, result=result)
+    if any(getattr(message, name) for name in _ANNOTATIONS):
+        record = _annotated(record, message, field)
     return record
+
+
+def _annotated(record: Record, message: pb.Record, field: str) -> Record:
+    """Return the record with the annotations of its message."""
+    if message.HasField("text"):
+        name = next(name for name in _ANNOTATIONS if getattr(message, name))
+        raise Refusal("CONTRADICTION", f"{field}.{name}", "cannot be set beside `text`, which holds its own")
+    variations = _read_variations(record.start, record.actions, message.variations, field)
+    with at(field, lambda path: f"{field}.{path}"):
+        return replace(
+            record,
+            names=tuple(message.names),
+            date=message.date,
+            event=message.event,
+            comments=_read_comments(message.comments),
+            variations=variations,
+        )
+
+
+def _read_comments(messages: Iterable[pb.Comment]) -> tuple[Comment, ...]:
+    return tuple(Comment(message.after, message.text) for message in messages)
+
+
+def _read_variations(
+    start: Position | View, actions: tuple[str, ...], messages: Sequence[pb.Variation], field: str, depth: int = 0
+) -> tuple[Variation, ...]:
+    """Replay the variations of a line of play, which begins at `start`."""
+    if not messages:
+        return ()
+    if depth == DEPTH_MAX:
+        raise Refusal("TOO_LONG", f"{field}.variations", f"nested more than {DEPTH_MAX} deep")
+    check_length(messages, VARIATIONS_MAX, f"{field}.variations")
+    tables = list(replay(start, actions))
+    variations = []
+    for i, message in enumerate(messages):
+        path = f"{field}.variations[{i}]"
+        after = in_range(message.after, 0, len(actions), f"{path}.after")
+        _, played = read_actions(tables[after], message.actions, f"{path}.actions")
+        parts = _read_variations(tables[after], played, message.variations, path, depth + 1)
+        variations.append(Variation(after, played, _read_comments(message.comments), parts))
+    return tuple(variations)
 
 
 def read_text(text: str, field: str) -> Record:
@@ -77,14 +126,30 @@ def write(record: Record) -> pb.Record:
     message = pb.Record(game=write_game(record.game), result=record.result or ())
     if not isinstance(record.start, Position):
         message.seen.CopyFrom(write_history(record))
-        return message
-    adapter = adapter_of(record.game.id)
-    if write_member(message.whole, adapter, adapter.write_deal(record.start)):
-        message.whole.actions.extend(write_actions(record))
     else:
-        # Only text can write a start in the middle of a game, or an edition's own cards.
-        message.text = str(record)
+        adapter = adapter_of(record.game.id)
+        if not write_member(message.whole, adapter, adapter.write_deal(record.start)):
+            # Only text can write a start in the middle of a game, or an edition's own cards.
+            message.text = str(record)
+            return message
+        message.whole.actions.extend(write_actions(record.start, record.actions))
+    message.names.extend(record.names)
+    message.date, message.event = record.date, record.event
+    _write_line(record, record.start, message)
     return message
+
+
+def _write_line(line: Line, start: Position | View, message: pb.Record | pb.Variation) -> None:
+    """Write the comments and variations of a line of play, which begins at `start`."""
+    for comment in line.comments:
+        message.comments.add(after=comment.after, text=comment.text)
+    if not line.variations:
+        return
+    tables = list(replay(start, line.actions))
+    for variation in line.variations:
+        table = tables[variation.after]
+        part = message.variations.add(after=variation.after, actions=write_actions(table, variation.actions))
+        _write_line(variation, table, part)
 
 
 def _read_whole(game: Game, message: pb.WholeGame, field: str) -> Record:

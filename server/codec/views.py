@@ -8,7 +8,7 @@ from typing import Any
 from eminence.v1 import view_pb2 as pb
 from engine_cy import Action, Game, Position, View
 from engine_cy.action_log import History
-from engine_cy.record import Record
+from engine_cy.record import Record, replay
 from engine_cy.seats import CHANCE, SEATS
 from server.codec.fields import (
     ACTION_TEXT_MAX,
@@ -103,7 +103,7 @@ def write_history(record: Record) -> pb.History:
     assert isinstance(record.start, View)
     message = pb.History()
     _write_table(record.start, message)
-    message.actions.extend(write_actions(record))
+    message.actions.extend(write_actions(record.start, record.actions))
     return message
 
 
@@ -131,10 +131,10 @@ def read_actions(
     return table, tuple(actions)
 
 
-def write_actions(record: Record) -> list[pb.SeenAction]:
+def write_actions(start: Position | View, actions: tuple[str, ...]) -> list[pb.SeenAction]:
     return [
-        write_seen(record.game, table.to_act, action)
-        for table, action in zip(record.tables(), record.actions, strict=False)
+        write_seen(start.game, table.to_act, action)
+        for table, action in zip(replay(start, actions), actions, strict=False)
     ]
 
 

@@ -20,7 +20,7 @@ from engine_cy.errors import listed
 from engine_cy.record import Record
 from engine_cy.seats import SEATS
 from server.codec import records, views
-from server.codec.fields import Words, check_length, path_in, read_optional_seat, read_seat, required
+from server.codec.fields import Words, check_length, in_range, path_in, read_optional_seat, read_seat, required
 from server.refusals import Refusal, at
 from solver.config import CONFIGS, ITERATIONS_MAX, LEVELS, Budget, Config, InvalidQuestionError, Model
 from solver.question import (
@@ -200,9 +200,9 @@ def read_review(request: pb.ReviewRequest, caps: Caps, config: Config | None = N
     if not options.has_seed:
         # The answer contains the seed, which must not depend on cards that the seat did not see.
         if seat is None or record.observer is not None:
-            seen: Record | Position | View = record
+            seen: Record | Position | View = record.bare
         elif record.game.has_history:
-            seen = record.seen_from(seat)
+            seen = record.bare.seen_from(seat)
         else:
             end = record.end
             assert isinstance(end, Position)
@@ -426,13 +426,6 @@ def check_id(name: str, in_flight: Container[str]) -> None:
 def read_priority(item: pb.BatchItem) -> int:
     priority: int = in_range(item.priority, -PRIORITY_MAX, PRIORITY_MAX, "item.priority")
     return priority
-
-
-def in_range(value: Any, least: Any, most: Any, field: str) -> Any:
-    # Not `value < least or value > most`: NaN would pass.
-    if not least <= value <= most:
-        raise Refusal("OUT_OF_RANGE", field, f"{value} is not in {least}..{most}")
-    return value
 
 
 def _milliseconds(duration: Duration, field: str) -> float:

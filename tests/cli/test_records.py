@@ -121,7 +121,7 @@ def test_json_without_a_type_is_recognized_by_its_fields():
         ("[" * 100_000, ""),
         ('{"a":' * 100_000, "JSON: "),
         ("game go\nplayers 2\n", "'go' is not a game"),
-        ("version 7\ngame oriflamme\nplayers 3\n", "version: '7' is not supported (1)"),
+        ("version 7\ngame oriflamme\nplayers 3\n", "version: '7' is not supported (1, 2)"),
     ],
 )
 def test_unreadable_input_is_refused_with_the_reason(text, why):
@@ -210,5 +210,8 @@ def test_a_question_holds_a_view_and_its_observers_record_alone(monkeypatch):
 
 
 def test_the_json_on_the_page_is_read():
-    block = PAGE.read_text().split("```json\n")[1].split("```")[0]
-    assert isinstance(read_json(block), View)
+    view, record = (part.split("```")[0] for part in PAGE.read_text().split("```json\n")[1:])
+    assert isinstance(read_json(view), View)
+    annotated = read_json(record)
+    assert isinstance(annotated, Record)
+    assert annotated.comments[0].text == "A club evening."

@@ -21,7 +21,8 @@ def blocks(page: str) -> list[str]:
 
 def test_the_positions_and_views_on_the_notation_page_are_read() -> None:
     game = new_game("oriflamme", "en-2019", 3)
-    lines = [line for block in blocks(QUEUE) if not block.startswith("game ") for line in block.splitlines()]
+    tables = QUEUE[: QUEUE.index("## Records")]
+    lines = [line for block in blocks(tables) for line in block.splitlines()]
     assert len(lines) == 4
     for line in lines:
         table = game.view(line) if "seen by" in line else game.position(line)
@@ -32,6 +33,14 @@ def test_the_records_on_the_notation_page_replay_and_the_second_is_the_first_as_
     whole, seen = (read_record(block) for block in blocks(QUEUE) if block.startswith("game "))
     assert whole.seen_from("A") == seen
     assert whole.result == whole.end.scores
+
+
+def test_the_record_with_annotations_on_the_notation_page_is_read_and_written() -> None:
+    (text,) = (block for block in blocks(QUEUE) if block.startswith("version "))
+    record = read_record(text)
+    assert str(record) == text
+    assert [comment.after for comment in record.comments] == [0, 1]
+    assert record.variations[0].variations[0].actions
 
 
 def test_every_action_on_the_notation_page_is_read() -> None:

@@ -131,7 +131,7 @@ def test_a_position_before_a_cards_effect_advances_to_the_next_question() -> Non
         ("game whist\nplayers 3\n", "'whist' is not a game"),
         ("game oriflamme\nplayers three\n", "'three' is not a number"),
         ("game oriflamme\nplayers 3\nplayers 4\n", "'players' occurs twice"),
-        ("version 2\ngame oriflamme\nplayers 3\n", "version: '2' is not supported (1)"),
+        ("version 3\ngame oriflamme\nplayers 3\n", "version: '3' is not supported (1, 2)"),
         ("game oriflamme\nplayers 3\n", "aside A: the cards that A has set aside are missing"),
         ("game oriflamme\nplayers 3\nmeeple A 3\n", "is not like 'aside A Archer,Spy,Heir'"),
         ("game oriflamme\nruleset en-2019 magic=yes\nplayers 3\n", "oriflamme has no such switch"),

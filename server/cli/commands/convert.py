@@ -6,7 +6,6 @@ import json
 import sys
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -82,7 +81,7 @@ def _selected(item: Input, seat: str | None, at: int | None) -> Input:
             return observe(item, seat, at).view
         if not 0 <= at <= len(item.actions):
             raise Failure(f"at: {at} is not in 0..{len(item.actions)}, the number of actions of this record")
-        return replace(item, actions=item.actions[:at], result=None).end
+        return item.until(at).end
     if seat is None and at is None:
         return item
     if isinstance(item, Record) and seat is not None:
