@@ -53,6 +53,7 @@ def extensions() -> list[Extension]:
         )
         for package in PACKAGES
         for source in sorted(Path(package).rglob("*.pyx"))
+        if FOR_DEVELOPER or "training" not in source.parts
     ]
 
 

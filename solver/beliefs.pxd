@@ -3,7 +3,7 @@ from libc.stdint cimport uint8_t, uint32_t
 
 from engine_cy.families cimport FamilyDeal
 from engine_cy.values cimport View
-from engine_cy.game_api cimport MAX_KINDS, SecretEvidence
+from engine_cy.game_api cimport MAX_KINDS, ActionEvidence, SecretEvidence
 from engine_cy.action_log cimport History
 from engine_cy.support.rng cimport rng_t
 from solver.marginals cimport Chances, Weights
@@ -41,6 +41,9 @@ cdef class Belief(WorldSampler):
     cdef bint is_sampled                      # some player's secrets are too many to weigh: the game samples them
 
     cdef SecretTables* secrets_of(self, int player) noexcept nogil
+    cdef void weigh_at(self, const void* view, int observer, const ActionEvidence* logged) noexcept nogil
+    cdef void free_tables(self) noexcept nogil
+    cdef int fill_tables(self) noexcept nogil
     cdef bint chances_of(self, int player, Chances* chances) except -1
 
 

@@ -304,10 +304,7 @@ cdef class Belief(WorldSampler):
 
     def __cinit__(self, View view, History history=None, double trust=1.0):
         cdef const ActionEvidence* logged = NULL if history is None else &history.evidence
-        cdef const Knowledge* knowledge = view.game.knowledge
-        cdef SecretTables* secrets
-        cdef FamilyDeal deals[DEALS_MAX]
-        cdef int player, n
+        cdef int n
 
         if trust:
             view.game.check_knowledge()
@@ -319,38 +316,61 @@ cdef class Belief(WorldSampler):
         if self.secrets == NULL:
             raise MemoryError
         self.n_players = view.game.n_players
+        for n in range(self.n_players * DEALS_MAX):
+            self.secrets[n].ways = NULL
+            self.secrets[n].hands = NULL
+        self.weigh_at(view.state, view.observer, logged)
+
+    cdef void weigh_at(self, const void* view, int observer, const ActionEvidence* logged) noexcept nogil:
+        """Weigh the secrets of all players at a view, and forget the tables of an earlier one."""
+        cdef const void* rules = self.view.game.rules
+        cdef SecretTables* secrets
+        cdef FamilyDeal deals[DEALS_MAX]
+        cdef int player, n
+
+        self.free_tables()
+        self.is_sampled = False
         for player in range(self.n_players):
             secrets = self.secrets_of(player)
             for n in range(DEALS_MAX):
                 secrets[n].are_weighed = False
-                secrets[n].ways = NULL
-                secrets[n].hands = NULL
-            knowledge.score_secrets(view.game.rules, view.state, view.observer, player, logged, &secrets.evidence)
+            self.view.game.knowledge.score_secrets(rules, view, observer, player, logged, &secrets.evidence)
             if not secrets.evidence.n_kinds:
                 continue
             secrets.are_weighed = can_be_weighed(secrets)
             self.is_sampled |= not secrets.are_weighed
             # SecretTables that are too many to weigh keep the probabilities of the deals alone.
-            weigh(&secrets.evidence, trust if secrets.are_weighed else 0, &secrets.weights)
+            weigh(&secrets.evidence, self.trust if secrets.are_weighed else 0, &secrets.weights)
             secrets.n_deals = list_deals(secrets.evidence.n_families, secrets.evidence.family_size, deals)
             for n in range(secrets.n_deals):
                 if n:
                     secrets[n] = secrets[0]
                 secrets[n].deal = deals[n]
 
-    def __dealloc__(self):
+    cdef void free_tables(self) noexcept nogil:
         cdef int n
 
-        # Not `view.game.n_players`: the garbage collector may have cleared `view` already.
         for n in range(self.n_players * DEALS_MAX):
             free(self.secrets[n].ways)
             free(self.secrets[n].hands)
+            self.secrets[n].ways = NULL
+            self.secrets[n].hands = NULL
+
+    def __dealloc__(self):
+        # Not `view.game.n_players`: the garbage collector may have cleared `view` already.
+        self.free_tables()
         free(self.secrets)
 
     cdef SecretTables* secrets_of(self, int player) noexcept nogil:
         return &self.secrets[player * DEALS_MAX]
 
     cpdef int prepare(self) except -1:
+        if self.fill_tables():
+            raise MemoryError
+        return 0
+
+    cdef int fill_tables(self) noexcept nogil:
+        """Build the tables for sampling; return -1 if out of memory."""
         cdef SecretTables* secrets
         cdef int n
 
@@ -362,7 +382,7 @@ cdef class Belief(WorldSampler):
             secrets.hands = <double*>calloc((<size_t>secrets.all + 1) * (secrets.evidence.n_hand + 1), sizeof(double))
             secrets.ways = <double*>calloc(<size_t>secrets.all + 1, sizeof(double))
             if secrets.ways == NULL or secrets.hands == NULL:
-                raise MemoryError
+                return -1
             ways_to_fill(secrets, secrets.all, 0)
         return 0
 

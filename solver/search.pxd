@@ -90,9 +90,11 @@ cdef class Searcher:
     cdef uint64_t own[MAX_PLAYERS]        # hash of each player's own actions since the first root
     cdef uint64_t own_before[MAX_PLAYERS]         # ... up to the present root
     cdef Tree tree
+    cdef uint64_t bytes_max               # of the tree
     cdef Trail trail
     cdef Tally* tallies
     cdef int n_tallies
+    cdef int tallies_room
     cdef bint restricted                  # to the tallies' decisions; else all legal decisions have a tally
     cdef bint watches                     # the observer is not to act
     cdef rng_t rng                        # for choices and playouts
@@ -112,6 +114,10 @@ cdef class Searcher:
 
     cdef int make_room_for_payoffs(self, uint64_t more) except -1
     cdef look_at(self, View view, WorldSampler belief, tuple among)
+    cdef int restart(self, const void* view, int observer, uint64_t seed) noexcept nogil
+    cdef int begin_at(self, const void* view) noexcept nogil
+    cdef int list_decisions(self, const uint64_t* state, int n) noexcept nogil
+    cdef int add_tally(self, int n) noexcept nogil
     cdef void iterate(self) noexcept nogil
     cdef bint likely_action(self, int player, const action_t* actions, int n, action_t* action) noexcept nogil
     cdef void descend(self) noexcept nogil

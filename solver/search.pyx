@@ -8,13 +8,13 @@ through its `GameApi`, and the opponents' cards only through the view and the be
 cimport cython
 from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free, realloc
-from libc.string cimport memcpy
+from libc.stdlib cimport free, realloc
+from libc.string cimport memcpy, memset
 
 from engine_cy.support.state_copy cimport copy_state
 from engine_cy.values cimport View
 from engine_cy.game_api cimport (
-    DECISION_BEGUN, CHANCE, MAX_ACTIONS, MAX_PLAYERS, DECISION_UNFINISHED, GAME_OVER, SPECTATOR, action_t,
+    DECISION_BEGUN, CHANCE, MAX_ACTIONS, MAX_DECISION, MAX_PLAYERS, DECISION_UNFINISHED, GAME_OVER, SPECTATOR, action_t,
 )
 from engine_cy.support.hashing cimport hash_bytes, mix
 from engine_cy.support.rng cimport LINE_STREAM, below, below64, seed_rng
@@ -119,38 +119,58 @@ cdef class Searcher:
         self.n_forced = len(only)
         for i in range(self.n_forced):
             self.forced[i] = only[i]
+        self.bytes_max = bytes_max
         if open_tree(&self.tree, bytes_max, self.settings.puct):
             raise MemoryError
         self.look_at(view, belief, among)
 
     cdef look_at(self, View view, WorldSampler belief, tuple among):
         """Make `view` the root and reset the tallies; `among`, if not empty, restricts the root's decisions."""
-        cdef int i, j
+        cdef int i
         cdef tuple code
 
-        memcpy(self.root, view.state, self.api.state_size)
-        self.root_round = self.api.round(self.rules, self.root)
         self.belief = belief
         self.believes = belief is not None
         if self.believes:
             belief.prepare()
+        self.restricted = bool(among)
+        self.n_tallies = 0
+        for code in among:
+            for i in range(len(code)):
+                self.trail.decision[i] = code[i]
+            if self.add_tally(len(code)):
+                raise MemoryError
+        if self.begin_at(view.state):
+            raise MemoryError
+        self.game.check()
+
+    cdef int restart(self, const void* view, int observer, uint64_t seed) noexcept nogil:
+        """Begin a new search at a view of `observer`, with stream 0 of a seed; return -1 if out of memory.
+
+        A caller that changes the view of the belief prepares the belief, too.
+        """
+        close_tree(&self.tree)
+        if open_tree(&self.tree, self.bytes_max, self.settings.puct):
+            return -1
+        seed_rng(&self.rng, seed, 0)
+        seed_rng(&self.world_rng, seed, 1)
+        memset(self.own_before, 0, sizeof(self.own_before))
+        self.observer = observer
+        self.restricted = False
+        self.n_tallies = 0
+        return self.begin_at(view)
+
+    cdef int begin_at(self, const void* view) noexcept nogil:
+        """Make `view` the root; list its decisions, if none are listed. Return -1 if out of memory."""
+        memcpy(self.root, view, self.api.state_size)
+        self.root_round = self.api.round(self.rules, self.root)
         self.iterations = 0
         self.counted = 0
         self.worlds = 0
-        decisions = among or tuple([decision.code for decision in view.legal_actions()])
-        self.restricted = bool(among)
-        self.watches = not decisions
-        free(self.tallies)
+        self.watches = self.api.to_act(self.rules, self.root) != self.observer
         # An observer who is not to act has a single tally, for all decisions of others.
-        self.n_tallies = max(len(decisions), 1)
-        self.tallies = <Tally*>calloc(self.n_tallies, sizeof(Tally))
-        if self.tallies == NULL:
-            self.n_tallies = 0
-            raise MemoryError
-        for i, code in enumerate(decisions):
-            self.tallies[i].n_steps = len(code)
-            for j in range(len(code)):
-                self.tallies[i].steps[j] = code[j]
+        if self.n_tallies == 0 and (self.add_tally(0) if self.watches else self.list_decisions(self.root, 0)):
+            return -1
         self.n_root = 0
         if not self.watches and self.settings.nodes != NODES_WORLD:
             memcpy(self.state, self.root, self.api.state_size)
@@ -161,6 +181,45 @@ cdef class Searcher:
                 self.n_root = self.considered(self.root_actions, self.n_root)
             sort_actions(self.root_actions, self.n_root)
             self.root_key = self.node_key(self.observer)
+        return 0
+
+    cdef int list_decisions(self, const uint64_t* state, int n) noexcept nogil:
+        """Add a tally for each decision that starts with the first `n` steps, which led to `state`, in their order."""
+        cdef action_t actions[MAX_ACTIONS]
+        cdef uint64_t after[STATE_WORDS]
+        cdef bint more = self.api.part(self.rules, state) & DECISION_UNFINISHED
+        cdef int n_actions = self.api.legal(self.rules, state, actions)
+        cdef int i
+
+        for i in range(n_actions if n < MAX_DECISION else 0):
+            self.trail.decision[n] = actions[i]
+            if not more:
+                if self.add_tally(n + 1):
+                    return -1
+                continue
+            memcpy(after, state, self.api.state_size)
+            self.api.apply(self.rules, after, actions[i])
+            if self.list_decisions(after, n + 1):
+                return -1
+        return 0
+
+    cdef int add_tally(self, int n) noexcept nogil:
+        """Add an empty tally for the decision of the first `n` steps of the trail; return -1 if out of memory."""
+        cdef int room = self.tallies_room
+        cdef Tally* tallies
+
+        if self.n_tallies == room:
+            room = max(8, 2 * room)
+            tallies = <Tally*>realloc(self.tallies, room * sizeof(Tally))
+            if tallies == NULL:
+                return -1
+            self.tallies = tallies
+            self.tallies_room = room
+        memset(&self.tallies[self.n_tallies], 0, sizeof(Tally))
+        memcpy(self.tallies[self.n_tallies].steps, self.trail.decision, n * sizeof(action_t))
+        self.tallies[self.n_tallies].n_steps = n
+        self.n_tallies += 1
+        return 0
 
     def follow(self, View view, list taken, WorldSampler belief=None):
         """Continue from `view`, a later one of the same game, with the present tree.

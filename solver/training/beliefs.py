@@ -31,15 +31,13 @@ from engine_cy.oriflamme import evidence
 from solver.config import Budget
 from solver.marginals import weigh_secrets
 from solver.solve import solve
-from solver.training.oriflamme import EDITIONS
+from solver.training.games import SETS as SPECS
 
 Floats = NDArray[np.float64]
 
-# The editions of the published game count as often as in solver/training/oriflamme.py.
-SETS = {f"oriflamme-{n}": [("oriflamme", edition, n) for edition in EDITIONS] for n in (3, 4, 5)} | {
-    # For two players, who have each card twice, there are too many secrets to weigh until near the end of the game.
-    f"oriflamme_prototype-{n}": [("oriflamme_prototype", "prototype", n)]
-    for n in (3, 4)
+# For two players of the prototype, who have each card twice, there are too many secrets to weigh until near the end.
+SETS = {
+    name: specs for name, specs in SPECS.items() if name.startswith("oriflamme") and name != "oriflamme_prototype-2"
 }
 # Players: configuration, weight in the mixture (of ten), iterations.
 PLAYERS = (("default", 5, 300), ("plain", 2, 600), ("flat", 1, 200), ("greedy", 1, 1), ("random", 1, 1))

@@ -10,10 +10,15 @@ from __future__ import annotations
 from engine_cy import new_game
 from engine_cy.castle_village_port.features import WEIGHTS
 from solver.training.fitting import FitPlan, fit_sets, parser_for
+from solver.training.games import SETS
 
 PLAN = FitPlan(
     WEIGHTS,
-    {f"castle_village_port-{n}": [new_game("castle_village_port", "house", n)] for n in (3, 4, 5)},
+    {
+        name: [new_game(*spec) for spec in specs]
+        for name, specs in SETS.items()
+        if name.startswith("castle_village_port")
+    },
     points=(0, 1),
     steps=100,
     games=8000,

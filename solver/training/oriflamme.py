@@ -5,36 +5,28 @@
 solver/training/fitting.py describes the method; fitting all sets takes about five minutes on one core. It learns the
 evaluation from fast, weak play; the weights in use were then refitted to increasingly strong games of the search:
 
-    python -m solver.training.oriflamme --by-search 8000 --iterations 150
-    python -m solver.training.oriflamme --by-search 12000 --iterations 400 --seed 2 oriflamme-3
-    python -m solver.training.oriflamme --by-search 9000 --iterations 400 --seed 2 oriflamme-4
+    python -m solver.training.games oriflamme-3 --games 12000 --iterations 400 --out build/games/oriflamme-3
+    python -m solver.training.oriflamme --by-search build/games/oriflamme-3 oriflamme-3
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
 
-from engine_cy import Action, Game, Position, Rng, new_game
+from engine_cy import Position, new_game
 from engine_cy.learned.self_play import features_of, set_name
 from engine_cy.oriflamme.features import WEIGHTS
 from engine_cy.record import read_record
-from solver.config import Budget
-from solver.solve import solve
 from solver.training.fitting import FitPlan, Samples, fit, fit_sets, gather, log_loss, parser_for
+from solver.training.games import SETS as SPECS
+from solver.training.games import read_games
 
-# The editions of a set, learned together. fr-2019 plays like en-2019.
-EDITIONS = ("en-2019", "de-2019", "en-2019", "revised")
-SETS: dict[str, list[Game]] = {
-    f"oriflamme-{n}": [new_game("oriflamme", edition, n) for edition in EDITIONS] for n in (3, 4, 5)
-} | {f"oriflamme_prototype-{n}": [new_game("oriflamme_prototype", "prototype", n)] for n in (2, 3, 4)}
-SETS["oriflamme_prototype-2"].append(
-    new_game("oriflamme_prototype", {"two_player_rounds": 6, "cards_per_turn": 2}, 2),
-)
-RANDOM_MOVE = 20  # in games of the search, one move in 20 is random
+SETS = {name: [new_game(*spec) for spec in specs] for name, specs in SPECS.items() if name.startswith("oriflamme")}
+HELD_OUT = 8  # one game in so many judges a refit
 PLAN = FitPlan(
     WEIGHTS,
     SETS,
@@ -42,14 +34,6 @@ PLAN = FitPlan(
     steps=500,
     games=30000,
 )
-
-
-def play_game(start: Position, policy: Callable[[Position], Action]) -> list[Position]:
-    """Return the positions of a game by any policy, such as a search."""
-    positions = [start]
-    while not positions[-1].is_over:
-        positions.append(positions[-1].play(policy(positions[-1])))
-    return positions
 
 
 def read_game(path: Path) -> list[Position]:
@@ -75,25 +59,16 @@ def round_ends(games: Iterable[Sequence[Position]]) -> dict[int, Samples]:
     return gather(PLAN.n_features, samples)
 
 
-def search_games(games: Sequence[Game], n_games: int, iterations: int, seed: int) -> Iterator[list[Position]]:
-    """Play games of the search against itself, for an evaluation of stronger play.
-
-    Random moves now and then make the games differ.
-    """
-
-    def policy(position: Position) -> Action:
-        options = position.legal_actions()
-        if rng.below(RANDOM_MOVE) == 0:
-            return options[rng.below(len(options))]
-        view = position.view(position.to_act or 0)
-        best = solve(view, Budget(iterations=iterations), seed=rng.bits(), lines=0).best
-        assert best is not None
-        return best
-
-    for number in range(n_games):
-        rng = Rng(seed, number)
-        game = games[number % len(games)]
-        yield play_game(game.deal(rng, first=rng.below(game.n_players)), policy)
+def stored_games(name: str, folder: Path) -> list[list[Position]]:
+    """Return the positions of the games of a folder that are of one set."""
+    games = []
+    for played in read_games(folder):
+        positions = [position for position, _ in played.positions()]
+        if set_name(positions[0].game) != name:
+            raise SystemExit(f"--by-search: {folder} holds games of {set_name(positions[0].game)}, not of {name}")
+        last = played.choices[-1].taken
+        games.append([*positions, positions[-1].play(positions[-1].legal_actions()[last])])
+    return games
 
 
 def refit(name: str, games: Iterable[Sequence[Position]], held_out: Iterable[Sequence[Position]], out: Path) -> None:
@@ -124,16 +99,17 @@ def refit_to_records(paths: Sequence[Path], out: Path) -> None:
 def main() -> None:
     parser = parser_for(PLAN, __doc__)
     parser.add_argument("--records", nargs="+", type=Path, help="refit the features of one set to these games instead")
-    parser.add_argument("--by-search", type=int, metavar="GAMES", help="refit them to games of the search instead")
-    parser.add_argument("--iterations", type=int, default=400, help="iterations a move of these games (default 400)")
+    parser.add_argument("--by-search", type=Path, metavar="FOLDER", help="refit them to games of the search instead")
     options = parser.parse_args()
     if options.records:
         refit_to_records(options.records, options.out)
     elif options.by_search:
-        for name in options.sets:
-            n, iterations, seed = options.by_search, options.iterations, options.seed
-            held_out = search_games(SETS[name], n // 8, iterations, seed + 500)
-            refit(name, search_games(SETS[name], n, iterations, seed), held_out, options.out)
+        if len(options.sets) != 1:
+            parser.error("--by-search: name the one set of the games")
+        games = stored_games(options.sets[0], options.by_search)
+        held_out = games[::HELD_OUT]
+        del games[::HELD_OUT]
+        refit(options.sets[0], games, held_out, options.out)
     else:
         fit_sets(PLAN, options)
 
