@@ -1,6 +1,7 @@
 # PYTHON=python3.12 make build    uses another Python than python3
 
 python := .venv/bin/python
+setup := build/tools/bin/python setup.py --quiet build_stubs build_ext --inplace
 # cython-lint starts pycodestyle from the PATH.
 with_venv := PATH="$(CURDIR)/.venv/bin:$$PATH"
 # The tests of a file share a server or a Ray, so they run in one process.
@@ -11,9 +12,9 @@ parallel := --numprocesses auto --maxprocesses 4 --dist loadfile
 help:  ## List the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
 
-build:  ## Make or refresh .venv, the extensions and the protobuf stubs
-	@.ci/venv
-	@$(python) setup.py --quiet build_stubs build_ext --inplace
+build:  ## Make or refresh .venv with everything, the extensions and the protobuf stubs
+	@.ci/venv dev
+	@$(setup)
 
 test: build  ## Build, then run the quick tests: some of everything, in under 3 minutes on 2 cores
 	@$(python) -m pytest $(parallel) -m "not slow and not timing"
@@ -27,7 +28,9 @@ test-all: build  ## Build, then run all tests but those of timings; the machine 
 test-timing: build  ## Build, then run the tests of timings, which need a quiet machine
 	@$(python) -m pytest -m timing
 
-serve: build  ## Build, then serve on 127.0.0.1:50051; flags: make serve FLAGS="--threads 4"
+serve:  ## Build with the packages that serving needs, and serve on 127.0.0.1:50051; FLAGS="--backend ray" adds Ray
+	@.ci/venv $(if $(findstring ray,$(FLAGS)),ray,server)
+	@$(setup)
 	@exec $(python) -m server $(FLAGS)
 
 bench: build  ## Build, then run the benchmarks

@@ -1,7 +1,7 @@
 """The build steps that pyproject.toml cannot express: extension modules, their flags, and the protobuf stubs.
 
-    python setup.py build_stubs build_ext --inplace    for developers (`make build`)
-    pip wheel .                                        for everyone else
+    build/tools/bin/python setup.py build_stubs build_ext --inplace    for developers (`make build`)
+    pip wheel .                                                        for everyone else
 
 EMINENCE_CFLAGS adds compiler flags, for instance "-O1". Every set of flags has a build folder of its own.
 """
@@ -24,6 +24,9 @@ from setuptools import Command, Extension, find_packages, setup
 from setuptools.command.build import build
 from setuptools.command.build_ext import build_ext
 
+if sys.platform != "linux":
+    raise SystemExit(f"Eminence runs on Linux; this is {sys.platform}. On Windows, install it in WSL.")
+
 SHIPPED = ["engine_cy", "solver", "server"]
 # The wheel has no benchmarks, no tests, no examples, and no `solver.training`. Only these two commands, which never
 # make a wheel, compile the extensions of the former.
@@ -31,7 +34,7 @@ FOR_DEVELOPER = not {"build", "build_ext"}.isdisjoint(sys.argv)
 PACKAGES = [*SHIPPED, "benchmarks", "tests", "examples"] if FOR_DEVELOPER else SHIPPED
 
 PROTO = Path("proto")
-CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+CORES = len(os.sched_getaffinity(0))
 
 # Equal seeds give equal answers on every machine: no flag here may change a floating-point result.
 # -ffp-contract=off is needed because gcc otherwise fuses a*b+c on processors that can.

@@ -31,6 +31,7 @@ from server.services.solver import SolverService
 from server.settings import Settings, SettingsError
 from server.telemetry import Telemetry
 from solver.expected_signature import DIGESTS, SIGNATURE
+from solver.extras import importing
 from solver.pool.ray_pool import Health
 from solver.signature import published
 
@@ -235,14 +236,8 @@ def _read_pem(path: str, name: str) -> bytes:
 
 
 def _open_traces(address: str) -> Any:
-    try:
+    with importing("telemetry", "--traces"):
         from server.traces import Traces
-    except ImportError as error:
-        if not (error.name or "").startswith("opentelemetry"):
-            raise
-        raise SettingsError(
-            "traces: the packages for it are not installed: pip install 'eminence[telemetry]', or leave --traces out"
-        ) from None
     return Traces(address)
 
 

@@ -14,7 +14,7 @@ from rich.terminal_theme import DIMMED_MONOKAI
 from rich.text import Text
 
 PICTURE = Path(__file__).with_name("hint.svg")
-GAME = ["-m", "server.cli", "play", "--seats", "me,level-3,level-5", "--seed", "1"]
+GAME = ["-m", "eminence", "play", "--seats", "me,level-3,level-5", "--seed", "1"]
 MOVES = ["place Shapeshifter front", "keep", "place Soldier on 0", "keep", "hint"]
 COLUMNS = 80
 

@@ -12,7 +12,6 @@ The names are those of `engine_cy`, `solver` and `server.client`, and are import
 """
 
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 # Also in __init__.pyi, for type checkers.
@@ -38,13 +37,24 @@ _MODULE_OF = {name: module for module, names in _MODULES.items() for name in nam
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
-        try:
-            return version("eminence")
-        except PackageNotFoundError:
-            return "unknown"
+        return _version()
     if name not in _MODULE_OF:
         raise AttributeError(f"module 'eminence' has no attribute {name!r}")
     return getattr(import_module(_MODULE_OF[name]), name)
+
+
+def _version() -> str:
+    """Return the version of the installed package, or of the source tree."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("eminence")
+    except PackageNotFoundError:
+        import tomllib
+        from pathlib import Path
+
+        metadata = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))
+        return f"{metadata['project']['version']}+source"
 
 
 def __dir__() -> list[str]:

@@ -72,9 +72,12 @@ class Connection:
         """Return a client of the server; imports gRPC."""
         os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
         os.environ.setdefault("GRPC_VERBOSITY", "NONE")
-        import grpc
+        from solver.extras import importing
 
-        from server.client import Client
+        with importing("server", "--server"):
+            import grpc
+
+            from server.client import Client
 
         if bool(self.cert) != bool(self.key):
             raise Failure("--tls-cert and --tls-key must be given together")

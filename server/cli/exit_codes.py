@@ -78,8 +78,9 @@ def _explanation(error: Exception) -> tuple[str, str | None]:
     from engine_cy.errors import EngineError
     from server.refusals import Refusal
     from solver.config import InvalidQuestionError
+    from solver.extras import MissingExtraError
 
-    if isinstance(error, InvalidQuestionError):
+    if isinstance(error, InvalidQuestionError | MissingExtraError):
         return "", str(error)
     if isinstance(error, Failure | Refusal | EngineError):
         return error.reason, str(error)

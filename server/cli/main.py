@@ -89,9 +89,9 @@ class Commands(click.Group):
 def print_version(ctx: click.Context, parameter: click.Parameter, is_set: bool) -> None:
     if not is_set or ctx.resilient_parsing:
         return
-    from server.cli.commands.version import version
+    from eminence import __version__
 
-    click.echo(f"eminence {version()}")
+    click.echo(f"eminence {__version__}")
     ctx.exit()
 
 

@@ -6,7 +6,6 @@ import argparse
 
 from eminence.v1 import solver_pb2 as pb
 
-from .blocking import Client
 from .refusals import Refused
 from .requests import text_view
 
@@ -23,6 +22,10 @@ def main() -> None:
     parser.add_argument("players", type=int)
     parser.add_argument("view", help="in text notation, such as 'A:? >B:Heir C:? | round 2 | seen by B'")
     arguments = parser.parse_args()
+    try:
+        from . import Client
+    except ImportError as error:
+        raise SystemExit(str(error)) from None
     budget = pb.Budget()
     budget.time.FromMilliseconds(arguments.time_ms)
     view = text_view(arguments.game, arguments.edition, arguments.players, arguments.view)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
-from importlib.resources import files
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,6 +13,7 @@ from google.protobuf import descriptor_pb2 as pb
 from server.games import adapters_with_messages
 
 PROTO = Path(__file__).parents[2] / "proto"
+TOOLS = Path(__file__).parents[2] / "build" / "tools" / "bin" / "python"
 FOLDER = "eminence/v1"
 # In the order in which a newcomer reads them.
 FILES = {
@@ -73,13 +72,13 @@ def page() -> str:
 
 
 def read_sources() -> dict[str, Source]:
-    """Return the files of the contract by name. protoc is part of grpcio-tools, which the build needs, too."""
+    """Return the files of the contract by name. `make build` installs protoc for the stubs."""
     with tempfile.TemporaryDirectory() as folder:
         image = Path(folder) / "contract.binpb"
         protos = sorted(str(path) for path in (PROTO / FOLDER).glob("*.proto"))
-        roots = [f"-I{root}" for root in (PROTO, PROTO / "third_party", files("grpc_tools") / "_proto")]
+        roots = [f"-I{root}" for root in (PROTO, PROTO / "third_party")]
         wanted = ["--include_source_info", f"--descriptor_set_out={image}"]
-        subprocess.run([sys.executable, "-m", "grpc_tools.protoc", *roots, *wanted, *protos], check=True)
+        subprocess.run([TOOLS, "-m", "grpc_tools.protoc", *roots, *wanted, *protos], check=True)
         found = pb.FileDescriptorSet.FromString(image.read_bytes())
     return {Path(file.name).stem: _with_comments(file) for file in found.file}
 

@@ -32,13 +32,15 @@ from collections.abc import Callable, Iterable, Sequence
 from hashlib import blake2b
 from typing import Any
 
-import pyspiel
-from open_spiel.python.observation import make_observation
-
 from engine_cy import EngineError, GameRules, InvalidPositionError, InvalidRulesetError, NotationError, Rng
 from engine_cy.python_game import ACTIONS_MAX, PLAYERS_MAX, TEXT_MAX, PythonGame
 from engine_cy.support.world_random import WorldRandom
 from engine_cy.values import GameState, Position
+from solver.extras import importing
+
+with importing("openspiel", __name__):
+    import pyspiel
+    from open_spiel.python.observation import make_observation
 
 _KIND = pyspiel.GameType
 _OVER = int(pyspiel.PlayerId.TERMINAL)

@@ -33,11 +33,13 @@ from collections.abc import Callable
 from functools import cache, lru_cache
 from typing import Any, Final
 
-import pyspiel
-
 from engine_cy import Action, Position, Rng, new_game
 from engine_cy.openspiel_terms import Deal, GameTerms, Step, registrations
 from engine_cy.seats import SEATS
+from solver.extras import importing
+
+with importing("openspiel", __name__):
+    import pyspiel
 
 PREFIX: Final = "eminence_"
 CHANCE: Final = int(pyspiel.PlayerId.CHANCE)

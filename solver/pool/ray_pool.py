@@ -16,12 +16,14 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from importlib.util import find_spec
 from pathlib import Path
 from secrets import token_hex
 from tempfile import mkdtemp
 from typing import Any, Literal, NamedTuple, TypeVar
 
 from solver.control import Control
+from solver.extras import MissingExtraError
 from solver.pool import cores
 from solver.pool.base import PendingAnswer, SearchLostError, WorkersLostError, completed
 from solver.pool.driver_channel import Channel, Frame, FrameKind
@@ -88,9 +90,10 @@ class RayPool:
     with one worker per core, or with `workers` workers. An address is host:port of a cluster's head, or "auto" for the
     cluster of this machine; the number of workers then follows the CPUs of the cluster, up to `workers`.
 
-    The constructor returns when workers are ready and raises RayUnavailableError if Ray does not start. With wait=False
-    it returns at once; `health` has the state. While Ray is unavailable, searches run on threads of this process, each
-    of which calls `initializer` once. Call `close` at the end, or use the pool in a `with` statement.
+    The constructor returns when workers are ready. It raises RayUnavailableError if Ray does not start, and
+    MissingExtraError if it is not installed. With wait=False it returns at once; `health` has the state. While Ray is
+    unavailable, searches run on threads of this process, each of which calls `initializer` once. Call `close` at the
+    end, or use the pool in a `with` statement.
     """
 
     is_reentrant = True
@@ -103,6 +106,8 @@ class RayPool:
         wait: bool = True,
         initializer: Callable[[], None] | None = None,
     ) -> None:
+        if find_spec("ray") is None:  # Ray's driver imports it, in another process
+            raise MissingExtraError("ray", "RayPool")
         self._address = read_address(os.environ.get("RAY_ADDRESS", "") if address is None else address)
         most = WORKERS_MAX if self._address else cores()
         if workers is not None and not 1 <= workers <= WORKERS_MAX:

@@ -109,7 +109,7 @@ def test_a_killed_match_leaves_no_process_behind(tmp_path):
 def _match(tmp_path: Path, *args: str) -> Iterator[tuple[subprocess.Popen[str], Path]]:
     """Run a long match; yield its process and the file of its deals."""
     path = tmp_path / "match.jsonl"
-    command = [sys.executable, "-m", "server.cli", "match", "plain", "plain", "--resume", str(path), *args]
+    command = [sys.executable, "-m", "eminence", "match", "plain", "plain", "--resume", str(path), *args]
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )

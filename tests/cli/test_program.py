@@ -14,9 +14,9 @@ import pytest
 from program import ROOT, VIEW, command, environment, run, write_files
 from waiting import HANG_S, wait_until
 
+import eminence as package
 from server.cli import command_reference
 from server.cli.command import Command
-from server.cli.commands import version
 from server.cli.main import COMMANDS, eminence
 
 HEAVY = {"ray", "grpc", "matplotlib", "pyarrow", "pandas"}
@@ -63,7 +63,7 @@ def path_with_program(folder: Path) -> str:
     """Return a PATH on which `eminence` is this program."""
     programs = folder / "bin"
     programs.mkdir()
-    (programs / "eminence").write_text(f'#!/bin/sh\nexec {sys.executable} -m server.cli "$@"\n')
+    (programs / "eminence").write_text(f'#!/bin/sh\nexec {sys.executable} -m eminence "$@"\n')
     (programs / "eminence").chmod(0o755)
     return os.pathsep.join([str(programs), os.environ["PATH"]])
 
@@ -105,9 +105,9 @@ def test_the_version_is_printed_without_installed_metadata(monkeypatch):
     def nowhere(name: str) -> str:
         raise metadata.PackageNotFoundError(name)
 
-    monkeypatch.setattr(version, "installed_version", nowhere)
-    assert version.version() == "0.1.0 (from source)"
-    monkeypatch.setattr(version, "installed_version", lambda name: "9.9")
+    monkeypatch.setattr(metadata, "version", nowhere)
+    assert package.__version__ == "0.1.0+source"
+    monkeypatch.setattr(metadata, "version", lambda name: "9.9")
     assert run("--version") == (0, "eminence 9.9\n", "")
 
 

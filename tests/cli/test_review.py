@@ -18,13 +18,13 @@ from eminence.v1 import solver_pb2 as pb
 from engine_cy import new_game
 from engine_cy.record import Record, read_record
 from server.cli.commands.review import run_review
-from server.cli.exit_codes import Failure
 from server.cli.options import SearchFlags
 from server.cli.pages.html_report import _graph, write_report
 from server.cli.pages.win_chart import LABEL, ROWS, as_text, chart_of, plot
 from server.cli.review_run import SIGNS, Review, Reviewer
 from server.client.local import LocalClient
 from server.games import adapter_of
+from solver.extras import MissingExtraError
 from solver.review import decisions
 
 FEW = ("--iterations", "200")
@@ -167,7 +167,7 @@ def test_the_graph_is_plotted(run, tmp_path, oriflamme, name, start):
 
 def test_without_matplotlib_the_error_names_the_package(review, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(Failure, match=r"plot: matplotlib is not installed: pip install 'eminence\[plots\]'"):
+    with pytest.raises(MissingExtraError, match=r"plot: a graph needs matplotlib: pip install 'eminence\[plots\]'"):
         plot(chart_of(review), "", tmp_path / "a.svg")
 
 

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from installation import TOOLS
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "how_to" / "extend.md").read_text()
@@ -27,18 +28,18 @@ def copy(tmp_path: Path) -> Path:
     return folder
 
 
-def run(folder: Path, *command: str) -> str:
+def run(folder: Path, *command: str, python: str | Path = sys.executable) -> str:
     """Run Python in a copy; return its output."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), str(folder / "proto")])}
     result = subprocess.run(
-        [sys.executable, *command], cwd=folder, env=environment, capture_output=True, text=True, timeout=1_200
+        [python, *command], cwd=folder, env=environment, capture_output=True, text=True, timeout=1_200
     )
     assert result.returncode == 0, result.stdout + result.stderr
     return result.stdout
 
 
 def build(folder: Path) -> None:
-    run(folder, "setup.py", "--quiet", "build_stubs", "build_ext", "--inplace")
+    run(folder, "setup.py", "--quiet", "build_stubs", "build_ext", "--inplace", python=TOOLS)
 
 
 PLAY_THIRD_GAME = """
@@ -75,4 +76,4 @@ def test_a_third_typed_game_touches_its_folder_its_adapter_and_its_proto_file_on
         path.write_text(text)
     build(copy)
     assert "'one_bid'" in run(copy, "-c", PLAY_THIRD_GAME)
-    run(copy, "-m", "server.cli", "check-game", "one_bid")
+    run(copy, "-m", "eminence", "check-game", "one_bid")

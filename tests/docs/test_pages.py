@@ -61,7 +61,7 @@ TIMES = re.compile(r"\bin [\d.]+ m?s\b|\b[\d.]+ per second|engine [0-9a-f]{16}")
 def folder(tmp_path: Path) -> Path:
     """Make a folder with nothing but the programs of a build."""
     program = make_environment(tmp_path / ".venv") / "eminence"
-    program.write_text(f'#!/bin/sh\nexec {program.with_name("python")} -m server.cli "$@"\n')
+    program.write_text(f'#!/bin/sh\nexec {program.with_name("python")} -m eminence "$@"\n')
     program.chmod(0o755)
     return tmp_path
 

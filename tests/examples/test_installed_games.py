@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from installation import clean_environment, make_environment
+from installation import TOOLS, clean_environment, make_environment
 from program import ROOT
 
 GAMES = ROOT / "examples" / "games"
@@ -54,7 +53,7 @@ def installation(tmp_path_factory: pytest.TempPathFactory) -> Installation:
     folder = tmp_path_factory.mktemp("installation")
     # As `pip wheel .`, but without a folder .egg-info in the tree.
     command = ["setup.py", "--quiet", "egg_info", "--egg-base", str(folder), "bdist_wheel", "--dist-dir", str(folder)]
-    subprocess.run([sys.executable, *command], cwd=ROOT, check=True, capture_output=True, timeout=550)
+    subprocess.run([TOOLS, *command], cwd=ROOT, check=True, capture_output=True, timeout=550)
     (folder / "here").mkdir()
     made = Installation(make_environment(folder / "venv"), folder / "here")
     made.run("pip", "install", *folder.glob("*.whl"))

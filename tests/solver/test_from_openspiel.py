@@ -419,8 +419,9 @@ def test_ids_with_the_prefix_are_games_of_openspiel_or_refused(arguments, messag
 
 
 def test_without_the_extra_the_prefix_names_it(monkeypatch):
-    monkeypatch.setitem(sys.modules, "solver.openspiel.openspiel_in_ours", None)
-    with pytest.raises(InvalidRulesetError, match="game: 'openspiel:kuhn_poker' needs the extra `openspiel`"):
+    monkeypatch.delitem(sys.modules, "solver.openspiel.openspiel_in_ours")
+    monkeypatch.setitem(sys.modules, "pyspiel", None)
+    with pytest.raises(InvalidRulesetError, match="game: 'openspiel:kuhn_poker' needs OpenSpiel: pip"):
         new_game("openspiel:kuhn_poker")
 
 

@@ -54,7 +54,7 @@ def read_settings(flags: Sequence[str], variables: Mapping[str, str]) -> Setting
 
 def command(*args: object) -> list[str]:
     """Return the command that runs the program in its own process."""
-    return [sys.executable, "-m", "server.cli", *map(str, args)]
+    return [sys.executable, "-m", "eminence", *map(str, args)]
 
 
 def processes_of(group: int) -> set[int]:

@@ -12,10 +12,10 @@ from typing import Any
 import click
 from rich.text import Text
 
+from eminence import __version__
 from engine_cy import CHANCE, Game, Rng, View
 from server.cli import formatting
 from server.cli.command import command, json_option
-from server.cli.commands.version import version
 from server.cli.inputs import GameChoice
 from server.cli.options import game_options
 from solver import Budget, solve
@@ -63,7 +63,7 @@ def bench(choice: GameChoice, threads: int | None, seconds: float, as_json: bool
         "seconds": seconds,
         "load_before": round(load, 2),
         "python": platform.python_version(),
-        "version": version(),
+        "version": __version__,
         "signature": SIGNATURE,
     }
     for name in measures:

@@ -21,7 +21,7 @@ from server.cli.exit_codes import Failure
 from server.cli.inputs import read_game
 from server.cli.options import SearchFlags, search_flags, seat_number
 from server.cli.pages.board import letter
-from server.cli.pages.win_chart import as_text, chart_of, plot
+from server.cli.pages.win_chart import as_text, chart_of, plot, require_figure
 from server.cli.review_run import SIGNS, Review, Reviewer
 from server.games import adapter_of
 from server.messages.answers import GRADES
@@ -74,6 +74,8 @@ def review(
     if plot_to and (not plot_to.suffix or plot_to.suffix not in PLOTS):
         raise Failure(f"plot: {plot_to} has another suffix than {PLOTS}")
     check_place(plot_to, "plot")
+    if plot_to:
+        require_figure()
     check_place(html_to, "html")
     if flags.time_ms is flags.iterations is flags.confidence is flags.level is None:
         flags = replace(flags, iterations=ITERATIONS)

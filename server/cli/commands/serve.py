@@ -12,6 +12,7 @@ import click
 from server.cli.command import command
 from server.cli.exit_codes import Failure, OutputClosed
 from server.settings import PREFIX, SettingsError, options, read_settings
+from solver.extras import importing
 
 
 @command(
@@ -32,8 +33,9 @@ def serve(ctx: click.Context, /, **_settings: object) -> NoReturn:
     os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
     try:
         settings = read_settings(ctx)
-        from server.app import App
-        from server.telemetry import log_as_json
+        with importing("server", "eminence serve"):
+            from server.app import App
+            from server.telemetry import log_as_json
 
         end_log = log_as_json(settings.log)
         try:

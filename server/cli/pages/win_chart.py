@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rich.text import Text
 
 from engine_cy.seats import SEATS
-from server.cli.exit_codes import Failure
 from server.cli.review_run import JudgedDecision, Review
 from server.games import adapter_of
+from solver.extras import importing
 
 # Colours of the seats on terminals and in plots; a letter always repeats the seat.
 TERMINAL_COLORS = ("red", "blue", "green", "yellow", "magenta")
@@ -113,13 +113,16 @@ def _rounds_line(chart: Chart, columns: int) -> str:
     return "".join(line).rstrip()
 
 
+def require_figure() -> Any:
+    """Import and return matplotlib's figure, which comes with the extra `plots`."""
+    with importing("plots", "plot: a graph"):
+        from matplotlib.figure import Figure
+    return Figure
+
+
 def plot(chart: Chart, title: str, path: Path) -> None:
     """Write the graph to a file, in the format of its suffix."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise Failure("plot: matplotlib is not installed: pip install 'eminence[plots]'") from None
-    figure = Figure(figsize=(10, 5), layout="constrained")
+    figure = require_figure()(figsize=(10, 5), layout="constrained")
     axes = figure.subplots()
     for begin in chart.rounds[1:]:
         axes.axvline(begin, color="#999999", linewidth=0.8, linestyle=":")

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, Protocol
 
 from server.cli.command import check_place
 from server.cli.exit_codes import Failure
+from solver.extras import importing
 
 SCHEMA = 1
 SYNC_SECONDS = 1.0  # longest time before a row survives a loss of power, too
@@ -138,11 +139,9 @@ def naming_file(out: str) -> Iterator[None]:
 
 def require_pyarrow() -> Any:
     """Import and return pyarrow, which comes with the extra `parquet`."""
-    try:
+    with importing("parquet", "out: a .parquet file"):
         import pyarrow
         import pyarrow.parquet
-    except ImportError:
-        raise Failure("out: parquet needs pyarrow: pip install 'eminence[parquet]'") from None
     return pyarrow
 
 

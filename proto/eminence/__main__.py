@@ -1,4 +1,4 @@
-"""Run `eminence` as `python -m server.cli`."""
+"""Run `eminence` as `python -m eminence`."""
 
 if __name__ == "__main__":
     # Worker processes import this file and need no command.
