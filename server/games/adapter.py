@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 from google.protobuf.message import Message
@@ -10,8 +10,10 @@ from google.protobuf.message import Message
 from eminence.v1 import rules_pb2, view_pb2
 from engine_cy import Action, Position, View
 from engine_cy.record import write_ruleset
-from engine_cy.seats import SEATS
+from engine_cy.seats import CHANCE_SEAT, SEATS
 from server.codec.fields import ACTION_TEXT_MAX, check_text
+from server.games.narration import ANYONE, COMMON, Reader
+from server.languages import DEFAULT, LANGUAGES, words_of
 from server.refusals import Refusal, missing
 
 # The member of oneofs for messages of a game that the contract does not name.
@@ -26,6 +28,9 @@ class Names(NamedTuple):
     en: str
     fr: str
     de: str
+
+    def in_language(self, language: str) -> str:
+        return self[LANGUAGES.index(language)]
 
     def message(self) -> rules_pb2.Names:
         return rules_pb2.Names(en=self.en, fr=self.fr, de=self.de)
@@ -53,7 +58,8 @@ class DrawnCard(NamedTuple):
 class Picture(NamedTuple):
     """A table to draw in a report: slots of a queue, each from its top card down, rows of locations, or a text.
 
-    `hand` is that of the observer; `owned` holds the points or gold of each seat.
+    `hand` and the cards set `aside` are those of the observer; `owned` holds the points or gold of each seat, `piles`
+    the discarded cards of each seat that has some.
     """
 
     slots: list[list[DrawnCard]] | None = None
@@ -63,6 +69,8 @@ class Picture(NamedTuple):
     owned: Sequence[tuple[str, int]] = ()
     unit: str = "points"
     selected: Sequence[tuple[str, str]] = ()
+    piles: Sequence[tuple[str, list[str]]] = ()
+    aside: Sequence[str] = ()
 
 
 class RulesTable(NamedTuple):
@@ -189,11 +197,28 @@ class GameAdapter:
 
     # --- words and pictures for the terminal and reports ---
 
-    def kind_names(self, game: Any) -> dict[str, str]:
-        """Map the names of cards in beliefs to English names."""
+    def choice(self, before: View | Position, action: str, reader: Reader = ANYONE) -> str:
+        """Return a move that the seat to act may choose, as a request; by default its notation."""
+        return action
+
+    def narrate(self, before: View | Position, seen: str, after: View | Position, reader: Reader = ANYONE) -> str:
+        """Return an action and what followed as a sentence; by default its seat and its notation.
+
+        `seen` is the action as the observer of the tables saw it (`Position.seen`). The sentence holds nothing that
+        the two tables hide.
+        """
+        seat = before.to_act
+        return f"{CHANCE_SEAT if seat is None or seat < 0 else reader.names[seat]} {seen}"
+
+    def prompt(self, view: View | Position, reader: Reader = ANYONE) -> str:
+        """Return the question to the reader, who is to act; empty for a game without words."""
+        return ""
+
+    def kind_names(self, game: Any, language: str = DEFAULT) -> dict[str, str]:
+        """Map the names of cards in beliefs to their names in a language."""
         return {}
 
-    def place_of(self, place: Mapping[str, int | str]) -> str:
+    def place_of(self, place: Mapping[str, int | str], language: str = DEFAULT) -> str:
         """Return the place of a hidden card in words."""
         return " ".join(f"{name} {value}" for name, value in place.items())
 
@@ -201,11 +226,11 @@ class GameAdapter:
         """Return the round of a table, from 1."""
         return 1
 
-    def draw_heading(self, view: View | Position) -> str:
+    def draw_heading(self, view: View | Position, language: str = DEFAULT) -> str:
         """Return the beginning of the line above a drawing, such as the round."""
         return ""
 
-    def draw(self, view: View | Position) -> Iterator[StyledText]:
+    def draw(self, view: View | Position, language: str = DEFAULT) -> Iterator[StyledText]:
         """Draw a table with the cards that are known in `view`, for a terminal of 80 columns."""
         yield StyledText(f"{view}\n")
 
@@ -213,7 +238,7 @@ class GameAdapter:
         """Return the points or gold of each seat."""
         return view.scores
 
-    def picture(self, view: View) -> Picture:
+    def picture(self, view: View, language: str = DEFAULT) -> Picture:
         """Return the table to draw in a report, as its observer sees it."""
         return Picture(text=str(view), owned=owned_by_letter(self.owned(view)))
 
@@ -223,8 +248,8 @@ class GameAdapter:
         """Return the switches, with their values in each edition."""
         return []
 
-    def describe_cards(self, game: Any) -> Iterator[dict[str, Any]]:
-        """Yield the rows of the game's table of cards."""
+    def describe_cards(self, game: Any, language: str = DEFAULT) -> Iterator[dict[str, Any]]:
+        """Yield the rows of the game's table of cards, with their effects in a language."""
         yield from ()
 
     def describe_game(self, game: Any) -> dict[str, Any]:
@@ -235,13 +260,13 @@ class GameAdapter:
         """Yield the tables of a described game: its cards first."""
         yield from ()
 
-    def card_title(self, card: Mapping[str, Any]) -> str:
+    def card_title(self, card: Mapping[str, Any], language: str = DEFAULT) -> str:
         """Return the name of a described card, as its heading has it."""
-        return str(card["names"]["en"])
+        return str(card["names"][language])
 
-    def card_lines(self, card: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    def card_lines(self, card: Mapping[str, Any], language: str = DEFAULT) -> Iterator[tuple[str, str]]:
         """Yield the labels and texts of a described card, after its names."""
-        yield "and then", card["effect"]
+        yield words_of(COMMON, language).say("and_then"), card["effect"]
 
 
 def as_text(value: object) -> str:
@@ -249,13 +274,35 @@ def as_text(value: object) -> str:
     return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
 
 
-def drawn_hands(view: View | Position, name_of: Callable[[Any], str]) -> Iterator[StyledText]:
+def drawn_hands(view: View | Position, name_of: Callable[[Any], str], language: str) -> Iterator[StyledText]:
     """Draw the known hands of a table, a line for each."""
     for seat in range(view.game.n_players):
         own = view.parts.secrets_of(seat)
         if own is not None:
-            whose = f"Your hand ({SEATS[seat]})" if isinstance(view, View) else f"Hand of {SEATS[seat]}"
-            yield StyledText(f"{whose}: {', '.join(map(name_of, own.hand)) or 'empty'}\n")
+            yield drawn_cards(view, "hand", seat, map(name_of, own.hand), language)
+
+
+def drawn_cards(view: View | Position, key: str, seat: int, names: Iterable[str], language: str) -> StyledText:
+    """Draw a line of cards that a seat has; the observer of a view is addressed."""
+    words = words_of(COMMON, language)
+    cards = ", ".join(names) or words.say("empty")
+    return StyledText(words.say(f"{key}.you" if isinstance(view, View) else key, who=SEATS[seat], cards=cards) + "\n")
+
+
+def drawn_piles(piles: Sequence[Sequence[Any]], name_of: Callable[[Any], str], language: str) -> Iterator[StyledText]:
+    """Draw the discarded cards of each seat on one line; nothing before the first one."""
+    if not any(piles):
+        return
+    yield StyledText(words_of(COMMON, language).say("piles"), "dim")
+    for seat, pile in enumerate(piles):
+        yield StyledText("  ")
+        yield StyledText(SEATS[seat], "bold", seat)
+        yield StyledText(f" {', '.join(map(name_of, pile)) or '-'}")
+    yield StyledText("\n")
+
+
+def piles_by_letter(piles: Sequence[Sequence[Any]], name_of: Callable[[Any], str]) -> list[tuple[str, list[str]]]:
+    return [(SEATS[seat], list(map(name_of, pile))) for seat, pile in enumerate(piles) if pile]
 
 
 def owned_by_letter(numbers: Sequence[int]) -> list[tuple[str, int]]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+from collections.abc import Iterable
+from enum import IntEnum, IntFlag
 from typing import Any
 
 import pytest
@@ -23,7 +25,7 @@ from engine_cy.oriflamme.cards import PROTOTYPE, PUBLISHED
 from engine_cy.oriflamme.editions import EDITIONS, SWITCHES
 from server.cli.commands import suggest
 from server.games.castle_village_port import descriptions as castle
-from server.games.oriflamme import descriptions as oriflamme
+from server.languages import words_of
 from solver import Budget, compare, information, solve
 from solver.config import CONFIGS, LEVELS
 
@@ -290,11 +292,17 @@ def test_narrow_tables_drop_their_last_columns_and_never_the_move(columns):
 
 
 def test_every_word_of_the_card_tables_has_a_sentence():
-    assert set(oriflamme.REACHES) == set(words.Reach)
-    assert set(oriflamme.DEEDS) == set(words.Deed)
-    assert set(oriflamme.NATURES) == set(words.Nature) - {words.Nature.PLAIN}
-    assert set(castle.WHEN) == set(castle_words.When)
-    assert set(castle.DEEDS) == set(castle_words.Deed)
+    kinds: list[tuple[str, str, Iterable[IntEnum | IntFlag]]] = [
+        ("oriflamme", "reach", words.Reach),
+        ("oriflamme", "deed", words.Deed),
+        ("oriflamme", "nature", words.Nature),
+        ("castle_village_port", "when", castle_words.When),
+        ("castle_village_port", "deed", castle_words.Deed),
+    ]
+    for area, prefix, kind in kinds:
+        messages = words_of(f"server.games.{area}", "en").messages
+        named = {f"{prefix}.{word.name}" for word in kind if word or prefix != "nature"}
+        assert {key for key in messages if key.startswith(f"{prefix}.")} == named
     assert set(castle.REWARDS) == set(castle_words.Reward)
 
 

@@ -15,8 +15,11 @@ from engine_cy.castle_village_port.table import EFFECT_ASKS
 from engine_cy.errors import listed
 from engine_cy.seats import SEATS
 from server.games.adapter import Names, Ruleset
-from server.games.castle_village_port import descriptions, messages, pictures
+from server.games.castle_village_port import descriptions, messages, narration, pictures
+from server.games.castle_village_port.narration import AREA
 from server.games.message_adapter import MessageAdapter
+from server.games.narration import COMMON
+from server.languages import DEFAULT, words_of
 from server.refusals import Refusal, missing
 
 
@@ -34,6 +37,9 @@ class CastleVillagePortAdapter(MessageAdapter):
 
     draw = staticmethod(pictures.draw)
     picture = staticmethod(pictures.picture)
+    choice = staticmethod(narration.choice)
+    narrate = staticmethod(narration.narrate)
+    prompt = staticmethod(narration.prompt)
 
     def spelled_out(self, edition: str) -> Ruleset:
         return editions.EDITIONS[edition].spelled_out()
@@ -44,8 +50,9 @@ class CastleVillagePortAdapter(MessageAdapter):
     def switches(self) -> Iterator[rules_pb2.SwitchInfo]:
         return descriptions.switches()
 
-    def kind_names(self, game: Game) -> dict[str, str]:
-        return {str(value): f"{value} {name}".strip() for value, name in descriptions.value_names(game).items()}
+    def kind_names(self, game: Game, language: str = DEFAULT) -> dict[str, str]:
+        names = descriptions.value_names(game, language)
+        return {str(value): f"{value} {name}".strip() for value, name in names.items()}
 
     # --- messages ---
 
@@ -93,8 +100,8 @@ class CastleVillagePortAdapter(MessageAdapter):
 
     # --- words and pictures ---
 
-    def place_of(self, place: Mapping[str, int | str]) -> str:
-        return "selected"
+    def place_of(self, place: Mapping[str, int | str], language: str = DEFAULT) -> str:
+        return words_of(AREA, language).say("selected")
 
     def cards(self, game: Any) -> Iterator[rules_pb2.CardInfo]:
         for card in game.ruleset.cards:
@@ -105,15 +112,16 @@ class CastleVillagePortAdapter(MessageAdapter):
         number: int = table.table.round
         return number
 
-    def draw_heading(self, view: View | Position) -> str:
-        return f"Round {view.table.round}, turn {view.table.turn}, first {SEATS[view.table.first]}"
+    def draw_heading(self, view: View | Position, language: str = DEFAULT) -> str:
+        table = view.table
+        return words_of(COMMON, language).say("turn", round=table.round, turn=table.turn, first=SEATS[table.first])
 
     def owned(self, view: View | Position) -> Sequence[int]:
         gold: Sequence[int] = view.table.known_gold
         return gold
 
-    def card_title(self, card: Mapping[str, Any]) -> str:
-        return f"{card['names']['en']}, value {card['value']}"
+    def card_title(self, card: Mapping[str, Any], language: str = DEFAULT) -> str:
+        return words_of(AREA, language).say("title", name=card["names"][language], value=card["value"])
 
 
 ADAPTERS = (

@@ -1,8 +1,4 @@
-"""The cards, numbers and rewards of Castle, Village, Port in words, from the tables of the engine.
-
-The game was printed in French only: its English and German names are ours, as are the titles of cards without a printed
-name.
-"""
+"""The cards, numbers and rewards of Castle, Village, Port in words, from the tables of the engine."""
 
 from __future__ import annotations
 
@@ -16,45 +12,10 @@ from engine_cy.castle_village_port.binding import CastleVillagePort
 from engine_cy.castle_village_port.cards import LOCATIONS, Card
 from engine_cy.castle_village_port.words import Deed, Reward, When
 from server.games.adapter import Names, RulesTable
+from server.games.castle_village_port.narration import AREA, title_of
+from server.games.narration import COMMON
+from server.languages import DEFAULT, LANGUAGES, Words, words_of
 
-# By the names of the house's cards in engine_cy/castle_village_port/cards.py. The card of value 3 has no name.
-CARD_NAMES = {
-    "King": Names("King", "Roi", "König"),
-    "Princess": Names("Princess", "Princesse", "Prinzessin"),
-    "Witch": Names("Witch", "Sorcière", "Hexe"),
-    "Guard": Names("Guard", "Garde", "Wache"),
-    "Thief": Names("Thief", "Voleuse", "Diebin"),
-    "Alchemist": Names("Alchemist", "Alchimiste", "Alchemist"),
-    "Courtesan": Names("Courtesan", "Courtisane", "Kurtisane"),
-    "Strategist": Names("Strategist", "Stratège", "Stratege"),
-    "Traitor": Names("Traitor", "Traître", "Verräter"),
-    "Merchant": Names("Merchant", "Marchand", "Händler"),
-    "Warrior": Names("Warrior", "Guerrière", "Kriegerin"),
-    "Bard": Names("Bard", "Barde", "Barde"),
-    "Sailor": Names("Sailor", "Matelot", "Matrose"),
-    "Hunter": Names("Hunter", "Chasseur", "Jäger"),
-}
-WHEN = {
-    When.NEVER: "never",
-    When.IMMEDIATE: "when it is revealed",
-    When.END: "at the end of each round",
-}
-DEEDS = {
-    Deed.NO_DEED: "does nothing",
-    Deed.LEAVE_IF_PRESENT: "is discarded if a {who} is in its location",
-    Deed.PAY_OTHERS: "pays the owner of every other card there {amount}",
-    Deed.MOVE_NEIGHBOUR: "moves a neighbour to another location",
-    Deed.ROB_NEIGHBOUR: "takes up to {amount} gold from a player who owns a neighbour",
-    Deed.COPY_NEIGHBOUR: "copies the immediate effect of a neighbour",
-    Deed.SWAP_SELECTED: "swaps another player's selected card for a random one of their hand",
-    Deed.ORDER_LOCATION: "chooses where another player must place the selected card",
-    Deed.PAY_FROM_RIGHT: "has its location's rewards paid from the right, this round",
-    Deed.GAIN_PER_LOW: "gains {amount} for each card under {below} in its location",
-    Deed.DISCARD_NEIGHBOUR: "discards a neighbour",
-    Deed.FETCH: "fetches any card of another location into its own",
-    Deed.DOUBLE_REWARD: "in the {where}, gets its reward {factor} times",
-    Deed.DISCARD_HIGHEST: "discards the highest card of its location",
-}
 REWARDS = {
     Reward.NUMBER: "{amount:+d}",
     Reward.PER_CARD: "1 per card there",
@@ -71,13 +32,14 @@ MEANINGS = {
 
 def names_of(card: Card) -> Names:
     """Return the names of a card; for a caller's own card, its one name in each language."""
-    return CARD_NAMES.get(card.name, Names(card.name, card.name, card.name))
+    return Names(*(title_of(words_of(AREA, language), card) for language in LANGUAGES))
 
 
-def value_names(game: Game) -> dict[int, str]:
-    """Return the English names of the cards by their values."""
+def value_names(game: Game, language: str = DEFAULT) -> dict[int, str]:
+    """Return the names of the cards by their values."""
     assert isinstance(game, CastleVillagePort)
-    return {card.value: names_of(card).en for card in game.ruleset.cards}
+    words = words_of(AREA, language)
+    return {card.value: title_of(words, card) for card in game.ruleset.cards}
 
 
 def switches() -> Iterator[pb.SwitchInfo]:
@@ -105,17 +67,23 @@ def describe_game(game: CastleVillagePort) -> dict[str, Any]:
     }
 
 
-def describe_cards(game: CastleVillagePort) -> Iterator[dict[str, Any]]:
-    return (_describe_card(game, card) for card in game.ruleset.cards)
+def describe_cards(game: CastleVillagePort, language: str = DEFAULT) -> Iterator[dict[str, Any]]:
+    words = words_of(AREA, language)
+    return (_describe_card(game, card, words) for card in game.ruleset.cards)
 
 
-def _describe_card(game: CastleVillagePort, card: Card) -> dict[str, Any]:
-    deed = DEEDS[Deed(card.deed)].format(**card._asdict())
+def _describe_card(game: CastleVillagePort, card: Card, words: Words) -> dict[str, Any]:
+    values = card._asdict()
+    if card.who in words.nouns:
+        values["who"] = words.nouns[card.who].name
+    if card.where:
+        values["where"] = words.say(f"row.{card.where}")
+    deed = words.say(f"deed.{Deed(card.deed).name}", **values)
     return {
         "game": game.id,
         "value": card.value,
         "names": names_of(card)._asdict(),
-        "when": WHEN[When(card.when)],
+        "when": words.say(f"when.{When(card.when).name}"),
         "effect": deed,
     }
 
@@ -136,6 +104,7 @@ def tables(description: Mapping[str, Any]) -> Iterator[RulesTable]:
     )
 
 
-def card_lines(card: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    yield "acts", card["when"]
-    yield "and then", card["effect"]
+def card_lines(card: Mapping[str, Any], language: str = DEFAULT) -> Iterator[tuple[str, str]]:
+    words = words_of(COMMON, language)
+    yield words.say("acts"), card["when"]
+    yield words.say("and_then"), card["effect"]

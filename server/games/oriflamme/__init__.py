@@ -16,8 +16,11 @@ from engine_cy.oriflamme.table import PlayedCard, Slot
 from engine_cy.seats import SEATS
 from server.games.adapter import Names, Ruleset
 from server.games.message_adapter import MessageAdapter
-from server.games.oriflamme import descriptions, pictures
+from server.games.narration import COMMON
+from server.games.oriflamme import descriptions, narration, pictures
 from server.games.oriflamme.messages import CARDS, PLANS, PROTOTYPE_SWITCHES, SWITCHES
+from server.games.oriflamme.narration import AREA
+from server.languages import DEFAULT, words_of
 from server.refusals import Refusal, at, missing, under
 
 
@@ -34,6 +37,9 @@ class OriflammeAdapter(MessageAdapter):
 
     draw = staticmethod(pictures.draw)
     picture = staticmethod(pictures.picture)
+    choice = staticmethod(narration.choice)
+    narrate = staticmethod(narration.narrate)
+    prompt = staticmethod(narration.prompt)
 
     def spelled_out(self, edition: str) -> Ruleset:
         return {"edition": edition, **editions.EDITIONS[edition].switches}
@@ -55,8 +61,8 @@ class OriflammeAdapter(MessageAdapter):
     def describe_switches(self) -> list[dict[str, Any]]:
         return descriptions.describe_switches(self.game_id)
 
-    def kind_names(self, game: Any) -> dict[str, str]:
-        return {card.name: descriptions.names_of(card).en for card in game.cards}
+    def kind_names(self, game: Any, language: str = DEFAULT) -> dict[str, str]:
+        return {card.name: descriptions.names_of(card).in_language(language) for card in game.cards}
 
     # --- messages ---
 
@@ -99,15 +105,15 @@ class OriflammeAdapter(MessageAdapter):
 
     # --- words and pictures ---
 
-    def place_of(self, place: Mapping[str, int | str]) -> str:
-        return f"slot {place['slot']}" + (f", under {place['under']}" if place["under"] else "")
+    def place_of(self, place: Mapping[str, int | str], language: str = DEFAULT) -> str:
+        return words_of(AREA, language).say("place.under" if place["under"] else "place", **place)
 
     def round_of(self, table: View | Position) -> int:
         number: int = table.table.round
         return number
 
-    def draw_heading(self, view: View | Position) -> str:
-        return f"Round {view.table.round}, first {SEATS[view.table.first]}"
+    def draw_heading(self, view: View | Position, language: str = DEFAULT) -> str:
+        return words_of(COMMON, language).say("round", round=view.table.round, first=SEATS[view.table.first])
 
     def owned(self, view: View | Position) -> Sequence[int]:
         points: Sequence[int] = view.table.points

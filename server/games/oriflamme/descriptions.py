@@ -1,8 +1,4 @@
-"""The cards, switches and numbers of Oriflamme and its prototype in words, from the tables of the engine.
-
-The names of Oriflamme's cards are those of the printed rules. Its prototype was printed in French only: its English and
-German names are ours.
-"""
+"""The cards, switches and numbers of Oriflamme and its prototype in words, from the tables of the engine."""
 
 from __future__ import annotations
 
@@ -15,60 +11,17 @@ from engine_cy.oriflamme.binding import Oriflamme
 from engine_cy.oriflamme.cards import Card
 from engine_cy.oriflamme.words import Deed, Nature, Reach
 from server.games.adapter import Names, RulesTable, as_text
-
-# By the ids of engine_cy/oriflamme/cards.py.
-CARD_NAMES = {
-    "archer": Names("Archer", "Archer", "Bogenschützin"),
-    "soldier": Names("Soldier", "Soldat", "Soldat"),
-    "spy": Names("Spy", "Espion", "Spionin"),
-    "heir": Names("Heir", "Héritier", "Nachfahre"),
-    "lord": Names("Lord", "Seigneur", "Gebieter"),
-    "shapeshifter": Names("Shapeshifter", "Changeforme", "Formwandlerin"),
-    "assassination": Names("Assassination", "Assassinat", "Attentat"),
-    "royal_decree": Names("Royal Decree", "Décret royal", "Dekret"),
-    "conspiracy": Names("Conspiracy", "Complot", "Komplott"),
-    "ambush": Names("Ambush", "Embuscade", "Hinterhalt"),
-    "assassin": Names("Assassin", "Assassin", "Attentäter"),
-    "mercenaries": Names("Mercenaries", "Mercenaires", "Söldner"),
-    "queen": Names("Queen", "Reine", "Königin"),
-}
+from server.games.narration import COMMON
+from server.games.oriflamme.narration import AREA
+from server.languages import DEFAULT, LANGUAGES, Words, words_of
 
 
 def names_of(card: Card) -> Names:
     """Return the names of a card of Oriflamme; for a card that an edition adds, its one name in each language."""
-    return CARD_NAMES.get(card.id, Names(card.name, card.name, card.name))
+    nouns = [words_of(AREA, language).nouns.get(card.id) for language in LANGUAGES]
+    return Names(*(noun.name if noun else card.name for noun in nouns))
 
 
-REACHES = {
-    Reach.NOTHING: "",
-    Reach.EITHER_END: "the first or the last slot",
-    Reach.NEIGHBOUR: "a slot beside its own",
-    Reach.RIVAL: "an opponent who owns a neighbour",
-    Reach.ANY_SLOT: "any slot, also its own",
-    Reach.OTHER_SLOT: "any slot but its own",
-    Reach.SHOWN_NEIGHBOUR: "a neighbour that lies face up",
-    Reach.OTHER_PAIR: "two slots, neither of them its own",
-}
-DEEDS = {
-    Deed.NO_DEED: "does nothing",
-    Deed.ELIMINATE: "eliminates what it points at and gains {amount}",
-    Deed.ELIMINATE_IF_ALIKE: "eliminates both if they have one name, and gains {amount} for each",
-    Deed.STEAL: "takes {amount} from the player pointed at",
-    Deed.GAIN_IF_SOLE_NAME: "gains {amount} unless another face-up top card has its name",
-    Deed.GAIN_IF_SOLE_KIND: "gains {amount} unless a face-up top card has the name of this ability, but a copied one",
-    Deed.GAIN_WITH_NEIGHBOURS: "gains {amount}, and 1 for each own card in the slots beside it",
-    Deed.GAIN_UNLESS_CROWDED: "gains {amount}; with two or more cards in a slot beside it, it is eliminated instead",
-    Deed.COPY: "acts as the card pointed at",
-    Deed.MOVE: "carries the card pointed at elsewhere",
-    Deed.MULTIPLY_TOKENS: "has its own tokens pay {amount} each",
-    Deed.FORFEIT_TOKENS: "gains {amount} instead of its tokens",
-}
-NATURES = {
-    Nature.ONE_SHOT: "discarded after it acted",
-    Nature.AMBUSH: "gains its owner {ambush_gain} when an opponent's card hits it",
-    Nature.UNREVEALABLE: "cannot be revealed by its owner",
-    Nature.LEAVES: "eliminated, for nothing, after it acted",
-}
 # Keys of --json, and the engine's names for the same numbers.
 NUMBERS = {
     "rounds": "n_rounds",
@@ -110,15 +63,16 @@ def describe_game(game: Oriflamme) -> dict[str, Any]:
     }
 
 
-def describe_cards(game: Oriflamme) -> Iterator[dict[str, Any]]:
-    return (_describe_card(game, card) for card in game.cards)
+def describe_cards(game: Oriflamme, language: str = DEFAULT) -> Iterator[dict[str, Any]]:
+    words = words_of(AREA, language)
+    return (_describe_card(game, card, words) for card in game.cards)
 
 
-def _describe_card(game: Oriflamme, card: Card) -> dict[str, Any]:
+def _describe_card(game: Oriflamme, card: Card, words: Words) -> dict[str, Any]:
     numbers = editions.table_numbers(game.ruleset, game.n_players)
-    natures = [text.format_map(numbers) for nature, text in NATURES.items() if card.nature & nature]
-    reach = REACHES[Reach(card.reach)]
-    deed = DEEDS[Deed(card.deed)].format(amount=card.amount)
+    natures = [words.say(f"nature.{nature.name}", **numbers) for nature in Nature if nature and card.nature & nature]
+    reach = words.say(f"reach.{Reach(card.reach).name}")
+    deed = words.say(f"deed.{Deed(card.deed).name}", amount=card.amount)
     word = card.id.rpartition("_")[2]
     return {
         "game": game.id,
@@ -142,11 +96,12 @@ def tables(description: Mapping[str, Any]) -> Iterator[RulesTable]:
     yield RulesTable(("card", "fr / de", "points at", "and then"), rows)
 
 
-def card_lines(card: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def card_lines(card: Mapping[str, Any], language: str = DEFAULT) -> Iterator[tuple[str, str]]:
+    words = words_of(COMMON, language)
     if card["points_at"]:
-        yield "points at", card["points_at"]
-    yield "and then", card["effect"]
+        yield words.say("points_at"), card["points_at"]
+    yield words.say("and_then"), card["effect"]
     for text in card["traits"]:
-        yield "traits", text
+        yield words.say("traits"), text
     for name, value in card["switches"].items():
         yield "switch", f"{name} {as_text(value)}"

@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from engine_cy import Position, View
 from engine_cy.oriflamme.binding import Oriflamme
-from engine_cy.oriflamme.table import PlayedCard, kinds_in_queue
+from engine_cy.oriflamme.table import PlayedCard, in_queue, kinds_in_queue
 from engine_cy.seats import SEATS
-from server.games.adapter import DrawnCard, Picture, StyledText, drawn_hands, owned_by_letter
-from server.games.oriflamme.descriptions import names_of
+from server.games.adapter import (
+    DrawnCard,
+    Picture,
+    StyledText,
+    drawn_cards,
+    drawn_hands,
+    drawn_piles,
+    owned_by_letter,
+    piles_by_letter,
+)
+from server.games.oriflamme.narration import AREA, noun_of
+from server.languages import DEFAULT, words_of
 
 SLOT = 16  # columns of a slot
 PER_LINE = 5  # slots on a line of 80 columns
 
 
-def draw(view: View | Position) -> Iterator[StyledText]:
-    """Draw the queue and the known hands."""
-    table, game = view.table, view.game
-    assert isinstance(game, Oriflamme)
-    names = {card.id: card.name for card in game.cards}
+def draw(view: View | Position, language: str = DEFAULT) -> Iterator[StyledText]:
+    """Draw the queue, the piles, and the known hands and cards set aside."""
+    table, names = view.table, _names(view, language)
     if not table.slots:
-        yield StyledText("(no card is on the table)\n", "dim")
+        yield StyledText(words_of(AREA, language).say("no_card") + "\n", "dim")
     kinds = kinds_in_queue(view.parts)
     for begin in range(0, len(table.slots), PER_LINE):
         tops, middles, bottoms = [], [], []
@@ -44,7 +53,36 @@ def draw(view: View | Position) -> Iterator[StyledText]:
         for line in (tops, middles, bottoms):
             yield from line
             yield StyledText("\n")
-    yield from drawn_hands(view, lambda card: names[card])
+    yield from drawn_piles(table.piles, names.__getitem__, language)
+    yield from drawn_hands(view, names.__getitem__, language)
+    for seat in range(view.game.n_players):
+        aside = set_aside(view, seat)
+        if aside is not None:
+            yield drawn_cards(view, "aside", seat, map(names.__getitem__, aside), language)
+
+
+def set_aside(view: View | Position, seat: int) -> list[str] | None:
+    """Return the cards that a seat set aside, the rest of its family; None if the observer does not know them."""
+    own, table = view.parts.secrets_of(seat), view.table
+    if own is None:
+        return None
+    assert isinstance(view.game, Oriflamme)
+    left = view.game.shape.all_cards()
+    left.subtract(Counter(own.hand))
+    left.subtract(Counter(own.face_down))
+    left.subtract(Counter(table.piles[seat]))
+    left.subtract(Counter(card.card for card in in_queue(table.slots, view.game.n_players)[seat] if card.card))
+    return list((+left).elements())
+
+
+def _names(view: View | Position, language: str) -> dict[str, str]:
+    """Return the names of the cards; those on the table are the engine's in English, as in the notation."""
+    assert isinstance(view.game, Oriflamme)
+    words = words_of(AREA, language)
+    return {
+        card.id: card.name if language == DEFAULT else noun_of(words, view.game, card.id).name
+        for card in view.game.cards
+    }
 
 
 def _face(card: PlayedCard, kind: str | None, names: dict[str, str], width: int) -> str:
@@ -56,11 +94,12 @@ def _face(card: PlayedCard, kind: str | None, names: dict[str, str], width: int)
     return f"{' ' if card.card else '▒'}{shown:<{width - 1}}"
 
 
-def picture(view: View) -> Picture:
+def picture(view: View, language: str = DEFAULT) -> Picture:
     """Return the queue for a report, each slot from its top card down."""
     table, game = view.table, view.game
     assert isinstance(game, Oriflamme)
-    names = {card.id: names_of(card).en for card in game.cards}
+    words = words_of(AREA, language)
+    names = {card.id: noun_of(words, game, card.id).name for card in game.cards}
     slots = []
     for number, (slot, kinds) in enumerate(zip(table.slots, kinds_in_queue(view.parts), strict=True)):
         cards = []
@@ -71,4 +110,10 @@ def picture(view: View) -> Picture:
             cards.append(DrawnCard(SEATS[slot.family], name, face, 0, card.tokens, acting))
         slots.append(cards)
     hand = [names[card] for card in view.parts.own.hand]
-    return Picture(slots=slots, hand=hand, owned=owned_by_letter(table.points))
+    return Picture(
+        slots=slots,
+        hand=hand,
+        owned=owned_by_letter(table.points),
+        piles=piles_by_letter(table.piles, names.__getitem__),
+        aside=[names[card] for card in set_aside(view, view.observer) or ()],
+    )

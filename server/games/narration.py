@@ -1,0 +1,93 @@
+"""Moves in words: the parts of a sentence that the games share.
+
+A game's adapter tells a move from two tables that the reader may see, before and after it. It knows nothing else, so a
+sentence cannot reveal a hidden card.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import NamedTuple
+
+from engine_cy.seats import SEATS
+from server.languages import DEFAULT, Noun, Phrase, Words, words_of
+
+COMMON = "server.games"
+
+
+class Reader(NamedTuple):
+    """The reader of a sentence: their language, their seat if it is to be "you", and the names of the seats."""
+
+    language: str = DEFAULT
+    you: int | None = None
+    names: Sequence[str] = SEATS
+
+
+# English, about seats by their letters.
+ANYONE = Reader()
+
+
+class Narrator:
+    """The sentences of one game for a reader."""
+
+    def __init__(self, area: str, reader: Reader) -> None:
+        self.words: Words = words_of(area, reader.language)
+        self._common = words_of(COMMON, reader.language)
+        self.reader = reader
+
+    def say(self, key: str, **values: object) -> str:
+        """Return a message of the game as a sentence."""
+        return self.words.begin(self.words.say(key, **values))
+
+    def say_of(self, key: str, seat: int, **values: object) -> str:
+        """Return a message about a seat, which its variant for the reader addresses."""
+        if seat == self.reader.you:
+            return self.say(f"{key}.you", **values)
+        return self.say(key, who=self.person(seat), **values)
+
+    def person(self, seat: int) -> Phrase:
+        return self.words.person(self._name(seat))
+
+    def owned(self, noun: Noun, seat: int) -> Phrase:
+        return self.words.owned(noun, self._name(seat))
+
+    def _name(self, seat: int) -> str | None:
+        return None if seat == self.reader.you else self.reader.names[seat]
+
+    def told(
+        self,
+        sentence: str,
+        actor: int | None,
+        gains: Mapping[int, int],
+        sources: Mapping[int, Sequence[str]] = MappingProxyType({}),
+        discarded: Iterable[Phrase] = (),
+    ) -> str:
+        """Return a sentence with everything that followed: gains, the cards that brought them, and discarded cards.
+
+        A gain of the actor alone needs no name. `sources` holds the names of cards that brought gains, by seat.
+        """
+        gains = {seat: gain for seat, gain in gains.items() if gain}
+        if actor in gains and not sources.get(actor):
+            sentence = self._common.say("gain", sentence=sentence, amount=f"{gains.pop(actor):+d}")
+        parts = [sentence]
+        for seat, gain in gains.items():
+            cards = ", ".join(sources.get(seat, ()))
+            key = "gain.by" if cards else "gain.of"
+            parts.append(self._common.say(key, who=self.person(seat), amount=f"{gain:+d}", cards=cards))
+        cards = ", ".join(f"{card}" for card in discarded)
+        if cards:
+            parts.append(self._common.say("discarded", cards=cards))
+        return self._common.say("and").join(parts)
+
+    def drawing(self, told: str, seat: int, cards: Sequence[str]) -> str:
+        """Return a sentence with the cards that a seat drew."""
+        key = "draws.you" if seat == self.reader.you else "draws"
+        drawn = self._common.say(key, who=self.person(seat), cards=", ".join(cards))
+        return self._common.say("and").join((told, drawn))
+
+
+def shown_cards(seen: str) -> tuple[str, list[str]]:
+    """Split the text of a seen action into the action and the cards that it shows, as in `reveal = Heir`."""
+    action, _, names = seen.partition(" = ")
+    return action, names.split(",") if names else []
