@@ -7,12 +7,13 @@ import gc
 import logging
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import grpc
+from google.protobuf.descriptor import ServiceDescriptor
 from grpc_health.v1 import health as health_names
 from grpc_reflection.v1alpha import reflection, reflection_pb2
 
@@ -75,24 +76,30 @@ class App:
 
     async def run(self) -> int:
         """Serve until SIGTERM, SIGINT or a failed self-test; return the process's exit code."""
-        sys.setswitchinterval(SWITCH_SECONDS)
-        if self._settings.metrics:  # first: if it fails, no gRPC server needs to be stopped
-            self._serve_metrics(self._settings.metrics)
+        self._prepare()
         server = self._server()
         port = self._listen(server)
         self._health.set(["", *self._names], NOT_SERVING)
         await server.start()
         try:
-            await self._serve_until_stopped(port)
+            _greet(self._settings, port)
+            await self._serve_until_stopped()
         finally:
-            await self._drain(server)
+            self._close()
+            # gRPC cancels calls that arrive during its shutdown: refuse calls for a while first, so that clients stop.
+            await asyncio.sleep(REFUSING_SECONDS)
+            await self._drain(server.stop)
         return self._code
 
-    async def _serve_until_stopped(self, port: int) -> None:
+    def _prepare(self) -> None:
+        sys.setswitchinterval(SWITCH_SECONDS)
+        if self._settings.metrics:  # first: if it fails, nothing needs to be stopped
+            self._serve_metrics(self._settings.metrics)
+
+    async def _serve_until_stopped(self) -> None:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._stop)
-        _greet(self._settings, port)
         lag = asyncio.ensure_future(self._telemetry.measure_lag())
         ray = asyncio.ensure_future(self._follow_ray())
         opening = asyncio.ensure_future(self._open())
@@ -137,15 +144,21 @@ class App:
             ],
         )
         add = partial(add_service, server, telemetry=self._telemetry, callers=self._callers)
-        add(solver_service.SERVICE, self._solver, plugins=self._plugins)
-        add(rules.SERVICE, ServedRules(self._plugins), plugins=self._plugins)
-        add(referee.SERVICE, RefereeService(), plugins=self._plugins)
+        for service, servicer in self._services():
+            add(service, servicer, plugins=self._plugins)
         add(HEALTH, self._health, is_logged=False)
         if settings.reflection:
             names = [*self._names, health_names.SERVICE_NAME, reflection.SERVICE_NAME]
             add(REFLECTION, reflection.aio.ReflectionServicer(names))
         server.add_generic_rpc_handlers((Unimplemented(self._telemetry),))
         return server
+
+    def _services(self) -> list[tuple[ServiceDescriptor, object]]:
+        return [
+            (solver_service.SERVICE, self._solver),
+            (rules.SERVICE, ServedRules(self._plugins)),
+            (referee.SERVICE, RefereeService()),
+        ]
 
     def _listen(self, server: grpc.aio.Server) -> int:
         settings = self._settings
@@ -203,14 +216,15 @@ class App:
         self._solver.stop_searches()
         self._plugins.stop_searches()
 
-    async def _drain(self, server: grpc.aio.Server) -> None:
-        """Refuse new calls, and answer the pending ones."""
+    def _close(self) -> None:
+        """Refuse new calls."""
         self._solver.close()
         self._plugins.close()
         self._health.end()
-        # gRPC cancels calls that arrive during its shutdown: refuse calls for a while first, so that clients stop.
-        await asyncio.sleep(REFUSING_SECONDS)
-        stopped = asyncio.ensure_future(server.stop(self._settings.drain_ms / 1000 + LAST_SECONDS))
+
+    async def _drain(self, stop: Callable[[float], Awaitable[object]]) -> None:
+        """Answer the pending calls: `stop` waits for them, at most for this number of seconds."""
+        stopped = asyncio.ensure_future(stop(self._settings.drain_ms / 1000 + LAST_SECONDS))
         await asyncio.wait([stopped], timeout=self._settings.drain_ms / 1000)
         self._hurry()
         await stopped

@@ -55,6 +55,8 @@ class HostPort(click.ParamType[str]):
         return value
 
 
+# Settings of the listening server.
+FOR_GRPC = ("address", "tls_cert", "tls_key", "client_ca", "tokens", "reflection")
 FILE = click.Path(readable=False)  # for shell completion; opening the file reports errors
 
 
@@ -67,6 +69,9 @@ class Settings:
     """The settings; a flag overrides the environment, which overrides the file, which overrides the default."""
 
     address: str = _setting("127.0.0.1:50051", "Address to listen on; port 0 chooses a free one.", HostPort())
+    stdio: bool = _setting(
+        False, "Answer JSON lines on standard input and output instead of listening (docs/json_lines.md)."
+    )
     threads: int = _setting(0, "Search threads; 0: one for each core.", IntegerIn(0, 1024))
     reserved: int = _setting(
         1, "Search threads reserved for single calls: batches and reviews do not use them.", IntegerIn(0, 1024)
@@ -226,6 +231,12 @@ def read_settings(ctx: click.Context) -> Settings:
             values["ray_address"] = os.environ.get("RAY_ADDRESS", "")
         if values["ray_address"]:
             values["backend"] = "ray"
+    if values["stdio"]:
+        if "reserved" in is_default:
+            values["reserved"] = 0  # there is one caller
+        for name in FOR_GRPC:
+            if name not in is_default:
+                raise SettingsError(f"{name}: cannot be used with stdio, which does not listen")
     settings = Settings(**values)
     _check_combinations(settings)
     return settings

@@ -39,9 +39,25 @@ def add_service(
     is_logged: bool = True,
     plugins: Plugins | None = None,
 ) -> None:
-    """Serve the methods that `servicer` has for `service`; a method that is no coroutine runs on another thread.
+    """Serve the methods of a service over gRPC."""
+    handlers = handlers_of(service, servicer, telemetry, callers, is_logged=is_logged, plugins=plugins)
+    # Not `add_registered_method_handlers`: with it, a call takes longer the more methods are registered.
+    server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(service.full_name, handlers),))
 
-    `is_logged`: log every call, not only refused ones. Calls that name an installed game go to `plugins`.
+
+def handlers_of(
+    service: ServiceDescriptor,
+    servicer: object,
+    telemetry: Telemetry | None = None,
+    callers: Callers | None = None,
+    *,
+    is_logged: bool = True,
+    plugins: Plugins | None = None,
+) -> dict[str, grpc.RpcMethodHandler[Any, Any]]:
+    """Return the handlers of a service's methods by their names.
+
+    A method of `servicer` that is no coroutine runs on another thread. `is_logged`: log every call, not only refused
+    ones. Calls that name an installed game go to `plugins`.
     """
     telemetry, callers = telemetry or Telemetry(), callers or Callers()
     handlers = {}
@@ -51,8 +67,7 @@ def add_service(
             handle = _on_thread(handle)
         metrics = telemetry.method(f"/{service.full_name}/{method.name}", is_logged)
         handlers[method.name] = _handler(method, handle, metrics, callers, plugins)
-    # Not `add_registered_method_handlers`: with it, a call takes longer the more methods are registered.
-    server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(service.full_name, handlers),))
+    return handlers
 
 
 class Plugins(Protocol):

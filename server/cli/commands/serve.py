@@ -19,12 +19,13 @@ from solver.extras import importing
     "eminence serve",
     "eminence serve --threads 2 --time-max-ms 5000 --no-self-test",
     "EMINENCE_CACHE_FILE=answers.sqlite eminence serve --reflection",
+    "eminence serve --stdio --threads 2 < questions.jsonl > answers.jsonl",
     params=options(),
     context_settings={"auto_envvar_prefix": PREFIX},
 )
 @click.pass_context
 def serve(ctx: click.Context, /, **_settings: object) -> NoReturn:
-    """Serve over gRPC, until SIGTERM or SIGINT.
+    """Serve over gRPC, until SIGTERM or SIGINT; with --stdio, answer JSON lines until the end of the input.
 
     Each flag is also an environment variable (EMINENCE_TIME_MAX_MS=5000) and a line of the file that --config names
     (time_max_ms = 5000). Flags override variables; variables override the file.
@@ -35,11 +36,12 @@ def serve(ctx: click.Context, /, **_settings: object) -> NoReturn:
         settings = read_settings(ctx)
         with importing("server", "eminence serve"):
             from server.app import App
+            from server.stdio_app import StdioApp
             from server.telemetry import log_as_json
 
         end_log = log_as_json(settings.log)
         try:
-            code = asyncio.run(App(settings).run())
+            code = asyncio.run((StdioApp if settings.stdio else App)(settings).run())
         finally:
             end_log()
     except SettingsError as error:
