@@ -22,6 +22,7 @@ import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from benchmarks import report
+from benchmarks.json_lines import measure_json_lines
 from benchmarks.measure import Figure, figure
 from benchmarks.questions import mixed_views, question, second_round, timed
 from benchmarks.report import Goal, Measured, Result
@@ -40,6 +41,7 @@ GOALS = {
     "overhead_ms": Goal(0.7, 0.45),
     "throughput": Goal(0.88, 0.95),
     "cached_ms": Goal(0.25, 0.0),
+    "json_lines": Goal(0.9, 1.0),
     "stall_ms": Goal(15, 5),
     "rss_mib": Goal(40, 20),
     "overshoot_idle_ms": Goal(20, 10),
@@ -56,6 +58,7 @@ MEANINGS = {
     "overhead_ms": "median time of Suggest(1000 iterations), one client, minus that of `solve` in this process",
     "throughput": "answers/s of 8 clients against 1 / (1/in process on all cores + 1/echo of the same messages)",
     "cached_ms": "median time of a Suggest with a cached answer, minus that of an echo of the same messages",
+    "json_lines": "positions/s over JSON lines against AnalyzeBatch, 100 iterations each",
     "stall_ms": "the longest health check while one heavy request is handled; the worst of several requests",
     "rss_mib": "MiB that one heavy request adds to the server's memory beyond its memory cap; the worst of several",
     "overshoot_idle_ms": "how late answers to Suggest(100 ms) are, 99th percentile",
@@ -603,6 +606,7 @@ MEASURES: dict[tuple[str, ...], Callable[[Scale], dict[str, Measured]]] = {
     ("overhead_ms",): measure_overhead,
     ("throughput",): measure_throughput,
     ("cached_ms",): measure_cached,
+    ("json_lines",): lambda scale: measure_json_lines(scale.rounds, scale.calls),
     ("stall_ms",): lambda scale: measure_stall(scale.rounds),
     ("rss_mib",): lambda scale: measure_memory(scale.memory_rounds),
     ("overshoot_idle_ms", "overshoot_busy_ms"): measure_overshoot,

@@ -24,7 +24,7 @@ COMMANDS = {
     "check-game": "Check that a game keeps the laws of searches.",
     "rules": "Show the games, editions and cards of the engine.",
     "bench": "Measure the speed of this machine.",
-    "serve": "Serve over gRPC.",
+    "serve": "Serve over gRPC, or over standard input and output.",
 }
 HELP = {"help_option_names": ["-h", "--help"]}
 EPILOG = """\b

@@ -200,10 +200,15 @@ class AdmittedSearch:
     def leave(self, on_end: Callable[[AdmittedSearch], None]) -> None:
         """Call `on_end` when the running question has ended."""
         loop = asyncio.get_running_loop()
+
+        def end(_: object) -> None:
+            with suppress(RuntimeError):  # the loop is closed
+                loop.call_soon_threadsafe(on_end, self)
+
         if self._running is None or self._running.done():
             on_end(self)
         else:
-            self._running.add_done_callback(lambda _: loop.call_soon_threadsafe(on_end, self))
+            self._running.add_done_callback(end)
 
 
 def _write(write: Callable[[Any], T], written: asyncio.Future[T], answer: Future[Any]) -> None:

@@ -14,7 +14,7 @@ import grpc
 import pytest
 from sockets import listening
 
-from benchmarks import questions, service, worst_case
+from benchmarks import json_lines, questions, service, worst_case
 from benchmarks.__main__ import main
 from benchmarks.measure import Figure
 from benchmarks.questions import mixed_views
@@ -66,6 +66,7 @@ TWINS: dict[str, list[tuple[Measured, Measured]]] = {
     "overhead_ms": [after([Times(3.6, 3.0, 0.5)] * 7, [Times(3.8, 3.0, 0.5)] * 7, service.overhead)],
     "throughput": [after([Rates(570, 700, 7_000)] * 7, [Rates(550, 700, 7_000)] * 7, service.throughput)],
     "cached_ms": [after([(0.6, 0.4)] * 7, [(0.7, 0.4)] * 7, service.cached_overhead)],
+    "json_lines": [after([json_lines.Rates(910, 1000)] * 7, [json_lines.Rates(890, 1000)] * 7, json_lines.json_lines)],
     "stall_ms": [after(HARDLY_STALLED, HARDLY_STALLED | {"compare": [2.0, 16.0, 90.0]}, stalled)],
     "rss_mib": [
         after(SMALL, SMALL | {"suggest": [growth(300)] * 3}, beyond_cap),
