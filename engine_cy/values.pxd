@@ -27,6 +27,7 @@ cdef class Game:
     cpdef int check(self) except -1
     cdef Action action_of(self, const action_t* steps, int n)
     cdef Action intern(self, tuple steps)
+    cdef int place_of(self, action_t step) except -1
     cdef fill_from_bytes(self, GameState table, bytes state, int observer, error)
 
 

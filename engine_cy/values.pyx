@@ -6,7 +6,7 @@ every argument and raise an EngineError if it is invalid.
 """
 cimport cython
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
-from libc.stdint cimport int32_t, uint32_t, uint64_t
+from libc.stdint cimport UINT32_MAX, int32_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy, memset
 
 from engine_cy.game_api cimport (
@@ -199,6 +199,12 @@ cdef class Game:
         return self.intern(self.pack_fields(fields))
 
     def action_from_steps(self, tuple steps):
+        cdef object known
+
+        if len(steps) == 1 and 0 <= steps[0] <= UINT32_MAX:
+            known = self.interned[self.place_of(steps[0])]
+            if known is not None:
+                return known
         # In any game, steps are an action if its text reads back as the same steps.
         if not 1 <= len(steps) <= MAX_DECISION or self.read_steps(self.write_steps(steps)) != steps:
             raise NotationError(f"steps: {steps} are not an action")
@@ -236,28 +242,33 @@ cdef class Game:
 
     cdef Action action_of(self, const action_t* steps, int n):
         """Return the Action for `steps`. Actions of one step are interned, so that listing them is cheap."""
-        cdef uint32_t at
+        cdef int place = self.place_of(steps[0]) if n == 1 else 0
+        cdef object known
         cdef Action action
-        cdef object entry
 
         if n == 1:
-            at = (steps[0] * <uint32_t>2654435761) >> 20
-            while True:
-                entry = self.interned[at & (INTERNED - 1)]
-                if entry is None:
-                    break
-                action = <Action>entry
-                if action.steps[0] == steps[0]:
-                    return action
-                at += 1
+            known = self.interned[place]
+            if known is not None:
+                return <Action>known
         action = Action.__new__(Action)
         action.game = self
         action.n_steps = n
         memcpy(action.steps, steps, n * sizeof(action_t))
         if n == 1 and self.n_interned < INTERNED // 2:
-            self.interned[at & (INTERNED - 1)] = action
+            self.interned[place] = action
             self.n_interned += 1
         return action
+
+    cdef int place_of(self, action_t step) except -1:
+        """Return the place of the action with this single step among the interned ones, or the free place for it."""
+        cdef uint32_t place = (step * <uint32_t>2654435761) >> 20
+        cdef object entry
+
+        while True:
+            entry = self.interned[place]
+            if entry is None or (<Action>entry).steps[0] == step:
+                return place
+            place = (place + 1) % INTERNED
 
     @property
     def interface_fault(self):

@@ -241,21 +241,20 @@ def complete(parts: Parts, shape: TableShape) -> Parts:
         acting=acting,
         points=table.points or (shape.start_points,) * shape.n_players,
         piles=piles,
-        hand_sizes=table.hand_sizes or _hand_sizes(table.slots, piles, shape),
+        hand_sizes=table.hand_sizes or _hand_sizes(queue, piles, shape),
     )
     return parts_of(whole, secrets, parts.observer)
 
 
-def _hand_sizes(slots: tuple[Slot, ...], piles: tuple[Kinds, ...], shape: TableShape) -> tuple[int, ...]:
-    """Return the sizes of hands that follow from the other fields."""
-    queue = in_queue(slots, shape.n_players)
+def _hand_sizes(queue: list[list[PlayedCard]], piles: tuple[Kinds, ...], shape: TableShape) -> tuple[int, ...]:
+    """Return the sizes of hands that follow from the other fields; `queue` is from `in_queue`."""
     return tuple(shape.hand_size - len(pile) - len(placed) for pile, placed in zip(piles, queue, strict=True))
 
 
 def derived_faults(parts: Parts, shape: TableShape) -> list[Fault]:
     """Return the faults of the fields of a complete table that follow from others and that bytes do not have."""
     stated = parts.table.hand_sizes
-    derived = _hand_sizes(parts.table.slots, parts.table.piles, shape)
+    derived = _hand_sizes(in_queue(parts.table.slots, shape.n_players), parts.table.piles, shape)
     if stated == derived:
         return []
     return [Fault("table.hand_sizes", listed(stated), f"contradicts the other fields: {listed(derived)}", NoWorldError)]
@@ -287,8 +286,10 @@ def _check_shape(parts: Parts, shape: TableShape) -> None:
         raise refused("table.to_act", seat_letter(table.to_act), "cannot act: the game is over")
     for seat in range(n):
         own = parts.secrets_of(seat)
+        if own is None:
+            continue
         n_down = sum(card.card is None for slot in table.slots if slot.family == seat for card in slot.cards)
-        if own is not None and len(own.face_down) != n_down:
+        if len(own.face_down) != n_down:
             why = f"cards, but {n_down} of this seat lie face down in the queue"
             raise refused(f"{path_of(parts, seat)}.face_down", len(own.face_down), why, NoWorldError)
 

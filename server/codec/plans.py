@@ -20,7 +20,7 @@ from eminence.v1.seat_pb2 import Seat
 from engine_cy.errors import listed
 from engine_cy.seats import SEATS
 from server.codec.fields import Words, check_length, members, read_optional_seat, words_of, write_seat
-from server.refusals import Refusal, missing
+from server.refusals import Refusal, missing, under
 
 # An item of a list that a message wraps, in a list of such messages.
 _NESTED_INDEX = re.compile(r"(\w+)(\[\w+\])(\[\w+\])")
@@ -79,13 +79,14 @@ class Plan:
             for name in hints or descriptor.fields_by_name
             for field in (descriptor.fields_by_name[name],)
         ]
+        self._readers = [field.read for field in self._fields]
 
     def read(self, message: Any, n_players: int) -> Any:
         """Return the value of a message. Refusals have the path of the field within it."""
+        values = [read(message, n_players) for read in self._readers]
         if self._make is not dict:
-            return self._make(*[field.read(message, n_players) for field in self._fields])
-        values = ((field.name, field.read(message, n_players)) for field in self._fields)
-        return {name: value for name, value in values if value is not None}
+            return self._make(*values)
+        return {field.name: value for field, value in zip(self._fields, values, strict=True) if value is not None}
 
     def write(self, value: Any, message: Any) -> None:
         """Write a value into an empty message."""
@@ -104,7 +105,7 @@ class Plan:
     # --- fields ---
 
     def _field(self, field: FieldDescriptor, hint: Any, is_required: bool) -> _Field:
-        name, values = field.name, self._values(field, hint)
+        name, values, has_presence = field.name, self._values(field, hint), field.has_presence
         is_nullable = hint is None or NoneType in get_args(hint)
 
         def read_plain(message: Any, n_players: int) -> Any:
@@ -112,11 +113,16 @@ class Plan:
 
         def read(message: Any, n_players: int) -> Any:
             value = getattr(message, name)
-            if message.HasField(name) if field.has_presence else value:
-                return value if values.read is None else _under(name, values.read, value, n_players)
-            if is_required:
-                raise missing(name, values.required.format(seats=listed(SEATS[:n_players])) or "is required")
-            return None
+            if not (message.HasField(name) if has_presence else value):
+                if is_required:
+                    raise missing(name, values.required.format(seats=listed(SEATS[:n_players])) or "is required")
+                return None
+            if values.read is None:
+                return value
+            try:
+                return values.read(value, n_players)
+            except Refusal as refusal:
+                raise refusal.under(name) from None
 
         def write(value: Any, message: Any) -> None:
             if values.fill is None:
@@ -126,7 +132,7 @@ class Plan:
                 nested.SetInParent()
                 values.fill(value, nested)
 
-        is_plain = values.read is None and not (field.has_presence or is_required or is_nullable)
+        is_plain = values.read is None and not (has_presence or is_required or is_nullable)
         return _Field(name, read_plain if is_plain else read, write)
 
     def _list(self, field: FieldDescriptor, hint: Any, is_required: bool, empty: Any = ()) -> _Field:
@@ -145,7 +151,8 @@ class Plan:
                 return tuple([item.read(value, n_players) for value in values])
             except Refusal:
                 for i, value in enumerate(values):
-                    _under(f"{name}[{i}]", item.read, value, n_players)
+                    with under(f"{name}[{i}]"):
+                        item.read(value, n_players)
                 raise
 
         def write(values: Any, message: Any) -> None:
@@ -202,14 +209,6 @@ class Plan:
 
 def _read_seat(value: int, n_players: int) -> int | None:
     return read_optional_seat(value, n_players, "")
-
-
-def _under(name: str, read: Reader, value: Any, n_players: int) -> Any:
-    """Read a value, and put `name` before the path of a refusal."""
-    try:
-        return read(value, n_players)
-    except Refusal as refusal:
-        raise refusal.under(name) from None
 
 
 def _defaults(make: Any) -> dict[str, Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import threading
 import time
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import Future
@@ -27,7 +26,7 @@ from solver.question import MEGABYTE, Question
 
 T = TypeVar("T")
 
-# Run search threads below the event loop's priority. A larger value makes searches late on a busy machine.
+# Run search threads this much below the event loop's priority. A larger value makes searches late on a busy machine.
 NICENESS = 2
 # Searches stop early by this percentile of recent overruns, estimated in steps; at most by LATENESS_MOST_NS and by
 # LATENESS_PART of their time.
@@ -86,9 +85,9 @@ class Searches:
         self._ray: RayPool | None = None
         if settings.backend == "ray":
             self._ray = RayPool(
-                settings.ray_workers or None, address=settings.ray_address, wait=False, initializer=_lower_priority
+                settings.ray_workers or None, address=settings.ray_address, wait=False, initializer=lower_priority
             )
-        self._pool: Pool = self._ray or Threads(threads, _lower_priority)
+        self._pool: Pool = self._ray or Threads(threads, lower_priority)
         self._lateness = Lateness()
         self._slots: set[AdmittedSearch] = set()
         self._is_hurrying = False
@@ -232,6 +231,6 @@ def _hand_over(written: asyncio.Future[Any], outcome: Any, error: BaseException 
         written.set_exception(error)
 
 
-def _lower_priority() -> None:
-    # Only this thread's priority: on Linux, each thread has its own.
-    os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
+def lower_priority() -> None:
+    """Run this thread below the event loop's priority."""
+    os.nice(NICENESS)  # of this thread alone: on Linux, each thread has its own

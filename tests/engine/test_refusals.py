@@ -523,7 +523,7 @@ def test_wrong_bytes_and_foreign_actions_are_refused() -> None:
 def test_part_of_a_decision_is_not_an_action() -> None:
     position = new_game(*EN).position("C:Spy >A:Decree* B:Heir*")
     lift, drop = position.game.action("move 0 to 2").code
-    for steps in ((lift,), (drop,), (lift, lift), (drop, lift), ()):
+    for steps in ((lift,), (drop,), (lift, lift), (drop, lift), (), (-1,), (2**40,)):
         with pytest.raises(NotationError, match="are not an action"):
             position.game.action_from_steps(steps)
     assert position.play(position.game.action_from_steps((lift, drop))) == position.play("move 0 to 2")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -21,9 +23,11 @@ from engine_cy import View, new_game
 from engine_cy.record import Record
 from server.codec import records, views
 from server.services import solver as solver_service
+from server.services.searches import NICENESS, lower_priority
 from server.services.solver import SolverService
 from server.settings import Settings
 from server.telemetry import Telemetry
+from solver.pool.threads import Threads
 
 GAME = new_game("oriflamme", "en-2019", 3)
 FEW = pb.Budget(iterations=60)
@@ -175,3 +179,11 @@ def test_the_guard_fails_work_on_the_event_loop(counts: Counter[str]) -> None:
 def test_an_error_off_the_event_loop_reaches_the_client(adviser: Any) -> None:
     with pytest.raises(grpc.RpcError, match="view"):
         adviser.Suggest(pb.SuggestRequest(), timeout=60)
+
+
+def test_search_threads_run_below_the_priority_of_the_event_loop() -> None:
+    def priority() -> int:
+        return os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
+
+    with Threads(1, lower_priority) as threads:
+        assert threads.call(priority).result() == min(priority() + NICENESS, 19)
