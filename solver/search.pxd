@@ -137,3 +137,4 @@ cdef class Searcher:
     cdef bint play_on(self) noexcept nogil
     cdef void back_up(self, bint ended) noexcept nogil
     cdef Tally* tally_of_decision(self) noexcept nogil
+    cdef tuple row_of(self, const Tally* tally)

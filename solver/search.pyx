@@ -745,24 +745,33 @@ cdef class Searcher:
         """Return the sums of each whole decision at the root, as rows of plain numbers: see `solver.merge.Tally`.
 
         They are in the order of `view.legal_actions()` or of `among`. If the observer is not to act, a single row sums
-        over all decisions of others.
+        over all decisions of others. Decisions without visits share a row, because a search of many moves has many.
         """
-        cdef Tally* tally
-        cdef int n = self.game.n_players
-        cdef int i, p, r
+        cdef int i
 
         rows = []
+        nothing = None
         for i in range(self.n_tallies):
-            tally = &self.tallies[i]
-            row = [tally.visits, tally.ended]
-            row += [tally.payoffs[p] for p in range(n)]
-            row += [tally.squares[p] for p in range(n)]
-            row += [tally.scores[p] for p in range(n)]
-            row += [tally.score_squares[p] for p in range(n)]
-            row += [tally.leads[p] for p in range(n)]
-            row += [tally.ranks[p][r] for p in range(n) for r in range(n)]
-            rows.append(tuple(row))
+            if self.tallies[i].visits:
+                rows.append(self.row_of(&self.tallies[i]))
+                continue
+            if nothing is None:
+                nothing = self.row_of(&self.tallies[i])
+            rows.append(nothing)
         return rows
+
+    cdef tuple row_of(self, const Tally* tally):
+        cdef int n = self.game.n_players
+        cdef int p, r
+
+        row = [tally.visits, tally.ended]
+        row += [tally.payoffs[p] for p in range(n)]
+        row += [tally.squares[p] for p in range(n)]
+        row += [tally.scores[p] for p in range(n)]
+        row += [tally.score_squares[p] for p in range(n)]
+        row += [tally.leads[p] for p in range(n)]
+        row += [tally.ranks[p][r] for p in range(n) for r in range(n)]
+        return tuple(row)
 
     @property
     def nodes(self):

@@ -24,6 +24,8 @@ TURN_LEAST_NS = 100_000
 TURNS_LEAST = 4
 SUMMED_UP = 8  # parts that are summed up early, to learn the time that all need
 LINE_LENGTH = 8  # decisions of a line, the first one included
+# Freeing a larger tree takes milliseconds.
+FREED_AT_ONCE_BYTES = 2**20
 
 
 def begin_part(question: Question, number: int) -> Searcher:
@@ -111,8 +113,8 @@ def search_parts(
 ) -> list[PartRun]:
     """Compute some parts on this thread until their budgets end; `searcher`, if set, continues in its tree.
 
-    Under a time limit, parts run round-robin, so they are equally far at its end, and their trees are freed together
-    with the returned runs: a caller can answer first. Neither turns nor reports affect results.
+    Under a time limit, parts run round-robin, so they are equally far at its end, and their large trees are freed
+    together with the returned runs: a caller can answer first. Neither turns nor reports affect results.
     """
     progress = progress or progress_to(control, question)
     until_ns = _end_of(question, control)
@@ -215,8 +217,8 @@ def _run_in_lockstep(
 class PartRun:
     """Run a part until its budget ends.
 
-    The tree is created when the run starts. It is freed when the run ends, but under a time limit only with the run
-    itself: freeing a large tree takes milliseconds.
+    The tree is created when the run starts. It is freed when the run ends, but a large one under a time limit only with
+    the run itself.
     """
 
     def __init__(self, question: Question, number: int, until_ns: int, searcher: Searcher | None = None) -> None:
@@ -296,7 +298,7 @@ class PartRun:
         if not self.ended_by:
             self._share = replace(self.share(), stopped_by=reason)
             self.ended_by = reason
-            if not self._is_timed:
+            if not self._is_timed or (self._searcher and self._searcher.tree_bytes <= FREED_AT_ONCE_BYTES):
                 self._searcher = None
 
     def share(self) -> Share:
@@ -315,7 +317,8 @@ class PartRun:
 
 def tallies_of(searcher: Searcher) -> tuple[Tally, ...]:
     players = searcher.game.n_players
-    return tuple(Tally(players, sums) for sums in searcher.results())
+    nothing = empty_share(1, players).tallies[0]
+    return tuple([Tally(players, sums) if sums[0] else nothing for sums in searcher.results()])
 
 
 def sum_up(question: Question, number: int, searcher: Searcher, stopped_by: str) -> Share:

@@ -558,11 +558,18 @@ def test_closing_threads_ends_a_question_that_waits_for_a_free_thread() -> None:
 # --- trees -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("is_timed", [True, False])
-def test_a_search_with_a_time_limit_answers_before_its_trees_are_freed(
-    is_timed: bool, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("is_timed", "is_large", "order"),
+    [
+        (True, True, ["answered", "freed", "freed"]),
+        (True, False, ["freed", "freed", "answered"]),
+        (False, True, ["freed", "freed", "answered"]),
+    ],
+)
+def test_a_search_with_a_time_limit_answers_before_its_large_trees_are_freed(
+    is_timed: bool, is_large: bool, order: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Freeing a large tree takes milliseconds. Without a time limit, each part frees its tree first to save memory."""
+    """Freeing a large tree takes milliseconds. Otherwise, each part frees its tree at its end to save memory."""
     events: list[str] = []
     begin = parts.begin_part
     is_watched = threading.Event()
@@ -579,13 +586,15 @@ def test_a_search_with_a_time_limit_answers_before_its_trees_are_freed(
             events.append("freed")
 
     monkeypatch.setattr(parts, "begin_part", WatchedSearcher)
+    if is_large:
+        monkeypatch.setattr(parts, "FREED_AT_ONCE_BYTES", 0)
     budget = Budget(iterations=100, time_ms=60_000 if is_timed else None)
     with Threads(1) as pool:
         future = pool.submit(SearchQuestion(opening_view(), budget, shares=2), Control())
         future.add_done_callback(lambda _: events.append("answered"))
         is_watched.set()
         future.result()
-    assert events == (["answered", "freed", "freed"] if is_timed else ["freed", "freed", "answered"])
+    assert events == order
 
 
 def test_without_a_pool_a_search_has_at_most_a_thread_per_core(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,6 +20,7 @@ from engine_cy import View, new_game
 from solver import CONFIGS, Budget, Comparison, Config, Estimate, InvalidQuestionError, SearchQuestion, compare, solve
 from solver.merge import Tally
 from solver.pool.base import compute_here
+from solver.pool.parts import begin_part, tallies_of
 from solver.search import Searcher
 from solver.stopping import is_sure
 
@@ -177,6 +178,18 @@ def test_a_search_in_several_runs_equals_one_run() -> None:
     for _ in range(10):
         resumed.run(100)
     assert whole.results() == resumed.results()
+
+
+def test_moves_without_visits_share_their_tally() -> None:
+    """A search of many moves in many shares took memory for each move of each share, visited or not."""
+    question = SearchQuestion(views(ALL_SPECS[0], seed=3)[0], Budget(iterations=1))
+    searcher = begin_part(question, 0)
+    nothing = {id(tally) for tally in tallies_of(searcher)}
+    assert len(nothing) == 1
+    searcher.run(1)
+    tallies = tallies_of(searcher)
+    assert sum(tally.visits for tally in tallies) == 1
+    assert {id(tally) for tally in tallies if not tally.visits} == nothing
 
 
 @pytest.mark.parametrize(
