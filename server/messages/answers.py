@@ -171,7 +171,7 @@ def add_beliefs(message: pb.Suggestion, beliefs: Beliefs | None, game: Game) -> 
 
 def _add_cards(written: Any, cards: Mapping[str, float], game: Game) -> None:
     for name, probability in cards.items():
-        written.add(card=_write_card(game, name), probability=probability)
+        written.add(probability=probability).card.CopyFrom(_write_card(game, name))
 
 
 @lru_cache(ACTIONS_KEPT)

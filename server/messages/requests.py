@@ -144,8 +144,7 @@ def read_search(request: Any, caps: Caps, field: str = "", config: Config | None
             history=history,
             **options.arguments,
         )
-    grant = _grant(question, options, limits)
-    return replace(grant, candidates=options.candidates, information=options.information)
+    return _grant(question, options, limits)
 
 
 def read_comparison(request: pb.CompareRequest, caps: Caps, config: Config | None = None) -> Grant:
@@ -226,7 +225,9 @@ def _grant(question: Question, options: RequestOptions, limits: Limits) -> Grant
         question.seed,
         question.shares,
         limits.is_timed,
-        encoded=encoded,
+        options.candidates,
+        options.information,
+        encoded,
     )
 
 

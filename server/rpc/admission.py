@@ -188,7 +188,7 @@ class Admission:
     # --- queues ---
 
     def _admit_waiting(self) -> None:
-        for queue in self._waiting.values():
+        for queue in filter(None, self._waiting.values()):
             for ticket in self._in_turn(queue):
                 if self._closed or self._fits(ticket):
                     queue.remove(ticket)

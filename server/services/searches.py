@@ -152,13 +152,14 @@ class AdmittedSearch:
         # On a busy machine, the threads that carry an answer to its reader are as late as searches.
         self.until_ns = until_ns - (HOPS * late_ns if self.by_deadline else late_ns)
         self._pool, self._lateness, self._deadline = pool, lateness, terms.deadline
-        self._control = Control()
+        self._control: Control | None = None
         self._running: Future[Any] | None = None
 
     def stop(self, reason: Any) -> None:
         """Stop the running question soon, and later ones at once; the first reason counts."""
         self.stopped_for = self.stopped_for or reason
-        self._control.stop()
+        if self._control is not None:
+            self._control.stop()
 
     async def compute(
         self,
