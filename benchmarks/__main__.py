@@ -80,6 +80,12 @@ def run_startup(print_text: bool) -> dict[str, Any]:
     return run_timed(startup.run, startup.as_text, print_text)
 
 
+def run_install(print_text: bool) -> dict[str, Any]:
+    from benchmarks import install
+
+    return run_timed(install.run, install.as_text, print_text)
+
+
 def run_timed(run: Callable[[], Result], as_text: Callable[[Result], str], print_text: bool) -> dict[str, Any]:
     with alone():
         result = run()
@@ -106,6 +112,7 @@ SUITES = {
     "service": run_service,
     "promises": run_promises,
     "startup": run_startup,
+    "install": run_install,
     "signature": run_signature,
 }
 

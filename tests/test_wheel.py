@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import subprocess
 import sys
@@ -11,6 +12,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+CLASSIFIERS = PYPROJECT["project"]["classifiers"]
 
 
 def test_the_wheel_has_the_files_that_users_need_and_no_others(tmp_path: Path) -> None:
@@ -38,9 +41,26 @@ def wheel_files(package: str) -> list[Path]:
 
 @pytest.mark.slow
 def test_the_command_that_checks_a_wheel_passes() -> None:
-    command = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["cibuildwheel"]["test-command"]
+    command = PYPROJECT["tool"]["cibuildwheel"]["test-command"]
     python, *arguments = shlex.split(command)
     assert python == "python"
     subprocess.run([sys.executable, *arguments], cwd=ROOT, check=True, timeout=100)
     wrong_command = command.replace("assert signature() ==", "assert signature()[1:] ==")
     assert subprocess.run([sys.executable, *shlex.split(wrong_command)[1:]], cwd=ROOT, capture_output=True).returncode
+
+
+@pytest.mark.slow
+def test_wheels_are_built_for_linux_alone() -> None:
+    command = [Path(sys.executable).with_name("cibuildwheel"), "--print-build-identifiers", "--platform"]
+
+    def identifiers(platform: str) -> set[str]:
+        result = subprocess.run([*command, platform], cwd=ROOT, capture_output=True, text=True, timeout=100)
+        return set(result.stdout.split())
+
+    pythons = [name.rpartition(" ")[2] for name in CLASSIFIERS if re.fullmatch(r".*Python :: 3\.\d+", name)]
+    versions = [f"cp{python.replace('.', '')}" for python in pythons]
+    assert len(versions) == 4
+    assert identifiers("linux") == {
+        f"{version}-manylinux_{machine}" for version in versions for machine in ("x86_64", "aarch64")
+    }
+    assert identifiers("windows") == identifiers("macos") == set()

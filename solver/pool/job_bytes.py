@@ -1,12 +1,14 @@
 """Serialize questions and shares for other processes and machines, without pickle.
 
 A job is a question as `encode` writes it, its time limits, and the evidence of its history, so workers need not replay
-it. Jobs and shares begin with a magic number and a checksum. msgspec checks the types of all fields, and constructors
-check their values; invalid bytes raise JobBytesError.
+it. Jobs and shares begin with a magic number and a checksum. `job_shapes.py` checks the types of all fields, and
+constructors check their values; invalid bytes raise JobBytesError. Functions import `job_shapes.py` when they run,
+because it imports msgspec: `import solver` needs no other package.
 """
 
 from __future__ import annotations
 
+import json
 import struct
 from collections.abc import Callable, Sequence
 from dataclasses import fields
@@ -14,12 +16,10 @@ from functools import lru_cache
 from typing import Any
 from zlib import crc32
 
-import msgspec
-
 from engine_cy import Action, Game, errors, game_ids, new_game
 from engine_cy.action_log import restore
 from engine_cy.registry import is_game_id
-from solver.config import Budget, Config, InvalidQuestionError, Model
+from solver.config import Budget, Config, InvalidQuestionError
 from solver.merge import REASONS, Share, tally_numbers
 from solver.question import (
     PAYOFF_BYTES,
@@ -43,64 +43,25 @@ class JobBytesError(ValueError):
 
 # --- jobs ---------------------------------------------------------------------------------------------------------
 
-Code = tuple[int, ...]  # of an action
-
-
-class _Common(msgspec.Struct, forbid_unknown_fields=True):
-    """The part of a question that many jobs have in common."""
-
-    game: tuple[str, Any, int]
-    config: Config
-
-
-class _Own(msgspec.Struct, tag_field="shape", forbid_unknown_fields=True):
-    """The part of a question that is its own; each shape adds its fields."""
-
-    observer: int
-    history: list[str] | None
-    shares: int
-    models: list[Model]
-
-
-class _Search(_Own, tag="search"):
-    lines: int
-    among: list[Code]
-
-
-class _Comparison(_Own, tag="comparison"):
-    actions: list[Code]
-
-
-class _Information(_Own, tag="information"):
-    pass
-
-
-class _Limits(msgspec.Struct, forbid_unknown_fields=True):
-    iterations: int | None
-    memory_mb: float
-    confidence: float | None
-    share_iterations: tuple[int, ...] = ()
-
-
 _CONFIG_FIELDS = [field.name for field in fields(Config)]
-_COMMON = msgspec.json.Decoder(_Common)
-_OWN = msgspec.json.Decoder(_Search | _Comparison | _Information)
-_LIMITS = msgspec.json.Decoder(_Limits)
-_CLOCKS = msgspec.json.Decoder(tuple[float | None, float | None])
 
 
 def encode_job(question: Question) -> bytes:
     """Serialize a question for another process. Games without an id of `new_game` fail."""
+    from solver.pool import job_shapes
+
     game, budget = question.view.game, question.budget
     if not is_game_id(game.id):
         raise JobBytesError(f"game: {game.id!r} is unknown to other processes; they know {', '.join(game_ids())}")
-    clocks = msgspec.json.encode((budget.time_ms, budget.thread_time_ms))
+    clocks = job_shapes.to_json((budget.time_ms, budget.thread_time_ms))
     logged = b"" if question.history is None else bytes(question.history)
     return _seal(JOB, pack([*encode(question), clocks, logged]))
 
 
 def decode_job(message: bytes) -> Question:
     """Read the question that `encode_job` wrote."""
+    from solver.pool import job_shapes
+
     body = _unseal(JOB, message)
     try:
         return _read_job(body)
@@ -112,18 +73,20 @@ def decode_job(message: bytes) -> Question:
         TypeError,
         OverflowError,
         RecursionError,
-        msgspec.MsgspecError,
+        job_shapes.MalformedError,
         errors.EngineError,
     ) as error:
         raise JobBytesError(f"job: {type(error).__name__}: {error}") from None
 
 
 def _read_job(body: bytes) -> Question:
+    from solver.pool import job_shapes
+
     question, seed, limits_text, clocks_text, logged = unpack(body)
     common, own_text, view_bytes = unpack(question)
     game, config = _read_common(common)
-    own, limits = _OWN.decode(own_text), _LIMITS.decode(limits_text)
-    time_ms, thread_time_ms = _CLOCKS.decode(clocks_text)
+    own, limits = job_shapes.OWN.decode(own_text), job_shapes.LIMITS.decode(limits_text)
+    time_ms, thread_time_ms = job_shapes.CLOCKS.decode(clocks_text)
     budget = Budget(limits.iterations, time_ms, thread_time_ms, limits.memory_mb, limits.confidence)
     view = game.view_from_bytes(view_bytes, own.observer)
     if len(own.models) != game.n_players:
@@ -135,10 +98,10 @@ def _read_job(body: bytes) -> Question:
         "models": {seat: model for seat, model in enumerate(own.models) if seat != view.observer},
         "history": None if own.history is None else restore(game, own.history, logged),
     }
-    if isinstance(own, _Search):
+    if isinstance(own, job_shapes.Search):
         options |= {"lines": own.lines, "share_iterations": limits.share_iterations}
         return SearchQuestion(view, budget, among=_actions(game, own.among), **options)
-    elif isinstance(own, _Comparison):
+    elif isinstance(own, job_shapes.Comparison):
         return ComparisonQuestion(view, _actions(game, own.actions), budget, **options)
     return InformationQuestion(view, budget, **options)
 
@@ -146,32 +109,36 @@ def _read_job(body: bytes) -> Question:
 @lru_cache(64)
 def _read_common(text: bytes) -> tuple[Game, Config]:
     """Decode the game and configuration, which many jobs share; it takes longer than decoding all the rest."""
-    common = _COMMON.decode(text)
+    from solver.pool import job_shapes
+
+    common = job_shapes.COMMON.decode(text)
     # msgspec accepts missing and unknown fields of a dataclass.
-    if msgspec.json.decode(text)["config"].keys() != set(_CONFIG_FIELDS):
+    if json.loads(text)["config"].keys() != set(_CONFIG_FIELDS):
         raise JobBytesError(f"config: its fields are {', '.join(_CONFIG_FIELDS)}")
     return new_game(*common.game), common.config
 
 
-def _actions(game: Game, codes: Sequence[Code]) -> list[Action]:
+def _actions(game: Game, codes: Sequence[tuple[int, ...]]) -> list[Action]:
     return [game.action_from_steps(code) for code in codes]
 
 
 # --- shares -------------------------------------------------------------------------------------------------------
 
-_SHARES = msgspec.msgpack.Decoder(Share)
-
 
 def encode_share(share: Share) -> bytes:
-    return _seal(SHARE, msgspec.msgpack.encode(share))
+    from solver.pool import job_shapes
+
+    return _seal(SHARE, job_shapes.to_msgpack(share))
 
 
 def decode_share(message: bytes) -> Share:
     """Read the share that `encode_share` wrote."""
+    from solver.pool import job_shapes
+
     body = _unseal(SHARE, message)
     try:
-        share = _SHARES.decode(body)
-    except (ValueError, msgspec.MsgspecError) as error:
+        share = job_shapes.SHARES.decode(body)
+    except (ValueError, job_shapes.MalformedError) as error:
         raise JobBytesError(f"share: {error}") from None
     shapes = {(tally.players, len(tally.sums)) for tally in share.tallies}
     is_even = len(shapes) == 1 and all(n > 0 and sum(tally_numbers(n)) == n_sums for n, n_sums in shapes)

@@ -10,7 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from installation import TOOLS
+
+from benchmarks.install import TOOLS
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "how_to" / "extend.md").read_text()

@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from installation import TOOLS, clean_environment, make_environment
+from installation import clean_environment, make_environment
 from program import ROOT
+
+from benchmarks.install import build_wheel
 
 GAMES = ROOT / "examples" / "games"
 IDS = ("liars_dice", "liars_dice_cy")
@@ -51,12 +53,9 @@ class Installation(NamedTuple):
 def installation(tmp_path_factory: pytest.TempPathFactory) -> Installation:
     """Build the wheel, and install it and both examples."""
     folder = tmp_path_factory.mktemp("installation")
-    # As `pip wheel .`, but without a folder .egg-info in the tree.
-    command = ["setup.py", "--quiet", "egg_info", "--egg-base", str(folder), "bdist_wheel", "--dist-dir", str(folder)]
-    subprocess.run([TOOLS, *command], cwd=ROOT, check=True, capture_output=True, timeout=550)
     (folder / "here").mkdir()
     made = Installation(make_environment(folder / "venv"), folder / "here")
-    made.run("pip", "install", *folder.glob("*.whl"))
+    made.run("pip", "install", build_wheel(folder))
     for name in IDS:
         made.run("pip", "install", copy_sources(name, folder / name))
     return made

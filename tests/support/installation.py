@@ -7,10 +7,6 @@ import sysconfig
 import venv
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
-# The Python that builds the project.
-TOOLS = ROOT / "build" / "tools" / "bin" / "python"
-
 # Packages are installed from files, and built with the tools of this environment.
 OFFLINE = {
     "PIP_NO_INDEX": "1",
