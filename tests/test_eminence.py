@@ -8,9 +8,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from waiting import HANG_S
 
 import eminence
 
+ROOT = Path(__file__).parents[1]
 STUB = Path(str(eminence.__file__)).with_suffix(".pyi")
 
 
@@ -33,3 +35,22 @@ def test_an_unknown_name_is_refused():
 def test_the_contract_imports_neither_engine_nor_solver():
     code = "import sys, eminence.v1.solver_pb2; sys.exit(bool({'engine_cy', 'solver', 'server'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+WITHOUT_PACKAGES = """
+import eminence, engine_cy, solver
+modules = [module for module in eminence._MODULES if not module.startswith("server")]
+names = [name for module in modules for name in eminence._MODULES[module].split()]
+assert len(names) > 20 and all(getattr(eminence, name) for name in names)
+view = eminence.new_game("oriflamme").deal(1).view("A")
+print(eminence.solve(view, eminence.Budget(iterations=50)).iterations)
+foreign = {name.partition(".")[0] for name in sys.modules} - sys.stdlib_module_names
+print(sorted(name for name in foreign if not name.startswith(("_", "cython_"))))
+"""
+
+
+def test_engine_and_solver_need_no_other_package():
+    # Run without `site`, which adds the packages of this environment.
+    code = f"import sys; sys.path[:0] = {[str(ROOT), str(ROOT / 'proto')]}" + WITHOUT_PACKAGES
+    result = subprocess.run([sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True, timeout=HANG_S)
+    assert result.stdout == "50\n['eminence', 'engine_cy', 'solver']\n", result.stderr

@@ -15,7 +15,6 @@ from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
-from zipfile import ZipFile
 
 import pytest
 from program import ROOT, VIEW, write_files
@@ -82,7 +81,7 @@ class Installation(NamedTuple):
 
 @pytest.fixture(scope="module")
 def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Make the sdist, in the presence of what earlier builds made, and of their list of files."""
+    """Make the sdist beside the files and the list of files that earlier builds left."""
     folder = tmp_path_factory.mktemp("sdist")
     (folder / "eminence.egg-info").mkdir()
     built = [*(ROOT / "build").glob("cython-*/**/*.c"), *ROOT.glob("engine_cy/*.so"), *ROOT.glob("proto/**/*_pb2*.py")]
@@ -239,30 +238,6 @@ def test_traces_need_an_extra_of_their_own(wheel: Path, tmp_path: Path) -> None:
 
 def missing(user: str, extra: str) -> str:
     return f"eminence: {user} needs {EXTRAS[extra].title}: pip install 'eminence[{extra}]'\n"
-
-
-# --- no other packages -------------------------------------------------------------------------------------------
-
-WITHOUT_PACKAGES = """
-import sys
-sys.path.insert(0, sys.argv[1])
-import eminence, engine_cy, solver
-names = [n for module, names in eminence._MODULES.items() if module.split(".")[0] != "server" for n in names.split()]
-assert len(names) > 20 and all(getattr(eminence, name) for name in names)
-view = eminence.new_game("oriflamme").deal(1).view("A")
-print(eminence.solve(view, eminence.Budget(iterations=50)).iterations)
-foreign = {name.partition(".")[0] for name in sys.modules} - sys.stdlib_module_names
-print(sorted(name for name in foreign if not name.startswith(("_", "cython_"))))
-"""
-
-
-@pytest.mark.slow
-def test_engine_and_solver_need_no_other_package(wheel: Path, tmp_path: Path) -> None:
-    with ZipFile(wheel) as file:
-        file.extractall(tmp_path / "site")
-    bare = Installation(make_environment(tmp_path / "venv"), tmp_path)
-    printed = bare.ok("python", "-c", WITHOUT_PACKAGES, str(tmp_path / "site"))
-    assert printed == "50\n['eminence', 'engine_cy', 'solver']\n"
 
 
 # --- versions of protobuf and gRPC -------------------------------------------------------------------------------

@@ -40,6 +40,7 @@ ELSEWHERE = {
     "contract.md": "tests/docs/test_contract_page.py",
     "how_to/game_in_cython.md": "tests/examples/test_installed_games.py",
     "how_to/serve_own_games.md": "tests/server/test_plugins.py",
+    "install.md": "tests/test_install.py",
     "json_lines.md": "tests/server/test_json_lines.py",
     "notation.md": "tests/engine/test_docs.py",
     "records.md": "tests/cli/test_records.py",
