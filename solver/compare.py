@@ -30,7 +30,8 @@ class ComparedMove:
     """Hold a move's estimates and their differences from the first move's, in the same worlds.
 
     Only playouts that reached the end of the game have points, and these are not the same ones for both moves, so the
-    error of a difference of points is that of two independent means. A value without data is None.
+    error of a difference of points is that of two independent means. A value without data is None. `seats` is the
+    expected payoff of every seat, empty without data.
     """
 
     action: Action
@@ -38,6 +39,7 @@ class ComparedMove:
     points: Estimate | None
     win_difference: Estimate | None
     points_difference: Estimate | None
+    seats: tuple[float, ...]
 
 
 @dataclass(frozen=True)
@@ -119,7 +121,7 @@ def comparison_of(question: ComparisonQuestion, shares: Sequence[Share], started
     player = question.view.observer
     tallies = [reduce(lambda a, b: a + b, (share.tallies[0] for share in arm)) for arm in arms]
     first = _points(tallies[0], player)
-    moves = [ComparedMove(question.actions[0], _win(tallies[0], player), first, ZERO, ZERO)]
+    moves = [ComparedMove(question.actions[0], _win(tallies[0], player), first, ZERO, ZERO, _seats(tallies[0]))]
     for arm in range(1, len(arms)):
         points = _points(tallies[arm], player)
         moves.append(
@@ -129,6 +131,7 @@ def comparison_of(question: ComparisonQuestion, shares: Sequence[Share], started
                 points=points,
                 win_difference=differences.of(arm) if differences.worlds else None,
                 points_difference=_less(points, first) if points and first else None,
+                seats=_seats(tallies[arm]),
             )
         )
     return Comparison(
@@ -157,6 +160,10 @@ def _differences(arms: Sequence[Sequence[Share]]) -> Differences:
 
 def _win(tally: Tally, player: int) -> Estimate | None:
     return estimate(tally.visits, tally.payoffs[player], tally.squares[player]) if tally.visits else None
+
+
+def _seats(tally: Tally) -> tuple[float, ...]:
+    return tuple(paid / tally.visits for paid in tally.payoffs) if tally.visits else ()
 
 
 def _points(tally: Tally, player: int) -> Estimate | None:

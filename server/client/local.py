@@ -28,7 +28,7 @@ from solver.config import Config, read_config
 from solver.control import Control
 from solver.pool.base import Pool
 from solver.pool.threads import Threads
-from solver.review import Decision, Verdict
+from solver.review import Prospect, Step, Verdict
 
 if TYPE_CHECKING:
     from server.plugins import PluginPool
@@ -230,20 +230,21 @@ class LocalClient:
         yield pb.CompareResponse(comparison=comparison)
 
     def _judge(self, request: pb.ReviewRequest, deadline: Deadline, stopping: Control) -> Iterator[pb.ReviewResponse]:
-        """Judge decisions in parallel, up to the number of threads; yield the verdicts in the game's order."""
+        """Judge steps in parallel, up to the number of threads; yield the verdicts in the game's order."""
 
-        def judge(decision: Decision) -> Verdict:
+        def judge(step: Step) -> Verdict | Prospect:
             slot = LocalSlot(self._pool, deadline.restarted())
             slot.begin(grant.judge.budget.time_ms)
             with stopping.stopping(slot.cancel):
-                return run_now(core.judge(grant.judge, decision, grant.judge.search(decision), slot))
+                return run_now(core.judge(grant.judge, step, grant.judge.search(step), slot))
 
         grant = read_review(request, self._caps, self._config)
         writer = answers.ReviewWriter(grant)
         executor = ThreadPoolExecutor(max(self._pool.width // grant.shares, 1), "judge")
         try:
-            for verdict in executor.map(judge, grant.decisions):
-                yield pb.ReviewResponse(decision=writer.add(verdict))
+            for judged in executor.map(judge, grant.steps):
+                if (decision := writer.add(judged)) is not None:
+                    yield pb.ReviewResponse(decision=decision)
         finally:
             stopping.stop()
             executor.shutdown(cancel_futures=True)

@@ -79,9 +79,12 @@ def seconds_for(budget: pb.Budget | None) -> float:
 
 
 def review_seconds(record: record_pb2.Record, budget: pb.Budget | None) -> float:
-    """Return the deadline of a review: an hour, or longer if the budget of all actions takes longer."""
+    """Return the deadline of a review: an hour, or longer if the budget of all actions takes longer.
+
+    Each seat may be searched before and after an action of chance, with half of the budget.
+    """
     actions = max(len(record.whole.actions), len(record.seen.actions), record.text.count("\n"))
-    return max(LONG_SECONDS, actions * seconds_for(budget))
+    return max(LONG_SECONDS, 2 * actions * seconds_for(budget))
 
 
 def analyze_request(

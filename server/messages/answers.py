@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
@@ -21,10 +22,12 @@ from solver.answer import Answer, Estimate, LineStep, Move, SeatExpectation
 from solver.compare import Comparison
 from solver.expected_signature import signature_of
 from solver.named_beliefs import Beliefs
-from solver.review import ScoreKeeper, SeatScore, Verdict
+from solver.review import Luck, Prospect, ScoreKeeper, SeatScore, Verdict
 from solver.secrecy import Information
 
 GRADES = Words(pb.Grade)
+# Luck is written in multiples of 1/LUCK_UNITS.
+LUCK_UNITS = 2**40
 
 
 REASONS = {
@@ -220,16 +223,17 @@ class ReviewWriter:
 
     def __init__(self, grant: ReviewGrant) -> None:
         self._grant = grant
-        self._score = ScoreKeeper(grant.record)
+        self._score = ScoreKeeper(grant.record, grant.seat)
         self._reproducible = True
 
-    def add(self, verdict: Verdict) -> pb.ReviewedDecision:
-        """Write the next decision."""
-        message = write_verdict(verdict)
-        luck = self._score.add(verdict)
-        if luck is not None:
-            message.luck = luck
-        self._reproducible = self._reproducible and verdict.reproducible
+    def add(self, judged: Verdict | Prospect) -> pb.ReviewedDecision | None:
+        """Write the next decision; return None for a chance check, which only counts in sums."""
+        self._reproducible = self._reproducible and judged.reproducible
+        if isinstance(judged, Prospect):
+            self._score.check(judged)
+            return None
+        message = write_verdict(judged)
+        _add_luck(message, self._score.add(judged))
         return message
 
     def summary(self) -> pb.ReviewSummary:
@@ -266,11 +270,28 @@ def write_seat_score(score: SeatScore) -> pb.SeatReview:
         decisions=score.grades.total(),
         win_loss=_write_sum(score.win_loss),
         points_loss=_write_sum(score.points_loss),
-        luck=score.luck,
+        outcome=None if score.outcome is None else float(score.outcome),
     )
+    _add_luck(message, score.luck)
     for grade, count in sorted(score.grades.items(), key=lambda item: GRADES.write(item[0])):
         message.grades.add(grade=GRADES.write(grade), count=count)
     return message
+
+
+def _add_luck(message: pb.ReviewedDecision | pb.SeatReview, luck: Luck | None) -> None:
+    """Add luck and its parts, in units whose sums are exact in floating point: the parts add up to the last bit."""
+    if luck is None:
+        return
+    total, chance = _in_units(luck.total), _in_units(luck.chance)
+    opponents = None if luck.opponents is None else _in_units(luck.opponents)
+    message.luck = total
+    message.luck_parts.chance, message.luck_parts.hidden = chance, total - chance - (opponents or 0.0)
+    if opponents is not None:
+        message.luck_parts.opponents = opponents
+
+
+def _in_units(part: Fraction) -> float:
+    return round(part * LUCK_UNITS) / LUCK_UNITS
 
 
 def _write_sum(total: Estimate) -> pb.Estimate:

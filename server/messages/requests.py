@@ -35,7 +35,7 @@ from solver.question import (
     comparison_iterations_max,
     encode,
 )
-from solver.review import Decision, Judge, decisions
+from solver.review import Judge, Step, decisions, steps
 
 if TYPE_CHECKING:
     from server.settings import Settings
@@ -170,10 +170,11 @@ def read_comparison(request: pb.CompareRequest, caps: Caps, config: Config | Non
 
 @dataclass(frozen=True, slots=True)
 class ReviewGrant:
-    """A request of Review after defaults and caps. Its decisions are made one after the other, as they are judged."""
+    """A request of Review after defaults and caps. Its steps are made one after the other, as they are judged."""
 
     record: Record
-    decisions: Iterator[Decision]
+    seat: int | None  # the only seat whose decisions to judge
+    steps: Iterator[Step]
     judge: Judge
     seed: int
     shares: int
@@ -209,7 +210,8 @@ def read_review(request: pb.ReviewRequest, caps: Caps, config: Config | None = N
         arguments = {**arguments, "seed": seed_of(str(seen).encode())}
     with paths(""):
         judge = Judge(limits.budget, **arguments)
-    return ReviewGrant(record, decisions(record, seat), judge, arguments["seed"], arguments["shares"], limits.is_timed)
+    judged = steps(record, seat) if judge.searches else decisions(record, seat)
+    return ReviewGrant(record, seat, judged, judge, arguments["seed"], arguments["shares"], limits.is_timed)
 
 
 def _grant(question: Question, options: RequestOptions, limits: Limits) -> Grant:

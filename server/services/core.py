@@ -19,7 +19,7 @@ from solver.compare import Comparison
 from solver.merge import empty_share
 from solver.pool.base import answer_without_parts, compute_here
 from solver.question import ComparisonQuestion, InformationQuestion, Question, SearchQuestion
-from solver.review import Decision, Judge, Verdict, verdict_of
+from solver.review import ChanceCheck, Judge, Prospect, Step, Verdict, prospect_of, verdict_of
 
 T = TypeVar("T")
 
@@ -116,9 +116,15 @@ async def compare(grant: Grant, slot: SearchSlot) -> pb.Comparison:
     return await slot.compute(grant.question, write)
 
 
-async def judge(judge: Judge, decision: Decision, question: SearchQuestion, slot: SearchSlot) -> Verdict:
-    """Judge one decision by a search, which has half of the time, and a comparison, which has the rest."""
+async def judge(judge: Judge, step: Step, question: SearchQuestion, slot: SearchSlot) -> Verdict | Prospect:
+    """Judge one step of a review: a decision by a search, with half of the time, and a comparison, with the rest.
+
+    A chance check has a search alone.
+    """
     half_ns = (time.monotonic_ns() + slot.until_ns) // 2
+    if isinstance(step, ChanceCheck):
+        return prospect_of(step, await slot.compute(question, _unchanged, until_ns=half_ns))
+    decision = step
 
     with_best: ComparisonQuestion | None = None
 

@@ -40,7 +40,7 @@ from server.telemetry import Telemetry
 from solver.expected_signature import signature_of
 from solver.pool.base import SearchLostError
 from solver.question import SHARES_MAX
-from solver.review import Decision, Verdict
+from solver.review import Prospect, Step, Verdict
 
 T = TypeVar("T")
 M = TypeVar("M", pb.Suggestion, pb.Comparison)
@@ -151,13 +151,14 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
             grant = await self._in_thread(read_review, request, self._caps)
         writer = answers.ReviewWriter(grant)
         key = key_of(current_caller().identity, request.SerializeToString(deterministic=True))
-        while (decision := await self._next_decision(grant)) is not None:
+        while (step := await self._next_step(grant)) is not None:
             await retry_when_full(_count_position)
             with self._unless_lost(key):
-                verdict = await retry_when_full(partial(self._judge, grant, decision, deadline))
+                judged = await retry_when_full(partial(self._judge, grant, step, deadline))
             if self._state == "stopping at once":
                 raise Refusal("UNAVAILABLE", "", "the server is stopping, and the review is incomplete")
-            yield pb.ReviewResponse(decision=writer.add(verdict))
+            if (decision := writer.add(judged)) is not None:
+                yield pb.ReviewResponse(decision=decision)
         yield pb.ReviewResponse(summary=await self._in_thread(writer.summary))
 
     async def Compare(self, request: pb.CompareRequest, context: Context) -> pb.CompareResponse:
@@ -256,21 +257,21 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
             return _timed(await self._in_thread(core.suggest_cancelled, grant), item_deadline)
         return await retry_when_full(partial(self._answer, grant, "bulk", item_deadline, every_ms, report, on_start))
 
-    async def _next_decision(self, grant: ReviewGrant) -> Decision | None:
-        """Replay the game up to the next decision. All decisions of many waiting reviews would take much memory."""
+    async def _next_step(self, grant: ReviewGrant) -> Step | None:
+        """Replay the game up to the next step. All steps of many waiting reviews would take much memory."""
         async with current_caller().turn():
-            return await self._in_thread(next, grant.decisions, None)
+            return await self._in_thread(next, grant.steps, None)
 
-    async def _judge(self, grant: ReviewGrant, decision: Decision, deadline: Deadline) -> Verdict:
-        """Judge one decision. Its time counts from its own start."""
+    async def _judge(self, grant: ReviewGrant, step: Step, deadline: Deadline) -> Verdict | Prospect:
+        """Judge one step. Its time counts from its own start."""
         judge = grant.judge
-        decision_deadline = deadline.restarted()
-        question = await self._in_thread(judge.search, decision)
+        step_deadline = deadline.restarted()
+        question = await self._in_thread(judge.search, step)
         budget = question.budget
         assert budget.time_ms is not None
-        terms = SearchTerms("bulk", grant.shares, budget.memory_mb, budget.time_ms, grant.is_timed, decision_deadline)
+        terms = SearchTerms("bulk", grant.shares, budget.memory_mb, budget.time_ms, grant.is_timed, step_deadline)
         async with self.searches.admitted(terms) as slot:
-            return await core.judge(judge, decision, question, slot)
+            return await core.judge(judge, step, question, slot)
 
     # --- cached and refused answers ---
 

@@ -61,8 +61,11 @@ def test_every_choice_is_listed_with_a_graph_and_a_summary(run, tmp_path, orifla
 def test_luck_and_losses_add_up_to_the_payoff(review):
     end = review.record.end
     for seat in review.summary.seats:
-        payoff = 1 / 3 + seat.luck - seat.win_loss.mean
-        assert payoff == pytest.approx(end.payoffs[seat.seat - 1], abs=1e-9)
+        assert seat.outcome == end.payoffs[seat.seat - 1]
+        assert 1 / 3 + seat.luck - seat.win_loss.mean == pytest.approx(seat.outcome, abs=1e-9)
+    for message in (*review.summary.seats, *(judged.message for judged in review.decisions)):
+        parts = message.luck_parts
+        assert parts.chance + parts.opponents + parts.hidden == message.luck
 
 
 def test_the_number_of_cores_does_not_change_a_review(oriflamme, monkeypatch):
@@ -95,6 +98,7 @@ def test_hidden_cards_do_not_change_a_review(oriflamme):
         verdict = type(from_whole.message)()
         verdict.CopyFrom(from_whole.message)
         verdict.ClearField("luck")
+        verdict.ClearField("luck_parts")
         assert verdict == from_seen.message
 
 

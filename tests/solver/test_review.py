@@ -1,20 +1,36 @@
-"""Reviews: decisions, verdicts on every pool, grades, and luck between a seat's decisions."""
+"""Reviews: decisions, verdicts on every pool, grades, and the parts of luck."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from fractions import Fraction
 from functools import cache
 
 import pytest
 from program import random_record
+from tables import ALL_SPECS
 
+from engine_cy import CHANCE, Position, Rng, new_game
 from engine_cy.record import Record
 from solver import Budget, Estimate, InvalidQuestionError
 from solver.pool.base import Pool, compute_here
 from solver.pool.processes import Processes
 from solver.pool.threads import Threads
-from solver.review import Decision, Judge, ScoreKeeper, Verdict, decisions, grade_of, verdict_of
+from solver.question import SearchQuestion
+from solver.review import (
+    ChanceCheck,
+    Decision,
+    Judge,
+    ScoreKeeper,
+    SeatScore,
+    Verdict,
+    decisions,
+    grade_of,
+    prospect_of,
+    steps,
+    verdict_of,
+)
 from solver.solve import compute
 
 SHORT = Budget(iterations=40)
@@ -38,25 +54,136 @@ def example_record() -> Record:
     return random_record("oriflamme", "en-2019", 3, 2, until=30)
 
 
-def test_luck_is_also_counted_between_forced_decisions(pool):
+def score_of(record: Record, judge: Judge, seat: int | None = None) -> ScoreKeeper:
+    """Judge a game, and return its score."""
+    score = ScoreKeeper(record, seat)
+    for step in steps(record, seat):
+        answer = compute(judge.search(step))
+        if isinstance(step, ChanceCheck):
+            score.check(prospect_of(step, answer))
+        else:
+            question = judge.comparison(step, answer)
+            score.add(verdict_of(step, answer, None if question is None else compute(question)))
+    return score
+
+
+def check_sums(record: Record, scores: list[SeatScore]) -> None:
+    """Check that a fair share, the parts of luck and the losses are the outcome, exactly."""
+    fair, end = Fraction(1, record.game.n_players), record.end
+    for score in scores:
+        assert score.luck is not None
+        lost = sum((Fraction(loss.mean) for loss in score.losses), Fraction(0))
+        chance, opponents, hidden = score.luck
+        assert score.outcome == fair + chance + (opponents or 0) + hidden - lost
+        assert score.luck.total == chance + (opponents or 0) + hidden
+        if end.is_over:
+            assert float(score.outcome) == end.payoffs[score.seat]
+    if end.is_over and len(scores) == record.game.n_players and end.game.id not in TOYS:
+        assert sum(score.outcome or 0 for score in scores) == 1
+
+
+TOYS = ("kuhn_poker", "leduc_poker")
+SPECS = [*ALL_SPECS, *((toy, None, 2) for toy in TOYS), *ALL_SPECS]
+
+
+def check_games(seeds: range) -> None:
+    for seed in seeds:
+        game_id, ruleset, players = SPECS[seed % len(SPECS)]
+        # Some games end early, and some reviews are of one seat.
+        until = None if seed % 3 else seed % 40
+        seat = seed % players if seed % 5 == 0 else None
+        record = random_record(game_id, ruleset, players, seed, until)
+        scores = score_of(record, Judge(Budget(iterations=8), seed=seed), seat).seats()
+        assert seat is None or {score.seat for score in scores} <= {seat}
+        assert all((score.luck is None or score.luck.opponents is None) == (seat is not None) for score in scores)
+        check_sums(record, scores)
+
+
+def test_the_parts_of_luck_and_the_losses_add_up_to_the_outcome():
+    check_games(range(20))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("begin", range(0, 1000, 250))
+def test_the_parts_add_up_in_a_thousand_games(begin):
+    check_games(range(begin, begin + 250))
+
+
+def test_luck_since_the_last_decision_adds_up_to_all_luck():
     """A move that the other players do not see as forced is searched, so the seat's expectation is known there."""
     record = random_record("oriflamme_prototype", None, 4, 0)
-    verdicts = list(judge_all(Judge(SHORT), decisions(record), pool))
-    score = ScoreKeeper(record)
-    lucks = [score.add(verdict) for verdict in verdicts]
-    assert [luck is None for luck in lucks] == [verdict.value is None for verdict in verdicts]
-    assert any(luck for verdict, luck in zip(verdicts, lucks, strict=True) if verdict.forced)
+    judge, score = Judge(SHORT), ScoreKeeper(record)
+    luck_sums = dict.fromkeys(range(4), Fraction(0))
+    n_forced = 0
+    for step in steps(record):
+        answer = compute(judge.search(step))
+        if isinstance(step, ChanceCheck):
+            score.check(prospect_of(step, answer))
+            continue
+        question = judge.comparison(step, answer)
+        verdict = verdict_of(step, answer, None if question is None else compute(question))
+        luck = score.add(verdict)
+        assert (luck is None) == (verdict.value is None)
+        n_forced += verdict.forced and bool(luck)
+        luck_sums[step.seat] += 0 if luck is None else luck.total
+    assert n_forced
     for seat in score.seats():
-        expectation, luck_sum = 1 / 4, 0.0
-        seat_verdicts = [
-            (verdict, luck) for verdict, luck in zip(verdicts, lucks, strict=True) if verdict.decision.seat == seat.seat
-        ]
-        for verdict, luck in seat_verdicts:
-            if verdict.value is not None:
-                assert luck == pytest.approx(verdict.value - expectation)
-                expectation, luck_sum = verdict.value - verdict.win_loss.mean, luck_sum + verdict.value - expectation
-        assert seat.luck == pytest.approx(luck_sum + record.end.payoffs[seat.seat] - expectation)
-        assert seat.grades.total() == sum(not verdict.forced for verdict, _ in seat_verdicts)
+        assert seat.luck is not None
+        assert seat.outcome is not None
+        # The rest is the change after the last decision.
+        lost = sum((Fraction(loss.mean) for loss in seat.losses), Fraction(0))
+        expected = Fraction(1, 4) + luck_sums[seat.seat] - lost
+        assert seat.luck.total == luck_sums[seat.seat] + seat.outcome - expected
+
+
+def test_the_first_seat_needs_no_check_after_the_deal_and_all_others_do():
+    record = example_record()
+    kinds = [(type(step), step.seat, step.follows_chance) for step in steps(record)]
+    first = record.start.to_act
+    checks = [seat for kind, seat, _ in kinds if kind is ChanceCheck]
+    assert sorted(checks) == sorted({0, 1, 2} - {first})
+    assert kinds[2] == (Decision, first, True)
+    assert [follows for _, _, follows in kinds].count(True) == 3
+    assert not [step for step in steps(record.seen_from(1)) if isinstance(step, ChanceCheck)]
+
+
+def test_seats_are_searched_before_and_after_chance_acts():
+    record = next(
+        record
+        for seed in range(100)
+        for record in [random_record("castle_village_port", "house", 3, seed)]
+        if any(table.to_act == CHANCE for table in record.tables())
+    )
+    tables = [table for table in record.tables() if isinstance(table, Position)]
+    chances = [index for index, table in enumerate(tables) if table.to_act == CHANCE]
+    checks = [step for step in steps(record) if isinstance(step, ChanceCheck)]
+    for check in checks:
+        assert check.view.observer == check.seat
+        assert check.view in {tables[index].view(check.seat) for index in (0, *chances, *(i + 1 for i in chances))}
+    before = [check for check in checks if not check.follows_chance]
+    # The seat that chose the swap knows its expected win, unless the swap was forced.
+    forced = [tables[i - 1].view(tables[i - 1].to_act or 0).forced_action is not None for i in chances]
+    assert len(before) == sum(2 + is_forced for is_forced in forced)
+
+
+def test_mistakes_of_weak_opponents_are_no_luck_of_their_winner():
+    """A strong seat beats two that play at random: most of its luck is their mistakes."""
+    rng, actions = Rng(3), []
+    start = position = new_game("oriflamme", "en-2019", 3).deal(3)
+    while not position.is_over:
+        legal = position.legal_actions()
+        action = legal[rng.below(len(legal))]
+        if position.to_act == 0 and len(legal) > 1:
+            action = compute(SearchQuestion(position.view(0), Budget(iterations=300), seed=1)).best or action
+        actions.append(str(action))
+        position = position.play(action)
+    record = Record(start, tuple(actions)).ended()
+    assert record.end.payoffs[0] == 1
+    winner = score_of(record, Judge(Budget(iterations=400), seed=1)).seats()[0]
+    assert winner.luck is not None
+    assert winner.luck.opponents is not None
+    assert winner.luck.opponents > Fraction(winner.luck.total) / 2
+    assert abs(winner.luck.chance) < Fraction(1, 5)
 
 
 def test_a_decision_holds_only_what_its_seat_saw():
