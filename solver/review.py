@@ -171,7 +171,7 @@ class Judge:
         return self.config.how == "search"
 
     def search(self, step: Step) -> SearchQuestion:
-        """Return the search for the best decision, or for what a seat expects."""
+        """Return the search for the best decision, or for the expected win of a seat."""
         return SearchQuestion(step.view, self._part(2), **self._options_of(step))
 
     def comparison(self, decision: Decision, answer: Answer) -> ComparisonQuestion | None:
@@ -291,7 +291,7 @@ class SeatScore:
 
 @dataclass(slots=True)
 class _Account:
-    """What a seat expected last, and the causes of its changes so far. Amounts are exact."""
+    """The last expected win of a seat, and the causes of its changes so far. Amounts are exact."""
 
     expected: Fraction
     chance: Fraction = Fraction(0)
