@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from eminence.v1 import solver_pb2 as pb
-from engine_cy.record import Record
-from engine_cy.seats import SEATS
+from engine_cy import Position, View
+from engine_cy.annotations import Variation
+from engine_cy.record import Record, replay
+from engine_cy.seats import CHANCE_SEAT, SEATS
 from server.cli.connection import AnyClient
 from server.cli.options import SearchFlags
 from server.codec import records
@@ -71,23 +74,103 @@ class JudgedDecision:
         return None if self.value is None else max(self.value - self.loss, 0.0)
 
     @property
-    def luck(self) -> float | None:
-        return self.message.luck if self.message.HasField("luck") else None
+    def luck(self) -> pb.LuckParts | None:
+        """The causes of the change since the seat's decision before; None if unknown."""
+        return self.message.luck_parts if self.message.HasField("luck_parts") else None
+
+
+class Parts(NamedTuple):
+    """The way of a seat from a fair share to its outcome, in tenths of a percent, which add up.
+
+    `opponents` is None in a review of one seat; `hidden` includes them there, and the rounding of all parts.
+    """
+
+    fair: int
+    chance: int
+    opponents: int | None
+    hidden: int
+    own: int
+    outcome: int
+
+    @classmethod
+    def of(cls, seat: pb.SeatReview, n_players: int) -> Parts:
+        luck = seat.luck_parts
+        shares = (1 / n_players, luck.chance, -seat.win_loss.mean, seat.outcome, luck.opponents)
+        fair, chance, own, outcome, opponents = (round(1000 * share) for share in shares)
+        hidden = outcome - fair - chance - own - opponents
+        return cls(fair, chance, opponents if luck.HasField("opponents") else None, hidden, own, outcome)
+
+
+class Note(NamedTuple):
+    """A comment or variation of the record, as text, and its place in words."""
+
+    place: str
+    text: str
+    is_variation: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """A reviewed game; `config` is the configuration of the searches."""
+    """A reviewed game; `config` is the configuration of the searches, and `seat` the only one reviewed."""
 
     record: Record
     decisions: Sequence[JudgedDecision]
     summary: pb.ReviewSummary
     config: Config
+    seat: int | None = None
+
+    @property
+    def shown(self) -> Record:
+        """The record that a report may show: of a review of one seat, the part that this seat saw."""
+        if self.seat is None or self.record.observer is not None:
+            return self.record
+        if self.record.game.has_history:
+            return self.record.seen_from(self.seat)
+        return Record(self.record.end)
+
+    def notes(self, begin: int, end: int) -> list[Note]:
+        """Return the comments on the actions from `begin` to before `end`, and the variations instead of them.
+
+        Actions are numbered from 1; 0 is the start.
+        """
+        record = self.shown
+        tables = list(record.tables())
+        notes = []
+        for comment in record.comments:
+            if begin <= comment.after < end:
+                notes.append((comment.after, Note(_place(record, tables, comment.after), comment.text, False)))
+        for variation in record.variations:
+            if begin <= variation.after + 1 < end:
+                number = variation.after + 1
+                notes.append((number, Note(f"{number}. instead", _line(variation, tables[variation.after]), True)))
+        return [note for _, note in sorted(notes, key=lambda numbered: numbered[0])]
 
     @property
     def chosen(self) -> list[JudgedDecision]:
         """The decisions with a choice."""
         return [judged for judged in self.decisions if not judged.message.forced]
+
+
+def _place(record: Record, tables: Sequence[Position | View], after: int) -> str:
+    """Return the action that a comment is about, with its number and seat."""
+    return f"{after}. {_letter(tables[after - 1])} {record.actions[after - 1]}" if after else "start"
+
+
+def _line(line: Variation, table: Position | View) -> str:
+    """Return a variation as text: comments in braces and variations in brackets, as in chess."""
+    comments = dict(line.comments)
+    words = []
+    for number, table_then in enumerate(replay(table, line.actions)):
+        if number in comments:
+            words.append(f"{{{comments[number]}}}")
+        words += [f"({_line(part, table_then)})" for part in line.variations if part.after == number]
+        if number < len(line.actions):
+            words.append(f"{_letter(table_then)} {line.actions[number]}" + ";" * (number + 1 < len(line.actions)))
+    return " ".join(words)
+
+
+def _letter(table: Position | View) -> str:
+    return CHANCE_SEAT if table.to_act is None or table.to_act < 0 else SEATS[table.to_act]
 
 
 class Reviewer:
@@ -112,4 +195,4 @@ class Reviewer:
     @property
     def review(self) -> Review:
         """The whole review; complete once `run` has ended."""
-        return Review(self._record, self._judged, self._summary, self._flags.chosen_config())
+        return Review(self._record, self._judged, self._summary, self._flags.chosen_config(), self._seat)

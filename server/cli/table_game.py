@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import date
 from pathlib import Path
 
 from engine_cy import CHANCE, Action, Position, Rng, View
 from engine_cy.action_log import History
+from engine_cy.annotations import Comment
 from engine_cy.record import Record
 from engine_cy.seats import CHANCE_SEAT, SEATS
 from server.cli import inputs
@@ -33,6 +35,7 @@ class TableGame:
     seed: int
     actions: list[str] = field(default_factory=list)
     chooser: MoveChooser = field(default_factory=MoveChooser)
+    annotated: Record | None = None  # an earlier record of this game, whose annotations are kept
     _positions: list[Position] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -72,8 +75,27 @@ class TableGame:
     @property
     def record(self) -> Record:
         """The record of the game, with chance and hidden cards."""
-        record = Record(self.start, tuple(self.actions))
+        record = replace(self.annotated or Record(self.start), actions=tuple(self.actions), result=None)
         return record.ended() if self.position.is_over else record
+
+    def name(self, person: str, event: str) -> None:
+        """Name the person, the event and the day in the record; the other players have the names of their levels."""
+        record = self.record
+        names = [person if seat == self.me else name for seat, name in enumerate(self.seats)]
+        self.annotated = replace(
+            record,
+            names=tuple(names) if person else record.names,
+            event=event or record.event,
+            date=record.date or date.today().isoformat(),
+        )
+
+    def comment(self, text: str) -> None:
+        """Add a comment on the last action to the record, below an earlier one."""
+        record = self.record
+        comments = dict(record.comments)
+        earlier = comments.get(len(self.actions))
+        comments[len(self.actions)] = text if earlier is None else f"{earlier}\n{text}"
+        self.annotated = replace(record, comments=tuple(Comment(*item) for item in sorted(comments.items())))
 
     def go_to(self, actions: Sequence[str]) -> None:
         """Replace the actions played so far."""
@@ -81,6 +103,7 @@ class TableGame:
         self._positions = [self.start]
         for action in actions:
             self.play(action)
+        self.annotated = self.annotated and self.annotated.until(len(self.actions))
 
     def play(self, action: Action | str) -> str:
         """Play an action; return the letter of its seat and what the person saw of it."""
@@ -149,7 +172,7 @@ def read_game(
     if seed is None:
         seed = int(header["seed"]) if header.get("seed", "").isdecimal() else 0
     return TableGame(
-        record.start, seats or header["seats"].split(","), seed, list(record.actions), chooser or MoveChooser()
+        record.start, seats or header["seats"].split(","), seed, list(record.actions), chooser or MoveChooser(), record
     )
 
 

@@ -48,6 +48,34 @@ def test_a_whole_game_is_played_saved_and_reviewed(run, tmp_path, game_id, playe
     assert "lost" in run("review", "game.txt", "--seat", "A", "--iterations", "20").stdout
 
 
+def test_names_and_comments_are_saved_and_kept_when_the_game_goes_on(run, tmp_path):
+    args = ["--level", "1", "--seed", "3", "--save", "game.txt", "--name", "Ann", "--event", "Club #1"]
+    lines = ["comment first", "1", "comment second", "comment more", "quit"]
+    run("play", *args, stdin="\n".join(lines))
+    saved = read_record((tmp_path / "game.txt").read_text())
+    assert saved.names == ("Ann", "level-1", "level-1")
+    assert saved.event == "Club #1"
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d", saved.date)
+    assert [comment.text for comment in saved.comments] == ["first", "second\nmore"]
+    # Taking a choice back removes what was said after it.
+    run("play", "--load", "game.txt", stdin="undo\n2\nquit\n")
+    loaded = read_record((tmp_path / "game.txt").read_text())
+    assert [comment.text for comment in loaded.comments] == ["first"]
+    assert (loaded.names, loaded.event, loaded.date) == (saved.names, saved.event, saved.date)
+    run("play", "--load", "game.txt", "--event", "Later", stdin="quit\n")
+    assert read_record((tmp_path / "game.txt").read_text()).event == "Later"
+
+
+def test_a_comment_or_name_that_cannot_be_saved_is_refused(run, tmp_path):
+    args = ["--level", "1", "--seed", "3", "--save", "game.txt"]
+    out = run("play", *args, stdin=f"comment {'x' * 3000}\ncomment a\tb\ncomment good\nquit\n").stdout
+    assert "has 3000 characters; at most 2000 are possible" in out
+    assert "is U+0009; no control characters but newlines are accepted" in out
+    assert [comment.text for comment in read_record((tmp_path / "game.txt").read_text()).comments] == ["good"]
+    refused = run("play", "--name", "x" * 10_000, rc=1).stderr
+    assert refused == f"eminence: names[0]: '{'x' * 40}'... has 10000 characters; at most 100 are possible\n"
+
+
 def test_every_command_of_the_game_answers(run):
     lines = [
         "?",

@@ -16,12 +16,13 @@ from process import server
 
 from eminence.v1 import solver_pb2 as pb
 from engine_cy import new_game
+from engine_cy.annotations import Comment, Variation
 from engine_cy.record import Record, read_record
 from server.cli.commands.review import run_review
 from server.cli.options import SearchFlags
 from server.cli.pages.html_report import _graph, write_report
 from server.cli.pages.win_chart import LABEL, ROWS, as_text, chart_of, plot
-from server.cli.review_run import SIGNS, Review, Reviewer
+from server.cli.review_run import SIGNS, Parts, Review, Reviewer
 from server.client.local import LocalClient
 from server.games import adapter_of
 from solver.extras import MissingExtraError
@@ -251,6 +252,85 @@ def test_text_has_enough_contrast_in_the_light_and_the_dark_scheme(review):
             for ground in ("page", "sheet", "shade"):
                 low, high = sorted(brightness(colors[name]) for name in (text, ground))
                 assert (high + 0.05) / (low + 0.05) >= 4.5, (text, ground)
+
+
+def annotated(record: Record) -> Record:
+    """Return a record with a comment on each kind of action, and a variation with one inside."""
+    inner = Variation(1, record.actions[1:2], (Comment(1, "as in the game"),))
+    return replace(
+        record,
+        names=("Ann", "<b>&", *[""] * (record.game.n_players - 2)),
+        event="Club evening",
+        date="2026-11-19",
+        comments=(Comment(0, "Before the\ngame"), Comment(2, "My <i>plan"), Comment(len(record.actions), "The end")),
+        variations=(Variation(0, record.actions[:3], (Comment(3, "the same"),), (inner,)),),
+    )
+
+
+@pytest.mark.parametrize("which", ["oriflamme", "prototype", "castle"])
+def test_comments_and_variations_are_shown_and_change_no_figure(which, request):
+    record = request.getfixturevalue(which)
+    noted = review_of(annotated(record))
+    plain = review_of(record)
+    assert noted.summary == plain.summary
+    assert [judged.message for judged in noted.decisions] == [judged.message for judged in plain.decisions]
+    text = write_report(noted)
+    Page(text)
+    # Each is shown once beside a decision, and once in the record below.
+    for words in ("Before the\ngame", "My &lt;i&gt;plan", "The end", "{as in the game}"):
+        assert text.partition("<footer>")[0].count(words) == 1, words
+    assert "Club evening" in text
+    assert "&lt;b&gt;&amp;" in text
+    assert "<i>plan" not in text
+
+
+def test_the_text_lists_comments_and_variations(run, oriflamme):
+    out = run("review", "-", *FEW, stdin=str(annotated(oriflamme))).stdout
+    assert max(map(len, out.splitlines())) <= 80
+    title, names = out.splitlines()[:2]
+    assert title.endswith(", Club evening, 2026-11-19")
+    assert names == "A Ann, B <b>&"
+    last = len(oriflamme.actions)
+    assert "\nstart: Before the\n  game\n" in out
+    assert "\n1. instead: " in out
+    assert re.search(rf"^{last}\. [ABC] [^:]+: The end$", out, re.M)
+
+
+def test_the_review_of_one_seat_shows_no_comments_of_a_whole_game(oriflamme):
+    review = review_of(annotated(oriflamme), 1)
+    text = write_report(review)
+    assert "plan" not in text
+    assert "as in the game" not in text
+    assert "Ann" in text
+    assert str(annotated(oriflamme).seen_from(1).actions[0]) in text
+    own = replace(oriflamme.seen_from(1), comments=(Comment(1, "My own words"),))
+    assert "My own words" in write_report(review_of(own))
+
+
+def test_shown_parts_add_up_to_the_shown_outcome(review, oriflamme):
+    for seat in review.summary.seats:
+        fair, *causes, outcome = Parts.of(seat, 3)
+        assert fair + sum(causes) == outcome == round(1000 * review.record.end.payoffs[seat.seat - 1])  # type: ignore[arg-type]
+    unfinished = review_of(oriflamme.until(20))
+    for seat in unfinished.summary.seats:
+        fair, *causes, outcome = Parts.of(seat, 3)
+        assert fair + sum(causes) == outcome  # type: ignore[arg-type]
+    (one,) = review_of(oriflamme, 1).summary.seats
+    fair, chance, opponents, hidden, own, outcome = Parts.of(one, 3)
+    assert opponents is None
+    assert fair + chance + hidden + own == outcome
+
+
+def test_a_panel_has_one_share_of_the_win_for_a_move(review):
+    text = write_report(review)
+    worse = next(judged for judged in review.chosen if judged.loss > 0.01)
+    panel = text[text.index(f'id="d{worse.number}"') :].partition("</details>")[0]
+    assert worse.value is not None
+    best, lost = round(100 * worse.value, 1), round(100 * worse.loss, 1)
+    wins = re.findall(r"<td>([\d.]+) %", panel)
+    assert wins == [f"{best:.1f}", f"{max(best - lost, 0):.1f}"]
+    assert f"{best:.1f} %</span>" in panel
+    assert f"{lost:.1f} %</span>" in panel
 
 
 def test_names_of_cards_are_escaped(castle):

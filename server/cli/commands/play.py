@@ -48,6 +48,7 @@ HELP = """\
   table             show the table again
   text              the table as you see it, as text for other commands
   save FILE         save the game, with all cards, hidden ones too
+  comment TEXT      save this comment on the last action with the game
   quit              leave"""
 HELP_SERVER = """\
   again             ask the server again after a failure
@@ -70,6 +71,8 @@ WAITS = "The game waits. again asks once more, alone continues without the serve
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), help="Seed of every random choice. Default: random.")
 @click.option("--save", metavar="FILE", type=click.Path(path_type=Path), help="Save the game here after every move.")
 @click.option("--load", metavar="FILE", shell_complete=files, help="Continue a saved game, or any complete record.")
+@click.option("--name", metavar="NAME", default="", help="Save the game with your name and the date.")
+@click.option("--event", metavar="TEXT", default="", help="Save the game with this event and the date.")
 @server_options
 @json_option
 def play(
@@ -79,6 +82,8 @@ def play(
     seed: int | None,
     save: Path | None,
     load: str | None,
+    name: str,
+    event: str,
     connection: Connection,
     as_json: bool,
 ) -> None:
@@ -95,6 +100,8 @@ def play(
             game = read_game(load, players, seed, chooser)
         else:
             game = _new_game(choice, players, level, _random_seed() if seed is None else seed, chooser)
+        if name or event:
+            game.name(name, event)
         path = save or (None if load in (None, "-") else Path(str(load)))
         GameSession(game, JsonDisplay() if as_json else TextDisplay(formatting.console()), path).run()
 
@@ -185,6 +192,8 @@ class GameSession:
             self._commands[line]()
         elif line.startswith("save "):
             self._save(Path(line.removeprefix("save ").strip()))
+        elif line.startswith("comment "):
+            self._comment(line.removeprefix("comment "))
         elif self._failure:
             self._display.show_failure(WAITS)
         elif action := self._read_move(line):
@@ -282,6 +291,15 @@ class GameSession:
             self._path = path
             self._display.show_text(f"Saved: {path}")
 
+    def _comment(self, text: str) -> None:
+        try:
+            self._game.comment(text)
+        except EngineError as error:
+            self._display.show_text(str(error))
+            return
+        if self._path:
+            self._keep(self._path)
+
     def _keep(self, path: Path) -> bool:
         """Save the game atomically; return whether that succeeded."""
         new = path.with_name(f"{path.name}.new")
@@ -343,7 +361,7 @@ class TextDisplay:
         self._console.print(draw(position, game.seats), end="")
         self.show_text(f"The game is over: {' and '.join(winners)} {'wins' if len(winners) == 1 else 'share the win'}.")
         if path:
-            self.show_text(f"eminence review {path} --seat {SEATS[game.me]}")
+            self.show_text(f"eminence review {path}")
 
     def show_failure(self, why: str) -> None:
         self.show_text(why)

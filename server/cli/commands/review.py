@@ -22,7 +22,7 @@ from server.cli.inputs import read_game
 from server.cli.options import SearchFlags, search_flags, seat_number
 from server.cli.pages.board import letter
 from server.cli.pages.win_chart import as_text, chart_of, plot, require_figure
-from server.cli.review_run import SIGNS, Review, Reviewer
+from server.cli.review_run import SIGNS, Parts, Review, Reviewer
 from server.games import adapter_of
 from server.messages.answers import GRADES
 
@@ -65,8 +65,9 @@ def review(
     """Grade every decision of a game, given what its seat knew then.
 
     GAME is a record (docs/notation.md), as text or JSON. The loss of a decision is the share of the win that the best
-    move would have added on the same sampled hidden cards; all other changes of a seat's chances are luck. Grades:
-    best, fine (less than 2 % lost), inaccuracy, mistake (5 % or more), blunder (10 % or more).
+    move would have added on the same sampled hidden cards. All other changes of a seat's chances have other causes:
+    chance, the mistakes of others, and hidden cards. Grades: best, fine (less than 2 % lost), inaccuracy, mistake (5 %
+    or more), blunder (10 % or more). Comments and variations of the record are shown, and not searched.
 
     All limits apply to each decision.
     """
@@ -116,7 +117,8 @@ def run_review(reviewer: Reviewer) -> Review:
 
 def title_of(record: Record) -> str:
     adapter = adapter_of(record.game.id)
-    return f"{adapter.names.en}, {adapter.edition(record.game)}, {record.game.n_players} players"
+    title = f"{adapter.names.en}, {adapter.edition(record.game)}, {record.game.n_players} players"
+    return ", ".join([title, *filter(None, (record.event, record.date))])
 
 
 # --- for people ------------------------------------------------------------------------------------------------
@@ -125,6 +127,9 @@ def title_of(record: Record) -> str:
 def print_review(review: Review, out: Console) -> None:
     """Print the decisions, the graph, and a summary of each seat."""
     out.print(formatting.heading(title_of(review.record)))
+    if review.record.names:
+        named = zip(SEATS, review.record.names, strict=False)
+        out.print(Text(", ".join(f"{seat} {name}" for seat, name in named if name)))
     out.print()
     out.print(_decisions(review))
     out.print()
@@ -132,8 +137,14 @@ def print_review(review: Review, out: Console) -> None:
     out.print(as_text(chart_of(review), min(out.width, GRAPH_WIDTH)))
     out.print()
     out.print(_seats(review))
+    if review.summary.luck_known:
+        out.print()
+        out.print(formatting.heading("From a fair share to the outcome, in % of the win (chance: the deal, too)"))
+        out.print(_parts(review))
+    _print_notes(review, out)
+    out.print()
     again = f"--seed {review.summary.seed}" if review.summary.reproducible else "not reproducible"
-    out.print(Text(f"win, lost, luck: % of the win; {again}; engine {review.summary.engine_signature}", "dim"))
+    out.print(Text(f"win, lost: % of the win; {again}; engine {review.summary.engine_signature}", "dim"))
 
 
 def _decisions(review: Review) -> Table:
@@ -157,7 +168,7 @@ def _decisions(review: Review) -> Table:
 
 def _seats(review: Review) -> Table:
     heads = [f"{grade[:7]}." if len(grade) > 8 else grade for grade in SIGNS]
-    table = formatting.table("seat", "points", *heads, "lost", "luck", right=f"points {' '.join(heads)} lost luck")
+    table = formatting.table("seat", "points", *heads, "lost", right=f"points {' '.join(heads)} lost")
     scores = review.record.end.scores
     for seat in review.summary.seats:
         counts = {GRADES.read(entry.grade, "grade"): entry.count for entry in seat.grades}
@@ -166,6 +177,30 @@ def _seats(review: Review) -> Table:
             str(scores[seat.seat - 1]),
             *(str(counts.get(grade, "")) for grade in SIGNS),
             formatting.win(seat.win_loss),
-            f"{100 * seat.luck:+.1f}" if seat.HasField("luck") else "",
         )
     return table
+
+
+def _parts(review: Review) -> Table:
+    """Return the table of the parts that lead each seat from a fair share to its outcome."""
+    is_whole = review.seat is None
+    causes = ["chance", *["others' mistakes"] * is_whole, "hidden cards" if is_whole else "hidden, others' play"]
+    end = "outcome" if review.record.end.is_over else "expected"
+    columns = ["seat", "fair", *causes, "own losses", end]
+    table = formatting.table(*columns, right=columns[1:])
+    for seat in review.summary.seats:
+        fair, *changes, outcome = Parts.of(seat, review.record.game.n_players)
+        figures = [f"{fair / 10:.1f}", *(f"{part / 10:+.1f}" for part in changes if part is not None)]
+        table.add_row(letter(seat.seat - 1), *figures, f"{outcome / 10:.1f}")
+    return table
+
+
+def _print_notes(review: Review, out: Console) -> None:
+    """Print the names, the event and the comments and variations of the record, if it has any."""
+    notes = review.notes(0, len(review.record.actions) + 2)
+    if not notes:
+        return
+    out.print()
+    out.print(formatting.heading("Comments and variations of the record"))
+    for note in notes:
+        out.print(Text(f"{note.place}: ", "dim").append(note.text.replace("\n", "\n  "), "not dim"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -10,7 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from engine_cy import View
 from engine_cy.seats import CHANCE_SEAT, SEATS
 from server.cli.pages.win_chart import Chart, chart_of
-from server.cli.review_run import BAD, SIGNS, JudgedDecision, Review
+from server.cli.review_run import BAD, SIGNS, JudgedDecision, Note, Parts, Review
 from server.games import adapter_of
 from server.games.adapter import Picture
 from server.messages.answers import GRADES
@@ -31,7 +32,10 @@ def write_report(review: Review) -> str:
         .render(
             title=adapter_of(review.record.game.id).names.en,
             ruleset=adapter_of(review.record.game.id).edition(review.record.game),
-            record=str(review.record),
+            record=str(review.shown),
+            occasion=" · ".join(filter(None, (review.record.event, review.record.date))),
+            start_notes=review.notes(0, _first(review)),
+            is_whole=review.seat is None,
             n_players=review.record.game.n_players,
             n_actions=len(review.record.actions),
             summary=review.summary,
@@ -72,48 +76,52 @@ class Bar(NamedTuple):
 
 class Seat(NamedTuple):
     letter: str
+    name: str
     points: int
     share: float | None  # of the win, at the end
     decisions: int
     counts: dict[str, int]
     lost: Any
-    luck: float | None
+    outcome: float | None  # its share of the win, or the one that it expected last
     bars: list[Bar]
     scale: tuple[float, float]
 
 
 def _seats(review: Review) -> list[Seat]:
     end = review.record.end
-    fair = 1 / review.record.game.n_players
-    paths = {}
+    names = review.record.names
+    ways = {}  # the parts of each seat: causes, and the shares in between
     for seat in review.summary.seats:
-        luck = seat.luck if seat.HasField("luck") else None
-        if luck is not None:
-            paths[seat.seat] = [fair, fair + luck, fair + luck - seat.win_loss.mean]
+        if seat.HasField("luck_parts"):
+            parts = Parts.of(seat, review.record.game.n_players)
+            causes = {name: part / 1000 for name, part in parts._asdict().items() if part is not None}
+            causes.pop("outcome")
+            ways[seat.seat] = (causes, [0.0, *accumulate(causes.values())])
     # One scale for all seats makes their bars comparable.
-    low = min([0.0, *(share for path in paths.values() for share in path)])
-    high = max([1.0, *(share for path in paths.values() for share in path)])
+    low = min([0.0, *(share for _, path in ways.values() for share in path)])
+    high = max([1.0, *(share for _, path in ways.values() for share in path)])
 
-    def bar(name: str, begin: float, to: float) -> Bar:
+    def bar(name: str, share: float, begin: float, to: float) -> Bar:
         left, width = min(begin, to) - low, abs(to - begin)
-        return Bar(name, to - begin, 100 * left / (high - low), 100 * width / (high - low))
+        return Bar(name, share, 100 * left / (high - low), 100 * width / (high - low))
 
     seats = []
     for seat in review.summary.seats:
         counts = {GRADES.read(entry.grade, "grade"): entry.count for entry in seat.grades}
         bars = []
-        if seat.seat in paths:
-            first, second, third = paths[seat.seat]
-            bars = [bar("fair", 0, first), bar("luck", first, second), bar("own", second, third)]
+        if seat.seat in ways:
+            causes, path = ways[seat.seat]
+            bars = [bar(name, causes[name], *ends) for name, ends in zip(causes, pairwise(path), strict=True)]
         seats.append(
             Seat(
                 letter=SEATS[seat.seat - 1],
+                name=names[seat.seat - 1] if names else "",
                 points=end.scores[seat.seat - 1],
                 share=end.payoffs[seat.seat - 1] if end.is_over else None,
                 decisions=seat.decisions,
                 counts={grade: counts.get(grade, 0) for grade in SIGNS},
                 lost=seat.win_loss,
-                luck=seat.luck if seat.HasField("luck") else None,
+                outcome=seat.outcome if seat.HasField("outcome") else None,
                 bars=bars,
                 scale=(100 * (0 - low) / (high - low), 100 * (1 - low) / (high - low)),
             )
@@ -212,10 +220,28 @@ class ShownDecision(NamedTuple):
     picture: Picture
     line: list[tuple[str, str]]
     beliefs: list[CardBelief]
+    notes: list[Note]
+
+    @property
+    def win(self) -> float | None:
+        """The share of the win of the best move, to three digits, as a list and a panel show it."""
+        return None if self.judged.value is None else round(self.judged.value, 3)
+
+    @property
+    def win_played(self) -> float | None:
+        """The share of the win of the move played: that of the best move minus the loss, which another search found."""
+        return None if self.win is None else max(self.win - round(self.judged.loss, 3), 0.0)
+
+
+def _first(review: Review) -> int:
+    """Return the number of the first action that is shown as a decision, or a number after all actions."""
+    return next((judged.number for judged in review.chosen), len(review.record.actions) + 2)
 
 
 def _rounds(review: Review) -> list[tuple[int, list[ShownDecision]]]:
     rounds: dict[int, list[ShownDecision]] = {}
+    numbers = [judged.number for judged in review.chosen]
+    ends = dict(pairwise([*numbers, len(review.record.actions) + 2]))
     for judged in review.chosen:
         view = judged.decision.view
         line = [
@@ -223,7 +249,13 @@ def _rounds(review: Review) -> list[tuple[int, list[ShownDecision]]]:
             for action in judged.message.best.principal_variation
         ]
         rounds.setdefault(judged.round, []).append(
-            ShownDecision(judged, adapter_of(view.game.id).picture(view), line, _beliefs(judged, review))
+            ShownDecision(
+                judged,
+                adapter_of(view.game.id).picture(view),
+                line,
+                _beliefs(judged, review),
+                review.notes(judged.number, ends[judged.number]),
+            )
         )
     return list(rounds.items())
 
