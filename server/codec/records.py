@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from eminence.v1 import record_pb2 as pb
 from engine_cy import EngineError, Game, Position, View
-from engine_cy.annotations import DEPTH_MAX, VARIATIONS_MAX, Comment, Line, Variation
+from engine_cy.annotations import DEPTH_MAX, VARIATION_ACTIONS_MAX, VARIATIONS_MAX, Comment, Line, Variation
 from engine_cy.record import Record, read_record, replay
 from server.codec.fields import ACTIONS_MAX, RECORD_TEXT_MAX, check_length, check_text, in_range, per_seat, which
 from server.codec.games import read_required_game, write_game
@@ -79,6 +79,7 @@ def _annotated(record: Record, message: pb.Record, field: str) -> Record:
     if message.HasField("text"):
         name = next(name for name in _ANNOTATIONS if getattr(message, name))
         raise Refusal("CONTRADICTION", f"{field}.{name}", "cannot be set beside `text`, which holds its own")
+    _check_variations(message, field)
     variations = _read_variations(record.start, record.actions, message.variations, field)
     with at(field, lambda path: f"{field}.{path}"):
         return replace(
@@ -95,23 +96,37 @@ def _read_comments(messages: Iterable[pb.Comment]) -> tuple[Comment, ...]:
     return tuple(Comment(message.after, message.text) for message in messages)
 
 
+def _check_variations(message: pb.Record, field: str) -> None:
+    """Refuse too many or too deep variations before any of them is replayed."""
+    level: list[pb.Variation] = list(message.variations)
+    n_variations = n_actions = depth = 0
+    while level:
+        depth += 1
+        n_variations += len(level)
+        n_actions += sum(len(variation.actions) for variation in level)
+        for number, most, unit in (
+            (depth, DEPTH_MAX, "levels"),
+            (n_variations, VARIATIONS_MAX, "variations"),
+            (n_actions, VARIATION_ACTIONS_MAX, "actions"),
+        ):
+            if number > most:
+                why = f"{number} {unit} or more in all; at most {most} are possible"
+                raise Refusal("TOO_LONG", f"{field}.variations", why)
+        level = [inner for variation in level for inner in variation.variations]
+
+
 def _read_variations(
-    start: Position | View, actions: tuple[str, ...], messages: Sequence[pb.Variation], field: str, depth: int = 0
+    start: Position | View, actions: tuple[str, ...], messages: Sequence[pb.Variation], field: str
 ) -> tuple[Variation, ...]:
     """Replay the variations of a line of play, which begins at `start`."""
-    if not messages:
-        return ()
-    if depth == DEPTH_MAX:
-        raise Refusal("TOO_LONG", f"{field}.variations", f"nested more than {DEPTH_MAX} deep")
-    check_length(messages, VARIATIONS_MAX, f"{field}.variations")
-    tables = list(replay(start, actions))
+    tables = list(replay(start, actions)) if messages else []
     variations = []
     for i, message in enumerate(messages):
         path = f"{field}.variations[{i}]"
-        after = in_range(message.after, 0, len(actions), f"{path}.after")
-        _, played = read_actions(tables[after], message.actions, f"{path}.actions")
-        parts = _read_variations(tables[after], played, message.variations, path, depth + 1)
-        variations.append(Variation(after, played, _read_comments(message.comments), parts))
+        table = tables[in_range(message.after, 0, len(actions), f"{path}.after")]
+        _, played = read_actions(table, message.actions, f"{path}.actions")
+        parts = _read_variations(table, played, message.variations, path)
+        variations.append(Variation(message.after, played, _read_comments(message.comments), parts))
     return tuple(variations)
 
 

@@ -57,7 +57,7 @@ def test_names_and_comments_are_saved_and_kept_when_the_game_goes_on(run, tmp_pa
     assert saved.event == "Club #1"
     assert re.fullmatch(r"\d{4}-\d\d-\d\d", saved.date)
     assert [comment.text for comment in saved.comments] == ["first", "second\nmore"]
-    # Taking a choice back removes what was said after it.
+    # Taking a choice back removes the comments after it.
     run("play", "--load", "game.txt", stdin="undo\n2\nquit\n")
     loaded = read_record((tmp_path / "game.txt").read_text())
     assert [comment.text for comment in loaded.comments] == ["first"]

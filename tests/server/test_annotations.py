@@ -188,7 +188,17 @@ def test_variations_are_bounded(record):
     for _ in range(60):
         innermost.actions.add().action.text = first
         innermost = innermost.variations.add(after=0)
-    with pytest.raises(Refusal, match=r"variations: nested more than 4 deep"):
+    with pytest.raises(Refusal, match=r"record\.variations: 5 levels or more in all; at most 4 are possible"):
+        records.read(message)
+    message = records.write(record)
+    for _ in range(65):
+        message.variations.add(after=0).actions.add().action.text = first
+    with pytest.raises(Refusal, match=r"record\.variations: 65 variations or more in all; at most 64 are possible"):
+        records.read(message)
+    del message.variations[1:]
+    for _ in range(512):
+        message.variations[0].actions.add().action.text = "not read"
+    with pytest.raises(Refusal, match=r"record\.variations: 513 actions or more in all; at most 512 are possible"):
         records.read(message)
 
 
