@@ -2,6 +2,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, final
 
 from engine_cy.learned.weights import Weights
+from engine_cy.pictures import Picture, Theme
 from engine_cy.support.rng import Rng
 from engine_cy.tables import Fault
 
@@ -113,6 +114,9 @@ class Game:
     def write_deal(self, start: Position | View) -> list[str] | None:
         """Return the lines of a record's header that describe `start`, or None if it is not the start of a game."""
 
+    def picture(self, at: GameState) -> Picture:
+        """Return the picture of a position or view; a game without one of its own shows its text."""
+
     def __hash__(self) -> int: ...
 
 @final
@@ -160,6 +164,10 @@ class GameState:
     def table(self) -> Any:
         """The public part of the table in words."""
 
+    def to_svg(self, theme: Theme = "auto") -> str:
+        """Draw the table, with the cards that the position or view holds. `theme`: "auto", "light" or "dark"."""
+
+    def _repr_svg_(self) -> str: ...
     def __bytes__(self) -> bytes: ...
     def __hash__(self) -> int: ...
 

@@ -97,6 +97,11 @@ cdef class Game:
         """Return a position or view in words: its public `table`, the secrets known to its observer, and `observer`."""
         raise NotImplementedError
 
+    def picture(self, GameState at):
+        """Return the picture of a position or view (pictures.py): a game without one of its own shows its text."""
+        from engine_cy.pictures import Picture
+        return Picture(self.id, at.scores, to_act=at.to_act, text=str(at))
+
     def read_steps(self, str text):
         """Return the steps of an action from its text."""
         raise NotImplementedError
@@ -427,6 +432,15 @@ cdef class GameState:
         self.game.api.payoffs(self.game.rules, self.state, payoffs)
         self.game.check()
         return tuple([payoffs[i] for i in range(self.game.n_players)])
+
+    def to_svg(self, theme="auto"):
+        """Draw the table, with the cards that the position or view holds. `theme`: "auto", "light" or "dark"."""
+        from engine_cy.pictures import to_svg
+        return to_svg(self.game.picture(self), theme)
+
+    def _repr_svg_(self):
+        """Return the picture that notebooks show."""
+        return self.to_svg()
 
     cdef list list_actions(self):
         """Return all whole decisions, each once."""

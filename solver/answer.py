@@ -172,6 +172,11 @@ class Answer:
                 return move
         raise KeyError(f"action: {text!r} is not one of {', '.join(str(move.action) for move in self.moves)}")
 
+    def _repr_html_(self) -> str:
+        from solver.notebook import answer_html  # not above: only notebooks need it
+
+        return answer_html(self)
+
     def __str__(self) -> str:
         head = f"{self.iterations} iterations, {self.worlds} worlds, {self.elapsed_ms:.0f} ms"
         if self.best is None:

@@ -73,6 +73,11 @@ class Comparison:
     def knowledge(self) -> str:
         return knowledge_of(self.question)
 
+    def _repr_html_(self) -> str:
+        from solver.notebook import comparison_html  # not above: only notebooks need it
+
+        return comparison_html(self)
+
     def __str__(self) -> str:
         first, *others = self.moves
         lines = [f"{first.action}  ({self.worlds} worlds, {self.elapsed_ms:.0f} ms)"]

@@ -363,6 +363,10 @@ cdef class CastleVillagePort(TableGame):
             for card in table.walk.ranked:
                 state.ranked[<int>card.owner] |= bit(card.value)
 
+    def picture(self, at):
+        from engine_cy.castle_village_port.pictures import picture
+        return picture(at)
+
     def parts_of(self, bytes raw, observer):
         cdef State state
         cdef const Rules* rules = <const Rules*>self.rules

@@ -341,6 +341,10 @@ cdef class Oriflamme(TableGame):
             return UNKNOWN_KIND
         return self.shape.ids.index(name) if name in self.shape.ids else NO_SUCH_KIND
 
+    def picture(self, at):
+        from engine_cy.oriflamme.pictures import picture
+        return picture(at)
+
     def parts_of(self, bytes raw, observer):
         cdef const State* state = <const State*><const char*>raw
         cdef const Rules* rules = <const Rules*>self.rules

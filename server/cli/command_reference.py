@@ -18,6 +18,7 @@ JSON = {
     "analyze": "`out`, `answered`, `resumed` (rows that the file already held), `bad` (invalid positions, and "
     "those without an answer), `seconds`, `positions_per_second`; the results themselves are in the file",
     "convert": "the output of `--to json`: an object per line ([records.md](records.md))",
+    "show": "the table as in the output of `convert --to json`",
     "rules": "without a game `games`, each with `game`, `names` (`en`, `fr`, `de`), `players`, `editions`, `switches`, "
     "`origin` (the package), and `fault` if an installed game cannot be played; "
     "with `--game`, `game`, `names`, `edition`, `players`, `cards`, `numbers`, and `switches` or `rewards`; with a "

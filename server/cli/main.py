@@ -20,6 +20,7 @@ COMMANDS = {
     "review": "Grade every decision of a game.",
     "play": "Play a game against the engine.",
     "match": "Play configurations against each other.",
+    "show": "Show a table as people see it, or draw it.",
     "convert": "Convert positions, views and records to text or JSON.",
     "check-game": "Check that a game keeps the laws of searches.",
     "rules": "Show the games, editions and cards of the engine.",

@@ -101,12 +101,28 @@ def observe(item: Input, seat: str | None = None, at: int | None = None) -> Obse
     return Observation(item.view(_seat_to_act(item) if number is None else number))
 
 
-def _observe_record(record: Record, seat: int | None, at: int | None) -> Observation:
-    n = len(record.actions)
+def table_of(item: Input, seat: str | None = None, at: int | None = None) -> Position | View:
+    """Return the table of an item: as a seat sees it, else with everything that the item holds."""
+    if seat is not None:
+        return observe(item, seat, at).view
+    if isinstance(item, Record):
+        return record_until(item, at).end
     if at is not None:
-        if not 0 <= at <= n:
-            raise Failure(f"at: {at} is not in 0..{n}, the number of actions of this record")
-        record = record.until(at)
+        raise Failure(f"at: {at} needs a record; this is a single table")
+    return item
+
+
+def record_until(record: Record, at: int | None) -> Record:
+    """Return a record after `at` actions; unchanged for None."""
+    if at is None:
+        return record
+    if not 0 <= at <= len(record.actions):
+        raise Failure(f"at: {at} is not in 0..{len(record.actions)}, the number of actions of this record")
+    return record.until(at)
+
+
+def _observe_record(record: Record, seat: int | None, at: int | None) -> Observation:
+    record = record_until(record, at)
     if record.observer is None:
         if seat is None:
             end = record.end

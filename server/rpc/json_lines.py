@@ -417,7 +417,7 @@ class JsonLines:
         return None
 
     async def _refuse(self, number: int, refusal: Refusal, id: str | None = None) -> None:
-        """Refuse a line: by its id, if that is of no other request, else by its number."""
+        """Refuse a line: by its id, unless another request has it, else by its number."""
         place = {"line": number} if id is None or id in self._pending else {"id": id}
         await self._put({**place, "error": as_error(_refused(refusal))}, None)
 

@@ -377,7 +377,7 @@ def test_a_slow_reader_stops_the_reading_of_input() -> None:
         def is_full() -> bool:
             nonlocal full
             full = full + 1 if fill() else 0
-            return full >= 100  # for a second, while nobody reads answers
+            return full >= 100  # for a second, while no answer is read
 
         wait_until(is_full)
         assert written < len(asked)

@@ -12,9 +12,9 @@ import click
 
 from engine_cy.record import Record
 from server.cli.command import command, files, json_option
-from server.cli.exit_codes import FAILED, Failure
+from server.cli.exit_codes import FAILED
 from server.cli.inputs import UNREADABLE, GameChoice, Input, as_json, no_such_file, open_input, pieces, read_piece
-from server.cli.options import game_options, observe
+from server.cli.options import game_options, observe, table_of
 
 FORMS = ("text", "json", "record")
 
@@ -77,11 +77,7 @@ def convert(
 def _selected(item: Input, seat: str | None, at: int | None) -> Input:
     """Return the view or table that --seat and --at select, or the whole item."""
     if at is not None and isinstance(item, Record):
-        if seat is not None:
-            return observe(item, seat, at).view
-        if not 0 <= at <= len(item.actions):
-            raise Failure(f"at: {at} is not in 0..{len(item.actions)}, the number of actions of this record")
-        return item.until(at).end
+        return table_of(item, seat, at)
     if seat is None and at is None:
         return item
     if isinstance(item, Record) and seat is not None:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from engine_cy import View
+from engine_cy.pictures import DARK, LIGHT
 from engine_cy.seats import CHANCE_SEAT, SEATS
 from server.cli.pages.win_chart import Chart, chart_of
 from server.cli.review_run import BAD, SIGNS, JudgedDecision, Note, Parts, Review
@@ -43,6 +44,8 @@ def write_report(review: Review) -> str:
             graph=_graph(chart_of(review)),
             rounds=_rounds(review),
             grades=SIGNS,
+            light=LIGHT,
+            dark=DARK,
             worst=sorted((j for j in review.chosen if j.grade in BAD), key=lambda decision: -decision.loss)[:5],
         )
     )

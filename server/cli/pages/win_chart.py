@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from rich.text import Text
 
+from engine_cy.pictures import LIGHT
 from engine_cy.seats import SEATS
 from server.cli.review_run import JudgedDecision, Review
 from server.games import adapter_of
@@ -15,7 +16,7 @@ from solver.extras import importing
 
 # Colours of the seats on terminals and in plots; a letter always repeats the seat.
 TERMINAL_COLORS = ("red", "blue", "green", "yellow", "magenta")
-PLOT_COLORS = ("#b3261e", "#1d5fa8", "#1b7a3d", "#8a5a00", "#6b3fa0")
+PLOT_COLORS = LIGHT.seats
 ROWS = 13
 LABEL = 6  # columns left of the graph
 
