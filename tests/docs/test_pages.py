@@ -27,7 +27,14 @@ from engine_cy.record import Record
 from server.rpc.auth import read_clients
 
 DOCS = ROOT / "docs"
-PAGES = ("tutorial.md", "your_own_game.md", "explanation.md", "how_to/analyse.md", "how_to/extend.md")
+PAGES = (
+    "tutorial.md",
+    "your_own_game.md",
+    "explanation.md",
+    "how_to/analyse.md",
+    "how_to/extend.md",
+    "how_to/from_your_state_to_a_view.md",
+)
 # Pages that other tests check, by test or reason.
 ELSEWHERE = {
     "ARCHITECTURE.md": "no commands; test_every_file_on_a_page_exists",
@@ -41,6 +48,9 @@ ELSEWHERE = {
     "how_to/game_in_cython.md": "tests/examples/test_installed_games.py",
     "how_to/serve_own_games.md": "tests/server/test_plugins.py",
     "install.md": "tests/test_install.py",
+    "how_to/settings.md": "tests/docs/test_how_to.py",
+    "how_to/troubleshooting.md": "tests/docs/test_how_to.py",
+    "how_to/tuning.md": "tests/docs/test_how_to.py",
     "json_lines.md": "tests/server/test_json_lines.py",
     "notation.md": "tests/engine/test_docs.py",
     "records.md": "tests/cli/test_records.py",

@@ -50,6 +50,34 @@ def test_the_unit_sets_settings_that_exist(tmp_path: Path) -> None:
     assert float(unit()["TimeoutStopSec"]) > LEAST_STOP_SECONDS
 
 
+def test_the_pods_set_settings_that_exist_and_end_in_time() -> None:
+    documents = list(import_module("yaml").safe_load_all((DEPLOY / "kubernetes.yaml").read_text("utf-8")))
+    deployment, service, budget, policy = documents
+    pod = deployment["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    variables = {entry["name"]: entry["value"] for entry in container["env"]}
+    settings = read_settings([], variables_of_the_image() | variables)
+    assert settings.insecure
+    port = int(settings.address.rpartition(":")[2])
+    probes = [container[f"{name}Probe"] for name in ("startup", "readiness", "liveness")]
+    assert {probe["grpc"]["port"] for probe in probes} == {port}
+    ports = {entry["name"]: entry["containerPort"] for entry in container["ports"]}
+    assert ports == {"grpc": port, "metrics": int(settings.metrics.rpartition(":")[2])}
+    assert service["spec"]["ports"][0]["port"] == port
+    pause = container["lifecycle"]["preStop"]["sleep"]["seconds"]
+    assert pod["terminationGracePeriodSeconds"] > pause + LEAST_STOP_SECONDS
+    assert settings.threads == int(container["resources"]["requests"]["cpu"])
+    assert settings.memory_total_bytes is not None
+    assert settings.memory_total_bytes + settings.cache_mb * 2**20 < 2**30
+    assert container["resources"]["limits"]["memory"] == "1Gi"
+    (mount,) = container["volumeMounts"]
+    assert settings.cache_file.startswith(mount["mountPath"])
+    assert f"--uid {pod['securityContext']['runAsUser']} " in (DEPLOY / "Dockerfile").read_text("utf-8")
+    labels = deployment["spec"]["template"]["metadata"]["labels"]
+    selectors = (service["spec"]["selector"], budget["spec"]["selector"]["matchLabels"])
+    assert all(selector == labels for selector in (*selectors, policy["spec"]["podSelector"]["matchLabels"]))
+
+
 def test_the_image_and_its_service_set_settings_that_exist() -> None:
     image, service = variables_of_the_image(), compose()
     known = {f"{PREFIX}_{setting.name.upper()}" for setting in fields(Settings)}
