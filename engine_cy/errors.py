@@ -66,6 +66,15 @@ class GameFaultError(EngineError):
     reason = "GAME_FAULT"
 
 
+QUOTED_MAX = 60
+
+
+def quoted(value: object) -> str:
+    """Return a value as a refusal shows it: a long one is cut."""
+    text = repr(value)
+    return text if len(text) <= QUOTED_MAX else f"{text[:QUOTED_MAX]}..."
+
+
 def listed(options: object) -> str:
     """Join `options` by commas, for a message."""
     words = [str(option) for option in options]  # type: ignore[attr-defined]

@@ -11,7 +11,7 @@ print(solve(view))
 from engine_cy.registry import add_game_family
 from solver.answer import Answer, Estimate, Move
 from solver.compare import ComparedMove, Comparison
-from solver.config import CONFIGS, LEVELS, Budget, Config, InvalidQuestionError
+from solver.config import CONFIGS, LEVEL_NAMES, LEVELS, Budget, Config, InvalidQuestionError, read_level
 from solver.control import Control
 from solver.named_beliefs import Beliefs
 from solver.openspiel import openspiel_game
@@ -23,6 +23,7 @@ from solver.solve import compare, information, solve
 __all__ = [
     "CONFIGS",
     "LEVELS",
+    "LEVEL_NAMES",
     "Answer",
     "Beliefs",
     "Budget",
@@ -41,6 +42,7 @@ __all__ = [
     "Session",
     "compare",
     "information",
+    "read_level",
     "solve",
 ]
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 from engine_cy import Game
+from engine_cy.errors import quoted
 
 Nodes = Literal["public", "own", "world"]
 # The model of another seat's play: as well as the search, the same with one random decision in four, by the game's
@@ -165,6 +166,19 @@ LEVELS = {
     )
 }
 CONFIGS |= {config.name: config for config in LEVELS.values()}
+# Names of levels, for apps that offer five of them, or three: easy, normal and hard (docs/levels.md).
+LEVEL_NAMES = {"beginner": 1, "easy": 3, "normal": 5, "hard": 8, "expert": 10}
+
+
+def read_level(level: int | str) -> int:
+    """Return the number of a level, from its number, as a number or text, or from its name."""
+    number = str(LEVEL_NAMES.get(str(level), level))
+    if number in map(str, LEVELS):
+        return int(number)
+    accepted = f"{min(LEVELS)}..{max(LEVELS)}, {', '.join(LEVEL_NAMES)}"
+    raise InvalidQuestionError(
+        "level", f"{quoted(level)} is not one of {accepted}", value=quoted(level), accepted=accepted
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,12 +210,16 @@ MEMORY_LEAST_MB, MEMORY_MAX_MB = 0.095, 65_536.0
 
 
 def read_config(config: str | Config) -> Config:
-    """Return the configuration of a name; return a `Config` unchanged."""
+    """Return the configuration of a name, also of a level; return a `Config` unchanged."""
     if isinstance(config, Config):
         return config
+    if config in LEVEL_NAMES:
+        return LEVELS[LEVEL_NAMES[config]]
     if config not in CONFIGS:
-        names = ", ".join(CONFIGS)
-        raise InvalidQuestionError("config", f"{config!r} is not one of {names}", value=config, accepted=names)
+        names = ", ".join([*CONFIGS, *LEVEL_NAMES])
+        raise InvalidQuestionError(
+            "config", f"{quoted(config)} is not one of {names}", value=quoted(config), accepted=names
+        )
     return CONFIGS[config]
 
 

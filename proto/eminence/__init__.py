@@ -23,7 +23,7 @@ _MODULES = {
     "engine_cy.record": "Record read_record",
     "solver": (
         "Answer Beliefs Budget Comparison Config Information InvalidQuestionError SearchQuestion Session compare"
-        " information solve"
+        " information read_level solve"
     ),
     "solver.pool.base": "answer_many",
     "solver.pool.processes": "Processes",

@@ -101,6 +101,9 @@ from solver import (
     information as information,
 )
 from solver import (
+    read_level as read_level,
+)
+from solver import (
     solve as solve,
 )
 from solver.pool.base import (

@@ -9,14 +9,14 @@ from engine_cy import Action
 from server.cli.connection import AnyClient, Connection
 from server.cli.options import Observation
 from server.client.refusals import Refused
-from solver.config import DEFAULT_ITERATIONS, LEVELS
+from solver.config import DEFAULT_ITERATIONS, LEVEL_NAMES, LEVELS
 
 HINTS = 5
 HINT_ITERATIONS = 50_000
 # Timeout of a call to a server.
 SECONDS = 60.0
 # Strength (level) of each configuration; 0: as strong as the budget allows.
-STRENGTHS = {"default": 0} | {config.name: level for level, config in LEVELS.items()}
+STRENGTHS = {"default": 0} | {config.name: level for level, config in LEVELS.items()} | LEVEL_NAMES
 
 
 class MoveChooser:

@@ -26,10 +26,44 @@ from server.messages.requests import (
     MEMORY_LEAST,
     MODELS,
 )
-from solver.config import CONFIGS, LEVELS, MEMORY_MAX_MB, TIME_MAX_MS, Config
+from solver.config import (
+    CONFIGS,
+    LEVEL_NAMES,
+    LEVELS,
+    MEMORY_MAX_MB,
+    TIME_MAX_MS,
+    Config,
+    InvalidQuestionError,
+    read_level,
+)
 from solver.question import MEGABYTE
 
 TIME_LEAST_MS = 0.001
+
+
+def _read_level(ctx: click.Context, parameter: click.Parameter, value: str | None) -> int | None:
+    try:
+        return None if value is None else read_level(value)
+    except InvalidQuestionError as error:
+        raise click.BadParameter(error.problem) from None
+
+
+def _level_names(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    return [name for name in LEVEL_NAMES if name.startswith(incomplete)]
+
+
+def level_option(help: str, **options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Add --level, a number or a name, which the command gets as a number."""
+    accepted = f"{min(LEVELS)} to {max(LEVELS)}, or {', '.join(LEVEL_NAMES)}"
+    return click.option(
+        "--level",
+        metavar="LEVEL",
+        callback=_read_level,
+        shell_complete=_level_names,
+        help=f"{help}: {accepted}.",
+        **options,
+    )
+
 
 # --- which game ------------------------------------------------------------------------------------------------
 
@@ -284,7 +318,7 @@ def search_flags(
         help="Stop once the best move is this certain; no other limit unless given.",
     )
     @click.option("--memory-mb", type=float, help="Memory of the search trees. Default: 256.")
-    @click.option("--level", type=click.IntRange(1, 10), help="Strength from 1 to 10, each with its own iterations.")
+    @level_option("Strength, which sets the iterations")
     @click.option(
         "--seed",
         type=click.IntRange(0, 2**64 - 1),

@@ -1,8 +1,9 @@
-"""A server as a player of matches: `server:host:port` or `server:host:port,level=4`."""
+"""A server as a player of matches: `server:host:port`, `server:host:port,level=4` or `...,level=hard`."""
 
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 from functools import cache
 
@@ -10,7 +11,7 @@ from engine_cy import Action
 from server.cli.connection import NO_ADDRESS, TOKEN, AnyClient, Connection, is_address
 from server.cli.exit_codes import Failure
 from server.client.refusals import Refused
-from solver.config import Budget, InvalidQuestionError
+from solver.config import LEVEL_NAMES, Budget, InvalidQuestionError
 from solver.match import Turn, with_settings
 
 LEVELS = range(11)
@@ -49,7 +50,8 @@ def read_server(text: str, settings: str) -> ServerPlayer:
     address, _, rest = settings.partition(",")
     if not is_address(address):
         raise InvalidQuestionError(text, f"{address!r} is {NO_ADDRESS}")
-    server = with_settings(ServerPlayer(text, address), text, rest)
+    named = re.sub(r"\blevel=(\w+)", lambda found: f"level={LEVEL_NAMES.get(found[1], found[1])}", rest)
+    server = with_settings(ServerPlayer(text, address), text, named)
     if server.address != address:
         raise InvalidQuestionError(text, f"address cannot be a setting; it stands in server:{address}")
     if server.level not in LEVELS:

@@ -12,11 +12,12 @@ from functools import cache
 from importlib import import_module
 from typing import Any, NamedTuple
 
+from engine_cy.errors import quoted
+
 LANGUAGES = ("en", "fr", "de")
 DEFAULT = LANGUAGES[0]
 # Variables that set the language of messages, the strongest first (POSIX).
 _VARIABLES = ("LC_ALL", "LC_MESSAGES", "LANG")
-_SHOWN_MAX = 20
 
 
 class UnknownLanguageError(ValueError):
@@ -26,8 +27,7 @@ class UnknownLanguageError(ValueError):
 def check_language(text: str) -> str:
     """Return the language; raise UnknownLanguageError if it has no catalogue."""
     if text not in LANGUAGES:
-        shown = text if len(text) <= _SHOWN_MAX else f"{text[:_SHOWN_MAX]}..."
-        raise UnknownLanguageError(f"{shown!r} is not one of {', '.join(LANGUAGES)}")
+        raise UnknownLanguageError(f"{quoted(text)} is not one of {', '.join(LANGUAGES)}")
     return text
 
 

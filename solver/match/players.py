@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeVar, cast, get_args, 
 
 from engine_cy import Action, Position, View
 from engine_cy.action_log import History
+from engine_cy.errors import quoted
 from engine_cy.record import Record
 from solver.config import CONFIGS, Budget, Config, InvalidQuestionError, read_config
 
@@ -65,7 +66,7 @@ def read_player(text: str, guests: Mapping[str, Callable[[str, str], Guest]] | N
             raise
         accepted = ", ".join([error.accepted, *guests])
         raise InvalidQuestionError(
-            error.field, f"{name!r} is not one of {accepted}", value=name, accepted=accepted
+            error.field, f"{quoted(name)} is not one of {accepted}", value=quoted(name), accepted=accepted
         ) from None
 
 

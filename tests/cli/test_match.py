@@ -184,6 +184,7 @@ def test_the_settings_of_a_server_are_read():
     assert read_server("server:[::1]:50051,level=4,tls=True", "[::1]:50051,level=4,tls=True") == ServerPlayer(
         "server:[::1]:50051,level=4,tls=True", "[::1]:50051", 4, True
     )
+    assert read_server("server:a:1,level=hard", "a:1,level=hard").level == 8
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
+from typing import Any
 
 import pytest
 
 from engine_cy import Position, Rng, new_game
-from solver import CONFIGS, LEVELS, Budget, Config, InvalidQuestionError, solve
+from solver import CONFIGS, LEVEL_NAMES, LEVELS, Budget, Config, InvalidQuestionError, read_level, solve
 
 GAME = new_game("oriflamme", "en-2019", players=3)
 # T3 of the tactical positions: the Spy must rob B, not C.
@@ -22,6 +23,31 @@ def test_there_are_ten_named_levels() -> None:
         assert config.iterations > 0
     with pytest.raises(InvalidQuestionError, match="config: 'level-11' is not one of"):
         solve(ROB, config="level-11")
+
+
+@pytest.mark.parametrize(("text", "number"), [(3, 3), ("10", 10), *LEVEL_NAMES.items()])
+def test_a_level_is_read_from_its_number_or_its_name(text: int | str, number: int) -> None:
+    assert read_level(text) == number
+    assert solve(ROB, config=f"level-{number}", seed=1).best == solve(ROB, config=named(number), seed=1).best
+
+
+def named(number: int) -> str:
+    """Return the name of a level; its configuration, if it has none."""
+    return next((name for name, level in LEVEL_NAMES.items() if level == number), f"level-{number}")
+
+
+@pytest.mark.parametrize("text", [0, 11, -1, True, 2.5, "", "02", "HARD", "level-3", "x" * 10_000, None])
+def test_an_unknown_level_is_refused_in_one_sentence(text: Any) -> None:
+    with pytest.raises(
+        InvalidQuestionError, match=r"is not one of 1\.\.10, beginner, easy, normal, hard, expert"
+    ) as refused:
+        read_level(text)
+    assert len(str(refused.value)) < 150
+
+
+def test_named_levels_grow_in_strength() -> None:
+    assert list(LEVEL_NAMES.values()) == sorted(LEVEL_NAMES.values())
+    assert set(LEVEL_NAMES).isdisjoint(CONFIGS)
 
 
 def test_a_level_sets_the_iterations_and_a_budget_can_only_lower_them() -> None:
