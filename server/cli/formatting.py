@@ -21,12 +21,15 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from engine_cy.seats import CHANCE_SEAT, SEATS
+from server.languages import Words
 
 # Line width of an output that has none.
 WIDTH = 80
 # Blanks between the columns of a table, and the least width of a column of text.
 GAP = 3
 TEXT_LEAST = 8
+# The least width of a column of moves in words.
+MOVE_LEAST = 24
 
 
 class _Console(Console):
@@ -56,13 +59,15 @@ class _Table(Table):
 
 
 def _least_width(console: Console, options: ConsoleOptions, column: Column) -> int:
-    """Return the width of the numbers in a column, or of its longest word, at most `TEXT_LEAST`."""
+    """Return the width of the numbers in a column, or of its longest word, at most `TEXT_LEAST`, or its own least."""
+    if column.min_width:
+        return column.min_width
     sizes = [Measurement.get(console, options, cell) for cell in (column.header, *column.cells)]
     return max(size.maximum if column.no_wrap else min(size.minimum, TEXT_LEAST) for size in sizes)
 
 
-def table(*columns: str, right: Sequence[str] = ()) -> Table:
-    """Make a table without frames, most important columns first; the columns in `right` hold numbers."""
+def table(*columns: str, right: Sequence[str] = (), moves: str = "") -> Table:
+    """Make a table without frames, most important columns first; those in `right` hold numbers, `moves` moves."""
     result = _Table(
         box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, GAP - 1, 0, 0), header_style="bold", show_edge=False
     )
@@ -70,7 +75,7 @@ def table(*columns: str, right: Sequence[str] = ()) -> Table:
         if name in right:
             result.add_column(name, justify="right", no_wrap=True)
         else:
-            result.add_column(name, overflow="fold")
+            result.add_column(name, overflow="fold", min_width=MOVE_LEAST if name == moves else None)
     return result
 
 
@@ -101,11 +106,11 @@ def difference(estimate: Any, unit: float = 1) -> str:
     return _with_error(estimate, unit, "+")
 
 
-def likeliest(chances: Iterable[tuple[str, float]], most: int) -> str:
+def likeliest(chances: Iterable[tuple[str, float]], most: int, words: Words) -> str:
     """Format the likeliest cards, at most `most`, and the number of the others."""
     ordered = sorted(chances, key=lambda chance: -chance[1])
     text = ", ".join(f"{name} {percent(chance)}" for name, chance in ordered[:most])
-    return text + (f", {len(ordered) - most} others" if len(ordered) > most else "")
+    return text + (f", {words.say('others', n=len(ordered) - most)}" if len(ordered) > most else "")
 
 
 def count(number: float) -> str:
@@ -133,6 +138,11 @@ def _error_of(estimate: Any) -> float | None:
 
 def heading(text: str) -> Text:
     return Text(text, style="bold")
+
+
+def move(words: str, notation: str, style: str = "") -> Text:
+    """Format a move in words, with its notation beside it; a game without words has only this."""
+    return Text(notation, style) if words == notation else Text.assemble((words, style), "  ", (notation, "dim"))
 
 
 def line(actions: Iterable[Any]) -> str:

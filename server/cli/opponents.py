@@ -25,8 +25,9 @@ class MoveChooser:
     Raises ServerFailure if a server does not answer.
     """
 
-    def __init__(self, connection: Connection | None = None) -> None:
+    def __init__(self, connection: Connection | None = None, think_at_least: float = 0.0) -> None:
         self.connection = connection or Connection()
+        self.think_at_least = think_at_least  # seconds of each move
         self._clients: dict[str | None, AnyClient] = {}
 
     def check(self, name: str) -> None:
@@ -37,7 +38,8 @@ class MoveChooser:
         """Return the move of a configuration."""
         client, level = self._player(name)
         budget = None if level else pb.Budget(iterations=DEFAULT_ITERATIONS)
-        suggestion = self._suggest(client, observation, budget, pb.Options(seed=seed, level=level, lines=1))
+        options = pb.Options(seed=seed, level=level, lines=1)
+        suggestion = self._suggest(client, observation, budget, options, self.think_at_least)
         return observation.game.action(suggestion.best.text)
 
     def hint(self, observation: Observation) -> Sequence[pb.Candidate]:
@@ -58,10 +60,17 @@ class MoveChooser:
         return self._clients[config]
 
     def _suggest(
-        self, client: AnyClient, observation: Observation, budget: pb.Budget | None, options: pb.Options
+        self,
+        client: AnyClient,
+        observation: Observation,
+        budget: pb.Budget | None,
+        options: pb.Options,
+        think_at_least: float = 0.0,
     ) -> pb.Suggestion:
         try:
-            suggestion = client.suggest(observation.message, budget, options, seconds=SECONDS)
+            suggestion = client.suggest(
+                observation.message, budget, options, seconds=SECONDS, think_at_least=think_at_least
+            )
         except Refused as refused:
             raise self.connection.failure(refused) from None
         if suggestion.stop_reason == pb.STOP_REASON_CANCELLED:  # Ctrl-C ends the game, not only the search

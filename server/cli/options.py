@@ -5,6 +5,7 @@ They become the messages of the contract, which this process and a server read a
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import wraps
@@ -22,6 +23,7 @@ from server.cli.exit_codes import Failure
 from server.cli.inputs import DEFAULT_GAME, GameChoice, Input, read_one
 from server.codec.fields import write_seat
 from server.codec.views import write_view
+from server.languages import LANGUAGES, UnknownLanguageError, check_language, language_of
 from server.messages.requests import (
     MEMORY_LEAST,
     MODELS,
@@ -33,19 +35,17 @@ from solver.config import (
     MEMORY_MAX_MB,
     TIME_MAX_MS,
     Config,
-    InvalidQuestionError,
     read_level,
 )
 from solver.question import MEGABYTE
 
 TIME_LEAST_MS = 0.001
+# The area of the catalogues of the command line.
+WORDS = "server.cli"
 
 
 def _read_level(ctx: click.Context, parameter: click.Parameter, value: str | None) -> int | None:
-    try:
-        return None if value is None else read_level(value)
-    except InvalidQuestionError as error:
-        raise click.BadParameter(error.problem) from None
+    return None if value is None else read_level(value)
 
 
 def _level_names(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
@@ -57,12 +57,33 @@ def level_option(help: str, **options: Any) -> Callable[[Callable[..., Any]], Ca
     accepted = f"{min(LEVELS)} to {max(LEVELS)}, or {', '.join(LEVEL_NAMES)}"
     return click.option(
         "--level",
+        type=str,
         metavar="LEVEL",
         callback=_read_level,
         shell_complete=_level_names,
         help=f"{help}: {accepted}.",
         **options,
     )
+
+
+# --- which language ---------------------------------------------------------------------------------------------
+
+
+def _read_language(ctx: click.Context, parameter: click.Parameter, value: str | None) -> str:
+    try:
+        return language_of(os.environ) if value is None else check_language(value)
+    except UnknownLanguageError as error:
+        raise Failure(f"lang: {error}") from None
+
+
+language_option = click.option(
+    "--lang",
+    "language",
+    metavar="|".join(LANGUAGES),
+    callback=_read_language,
+    shell_complete=lambda ctx, parameter, incomplete: [name for name in LANGUAGES if name.startswith(incomplete)],
+    help="Language of moves, cards and prompts. Default: that of LC_MESSAGES or LANG, else en.",
+)
 
 
 # --- which game ------------------------------------------------------------------------------------------------

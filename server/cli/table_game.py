@@ -1,15 +1,18 @@
-"""A game of one person against the chooser: all positions, the person's view of them, and the other players."""
+"""A game of one person, or none, and the chooser: all positions, the person's view of them, and the other players."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
+from itertools import zip_longest
 from pathlib import Path
+from typing import NamedTuple
 
 from engine_cy import CHANCE, Action, Position, Rng, View
 from engine_cy.action_log import History
 from engine_cy.annotations import Comment
+from engine_cy.errors import quoted
 from engine_cy.record import Record
 from engine_cy.seats import CHANCE_SEAT, SEATS
 from server.cli import inputs
@@ -22,9 +25,24 @@ PERSON = "me"
 _HEADER = "# eminence play "
 
 
+class SeenMove(NamedTuple):
+    """An action, and the tables before and after it, as the person saw them."""
+
+    before: View | Position
+    seen: str
+    after: View | Position
+
+    @property
+    def letter(self) -> str:
+        acting = self.before.to_act
+        return CHANCE_SEAT if acting is None or acting < 0 else SEATS[acting]
+
+
 @dataclass(slots=True)
 class TableGame:
-    """A game in progress; `seats` holds the player of each seat: `me` once, else the name of a configuration.
+    """A game in progress; `seats` holds the player of each seat: a configuration or a level, and `me` once at most.
+
+    Without a person, all cards are seen. `annotated` is an earlier record of this game, whose annotations are kept.
 
     Chance and the other players depend on the seed and the number of the action only. If the person takes a choice
     back and plays it again, the game repeats, with any engine.
@@ -35,22 +53,29 @@ class TableGame:
     seed: int
     actions: list[str] = field(default_factory=list)
     chooser: MoveChooser = field(default_factory=MoveChooser)
-    annotated: Record | None = None  # an earlier record of this game, whose annotations are kept
+    annotated: Record | None = None
     _positions: list[Position] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         n_players = self.start.game.n_players
-        if len(self.seats) != n_players or self.seats.count(PERSON) != 1:
-            why = f"{','.join(self.seats)!r} does not name {PERSON!r} once and others to make {n_players} players"
-            raise Failure(f"seats: {why}")
+        if len(self.seats) != n_players or self.seats.count(PERSON) > 1:
+            why = f"does not name {n_players} players, {PERSON!r} once among them at most"
+            raise Failure(f"seats: {quoted(','.join(self.seats))} {why}")
         for name in self.seats:
             if name != PERSON:
                 self.chooser.check(name)
         self.go_to(self.actions)
 
     @property
-    def me(self) -> int:
-        return self.seats.index(PERSON)
+    def me(self) -> int | None:
+        """The seat of the person; None if all seats are played by the chooser."""
+        return self.seats.index(PERSON) if PERSON in self.seats else None
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The names of the seats in the record; the letter of one without a name."""
+        names = self.annotated.names if self.annotated else ()
+        return [name or letter for name, letter in zip_longest(names, self.start.game.seats, fillvalue="")]
 
     @property
     def position(self) -> Position:
@@ -58,13 +83,17 @@ class TableGame:
         return self._positions[-1]
 
     @property
-    def view(self) -> View:
-        """The table as the person sees it."""
-        return self.position.view(self.me)
+    def view(self) -> View | Position:
+        """The table as the person sees it; all of it without a person."""
+        return self._seen(self.position)
+
+    def _seen(self, position: Position) -> View | Position:
+        return position if self.me is None else position.view(self.me)
 
     @property
     def observation(self) -> Observation:
         """The view of the person, and what they saw before it."""
+        assert self.me is not None
         return self._observe(self.me)
 
     def _observe(self, seat: int) -> Observation:
@@ -105,24 +134,22 @@ class TableGame:
             self.play(action)
         self.annotated = self.annotated and self.annotated.until(len(self.actions))
 
-    def play(self, action: Action | str) -> str:
-        """Play an action; return the letter of its seat and what the person saw of it."""
+    def play(self, action: Action | str) -> SeenMove:
+        """Play an action; return it as the person saw it."""
         before = self.position
         after = before.play(action)
-        acting = before.to_act
-        letter = CHANCE_SEAT if acting is None or acting < 0 else SEATS[acting]
-        if before.game.has_history:
-            seen = before.seen(action, self.me)
-        elif acting == self.me:
+        if self.me is None or (before.to_act == self.me and not before.game.has_history):
             seen = str(action)
+        elif before.game.has_history:
+            seen = before.seen(action, self.me)
         else:
             seen = "?"  # the table shows what the person may know of it
         self._positions.append(after)
         self.actions.append(str(action))
-        return f"{letter} {seen}"
+        return SeenMove(self._seen(before), seen, self._seen(after))
 
-    def advance(self) -> Iterator[str]:
-        """Play on until the person has a choice or the game is over; yield what they saw of each action.
+    def advance(self) -> Iterator[SeenMove]:
+        """Play on until the person has a choice or the game is over; yield each action.
 
         Chance and the other players act; forced moves of the person are played for them.
         """
@@ -171,9 +198,8 @@ def read_game(
         raise Failure(f"seats: {argument} does not name the players; --seats is required, as in me,level-5,level-5")
     if seed is None:
         seed = int(header["seed"]) if header.get("seed", "").isdecimal() else 0
-    return TableGame(
-        record.start, seats or header["seats"].split(","), seed, list(record.actions), chooser or MoveChooser(), record
-    )
+    players = seats or header["seats"].split(",")
+    return TableGame(record.start, players, seed, list(record.actions), chooser or MoveChooser(), record)
 
 
 def _read_header(argument: str) -> dict[str, str]:

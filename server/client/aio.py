@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from types import TracebackType
 from typing import Any, Generic, TypeVar
@@ -18,6 +20,7 @@ from eminence.v1 import (
 )
 from eminence.v1 import solver_pb2 as pb
 
+from .pace import check_pace, pause
 from .refusals import raising_refused
 from .requests import (
     LONG_SECONDS,
@@ -98,11 +101,18 @@ class AsyncClient:
         options: pb.Options | None = None,
         *,
         seconds: float | None = None,
+        think_at_least: float = 0.0,
     ) -> pb.Suggestion:
-        """Return the best move of the view's observer, with the figures of all moves."""
+        """Return the best move of the view's observer, with the figures of all moves.
+
+        The answer arrives after `think_at_least` seconds at the earliest, but never after the deadline.
+        """
+        check_pace(think_at_least)
+        begun = time.monotonic()
         request = pb.SuggestRequest(view=view, budget=budget, options=options)
         timeout = seconds_for(budget) if seconds is None else seconds
         answer: pb.SuggestResponse = await self._call(self.stub.Suggest, request, timeout)
+        await asyncio.sleep(pause(begun, think_at_least, timeout))
         return answer.suggestion
 
     def analyze(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import TracebackType
 from typing import Any, TypeVar
@@ -18,6 +19,7 @@ from eminence.v1 import (
 )
 from eminence.v1 import solver_pb2 as pb
 
+from .pace import check_pace, pause
 from .refusals import raising_refused
 from .requests import (
     LONG_SECONDS,
@@ -63,11 +65,18 @@ class Client:
         options: pb.Options | None = None,
         *,
         seconds: float | None = None,
+        think_at_least: float = 0.0,
     ) -> pb.Suggestion:
-        """Return the best move of the view's observer, with the figures of all moves."""
+        """Return the best move of the view's observer, with the figures of all moves.
+
+        The answer arrives after `think_at_least` seconds at the earliest, but never after the deadline.
+        """
+        check_pace(think_at_least)
+        begun = time.monotonic()
         request = pb.SuggestRequest(view=view, budget=budget, options=options)
         timeout = seconds_for(budget) if seconds is None else seconds
         response: pb.SuggestResponse = self._call(self.stub.Suggest, request, timeout)
+        time.sleep(pause(begun, think_at_least, timeout))
         return response.suggestion
 
     def analyze(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ from google.protobuf.descriptor import ServiceDescriptor
 
 from eminence.v1 import record_pb2, rules_pb2, seat_pb2, view_pb2
 from eminence.v1 import solver_pb2 as pb
+from server.client.pace import check_pace, pause
 from server.client.refusals import Refused, refused_with
 from server.client.requests import REFEREE, RULES, analyze_request
 from server.client.streams import Stream
@@ -92,10 +94,17 @@ class LocalClient:
         options: pb.Options | None = None,
         *,
         seconds: float | None = None,
+        think_at_least: float = 0.0,
     ) -> pb.Suggestion:
-        """Return the best move of the view's observer, with the figures of all moves."""
+        """Return the best move of the view's observer, with the figures of all moves.
+
+        The answer arrives after `think_at_least` seconds at the earliest, but never after the deadline.
+        """
+        check_pace(think_at_least)
+        begun = time.monotonic()
         request = pb.SuggestRequest(view=view, budget=budget, options=options)
         response: pb.SuggestResponse = next(self._answers("Suggest", request, seconds))
+        time.sleep(pause(begun, think_at_least, seconds))
         return response.suggestion
 
     def analyze(

@@ -222,6 +222,10 @@ class GameAdapter:
         """Return the place of a hidden card in words."""
         return " ".join(f"{name} {value}" for name, value in place.items())
 
+    def place_in(self, spot: view_pb2.Spot, language: str = DEFAULT) -> str:
+        """Return the place that `write_spot` wrote, in words."""
+        return spot.text
+
     def round_of(self, table: View | Position) -> int:
         """Return the round of a table, from 1."""
         return 1
@@ -267,6 +271,10 @@ class GameAdapter:
     def card_lines(self, card: Mapping[str, Any], language: str = DEFAULT) -> Iterator[tuple[str, str]]:
         """Yield the labels and texts of a described card, after its names."""
         yield words_of(COMMON, language).say("and_then"), card["effect"]
+
+    def card_text(self, card: Mapping[str, Any], language: str = DEFAULT) -> str:
+        """Return what a described card does, for a player."""
+        return str(card["effect"])
 
 
 def as_text(value: object) -> str:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from program import run as run_here
 
 from eminence.v1 import solver_pb2 as pb
 from engine_cy import CHANCE, new_game
+from engine_cy.annotations import Comment
 from engine_cy.record import read_record
-from server.cli.exit_codes import Failure
+from server.cli.opponents import MoveChooser
 from server.cli.pages.board import WIDTH, draw
-from server.cli.table_game import TableGame, write_game
+from server.cli.table_game import SeenMove, TableGame, write_game
 from server.client.local import LocalClient
 from server.codec.views import read_view
 
@@ -92,10 +95,10 @@ def test_every_command_of_the_game_answers(run):
     ]
     out = run("play", "--seed", "3", "--level", "1", stdin="\n".join(lines)).stdout
     assert "save FILE" in out
-    assert re.search(r"place \w+ front +\d+\.\d ± \d+\.\d", out)
+    assert re.search(r"Place the \w+ at .*\d+\.\d ± \d+\.\d", out)
     assert "may be" in out
     assert "| seen by A" in out
-    assert out.count("A place Spy front\n") == 2
+    assert out.count("You place the Spy at the front  place Spy front\n") == 2
     assert "'jump' is not one of" in out
     assert re.search(r"99 is not in 1\.\.\d+\.", out)
     assert "'target 5' is not possible now" in out
@@ -114,8 +117,8 @@ def test_a_loaded_game_continues_as_it_would_have(run, tmp_path):
 
 
 def test_programs_play_by_json(run):
-    log = events(run("play", "--json", "--seed", "3", "--level", "1", stdin="hint\nbeliefs\n" + "1\n" * 300).stdout)
-    assert {event["event"] for event in log} == {"message", "seen", "question", "hint", "beliefs", "over"}
+    log = events(run("play", "--json", "--seed", "3", "--level", "1", stdin="hint\nbeliefs\nc\n" + "1\n" * 300).stdout)
+    assert {event["event"] for event in log} == {"message", "seen", "question", "hint", "beliefs", "over", "cards"}
     question = next(event for event in log if event["event"] == "question")
     game = new_game("oriflamme", "en-2019", 3)
     assert [str(action) for action in game.view(question["text"]).legal_actions()] == question["moves"]
@@ -126,11 +129,12 @@ def test_programs_play_by_json(run):
 @pytest.mark.parametrize(
     ("args", "why"),
     [
-        (("--seats", "me,me,level-2"), "seats: 'me,me,level-2' does not name 'me' once"),
-        (
-            ("--seats", "me,level-2", "--players", "3"),
-            "seats: 'me,level-2' does not name 'me' once and others to make 3",
-        ),
+        (("--seats", "me,me,level-2"), "seats: 'me,me,level-2' does not name 3 players, 'me' once among them at most"),
+        (("--seats", "me,level-2", "--players", "3"), "seats: 'me,level-2' does not name 3 players"),
+        (("--seats", "x" * 10_000 + ",me,easy"), "config: '" + "x" * 59 + "... is not one of random"),
+        (("--level", "y" * 10_000), "level: '" + "y" * 59 + "... is not one of 1..10, beginner"),
+        (("--lang", "xx"), "lang: 'xx' is not one of en, fr, de"),
+        (("--watch", "--seats", "me,easy,hard"), "watch: cannot be combined with 'me' in --seats"),
         (("--seats", "me,level-2,nobody"), "config: 'nobody' is not one of random"),
         (("--players", "7"), "players: 7 is not possible in en-2019"),
         (("--load", "nothing.txt"), "nothing.txt: neither a file nor a position"),
@@ -160,21 +164,21 @@ def test_a_failed_save_does_not_end_the_game(run):
 @pytest.mark.parametrize(("game_id", "players"), GAMES)
 def test_the_printed_actions_are_those_that_the_seat_sees(game_id, players, me):
     game = new_playing(game_id, players, me)
-    lines: list[str] = []
+    lines: list[SeenMove] = []
     while not game.position.is_over:
         lines += game.advance()
         if not game.position.is_over:
             lines.append(game.play(game.view.legal_actions()[-1]))
     record = game.record.seen_from(me)
-    assert [line.partition(" ")[2] for line in lines] == list(record.actions)
+    assert [move.seen for move in lines] == list(record.actions)
     letters = ["*" if table.to_act == CHANCE else "ABCDE"[table.to_act or 0] for table in record.tables()]
-    assert [line[0] for line in lines] == letters[:-1]
+    assert [move.letter for move in lines] == letters[:-1]
 
 
 def test_a_selected_card_stays_hidden_until_it_is_revealed():
     game = new_playing("castle_village_port", me=2)
     lines = list(game.advance())
-    assert lines == ["A select ?", "B select ?"]
+    assert [(move.letter, move.seen) for move in lines] == [("A", "select ?"), ("B", "select ?")]
     hidden = [str(own.selected) for own in game.position.parts.secrets[:2]]
     board = draw(game.view, game.seats).plain
     selected = board[board.index("selected") : board.index("Your hand")]
@@ -249,9 +253,98 @@ def test_a_saved_game_is_read_as_a_record():
     assert read_record(write_game(game)) == game.record
 
 
-def test_a_game_without_a_seat_for_the_user_is_refused():
-    with pytest.raises(Failure, match="seats"):
-        TableGame(new_game("oriflamme", None, 3).deal(1), ["level-1"] * 3, 1)
+# --- games of the engine alone --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("game_id", "players"), GAMES)
+def test_the_engine_plays_all_seats_and_the_game_is_saved(tmp_path, monkeypatch, game_id, players):
+    monkeypatch.chdir(tmp_path)
+    seats = ",".join(["beginner", "level-1", "easy", "beginner"][:players])
+    out = run_here("play", "--game", game_id, "--seats", seats, "--seed", "5", "--save", "game.txt").out
+    assert max(map(len, out.splitlines()[-10:])) <= WIDTH
+    assert re.search(r"The game is over: [A-E](?: and [A-E])* (wins|share the win)\.", out)
+    assert out.endswith("\neminence review game.txt\n")
+    assert read_record((tmp_path / "game.txt").read_text()).end.is_over
+    assert out.count("Hand of A") == 1  # at the end only, without --watch
+
+
+def test_a_watched_game_shows_the_table_after_each_move(tmp_path):
+    args = ("--watch", "--level", "1", "--seed", "2", "--think-at-least", "0")
+    out = run_here("play", *args, "--save", tmp_path / "game.txt").out
+    record = read_record((tmp_path / "game.txt").read_text())
+    # The table at the start and after each move, the last one with the result.
+    assert out.count("Hand of A") == len(record.actions) + 1
+
+
+def test_an_interrupted_game_of_the_engine_is_continued(tmp_path):
+    whole, part = tmp_path / "whole.txt", tmp_path / "part.txt"
+    run_here("play", "--seats", "beginner,beginner,beginner", "--seed", "4", "--save", whole)
+    part.write_text("".join(whole.read_text().splitlines(keepends=True)[:-20]))
+    assert run_here("play", "--load", part).code == 0
+    assert part.read_text() == whole.read_text()
+
+
+def test_a_watched_game_is_json_too():
+    log = events(run_here("play", "--seats", "beginner,beginner,beginner", "--seed", "4", "--json").out)
+    assert [event["event"] for event in log[:2]] == ["message", "seen"]
+    assert log[-1]["event"] == "over"
+    assert log[1]["words"].startswith("B places the ")  # nothing is hidden
+
+
+def test_each_move_of_others_takes_its_time(monkeypatch):
+    times = []
+
+    class Slow(LocalClient):
+        def suggest(self, *args: Any, think_at_least: float = 0.0, **more: Any) -> Any:
+            times.append(think_at_least)
+            return super().suggest(*args, **more)
+
+    monkeypatch.setattr("server.client.local.LocalClient", Slow)
+    game = new_playing(me=2)
+    game.chooser = MoveChooser(think_at_least=1.5)
+    list(game.advance())
+    assert times == [1.5, 1.5]
+    game.chooser.hint(game.observation)
+    assert times[2:] == [0.0]  # hints do not wait
+
+
+# --- words ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("language", "texts"),
+    [
+        ("en", ["You are A.", "Which card do you place, and where?", "Set aside:", "takes", "points at the first"]),
+        ("fr", ["Vous êtes A.", "Quelle carte posez-vous, et où ?", "Écartées :", "pose une carte", "désigne la prem"]),
+        ("de", ["Du bist A.", "Welche Karte legst du, und wohin?", "Beiseitegelegt:", "legt eine Karte", "zielt auf"]),
+    ],
+)
+def test_a_game_speaks_the_language_of_the_person(language, texts):
+    args = ("--seed", "3", "--level", "1")
+    chosen = run_here("play", *args, "--lang", language, stdin="c\n?\n" + "1\n" * 12 + "moves\nbeliefs\nundo\n").out
+    for text in texts:
+        assert text in chosen
+    assert max(map(len, chosen.splitlines())) <= 100
+    by_locale = run_here("play", *args, stdin="", LC_ALL="", LC_MESSAGES=f"{language}_XX.UTF-8").out
+    assert by_locale.splitlines()[0] == chosen.splitlines()[0]
+
+
+def test_a_number_of_thousands_of_digits_is_no_move():
+    assert "... is not in 1.." in run_here("play", "--seed", "3", "--level", "1", stdin="9" * 10_000 + "\n").out
+
+
+def test_a_loaded_record_keeps_its_names_and_comments(tmp_path):
+    path = tmp_path / "game.txt"
+    run_here("play", "--seed", "4", "--level", "1", "--save", path, stdin="1\n" * 3)
+    text = path.read_text()
+    record = read_record(text)
+    named = replace(record, names=("Ann", "", "Cléo"), comments=(Comment(2, "well played"),))
+    path.write_text(text.splitlines()[0] + "\n" + str(named))
+    assert "Cléo" in run_here("play", "--load", path, "--lang", "fr", stdin="1\n" * 4).out
+    kept = read_record(path.read_text())
+    assert (kept.names, kept.comments) == (named.names, named.comments)
+    assert kept.actions[: len(record.actions)] == record.actions
+    assert len(kept.actions) > len(record.actions)
 
 
 # --- the picture ----------------------------------------------------------------------------------------------

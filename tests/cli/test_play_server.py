@@ -16,9 +16,10 @@ from server.cli.commands.play import GameSession, JsonDisplay
 from server.cli.connection import Connection, ServerFailure
 from server.cli.exit_codes import Failure
 from server.cli.opponents import MoveChooser
-from server.cli.options import Observation
+from server.cli.options import WORDS, Observation
 from server.cli.table_game import TableGame, write_game
 from server.codec.views import read_view_and_history
+from server.languages import words_of
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +61,7 @@ def test_a_server_gets_the_view_and_the_record_of_the_seat(monkeypatch, game_id)
     requests = []
 
     class Client:
-        def suggest(self, view: Any, budget: Any, options: Any, seconds: float) -> Any:
+        def suggest(self, view: Any, budget: Any, options: Any, **more: float) -> Any:
             requests.append(read_view_and_history(view))
             raise ZeroDivisionError
 
@@ -118,7 +119,7 @@ def play(monkeypatch, capsys, tmp_path):
         game = TableGame(new_game("oriflamme", None, 3).deal(3), seats, 3, chooser=Flaky(answers))
         monkeypatch.setattr("sys.stdin", io.StringIO(lines))
         try:
-            GameSession(game, JsonDisplay(), tmp_path / "game.txt").run()
+            GameSession(game, JsonDisplay("en"), tmp_path / "game.txt", words_of(WORDS, "en")).run()
         finally:
             log = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
         return game, log

@@ -140,6 +140,7 @@ def tell_everything(game_id: str, ruleset: Any, players: int, seeds: range) -> N
         for card in adapter.describe_cards(game, language):
             assert adapter.card_title(card, language)
             assert all(label and text for label, text in adapter.card_lines(card, language))
+            assert adapter.card_text(card, language)
     for seed in seeds:
         for number, (before, seen, after, seat) in enumerate(moves(game_id, ruleset, players, seed)):
             language = LANGUAGES[number % 3]

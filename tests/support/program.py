@@ -40,7 +40,11 @@ class Output(NamedTuple):
 def run(*args: object, stdin: str = "", **env: str) -> Output:
     """Run the program in this process, without a terminal."""
     result = CliRunner().invoke(
-        eminence, [str(arg) for arg in args], input=stdin, env={"COLUMNS": "80", **env}, prog_name="eminence"
+        eminence,
+        [str(arg) for arg in args],
+        input=stdin,
+        env={"COLUMNS": "80", "LC_ALL": "C.UTF-8", **env},
+        prog_name="eminence",
     )
     assert "Traceback" not in result.stderr
     return Output(result.exit_code, result.stdout, result.stderr)
@@ -70,7 +74,7 @@ def processes_of(group: int) -> set[int]:
 
 def environment(**more: str) -> dict[str, str]:
     paths = os.pathsep.join([str(ROOT), str(ROOT / "proto")])
-    return {**os.environ, "PYTHONPATH": paths, "COLUMNS": "80", **more}
+    return {**os.environ, "PYTHONPATH": paths, "COLUMNS": "80", "LC_ALL": "C.UTF-8", **more}
 
 
 def random_record(game_id: str, ruleset: Any, players: int, seed: int, until: int | None = None) -> Record:

@@ -13,13 +13,14 @@ from rich.text import Text
 
 from eminence.v1 import solver_pb2 as pb
 from eminence.v1 import view_pb2
-from engine_cy import Game
 from engine_cy.seats import CHANCE_SEAT, SEATS
 from server.cli import formatting
 from server.cli.command import command, json_option
 from server.cli.connection import AnyClient, Connection, server_options
-from server.cli.options import Observation, SearchFlags, position_options, search_flags
+from server.cli.options import WORDS, Observation, SearchFlags, language_option, position_options, search_flags
 from server.games import adapter_of
+from server.games.narration import Reader
+from server.languages import words_of
 from server.refusals import Refusal
 
 EVERY_MS = 250.0
@@ -54,6 +55,7 @@ STOP_REASONS = {
 @click.option("--lines", type=click.IntRange(1, 1000), help="Number of moves in the answer, best first. Default: all.")
 @click.option("--among", multiple=True, metavar="MOVE", help="Consider only this move; repeatable.")
 @click.option("--information", is_flag=True, help="Show also the effect of showing your own face-down cards.")
+@language_option
 @server_options
 @json_option
 def suggest(
@@ -62,6 +64,7 @@ def suggest(
     lines: int | None,
     among: tuple[str, ...],
     information: bool,
+    language: str,
     connection: Connection,
     as_json: bool,
 ) -> None:
@@ -77,13 +80,13 @@ def suggest(
     grows = out.is_terminal and not as_json
     with (
         connection.open(config=flags.config) as client,
-        _growing(out, observation, lines) if grows else nullcontext() as show,
+        _growing(out, Page(observation, lines or MOVES_SHOWN, language)) if grows else nullcontext() as show,
     ):
         answer = ask(client, observation, flags.budget(), options, show)
     if as_json:
         formatting.print_json(answer)
     else:
-        out.print(rendered(answer, observation, lines or MOVES_SHOWN))
+        out.print(Page(observation, lines or MOVES_SHOWN, language).rendered(answer))
 
 
 def ask(
@@ -110,28 +113,114 @@ def ask(
 
 
 @contextmanager
-def _growing(out: Any, observation: Observation, lines: int | None) -> Iterator[Callable[[pb.Suggestion], None]]:
+def _growing(out: Any, page: Page) -> Iterator[Callable[[pb.Suggestion], None]]:
     """Update the partial answer in place on the terminal; clear it at the end."""
     with Live(console=out, transient=True, auto_refresh=False) as live:
-        yield lambda so_far: live.update(rendered(so_far, observation, lines or MOVES_SHOWN), refresh=True)
+        yield lambda so_far: live.update(page.rendered(so_far), refresh=True)
 
 
 # --- for people ------------------------------------------------------------------------------------------------
 
 
-def rendered(answer: pb.Suggestion, observation: Observation, most: int) -> RenderableType:
-    """Format an answer as a page of text."""
-    parts: list[RenderableType] = [Text(title(observation)), Text(str(observation.view), style="dim"), ""]
-    if answer.HasField("best"):
-        parts += [moves_table(answer, most), *_left_out(answer, most), "", *_advice(answer)]
-    else:
-        acting = CHANCE_SEAT if (observation.view.to_act or 0) < 0 else SEATS[observation.view.to_act or 0]
-        parts += [f"{acting} is to act, so there is no move to suggest.", "", _seats_table(answer)]
-    if answer.beliefs:
-        parts += ["", formatting.heading("Likely hidden cards"), beliefs_table(answer, observation.game)]
-    if answer.information:
-        parts += ["", formatting.heading("Effect of showing your cards"), _information_table(answer, observation.game)]
-    return Group(*parts, "", Text(_account(answer), style="dim"))
+class Page:
+    """Formats answers about one view as pages of text, with at most `most` moves."""
+
+    def __init__(self, observation: Observation, most: int, language: str) -> None:
+        self._observation, self._most = observation, most
+        self._adapter, self._language = adapter_of(observation.game.id), language
+        self._reader = Reader(language, observation.view.observer)
+        self._words = words_of(WORDS, language)
+        self._say = self._words.say
+        self._names = self._adapter.kind_names(observation.game, language)
+
+    def rendered(self, answer: pb.Suggestion) -> RenderableType:
+        """Format an answer."""
+        view, say = self._observation.view, self._say
+        parts: list[RenderableType] = [Text(title(self._observation)), Text(str(view), style="dim"), ""]
+        if answer.HasField("best"):
+            parts += [self._moves_table(answer), *self._left_out(answer), "", *self._advice(answer)]
+        else:
+            acting = CHANCE_SEAT if (view.to_act or 0) < 0 else SEATS[view.to_act or 0]
+            parts += [say("suggest.not_to_act", seat=acting), "", self._seats_table(answer)]
+        if answer.beliefs:
+            parts += ["", formatting.heading(say("suggest.hidden")), self._beliefs_table(answer)]
+        if answer.information:
+            parts += ["", formatting.heading(say("suggest.shown")), self._information_table(answer)]
+        return Group(*parts, "", Text(_account(answer), style="dim"))
+
+    def _move(self, notation: str, style: str = "") -> Text:
+        return formatting.move(self._in_words(notation), notation, style)
+
+    def _in_words(self, notation: str) -> str:
+        return self._adapter.choice(self._observation.view, notation, self._reader)
+
+    def _moves_table(self, answer: pb.Suggestion) -> RenderableType:
+        """Make the table of moves, best first; the suggested one is green."""
+        heads = [self._say(key) for key in ("move", "win", "points", "ranks", "visits", "then")]
+        table = formatting.table(*heads, right=heads[1:5], moves=heads[0])
+        for candidate in answer.candidates[: self._most]:
+            is_best = candidate.action.text == answer.best.text
+            table.add_row(
+                self._move(candidate.action.text, "bold green" if is_best else ""),
+                formatting.win(candidate.win) if candidate.HasField("win") else "",
+                formatting.points(candidate.points) if candidate.HasField("points") else "",
+                _ranks(candidate),
+                formatting.count(candidate.visits),
+                formatting.line(candidate.principal_variation[1:4]),  # the likely continuation after the move
+            )
+        return table
+
+    def _left_out(self, answer: pb.Suggestion) -> list[RenderableType]:
+        more, every = len(answer.candidates) - self._most, len(answer.candidates)
+        return [Text(self._say("suggest.more", n=more, all=every), style="dim")] if more > 0 else []
+
+    def _advice(self, answer: pb.Suggestion) -> list[RenderableType]:
+        before, _, after = self._say("suggest.play", move="\0").partition("\0")
+        parts: list[RenderableType] = [Text.assemble(before, self._move(answer.best.text, "bold green"), after)]
+        if len(answer.mix) > 1:
+            mix = ", ".join(f"{move.action.text} {formatting.percent(move.probability)}" for move in answer.mix)
+            parts.append(self._say("suggest.mix", moves=mix))
+        return parts
+
+    def _seats_table(self, answer: pb.Suggestion) -> RenderableType:
+        heads = [self._say(key) for key in ("seat", "win", "points")]
+        table = formatting.table(*heads, right=heads[1:])
+        for value in answer.seats:
+            points = formatting.points(value.points) if value.HasField("points") else ""
+            table.add_row(SEATS[value.seat - 1], formatting.win(value.win), points)
+        return table
+
+    def _beliefs_table(self, answer: pb.Suggestion) -> RenderableType:
+        """Make the table of beliefs: a row for each hidden card and hand."""
+        table = formatting.table(*(self._say(key) for key in ("seat", "where", "may_be")))
+        for belief in answer.beliefs:
+            seat = SEATS[belief.seat - 1]
+            for card in belief.face_down:
+                table.add_row(seat, self._place(card.spot), self._chances(card.cards))
+            if belief.hand:
+                table.add_row(seat, self._say("hand"), self._chances(belief.hand))
+        return table
+
+    def _place(self, spot: view_pb2.Spot) -> str:
+        return self._adapter.place_in(spot, self._language)
+
+    def _chances(self, cards: Any) -> str:
+        named = [(self._name_of(card.card), card.probability) for card in cards]
+        return formatting.likeliest(named, KINDS_SHOWN, self._words)
+
+    def _name_of(self, card: view_pb2.Card) -> str:
+        return self._names.get(card.name, card.name)
+
+    def _information_table(self, answer: pb.Suggestion) -> RenderableType:
+        heads = [self._say(key) for key in ("card", "where", "suggest.if_shown", "suggest.guessed")]
+        table = formatting.table(*heads, right=heads[2:3])
+        for card in answer.information:
+            guesses = ", ".join(
+                f"{SEATS[guess.seat - 1]} {formatting.percent(guess.probability)}" for guess in card.guesses
+            )
+            win = formatting.difference(card.win_if_shown, 100)
+            table.add_row(self._name_of(card.card), self._place(card.spot), win, guesses)
+        return table
 
 
 def title(observation: Observation) -> str:
@@ -142,81 +231,12 @@ def title(observation: Observation) -> str:
     return f"{game.id}, {edition}, {game.n_players} players; the view of {SEATS[observation.view.observer]}{history}"
 
 
-def moves_table(answer: pb.Suggestion, most: int) -> RenderableType:
-    """Make the table of moves, best first; the suggested one is green."""
-    table = formatting.table(
-        "move", "win %", "points", "ranks %", "visits", "then", right=("win %", "points", "ranks %", "visits")
-    )
-    for candidate in answer.candidates[:most]:
-        is_best = candidate.action.text == answer.best.text
-        table.add_row(
-            Text(candidate.action.text, style="bold green" if is_best else ""),
-            formatting.win(candidate.win) if candidate.HasField("win") else "",
-            formatting.points(candidate.points) if candidate.HasField("points") else "",
-            _ranks(candidate),
-            formatting.count(candidate.visits),
-            formatting.line(candidate.principal_variation[1:4]),  # the likely continuation after the move
-        )
-    return table
-
-
 def _ranks(candidate: pb.Candidate) -> str:
     """Format the chances of the ranks and their number of playouts, often a small part of the visits."""
     if not candidate.rank_probabilities:
         return ""
     chances = " ".join(f"{100 * chance:.0f}" for chance in candidate.rank_probabilities)
     return f"{chances} of {formatting.count(candidate.ended)}"
-
-
-def _left_out(answer: pb.Suggestion, most: int) -> list[RenderableType]:
-    more = len(answer.candidates) - most
-    return [Text(f"and {more} more (--lines {len(answer.candidates)} shows all)", style="dim")] if more > 0 else []
-
-
-def _advice(answer: pb.Suggestion) -> list[RenderableType]:
-    parts: list[RenderableType] = [Text.assemble("Play: ", (answer.best.text, "bold green"))]
-    if len(answer.mix) > 1:
-        mix = ", ".join(f"{move.action.text} {formatting.percent(move.probability)}" for move in answer.mix)
-        parts.append(f"Equally good within the error; to be hard to read, play: {mix}")
-    return parts
-
-
-def _seats_table(answer: pb.Suggestion) -> RenderableType:
-    table = formatting.table("seat", "win %", "points", right=("win %", "points"))
-    for value in answer.seats:
-        points = formatting.points(value.points) if value.HasField("points") else ""
-        table.add_row(SEATS[value.seat - 1], formatting.win(value.win), points)
-    return table
-
-
-def beliefs_table(answer: pb.Suggestion, game: Game) -> RenderableType:
-    """Make the table of beliefs: a row for each hidden card and hand."""
-    table = formatting.table("seat", "where", "may be")
-    for belief in answer.beliefs:
-        seat = SEATS[belief.seat - 1]
-        for card in belief.face_down:
-            table.add_row(seat, card.spot.text, _chances(card.cards, game))
-        if belief.hand:
-            table.add_row(seat, "hand", _chances(belief.hand, game))
-    return table
-
-
-def _chances(cards: Any, game: Game) -> str:
-    return formatting.likeliest([(_name_of(card.card, game), card.probability) for card in cards], KINDS_SHOWN)
-
-
-def _name_of(card: view_pb2.Card, game: Game) -> str:
-    return adapter_of(game.id).kind_names(game).get(card.name, card.name)
-
-
-def _information_table(answer: pb.Suggestion, game: Game) -> RenderableType:
-    table = formatting.table("card", "where", "win % if shown", "guessed by", right=("win % if shown",))
-    for card in answer.information:
-        guesses = ", ".join(
-            f"{SEATS[guess.seat - 1]} {formatting.percent(guess.probability)}" for guess in card.guesses
-        )
-        table.add_row(_name_of(card.card, game), card.spot.text, formatting.difference(card.win_if_shown, 100), guesses)
-    return table
 
 
 def _account(answer: pb.Suggestion) -> str:

@@ -12,14 +12,15 @@ from engine_cy.seats import SEATS
 from server.cli.pages.win_chart import TERMINAL_COLORS
 from server.games import adapter_of
 from server.games.adapter import StyledText
+from server.languages import DEFAULT
 
 WIDTH = 80
 
 
-def draw(view: View | Position, seats: Sequence[str] = ()) -> Text:
+def draw(view: View | Position, seats: Sequence[str] = (), language: str = DEFAULT) -> Text:
     """Draw a table with the cards that are known in `view`; `seats` names the players."""
-    text = _paint(_heading(view, seats))
-    text.append_text(_paint(adapter_of(view.game.id).draw(view)))
+    text = _paint(_heading(view, seats, language))
+    text.append_text(_paint(adapter_of(view.game.id).draw(view, language)))
     text.rstrip()
     lines = text.wrap(Console(width=WIDTH), WIDTH)
     for line in lines:
@@ -39,10 +40,10 @@ def _paint(spans: Iterable[StyledText]) -> Text:
     return text
 
 
-def _heading(view: View | Position, seats: Sequence[str]) -> Iterator[StyledText]:
+def _heading(view: View | Position, seats: Sequence[str], language: str) -> Iterator[StyledText]:
     """Draw the round and the points of each seat; a mark follows the seat to act."""
     adapter = adapter_of(view.game.id)
-    heading = adapter.draw_heading(view)
+    heading = adapter.draw_heading(view, language)
     yield StyledText(f"{heading}  " if heading else "")
     for seat, number in enumerate(adapter.owned(view)):
         yield StyledText("  ")

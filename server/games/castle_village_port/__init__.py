@@ -8,7 +8,7 @@ from typing import Any
 
 from google.protobuf.message import Message
 
-from eminence.v1 import rules_pb2
+from eminence.v1 import rules_pb2, view_pb2
 from engine_cy import CHANCE, Game, Position, View
 from engine_cy.castle_village_port import editions
 from engine_cy.castle_village_port.table import EFFECT_ASKS
@@ -34,6 +34,7 @@ class CastleVillagePortAdapter(MessageAdapter):
     describe_game = staticmethod(descriptions.describe_game)
     tables = staticmethod(descriptions.tables)
     card_lines = staticmethod(descriptions.card_lines)
+    card_text = staticmethod(descriptions.card_text)
 
     draw = staticmethod(pictures.draw)
     picture = staticmethod(pictures.picture)
@@ -102,6 +103,9 @@ class CastleVillagePortAdapter(MessageAdapter):
 
     def place_of(self, place: Mapping[str, int | str], language: str = DEFAULT) -> str:
         return words_of(AREA, language).say("selected")
+
+    def place_in(self, spot: view_pb2.Spot, language: str = DEFAULT) -> str:
+        return self.place_of({}, language)
 
     def cards(self, game: Any) -> Iterator[rules_pb2.CardInfo]:
         for card in game.ruleset.cards:

@@ -108,3 +108,10 @@ def card_lines(card: Mapping[str, Any], language: str = DEFAULT) -> Iterator[tup
     words = words_of(COMMON, language)
     yield words.say("acts"), card["when"]
     yield words.say("and_then"), card["effect"]
+
+
+def card_text(card: Mapping[str, Any], language: str = DEFAULT) -> str:
+    words = words_of(AREA, language)
+    if card["when"] == words.say("when.NEVER"):
+        return str(card["effect"])
+    return f"{card['when']}: {card['effect']}"

@@ -34,6 +34,7 @@ class OriflammeAdapter(MessageAdapter):
     describe_game = staticmethod(descriptions.describe_game)
     tables = staticmethod(descriptions.tables)
     card_lines = staticmethod(descriptions.card_lines)
+    card_text = staticmethod(descriptions.card_text)
 
     draw = staticmethod(pictures.draw)
     picture = staticmethod(pictures.picture)
@@ -107,6 +108,9 @@ class OriflammeAdapter(MessageAdapter):
 
     def place_of(self, place: Mapping[str, int | str], language: str = DEFAULT) -> str:
         return words_of(AREA, language).say("place.under" if place["under"] else "place", **place)
+
+    def place_in(self, spot: view_pb2.Spot, language: str = DEFAULT) -> str:
+        return self.place_of({"slot": spot.oriflamme.slot, "under": spot.oriflamme.under}, language)
 
     def round_of(self, table: View | Position) -> int:
         number: int = table.table.round

@@ -105,3 +105,9 @@ def card_lines(card: Mapping[str, Any], language: str = DEFAULT) -> Iterator[tup
         yield words.say("traits"), text
     for name, value in card["switches"].items():
         yield "switch", f"{name} {as_text(value)}"
+
+
+def card_text(card: Mapping[str, Any], language: str = DEFAULT) -> str:
+    points_at = words_of(COMMON, language).say("points_at")
+    first = [f"{points_at} {card['points_at']}"] if card["points_at"] else []
+    return "; ".join([*first, card["effect"], *card["traits"]])
