@@ -28,7 +28,7 @@ test-all: build  ## Build, then run all tests but those of timings; the machine 
 test-timing: build  ## Build, then run the tests of timings, which need a quiet machine
 	@$(python) -m pytest -m timing
 
-serve:  ## Build with the packages that serving needs, and serve on 127.0.0.1:50051; FLAGS="--backend ray" adds Ray
+serve:  ## Build with the packages that serving needs, and serve gRPC on 127.0.0.1:50051, HTTP on 127.0.0.1:8080; FLAGS="--backend ray" adds Ray
 	@.ci/venv $(if $(findstring ray,$(FLAGS)),ray,server)
 	@$(setup)
 	@exec $(python) -m server $(FLAGS)

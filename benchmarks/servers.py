@@ -59,7 +59,8 @@ class ServerProcess:
 @contextmanager
 def serving(*flags: str) -> Iterator[ServerProcess]:
     """Run the server, without its answer cache unless a flag enables it."""
-    command = [sys.executable, "-m", "server", "--address", "127.0.0.1:0", "--cache-mb", "0", "--log", "error", *flags]
+    command = [sys.executable, "-m", "server", "--address", "127.0.0.1:0", "--web", "127.0.0.1:0"]
+    command += ["--cache-mb", "0", "--log", "error", *flags]
     server = ServerProcess(command)
     try:
         server.wait_until_serving()

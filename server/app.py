@@ -22,6 +22,7 @@ from server.metrics_page import serve_metrics
 from server.rpc.auth import TokenAuth, read_clients
 from server.rpc.callers import Bounds, Callers
 from server.rpc.handlers import Unimplemented, add_service
+from server.rpc.routes import MESSAGE_MAX, Routes
 from server.services import referee, rules
 from server.services import solver as solver_service
 from server.services.health import NOT_SERVING, SERVING, HealthService
@@ -37,8 +38,8 @@ from solver.pool.ray_pool import Health
 from solver.signature import published
 
 REFLECTION: Any = reflection_pb2.DESCRIPTOR.services_by_name["ServerReflection"]
-MESSAGE_MAX = 2**17
 METADATA_MAX = 8192
+SERVICES = (solver_service.SERVICE, rules.SERVICE, referee.SERVICE)
 # Grace period of a call after its search was stopped, to write and send the answer.
 LAST_SECONDS = 3.0
 # Time that a thread holds the GIL while the event loop or another thread waits for it.
@@ -72,23 +73,28 @@ class App:
         self._traces = _open_traces(settings.traces) if settings.traces else None
         self._stopping = asyncio.Event()
         self._code = 0
-        self._names = [service.full_name for service in (solver_service.SERVICE, rules.SERVICE, referee.SERVICE)]
+        self._names = [service.full_name for service in SERVICES]
 
     async def run(self) -> int:
         """Serve until SIGTERM, SIGINT or a failed self-test; return the process's exit code."""
         self._prepare()
-        server = self._server()
+        listener = _open_listener(self._settings) if self._settings.web else None
+        routes = self._routes()
+        server = self._server(routes)
         port = self._listen(server)
         self._health.set(["", *self._names], NOT_SERVING)
         await server.start()
+        if listener is not None:
+            listener.start(self._door(routes, listener.address))
         try:
-            _greet(self._settings, port)
+            _greet(self._settings, port, listener.address if listener else "")
             await self._serve_until_stopped()
         finally:
             self._close()
             # gRPC cancels calls that arrive during its shutdown: refuse calls for a while first, so that clients stop.
             await asyncio.sleep(REFUSING_SECONDS)
-            await self._drain(server.stop)
+            stops = [server.stop, *([listener.stop] if listener else [])]
+            await self._drain(lambda seconds: asyncio.gather(*(stop(seconds) for stop in stops)))
         return self._code
 
     def _prepare(self) -> None:
@@ -115,14 +121,24 @@ class App:
         except OSError as error:
             raise SettingsError(f"metrics: {address}: {error.strerror}") from None
 
-    def _server(self) -> grpc.aio.Server:
+    def _routes(self) -> Routes:
+        """Return the methods that gRPC and HTTP serve, and the interceptors before them."""
         settings = self._settings
-        longest_ms = settings.time_max_ms + 10_000
         interceptors: list[grpc.aio.ServerInterceptor] = [self._traces] if self._traces else []
         if settings.tokens:
             interceptors.append(TokenAuth(read_clients(settings.tokens, self._callers.bounds), self._telemetry))
+        routes = Routes(interceptors)
+        add = partial(add_service, routes, telemetry=self._telemetry, callers=self._callers)
+        for service, servicer in self._services():
+            add(service, servicer, plugins=self._plugins)
+        add(HEALTH, self._health, is_logged=False)
+        return routes
+
+    def _server(self, routes: Routes) -> grpc.aio.Server:
+        settings = self._settings
+        longest_ms = settings.time_max_ms + 10_000
         server = grpc.aio.server(
-            interceptors=interceptors,
+            interceptors=routes.interceptors,
             options=[
                 ("grpc.so_reuseport", 0),  # fail if another process listens on the port
                 ("grpc.max_receive_message_length", MESSAGE_MAX),
@@ -143,13 +159,10 @@ class App:
                 ("grpc.server_handshake_timeout_ms", 5_000),
             ],
         )
-        add = partial(add_service, server, telemetry=self._telemetry, callers=self._callers)
-        for service, servicer in self._services():
-            add(service, servicer, plugins=self._plugins)
-        add(HEALTH, self._health, is_logged=False)
+        server.add_generic_rpc_handlers(tuple(routes.handlers))
         if settings.reflection:
             names = [*self._names, health_names.SERVICE_NAME, reflection.SERVICE_NAME]
-            add(REFLECTION, reflection.aio.ReflectionServicer(names))
+            add_service(server, REFLECTION, reflection.aio.ReflectionServicer(names), self._telemetry, self._callers)
         server.add_generic_rpc_handlers((Unimplemented(self._telemetry),))
         return server
 
@@ -159,6 +172,15 @@ class App:
             (rules.SERVICE, ServedRules(self._plugins)),
             (referee.SERVICE, RefereeService()),
         ]
+
+    def _door(self, routes: Routes, address: str) -> Any:
+        from server.web.door import Door
+        from server.web.files import read_files
+
+        settings = self._settings
+        names = [name.strip() for name in settings.web_hosts.split(",") if name.strip()]
+        files = read_files(SERVICES, address)
+        return Door(routes, [*SERVICES, HEALTH], files, settings.web, names, self._telemetry, self._callers)
 
     def _listen(self, server: grpc.aio.Server) -> int:
         settings = self._settings
@@ -255,10 +277,18 @@ def _open_traces(address: str) -> Any:
     return Traces(address)
 
 
-def _greet(settings: Settings, port: int) -> None:
+def _open_listener(settings: Settings) -> Any:
+    with importing("server", "--web"):
+        from server.web.listener import Listener
+    return Listener(settings)
+
+
+def _greet(settings: Settings, port: int, web: str) -> None:
     host = settings.address.rpartition(":")[0]
     address = settings.address if settings.address.startswith("unix:") else f"{host}:{port}"
     print(f"listening on {address}", flush=True)
+    if web:
+        print(f"HTTP on {web}", flush=True)
     if settings.is_loopback and not settings.tls_cert:
         print(
             "for an answer, paste:\n"

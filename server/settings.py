@@ -69,6 +69,14 @@ class Settings:
     """The settings; a flag overrides the environment, which overrides the file, which overrides the default."""
 
     address: str = _setting("127.0.0.1:50051", "Address to listen on; port 0 chooses a free one.", HostPort())
+    web: str = _setting(
+        "127.0.0.1:8080",
+        "Address to serve HTTP on: the contract as Connect, gRPC-Web and JSON; empty: none.",
+        HostPort(may_be_unix=False),
+    )
+    web_hosts: str = _setting(
+        "", "Further names by which HTTP clients may call this server, separated by commas, such as those of a proxy."
+    )
     stdio: bool = _setting(
         False, "Answer JSON lines on standard input and output instead of listening (docs/json_lines.md)."
     )
@@ -259,6 +267,11 @@ def _check_combinations(settings: Settings) -> None:
         raise SettingsError(
             f"address: other machines can reach {settings.address} without encryption: set tls_cert and tls_key, "
             "listen on 127.0.0.1, or pass --insecure"
+        )
+    if settings.web and not settings.tls_cert and not settings.insecure and not is_loopback(settings.web):
+        raise SettingsError(
+            f"web: other machines can reach {settings.web} without encryption: set tls_cert and tls_key, use an "
+            "address such as 127.0.0.1:8080, or pass --insecure"
         )
     if settings.metrics and not settings.insecure and not is_loopback(settings.metrics):
         raise SettingsError(

@@ -21,6 +21,7 @@ from google.protobuf.message_factory import GetMessageClass
 from server.codec.wire import read_message
 from server.refusals import Refusal
 from server.rpc.callers import Callers, Context, current_caller
+from server.rpc.routes import Routes
 from server.rpc.status import abort, code_of, refusal_of
 from server.telemetry import Call, Method, Telemetry
 
@@ -30,7 +31,7 @@ _reader = ThreadPoolExecutor(1, "reader")  # one thread: each has a malloc arena
 
 
 def add_service(
-    server: grpc.aio.Server,
+    server: grpc.aio.Server | Routes,
     service: ServiceDescriptor,
     servicer: object,
     telemetry: Telemetry | None = None,

@@ -22,8 +22,8 @@ from benchmarks.report import Measured
 from benchmarks.servers import ServerProcess
 from benchmarks.service import GOALS, MEANINGS, Drain, Load, Rates, TimedAnswer, Times
 from benchmarks.worst_case import MIB, Growth, Request, TimeSpan, checking, longest_check, worst_median
-from server.app import MESSAGE_MAX
 from server.codec.views import read_view
+from server.rpc.routes import MESSAGE_MAX
 
 WELL = TimedAnswer(0, 0.052, 10_000, "OK")
 AT_CAPACITY = Load(10.0, [WELL] * 400)

@@ -70,7 +70,9 @@ def path_with_program(folder: Path) -> str:
 
 @pytest.mark.parametrize("example", examples("serve"))
 def test_every_example_of_a_server_serves(example, tmp_path):
-    variables = environment(PATH=path_with_program(tmp_path), EMINENCE_ADDRESS="127.0.0.1:0")
+    variables = environment(
+        PATH=path_with_program(tmp_path), EMINENCE_ADDRESS="127.0.0.1:0", EMINENCE_WEB="127.0.0.1:0"
+    )
     with subprocess.Popen(
         ["bash", "-c", f"exec env {example}"], cwd=tmp_path, env=variables, stdout=subprocess.PIPE, text=True
     ) as process:

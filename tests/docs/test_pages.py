@@ -1,9 +1,9 @@
 """Run the commands and programs in README.md and the pages of docs/, and compare their output with the pages.
 
 A page is one session in one folder. bash runs a block of `sh`; a block without a language right after it is the
-expected output. A block of `python` is run, too; `# prints` precedes an expected line. A block that begins with
-`# app.py` is that file, for the blocks that follow. `EMINENCE_WRITE_DOCS=1 pytest tests/docs` writes the output into
-the pages, after a change that changes answers.
+expected output. A block of `python` is run, too, and one of `js` by node; `prints` precedes an expected line. A block
+that begins with `# app.py` is that file, for the blocks that follow. `EMINENCE_WRITE_DOCS=1 pytest tests/docs` writes
+the output into the pages, after a change that changes answers.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import sys
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from shutil import which
 
 import pytest
 from installation import OFFLINE, make_environment
@@ -29,6 +30,7 @@ from server.rpc.auth import read_clients
 DOCS = ROOT / "docs"
 PAGES = (
     "tutorial.md",
+    "http.md",
     "your_own_game.md",
     "explanation.md",
     "how_to/analyse.md",
@@ -64,6 +66,7 @@ NOT_RUN = {
     "make serve\n": "the session has a server of its own, on a free port",
 }
 ADDRESS = "127.0.0.1:50051"
+WEB = "http://127.0.0.1:8080"
 BLOCK = re.compile(r"```(\w*)\n(.*?)```(?:\n\n```\n(.*?)```)?", re.DOTALL)
 # Figures that differ from run to run.
 TIMES = re.compile(r"\bin [\d.]+ m?s\b|\b[\d.]+ per second|engine [0-9a-f]{16}")
@@ -93,12 +96,12 @@ def run(command: list[str], folder: Path) -> str:
     return "".join(f"{line.rstrip()}\n" for line in result.stdout.splitlines())
 
 
-def session(page: str, folder: Path, address: str) -> Iterator[tuple[re.Match[str], str]]:
+def session(page: str, folder: Path, address: str, web: str = WEB) -> Iterator[tuple[re.Match[str], str]]:
     """Run the blocks of a page; yield each one that shows output, and its text with the output of this run."""
     for block in BLOCK.finditer(page):
         language, code, expected = block.groups()
-        script = code.replace(ADDRESS, address)
-        if code in NOT_RUN or language not in ("sh", "python"):
+        script = code.replace(ADDRESS, address).replace(WEB, web)
+        if code in NOT_RUN or language not in ("sh", "python", "js") or (language == "js" and not which("node")):
             continue
         if language == "sh":
             output = run(["bash", "-euo", "pipefail", "-c", script], folder)
@@ -107,10 +110,11 @@ def session(page: str, folder: Path, address: str) -> Iterator[tuple[re.Match[st
         elif file_name := re.match(r"# (\w+\.py)\n", code):
             (folder / file_name[1]).write_text(script)
         else:
-            lines = run([sys.executable, "-c", script], folder).splitlines()
-            text, *rest = re.split(r"# prints .*", block.group())
+            command = [sys.executable, "-c"] if language == "python" else ["node", "--input-type=module", "-e"]
+            lines = run([*command, script], folder).splitlines()
+            text, *rest = re.split(r"(?:(?<=# )|(?<=// ))prints .*", block.group())
             assert len(lines) == len(rest), lines
-            yield block, text + "".join(f"# prints {line}{more}" for line, more in zip(lines, rest, strict=True))
+            yield block, text + "".join(f"prints {line}{more}" for line, more in zip(lines, rest, strict=True))
 
 
 def comparable(text: str) -> str:
@@ -123,8 +127,8 @@ def test_the_output_on_a_page_is_that_of_its_commands(name: str, folder: Path) -
     path = DOCS / name
     page = path.read_text()
     if ADDRESS in page:
-        with server("--threads", "1") as running:
-            blocks = list(session(page, folder, running.address))
+        with server("--threads", "1", web=WEB in page) as running:
+            blocks = list(session(page, folder, running.address, running.web))
     else:
         blocks = list(session(page, folder, ADDRESS))
     assert blocks

@@ -81,7 +81,7 @@ def test_the_pods_set_settings_that_exist_and_end_in_time() -> None:
 def test_the_image_and_its_service_set_settings_that_exist() -> None:
     image, service = variables_of_the_image(), compose()
     known = {f"{PREFIX}_{setting.name.upper()}" for setting in fields(Settings)}
-    assert set(image) == {"EMINENCE_ADDRESS", "EMINENCE_CACHE_FILE"} <= known
+    assert set(image) == {"EMINENCE_ADDRESS", "EMINENCE_WEB", "EMINENCE_CACHE_FILE"} <= known
     assert set(service["environment"]) <= known
     settings = read_settings([], image | service["environment"])
     assert settings.insecure

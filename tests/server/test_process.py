@@ -220,7 +220,7 @@ def test_an_idle_server_ends_without_waiting_for_the_drain() -> None:
 
 def test_a_port_in_use_is_an_error() -> None:
     with server() as running:
-        command = [sys.executable, "-m", "server", "--address", running.address]
+        command = [sys.executable, "-m", "server", "--address", running.address, "--web", ""]
         result = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert result.returncode == 1
     assert "Traceback" not in result.stderr
@@ -231,13 +231,14 @@ def test_a_port_in_use_is_an_error() -> None:
     [
         (("--metrics", "TAKEN"), "eminence: metrics: TAKEN: Address already in use\n"),
         (("--metrics", "nowhere.invalid:1", "--insecure"), "eminence: metrics: nowhere.invalid:1: "),
+        (("--web", "TAKEN"), 'eminence: web: TAKEN: Address already in use (--web "" serves no HTTP)\n'),
         (("--tls-cert", "/nowhere", "--tls-key", "/nowhere"), "eminence: tls_key: /nowhere cannot be read: "),
     ],
 )
 def test_an_unusable_port_or_file_of_a_setting_is_an_error_in_one_line(flags: tuple[str, ...], error: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         taken = f"127.0.0.1:{listener.getsockname()[1]}"
-        command = [sys.executable, "-m", "server", "--address", "127.0.0.1:0"]
+        command = [sys.executable, "-m", "server", "--address", "127.0.0.1:0", "--web", "127.0.0.1:0"]
         command += [flag.replace("TAKEN", taken) for flag in flags]
         result = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert result.returncode == 1
@@ -247,7 +248,7 @@ def test_an_unusable_port_or_file_of_a_setting_is_an_error_in_one_line(flags: tu
 
 
 def test_a_closed_pipe_ends_the_server_quietly_and_a_full_disk_with_an_error() -> None:
-    command = [sys.executable, "-m", "server", "--address", "127.0.0.1:0", "--no-self-test"]
+    command = [sys.executable, "-m", "server", "--address", "127.0.0.1:0", "--web", "", "--no-self-test"]
     reading, writing = os.pipe()
     os.close(reading)
     with open(writing, "w") as pipe, open("/dev/full", "w") as disk:
@@ -260,7 +261,7 @@ def test_a_closed_pipe_ends_the_server_quietly_and_a_full_disk_with_an_error() -
 def test_a_bug_has_its_own_exit_code() -> None:
     broken = "import server.app as app; app.App._serve_until_stopped = lambda *_: 1 / 0; "
     program = f"{broken}from server.cli.main import main; main()"
-    command = [sys.executable, "-c", program, "serve", "--address", "127.0.0.1:0", "--no-self-test"]
+    command = [sys.executable, "-c", program, "serve", "--address", "127.0.0.1:0", "--web", "", "--no-self-test"]
     result = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert result.returncode == 3
     assert result.stderr.startswith("eminence: internal error: ZeroDivisionError")

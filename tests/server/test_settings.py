@@ -26,7 +26,7 @@ def test_a_flag_overrides_the_environment_which_overrides_the_file(tmp_path: Pat
 def test_every_setting_has_a_flag_a_variable_and_a_key_of_the_file(tmp_path: Path) -> None:
     for setting in fields(Settings):
         name = setting.name
-        if name in ("address", "metrics", "traces"):
+        if name in ("address", "web", "metrics", "traces"):
             value = "127.0.0.1:1"
         elif setting.type == "bool":
             value = "no" if setting.default else "yes"
@@ -147,7 +147,7 @@ def test_a_public_address_needs_the_insecure_flag_or_tls() -> None:
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "127.evil.com", "unixish", "127.1", "", "[::]", "192.0.2.1"])
-@pytest.mark.parametrize("setting", ["address", "metrics"])
+@pytest.mark.parametrize("setting", ["address", "web", "metrics"])
 def test_an_address_that_others_can_reach_is_not_loopback(setting: str, host: str) -> None:
     assert refusal([f"--{setting}", f"{host}:50998"]).startswith(f"{setting}: other machines can reach {host}:50998")
     assert getattr(read_settings([f"--{setting}", f"{host}:50998", "--insecure"], {}), setting)
@@ -156,7 +156,7 @@ def test_an_address_that_others_can_reach_is_not_loopback(setting: str, host: st
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("treads = 1", "treads is not a setting (address, threads, "),
+        ("treads = 1", "treads is not a setting (address, web, "),
         ("threads = '1'x", "cannot be read"),
         ("threads = 2.5", "server.toml: threads: 2.5 is not an integer"),
         ("threads = true", "server.toml: threads: True is not an integer"),

@@ -35,9 +35,12 @@ OTHERS_TURN = "A:? >B:? C:Heir(1) | round 2 | points 1 2 3 | seen by C"
 class Server:
     """A running server process."""
 
-    def __init__(self, process: subprocess.Popen[str], address: str, started: float, metrics_page: str) -> None:
+    def __init__(
+        self, process: subprocess.Popen[str], address: str, started: float, metrics_page: str, web: str
+    ) -> None:
         self.process = process
         self.address = address
+        self.web = web
         self.seconds_to_listen = time.monotonic() - started
         self.metrics_page = metrics_page
 
@@ -78,16 +81,17 @@ def server(
     *flags: str,
     wait: bool = True,
     metrics: bool = False,
+    web: bool = False,
     self_test: bool = False,
     environment: Mapping[str, str] | None = None,
 ) -> Iterator[Server]:
-    """Run a server with these flags on a free port; `metrics` adds a metrics page on another port.
+    """Run a server with these flags on a free port; `metrics` adds a metrics page on another port, `web` HTTP.
 
     The self-test takes longer than most tests, so only those of itself run it.
     """
     page = f"127.0.0.1:{free_port()}"
     started = time.monotonic()
-    command = [sys.executable, "-m", "server", "--address", "127.0.0.1:0", *flags]
+    command = [sys.executable, "-m", "server", "--address", "127.0.0.1:0", "--web", "127.0.0.1:0" * web, *flags]
     command += ["--metrics", page] * metrics + ["--no-self-test"] * (not self_test)
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **(environment or {})}
@@ -96,7 +100,8 @@ def server(
     try:
         greeting = process.stdout.readline()
         assert greeting.startswith("listening on "), process.stderr.read() if process.stderr else ""
-        running = Server(process, greeting.split()[-1], started, page)
+        address = process.stdout.readline().split()[-1] if web else ""
+        running = Server(process, greeting.split()[-1], started, page, address)
         if wait:
             running.wait_until_serving()
         yield running
