@@ -1,4 +1,4 @@
-"""The SQLite file behind the answer cache, with which answers survive a restart of the server.
+"""The SQLite file behind the answer cache, with which answers survive a restart of the server; tables have one, too.
 
 Lookups use memory only. The file is read once, before the server serves. A thread of its own writes changes behind, so
 that no call waits for a disk. If the file fails, the server logs an error and continues without it.
@@ -29,11 +29,13 @@ class CacheFile:
     """Keys and answers, oldest first.
 
     `version` is the version of the contract and of the keys: opening the file deletes the answers of another one. Keys
-    contain the signature of the engine, so answers of other engines stay in the file and are not found.
+    contain the signature of the engine, so answers of other engines stay in the file and are not found. `setting` names
+    the file in the log; a file of another `application` is not opened.
     """
 
-    def __init__(self, path: str, version: bytes) -> None:
+    def __init__(self, path: str, version: bytes, setting: str = "cache_file", application: int = APPLICATION) -> None:
         self._path, self._version = path, version
+        self._setting, self._application = setting, application
         self._database: sqlite3.Connection | None = None
         # Answers to write; None deletes one.
         self._changes: dict[bytes, bytes | None] = {}
@@ -84,12 +86,12 @@ class CacheFile:
             database.execute("PRAGMA locking_mode = EXCLUSIVE")
             [application] = database.execute("PRAGMA application_id").fetchone()
             [tables] = database.execute("SELECT count(*) FROM sqlite_schema").fetchone()
-            if tables and application != APPLICATION:
+            if tables and application != self._application:
                 raise sqlite3.DatabaseError("it is a database of another program")
             database.execute("PRAGMA journal_mode = WAL")
             database.execute("PRAGMA synchronous = NORMAL")
             with Transaction(database):
-                database.execute(f"PRAGMA application_id = {APPLICATION}")
+                database.execute(f"PRAGMA application_id = {self._application}")
                 database.execute("CREATE TABLE IF NOT EXISTS version (name BLOB)")
                 database.execute("CREATE TABLE IF NOT EXISTS answers (key BLOB PRIMARY KEY, answer BLOB, sum BLOB)")
                 if database.execute("SELECT name FROM version").fetchall() != [(self._version,)]:
@@ -114,7 +116,7 @@ class CacheFile:
                 break
             answers.append((key, answer))
         if damaged:
-            _log.error("cache_file: %d damaged answers in %s are not used", damaged, self._path)
+            _log.error("%s: %d damaged rows in %s are not used", self._setting, damaged, self._path)
         return answers[::-1]
 
     def _follow(self) -> None:
@@ -140,7 +142,7 @@ class CacheFile:
         if database is not None:
             with contextlib.suppress(sqlite3.Error):
                 database.close()
-        _log.error("cache_file: %s is not used, and answers are kept in memory only: %s", self._path, error)
+        _log.error("%s: %s is not used, and memory alone keeps its content: %s", self._setting, self._path, error)
 
 
 class Transaction:

@@ -23,13 +23,14 @@ from server.rpc.auth import TokenAuth, read_clients
 from server.rpc.callers import Bounds, Callers
 from server.rpc.handlers import Unimplemented, add_service
 from server.rpc.routes import MESSAGE_MAX, Routes
-from server.services import referee, rules
+from server.services import referee, rules, tables
 from server.services import solver as solver_service
 from server.services.health import NOT_SERVING, SERVING, HealthService
 from server.services.health import SERVICE as HEALTH
 from server.services.plugins import Plugins, ServedRules
 from server.services.referee import RefereeService
 from server.services.solver import SolverService
+from server.services.tables import TableService
 from server.settings import Settings, SettingsError
 from server.telemetry import Telemetry
 from solver.expected_signature import DIGESTS, SIGNATURE
@@ -39,7 +40,7 @@ from solver.signature import published
 
 REFLECTION: Any = reflection_pb2.DESCRIPTOR.services_by_name["ServerReflection"]
 METADATA_MAX = 8192
-SERVICES = (solver_service.SERVICE, rules.SERVICE, referee.SERVICE)
+SERVICES = (solver_service.SERVICE, rules.SERVICE, referee.SERVICE, tables.SERVICE)
 # Grace period of a call after its search was stopped, to write and send the answer.
 LAST_SECONDS = 3.0
 # Time that a thread holds the GIL while the event loop or another thread waits for it.
@@ -69,6 +70,7 @@ class App:
         keep_installed_out("on a server, only worker processes run installed games")
         self._plugins = Plugins(settings, self._telemetry)
         self._solver = SolverService(settings, self._telemetry, self._plugins)
+        self._tables = TableService(settings, self._telemetry, self._solver)
         self._health = HealthService()
         self._traces = _open_traces(settings.traces) if settings.traces else None
         self._stopping = asyncio.Event()
@@ -131,6 +133,7 @@ class App:
         add = partial(add_service, routes, telemetry=self._telemetry, callers=self._callers)
         for service, servicer in self._services():
             add(service, servicer, plugins=self._plugins)
+        add(tables.SERVICE, self._tables)
         add(HEALTH, self._health, is_logged=False)
         return routes
 
@@ -205,10 +208,12 @@ class App:
                 self._stopping.set()
                 return
         await asyncio.get_running_loop().run_in_executor(None, self._solver.load)
+        await asyncio.get_running_loop().run_in_executor(None, self._tables.load)
         # Objects made so far live as long as the server: exclude them from full garbage collections.
         gc.collect()
         gc.freeze()
         self._solver.open()
+        self._tables.open()
         self._plugins.open()
         self._health.set(["", *self._names], SERVING)
         _log.info("serving")
@@ -241,6 +246,7 @@ class App:
     def _close(self) -> None:
         """Refuse new calls."""
         self._solver.close()
+        self._tables.close()
         self._plugins.close()
         self._health.end()
 
@@ -251,6 +257,7 @@ class App:
         self._hurry()
         await stopped
         # No call is pending: Ray can shut down.
+        await asyncio.to_thread(self._tables.end)
         await asyncio.to_thread(self._solver.end)
         await asyncio.to_thread(self._plugins.end)
         if self._traces:

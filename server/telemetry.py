@@ -99,6 +99,7 @@ class Telemetry:
         self._plugins_lost = Counter(
             "eminence_plugin_workers_lost", "Worker processes that an installed game ended or made late.", **common
         )
+        self._tables = Gauge("eminence_tables", "Tables of people and engines.", **common)
         self._methods: dict[str, Method] = {}
 
     def count_refusal(self, bound: Bound) -> None:
@@ -123,6 +124,9 @@ class Telemetry:
 
     def count_lost_plugin(self) -> None:
         self._plugins_lost.inc()
+
+    def follow_tables(self, tables: Callable[[], int]) -> None:
+        self._tables.set_function(tables)
 
     def follow_callers(self, callers: Callers) -> None:
         for bound in BOUNDS:

@@ -16,6 +16,7 @@ from eminence.v1 import (
     rules_pb2_grpc,
     seat_pb2,
     solver_pb2_grpc,
+    table_pb2_grpc,
     view_pb2,
 )
 from eminence.v1 import solver_pb2 as pb
@@ -27,6 +28,7 @@ from .requests import (
     OPTIONS,
     REFEREE,
     RULES,
+    TABLES,
     analyze_request,
     check_address,
     equip,
@@ -93,6 +95,8 @@ class AsyncClient:
         self.referee = referee_pb2_grpc.RefereeServiceStub(self._channel)
         equip(self.rules, RULES, self._metadata, _answer)
         equip(self.referee, REFEREE, self._metadata, _answer)
+        self.tables = table_pb2_grpc.TableServiceStub(self._channel)
+        equip(self.tables, TABLES, self._metadata, _answer, lambda begin: AsyncStream(begin()))
 
     async def suggest(
         self,

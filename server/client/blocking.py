@@ -15,6 +15,7 @@ from eminence.v1 import (
     rules_pb2_grpc,
     seat_pb2,
     solver_pb2_grpc,
+    table_pb2_grpc,
     view_pb2,
 )
 from eminence.v1 import solver_pb2 as pb
@@ -26,6 +27,7 @@ from .requests import (
     OPTIONS,
     REFEREE,
     RULES,
+    TABLES,
     analyze_request,
     check_address,
     equip,
@@ -42,8 +44,8 @@ class Client:
     """A connection to a server. `credentials` enable TLS; every call sends `token`.
 
     The deadline of a call is `seconds`, or follows from its budget. The server answers before it, with the result so
-    far. `rules` and `referee` have the methods of these services; a call of theirs has ten seconds, or `timeout`. All
-    calls raise `Refused`. `stub` is gRPC's own, and raises gRPC's errors.
+    far. `rules`, `referee` and `tables` have the methods of these services; a call of theirs has ten seconds, a stream
+    an hour, or `timeout`. All calls raise `Refused`. `stub` is gRPC's own, and raises gRPC's errors.
     """
 
     def __init__(self, address: str, *, token: str = "", credentials: grpc.ChannelCredentials | None = None) -> None:
@@ -57,6 +59,8 @@ class Client:
         self.referee = referee_pb2_grpc.RefereeServiceStub(self._channel)
         equip(self.rules, RULES, self._metadata, _answer)
         equip(self.referee, REFEREE, self._metadata, _answer)
+        self.tables = table_pb2_grpc.TableServiceStub(self._channel)
+        equip(self.tables, TABLES, self._metadata, _answer, _begin)
 
     def suggest(
         self,
@@ -133,8 +137,7 @@ class Client:
             return method(request, timeout=seconds, metadata=self._metadata)
 
     def _stream(self, method: Any, requests: Any, seconds: float) -> Stream[Any]:
-        call = self._call(method, requests, seconds)
-        return Stream(_answers(call), call.cancel)
+        return _begin(lambda: self._call(method, requests, seconds))
 
     def close(self) -> None:
         self._channel.close()
@@ -151,6 +154,12 @@ class Client:
 def _answers(call: Iterator[T]) -> Iterator[T]:
     with raising_refused():
         yield from call
+
+
+def _begin(begin: Callable[[], Any]) -> Stream[Any]:
+    with raising_refused():
+        call = begin()
+    return Stream(_answers(call), call.cancel)
 
 
 def _answer(call: Callable[[], Any]) -> Any:

@@ -8,11 +8,12 @@ from typing import Any
 
 from google.protobuf.descriptor import ServiceDescriptor
 
-from eminence.v1 import record_pb2, referee_pb2, rules_pb2, view_pb2
+from eminence.v1 import record_pb2, referee_pb2, rules_pb2, table_pb2, view_pb2
 from eminence.v1 import solver_pb2 as pb
 
 RULES = rules_pb2.DESCRIPTOR.services_by_name["RulesService"]
 REFEREE = referee_pb2.DESCRIPTOR.services_by_name["RefereeService"]
+TABLES = table_pb2.DESCRIPTOR.services_by_name["TableService"]
 
 # Time of a call beyond its budget's time: network latency and retries.
 MARGIN_SECONDS = 5.0
@@ -99,17 +100,27 @@ def metadata_of(token: str) -> Metadata:
     return (("authorization", f"Bearer {token}"),) if token else ()
 
 
-def equip(stub: Any, service: ServiceDescriptor, metadata: Metadata, answer: Answer) -> None:
-    """Add the client's token and a deadline to all calls of a stub; `answer` makes a call and converts its errors."""
-    for name in service.methods_by_name:
-        setattr(stub, name, _StubMethod(getattr(stub, name), metadata, answer))
+def equip(
+    stub: Any, service: ServiceDescriptor, metadata: Metadata, answer: Answer, stream: Answer | None = None
+) -> None:
+    """Add the client's token and a deadline to all calls of a stub.
+
+    `answer` makes a call and converts its errors, `stream` one with several answers.
+    """
+    for name, method in service.methods_by_name.items():
+        if method.server_streaming:
+            assert stream is not None
+            setattr(stub, name, _StubMethod(getattr(stub, name), metadata, stream, LONG_SECONDS))
+        else:
+            setattr(stub, name, _StubMethod(getattr(stub, name), metadata, answer, PROMPT_SECONDS))
 
 
 class _StubMethod:
     """A method of a stub, with the client's token and a default deadline."""
 
-    def __init__(self, method: Any, metadata: Metadata, answer: Answer) -> None:
-        self._method, self._metadata, self._answer = method, metadata, answer
+    def __init__(self, method: Any, metadata: Metadata, answer: Answer, seconds: float) -> None:
+        self._method, self._metadata, self._answer, self._seconds = method, metadata, answer, seconds
 
-    def __call__(self, request: Any, timeout: float = PROMPT_SECONDS) -> Any:
-        return self._answer(lambda: self._method(request, timeout=timeout, metadata=self._metadata))
+    def __call__(self, request: Any, timeout: float | None = None) -> Any:
+        seconds = self._seconds if timeout is None else timeout
+        return self._answer(lambda: self._method(request, timeout=seconds, metadata=self._metadata))

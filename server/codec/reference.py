@@ -24,6 +24,7 @@ FILES = {
     "record": "records of games",
     "rules": "the rules as data, and text to messages",
     "referee": "dealing and playing, for apps without an engine",
+    "table": "games of people and engines, whose cards only the server knows",
     "error_reason": "the reasons of refusals",
 }
 

@@ -230,6 +230,10 @@ class GameAdapter:
         """Return the round of a table, from 1."""
         return 1
 
+    def is_choice_simultaneous(self, table: View | Position) -> bool:
+        """Return whether the seat to act chooses at the same time as others, and no seat sees the others' choices."""
+        return False
+
     def draw_heading(self, view: View | Position, language: str = DEFAULT) -> str:
         """Return the beginning of the line above a drawing, such as the round."""
         return ""

@@ -161,6 +161,11 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
                 yield pb.ReviewResponse(decision=decision)
         yield pb.ReviewResponse(summary=await self._in_thread(writer.summary))
 
+    async def suggest_in_bulk(self, request: pb.SuggestRequest) -> pb.Suggestion:
+        """Suggest a move for a table of the server, in the bulk queue; retry while the queue is full."""
+        grant = await self._in_thread(read_search, request, self._caps)
+        return await retry_when_full(partial(self._answer, grant, "bulk", Deadline.within(None)))
+
     async def Compare(self, request: pb.CompareRequest, context: Context) -> pb.CompareResponse:
         deadline = self._arrive(context)
         grant = await self._read(read_comparison, request, self._caps)

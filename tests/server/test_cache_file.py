@@ -129,7 +129,7 @@ def test_a_file_in_use_by_another_server_is_not_touched(tmp_path: Path) -> None:
         [error] = [line for line in log_of(second) if line["level"] == "error"]
         assert first.stop() == 0
     assert error["text"].startswith("cache_file: ")
-    assert error["text"].endswith("is not used, and answers are kept in memory only: database is locked")
+    assert error["text"].endswith("is not used, and memory alone keeps its content: database is locked")
     assert keys(tmp_path / "answers") == 1
 
 
@@ -174,7 +174,7 @@ def test_a_server_with_an_unusable_file_keeps_answers_in_memory(tmp_path: Path, 
         assert running.answers_from_cache() == 1  # from memory
         errors = [line["text"] for line in log_of(running) if line["level"] == "error"]
     assert len(errors) == 1
-    assert f"{path} is not used, and answers are kept in memory only: " in errors[0]
+    assert f"{path} is not used, and memory alone keeps its content: " in errors[0]
     if kind in ("no database", "another database"):
         assert path.read_bytes() == before
 
@@ -202,7 +202,7 @@ def test_a_damaged_answer_is_not_used(tmp_path: Path, caplog: pytest.LogCaptureF
         database.execute("UPDATE answers SET answer = ? WHERE key = ?", (b"2" * 99, (2).to_bytes(16, "big")))
         database.execute("UPDATE answers SET answer = 7 WHERE key = ?", ((3).to_bytes(16, "big"),))
     assert [int.from_bytes(key, "big") for key in answers_in(tmp_path / "answers")] == [0, 1, 4]
-    assert "2 damaged answers in" in caplog.text
+    assert "2 damaged rows in" in caplog.text
 
 
 def test_the_oldest_answers_are_dropped_for_lack_of_room(tmp_path: Path) -> None:

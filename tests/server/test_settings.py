@@ -31,7 +31,7 @@ def test_every_setting_has_a_flag_a_variable_and_a_key_of_the_file(tmp_path: Pat
         elif setting.type == "bool":
             value = "no" if setting.default else "yes"
         elif setting.type == "int":
-            value = "2000" if name == "memory_total_mb" else "200"
+            value = {"memory_total_mb": "2000", "tables_max": "300"}.get(name, "200")
         else:
             value = {"log": "debug", "backend": "ray", "ray_address": "10.0.0.1:6379"}.get(name, "x")
         required = {"tls_cert": "x", "tls_key": "x"} if name in ("tls_cert", "tls_key", "client_ca") else {}

@@ -55,6 +55,9 @@ class CastleVillagePortAdapter(MessageAdapter):
         names = descriptions.value_names(game, language)
         return {str(value): f"{value} {name}".strip() for value, name in names.items()}
 
+    def is_choice_simultaneous(self, table: View | Position) -> bool:
+        return bool(table.table.ask == "select")
+
     # --- messages ---
 
     def read_changes(self, message: Any, field: str) -> dict[str, Any]:
