@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -198,8 +199,15 @@ def read_json(text: str) -> Input:
     try:
         json_format.ParseDict(fields, message)
     except json_format.ParseError as error:
-        raise Failure(f"JSON: {error}") from None
+        raise Failure(f"JSON: {_in_one_sentence(error)}") from None
     return read_message(message)
+
+
+def _in_one_sentence(error: json_format.ParseError) -> str:
+    """Return protobuf's message about a field, which may have a second line with the known fields."""
+    what, _, known = str(error).partition("\n")
+    fields = re.findall(r"'(\w+)'", known)
+    return what.rstrip(".") + (f"; known fields: {', '.join(fields)}" if fields else "")
 
 
 def read_message(message: Any) -> Input:
