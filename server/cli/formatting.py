@@ -12,7 +12,6 @@ from copy import copy
 from typing import Any
 
 import click
-from google.protobuf import json_format
 from google.protobuf.message import Message
 from rich import box
 from rich.console import Console, ConsoleOptions, RenderResult
@@ -21,6 +20,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from engine_cy.seats import CHANCE_SEAT, SEATS
+from server.codec.json_mapping import to_json
 from server.languages import Words
 
 # Line width of an output that has none.
@@ -81,7 +81,7 @@ def table(*columns: str, right: Sequence[str] = (), moves: str = "") -> Table:
 
 def print_json(answer: Message | dict[str, Any]) -> None:
     """Print an answer as JSON, of a message in protobuf's mapping; on a terminal over several lines."""
-    fields = json_format.MessageToDict(answer) if isinstance(answer, Message) else answer
+    fields = to_json(answer) if isinstance(answer, Message) else answer
     click.echo(json.dumps(fields, ensure_ascii=False, indent=2 if sys.stdout.isatty() else None))
 
 

@@ -7,16 +7,13 @@ documents them.
 
 from __future__ import annotations
 
-import json
 import os
-import re
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-from google.protobuf import json_format
 from google.protobuf.message import Message
 
 from eminence.v1 import record_pb2, referee_pb2, view_pb2
@@ -26,6 +23,7 @@ from server.cli.exit_codes import Failure
 from server.codec import positions, records, views
 from server.codec.fields import TABLE_TEXT_MAX, check_text
 from server.codec.games import check_game_id
+from server.codec.json_mapping import from_json, read_object, to_json
 from server.refusals import Refusal
 
 Input: TypeAlias = Position | View | Record
@@ -186,28 +184,11 @@ def read_piece(piece: Piece, choice: GameChoice) -> Input:
 
 def read_json(text: str) -> Input:
     """Parse a View, Record or Position in the JSON mapping of protobuf."""
-    try:
-        fields = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise Failure(f"JSON: {error}") from None
-    if not isinstance(fields, dict):
-        raise Failure(f"JSON: {text[:40]!r} is not an object")
+    fields = read_object(text)
     name = fields.pop(TYPE, None) or _type_of(fields)
     if name not in TYPES:
         raise Failure(f"{TYPE}: unknown type {name!r}; known types: {', '.join(TYPES)}")
-    message = TYPES[name]()
-    try:
-        json_format.ParseDict(fields, message)
-    except json_format.ParseError as error:
-        raise Failure(f"JSON: {_in_one_sentence(error)}") from None
-    return read_message(message)
-
-
-def _in_one_sentence(error: json_format.ParseError) -> str:
-    """Return protobuf's message about a field, which may have a second line with the known fields."""
-    what, _, known = str(error).partition("\n")
-    fields = re.findall(r"'(\w+)'", known)
-    return what.rstrip(".") + (f"; known fields: {', '.join(fields)}" if fields else "")
+    return read_message(from_json(fields, TYPES[name]()))
 
 
 def read_message(message: Any) -> Input:
@@ -243,7 +224,7 @@ def as_json(item: Input) -> dict[str, Any]:
     """Return a position, view or record as JSON with its `@type`."""
     message = write_message(item)
     kind = f"type.googleapis.com/{message.DESCRIPTOR.full_name}"
-    return {TYPE: kind, **json_format.MessageToDict(message)}
+    return {TYPE: kind, **to_json(message)}
 
 
 def read_one(argument: str, choice: GameChoice) -> Input:

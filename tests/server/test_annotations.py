@@ -26,7 +26,6 @@ from engine_cy.errors import InvalidRecordError
 from engine_cy.record import Record, read_record
 from server.cli import inputs
 from server.cli.commands.convert import as_json_line, as_text
-from server.cli.exit_codes import Failure
 from server.client.local import LocalClient
 from server.codec import records
 from server.codec.fields import write_seat
@@ -232,19 +231,15 @@ def test_illegal_variations_are_refused(record):
 @pytest.mark.parametrize(
     ("unknown", "why"),
     [
-        (
-            {"players": ["Ann"]},
-            'has no field named "players" at "Record"; known fields: game, whole, seen, text, result, ',
-        ),
-        ({"comments": [{"by": "Ann"}]}, 'has no field named "by" at "Record.comments[0]"; known fields: after, text'),
+        ({"players": ["Ann"]}, "players: is not a field of Record"),
+        ({"comments": [{"by": "Ann"}]}, "comments[0].by: is not a field of Comment"),
     ],
 )
 def test_unknown_fields_of_json_are_refused_by_name_in_one_sentence(record, unknown, why):
     fields = json.loads(as_json_line(record))
-    with pytest.raises(Failure) as refused:
+    with pytest.raises(Refusal) as refused:
         inputs.read_json(json.dumps({**fields, **unknown}))
-    assert why in str(refused.value)
-    assert "\n" not in str(refused.value)
+    assert str(refused.value) == why
 
 
 def test_a_text_has_its_own_annotations(record):
