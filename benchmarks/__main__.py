@@ -1,4 +1,4 @@
-"""Run suites: python -m benchmarks [suite] [--json]; for strength: match A B ... and exploitability GAME ..."""
+"""Run suites: python -m benchmarks [suite] [--json]; for strength: match, strength and exploitability."""
 
 from __future__ import annotations
 
@@ -124,6 +124,11 @@ def main(argv: Sequence[str] | None = None) -> None:
 
         match.main(args[1:])
         return
+    if args[:1] == ["strength"]:
+        from benchmarks import strength
+
+        strength.main(args[1:])
+        return
     if args[:1] == ["exploitability"]:
         from benchmarks import exploitability
 
@@ -132,7 +137,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks",
         description="Measure speed, and print the signature.",
-        epilog="To measure strength: python -m benchmarks match --help, python -m benchmarks exploitability --help",
+        epilog="To measure strength: python -m benchmarks match --help, python -m benchmarks strength --help, "
+        "python -m benchmarks exploitability --help",
     )
     parser.add_argument("suite", nargs="?", choices=SUITES, help="default: all")
     parser.add_argument("--json", action="store_true", help="print figures as one JSON object on the last line")

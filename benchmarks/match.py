@@ -4,7 +4,8 @@
 
 A and B are names of `solver.CONFIGS`, optionally with other settings: `plain:nodes=own,exploration=0.7`. Or
 `openspiel`: OpenSpiel's ISMCTSBot, which plays our game through the bridge, one simulation per iteration; its settings
-are those of `openspiel.Bot`, as in `openspiel:rollouts=engine`.
+are those of `openspiel.Bot`, as in `openspiel:rollouts=engine`. Or `default-1`: an earlier version of `default`, built
+from the history of this repository (frozen.py). Or `cheater`: a search that sees all cards (cheater.py).
 
 `--time-ms` limits the CPU time of a thread for each decision, which is fair on a busy machine; `--wall-ms` limits wall
 time. `--resume FILE` appends each finished deal to FILE, and first reads the deals in it. `--sprt ELO0 ELO1` stops
@@ -20,6 +21,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks.cheater import read_cheater
+from benchmarks.frozen import GUESTS, FrozenBuildError
 from benchmarks.measure import load
 from engine_cy import EngineError, new_game
 from solver import Budget, Config, InvalidQuestionError
@@ -32,8 +35,8 @@ PROGRESS_SECONDS = 20.0
 
 
 def read_player(text: str) -> Config | Guest:
-    """Parse a configuration or OpenSpiel's bot, optionally with other settings."""
-    return matches.read_player(text, {"openspiel": _read_bot})
+    """Parse a configuration or another player, optionally with other settings."""
+    return matches.read_player(text, {"openspiel": _read_bot, "cheater": read_cheater, **GUESTS})
 
 
 def _read_bot(text: str, settings: str) -> Guest:
@@ -44,7 +47,7 @@ def _read_bot(text: str, settings: str) -> Guest:
 
 def bridge_costs(match: Match) -> dict[str, float] | None:
     """Return the time that the bridge costs OpenSpiel's bot, if it plays."""
-    bots: list[Any] = [player for player in (match.a, match.b) if not isinstance(player, Config)]
+    bots: list[Any] = [player for player in (match.a, match.b) if hasattr(player, "bridge_costs")]
     return bots[0].bridge_costs(match.game) if bots else None
 
 
@@ -122,7 +125,7 @@ def main(argv: Sequence[str]) -> None:
             sprt=sprt,
             on_progress=None if arguments.json else MatchProgress(match.players),
         )
-    except (EngineError, InvalidQuestionError, OtherMatchError) as error:
+    except (EngineError, FrozenBuildError, InvalidQuestionError, OtherMatchError) as error:
         parser.error(str(error))
     loads = {"before": before, "after": load()}
     print(json.dumps(as_json(report, loads)) if arguments.json else as_text(report, loads))

@@ -153,6 +153,10 @@ class GameState:
         """The points of each seat."""
 
     @property
+    def round(self) -> int:
+        """The current round, from 1; always 1 in a game without rounds."""
+
+    @property
     def payoffs(self) -> tuple[float, ...]:
         """The payoff of each seat, once the game is over; in a game with a winner, the shares of the win."""
 

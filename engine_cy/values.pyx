@@ -424,6 +424,13 @@ cdef class GameState:
         return tuple([scores[i] for i in range(self.game.n_players)])
 
     @property
+    def round(self):
+        """The current round, from 1; always 1 in a game without rounds."""
+        cdef int number = self.game.api.round(self.game.rules, self.state)
+        self.game.check()
+        return number
+
+    @property
     def payoffs(self):
         """The payoff of each seat, once the game is over; in a game with a winner, the shares of the win."""
         cdef double payoffs[MAX_PLAYERS]

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from engine_cy import CHANCE, Action, Game, Rng, View
 from engine_cy.seats import CHANCE_SEAT, SEATS
+from solver.calibration import Fit, Shares, calibrated_ranks, calibrated_shares, calibration_of, slope
 from solver.expected_signature import signature_of
 from solver.merge import Share, Tally, empty_share, merge
 from solver.named_beliefs import Beliefs
@@ -32,11 +33,20 @@ LESS_LEAD = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Hold a mean over playouts, its standard error, and the standard deviation of a single playout."""
+    """Hold a mean over playouts, its standard error, and the standard deviation of a single playout.
+
+    If the mean is calibrated, `raw` is the one of the playouts, and the error that of the calibrated mean.
+    """
 
     mean: float
     error: float
     spread: float
+    raw: float | None = None
+
+    @property
+    def of_playouts(self) -> float:
+        """The mean of the playouts, calibrated or not."""
+        return self.mean if self.raw is None else self.raw
 
 
 class LineStep(NamedTuple):
@@ -59,7 +69,8 @@ class Move:
 
     `win` is their expected share of the win (in a toy, of chips); `points` and `lead` (over the best opponent) are the
     means at the end of the game. `ranks` are the probabilities that they come first, second, ...; `seats` is the
-    expected payoff of every seat. A move without visits has no estimates. A move whose playouts all stopped at an
+    expected payoff of every seat. All but `lead` are calibrated if `Answer.calibration` names a fit; the order of moves
+    is that of the playouts. A move without visits has no estimates. A move whose playouts all stopped at an
     evaluation, before the end of the game, has no points, lead and ranks.
     """
 
@@ -160,6 +171,12 @@ class Answer:
         return knowledge_of(self.question)
 
     @property
+    def calibration(self) -> str:
+        """The fit that calibrated the shares of the win, points and ranks, such as "oriflamme en-2019 3", or "none"."""
+        fit = calibration_of(self.question)
+        return fit.name if fit else "none"
+
+    @property
     def beliefs(self) -> Beliefs | None:
         """The observer's beliefs about hidden cards; None if the game has no model of them."""
         return self.question.beliefs
@@ -235,12 +252,18 @@ def _answer(question: SearchQuestion, total: Share, share_iterations: tuple[int,
     if len(moves) > 1 and config.how == "search" and (config.temperature or config.noise):
         best = _draw_move(question, moves)
         mix = ((best, 1.0),)
+    seats = expect(total) if any(tally.visits for tally in total.tallies) else ()
+    # The choices above are those of the playouts; from here on, the numbers are those that come true.
+    if seats and (fit := calibration_of(question)):
+        effort = total.iterations // max(len(share_iterations), 1)
+        moves = tuple(_calibrated_move(move, view, fit, effort) for move in moves)
+        seats = _calibrated_seats(seats, question, fit, effort)
     return Answer(
         question=question,
         best=best,
         moves=moves,
         mix=mix,
-        seats=expect(total) if any(tally.visits for tally in total.tallies) else (),
+        seats=seats,
         total=total,
         share_iterations=share_iterations,
         elapsed_ms=(time.perf_counter() - started) * 1000,
@@ -292,6 +315,68 @@ def expect(total: Share) -> tuple[SeatExpectation, ...]:
         )
         for (paid, squares), (scored, score_squares) in zip(wins, points, strict=True)
     )
+
+
+# --- calibrated numbers -----------------------------------------------------------------------------------------
+
+
+def _calibrated_move(move: Move, view: View, fit: Fit, effort: int) -> Move:
+    """Return a move with calibrated numbers; where all playouts paid the same, the game is decided, and they stay."""
+    if move.win is None or is_decided(move.win, move.visits):
+        return move
+    row = fit.row(view.round, effort)
+    shares = calibrated_shares(move.seats, view.observer, row.move, effort)
+    return replace(
+        move,
+        win=_calibrated_win(move.win, shares[view.observer], row.move.temperature, effort),
+        points=_calibrated_points(move.points, row.move.own_points, row.move.own_spread),
+        ranks=calibrated_ranks(move.ranks, row.ranks) if move.ranks else (),
+        seats=shares,
+    )
+
+
+def _calibrated_seats(
+    seats: tuple[SeatExpectation, ...], question: SearchQuestion, fit: Fit, effort: int
+) -> tuple[SeatExpectation, ...]:
+    """Return the seats' expectations calibrated, as those of the player to act or of an onlooker."""
+    view = question.view
+    if is_decided(seats[view.observer].win, effort):
+        return seats
+    row = fit.row(view.round, effort)
+    numbers = row.seats if question.decides else row.onlooker
+    shares = calibrated_shares([seat.win.mean for seat in seats], view.observer, numbers, effort)
+    return tuple(
+        SeatExpectation(
+            _calibrated_win(
+                expected.win, share, numbers.temperature if seat == view.observer else numbers.others, effort
+            ),
+            _calibrated_points(expected.points, *_points_of(numbers, seat == view.observer)),
+        )
+        for seat, (expected, share) in enumerate(zip(seats, shares, strict=True))
+    )
+
+
+def is_decided(win: Estimate, visits: int) -> bool:
+    """Return whether all of many playouts paid the same."""
+    return visits >= SAME_AFTER and win.spread <= SAME_WIN
+
+
+def _points_of(numbers: Shares, is_own: bool) -> tuple[float, float]:
+    return (numbers.own_points, numbers.own_spread) if is_own else (numbers.other_points, numbers.other_spread)
+
+
+def _calibrated_win(win: Estimate, share: float, temperature: float, effort: int) -> Estimate:
+    factor = slope(win.mean, share, temperature, effort)
+    return Estimate(share, factor * win.error, win.spread, raw=win.mean)
+
+
+def _calibrated_points(points: Estimate | None, shift: float, factor: float) -> Estimate | None:
+    if points is None:
+        return None
+    return Estimate(points.mean + shift, points.error, factor * points.spread, raw=points.mean)
+
+
+# --- the order of moves -----------------------------------------------------------------------------------------
 
 
 def recommend(moves: tuple[Move, ...]) -> tuple[tuple[Action, float], ...]:

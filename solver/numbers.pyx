@@ -40,6 +40,16 @@ def log(n):
     return log_of(n)
 
 
+def log_odds(double share):
+    """Return the natural logarithm of share / (1 - share), for a share between 0 and 1, both excluded."""
+    return portable_math.logarithm(share) - portable_math.logarithm(1 - share)
+
+
+def power(double base, double exponent):
+    """Return `base`, 0 or more, to the power of `exponent`, more than 0."""
+    return portable_math.power(exponent * portable_math.logarithm(base)) if base > 0 else 0.0
+
+
 def exp(double x):
     """Return e to the power of x."""
     return portable_math.power(x)

@@ -26,7 +26,7 @@ from solver.training.games import SETS as SPECS
 from solver.training.games import read_games
 
 SETS = {name: [new_game(*spec) for spec in specs] for name, specs in SPECS.items() if name.startswith("oriflamme")}
-HELD_OUT = 8  # one game in so many judges a refit
+HELD_OUT = 8  # one game in 8 judges a refit
 PLAN = FitPlan(
     WEIGHTS,
     SETS,
