@@ -228,7 +228,7 @@ def test_traces_need_an_extra_of_their_own(wheel: Path, tmp_path: Path) -> None:
     result = installation.run("eminence", "serve", "--traces", "127.0.0.1:4317", "--address", "127.0.0.1:0")
     assert (result.code, result.error) == (1, missing("--traces", "telemetry"))
     result = installation.run("eminence", "serve", "--backend", "ray", "--address", "127.0.0.1:0")
-    assert (result.code, result.error) == (1, missing("RayPool", "ray"))
+    assert (result.code, result.error) == (1, missing("a search on Ray's workers", "ray"))
     shutil.rmtree(tmp_path / "here")
     shutil.rmtree(tmp_path / "venv")
     traced = install(tmp_path, wheel, "[telemetry]")

@@ -107,7 +107,7 @@ class RayPool:
         initializer: Callable[[], None] | None = None,
     ) -> None:
         if find_spec("ray") is None:  # Ray's driver imports it, in another process
-            raise MissingExtraError("ray", "RayPool")
+            raise MissingExtraError("ray", "a search on Ray's workers")
         self._address = read_address(os.environ.get("RAY_ADDRESS", "") if address is None else address)
         most = WORKERS_MAX if self._address else cores()
         if workers is not None and not 1 <= workers <= WORKERS_MAX:
