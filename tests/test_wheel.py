@@ -51,7 +51,7 @@ def test_the_command_that_checks_a_wheel_passes() -> None:
 
 @pytest.mark.slow
 def test_wheels_are_built_for_linux_alone() -> None:
-    command = [Path(sys.executable).with_name("cibuildwheel"), "--print-build-identifiers", "--platform"]
+    command = [str(Path(sys.executable).with_name("cibuildwheel")), "--print-build-identifiers", "--platform"]
 
     def identifiers(platform: str) -> set[str]:
         result = subprocess.run([*command, platform], cwd=ROOT, capture_output=True, text=True, timeout=100)
