@@ -96,11 +96,11 @@ def compare_request(memory_bytes: int | None = None) -> pb.CompareRequest:
     )
 
 
-def shared_request(memory_bytes: int | None = None) -> pb.SuggestRequest:
+def shared_request(memory_bytes: int | None = None, iterations: int = SHARES) -> pb.SuggestRequest:
     """Search in the most shares that fit into the memory."""
     return pb.SuggestRequest(
         view=views.write_view(crowded_view()),
-        budget=pb.Budget(iterations=SHARES, memory_bytes=memory_bytes),
+        budget=pb.Budget(iterations=iterations, memory_bytes=memory_bytes),
         options=pb.Options(shares=SHARES if memory_bytes is None else shares_that_fit(memory_bytes)),
     )
 

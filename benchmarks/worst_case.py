@@ -38,6 +38,8 @@ WARM_CALLS = 20
 MIB = 2**20
 DEFAULT_CAP = 256 * MIB  # of a server that is started without flags
 SMALL_CAP = MIB // 8
+# Iterations in which each share of a search visits each of almost a thousand moves.
+ALL_MOVES = 400_000
 
 
 class Request(NamedTuple):
@@ -212,6 +214,7 @@ def large_requests() -> dict[str, Request]:
         requests |= {
             f"compare_{name}_cap": Request("Compare", [questions.compare_request(cap)]),
             f"suggest_256_shares_{name}_cap": Request("Suggest", [questions.shared_request(cap)]),
+            f"suggest_all_moves_{name}_cap": Request("Suggest", [questions.shared_request(cap, ALL_MOVES)]),
             f"analyze_{name}_cap": Request("Analyze", [questions.analyze_request(cap)]),
         }
     return requests
