@@ -8,10 +8,11 @@ from fractions import Fraction
 from functools import cache
 
 import pytest
+from liars_dice import LiarsDice
 from program import random_record
 from tables import ALL_SPECS
 
-from engine_cy import CHANCE, Position, Rng, new_game
+from engine_cy import CHANCE, Position, Rng, new_game, python_game
 from engine_cy.record import Record
 from solver import Budget, Estimate, InvalidQuestionError
 from solver.pool.base import Pool, compute_here
@@ -78,12 +79,9 @@ def check_sums(record: Record, scores: list[SeatScore]) -> None:
         assert score.luck.total == chance + (opponents or 0) + hidden
         if end.is_over:
             assert float(score.outcome) == end.payoffs[score.seat]
-    if end.is_over and len(scores) == record.game.n_players and end.game.id not in TOYS:
-        assert sum(score.outcome or 0 for score in scores) == 1
 
 
-TOYS = ("kuhn_poker", "leduc_poker")
-SPECS = [*ALL_SPECS, *((toy, None, 2) for toy in TOYS), *ALL_SPECS]
+SPECS = [*ALL_SPECS, ("kuhn_poker", None, 2), ("leduc_poker", None, 2)]
 
 
 def check_games(seeds: range) -> None:
@@ -107,6 +105,22 @@ def test_the_parts_of_luck_and_the_losses_add_up_to_the_outcome():
 @pytest.mark.parametrize("begin", range(0, 1000, 250))
 def test_the_parts_add_up_in_a_thousand_games(begin):
     check_games(range(begin, begin + 250))
+
+
+@pytest.mark.parametrize("players", [2, 3])
+def test_the_parts_add_up_in_a_game_of_ones_own(players):
+    """In Liar's Dice, chance rolls the dice of each player in turn."""
+    game = python_game(LiarsDice, "1x4", players)
+    for seed in range(10):
+        rng, actions = Rng(seed), []
+        start = position = game.deal(seed)
+        while not position.is_over:
+            legal = position.legal_actions()
+            actions.append(str(legal[rng.below(len(legal))]))
+            position = position.play(actions[-1])
+        scores = score_of(Record(start, tuple(actions)), Judge(Budget(iterations=50), seed=seed)).seats()
+        assert any(score.luck and score.luck.chance for score in scores)
+        check_sums(Record(start, tuple(actions)), scores)
 
 
 def test_luck_since_the_last_decision_adds_up_to_all_luck():
