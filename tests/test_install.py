@@ -210,7 +210,7 @@ def test_every_extra_is_an_extra_of_the_project() -> None:
     [
         ("openspiel", ("python", "-c", OPENSPIEL), "openspiel:kuhn_poker"),
         ("parquet", ("eminence", "analyze", "-", "--out", "a.parquet", *FEW), ""),
-        ("plots", ("eminence", "review", "game.txt", "--plot", "a.svg", "--iterations", "5"), "luck"),
+        ("plots", ("eminence", "review", "game.txt", "--plot", "a.svg", "--iterations", "5"), "own losses"),
         ("ray", ("eminence", "analyze", "-", "--out", "a.jsonl", "--ray-address", "local", "--workers", "1", *FEW), ""),
     ],
 )

@@ -86,7 +86,7 @@ def test_an_installed_game_is_listed_checked_and_played(installation: Installati
 
     players = ("--seats", "me,level-1", "--seed", 1, "--save", f"{game}.txt")
     assert "The game is over" in run("eminence", "play", "--game", game, *SMALL, *players, stdin="bid 2x4\n" * 2)
-    assert "luck" in run("eminence", "review", f"{game}.txt", "--iterations", 20)
+    assert "own losses" in run("eminence", "review", f"{game}.txt", "--iterations", 20)
 
     match = ("plain", "random", "--game", game, *SMALL, "--deals", 2, "--iterations", 20)
     assert "plain against 1 x random: 4 games (2 deals)" in run("eminence", "match", *match)
