@@ -55,8 +55,8 @@ class HostPort(click.ParamType[str]):
         return value
 
 
-# Settings of the listening server.
-FOR_GRPC = ("address", "tls_cert", "tls_key", "client_ca", "tokens", "reflection")
+# Settings of the ports. Without ports, those of the environment and the file are ignored.
+FOR_PORTS = ("address", "web", "web_hosts", "tls_cert", "tls_key", "client_ca", "tokens", "reflection")
 FILE = click.Path(readable=False)  # for shell completion; opening the file reports errors
 
 
@@ -76,9 +76,6 @@ class Settings:
     )
     web_hosts: str = _setting(
         "", "Further names by which HTTP clients may call this server, separated by commas, such as those of a proxy."
-    )
-    stdio: bool = _setting(
-        False, "Answer JSON lines on standard input and output instead of listening (docs/json_lines.md)."
     )
     threads: int = _setting(0, "Search threads; 0: one for each core.", IntegerIn(0, 1024))
     reserved: int = _setting(
@@ -140,6 +137,9 @@ class Settings:
     tables_max: int = _setting(200, "Maximum number of tables.", IntegerIn(0, 100_000))
     caller_tables: int = _setting(20, "Maximum number of tables that one caller has opened.", IntegerIn(1, 100_000))
     table_hours: int = _setting(24, "Hours after which a table ends that no call names.", IntegerIn(1, 10_000))
+    stdio: bool = _setting(
+        False, "Answer JSON lines on standard input and output instead of listening (docs/json_lines.md)."
+    )
     drain_ms: int = _setting(500, "Time that searches may continue after SIGTERM.", IntegerIn(0, 600_000))
     self_test: bool = _setting(True, "Play fixed games before serving, and compare their signature.")
     reflection: bool = _setting(False, "Serve gRPC reflection, which lists services and messages.")
@@ -246,9 +246,11 @@ def read_settings(ctx: click.Context) -> Settings:
     if values["stdio"]:
         if "reserved" in is_default:
             values["reserved"] = 0  # there is one caller
-        for name in FOR_GRPC:
-            if name not in is_default:
-                raise SettingsError(f"{name}: cannot be used with stdio, which does not listen")
+        for setting in fields(Settings):
+            if setting.name in FOR_PORTS:
+                if ctx.get_parameter_source(setting.name) is ParameterSource.COMMANDLINE:
+                    raise SettingsError(f"{setting.name}: cannot be used with stdio, which does not listen")
+                values[setting.name] = setting.default
     settings = Settings(**values)
     _check_combinations(settings)
     return settings

@@ -68,7 +68,16 @@ def path_with_program(folder: Path) -> str:
     return os.pathsep.join([str(programs), os.environ["PATH"]])
 
 
-@pytest.mark.parametrize("example", examples("serve"))
+def test_the_example_of_an_engine_answers_lines(tmp_path):
+    (example,) = [example for example in examples("serve") if "--stdio" in example]
+    (tmp_path / "questions.jsonl").write_text('{"id": "a", "method": "ListGames"}\n')
+    variables = environment(PATH=path_with_program(tmp_path), EMINENCE_ADDRESS="0.0.0.0:50051")
+    command = ["bash", "-c", example]
+    assert subprocess.run(command, cwd=tmp_path, env=variables, timeout=HANG_S, check=False).returncode == 0
+    assert json.loads((tmp_path / "answers.jsonl").read_text())["id"] == "a"
+
+
+@pytest.mark.parametrize("example", [example for example in examples("serve") if "--stdio" not in example])
 def test_every_example_of_a_server_serves(example, tmp_path):
     variables = environment(
         PATH=path_with_program(tmp_path), EMINENCE_ADDRESS="127.0.0.1:0", EMINENCE_WEB="127.0.0.1:0"
@@ -96,7 +105,7 @@ def test_every_example_in_help_runs(example, tmp_path):
         check=False,
     )
     assert result.returncode == 0, result.stderr
-    assert result.stdout or "--out " in example
+    assert result.stdout or "--out " in example or "--svg " in example
     if "--json" in example:
         json.loads(result.stdout)
     wide = [line for line in result.stdout.splitlines() if len(line) > 80 and "convert" not in example]
