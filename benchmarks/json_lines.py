@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, NamedTuple
 
 from benchmarks.measure import figure
@@ -27,8 +28,8 @@ from server.codec.views import write_view
 ITERATIONS = 100
 # One caller: no thread is reserved for single calls.
 FLAGS = ("--reserved", "0")
-# Slices of a round; the sides alternate.
-SLICES = 6
+# Slices of a round, each with a part of the positions; the sides alternate.
+SLICES, PARTS = 24, 4
 
 
 class Rates(NamedTuple):
@@ -53,12 +54,14 @@ def _rates(views: Sequence[View]) -> Rates:
     requests = _requests(views)
     with serving(*FLAGS) as server, _engine() as engine:
         for number in range(SLICES + 1):
-            sides = {"lines": lambda: _over_lines(engine, requests), "batch": lambda: _over_grpc(server, requests)}
+            part = requests[number % PARTS :: PARTS]
+            sides = {"lines": partial(_over_lines, engine, part), "batch": partial(_over_grpc, server, part)}
             for name in sorted(sides, reverse=bool(number % 2)):
                 start = time.perf_counter()
                 sides[name]()
                 taken[name] += (time.perf_counter() - start) if number else 0.0  # the first slice warms up
-    return Rates(**{name: SLICES * len(views) / seconds for name, seconds in taken.items()})
+    positions = sum(len(requests[number % PARTS :: PARTS]) for number in range(1, SLICES + 1))
+    return Rates(**{name: positions / seconds for name, seconds in taken.items()})
 
 
 def _requests(views: Sequence[View]) -> list[pb.SuggestRequest]:
