@@ -9,6 +9,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
+from engine_cy.seats import SEATS
 from solver.config import Config
 from solver.match.play import Match, PlayedDeal
 
@@ -18,10 +19,13 @@ class OtherMatchError(ValueError):
 
 
 class Book:
-    """Hold the finished deals by number; with a path, also as JSON lines: first the match, then one deal per line."""
+    """Hold the finished deals by number; with a path, also as JSON lines: first the match, then one deal per line.
 
-    def __init__(self, match: Match, path: Path | None = None) -> None:
-        self.path = path
+    The records of games are files of the folder `games`, if there is one.
+    """
+
+    def __init__(self, match: Match, path: Path | None = None, games: Path | None = None) -> None:
+        self.path, self.games = path, games
         self.deals: dict[int, PlayedDeal] = {}
         header = header_of(match)
         if path and path.exists() and path.stat().st_size:
@@ -37,15 +41,27 @@ class Book:
             os.truncate(path, size)
         else:
             self._write(header)
+        if games:
+            games.mkdir(exist_ok=True)
 
     def add(self, deal: PlayedDeal) -> None:
-        self.deals[deal.number] = deal
-        number, shares, decisions, iterations = deal
-        self._write({"deal": number, "shares": shares, "decisions": decisions, "iterations": iterations})
+        if self.games:
+            for letter, record in zip(SEATS, deal.records, strict=False):
+                self._keep(self.games / f"deal-{deal.number:05}-{letter}.txt", record)
+        self.deals[deal.number] = deal._replace(records=())  # a long match would fill the memory
+        line = {"deal": deal.number, "shares": deal.shares}
+        self._write({**line, "decisions": deal.decisions, "iterations": deal.iterations})
 
     def first(self, number: int) -> list[PlayedDeal]:
         """Return the deals before the first missing one, at most `number`, whichever order they ended in."""
         return [self.deals[i] for i in takewhile(self.deals.__contains__, range(number))]
+
+    @staticmethod
+    def _keep(path: Path, record: str) -> None:
+        """Write a record; a process that is killed leaves a whole file or none."""
+        new = path.with_suffix(".new")
+        new.write_text(record, "utf-8")
+        os.replace(new, path)
 
     def _write(self, line: dict[str, Any]) -> None:
         if self.path:

@@ -9,6 +9,8 @@ from typing import NamedTuple
 
 from engine_cy import CHANCE, Action, Rng, new_game
 from engine_cy.action_log import History
+from engine_cy.annotations import NAME_MAX
+from engine_cy.record import Record
 from solver.answer import Answer
 from solver.config import Budget, Config, InvalidQuestionError
 from solver.match.players import Guest, Turn
@@ -39,6 +41,7 @@ class PlayedDeal(NamedTuple):
     shares: tuple[float, ...]
     decisions: tuple[int, int]  # with two options or more
     iterations: tuple[int, int]
+    records: tuple[str, ...] = ()  # the text of each game, if the match keeps them
 
     @property
     def mean(self) -> float:
@@ -46,14 +49,15 @@ class PlayedDeal(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """Hold the outcome of a game: A's share of the win, and the work of A and of all B together."""
+    """Hold the outcome of a game: A's share of the win, the work of A and of all B together, and the record."""
 
     share: float
     decisions: tuple[int, int]
     iterations: tuple[int, int]
+    record: Record
 
 
-def play_deal(match: Match, number: int, *, pool: Pool | None = None) -> PlayedDeal:
+def play_deal(match: Match, number: int, *, pool: Pool | None = None, keeps_records: bool = False) -> PlayedDeal:
     """Play the same deal once with A in each seat."""
     outcomes = [play_game(match, number, seat, pool=pool) for seat in range(match.players)]
     return PlayedDeal(
@@ -61,6 +65,7 @@ def play_deal(match: Match, number: int, *, pool: Pool | None = None) -> PlayedD
         tuple(outcome.share for outcome in outcomes),
         _by_side(outcome.decisions for outcome in outcomes),
         _by_side(outcome.iterations for outcome in outcomes),
+        tuple(str(outcome.record) for outcome in outcomes) if keeps_records else (),
     )
 
 
@@ -80,6 +85,7 @@ def play_game(match: Match, number: int, seat_of_a: int, *, pool: Pool | None = 
     start = position = new_game(*match.game).deal(chance, first=number % match.players)
     logs = [History(position.game) for _ in range(match.players)]
     followed = logs if position.game.has_history else []
+    actions: list[str] = []
     while (player := position.to_act) is not None:
         if player == CHANCE:
             options = position.legal_actions()
@@ -92,13 +98,17 @@ def play_game(match: Match, number: int, seat_of_a: int, *, pool: Pool | None = 
             iterations[side] += done or 0
         for seat, log in enumerate(followed):
             log.add(position, position.seen(action, seat))
+        actions.append(str(action))
         position = position.play(action)
     payoffs = position.payoffs
     if min(payoffs) < 0 or abs(sum(payoffs) - 1) > 1e-9:
         raise InvalidQuestionError(
             "game", f"{match.game[0]} cannot be played as a match: its payoffs are not shares of a win"
         )
-    return Outcome(payoffs[seat_of_a], (decisions[0], decisions[1]), (iterations[0], iterations[1]))
+    names = [match.b.name[:NAME_MAX]] * match.players
+    names[seat_of_a] = match.a.name[:NAME_MAX]
+    record = Record(start, tuple(actions), position.scores, tuple(names))
+    return Outcome(payoffs[seat_of_a], (decisions[0], decisions[1]), (iterations[0], iterations[1]), record)
 
 
 def choose(

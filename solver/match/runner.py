@@ -24,16 +24,18 @@ def run(
     workers: int = 1,
     pool: Pool | None = None,
     path: Path | None = None,
+    games: Path | None = None,
     sprt: Sprt | None = None,
     on_progress: Callable[[Sequence[PlayedDeal]], None] | None = None,
 ) -> Report:
     """Play the deals that are not in the file yet; with a sequential test, until it is decided.
 
-    Deals are played on the pool; without one, on this thread, or with several `workers`, in processes. `on_progress` is
-    called with all finished deals, at the start and after each deal.
+    Deals are played on the pool; without one, on this thread, or with several `workers`, in processes. The folder
+    `games` gets a record of each game, named by its deal and the seat of A; it is made if it is missing. `on_progress`
+    is called with all finished deals, at the start and after each deal.
     """
     started = time.perf_counter()
-    book = Book(match, path)
+    book = Book(match, path, games)
     moves = checked = 0
     decided = None
 
@@ -50,7 +52,8 @@ def run(
     missing = [number for number in range(deals) if number not in book.deals]
     if not is_decided():
         # `closing` cancels the deals under way at once, even after an error here: they may take long.
-        with closing(play_deals(match, missing, workers=workers, pool=pool)) as playing:
+        playing = play_deals(match, missing, workers=workers, pool=pool, keeps_records=games is not None)
+        with closing(playing):
             for deal in playing:
                 book.add(deal)
                 moves += sum(deal.decisions)
@@ -61,7 +64,12 @@ def run(
 
 
 def play_deals(
-    match: Match, numbers: Sequence[int], *, workers: int = 1, pool: Pool | None = None
+    match: Match,
+    numbers: Sequence[int],
+    *,
+    workers: int = 1,
+    pool: Pool | None = None,
+    keeps_records: bool = False,
 ) -> Generator[PlayedDeal, None, None]:
     """Yield each deal as soon as it is over, in any order.
 
@@ -70,13 +78,14 @@ def play_deals(
     """
     if pool is not None:
         # Games on a reentrant pool search on the same pool.
-        play = partial(play_deal, match, pool=pool if pool.is_reentrant else None)
+        play = partial(play_deal, match, pool=pool if pool.is_reentrant else None, keeps_records=keeps_records)
         yield from pool.map(play, numbers, in_order=False)
     elif workers == 1 and not is_installed(match.game[0]):  # a fault could end this process
-        yield from (play_deal(match, number) for number in numbers)
+        yield from (play_deal(match, number, keeps_records=keeps_records) for number in numbers)
     else:
         with Processes(workers) as processes:
             try:
-                yield from processes.map(partial(play_deal, match), numbers, in_order=False)
+                play = partial(play_deal, match, keeps_records=keeps_records)
+                yield from processes.map(play, numbers, in_order=False)
             except WorkerLostError:
                 raise WorkerLostError("a worker was lost; the file has the finished deals, to resume from") from None

@@ -134,7 +134,7 @@ def used(monkeypatch):
 
 
 def tell_everything(game_id: str, ruleset: Any, players: int, seeds: range) -> None:
-    """Tell all that there is to tell of some games and their cards; moves in one language after the other."""
+    """Tell the cards, and the moves of some games in one language after the other."""
     adapter, game = adapter_of(game_id), new_game(game_id, ruleset, players)
     for language in LANGUAGES:
         for card in adapter.describe_cards(game, language):

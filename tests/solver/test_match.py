@@ -15,6 +15,7 @@ import pytest
 
 from engine_cy import Action, Rng, View, new_game
 from engine_cy.action_log import History
+from engine_cy.record import read_record
 from solver import CONFIGS, Budget, Control, InvalidQuestionError, Question, SearchQuestion, match, solve
 from solver.match import (
     Book,
@@ -235,6 +236,41 @@ def test_a_match_resumes_after_its_last_written_deal(tmp_path):
     assert complete.moves_per_s is None
     # A shorter match has the first of them.
     assert match.run(match_, 3, path=path).deals == whole.deals[:3]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_each_game_of_a_match_is_kept_as_a_record(tmp_path, workers):
+    settings = example_match("plain", "random", 10)
+    report = match.run(settings, 2, workers=workers, games=tmp_path / "games")
+    paths = sorted((tmp_path / "games").iterdir())
+    assert [path.name for path in paths] == [f"deal-{deal:05}-{seat}.txt" for deal in (0, 1) for seat in "ABC"]
+    records = [read_record(path.read_text("utf-8")) for path in paths]
+    for number, record in enumerate(records):
+        seat = number % 3
+        assert record.names == tuple("plain" if other == seat else "random" for other in range(3))
+        assert record.end.payoffs[seat] == report.deals[number // 3].shares[seat]
+    assert report.deals[0].records == ()  # a long match keeps no records in memory
+
+
+def test_a_resumed_match_keeps_the_games_of_its_further_deals(tmp_path):
+    settings, path = example_match("plain", "random", 10), tmp_path / "match.jsonl"
+    match.run(settings, 2, path=path, games=tmp_path / "all")
+    whole = {file.name: file.read_text() for file in (tmp_path / "all").iterdir()}
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(lines[:2]))
+    match.run(settings, 2, path=path, games=tmp_path / "rest")
+    rest = {file.name: file.read_text() for file in (tmp_path / "rest").iterdir()}
+    assert len(rest) == 3
+    assert rest.items() < whole.items()
+    assert path.read_text() == "".join(lines)
+
+
+def test_the_games_of_another_match_are_not_touched(tmp_path):
+    path = tmp_path / "match.jsonl"
+    match.run(example_match("plain", "random", 10), 1, path=path)
+    with pytest.raises(OtherMatchError):
+        match.run(example_match("plain", "random", 11), 1, path=path, games=tmp_path / "games")
+    assert not (tmp_path / "games").exists()
 
 
 def test_deals_may_end_in_any_order(tmp_path):

@@ -10,14 +10,14 @@ import click
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from server.cli import formatting
-from server.cli.command import command, json_option
+from server.cli.command import check_place, command, json_option
 from server.cli.exit_codes import Failure
 from server.cli.inputs import GameChoice
 from server.cli.options import game_options
 from server.cli.ray_option import open_cluster
 from server.cli.server_player import ServerPlayer, read_server
 from solver import match as matches
-from solver.config import CONFIGS, Budget, Config, InvalidQuestionError, check_budget
+from solver.config import CONFIGS, LEVEL_NAMES, Budget, Config, InvalidQuestionError, check_budget
 from solver.match import Guest, Match, OtherMatchError, PlayedDeal, Sprt, as_text, elo_text, read_player, run, score_of
 from solver.pool import cores
 from solver.pool.base import WorkerLostError
@@ -26,7 +26,7 @@ ITERATIONS = 1_000
 
 
 def _names(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
-    return [name for name in CONFIGS if name.startswith(incomplete)]
+    return [name for name in (*CONFIGS, *LEVEL_NAMES) if name.startswith(incomplete)]
 
 
 @command(
@@ -34,6 +34,7 @@ def _names(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> l
     "eminence match default:exploration=0.7 default --sprt 0 20 --resume match.jsonl --deals 4 --iterations 20",
     "eminence match level-3 level-1 --game castle_village_port --players 4 --deals 1",
     "eminence match default random --deals 2 --cpu-ms 1 --json",
+    "eminence match hard easy --deals 2 --games games",
 )
 @click.argument("a", metavar="A", shell_complete=_names)
 @click.argument("b", metavar="B", shell_complete=_names)
@@ -53,6 +54,12 @@ def _names(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> l
 @click.option(
     "--resume", metavar="FILE", type=click.Path(path_type=Path), help="Save deals in FILE, and resume a match from it."
 )
+@click.option(
+    "--games",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    help="Keep a record of each game in this folder. A resumed match keeps the games of its further deals.",
+)
 @json_option
 def match(
     a: str,
@@ -67,12 +74,14 @@ def match(
     workers: int | None,
     ray_address: str | None,
     resume: Path | None,
+    games: Path | None,
     as_json: bool,
 ) -> None:
     """Play A against copies of B, and measure how much stronger A is.
 
-    A and B are configurations (random, greedy, flat, pimc, plain, default, level-1 to level-10), optionally with other
-    settings, as in plain:exploration=0.7; or servers, as in server:HOST:PORT or server:HOST:PORT,level=4.
+    A and B are configurations (random, greedy, flat, pimc, plain, default, level-1 to level-10), or names of levels
+    (beginner, easy, normal, hard, expert), optionally with other settings, as in plain:exploration=0.7; or servers, as
+    in server:HOST:PORT or server:HOST:PORT,level=4.
 
     Each deal is played with A in every seat. The score is A's share of the win; a fair share is 0 Elo; the interval has
     a confidence of 95 %. With a budget of iterations, a match is exactly reproducible.
@@ -90,6 +99,11 @@ def match(
         raise InvalidQuestionError("cpu-ms", "cannot be used with servers, which report no CPU time")
     if sprt and not sprt[0] < sprt[1]:
         raise InvalidQuestionError("sprt", f"{sprt[0]:g} and {sprt[1]:g}: ELO0 must be below ELO1")
+    check_place(resume, "resume")
+    if games is not None and not games.is_dir():
+        if games.exists():
+            raise Failure(f"games: {games} is not a folder")
+        check_place(games, "games")
     cluster = nullcontext() if ray_address is None else open_cluster(ray_address, workers)
     with cluster as pool, _Bar(settings.players, deals) as bar:
         try:
@@ -99,6 +113,7 @@ def match(
                 workers=workers or cores(),
                 pool=pool,
                 path=resume,
+                games=games,
                 sprt=Sprt(*sprt) if sprt else None,
                 on_progress=bar.update,
             )

@@ -16,6 +16,7 @@ from click.core import ParameterSource
 from google.protobuf import json_format
 from rich.columns import Columns
 from rich.console import Console
+from rich.table import Table
 from rich.text import Text
 
 from eminence.v1 import solver_pb2 as pb
@@ -397,6 +398,9 @@ class TextDisplay:
         if len(shown) < len(legal):
             self.show_text(f"    {self._words.say('play.more', n=len(legal) - len(shown))}")
 
+    def _print_table(self, table: Table) -> None:
+        self._console.print(table, width=self._console.width - len(PROMPT))
+
     def _print_wrapped(self, head: str, line: Text) -> None:
         """Print a line after a head; its continuations are indented. In a pipe, a prompt may stand before it."""
         for part in line.wrap(self._console, self._console.width - len(head) - len(PROMPT)):
@@ -409,11 +413,15 @@ class TextDisplay:
         table = formatting.table(self._words.say("card"), self._words.say("does"))
         for card in adapter.describe_cards(game.start.game, self._language):
             table.add_row(adapter.card_title(card, self._language), adapter.card_text(card, self._language))
-        self._console.print(table if table.row_count else self._words.say("play.no_cards"))
+        if table.row_count:
+            self._print_table(table)
+        else:
+            self.show_text(self._words.say("play.no_cards"))
 
     def show_hint(self, game: TableGame, moves: Sequence[pb.Candidate]) -> None:
         say, adapter, reader = self._words.say, adapter_of(game.start.game.id), self._reader(game)
-        table = formatting.table(say("move"), say("win"), say("points"), say("then"), right=(say("win"), say("points")))
+        heads = [say(key) for key in ("move", "win", "points", "then")]
+        table = formatting.table(*heads, right=heads[1:3], moves=heads[0])
         for move in moves:
             if move.HasField("win"):
                 notation = move.action.text
@@ -423,7 +431,7 @@ class TextDisplay:
                     formatting.points(move.points) if move.HasField("points") else "",
                     formatting.line(move.principal_variation[1:3]),
                 )
-        self._console.print(table)
+        self._print_table(table)
 
     def show_beliefs(self, game: TableGame, beliefs: Beliefs | None) -> None:
         say, adapter = self._words.say, adapter_of(game.view.game.id)
@@ -439,7 +447,7 @@ class TextDisplay:
                 place = adapter.place_of(card.place, self._language)
                 table.add_row(SEATS[belief.seat], place, likeliest(card.kinds))
             table.add_row(SEATS[belief.seat], say("hand"), likeliest(belief.hand))
-        self._console.print(table)
+        self._print_table(table)
 
     def show_result(self, game: TableGame, path: Path | None) -> None:
         position = game.position
