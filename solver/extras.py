@@ -16,7 +16,9 @@ class Extra(NamedTuple):
 
 
 EXTRAS = {
-    "server": Extra("gRPC", ("grpc", "grpc_health", "grpc_reflection", "grpc_status", "prometheus_client", "connectrpc", "uvicorn")),
+    "server": Extra(
+        "gRPC", ("grpc", "grpc_health", "grpc_reflection", "grpc_status", "prometheus_client", "connectrpc", "uvicorn")
+    ),
     "ray": Extra("Ray", ("ray",)),
     "parquet": Extra("pyarrow", ("pyarrow",)),
     "plots": Extra("matplotlib", ("matplotlib",)),

@@ -16,6 +16,7 @@ from server.cli.options import SearchFlags
 from server.codec import records
 from server.codec.fields import write_seat
 from server.games import adapter_of
+from server.games.narration import Reader, shown_cards
 from server.messages.answers import GRADES
 from solver.config import Config
 from solver.review import Decision, decisions
@@ -77,6 +78,11 @@ class JudgedDecision:
     def luck(self) -> pb.LuckParts | None:
         """The causes of the change since the seat's decision before; None if unknown."""
         return self.message.luck_parts if self.message.HasField("luck_parts") else None
+
+    def in_words(self, notation: str, reader: Reader) -> str:
+        """Return a move that the seat could choose, in words."""
+        view = self.decision.view
+        return adapter_of(view.game.id).choice(view, shown_cards(notation)[0], reader)
 
 
 class Parts(NamedTuple):
@@ -144,6 +150,21 @@ class Review:
                 number = variation.after + 1
                 notes.append((number, Note(f"{number}. instead", _line(variation, tables[variation.after]), True)))
         return [note for _, note in sorted(notes, key=lambda numbered: numbered[0])]
+
+    def told(self, reader: Reader) -> dict[int, str]:
+        """Return what each decision led to, as a sentence for its seat, by the number of the action."""
+        record = self.record
+        tables, adapter = list(record.tables()), adapter_of(record.game.id)
+        told = {}
+        for judged in self.chosen:
+            index = judged.decision.index
+            before, seen, after = tables[index], record.actions[index], tables[index + 1]
+            if isinstance(before, Position) and isinstance(after, Position):
+                if record.game.has_history:
+                    seen = before.seen(seen, judged.seat)
+                before, after = before.view(judged.seat), after.view(judged.seat)
+            told[judged.number] = adapter.narrate(before, seen, after, reader)
+        return told
 
     @property
     def chosen(self) -> list[JudgedDecision]:

@@ -67,7 +67,6 @@ class Picture(NamedTuple):
     text: str = ""
     hand: list[str] | None = None
     owned: Sequence[tuple[str, int]] = ()
-    unit: str = "points"
     selected: Sequence[tuple[str, str]] = ()
     piles: Sequence[tuple[str, list[str]]] = ()
     aside: Sequence[str] = ()
@@ -94,6 +93,8 @@ class GameAdapter:
     member: ClassVar[str] = ""
     # The content of its .proto file, for docs/contract.md.
     about: ClassVar[str] = ""
+    # The unit of `owned`: "points" or "gold".
+    unit: ClassVar[str] = "points"
     # The keys of a card in the JSON of `eminence rules`, beyond `game`, `names` and `then`.
     card_keys: ClassVar[tuple[str, ...]] = ()
 

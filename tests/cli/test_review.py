@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 import sys
@@ -13,6 +14,8 @@ from typing import Any
 
 import pytest
 from process import server
+from program import run as run_here
+from program import write_files
 
 from eminence.v1 import solver_pb2 as pb
 from engine_cy import new_game
@@ -374,3 +377,22 @@ def test_a_failed_review_writes_no_file(run, tmp_path, oriflamme):
     Path(tmp_path / "report.html").write_text("mine")
     run("review", "-", "--seat", "E", "--html", "report.html", stdin=str(oriflamme), rc=1)
     assert (tmp_path / "report.html").read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("language", "texts"),
+    [
+        ("en", ["Reveal the", "better: ", "round 2", "What followed", "The costliest decisions"]),
+        ("fr", ["Révéler ", "mieux : ", "tour 2", "Ce qui suivit", "Les décisions les plus coûteuses"]),
+        ("de", [" aufdecken", "besser: ", "Runde 2", "Was folgte", "Die teuersten Entscheidungen"]),
+    ],
+)
+def test_a_review_and_its_report_speak_the_language_of_the_reader(tmp_path, language, texts):
+    write_files(tmp_path)
+    page = tmp_path / "report.html"
+    arguments = ("--iterations", "20", "--lang", language, "--html", page)
+    output = run_here("review", tmp_path / "game.txt", *arguments)
+    shown = output.out + html.unescape(page.read_text("utf-8"))
+    assert [text for text in texts if text not in shown] == []
+    assert max(map(len, output.out.splitlines())) <= 80
+    assert f'<html lang="{language}">' in page.read_text("utf-8")

@@ -15,6 +15,7 @@ from expansions import EXPANSIONS
 from engine_cy import Position, View, new_game
 from engine_cy.oriflamme.editions import EDITIONS
 from engine_cy.support.rng import Rng
+from server.cli.review_run import SIGNS, Parts
 from server.games import adapter_of
 from server.games.adapter import GameAdapter
 from server.games.narration import COMMON, Reader
@@ -176,6 +177,19 @@ def test_every_word_of_the_games_is_used(used, monkeypatch):
         assert {*messages, *nouns} - used[area] == set(), area
 
 
+def test_every_word_of_the_command_line_is_used():
+    sources = [*(ROOT / "server/cli").glob("**/*.py"), *(ROOT / "server/cli/pages/templates").iterdir()]
+    text = "".join(path.read_text("utf-8") for path in sources if path.parent.name != "words")
+    messages, _ = catalogue("server.cli", "en")
+    # The last word of these follows from a value.
+    prefixes = {"grade.": SIGNS, "part.": Parts._fields, "unit.": ("points", "gold")}
+    of_values = {f"{prefix}{value}" for prefix, values in prefixes.items() for value in values}
+    review = {f"review.{key}" for key in ("no", "win", "lost")}
+    assert {key for key in messages if f'"{key}"' not in text and f"'{key}'" not in text} <= of_values | review | {
+        "part.rest"
+    }
+
+
 # --- sentences ----------------------------------------------------------------------------------------------------
 
 
@@ -274,4 +288,4 @@ def test_an_unknown_language_is_refused_in_one_sentence():
         check_language("xx")
     with pytest.raises(UnknownLanguageError) as refused:
         check_language("x" * 10_000)
-    assert len(str(refused.value)) < 80
+    assert len(str(refused.value)) < 100

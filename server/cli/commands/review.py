@@ -19,11 +19,13 @@ from server.cli.command import check_place, command, files, json_option
 from server.cli.connection import Connection, server_options
 from server.cli.exit_codes import Failure
 from server.cli.inputs import read_game
-from server.cli.options import SearchFlags, search_flags, seat_number
+from server.cli.options import WORDS, SearchFlags, language_option, search_flags, seat_number
 from server.cli.pages.board import letter
 from server.cli.pages.win_chart import as_text, chart_of, plot, require_figure
 from server.cli.review_run import SIGNS, Parts, Review, Reviewer
 from server.games import adapter_of
+from server.games.narration import Reader
+from server.languages import Words, words_of
 from server.messages.answers import GRADES
 
 GRADE_STYLES = {"best": "green", "fine": "", "inaccuracy": "yellow", "mistake": "bold yellow", "blunder": "bold red"}
@@ -51,6 +53,7 @@ GRAPH_WIDTH = 100
     type=click.Path(path_type=Path),
     help="Write a report, one HTML page, to this file.",
 )
+@language_option
 @server_options
 @json_option
 def review(
@@ -59,6 +62,7 @@ def review(
     flags: SearchFlags,
     plot_to: Path | None,
     html_to: Path | None,
+    language: str,
     connection: Connection,
     as_json: bool,
 ) -> None:
@@ -83,16 +87,16 @@ def review(
     with connection.open(config=flags.config) as client:
         result = run_review(Reviewer(client, record, _seat(seat, record), flags))
     if plot_to:
-        plot(chart_of(result), title_of(record), plot_to)
+        plot(chart_of(result), title_of(record, words_of(WORDS, language)), plot_to)
     if html_to:
         from server.cli.pages.html_report import write_report
 
-        html_to.write_text(write_report(result), "utf-8")
+        html_to.write_text(write_report(result, language), "utf-8")
     if as_json:
         decisions = [json_format.MessageToDict(judged.message) for judged in result.decisions]
         formatting.print_json({"decisions": decisions, "summary": json_format.MessageToDict(result.summary)})
     else:
-        print_review(result, formatting.console())
+        print_review(result, formatting.console(), language)
 
 
 def _seat(letter: str | None, record: Record) -> int | None:
@@ -115,60 +119,73 @@ def run_review(reviewer: Reviewer) -> Review:
     return reviewer.review
 
 
-def title_of(record: Record) -> str:
+def title_of(record: Record, words: Words) -> str:
     adapter = adapter_of(record.game.id)
-    title = f"{adapter.names.en}, {adapter.edition(record.game)}, {record.game.n_players} players"
+    name, edition = adapter.names.in_language(words.language), adapter.edition(record.game)
+    title = words.say("review.title", game=name, edition=edition, n=record.game.n_players)
     return ", ".join([title, *filter(None, (record.event, record.date))])
 
 
 # --- for people ------------------------------------------------------------------------------------------------
 
 
-def print_review(review: Review, out: Console) -> None:
+def print_review(review: Review, out: Console, language: str) -> None:
     """Print the decisions, the graph, and a summary of each seat."""
-    out.print(formatting.heading(title_of(review.record)))
+    words = words_of(WORDS, language)
+    out.print(formatting.heading(title_of(review.record, words)))
     if review.record.names:
         named = zip(SEATS, review.record.names, strict=False)
         out.print(Text(", ".join(f"{seat} {name}" for seat, name in named if name)))
     out.print()
-    out.print(_decisions(review))
+    out.print(_decisions(review, words))
     out.print()
-    out.print(formatting.heading("Share of the win that each seat could expect, given its knowledge"))
-    out.print(as_text(chart_of(review), min(out.width, GRAPH_WIDTH)))
+    out.print(formatting.heading(words.say("review.expected")))
+    out.print(as_text(chart_of(review), min(out.width, GRAPH_WIDTH), words.say("review.rounds")))
     out.print()
-    out.print(_seats(review))
+    out.print(_seats(review, words))
     if review.summary.luck_known:
         out.print()
-        out.print(formatting.heading("From a fair share to the outcome, in % of the win (chance: the deal, too)"))
-        out.print(_parts(review))
-    _print_notes(review, out)
+        out.print(formatting.heading(words.say("review.parts")))
+        out.print(_parts(review, words))
+    _print_notes(review, out, words)
     out.print()
     again = f"--seed {review.summary.seed}" if review.summary.reproducible else "not reproducible"
-    out.print(Text(f"win, lost: % of the win; {again}; engine {review.summary.engine_signature}", "dim"))
+    units = words.say("review.units")
+    out.print(Text(f"{units}; {again}; engine {review.summary.engine_signature}", "dim"))
 
 
-def _decisions(review: Review) -> Table:
-    table = formatting.table("no", "", "played", "win", "lost", "grade", "better", right="no win lost")
+def _decisions(review: Review, words: Words) -> Table:
+    say, reader = words.say, Reader(words.language)
+    number, win, lost = (say(f"review.{key}") for key in ("no", "win", "lost"))
+    table = formatting.table(
+        number, "", say("played"), win, lost, say("review.grade"), right=(number, win, lost), moves=say("played")
+    )
     round_ = 0
     for judged in review.chosen:
         if judged.round != round_:
             round_ = judged.round
-            table.add_row("", "", Text(f"round {round_}", style="dim"))
+            table.add_row("", "", Text(say("review.round", n=round_), style="dim"))
+        played, best = judged.message.played.action.text, judged.message.best.action.text
+        move = formatting.move(judged.in_words(played, reader), played)
+        if not judged.is_best:
+            better = formatting.move(judged.in_words(best, reader), best)
+            move = Text.assemble(move, "\n", (say("review.better"), "dim"), better)
         table.add_row(
             str(judged.number),
             letter(judged.seat),
-            judged.message.played.action.text,
+            move,
             "" if judged.value is None else f"{100 * judged.value:.0f}",
             "" if judged.grade == "best" else formatting.win(judged.message.win_loss),
-            Text(judged.grade, style=GRADE_STYLES[judged.grade]),
-            "" if judged.is_best else judged.message.best.action.text,
+            Text(say(f"grade.{judged.grade}"), style=GRADE_STYLES[judged.grade]),
         )
     return table
 
 
-def _seats(review: Review) -> Table:
-    heads = [f"{grade[:7]}." if len(grade) > 8 else grade for grade in SIGNS]
-    table = formatting.table("seat", "points", *heads, "lost", right=f"points {' '.join(heads)} lost")
+def _seats(review: Review, words: Words) -> Table:
+    grades = [words.say(f"grade.{grade}") for grade in SIGNS]
+    heads = [f"{grade[:7]}." if len(grade) > 8 else grade for grade in grades]
+    numbers = [words.say("points"), *heads, words.say("review.lost")]
+    table = formatting.table(words.say("seat"), *numbers, right=numbers)
     scores = review.record.end.scores
     for seat in review.summary.seats:
         counts = {GRADES.read(entry.grade, "grade"): entry.count for entry in seat.grades}
@@ -181,12 +198,12 @@ def _seats(review: Review) -> Table:
     return table
 
 
-def _parts(review: Review) -> Table:
+def _parts(review: Review, words: Words) -> Table:
     """Return the table of the parts that lead each seat from a fair share to its outcome."""
     is_whole = review.seat is None
-    causes = ["chance", *["others' mistakes"] * is_whole, "hidden cards" if is_whole else "hidden, others' play"]
+    causes = ["chance", *["opponents"] * is_whole, "hidden" if is_whole else "rest"]
     end = "outcome" if review.record.end.is_over else "expected"
-    columns = ["seat", "fair", *causes, "own losses", end]
+    columns = [words.say("seat"), *(words.say(f"part.{key}") for key in ("fair", *causes, "own", end))]
     table = formatting.table(*columns, right=columns[1:])
     for seat in review.summary.seats:
         fair, *changes, outcome = Parts.of(seat, review.record.game.n_players)
@@ -195,12 +212,12 @@ def _parts(review: Review) -> Table:
     return table
 
 
-def _print_notes(review: Review, out: Console) -> None:
+def _print_notes(review: Review, out: Console, words: Words) -> None:
     """Print the names, the event and the comments and variations of the record, if it has any."""
     notes = review.notes(0, len(review.record.actions) + 2)
     if not notes:
         return
     out.print()
-    out.print(formatting.heading("Comments and variations of the record"))
+    out.print(formatting.heading(words.say("review.notes")))
     for note in notes:
         out.print(Text(f"{note.place}: ", "dim").append(note.text.replace("\n", "\n  "), "not dim"))

@@ -11,10 +11,13 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from engine_cy import View
 from engine_cy.pictures import DARK, LIGHT
 from engine_cy.seats import CHANCE_SEAT, SEATS
+from server.cli.options import WORDS
 from server.cli.pages.win_chart import Chart, chart_of
 from server.cli.review_run import BAD, SIGNS, JudgedDecision, Note, Parts, Review
 from server.games import adapter_of
 from server.games.adapter import Picture
+from server.games.narration import Reader
+from server.languages import DEFAULT, words_of
 from server.messages.answers import GRADES
 from solver.named_beliefs import SeatBelief, beliefs_of
 
@@ -25,14 +28,21 @@ LABEL = 15  # least distance between two letters at the right of the graph
 KINDS_SHOWN = 5
 
 
-def write_report(review: Review) -> str:
+def write_report(review: Review, language: str = DEFAULT) -> str:
     """Return the HTML page of a review."""
+    words, reader = words_of(WORDS, language), Reader(language)
+    adapter = adapter_of(review.record.game.id)
     return (
         _environment()
         .get_template("review.html")
         .render(
-            title=adapter_of(review.record.game.id).names.en,
-            ruleset=adapter_of(review.record.game.id).edition(review.record.game),
+            language=language,
+            say=words.say,
+            title=adapter.names.in_language(language),
+            unit=adapter.unit,
+            in_words=lambda judged, move: judged.in_words(move.action.text, reader),
+            told=review.told(reader),
+            ruleset=adapter.edition(review.record.game),
             record=str(review.shown),
             occasion=" · ".join(filter(None, (review.record.event, review.record.date))),
             start_notes=review.notes(0, _first(review)),
@@ -42,7 +52,7 @@ def write_report(review: Review) -> str:
             summary=review.summary,
             seats=_seats(review),
             graph=_graph(chart_of(review)),
-            rounds=_rounds(review),
+            rounds=_rounds(review, language),
             grades=SIGNS,
             light=LIGHT,
             dark=DARK,
@@ -241,7 +251,7 @@ def _first(review: Review) -> int:
     return next((judged.number for judged in review.chosen), len(review.record.actions) + 2)
 
 
-def _rounds(review: Review) -> list[tuple[int, list[ShownDecision]]]:
+def _rounds(review: Review, language: str) -> list[tuple[int, list[ShownDecision]]]:
     rounds: dict[int, list[ShownDecision]] = {}
     numbers = [judged.number for judged in review.chosen]
     ends = dict(pairwise([*numbers, len(review.record.actions) + 2]))
@@ -254,34 +264,35 @@ def _rounds(review: Review) -> list[tuple[int, list[ShownDecision]]]:
         rounds.setdefault(judged.round, []).append(
             ShownDecision(
                 judged,
-                adapter_of(view.game.id).picture(view),
+                adapter_of(view.game.id).picture(view, language),
                 line,
-                _beliefs(judged, review),
+                _beliefs(judged, review, language),
                 review.notes(judged.number, ends[judged.number]),
             )
         )
     return list(rounds.items())
 
 
-def _beliefs(judged: JudgedDecision, review: Review) -> list[CardBelief]:
+def _beliefs(judged: JudgedDecision, review: Review, language: str) -> list[CardBelief]:
     view = judged.decision.view
     beliefs = beliefs_of(view, judged.decision.history, review.config)
-    return [part for belief in (beliefs.seats if beliefs else ()) for part in _belief(belief, view)]
+    return [part for belief in (beliefs.seats if beliefs else ()) for part in _belief(belief, view, language)]
 
 
-def _belief(belief: SeatBelief, view: View) -> list[CardBelief]:
+def _belief(belief: SeatBelief, view: View, language: str) -> list[CardBelief]:
     letter = SEATS[belief.seat]
     rows = []
     for card in belief.cards:
-        where = adapter_of(view.game.id).place_of(card.place)
-        rows.append(_likeliest(letter, where, card.kinds, view))
+        where = adapter_of(view.game.id).place_of(card.place, language)
+        rows.append(_likeliest(letter, where, card.kinds, view, language))
     if belief.hand:
-        rows.append(_likeliest(letter, "hand", belief.hand, view))
+        hand = words_of(WORDS, language).say("report.hand")
+        rows.append(_likeliest(letter, hand, belief.hand, view, language))
     return rows
 
 
-def _likeliest(letter: str, where: str, kinds: dict[str, float], view: View) -> CardBelief:
-    names = adapter_of(view.game.id).kind_names(view.game)
+def _likeliest(letter: str, where: str, kinds: dict[str, float], view: View, language: str) -> CardBelief:
+    names = adapter_of(view.game.id).kind_names(view.game, language)
     ordered = sorted(kinds.items(), key=lambda kind: -kind[1])
     shown = [(names.get(kind, kind), chance) for kind, chance in ordered[:KINDS_SHOWN]]
     return CardBelief(letter, where, shown, max(len(ordered) - KINDS_SHOWN, 0))

@@ -67,8 +67,11 @@ def chart_of(review: Review) -> Chart:
     return Chart(series, begin, len(record.actions))
 
 
-def as_text(chart: Chart, width: int) -> Text:
-    """Draw the graph in `width` columns: a letter at each decision of a seat, dots in between."""
+def as_text(chart: Chart, width: int, rounds: str = "round") -> Text:
+    """Draw the graph in `width` columns: a letter at each decision of a seat, dots in between.
+
+    `rounds` is the word before the numbers of the rounds.
+    """
     columns = width - LABEL - 1
     low, high = chart.scale
 
@@ -101,7 +104,7 @@ def as_text(chart: Chart, width: int) -> Text:
             text.append(sign, style=style)
         text.append("\n")
     text.append(" " * LABEL + "└" + "─" * columns + "\n", style="dim")
-    text.append("round ".ljust(LABEL + 1), style="dim")
+    text.append(rounds.ljust(LABEL + 1), style="dim")
     text.append(_rounds_line(chart, columns), style="dim")
     return text
 

@@ -26,6 +26,7 @@ from server.refusals import Refusal, missing
 class CastleVillagePortAdapter(MessageAdapter):
     member = "castle_village_port"
     about = "tables and actions of Castle, Village, Port"
+    unit = "gold"
     card_keys = ("value", "when")
     plans = messages.PLANS
 

@@ -65,7 +65,6 @@ def picture(view: View, language: str = DEFAULT) -> Picture:
         rows=rows,
         hand=hand,
         owned=owned_by_letter(table.known_gold),
-        unit="gold",
         selected=selected,
         piles=piles_by_letter(table.piles, lambda value: _named(value, names)),
     )
