@@ -9,6 +9,7 @@ import json
 import sys
 from collections.abc import Iterable, Sequence
 from copy import copy
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -52,17 +53,21 @@ class _Table(Table):
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         shown = copy(self)
         widths = [_least_width(console, options, column) for column in self.columns]
+        columns = [
+            replace(column, min_width=width) if column.min_width else column
+            for column, width in zip(self.columns, widths, strict=True)
+        ]
         while len(widths) > 1 and sum(widths) + GAP * (len(widths) - 1) > options.max_width:
             widths.pop()
-        shown.columns = self.columns[: len(widths)]
+        shown.columns = columns[: len(widths)]
         yield from Table.__rich_console__(shown, console, options)
 
 
 def _least_width(console: Console, options: ConsoleOptions, column: Column) -> int:
     """Return the width of the numbers in a column, or of its longest word, at most `TEXT_LEAST`, or its own least."""
-    if column.min_width:
-        return column.min_width
     sizes = [Measurement.get(console, options, cell) for cell in (column.header, *column.cells)]
+    if column.min_width:
+        return min(column.min_width, max(size.maximum for size in sizes))
     return max(size.maximum if column.no_wrap else min(size.minimum, TEXT_LEAST) for size in sizes)
 
 

@@ -31,6 +31,7 @@ DOCS = ROOT / "docs"
 PAGES = (
     "tutorial.md",
     "http.md",
+    "levels.md",
     "your_own_game.md",
     "explanation.md",
     "how_to/analyse.md",
@@ -221,7 +222,7 @@ def test_the_commands_of_the_readme_run(folder: Path) -> None:
     assert "</html>" in (folder / "report.html").read_text()
     assert (folder / "results.sqlite").exists()
     # The input ends at once, which ends the game.
-    assert "place Ambush front" in run(["bash", "-c", f"{play} --seed 1"], folder)
+    assert "Place the Ambush at the front" in run(["bash", "-c", f"{play} --seed 1"], folder)
 
 
 def test_the_glossary_names_identifiers_that_exist() -> None:

@@ -182,7 +182,12 @@ def test_every_word_of_the_command_line_is_used():
     text = "".join(path.read_text("utf-8") for path in sources if path.parent.name != "words")
     messages, _ = catalogue("server.cli", "en")
     # The last word of these follows from a value.
-    prefixes = {"grade.": SIGNS, "part.": Parts._fields, "unit.": ("points", "gold")}
+    prefixes = {
+        "grade.": SIGNS,
+        "part.": Parts._fields,
+        "way.": (*Parts._fields, "rest", "expected"),
+        "unit.": ("points", "gold"),
+    }
     of_values = {f"{prefix}{value}" for prefix, values in prefixes.items() for value in values}
     review = {f"review.{key}" for key in ("no", "win", "lost")}
     assert {key for key in messages if f'"{key}"' not in text and f"'{key}'" not in text} <= of_values | review | {

@@ -203,7 +203,7 @@ def _parts(review: Review, words: Words) -> Table:
     is_whole = review.seat is None
     causes = ["chance", *["opponents"] * is_whole, "hidden" if is_whole else "rest"]
     end = "outcome" if review.record.end.is_over else "expected"
-    columns = [words.say("seat"), *(words.say(f"part.{key}") for key in ("fair", *causes, "own", end))]
+    columns = [words.say("seat"), *(words.say(f"way.{key}") for key in ("fair", *causes, "own", end))]
     table = formatting.table(*columns, right=columns[1:])
     for seat in review.summary.seats:
         fair, *changes, outcome = Parts.of(seat, review.record.game.n_players)

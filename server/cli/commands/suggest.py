@@ -177,6 +177,10 @@ class Page:
     def _advice(self, answer: pb.Suggestion) -> list[RenderableType]:
         before, _, after = self._say("suggest.play", move="\0").partition("\0")
         parts: list[RenderableType] = [Text.assemble(before, self._move(answer.best.text, "bold green"), after)]
+        best = next((move for move in answer.candidates if move.action.text == answer.best.text), None)
+        if best and len(best.principal_variation) > 1:  # a narrow terminal has no room for its column
+            line = formatting.line(best.principal_variation[1:4])
+            parts.append(Text(self._say("suggest.then", line=line), style="dim"))
         if len(answer.mix) > 1:
             mix = ", ".join(f"{move.action.text} {formatting.percent(move.probability)}" for move in answer.mix)
             parts.append(self._say("suggest.mix", moves=mix))
