@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 from engine_cy import CHANCE, Action, Game, Rng, View
 from engine_cy.seats import CHANCE_SEAT, SEATS
-from solver.calibration import Fit, Shares, calibrated_ranks, calibrated_shares, calibration_of, slope
+from solver.calibration import Row, Shares, calibrated_shares, calibration_of, slope
 from solver.expected_signature import signature_of
 from solver.merge import Share, Tally, empty_share, merge
 from solver.named_beliefs import Beliefs
-from solver.numbers import exp, log
+from solver.numbers import exp, log, shrink_chances
 from solver.question import MEGABYTE, Question, SearchQuestion
 from solver.search import Searcher
 
@@ -256,8 +256,9 @@ def _answer(question: SearchQuestion, total: Share, share_iterations: tuple[int,
     # The choices above are those of the playouts; from here on, the numbers are those that come true.
     if seats and (fit := calibration_of(question)):
         effort = total.iterations // max(len(share_iterations), 1)
-        moves = tuple(_calibrated_move(move, view, fit, effort) for move in moves)
-        seats = _calibrated_seats(seats, question, fit, effort)
+        row = fit.row(view.round, effort)
+        moves = tuple([_calibrated_move(move, view.observer, row, effort) for move in moves])
+        seats = _calibrated_seats(seats, view.observer, row.seats if question.decides else row.onlooker, effort)
     return Answer(
         question=question,
         best=best,
@@ -320,37 +321,31 @@ def expect(total: Share) -> tuple[SeatExpectation, ...]:
 # --- calibrated numbers -----------------------------------------------------------------------------------------
 
 
-def _calibrated_move(move: Move, view: View, fit: Fit, effort: int) -> Move:
+def _calibrated_move(move: Move, observer: int, row: Row, effort: int) -> Move:
     """Return a move with calibrated numbers; where all playouts paid the same, the game is decided, and they stay."""
     if move.win is None or is_decided(move.win, move.visits):
         return move
-    row = fit.row(view.round, effort)
-    shares = calibrated_shares(move.seats, view.observer, row.move, effort)
+    shares = calibrated_shares(move.seats, observer, row.move, effort)
     return replace(
         move,
-        win=_calibrated_win(move.win, shares[view.observer], row.move.temperature, effort),
+        win=_calibrated_win(move.win, shares[observer], row.move.temperature, effort),
         points=_calibrated_points(move.points, row.move.own_points, row.move.own_spread),
-        ranks=calibrated_ranks(move.ranks, row.ranks) if move.ranks else (),
+        ranks=shrink_chances(move.ranks, *row.ranks) if move.ranks else (),
         seats=shares,
     )
 
 
 def _calibrated_seats(
-    seats: tuple[SeatExpectation, ...], question: SearchQuestion, fit: Fit, effort: int
+    seats: tuple[SeatExpectation, ...], observer: int, numbers: Shares, effort: int
 ) -> tuple[SeatExpectation, ...]:
     """Return the seats' expectations calibrated, as those of the player to act or of an onlooker."""
-    view = question.view
-    if is_decided(seats[view.observer].win, effort):
+    if is_decided(seats[observer].win, effort):
         return seats
-    row = fit.row(view.round, effort)
-    numbers = row.seats if question.decides else row.onlooker
-    shares = calibrated_shares([seat.win.mean for seat in seats], view.observer, numbers, effort)
+    shares = calibrated_shares([seat.win.mean for seat in seats], observer, numbers, effort)
     return tuple(
         SeatExpectation(
-            _calibrated_win(
-                expected.win, share, numbers.temperature if seat == view.observer else numbers.others, effort
-            ),
-            _calibrated_points(expected.points, *_points_of(numbers, seat == view.observer)),
+            _calibrated_win(expected.win, share, numbers.temperature if seat == observer else numbers.others, effort),
+            _calibrated_points(expected.points, *_points_of(numbers, seat == observer)),
         )
         for seat, (expected, share) in enumerate(zip(seats, shares, strict=True))
     )

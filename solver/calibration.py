@@ -7,7 +7,7 @@ played against itself (`solver/training/calibration.py`). A share p of the obser
     log-odds(q) = temperature x log-odds(p) + offset
 
 which keeps the order of moves; the other seats divide the rest in proportion to their raw shares to a power. Points get
-a shift, their spread a factor. The chances of ranks are raised to a power, and tilted.
+a shift, their spread a factor. The chances of ranks are drawn to equal ones, and tilted.
 
 The file `calibration.json` beside the weights of a game belongs to one version of them: with other weights, with other
 settings than those of `default`, and for rulesets without a fit, answers keep the raw means and say so.
@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from engine_cy import Game
 from solver.config import CONFIGS, Config
-from solver.numbers import exp, log, log_odds, power
+from solver.numbers import divide_rest, log, temper_share
 
 if TYPE_CHECKING:
     from solver.question import Question
@@ -51,7 +51,7 @@ class Shares(NamedTuple):
 class Ranks(NamedTuple):
     """Hold the numbers for the chances of ranks."""
 
-    temperature: float
+    trust: float  # the part of the playouts' chances; the rest is spread evenly
     tilt: float  # the chance of rank k is multiplied by exp(tilt x k)
 
 
@@ -110,18 +110,8 @@ class Fit(NamedTuple):
 
 def calibrated_shares(raw: Sequence[float], observer: int, fit: Shares, iterations: int) -> tuple[float, ...]:
     """Return the calibrated shares of all seats; their sum is that of the raw ones, 1."""
-    own = calibrated_share(raw[observer], fit, iterations)
-    powers = [0.0 if seat == observer else power(share, fit.others) for seat, share in enumerate(raw)]
-    total = sum_in_order(powers)
-    rest = 1 - own
-    if not total:  # no other seat ever won a playout
-        return tuple(own if seat == observer else rest / (len(raw) - 1) for seat in range(len(raw)))
-    return tuple(own if seat == observer else rest * part / total for seat, part in enumerate(powers))
-
-
-def calibrated_share(raw: float, fit: Shares, iterations: int) -> float:
-    odds = fit.temperature * log_odds(unsure(raw, iterations)) + fit.offset
-    return 1 / (1 + exp(-odds))
+    own = temper_share(unsure(raw[observer], iterations), fit.temperature, fit.offset)
+    return divide_rest(raw, observer, own, fit.others)
 
 
 def unsure(raw: float, iterations: int) -> float:
@@ -134,21 +124,6 @@ def slope(raw: float, calibrated: float, temperature: float, iterations: int) ->
     """Return the factor by which the error of a share changes."""
     inner = unsure(raw, iterations)
     return temperature * calibrated * (1 - calibrated) / (inner * (1 - inner))
-
-
-def calibrated_ranks(raw: Sequence[float], fit: Ranks) -> tuple[float, ...]:
-    """Return the calibrated chances of the ranks."""
-    powers = [power(chance, fit.temperature) * exp(fit.tilt * rank) for rank, chance in enumerate(raw)]
-    total = sum_in_order(powers)
-    return tuple(part / total for part in powers)
-
-
-def sum_in_order(numbers: Sequence[float]) -> float:
-    """Return a sum in a fixed order: that of the built-in differs between versions of Python."""
-    total = 0.0
-    for number in numbers:
-        total += number
-    return total
 
 
 # --- the files --------------------------------------------------------------------------------------------------
@@ -175,11 +150,12 @@ def fit_of(game: Game) -> Fit | None:
     if path is None or not isinstance(ruleset, str):
         return None
     fits = _read(path, weights_digest(game))
-    content = fits.get(f"{ruleset} {players}")
+    name = f"{game.id} {ruleset} {players}"
+    content = fits.get(name)
     if content is None:
         return None
     rounds = {int(number): tuple(read_row(row) for row in rows) for number, rows in content["rounds"].items()}
-    return Fit(f"{game.id} {ruleset} {players}", tuple(content["efforts"]), rounds)
+    return Fit(name, tuple(content["efforts"]), rounds)
 
 
 def path_of(game: Game) -> Path | None:
@@ -202,5 +178,6 @@ def weights_digest(game: Game) -> str:
     """Return the version of a game's weights, and of the settings of `default`, to which a calibration belongs."""
     digest = blake2b(json.dumps(asdict(CONFIGS["default"]), sort_keys=True).encode(), digest_size=8)
     for weights in game.weights:
-        digest.update(weights.path.read_bytes() if weights.path.exists() else b"")
+        for _, memory in sorted(weights.memory.items()):
+            digest.update(memory.tobytes())
     return digest.hexdigest()

@@ -1,6 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """Compute the same results on every machine: nothing here depends on libm."""
 from libc.stdint cimport uint64_t
+from libc.string cimport memcpy
 
 from engine_cy.support cimport portable_math
 
@@ -40,14 +41,71 @@ def log(n):
     return log_of(n)
 
 
-def log_odds(double share):
-    """Return the natural logarithm of share / (1 - share), for a share between 0 and 1, both excluded."""
-    return portable_math.logarithm(share) - portable_math.logarithm(1 - share)
+cdef double log_of_real(double x) noexcept nogil:
+    """Return the natural logarithm of a normal x > 0: x = m 2^k with m near 1, and ln m = 2 artanh((m - 1) / (m + 1))."""
+    cdef uint64_t bits
+    cdef double square, term, total
+    cdef int halvings, k
+
+    memcpy(&bits, &x, sizeof(x))
+    halvings = <int>(bits >> 52) - 1023
+    bits = (bits & <uint64_t>0xFFFFFFFFFFFFF) | <uint64_t>1023 << 52
+    memcpy(&x, &bits, sizeof(x))
+    if x > 1.4142135623730951:
+        x /= 2
+        halvings += 1
+    x = (x - 1) / (x + 1)
+    square = x * x
+    term = x
+    total = 0
+    for k in range(1, 26, 2):
+        total += term / k
+        term *= square
+    return halvings * LOGS[1] + 2 * total
 
 
-def power(double base, double exponent):
+cdef inline double raised(double base, double exponent) noexcept nogil:
     """Return `base`, 0 or more, to the power of `exponent`, more than 0."""
-    return portable_math.power(exponent * portable_math.logarithm(base)) if base > 0 else 0.0
+    return portable_math.power(exponent * log_of_real(base)) if base > 1e-300 else 0
+
+
+def temper_share(double share, double temperature, double offset):
+    """Return the share whose log-odds are those of `share` times the temperature, plus the offset.
+
+    `share` is between 0 and 1, both excluded.
+    """
+    cdef double odds = log_of_real(share) - log_of_real(1 - share)
+
+    return 1 / (1 + portable_math.power(-(temperature * odds + offset)))
+
+
+def divide_rest(raw, int observer, double own, double exponent):
+    """Return shares of which the observer's is `own`; the others divide the rest by their raw shares to a power."""
+    cdef list powers = [0.0 if seat == observer else raised(share, exponent) for seat, share in enumerate(raw)]
+    cdef double total = 0
+    cdef double part
+    cdef int seat
+
+    for part in powers:
+        total += part
+    if total <= 0:      # no other seat ever won a playout
+        return tuple([own if seat == observer else (1 - own) / (len(powers) - 1) for seat in range(len(powers))])
+    return tuple([own if seat == observer else (1 - own) * <double>powers[seat] / total for seat in range(len(powers))])
+
+
+def shrink_chances(raw, double trust, double tilt):
+    """Return chances in proportion to `trust` times the raw ones and an equal part of the rest, tilted.
+
+    The chance of number k is multiplied by e to the power of `tilt` times k.
+    """
+    cdef double even = (1 - trust) / len(raw)
+    cdef list parts = [(trust * chance + even) * portable_math.power(tilt * i) for i, chance in enumerate(raw)]
+    cdef double total = 0
+    cdef double part
+
+    for part in parts:
+        total += part
+    return tuple([<double>part / total for part in parts])
 
 
 def exp(double x):

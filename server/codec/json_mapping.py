@@ -167,7 +167,8 @@ def _check_object(fields: Any, kind: Descriptor, path: str) -> None:
     for name, value in fields.items():
         field = by_name.get(name)
         if field is None:
-            raise Refusal("UNKNOWN_FIELD", path_in(path, _shown(name)), f"is not a field of {kind.name}")
+            known = listed(known.name for known in kind.fields)
+            raise Refusal("UNKNOWN_FIELD", path_in(path, _shown(name)), f"is not a field of {kind.name} ({known})")
         if value is None:
             continue
         key = field.name if field.containing_oneof is None else field.containing_oneof.name

@@ -57,6 +57,7 @@ def write_suggestion(
         stop_reason=reason_of(answer.stopped_by, stopped_for, by_deadline),
         reproducible=answer.reproducible,
         knowledge=answer.knowledge,
+        calibration=answer.calibration,
         budget=budget_of(grant),
         seed=grant.seed,
         shares=grant.shares,
@@ -85,6 +86,7 @@ def write_game_over(grant: Grant) -> pb.Suggestion:
         engine_signature=signature_of(view.game),
         reproducible=True,
         knowledge="none",
+        calibration="none",
     )
     for seat, (share, points) in enumerate(zip(view.payoffs, view.scores, strict=True)):
         value = message.seats.add(seat=write_seat(seat))
@@ -141,6 +143,8 @@ def write_candidate(message: pb.Candidate, move: Move) -> None:
 
 def write_estimate(message: pb.Estimate, estimate: Estimate) -> None:
     message.mean, message.standard_error, message.spread = estimate.mean, estimate.error, estimate.spread
+    if estimate.raw is not None:
+        message.raw_mean = estimate.raw
 
 
 @lru_cache(ACTIONS_KEPT)

@@ -50,6 +50,8 @@ def score_of(means: Sequence[float], players: int) -> MatchScore:
 def llr_of(means: Sequence[float], players: int, elo0: float, elo1: float) -> float:
     """Return the log-likelihood ratio of `elo1` to `elo0` as A's strength, given the deals' means.
 
+    This is Wald's test (1945) with the mean of the deals as a normal variable, as chess engines are tested (M. Van den
+    Bergh, "A practical introduction to the GSPRT").
     The estimate of their variance includes one fair deal of independent games, as the first few deals may be equal.
     """
     if not means:

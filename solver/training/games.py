@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from engine_cy import Position, Rng, new_game
+from solver.calibration import weights_digest
 from solver.config import CONFIGS, Config, read_config
 from solver.pool import cores
 from solver.training.search_games import SearchGames
@@ -78,7 +79,9 @@ class Plan(NamedTuple):
 
     @property
     def header(self) -> dict[str, Any]:
-        return dict(json.loads(json.dumps(self._asdict())))
+        """The first line of a file: the plan, and the version of the weights that play."""
+        weights = weights_digest(new_game(*self.games[0]))
+        return {**json.loads(json.dumps(self._asdict())), "weights": weights}
 
     def driver(self, spec: Spec) -> SearchGames:
         members = [(_config(member.config), self._iterations_of(member), member.stray) for member in self.population]
@@ -190,7 +193,7 @@ def make_games(folder: Path, plan: Plan, n_games: int, workers: int, *, verbose:
     for path in folder.glob("games-*.bin"):
         with path.open("rb") as file:
             if file.readline().rstrip(b"\n") != header:
-                raise SystemExit(f"--out: {folder} holds games of another plan, as {path.name} shows")
+                raise SystemExit(f"--out: {folder} holds games of another plan or other weights, as {path.name} shows")
     begins = [n for n in range(0, n_games, CHUNK) if not (folder / f"games-{n:08}.bin").exists()]
     started, done = time.monotonic(), 0
     # Games hold no GIL, so threads suffice.

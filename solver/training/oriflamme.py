@@ -21,7 +21,7 @@ from engine_cy import Position, new_game
 from engine_cy.learned.self_play import features_of, set_name
 from engine_cy.oriflamme.features import WEIGHTS
 from engine_cy.record import read_record
-from solver.training.fitting import FitPlan, Samples, fit, fit_sets, gather, log_loss, parser_for
+from solver.training.fitting import FitPlan, Floats, Samples, fit, fit_sets, gather, log_loss, parser_for
 from solver.training.games import SETS as SPECS
 from solver.training.games import read_games
 
@@ -71,10 +71,11 @@ def stored_games(name: str, folder: Path) -> list[list[Position]]:
     return games
 
 
-def refit(name: str, games: Iterable[Sequence[Position]], held_out: Iterable[Sequence[Position]], out: Path) -> None:
-    """Refit the weights of the features to complete games of one set, staying close to the present weights."""
-    tables = WEIGHTS.read()[name]
-    rows = [np.array(row) for row in tables["features"]]
+def refitted(
+    name: str, rows: list[Floats], games: Iterable[Sequence[Position]], held_out: Iterable[Sequence[Position]]
+) -> list[Floats]:
+    """Return rows of weights of the features, refitted to complete games of one set, and close to what they were."""
+    rows = list(rows)
     others = round_ends(held_out)
     for row, samples in round_ends(games).items():
         other = others.get(row, samples)
@@ -85,6 +86,13 @@ def refit(name: str, games: Iterable[Sequence[Position]], held_out: Iterable[Seq
             f"({len(samples.shares)} positions)",
             flush=True,
         )
+    return rows
+
+
+def refit(name: str, games: Iterable[Sequence[Position]], held_out: Iterable[Sequence[Position]], out: Path) -> None:
+    """Refit the weights of the features of a set, and write them."""
+    tables = WEIGHTS.read()[name]
+    rows = refitted(name, [np.array(row) for row in tables["features"]], games, held_out)
     WEIGHTS.write(out, name, marks=tables["marks"], features=[row.tolist() for row in rows])
 
 

@@ -231,15 +231,19 @@ def test_illegal_variations_are_refused(record):
 @pytest.mark.parametrize(
     ("unknown", "why"),
     [
-        ({"players": ["Ann"]}, "players: is not a field of Record"),
-        ({"comments": [{"by": "Ann"}]}, "comments[0].by: is not a field of Comment"),
+        (
+            {"players": ["Ann"]},
+            "players: is not a field of Record (game, whole, seen, text, result, ",
+        ),
+        ({"comments": [{"by": "Ann"}]}, "comments[0].by: is not a field of Comment (after, text)"),
     ],
 )
 def test_unknown_fields_of_json_are_refused_by_name_in_one_sentence(record, unknown, why):
     fields = json.loads(as_json_line(record))
     with pytest.raises(Refusal) as refused:
         inputs.read_json(json.dumps({**fields, **unknown}))
-    assert str(refused.value) == why
+    assert why in str(refused.value)
+    assert "\n" not in str(refused.value)
 
 
 def test_a_text_has_its_own_annotations(record):

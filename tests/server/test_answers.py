@@ -12,6 +12,7 @@ from tables import random_game
 
 from eminence.v1 import solver_pb2 as pb
 from eminence.v1 import view_pb2
+from eminence.v1.seat_pb2 import SEAT_B
 from engine_cy import View, new_game
 from engine_cy.oriflamme.cards import PROTOTYPE, PUBLISHED
 from server.codec import views
@@ -45,6 +46,39 @@ def chances_by_name(chances: Any) -> dict[str, float]:
         number = str(card.castle_village_port) if card.HasField("castle_village_port") else CARD_NAMES[card.oriflamme]
         assert card.name == number
     return {chance.card.name: chance.probability for chance in chances}
+
+
+def suggestion_for(game: str, ruleset: str, players: int, **options: Any) -> pb.Suggestion:
+    view = new_game(game, ruleset, players).deal(3).view(0)
+    request = pb.SuggestRequest(
+        view=views.write_view(view), budget=pb.Budget(iterations=300), options=pb.Options(**options)
+    )
+    search = read_search(request, Caps.of(Settings()))
+    assert search.question is not None
+    return write_suggestion(compute_here(search.question), search)
+
+
+def test_suggestions_have_calibrated_and_raw_shares() -> None:
+    written = suggestion_for("oriflamme", "en-2019", 3)
+    assert written.calibration == "oriflamme en-2019 3"
+    estimates = [candidate.win for candidate in written.candidates if candidate.visits]
+    estimates += [seat.win for seat in written.seats]
+    assert all(estimate.HasField("raw_mean") and estimate.raw_mean != estimate.mean for estimate in estimates)
+    assert sum(seat.win.mean for seat in written.seats) == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("spec", "options"),
+    [
+        (("leduc_poker", "standard", 2), {}),
+        (("oriflamme", "en-2019", 3), {"belief": pb.BELIEF_UNIFORM}),
+        (("oriflamme", "en-2019", 3), {"models": [pb.SeatModel(seat=SEAT_B, model=pb.MODEL_NOISY)]}),
+    ],
+)
+def test_suggestions_without_a_fit_say_so(spec: Any, options: Any) -> None:
+    written = suggestion_for(*spec, **options)
+    assert written.calibration == "none"
+    assert not any(candidate.win.HasField("raw_mean") for candidate in written.candidates)
 
 
 @pytest.mark.parametrize("spec", GAMES, ids=str)

@@ -171,8 +171,8 @@ def test_the_chances_of_seats_are_the_means_of_all_moves() -> None:
     answer = solve(ROBBERY.view(0), Budget(iterations=500), seed=3)
     for seat, chance in enumerate(answer.seats):
         assert isinstance(chance, SeatExpectation)
-        mean = sum(move.visits * move.seats[seat] for move in answer.moves if move.visits) / answer.iterations
-        assert chance.win.mean == pytest.approx(mean)
+        mean = sum(tally.payoffs[seat] for tally in answer.total.tallies) / answer.iterations
+        assert chance.win.of_playouts == pytest.approx(mean)
 
 
 def test_chances_are_reproducible() -> None:

@@ -60,7 +60,10 @@ def test_each_decision_is_that_of_a_search(tmp_path, spec):
                 assert answer.best == legal[choice.taken]
                 if choice.what == SEARCHED:
                     assert [answer.move(action).visits for action in legal] == list(choice.visits)
-                    assert answer.moves[0].seats == pytest.approx(choice.best_means)
+                    best = answer.total.tallies[legal.index(answer.moves[0].action)]
+                    means = [payoff / best.visits for payoff in best.payoffs]
+                    assert means == pytest.approx(choice.best_means)
+                    assert legal[choice.best] == answer.moves[0].action
                 else:
                     assert choice.what == FORCED or config.how != "search"
             log.add(position, legal[choice.taken])
@@ -78,7 +81,10 @@ def test_interrupted_files_continue_with_the_same_games(tmp_path):
     assert [game.number for game in read_games(tmp_path / "whole")] == list(range(6))
 
 
-def test_games_of_another_plan_are_refused(tmp_path):
+def test_games_of_another_plan_or_other_weights_are_refused(tmp_path, monkeypatch):
     make_games(tmp_path, Plan(SPECS[:1], 20, 7, POPULATION), 2, 1)
     with pytest.raises(SystemExit, match="games of another plan"):
         make_games(tmp_path, Plan(SPECS[:1], 20, 8, POPULATION), 4, 1)
+    monkeypatch.setattr(games, "weights_digest", lambda game: "others")
+    with pytest.raises(SystemExit, match="other weights"):
+        make_games(tmp_path, Plan(SPECS[:1], 20, 7, POPULATION), 4, 1)

@@ -250,5 +250,7 @@ def _account(answer: pb.Suggestion) -> str:
     if answer.fitting_worlds:
         effective = formatting.count(answer.effective_sample_size)
         parts.append(f"{formatting.count(answer.fitting_worlds)} possible worlds, effectively {effective}")
+    if answer.calibration == "none" and any(candidate.HasField("win") for candidate in answer.candidates):
+        parts.append("win % not calibrated")
     again = f"--seed {answer.seed}" if answer.reproducible else "not reproducible"
     return "; ".join(parts) + f"; {again}; engine {answer.engine_signature}"

@@ -50,6 +50,7 @@ MOVES = (
     Column("visits", "int", "iterations that tried it"),
     Column("win", "float", "share of the win, 0 to 1"),
     Column("win_error", "float", "its standard error"),
+    Column("win_raw", "float", "mean of the playouts, which `win` calibrates"),
     Column("points", "float", "points at the end of the game"),
     Column("points_error", "float", "their standard error"),
     Column("lead", "float", "points minus the highest points of another seat"),
@@ -78,6 +79,7 @@ COLUMNS = (
     Column("best", "text", "the move to play"),
     Column("win", "float", "its share of the win, 0 to 1"),
     Column("win_error", "float", "its standard error"),
+    Column("win_raw", "float", "mean of the playouts, which `win` calibrates"),
     Column("points", "float", "its points at the end of the game"),
     Column("points_error", "float", "their standard error"),
     Column("seats", "floats", "share of the win of each seat"),
@@ -93,6 +95,7 @@ COLUMNS = (
     Column("seed", "text", "seed of the search, 64 bits in decimal"),
     Column("reproducible", "bool", "whether an equal question gets an equal answer"),
     Column("knowledge", "text", "learned knowledge that guided the search"),
+    Column("calibration", "text", "fit that calibrated the figures, or `none`"),
 )
 KEY = ("file", "line", "action")
 

@@ -58,6 +58,7 @@ def row_of(position: InputPosition, settings: str, answer: pb.Suggestion) -> Row
         "seed": str(answer.seed),
         "reproducible": answer.reproducible,
         "knowledge": answer.knowledge,
+        "calibration": answer.calibration,
     }
 
 
@@ -67,6 +68,7 @@ def _figures(move: pb.Candidate) -> Row:
     return {
         "win": move.win.mean if win else None,
         "win_error": move.win.standard_error if win else None,
+        "win_raw": (move.win.raw_mean if move.win.HasField("raw_mean") else move.win.mean) if win else None,
         "points": move.points.mean if points else None,
         "points_error": move.points.standard_error if points else None,
     }
