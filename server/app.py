@@ -17,7 +17,9 @@ from google.protobuf.descriptor import ServiceDescriptor
 from grpc_health.v1 import health as health_names
 from grpc_reflection.v1alpha import reflection, reflection_pb2
 
+from eminence.v1 import rules_pb2
 from engine_cy.registry import keep_installed_out
+from server.messages.requests import Caps
 from server.metrics_page import serve_metrics
 from server.rpc.auth import TokenAuth, read_clients
 from server.rpc.callers import Bounds, Callers
@@ -172,9 +174,13 @@ class App:
     def _services(self) -> list[tuple[ServiceDescriptor, object]]:
         return [
             (solver_service.SERVICE, self._solver),
-            (rules.SERVICE, ServedRules(self._plugins)),
+            (rules.SERVICE, ServedRules(self._plugins, self._describe())),
             (referee.SERVICE, RefereeService()),
         ]
+
+    def _describe(self) -> rules_pb2.GetServerResponse:
+        settings = self._settings
+        return rules.server_info(Caps.of(settings), settings.search_threads, bool(settings.tokens))
 
     def _door(self, routes: Routes, address: str) -> Any:
         from server.web.door import Door

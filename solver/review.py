@@ -18,9 +18,10 @@ from engine_cy import CHANCE, Action, Position, View
 from engine_cy.action_log import History
 from engine_cy.record import Record
 from engine_cy.values import read_seat
-from solver.answer import Answer, Estimate, Move
+from solver.answer import Answer, Estimate, Move, SeatExpectation
 from solver.compare import Comparison
 from solver.config import Budget, InvalidQuestionError, check_budget, read_config
+from solver.named_beliefs import Beliefs
 from solver.question import ComparisonQuestion, QuestionOptions, SearchQuestion, comparison_iterations_max
 
 # The grades by the lost share of the win. A loss below ERRORS standard errors is never graded worse than "fine".
@@ -69,6 +70,9 @@ class Verdict:
     reproducible: bool
     # The change of each seat's expected win from the best move to the played one; empty without a loss.
     changes: tuple[float, ...] = ()
+    # The expected result of each seat, and the beliefs of the deciding seat, as the search for the best one left them.
+    seats: tuple[SeatExpectation, ...] = ()
+    beliefs: Beliefs | None = None
 
     @property
     def value(self) -> float | None:
@@ -224,6 +228,8 @@ def verdict_of(decision: Decision, answer: Answer, comparison: Comparison | None
         iterations=answer.iterations,
         stopped_by=answer.stopped_by,
         reproducible=answer.reproducible,
+        seats=answer.seats,
+        beliefs=answer.beliefs,
     )
     if comparison is None:
         return verdict

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any
 
+from google.protobuf.message import Message
+
 from eminence.v1 import view_pb2 as pb
-from engine_cy import Action, Game, Position, View
+from engine_cy import Action, EngineError, Game, Position, View
 from engine_cy.action_log import History
 from engine_cy.record import Record, replay
 from engine_cy.seats import CHANCE, SEATS
@@ -25,6 +28,7 @@ from server.codec.fields import (
 from server.codec.games import read_required_game, write_game
 from server.codec.members import read_member, write_member
 from server.games import adapter_of
+from server.games.adapter import Draft
 from server.refusals import Refusal, at, missing
 
 # Size of the caches of written actions; a table has some dozens of legal ones.
@@ -70,6 +74,45 @@ def write_view(view: View, history: Record | None = None) -> pb.View:
 def read_view_text(game: Game, text: str, field: str) -> View:
     with at(field):
         return game.view(check_text(text, TABLE_TEXT_MAX, field))
+
+
+def read_draft(message: pb.View, field: str, *, fills_in: bool) -> Draft:
+    """Read a view that may be incomplete or impossible; refuse only what cannot be read."""
+    game = read_required_game(message, field)
+    if message.HasField("history"):
+        raise Refusal("CONTRADICTION", f"{field}.history", "a draft has no history")
+    if which(message, "table", field) == "text":
+        return Draft([], read_view_text(game, message.text, f"{field}.text"), None)
+    adapter = adapter_of(game.id)
+    part, path = read_member(message, "table", adapter, adapter.plans and adapter.plans.view.message, field)
+    return adapter.read_draft(game, part, path, fills_in=fills_in)
+
+
+def write_draft(request: pb.View, table: Message) -> pb.View:
+    """Write a draft that is filled in, but impossible, with the game of its request."""
+    message = pb.View(game=request.game)
+    write_member(message, adapter_of(request.game.game_id), table)
+    return message
+
+
+def write_start(view: View, history: pb.History) -> None:
+    """Write the start of a history."""
+    _write_table(view, history)
+
+
+def possible_shown(view: View, action: str) -> list[pb.Card]:
+    """Return the cards that an action without shown cards may show, if the view needs one of them; else none."""
+    adapter = adapter_of(view.game.id)
+    try:
+        view.play(action)
+    except EngineError:
+        fitting = []
+        for name in adapter.kind_names(view.game):
+            with suppress(EngineError):
+                view.play(f"{action} = {name}")
+                fitting.append(adapter.write_card(view.game, name))
+        return fitting
+    return []
 
 
 def _read_table(game: Game, message: Any, oneof: str, field: str, known: View | None) -> View:

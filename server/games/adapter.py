@@ -72,6 +72,14 @@ class Picture(NamedTuple):
     aside: Sequence[str] = ()
 
 
+class Draft(NamedTuple):
+    """A view that may be impossible: all its faults as refusals, the view without faults, and the filled-in message."""
+
+    problems: Sequence[Refusal]
+    view: View | None
+    message: Message | None
+
+
 class RulesTable(NamedTuple):
     """A table of `eminence rules`; `right` names the columns that are aligned to the right."""
 
@@ -196,6 +204,20 @@ class GameAdapter:
         """Yield the switches in which editions differ."""
         yield from ()
 
+    def edition_names(self, edition: str) -> Names:
+        """Return the names of an edition; by default its id."""
+        return Names(edition, edition, edition)
+
+    def card_meanings(self, game: Any) -> Iterator[Names]:
+        """Yield what each card does, in the order of `cards`: a sentence in each language."""
+        yield from ()
+
+    # --- drafts ---
+
+    def read_draft(self, game: Any, message: Any, field: str, *, fills_in: bool) -> Draft:
+        """Read a view's message that may be incomplete or impossible."""
+        raise NotImplementedError
+
     # --- words and pictures for the terminal and reports ---
 
     def choice(self, before: View | Position, action: str, reader: Reader = ANYONE) -> str:
@@ -280,6 +302,22 @@ class GameAdapter:
     def card_text(self, card: Mapping[str, Any], language: str = DEFAULT) -> str:
         """Return what a described card does, for a player."""
         return str(card["effect"])
+
+
+def names_from(area: str, key: str) -> Names | None:
+    """Return the message of a key in each language; None if the catalogues lack it."""
+    texts = [words_of(area, language).messages.get(key, "") for language in LANGUAGES]
+    return Names(*texts) if all(texts) else None
+
+
+def switch_info(area: str, name: str, values: Iterable[str]) -> rules_pb2.SwitchInfo:
+    """Return the description of a switch, in the words of an area."""
+    names, meanings = names_from(area, f"switch.{name}"), names_from(area, f"switch.{name}.meaning")
+    assert names is not None
+    assert meanings is not None
+    return rules_pb2.SwitchInfo(
+        name=name, meaning=meanings.en, values=values, names=names.message(), meanings=meanings.message()
+    )
 
 
 def as_text(value: object) -> str:

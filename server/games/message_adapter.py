@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 from google.protobuf.message import Message
 
 from eminence.v1 import view_pb2
-from engine_cy import Action, Position, View
+from engine_cy import Action, EngineError, Position, View
+from engine_cy.tables import Fault
 from server.codec.action_plans import ActionPlans
 from server.codec.fields import NoValueError, seat_index
 from server.codec.plans import Plan
-from server.games.adapter import GameAdapter, Names
+from server.games.adapter import Draft, GameAdapter, Names
 from server.refusals import Refusal, at, under
 
 
 class Plans(NamedTuple):
-    """The plans of a game's messages. `view`, `position` and `deal` make the tables of the engine."""
+    """The plans of a game's messages.
+
+    `view`, `position` and `deal` make the tables of the engine, `draft` a view whose message may leave fields out.
+    """
 
     view: Plan
     position: Plan
     deal: Plan
     actions: ActionPlans
+    draft: Plan
 
 
 class MessageAdapter(GameAdapter):
@@ -60,6 +66,24 @@ class MessageAdapter(GameAdapter):
         with at(field, partial(_field_of, field, self.plans.view)):
             view: View = game.from_parts(parts)
         return view
+
+    def read_draft(self, game: Any, message: Any, field: str, *, fills_in: bool) -> Draft:
+        plan = self.plans.draft if fills_in else self.plans.view
+        if fills_in and not message.HasField("own"):
+            copy = type(message)()
+            copy.CopyFrom(message)
+            copy.own.SetInParent()
+            message = copy
+        with under(field):
+            parts = plan.read(message, game.n_players)
+        parts = without_empty_hand(parts) if fills_in else self.prepare(game, parts, field, None)
+        faults = game.faults(parts)
+        path_of = partial(_field_of, field, self.plans.view)
+        problems = [_refusal_of(fault, path_of) for fault in faults]
+        written = None
+        with suppress(EngineError, NoValueError):
+            written = self._written(game, self.plans.view, game.complete(parts))
+        return Draft(problems, None if faults else game.from_parts(parts), written)
 
     def prepare(self, game: Any, parts: Any, field: str, known: View | None) -> Any:
         """Refuse tables that only text may send, and fill in fields of a view that follow from its history.
@@ -138,6 +162,16 @@ class MessageAdapter(GameAdapter):
     def number_of(self, game: Any, name: str) -> int:
         """Return the value of a card in the contract. Raises NoValueError if it has none."""
         raise NotImplementedError
+
+
+def without_empty_hand(parts: Any) -> Any:
+    """Return a view's parts whose empty hand counts as left out."""
+    return parts if parts.own.hand else replace(parts, own=replace(parts.own, hand=None))
+
+
+def _refusal_of(fault: Fault, path_of: Callable[[str], str]) -> Refusal:
+    reason = "INVALID_VIEW" if fault.error.reason == "UNSPECIFIED" else fault.error.reason
+    return Refusal(reason, path_of(f"view.{fault.path}"), f"{fault.value!r} {fault.why}")
 
 
 def _field_of(field: str, plan: Plan, path: str) -> str:

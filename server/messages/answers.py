@@ -153,7 +153,7 @@ def write_step(game: Game, step: LineStep) -> Any:
     return view_pb2.SeenAction(seat=write_seat(step.seat), action=write_action(step.action))
 
 
-def add_seats(message: pb.Suggestion, seats: Sequence[SeatExpectation]) -> None:
+def add_seats(message: pb.Suggestion | pb.ReviewedDecision, seats: Sequence[SeatExpectation]) -> None:
     """Add the estimated result of each seat."""
     for seat, chance in enumerate(seats):
         value = message.seats.add(seat=write_seat(seat))
@@ -164,9 +164,13 @@ def add_seats(message: pb.Suggestion, seats: Sequence[SeatExpectation]) -> None:
 
 def add_beliefs(message: pb.Suggestion, beliefs: Beliefs | None, game: Game) -> None:
     """Add the beliefs about hidden cards, if the game has a model of them."""
-    if beliefs is None:
-        return
-    message.effective_sample_size, message.fitting_worlds = beliefs.effective_worlds, beliefs.worlds
+    if beliefs is not None:
+        message.effective_sample_size, message.fitting_worlds = beliefs.effective_worlds, beliefs.worlds
+        add_seat_beliefs(message, beliefs, game)
+
+
+def add_seat_beliefs(message: pb.Suggestion | pb.ReviewedDecision, beliefs: Beliefs, game: Game) -> None:
+    """Add the beliefs about each seat's hidden cards."""
     adapter = adapter_of(game.id)
     for belief in beliefs.seats:
         written = message.beliefs.add(seat=write_seat(belief.seat))
@@ -237,6 +241,10 @@ class ReviewWriter:
             self._score.check(judged)
             return None
         message = write_verdict(judged)
+        if self._grant.details:
+            add_seats(message, judged.seats)
+            if judged.beliefs is not None:
+                add_seat_beliefs(message, judged.beliefs, judged.decision.view.game)
         _add_luck(message, self._score.add(judged))
         return message
 

@@ -45,7 +45,7 @@ MEMORY_LEAST, MEMORY_MOST = 100_000, 2**36
 # Number of lines of play in an answer with all moves.
 LINES_DEFAULT = 8
 CANDIDATES_MAX = 1_000
-AMONG_MAX = 256
+AMONG_MAX = 1_000
 ID_MAX = 64
 PRIORITY_MAX = 100
 INTERVAL_DEFAULT_MS, INTERVAL_LEAST_MS, INTERVAL_MOST_MS = 500.0, 50.0, 60_000.0
@@ -179,6 +179,7 @@ class ReviewGrant:
     seed: int
     shares: int
     is_timed: bool
+    details: bool = False  # decisions have the expected results of all seats, and beliefs
 
 
 def read_review(request: pb.ReviewRequest, caps: Caps, config: Config | None = None) -> ReviewGrant:
@@ -211,7 +212,8 @@ def read_review(request: pb.ReviewRequest, caps: Caps, config: Config | None = N
     with paths(""):
         judge = Judge(limits.budget, **arguments)
     judged = steps(record, seat) if judge.searches else decisions(record, seat)
-    return ReviewGrant(record, seat, judged, judge, arguments["seed"], arguments["shares"], limits.is_timed)
+    grant = ReviewGrant(record, seat, judged, judge, arguments["seed"], arguments["shares"], limits.is_timed)
+    return replace(grant, details=request.details)
 
 
 def _grant(question: Question, options: RequestOptions, limits: Limits) -> Grant:

@@ -17,8 +17,8 @@ from server.rpc.status import abort, code_of
 from server.settings import SettingsError
 from server.telemetry import Telemetry
 
-# Health checks need no token: load balancers have none.
-HEALTH_CHECK = "/grpc.health.v1.Health/Check"
+# Calls without a token: health checks of load balancers, and the one that says whether a token is needed.
+OPEN = frozenset({"/grpc.health.v1.Health/Check", "/eminence.v1.RulesService/GetServer"})
 
 
 class TokenAuth(grpc.aio.ServerInterceptor):
@@ -30,7 +30,7 @@ class TokenAuth(grpc.aio.ServerInterceptor):
     async def intercept_service(
         self, continuation: Callable[[Any], Awaitable[Any]], details: grpc.HandlerCallDetails
     ) -> Any:
-        if details.method == HEALTH_CHECK:
+        if details.method in OPEN:
             return await continuation(details)
         header = dict(details.invocation_metadata or ()).get("authorization", "")
         client = self._client(header if isinstance(header, str) else "")

@@ -267,7 +267,8 @@ class Plugins:
 class ServedRules(RulesService):
     """RulesService, whose ListGames includes the installed games that worker processes describe."""
 
-    def __init__(self, plugins: Plugins) -> None:
+    def __init__(self, plugins: Plugins, server: rules_pb2.GetServerResponse | None = None) -> None:
+        super().__init__(server)
         self._plugins = plugins
 
     async def ListGames(  # type: ignore[override]

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
+from eminence import __version__
 from eminence.v1 import rules_pb2 as pb
-from engine_cy import GameFaultError, editions_of, game_ids, game_sources, players_of
+from engine_cy import GameFaultError, Position, View, editions_of, game_ids, game_sources, players_of
+from engine_cy.seats import SEATS
 from server.codec import records, views
-from server.codec.fields import required, which, write_seat
+from server.codec.fields import check_length, read_seat, required, which, write_seat
 from server.codec.games import check_game_id, read_required_game, write_ruleset
 from server.games import adapter_of
-from server.games.adapter import GameAdapter
+from server.games.adapter import Draft, GameAdapter
+from server.messages.requests import Caps
+from server.refusals import Refusal, at
+from server.services.local import CAPS
+from solver.config import LEVELS
+from solver.expected_signature import SIGNATURE
+from solver.pool import cores
 
 SERVICE = pb.DESCRIPTOR.services_by_name["RulesService"]
 
@@ -33,8 +43,29 @@ def _info_or_fault(game_id: str) -> pb.GameInfo:
         return info_of(game_id, str(error))
 
 
+def server_info(caps: Caps, shares_useful: int, needs_token: bool = False) -> pb.GetServerResponse:
+    """Return the description of a server."""
+    info = pb.GetServerResponse(
+        version=__version__,
+        engine_signature=SIGNATURE,
+        iterations_max=caps.iterations,
+        memory_max_bytes=caps.memory_bytes,
+        shares_useful=shares_useful,
+        levels=[pb.LevelInfo(level=level, iterations=config.iterations) for level, config in LEVELS.items()],
+        needs_token=needs_token,
+    )
+    info.time_max.FromMicroseconds(round(caps.time_ms * 1000))
+    return info
+
+
 class RulesService:
-    """The methods about rules. Stateless and synchronous, so a client in this process calls them, too."""
+    """The methods about rules. Stateless and synchronous, so a client in this process calls them, too.
+
+    `server` describes the server, or this process.
+    """
+
+    def __init__(self, server: pb.GetServerResponse | None = None) -> None:
+        self._server = server or server_info(CAPS, cores())
 
     def ListGames(self, request: pb.ListGamesRequest) -> pb.ListGamesResponse:
         return pb.ListGamesResponse(games=map(_info_or_fault, game_ids()))
@@ -46,6 +77,7 @@ class RulesService:
                 pb.RulesetInfo(
                     ruleset=write_ruleset(game_id, adapter_of(game_id).spelled_out(edition)),
                     players=players_of(game_id, edition),
+                    names=adapter_of(game_id).edition_names(edition).message(),
                 )
                 for edition in editions_of(game_id)
             ]
@@ -56,7 +88,83 @@ class RulesService:
 
     def ListCards(self, request: pb.ListCardsRequest) -> pb.ListCardsResponse:
         game = read_required_game(request, "")
-        return pb.ListCardsResponse(cards=adapter_of(game.id).cards(game))
+        adapter = adapter_of(game.id)
+        cards = list(adapter.cards(game))
+        for card, meaning in zip(cards, adapter.card_meanings(game), strict=False):
+            card.meaning.CopyFrom(meaning.message())
+        return pb.ListCardsResponse(cards=cards)
+
+    def CheckDraft(self, request: pb.CheckDraftRequest) -> pb.CheckDraftResponse:
+        required(request, "view", "")
+        response = pb.CheckDraftResponse()
+        try:
+            draft = views.read_draft(request.view, "view", fills_in=request.fill_in)
+        except Refusal as refusal:
+            draft = Draft([refusal], None, None)
+        for problem in draft.problems:
+            response.problems.add(field=problem.field, reason=problem.reason, description=problem.why)
+        if draft.view is not None:
+            response.view.CopyFrom(views.write_view(draft.view))
+            response.text, response.worlds = str(draft.view), float(draft.view.count_worlds())
+        elif draft.message is not None:
+            response.view.CopyFrom(views.write_draft(request.view, draft.message))
+        return response
+
+    def PlaySeen(self, request: pb.PlaySeenRequest) -> pb.PlaySeenResponse:
+        required(request, "view", "")
+        required(request, "action", "")
+        view, history = views.read_view_and_history(request.view)
+        game = view.game
+        if not game.has_history:
+            raise Refusal("INVALID_RULESET", "view.game", "this game does not define what a seat sees of an action")
+        seat, action = views.read_seen(game, request.action, "action")
+        if seat is not None and seat != view.to_act:
+            raise Refusal("CONTRADICTION", "action.seat", "is not the seat to act")
+        with at("action"):
+            possible = [] if "=" in action else views.possible_shown(view, action)
+            if possible:
+                return pb.PlaySeenResponse(possible_shown=possible)
+            after = view.play(action)
+        seen = views.write_seen(game, view.to_act, action)
+        response = pb.PlaySeenResponse(view=views.write_view(after), action=seen)
+        past = response.view.history
+        if history is not None:
+            past.CopyFrom(request.view.history)
+        else:
+            views.write_start(view, past)
+        past.actions.append(seen)
+        return response
+
+    def ReplayRecord(self, request: pb.ReplayRecordRequest) -> pb.ReplayRecordResponse:
+        required(request, "record", "")
+        with records.sealed("record") if request.seats else nullcontext():
+            record = records.read(request.record)
+        game, observer = record.game, record.observer
+        check_length(request.seats, game.n_players, "seats")
+        seats = [read_seat(seat, game.n_players, f"seats[{i}]") for i, seat in enumerate(request.seats)]
+        if observer is not None and seats not in ([], [observer]):
+            raise Refusal("CONTRADICTION", "seats", f"the record has the views of {SEATS[observer]} only")
+        seats = seats or ([observer] if observer is not None else list(range(game.n_players)))
+        response = pb.ReplayRecordResponse(seats=map(write_seat, seats))
+        before: Position | View | None = None
+        for index, table in enumerate(record.tables()):
+            ply = response.plies.add(index=index, to_act=write_seat(table.to_act), over=table.is_over)
+            seen_tables = [table.view(seat) if isinstance(table, Position) else table for seat in seats]
+            ply.views.extend(map(views.write_view, seen_tables))
+            # Beside the views of named seats, the answer holds nothing that these seats do not see.
+            ply.points.extend(adapter_of(game.id).owned(seen_tables[0] if request.seats else table))
+            if before is not None:
+                action = record.actions[index - 1]
+                if not request.seats:
+                    ply.action.CopyFrom(views.write_seen(game, before.to_act, action))
+                for seat in seats if game.has_history else ():
+                    seen = before.seen(action, seat) if isinstance(before, Position) else action
+                    ply.seen.append(views.write_seen(game, before.to_act, seen))
+            before = table
+        return response
+
+    def GetServer(self, request: pb.GetServerRequest) -> pb.GetServerResponse:
+        return self._server
 
     def ValidateView(self, request: pb.ValidateViewRequest) -> pb.ValidateViewResponse:
         required(request, "view", "")

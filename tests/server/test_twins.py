@@ -87,6 +87,13 @@ def without_elapsed(message: Any) -> Any:
     return message
 
 
+def without_history(view: view_pb2.View) -> view_pb2.View:
+    copy = view_pb2.View()
+    copy.CopyFrom(view)
+    copy.ClearField("history")
+    return copy
+
+
 def answers_to(seat: int, record: Record, channel: grpc.Channel) -> dict[str, list[bytes]]:
     """Return the outcomes of all calls about one seat of a game, by call."""
     solver: Any = solver_pb2_grpc.SolverServiceStub(channel)
@@ -119,6 +126,8 @@ def answers_to(seat: int, record: Record, channel: grpc.Channel) -> dict[str, li
         "GetRecord": outcome(referee.GetRecord, referee_pb2.GetRecordRequest(record=message, seat=number)),
         "ValidateView": outcome(rules.ValidateView, rules_pb2.ValidateViewRequest(view=view)),
         "ListLegalActions": outcome(rules.ListLegalActions, rules_pb2.ListLegalActionsRequest(view=view)),
+        "ReplayRecord": outcome(rules.ReplayRecord, rules_pb2.ReplayRecordRequest(record=message, seats=[number])),
+        "CheckDraft": outcome(rules.CheckDraft, rules_pb2.CheckDraftRequest(view=without_history(view))),
         "WriteText": outcome(rules.WriteText, rules_pb2.WriteTextRequest(game=view.game, view=view)),
     }
     for text in ILLEGAL:

@@ -68,6 +68,7 @@ def requests_of() -> dict[str, list[Any]]:
         record = record.play(position.legal_actions()[0])
         position = position.play(position.legal_actions()[0])
     view = views.write_view(position.view(position.to_act or 0))
+    choice = str(position.legal_actions()[0])
     spec = view.game
     budget = pb.Budget(iterations=20)
     whole = records.write(record)
@@ -86,6 +87,10 @@ def requests_of() -> dict[str, list[Any]]:
         "ListLegalActions": [rules_pb2.ListLegalActionsRequest(view=view)],
         "ReadText": [rules_pb2.ReadTextRequest(game=spec, view=str(position.view(0)))],
         "WriteText": [rules_pb2.WriteTextRequest(record=whole)],
+        "GetServer": [rules_pb2.GetServerRequest()],
+        "CheckDraft": [rules_pb2.CheckDraftRequest(view=views.write_view(position.view(0)))],
+        "PlaySeen": [rules_pb2.PlaySeenRequest(view=view, action=views.write_seen(game, None, choice))],
+        "ReplayRecord": [rules_pb2.ReplayRecordRequest(record=whole)],
         "Deal": [referee_pb2.DealRequest(game=spec, seed=5)],
         "Play": [referee_pb2.PlayRequest(standing=standing, action=first[0])],
         "GetViews": [referee_pb2.GetViewsRequest(standing=standing)],

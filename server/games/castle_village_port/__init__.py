@@ -14,7 +14,7 @@ from engine_cy.castle_village_port import editions
 from engine_cy.castle_village_port.table import EFFECT_ASKS
 from engine_cy.errors import listed
 from engine_cy.seats import SEATS
-from server.games.adapter import Names, Ruleset
+from server.games.adapter import Names, Ruleset, names_from
 from server.games.castle_village_port import descriptions, messages, narration, pictures
 from server.games.castle_village_port.narration import AREA
 from server.games.message_adapter import MessageAdapter
@@ -58,6 +58,12 @@ class CastleVillagePortAdapter(MessageAdapter):
 
     def is_choice_simultaneous(self, table: View | Position) -> bool:
         return bool(table.table.ask == "select")
+
+    def edition_names(self, edition: str) -> Names:
+        return names_from(AREA, f"edition.{edition}") or super().edition_names(edition)
+
+    def card_meanings(self, game: Any) -> Iterator[Names]:
+        return descriptions.card_meanings(game)
 
     # --- messages ---
 

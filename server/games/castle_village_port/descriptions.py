@@ -11,7 +11,7 @@ from engine_cy.castle_village_port import editions
 from engine_cy.castle_village_port.binding import CastleVillagePort
 from engine_cy.castle_village_port.cards import LOCATIONS, Card
 from engine_cy.castle_village_port.words import Deed, Reward, When
-from server.games.adapter import Names, RulesTable
+from server.games.adapter import Names, RulesTable, switch_info
 from server.games.castle_village_port.narration import AREA, title_of
 from server.games.narration import COMMON
 from server.languages import DEFAULT, LANGUAGES, Words, words_of
@@ -21,12 +21,6 @@ REWARDS = {
     Reward.PER_CARD: "1 per card there",
     Reward.STEAL_EACH: "1 from each other player",
     Reward.HALF_VALUE: "half its value, rounded up",
-}
-MEANINGS = {
-    "hand_size": "cards that each player draws up to",
-    "rounds": "rounds of a game",
-    "turns_per_round": "turns in a round, for any number of players",
-    "starting_gold": "gold of each player at the start",
 }
 
 
@@ -44,8 +38,20 @@ def value_names(game: Game, language: str = DEFAULT) -> dict[int, str]:
 
 def switches() -> Iterator[pb.SwitchInfo]:
     for name, (least, most) in editions.NUMBERS.items():
-        yield pb.SwitchInfo(name=name, meaning=MEANINGS[name], values=map(str, range(least, most + 1)))
-    yield pb.SwitchInfo(name="hidden_gold", meaning="gold is hidden from the others", values=("no", "yes"))
+        yield switch_info(AREA, name, map(str, range(least, most + 1)))
+    yield switch_info(AREA, "hidden_gold", ("no", "yes"))
+
+
+def card_meanings(game: CastleVillagePort) -> Iterator[Names]:
+    """Yield what each card does, in each language."""
+    for described in zip(*(describe_cards(game, language) for language in LANGUAGES), strict=True):
+        yield Names(*map(_meaning, described, LANGUAGES))
+
+
+def _meaning(card: Mapping[str, Any], language: str) -> str:
+    words = words_of(AREA, language)
+    acts = card["when"] != words.say(f"when.{When.NEVER.name}")
+    return words.begin(f"{card['when']}: {card['effect']}." if acts else f"{card['effect']}.")
 
 
 def describe_game(game: CastleVillagePort) -> dict[str, Any]:

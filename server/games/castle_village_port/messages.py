@@ -27,6 +27,7 @@ PLANS = Plans(
     Plan(pb.CastleVillagePortPosition, WholeTable, required=_REQUIRED, most=_MOST),
     Plan(pb.CastleVillagePortDeal, Deal, required=_REQUIRED, most=_MOST),
     ActionPlans(pb.CastleVillagePortAction, ACTIONS),
+    Plan(pb.CastleVillagePortView, SeenTable, most=_MOST),
 )
 TABLES = Plan(pb.CastleVillagePortTables, required=("when", "effect"), most=_MOST)
 

@@ -14,7 +14,7 @@ from engine_cy.oriflamme import editions
 from engine_cy.oriflamme.cards import read_card, write_card
 from engine_cy.oriflamme.table import PlayedCard, Slot
 from engine_cy.seats import SEATS
-from server.games.adapter import Names, Ruleset
+from server.games.adapter import Names, Ruleset, names_from
 from server.games.message_adapter import MessageAdapter
 from server.games.narration import COMMON
 from server.games.oriflamme import descriptions, narration, pictures
@@ -64,6 +64,12 @@ class OriflammeAdapter(MessageAdapter):
 
     def kind_names(self, game: Any, language: str = DEFAULT) -> dict[str, str]:
         return {card.name: descriptions.names_of(card).in_language(language) for card in game.cards}
+
+    def edition_names(self, edition: str) -> Names:
+        return names_from(AREA, f"edition.{edition}") or super().edition_names(edition)
+
+    def card_meanings(self, game: Any) -> Iterator[Names]:
+        return descriptions.card_meanings(game)
 
     # --- messages ---
 

@@ -10,7 +10,7 @@ from engine_cy.oriflamme import editions
 from engine_cy.oriflamme.binding import Oriflamme
 from engine_cy.oriflamme.cards import Card
 from engine_cy.oriflamme.words import Deed, Nature, Reach
-from server.games.adapter import Names, RulesTable, as_text
+from server.games.adapter import Names, RulesTable, as_text, switch_info
 from server.games.narration import COMMON
 from server.games.oriflamme.narration import AREA
 from server.languages import DEFAULT, LANGUAGES, Words, words_of
@@ -34,7 +34,19 @@ NUMBERS = {
 
 def switches(game_id: str) -> Iterator[pb.SwitchInfo]:
     for name, switch in editions.SWITCHES[game_id].items():
-        yield pb.SwitchInfo(name=name, meaning=switch.meaning, values=map(as_text, switch.values))
+        yield switch_info(AREA, name, map(as_text, switch.values))
+
+
+def card_meanings(game: Oriflamme) -> Iterator[Names]:
+    """Yield what each card does, in each language."""
+    for described in zip(*(describe_cards(game, language) for language in LANGUAGES), strict=True):
+        yield Names(*map(_meaning, described, LANGUAGES))
+
+
+def _meaning(card: Mapping[str, Any], language: str) -> str:
+    words = words_of(COMMON, language)
+    points_at = [f"{words.say('points_at')} {card['points_at']}"] if card["points_at"] else []
+    return words.begin("; ".join([*points_at, card["effect"], *card["traits"]])) + "."
 
 
 def describe_switches(game_id: str) -> list[dict[str, Any]]:

@@ -28,6 +28,7 @@ PLANS = Plans(
     Plan(pb.OriflammePosition, WholeTable, required=_REQUIRED, most=_MOST),
     Plan(pb.OriflammeDeal, Deal, required=_REQUIRED, most=_MOST),
     ActionPlans(pb.OriflammeAction, ACTIONS),
+    Plan(pb.OriflammeView, SeenTable, most=_MOST),
 )
 SWITCHES = Plan(pb.OriflammeSwitches, words=WORDS)
 PROTOTYPE_SWITCHES = Plan(pb.OriflammePrototypeSwitches)

@@ -102,4 +102,33 @@ MESSAGES = {
     "nature.AMBUSH": "bringt ihrem Besitzer {ambush_gain}, wenn eine gegnerische Karte sie trifft",
     "nature.UNREVEALABLE": "darf nicht vom Besitzer aufgedeckt werden",
     "nature.LEAVES": "wird nach dem Ausführen ohne Gewinn entfernt",
+    "edition.en-2019": "Englische Ausgabe (2019)",
+    "edition.fr-2019": "Französische Ausgabe (2019)",
+    "edition.de-2019": "Deutsche Ausgabe (2019)",
+    "edition.revised": "Überarbeitete Ausgabe",
+    "edition.prototype": "Prototyp",
+    "switch.tokens_before_ability": "Marker vor der Fähigkeit",
+    "switch.tokens_before_ability.meaning": (
+        "die Marker einer aufgedeckten Karte zählen vor ihrer Fähigkeit, sonst danach und vor dem Ablegen"
+    ),
+    "switch.ambush_discards_attacker": "Hinterhalt legt den Angreifer ab",
+    "switch.ambush_discards_attacker.meaning": "ein Hinterhalt legt die gegnerische Karte ab, die ihn beseitigt",
+    "switch.ambush_discards_own_attacker": "Hinterhalt legt den eigenen Angreifer ab",
+    "switch.ambush_discards_own_attacker.meaning": "ein Hinterhalt legt die eigene Karte ab, die ihn beseitigt",
+    "switch.ambush_own_gain": "Gewinn für den eigenen Hinterhalt",
+    "switch.ambush_own_gain.meaning": "zusätzlich zu dem 1 Punkt, wenn eine eigene Karte einen Hinterhalt beseitigt",
+    "switch.lord_counts_covered": "Gebieter zählt überdeckte Karten",
+    "switch.lord_counts_covered.meaning": "ein Gebieter zählt jede eigene Karte eines benachbarten Platzes",
+    "switch.decree_onto_stack": "Dekret auf einen Stapel",
+    "switch.decree_onto_stack.meaning": "ein Dekret darf eine Karte auf einen Platz ihrer Familie legen",
+    "switch.uncovered_resolves": "Freigelegte Karte handelt",
+    "switch.uncovered_resolves.meaning": (
+        "unter welchen Karten, die beim Handeln gehen, die freigelegte Karte als nächste handelt"
+    ),
+    "switch.two_player_rounds": "Runden zu zweit",
+    "switch.two_player_rounds.meaning": "Runden einer Partie zu zweit",
+    "switch.cards_per_turn": "Karten je Zug",
+    "switch.cards_per_turn.meaning": "nacheinander gelegte Karten; 2 nur in den sechs Runden zu zweit",
+    "switch.ambush_gain": "Gewinn eines Hinterhalts",
+    "switch.ambush_gain.meaning": "gewinnt der Besitzer eines Hinterhalts, der eine gegnerische Karte mitnimmt",
 }

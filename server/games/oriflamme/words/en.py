@@ -108,4 +108,33 @@ MESSAGES = {
     "nature.AMBUSH": "gains its owner {ambush_gain} when an opponent's card hits it",
     "nature.UNREVEALABLE": "cannot be revealed by its owner",
     "nature.LEAVES": "eliminated, for nothing, after it acted",
+    "edition.en-2019": "English edition (2019)",
+    "edition.fr-2019": "French edition (2019)",
+    "edition.de-2019": "German edition (2019)",
+    "edition.revised": "Revised edition",
+    "edition.prototype": "Prototype",
+    "switch.tokens_before_ability": "Tokens before the ability",
+    "switch.tokens_before_ability.meaning": (
+        "a revealed card's tokens are gained before its ability, else after it and before the discard"
+    ),
+    "switch.ambush_discards_attacker": "Ambush discards the attacker",
+    "switch.ambush_discards_attacker.meaning": "an Ambush discards the opponent's card that eliminates it",
+    "switch.ambush_discards_own_attacker": "Ambush discards an own attacker",
+    "switch.ambush_discards_own_attacker.meaning": "an Ambush discards the own card that eliminates it",
+    "switch.ambush_own_gain": "Gain for an own Ambush",
+    "switch.ambush_own_gain.meaning": "gained besides the 1 when an own card eliminates an Ambush",
+    "switch.lord_counts_covered": "Lord counts covered cards",
+    "switch.lord_counts_covered.meaning": "a Lord counts every own card of a neighbouring slot",
+    "switch.decree_onto_stack": "Decree onto a stack",
+    "switch.decree_onto_stack.meaning": "a Decree may lay a card on a slot of its family",
+    "switch.uncovered_resolves": "Uncovered card acts",
+    "switch.uncovered_resolves.meaning": (
+        "below which cards that leave while they act the uncovered card is resolved next"
+    ),
+    "switch.two_player_rounds": "Rounds for two",
+    "switch.two_player_rounds.meaning": "rounds of a game for two",
+    "switch.cards_per_turn": "Cards a turn",
+    "switch.cards_per_turn.meaning": "cards placed in succession; 2 only in the six rounds for two",
+    "switch.ambush_gain": "Gain of an Ambush",
+    "switch.ambush_gain.meaning": "gained by the owner of an Ambush that takes an opponent's card along",
 }

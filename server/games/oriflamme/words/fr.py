@@ -102,4 +102,33 @@ MESSAGES = {
     "nature.AMBUSH": "rapporte {ambush_gain} à son propriétaire quand une carte adverse la touche",
     "nature.UNREVEALABLE": "ne peut être révélée par son propriétaire",
     "nature.LEAVES": "éliminée, sans rien rapporter, après avoir agi",
+    "edition.en-2019": "Édition anglaise (2019)",
+    "edition.fr-2019": "Édition française (2019)",
+    "edition.de-2019": "Édition allemande (2019)",
+    "edition.revised": "Édition révisée",
+    "edition.prototype": "Prototype",
+    "switch.tokens_before_ability": "Jetons avant le pouvoir",
+    "switch.tokens_before_ability.meaning": (
+        "les jetons d’une carte révélée sont gagnés avant son pouvoir, sinon après lui et avant la défausse"
+    ),
+    "switch.ambush_discards_attacker": "L’Embuscade défausse l’attaquant",
+    "switch.ambush_discards_attacker.meaning": "une Embuscade défausse la carte adverse qui l’élimine",
+    "switch.ambush_discards_own_attacker": "L’Embuscade défausse son propre attaquant",
+    "switch.ambush_discards_own_attacker.meaning": "une Embuscade défausse la carte de sa famille qui l’élimine",
+    "switch.ambush_own_gain": "Gain pour sa propre Embuscade",
+    "switch.ambush_own_gain.meaning": "gagné en plus du point quand une carte de la famille élimine une Embuscade",
+    "switch.lord_counts_covered": "Le Seigneur compte les cartes couvertes",
+    "switch.lord_counts_covered.meaning": "un Seigneur compte chaque carte de sa famille d’une place voisine",
+    "switch.decree_onto_stack": "Décret sur une pile",
+    "switch.decree_onto_stack.meaning": "un Décret peut poser une carte sur une place de sa famille",
+    "switch.uncovered_resolves": "La carte découverte agit",
+    "switch.uncovered_resolves.meaning": (
+        "sous quelles cartes, qui partent en agissant, la carte découverte agit ensuite"
+    ),
+    "switch.two_player_rounds": "Manches à deux",
+    "switch.two_player_rounds.meaning": "nombre de manches d’une partie à deux",
+    "switch.cards_per_turn": "Cartes par tour",
+    "switch.cards_per_turn.meaning": "cartes posées à la suite ; 2 seulement dans les six manches à deux",
+    "switch.ambush_gain": "Gain d’une Embuscade",
+    "switch.ambush_gain.meaning": "gagné par le propriétaire d’une Embuscade qui emporte la carte d’un adversaire",
 }
