@@ -459,8 +459,7 @@ class TextDisplay:
         names = self._words.say("play.and").join(game.names[seat] for seat in winners)
         self.show_text(self._words.say(key, winners=names))
         if path:
-            seat = "" if game.me is None else f" --seat {SEATS[game.me]}"
-            self.show_text(f"eminence review {path}{seat}")
+            self.show_text(f"eminence review {path}")
 
     def show_failure(self, why: str) -> None:
         self.show_text(why)
