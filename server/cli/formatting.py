@@ -29,7 +29,7 @@ WIDTH = 80
 # Blanks between the columns of a table, and the least width of a column of text.
 GAP = 3
 TEXT_LEAST = 8
-# The least width of a column of moves in words.
+# The least width of a column of moves in words, on a line of at least `WIDTH`.
 MOVE_LEAST = 24
 
 
@@ -66,7 +66,7 @@ class _Table(Table):
 def _least_width(console: Console, options: ConsoleOptions, column: Column) -> int:
     """Return the width of the numbers in a column, or of its longest word, at most `TEXT_LEAST`, or its own least."""
     sizes = [Measurement.get(console, options, cell) for cell in (column.header, *column.cells)]
-    if column.min_width:
+    if column.min_width and options.max_width >= WIDTH:
         return min(column.min_width, max(size.maximum for size in sizes))
     return max(size.maximum if column.no_wrap else min(size.minimum, TEXT_LEAST) for size in sizes)
 
