@@ -77,3 +77,4 @@ clean:  ## Remove .venv and everything built
 	@rm -rf examples/*/build examples/games/*/build examples/typescript/node_modules examples/typescript/generated
 	@find engine_cy solver benchmarks tests examples -name '*.so' -delete
 	@find proto \( -name '*_pb2*.py' -o -name '*_pb2*.pyi' \) -delete
+	@rm -f engine_cy/*/words.pyi

@@ -9,6 +9,7 @@ EMINENCE_CFLAGS adds compiler flags, for instance "-O1". Every set of flags has 
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -60,8 +61,23 @@ def extensions() -> list[Extension]:
     ]
 
 
+def stub_of(words: str) -> str:
+    """Return the stub of the enumerations that a words.pxd has for Python."""
+    lines = ["from enum import IntEnum, IntFlag"]
+    for name, body in re.findall(r"^cpdef enum ?(\w*):\n((?: {4}.*\n|\n)+)", words, re.M):
+        comment = re.search(r'""".*?"""', body, re.S)
+        body = body.replace(comment.group(), "") if comment else body
+        members = re.findall(r"^ {4}(\w+) *(?:=|#|$)", body, re.M)
+        # An enumeration that gives each member its number is one of flags.
+        kind = "IntFlag" if body.count(" = ") == len(members) else "IntEnum"
+        lines += ["", f"class {name}({kind}):"] if name else [""]
+        lines += [f"    {comment.group()}", ""] if comment else []
+        lines += [f"    {member} = ..." if name else f"{member}: int" for member in members]
+    return "\n".join(lines) + "\n"
+
+
 class BuildStubs(Command):
-    """Generate the protobuf and gRPC stubs beside their .proto files, if a file changed."""
+    """Generate the stubs of words.pxd, and the protobuf and gRPC stubs beside their .proto files, if a file changed."""
 
     user_options: ClassVar[list[tuple[str, str, str]]] = []
 
@@ -72,6 +88,11 @@ class BuildStubs(Command):
         pass
 
     def run(self) -> None:
+        for words in sorted(Path("engine_cy").glob("*/words.pyx")):
+            stub = words.with_suffix(".pyi")
+            text = stub_of(words.with_suffix(".pxd").read_text())
+            if not stub.exists() or stub.read_text() != text:
+                stub.write_text(text)
         # Another version of grpcio-tools writes other stubs, so the version is part of the name.
         stamp = Path("build", f"stubs-{version('grpcio-tools')}")
         # Not third_party: its stubs are in googleapis-common-protos.

@@ -1,8 +1,7 @@
 """Actions declared once: their text, fields, steps and help, and OpenSpiel's list of them, come from the declaration.
 
-A game declares its verbs with their arguments, such as `Verb("rob", (VERB_ROB,), ["rob {player}"], [Argument("player",
-SEAT)])`. The names of verbs and arguments are those of the contract's messages and fields, too, and each argument has a
-kind that reads and writes it.
+A game declares its verbs with their arguments, such as `Verb("rob", (VERB_ROB,), [Argument("player", SEAT)])`. Verbs
+and arguments have the names of the contract's messages and fields; the kind of an argument reads and writes it.
 """
 
 from __future__ import annotations
@@ -128,15 +127,19 @@ class Argument(NamedTuple):
 
 
 class Verb(NamedTuple):
-    """A verb: its name, the number of each of its steps, and its forms as text, with its arguments in braces.
+    """A verb: its name, the number of each of its steps, and its arguments.
 
-    Two arguments in order are sorted in the steps: their order does not matter.
+    `ask` is the number of the question that it answers, of two halves the first. A question has the name of the first
+    verb that answers it, and its task in words. `forms` are the texts of the verb with its arguments in braces: by
+    default, its name and all arguments. Two arguments in order are sorted in the steps, so their order does not matter.
     """
 
     name: str
     numbers: tuple[int, ...]
-    forms: Sequence[str] = ()
     arguments: Sequence[Argument] = ()
+    ask: int | None = None
+    task: str = ""
+    forms: Sequence[str] = ()
     in_order: bool = False
 
     def by_place(self) -> list[list[Argument]]:
@@ -162,8 +165,12 @@ class Actions:
         self.verbs = {verb.name: verb for verb in verbs}
         self._shift = shift
         self.places = {verb.name: verb.by_place() for verb in verbs}
+        self.questions: dict[str, int] = {}
+        for verb in verbs:
+            if verb.ask is not None and verb.ask not in self.questions.values():
+                self.questions[verb.name] = verb.ask
         self._of_number = {verb.numbers[0]: verb for verb in verbs}
-        self._forms = {verb.name: [_form_of(verb, form) for form in verb.forms or [verb.name]] for verb in verbs}
+        self._forms = {verb.name: [_form_of(verb, form) for form in verb.forms or [_form(verb)]] for verb in verbs}
         self.help = [
             " ".join(kind.label if kind else word for word, kind in form.words)
             for forms in self._forms.values()
@@ -230,6 +237,20 @@ class Actions:
                     break
         return fields
 
+    # --- questions ---
+
+    def check_questions(self, asks: Iterable[Any], *others: int) -> None:
+        """Refuse to be imported unless a verb answers each question but the `others`."""
+        lacking = [ask.name for ask in asks if ask not in (*self.questions.values(), *others)]
+        if lacking:
+            raise ImportError(f"actions.py: no verb answers {listed(lacking)}")
+
+    def explain_other(self, fields: Mapping[str, Any], question: str, seat: str) -> str | None:
+        """Explain why an action does not answer a question; return None if it does."""
+        if self.verbs[fields["type"]].ask == self.questions[question]:
+            return None
+        return f"{seat} must {self.verbs[question].task}"
+
     # --- lists ---
 
     def texts(self, shape: Any, *verbs: str) -> Iterator[str]:
@@ -246,6 +267,10 @@ class Actions:
         for chosen in product(*choices):
             if not verb.in_order or chosen[0][1] < chosen[1][1]:
                 yield {"type": verb.name, **dict(chosen)}
+
+
+def _form(verb: Verb) -> str:
+    return " ".join([verb.name, *(f"{{{argument.name}}}" for argument in verb.arguments)])
 
 
 def _form_of(verb: Verb, text: str) -> _Form:

@@ -19,6 +19,7 @@ from engine_cy.castle_village_port.words import (
     VERB_ROB,
     VERB_SELECT,
     VERB_SWAP,
+    Ask,
 )
 from engine_cy.errors import listed
 from engine_cy.seats import SEATS
@@ -86,32 +87,32 @@ LOCATION = OneOf(
 )
 INDEX = Number("INDEX", f"a place in a row (0 to {INDEX_MAX})", INDEX_MAX, _places)
 
+_MOVE = [Argument("card", ROW_CARD, 16), Argument("to", LOCATION, 8), Argument("index", INDEX, 0)]
+_PLACE = [Argument("location", LOCATION, 16), Argument("index", INDEX, 8)]
+_ORDER = [Argument("player", SEAT, 16), Argument("location", LOCATION, 8)]
+_IN_HAND = [Argument("card", VALUE, 16)]
+_IN_ROW = [Argument("card", ROW_CARD, 16)]
+_PLAYER = [Argument("player", SEAT, 16)]
+
 ACTIONS = Actions(
     24,
     [
-        Verb("select", (VERB_SELECT,), ["select {card}"], [Argument("card", VALUE, 16)]),
-        Verb(
-            "place",
-            (VERB_PLACE,),
-            ["place {location} {index}"],
-            [Argument("location", LOCATION, 16), Argument("index", INDEX, 8)],
-        ),
+        Verb("select", (VERB_SELECT,), _IN_HAND, Ask.ASK_SELECT, "select a card from hand"),
+        Verb("place", (VERB_PLACE,), _PLACE, Ask.ASK_PLACE, "place the selected card"),
         Verb(
             "move",
             (VERB_MOVE,),
-            ["move {card} to {to} {index}"],
-            [Argument("card", ROW_CARD, 16), Argument("to", LOCATION, 8), Argument("index", INDEX, 0)],
+            _MOVE,
+            Ask.ASK_MOVE,
+            "choose a card to move and its new place",
+            forms=["move {card} to {to} {index}"],
         ),
-        Verb("rob", (VERB_ROB,), ["rob {player}"], [Argument("player", SEAT, 16)]),
-        Verb("copy", (VERB_COPY,), ["copy {card}"], [Argument("card", ROW_CARD, 16)]),
-        Verb("swap", (VERB_SWAP,), ["swap {player}"], [Argument("player", SEAT, 16)]),
-        Verb("replace", (VERB_REPLACE,), ["replace {card}"], [Argument("card", VALUE, 16)]),
-        Verb(
-            "order",
-            (VERB_ORDER,),
-            ["order {player} {location}"],
-            [Argument("player", SEAT, 16), Argument("location", LOCATION, 8)],
-        ),
-        Verb("discard", (VERB_DISCARD,), ["discard {card}"], [Argument("card", ROW_CARD, 16)]),
+        Verb("rob", (VERB_ROB,), _PLAYER, Ask.ASK_ROB, "choose a player to rob"),
+        Verb("copy", (VERB_COPY,), _IN_ROW, Ask.ASK_COPY, "choose a neighbour to copy"),
+        Verb("swap", (VERB_SWAP,), _PLAYER, Ask.ASK_SWAP, "choose a player whose selected card is swapped"),
+        Verb("replace", (VERB_REPLACE,), _IN_HAND, Ask.ASK_REPLACE, "choose the card that replaces the selected one"),
+        Verb("order", (VERB_ORDER,), _ORDER, Ask.ASK_ORDER, "choose a player and the location to order"),
+        Verb("discard", (VERB_DISCARD,), _IN_ROW, Ask.ASK_DISCARD, "choose a neighbour to discard"),
     ],
 )
+ACTIONS.check_questions(Ask, Ask.ASK_NOTHING, Ask.ASK_UNDEFINED)

@@ -13,9 +13,7 @@ from engine_cy.castle_village_port.turn cimport apply, clear, end_round_from, le
 from engine_cy.castle_village_port.validate cimport find_faults
 from engine_cy.castle_village_port.view cimport key, observe
 from engine_cy.castle_village_port.words cimport (
-    ASK_COPY, ASK_DISCARD, ASK_MOVE, ASK_NOTHING, ASK_ORDER, ASK_PLACE, ASK_REPLACE, ASK_ROB, ASK_SELECT, ASK_SWAP,
-    GOLD_MAX, LOCATIONS, MAX_VALUE, NOWHERE, UNKNOWN,
-    VERB_PLACE, VERB_REPLACE, VERB_SELECT,
+    ASK_NOTHING, ASK_REPLACE, GOLD_MAX, LOCATIONS, MAX_VALUE, NOWHERE, UNKNOWN, VERB_PLACE, VERB_REPLACE, VERB_SELECT,
 )
 from engine_cy.castle_village_port.worlds cimport count_secrets, sample, write_secret
 from engine_cy.faults cimport Breaches, byte
@@ -135,11 +133,8 @@ add_belief_functions(&KNOWLEDGE)
 
 # --- the game in Python ---------------------------------------------------------------------------------------
 
-ASK_WORDS = {
-    ASK_SELECT: "select", ASK_PLACE: "place", ASK_MOVE: "move", ASK_ROB: "rob", ASK_COPY: "copy", ASK_SWAP: "swap",
-    ASK_REPLACE: "replace", ASK_ORDER: "order", ASK_DISCARD: "discard", ASK_NOTHING: "over",
-}
-ASK_OF = {word: ask for ask, word in ASK_WORDS.items()}
+ASK_OF = {**ACTIONS.questions, "over": ASK_NOTHING}
+ASK_WORDS = {ask: word for word, ask in ASK_OF.items()}
 RULES = [rule.name for rule in Rule if SENTENCES[rule.name]]      # a rule without a sentence cannot be imported
 
 

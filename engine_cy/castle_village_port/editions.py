@@ -98,22 +98,21 @@ class Effect(NamedTuple):
     only: str | None = None
 
 
-EFFECTS = {
-    "none": Effect(Deed.NO_DEED),
-    "leave_if_present": Effect(Deed.LEAVE_IF_PRESENT, {"who": None}),
-    "pay_others": Effect(Deed.PAY_OTHERS, {"amount": 1}),
-    "move_neighbour": Effect(Deed.MOVE_NEIGHBOUR),
-    "rob_neighbour": Effect(Deed.ROB_NEIGHBOUR, {"amount": 2}),
-    "copy_neighbour": Effect(Deed.COPY_NEIGHBOUR),
-    # At the end of a round no player has a face-down card left.
-    "swap_selected": Effect(Deed.SWAP_SELECTED, only="immediate"),
-    "order_location": Effect(Deed.ORDER_LOCATION, only="immediate"),
-    "pay_from_right": Effect(Deed.PAY_FROM_RIGHT, only="end"),
-    "gain_per_low": Effect(Deed.GAIN_PER_LOW, {"below": 6, "amount": 1}),
-    "discard_neighbour": Effect(Deed.DISCARD_NEIGHBOUR),
-    "fetch": Effect(Deed.FETCH),
-    "double_reward": Effect(Deed.DOUBLE_REWARD, {"where": "port", "factor": 2}, only="end"),
-    "discard_highest": Effect(Deed.DISCARD_HIGHEST),
+# By their names, which are those of the deeds.
+EFFECTS = {"none": Effect(Deed.NO_DEED)} | {deed.name.lower(): Effect(deed) for deed in Deed if deed != Deed.NO_DEED}
+EFFECTS |= {
+    effect.deed.name.lower(): effect
+    for effect in (
+        Effect(Deed.LEAVE_IF_PRESENT, {"who": None}),
+        Effect(Deed.PAY_OTHERS, {"amount": 1}),
+        Effect(Deed.ROB_NEIGHBOUR, {"amount": 2}),
+        # At the end of a round no player has a face-down card left.
+        Effect(Deed.SWAP_SELECTED, only="immediate"),
+        Effect(Deed.ORDER_LOCATION, only="immediate"),
+        Effect(Deed.PAY_FROM_RIGHT, only="end"),
+        Effect(Deed.GAIN_PER_LOW, {"below": 6, "amount": 1}),
+        Effect(Deed.DOUBLE_REWARD, {"where": "port", "factor": 2}, only="end"),
+    )
 }
 RANGES = {"amount": (0, 9), "below": (1, 16), "factor": (1, 4)}
 REWARDS = {"per_card": Reward.PER_CARD, "steal_each": Reward.STEAL_EACH, "half_value": Reward.HALF_VALUE}

@@ -1,15 +1,17 @@
 """The meaning of the words of cards.py, one branch per word. A card acts from its own place in its row.
 
-An effect either asks its owner or chance for a choice, or does its deed at once.
+A deed either asks its owner for a choice (`question`, then `use`) or is done at once (`act`). If one lacks its branch,
+turn.pyx cannot be imported.
 """
 from libc.stdint cimport int32_t, uint8_t, uint16_t
 
 from engine_cy.castle_village_port.rules cimport Effect, Rank, Rules
 from engine_cy.castle_village_port.state cimport (
-    NO_CARD, State, bit, discard, owner_of, spare_cards, value_of,
+    NO_CARD, State, bit, discard, locate, owner_of, put, spare_cards, take, value_of,
 )
 from engine_cy.castle_village_port.words cimport (
-    ASK_COPY, ASK_DISCARD, ASK_MOVE, ASK_ORDER, ASK_ROB, ASK_SWAP, Deed, Reward, When,
+    ASK_COPY, ASK_DISCARD, ASK_MOVE, ASK_NOTHING, ASK_ORDER, ASK_REPLACE, ASK_ROB, ASK_SWAP, ASK_UNDEFINED, Deed,
+    Reward, When,
 )
 
 
@@ -71,6 +73,20 @@ cdef inline int unrevealed(const Rules* rules, const State* state, int player, u
             players[kept] = <uint8_t>other
             kept += 1
     return kept
+
+
+cdef inline int candidates(
+        const Rules* rules, const State* state, int location, int index, int ask, uint8_t* found) noexcept nogil:
+    """Write the cards or players to choose from, of ASK_MOVE the neighbours; return how many there are."""
+    if ask == ASK_MOVE or ask == ASK_DISCARD:
+        return neighbours(state, location, index, found)
+    elif ask == ASK_ROB:
+        return victims(state, location, index, owner_of(state.rows[location][index]), found)
+    elif ask == ASK_COPY:
+        return copyable(rules, state, location, index, found)
+    elif ask == ASK_SWAP or ask == ASK_ORDER:
+        return unrevealed(rules, state, owner_of(state.rows[location][index]), found)
+    return 0
 
 
 # --- gold -------------------------------------------------------------------------------------------------------
@@ -138,27 +154,33 @@ cdef inline int count_low(const State* state, int location, int below) noexcept 
     return n
 
 
-cdef inline int question(const Rules* rules, const State* state, int location, int index, int deed) noexcept nogil:
-    """Return the question of an effect, or -1 if it asks none or has no candidates."""
-    cdef uint8_t candidates[5]
-    cdef int player = owner_of(state.rows[location][index])
-
-    if deed == Deed.MOVE_NEIGHBOUR:
-        return ASK_MOVE if state.n_row[location] > 1 else -1
-    elif deed == Deed.DISCARD_NEIGHBOUR:
-        return ASK_DISCARD if state.n_row[location] > 1 else -1
-    elif deed == Deed.FETCH:
-        return ASK_MOVE if state.n_row[0] + state.n_row[1] + state.n_row[2] > state.n_row[location] else -1
+cdef inline int question(int deed) noexcept nogil:
+    """Return the question of a deed, ASK_NOTHING for one that asks nothing."""
+    if deed == Deed.MOVE_NEIGHBOUR or deed == Deed.FETCH:
+        return ASK_MOVE
     elif deed == Deed.ROB_NEIGHBOUR:
-        return ASK_ROB if victims(state, location, index, player, candidates) else -1
+        return ASK_ROB
     elif deed == Deed.COPY_NEIGHBOUR:
-        return ASK_COPY if copyable(rules, state, location, index, candidates) else -1
+        return ASK_COPY
     elif deed == Deed.SWAP_SELECTED:
-        # Without another card to swap for, there is nothing to do.
-        return ASK_SWAP if spare_cards(rules, state) > 0 and unrevealed(rules, state, player, candidates) else -1
+        return ASK_SWAP
     elif deed == Deed.ORDER_LOCATION:
-        return ASK_ORDER if unrevealed(rules, state, player, candidates) else -1
-    return -1
+        return ASK_ORDER
+    elif deed == Deed.DISCARD_NEIGHBOUR:
+        return ASK_DISCARD
+    return ASK_NOTHING
+
+
+cdef inline bint has_candidates(
+        const Rules* rules, const State* state, int location, int index, int deed) noexcept nogil:
+    """Return whether a deed that asks has a choice."""
+    cdef uint8_t found[5]
+
+    if deed == Deed.FETCH:
+        return state.n_row[0] + state.n_row[1] + state.n_row[2] > state.n_row[location]
+    elif deed == Deed.SWAP_SELECTED and spare_cards(rules, state) <= 0:
+        return False        # no other card to swap for
+    return candidates(rules, state, location, index, question(deed), found) > 0
 
 
 cdef inline bint act(const Rules* rules, State* state, int location, int index, int value) noexcept nogil:
@@ -168,7 +190,6 @@ cdef inline bint act(const Rules* rules, State* state, int location, int index, 
     """
     cdef const Effect* effect = &rules.effects[value]
     cdef uint8_t card = state.rows[location][index]
-    cdef int asks
 
     if effect.deed == Deed.NO_DEED or effect.deed == Deed.DOUBLE_REWARD:
         return False
@@ -183,12 +204,45 @@ cdef inline bint act(const Rules* rules, State* state, int location, int index, 
         state.from_right = 1
     elif effect.deed == Deed.DISCARD_HIGHEST:
         discard(state, location, 0)
+    elif question(effect.deed) == ASK_NOTHING:
+        state.ask = ASK_UNDEFINED
+        return True
+    elif has_candidates(rules, state, location, index, effect.deed):
+        state.ask = <uint8_t>question(effect.deed)
+        state.to_act = <uint8_t>owner_of(card)
+        state.acting = card
+        state.effect = <uint8_t>value
+        return True
+    return False
+
+
+cdef inline bint use(const Rules* rules, State* state, int a, int b, int c) noexcept nogil:
+    """Let the acting card do its deed, as its owner chose: `a` to `c` are the arguments of the action.
+
+    Return as `act` does.
+    """
+    cdef const Effect* effect = &rules.effects[state.effect]
+    cdef int index = 0
+    cdef int location
+
+    if effect.deed == Deed.MOVE_NEIGHBOUR or effect.deed == Deed.FETCH:
+        location = locate(state, <uint8_t>a, &index)
+        put(state, b, c, take(state, location, index))
+    elif effect.deed == Deed.ROB_NEIGHBOUR:
+        steal(state, state.to_act, a, effect.amount)
+    elif effect.deed == Deed.COPY_NEIGHBOUR:
+        location = locate(state, state.acting, &index)
+        return act(rules, state, location, index, value_of(<uint8_t>a))
+    elif effect.deed == Deed.SWAP_SELECTED:
+        state.victim = <uint8_t>a
+        state.ask = ASK_REPLACE
+        return True
+    elif effect.deed == Deed.ORDER_LOCATION:
+        state.orders[a] = <uint8_t>b
+    elif effect.deed == Deed.DISCARD_NEIGHBOUR:
+        location = locate(state, <uint8_t>a, &index)
+        discard(state, location, index)
     else:
-        asks = question(rules, state, location, index, effect.deed)
-        if asks >= 0:
-            state.ask = <uint8_t>asks
-            state.to_act = <uint8_t>owner_of(card)
-            state.acting = card
-            state.effect = <uint8_t>value
-            return True
+        state.ask = ASK_UNDEFINED
+        return True
     return False

@@ -15,8 +15,8 @@ from libc.string cimport memcpy, memmove, memset
 from engine_cy.castle_village_port.rules cimport Effect, Rank, Rules
 from engine_cy.castle_village_port.state cimport NO_CARD, State, bit, owner_of, value_of
 from engine_cy.castle_village_port.words cimport (
-    ASK_COPY, ASK_DISCARD, ASK_MOVE, ASK_ORDER, ASK_PLACE, ASK_ROB, ASK_SELECT, LOCATIONS, MAX_ROW, MAX_VALUE, N_ROLES,
-    NOWHERE, STRANGE, Deed, Reward, When,
+    ASK_COPY, ASK_DISCARD, ASK_MOVE, ASK_ORDER, ASK_PLACE, ASK_REPLACE, ASK_ROB, ASK_SELECT, ASK_SWAP, LOCATIONS,
+    MAX_ROW, MAX_VALUE, N_ROLES, NOWHERE, STRANGE, Deed, Reward, When,
 )
 from engine_cy.game_api cimport MAX_PLAYERS, action_t
 from engine_cy.learned.feature_api cimport (
@@ -503,6 +503,7 @@ cdef void mark(const Rules* rules, const State* state, const action_t* actions, 
 
     look(rules, state, &glance)
     options.n = n
+    options.width = 0           # a question without marks has no preferences
     options.has_amounts = True
     if state.ask == ASK_SELECT:
         mark_selections(&glance, actions, n, options)
@@ -528,7 +529,7 @@ cdef void mark(const Rules* rules, const State* state, const action_t* actions, 
         options.width = 2
         for i in range(n):
             mark_order(&glance, actions[i], options, i)
-    else:
+    elif state.ask == ASK_SWAP or state.ask == ASK_REPLACE:
         options.width = 1
         for i in range(n):
             note(options, i, 0, SWAP_VICTIM + relation(&glance, actions[i] >> 16 & 0xFF), 1)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+from engine_cy.castle_village_port.actions import ACTIONS
 from engine_cy.castle_village_port.cards import LOCATIONS
 from engine_cy.castle_village_port.table import (
     EFFECT_ASKS,
@@ -341,18 +342,6 @@ def write_deal(parts: Parts, shape: TableShape) -> list[str] | None:
 
 # --- reasons ---------------------------------------------------------------------------------------------------
 
-_TASKS = {
-    "select": "select a card from hand",
-    "place": "place the selected card",
-    "move": "choose a card to move and its new place",
-    "rob": "choose a player to rob",
-    "copy": "choose a neighbour to copy",
-    "swap": "choose a player whose selected card is swapped",
-    "replace": "choose the card that replaces the selected one",
-    "order": "choose a player and the location to order",
-    "discard": "choose a neighbour to discard",
-}
-
 
 def explain_illegal(parts: Parts, fields: Mapping[str, Any], legal: list[dict[str, Any]], shape: TableShape) -> str:
     """Explain why an action is not possible: by the rule that it breaks, as far as the table shows it."""
@@ -361,9 +350,10 @@ def explain_illegal(parts: Parts, fields: Mapping[str, Any], legal: list[dict[st
     assert table.ask is not None
     verb = str(fields["type"])
     seat = "chance" if table.to_act == CHANCE else shape.families[table.to_act]
-    if verb != table.ask:
-        return f"{seat} has to {_TASKS[table.ask]}"
-    if verb in ("select", "replace"):
+    other = ACTIONS.explain_other(fields, table.ask, seat)
+    if other is not None:
+        return other
+    elif verb in ("select", "replace"):
         holder = table.victim if verb == "replace" else table.to_act
         return f"{shape.families[holder or 0]} holds no {fields['card']}"
     elif verb == "place":

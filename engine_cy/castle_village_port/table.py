@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, NamedTuple
 
+from engine_cy.castle_village_port.actions import ACTIONS
 from engine_cy.castle_village_port.cards import LOCATIONS, Card
 from engine_cy.castle_village_port.editions import Numbers
 from engine_cy.errors import HiddenCardError, InvalidPositionError, NoWorldError, listed
@@ -17,7 +18,7 @@ from engine_cy.seats import CHANCE, SEATS
 from engine_cy.tables import OMITTED, Fault, refusal, seat_letter
 
 # The questions of effects of cards in rows, and those among them that a card asks at the end of a round.
-EFFECT_ASKS = ("move", "rob", "copy", "swap", "replace", "order", "discard")
+EFFECT_ASKS = tuple(ask for ask in ACTIONS.questions if ask not in ("select", "place"))
 END_ASKS = ("move", "rob", "copy", "discard")
 # `walk`: the walk at the end of the round has yet to start.
 ASKS = ("select", "place", "over", "walk", *EFFECT_ASKS)

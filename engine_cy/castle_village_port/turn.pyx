@@ -3,19 +3,20 @@
 from libc.stdint cimport uint8_t, uint16_t
 from libc.string cimport memset
 
-from engine_cy.castle_village_port.effects cimport act, copyable, neighbours, reward, steal, unrevealed, victims
-from engine_cy.castle_village_port.rules cimport Effect, Rules
+from engine_cy.castle_village_port.effects cimport act, candidates, neighbours, question, reward, use
+from engine_cy.castle_village_port.rules cimport Effect, Rules, pack
 from engine_cy.castle_village_port.state cimport (
-    NO_CARD, NOT_SHOWN, UNKNOWN_HAND, State, bit, discard, drawn_before, draw, locate, owner_of, places, put, take,
-    value_of,
+    NO_CARD, NOT_SHOWN, UNKNOWN_HAND, State, bit, discard, drawn_before, draw, locate, owner_of, places, put, value_of,
 )
 from engine_cy.castle_village_port.words cimport (
-    ASK_COPY, ASK_MOVE, ASK_NOTHING, ASK_ORDER, ASK_PLACE, ASK_REPLACE, ASK_ROB, ASK_SELECT, ASK_SWAP,
-    LOCATIONS, MAX_VALUE, NOWHERE, UNKNOWN, VERB_COPY, VERB_DISCARD, VERB_MOVE, VERB_ORDER, VERB_PLACE, VERB_REPLACE,
-    VERB_ROB, VERB_SELECT, VERB_SWAP, Deed, When,
+    ASK_MOVE, ASK_NOTHING, ASK_ORDER, ASK_PLACE, ASK_REPLACE, ASK_SELECT, ASK_UNDEFINED, LOCATIONS, MAX_VALUE, NOWHERE,
+    UNKNOWN, VERB_MOVE, VERB_ORDER, VERB_PLACE, VERB_REPLACE, VERB_SELECT, Deed, When,
 )
 from engine_cy.game_api cimport MAX_ACTIONS, action_t
 from engine_cy.support.rng cimport below, rng_t
+
+from engine_cy.castle_village_port import words
+from engine_cy.castle_village_port.editions import read_ruleset, table_numbers
 
 
 cdef inline action_t encode(int verb, int a, int b, int c) noexcept nogil:
@@ -188,22 +189,6 @@ cdef inline void place(const Rules* rules, State* state, int location, int index
         finish_effect(rules, state)
 
 
-cdef inline void copy(const Rules* rules, State* state, uint8_t card) noexcept nogil:
-    """Let the acting card have the effect of a neighbour."""
-    cdef int index = 0
-    cdef int location = locate(state, state.acting, &index)
-
-    if not act(rules, state, location, index, value_of(card)):
-        finish_effect(rules, state)
-
-
-cdef inline void move(State* state, uint8_t card, int to, int at) noexcept nogil:
-    cdef int index = 0
-    cdef int location = locate(state, card, &index)
-
-    put(state, to, at, take(state, location, index))
-
-
 cdef inline void replace(State* state, int value) noexcept nogil:
     """Give the victim the selected card that chance picked; the old one returns to hand. UNKNOWN changes nothing."""
     cdef int victim = state.victim
@@ -219,7 +204,6 @@ cdef void apply(const Rules* rules, State* state, action_t action) noexcept nogi
     cdef int a = action >> 16 & 0xFF
     cdef int b = action >> 8 & 0xFF
     cdef int c = action & 0xFF
-    cdef int index = 0
 
     if verb == VERB_SELECT:
         select(rules, state, a)
@@ -227,24 +211,10 @@ cdef void apply(const Rules* rules, State* state, action_t action) noexcept nogi
     elif verb == VERB_PLACE:
         place(rules, state, a, b)
         return
-    elif verb == VERB_COPY:
-        copy(rules, state, <uint8_t>a)
-        return
-    elif verb == VERB_SWAP:
-        state.victim = <uint8_t>a
-        state.ask = ASK_REPLACE
-        return
-    elif verb == VERB_MOVE:
-        move(state, <uint8_t>a, b, c)
-    elif verb == VERB_ROB:
-        steal(state, state.to_act, a, rules.effects[state.effect].amount)
     elif verb == VERB_REPLACE:
         replace(state, a)
-    elif verb == VERB_ORDER:
-        state.orders[a] = <uint8_t>b
-    elif verb == VERB_DISCARD:
-        b = locate(state, <uint8_t>a, &index)
-        discard(state, b, index)
+    elif use(rules, state, a, b, c):
+        return
     finish_effect(rules, state)
 
 
@@ -318,7 +288,7 @@ cdef int legal_places(const Rules* rules, const State* state, action_t* actions)
 
 
 cdef int legal_actions(const Rules* rules, const State* state, action_t* actions) noexcept nogil:
-    cdef uint8_t candidates[5]
+    cdef uint8_t found[5]
     cdef int index = 0
     cdef int n = 0
     cdef int location, i, n_candidates
@@ -334,34 +304,16 @@ cdef int legal_actions(const Rules* rules, const State* state, action_t* actions
     location = locate(state, state.acting, &index)
     if state.ask == ASK_MOVE:
         return legal_moves(rules, state, location, index, actions)
-    elif state.ask == ASK_ORDER:
-        n_candidates = unrevealed(rules, state, state.to_act, candidates)
+    n_candidates = candidates(rules, state, location, index, state.ask, found)
+    if state.ask == ASK_ORDER:
         for i in range(n_candidates):
             for location in range(LOCATIONS):
-                actions[n] = encode(VERB_ORDER, candidates[i], location, 0)
+                actions[n] = encode(VERB_ORDER, found[i], location, 0)
                 n += 1
         return n
-    elif state.ask == ASK_SWAP:
-        n_candidates = unrevealed(rules, state, state.to_act, candidates)
-    elif state.ask == ASK_ROB:
-        n_candidates = victims(state, location, index, state.to_act, candidates)
-    elif state.ask == ASK_COPY:
-        n_candidates = copyable(rules, state, location, index, candidates)
-    else:
-        n_candidates = neighbours(state, location, index, candidates)
     for i in range(n_candidates):
-        actions[i] = encode(verb_for(state.ask), candidates[i], 0, 0)
+        actions[i] = encode(state.ask + 1, found[i], 0, 0)
     return n_candidates
-
-
-cdef inline int verb_for(int ask) noexcept nogil:
-    if ask == ASK_SWAP:
-        return VERB_SWAP
-    elif ask == ASK_ROB:
-        return VERB_ROB
-    elif ask == ASK_COPY:
-        return VERB_COPY
-    return VERB_DISCARD
 
 
 cdef void payoffs(const Rules* rules, const State* state, double* per_seat) noexcept nogil:
@@ -443,3 +395,50 @@ cdef int play_out(const Rules* rules, State* state, rng_t* rng) noexcept nogil:
             apply(rules, state, actions[below(rng, n)])
         decisions += n > 1
     return decisions
+
+
+# --- the words of cards -----------------------------------------------------------------------------------------
+
+cdef void lay_out(Rules* rules, State* state, int deed) except *:
+    """Write a table on which B's 8, between two cards, has the effect of `deed`; A and C have yet to reveal."""
+    cdef int player
+
+    pack(rules, table_numbers(read_ruleset(), 3))
+    rules.effects[8].deed = <uint8_t>deed
+    rules.effects[8].when = When.IMMEDIATE
+    clear(rules, state, 1)
+    for player in range(3):
+        state.hands[player] = bit(1) | bit(2)
+        state.selected[player] = 3 if player != 1 else NO_CARD
+    put(state, 0, 0, 12)            # A's 12
+    put(state, 0, 1, 1 << 4 | 8)
+    put(state, 0, 2, 2 << 4 | 5)
+    put(state, 1, 0, 2 << 4 | 15)
+    state.revealing = 1
+    state.to_act = 1
+    state.acting = 1 << 4 | 8
+    state.effect = 8
+    state.victim = 0
+
+
+def check_words():
+    """Refuse words that effects.pxd or this module lack: such a card would do nothing, or the deed of another."""
+    cdef Rules rules
+    cdef State state
+    cdef action_t actions[MAX_ACTIONS]
+
+    for word in words.Deed:
+        lay_out(&rules, &state, word)
+        if act(&rules, &state, 0, 1, 8) and state.ask != ASK_UNDEFINED and legal_actions(&rules, &state, actions):
+            apply(&rules, &state, actions[0])
+        if state.ask == ASK_UNDEFINED or (question(word) != ASK_NOTHING and state.ask == question(word)):
+            raise ImportError(
+                f"effects.pxd: Deed.{word.name} has no meaning; `act` needs a branch, or `question` and `use`")
+    for word in words.Ask:
+        lay_out(&rules, &state, Deed.FETCH)
+        state.ask = <uint8_t>word
+        if state.ask < ASK_NOTHING and state.ask != ASK_PLACE and not legal_actions(&rules, &state, actions):
+            raise ImportError(f"{word.name} has no answers; `candidates` in effects.pxd needs a branch")
+
+
+check_words()

@@ -3,14 +3,14 @@
 from libc.stdint cimport uint8_t, uint16_t
 from libc.string cimport memset
 
-from engine_cy.castle_village_port.effects cimport copyable, question
+from engine_cy.castle_village_port.effects cimport copyable, has_candidates, question
 from engine_cy.castle_village_port.rules cimport Rules
 from engine_cy.castle_village_port.state cimport (
     NO_CARD, NOT_SHOWN, UNKNOWN_HAND, State, bit, drawn_before, has_revealed, has_selected, locate, owner_of, value_of,
 )
 from engine_cy.castle_village_port.words cimport (
-    ASK_COPY, ASK_DISCARD, ASK_MOVE, ASK_NOTHING, ASK_ORDER, ASK_PLACE, ASK_REPLACE, ASK_ROB, ASK_SELECT, ASK_SWAP,
-    GOLD_MAX, LOCATIONS, MAX_ROW, MAX_VALUE, NOWHERE, UNKNOWN, Deed, When,
+    ASK_NOTHING, ASK_PLACE, ASK_REPLACE, ASK_SELECT, ASK_SWAP, GOLD_MAX, LOCATIONS, MAX_ROW, MAX_VALUE, NOWHERE,
+    UNKNOWN, Deed, When,
 )
 from engine_cy.faults cimport Breaches, report
 
@@ -146,7 +146,7 @@ cdef void effect_faults(const Rules* rules, const State* state, Breaches* breach
             report(breaches, Rule.NO_COPY, 0, card, state.effect, own)
         elif not values_copied(rules, state, location, index) & bit(state.effect):
             report(breaches, Rule.COPIED, 0, card, state.effect, values_copied(rules, state, location, index))
-    if not asks(rules.effects[state.effect].deed, state.ask):
+    if question(rules.effects[state.effect].deed) != (ASK_SWAP if state.ask == ASK_REPLACE else state.ask):
         report(breaches, Rule.QUESTION, 0, card, state.ask, state.effect)
 
 
@@ -159,21 +159,6 @@ cdef uint16_t values_copied(const Rules* rules, const State* state, int location
     for i in range(copyable(rules, state, location, index, candidates)):
         values |= bit(value_of(candidates[i]))
     return values
-
-
-cdef bint asks(int deed, int ask) noexcept nogil:
-    """Return whether an effect with this deed may ask this question."""
-    if deed == Deed.MOVE_NEIGHBOUR or deed == Deed.FETCH:
-        return ask == ASK_MOVE
-    elif deed == Deed.ROB_NEIGHBOUR:
-        return ask == ASK_ROB
-    elif deed == Deed.COPY_NEIGHBOUR:
-        return ask == ASK_COPY
-    elif deed == Deed.SWAP_SELECTED:
-        return ask == ASK_SWAP or ask == ASK_REPLACE
-    elif deed == Deed.ORDER_LOCATION:
-        return ask == ASK_ORDER
-    return deed == Deed.DISCARD_NEIGHBOUR and ask == ASK_DISCARD
 
 
 cdef void walk_faults(const Rules* rules, const State* state, const uint8_t* copies, Breaches* breaches) noexcept nogil:
@@ -370,7 +355,7 @@ cdef void candidate_faults(const Rules* rules, const State* state, Breaches* bre
     cdef int location = locate(state, state.acting, &index)
     cdef int deed = rules.effects[state.effect].deed
 
-    if question(rules, state, location, index, deed) < 0:
+    if not has_candidates(rules, state, location, index, deed):
         report(breaches, Rule.POSSIBLE, 0, state.acting, state.ask, deed)
     if state.ask != ASK_REPLACE:
         return

@@ -59,8 +59,8 @@ cdef enum:
 cpdef enum:
     GOLD_MAX = 999_999  # of a seat, in a caller's input
 
-# The question to the player to act, or to chance.
-cdef enum:
+cpdef enum Ask:
+    """The question to the player to act, or to chance. The verb that answers it has the next number."""
     ASK_SELECT          # a card from hand
     ASK_PLACE           # location and place for the selected card
     ASK_MOVE            # a neighbour, or a card of another location; its new place
@@ -70,12 +70,13 @@ cdef enum:
     ASK_REPLACE         # chance: the card of the victim's hand that replaces the selected one
     ASK_ORDER           # a player and a location
     ASK_DISCARD         # a neighbour
-    ASK_NOTHING         # the game is over
+    ASK_NOTHING         # the game is over; the last one
+    ASK_UNDEFINED       # a deed without a meaning in effects.pxd; turn.pyx refuses it
 
 # An action is verb << 24 | a << 16 | b << 8 | c. A card in a row is owner << 4 | value. UNKNOWN stands for a card that
 # the observer of a view does not know.
 cpdef enum:
-    VERB_SELECT = 1     # value
+    VERB_SELECT = ASK_SELECT + 1    # value
     VERB_PLACE          # location, index in the row afterwards
     VERB_MOVE           # card, location, index
     VERB_ROB            # seat

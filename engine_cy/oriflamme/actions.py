@@ -20,6 +20,7 @@ from engine_cy.oriflamme.words import (
     VERB_REVEAL,
     VERB_ROB,
     VERB_TARGET,
+    Ask,
 )
 
 
@@ -58,6 +59,10 @@ SLOT = Number("SLOT", _ACCEPTED, 30, _slots)
 ON_SLOT = Number("SLOT", _ACCEPTED, 30, _slots, flag=ON)
 GAP = Number("GAP", _ACCEPTED, 30, lambda shape: _slots(shape) + 1)
 
+_MOVE = [Argument("slot", SLOT), Argument("to", GAP, step=1), Argument("on", ON_SLOT, step=1)]
+_PLACE = [Argument("card", CARD), Argument("at", END, 0), Argument("on", ON_SLOT, 0)]
+_PAIR = [Argument("slot", SLOT), Argument("other", SLOT, step=1)]
+
 # OpenSpiel's list of actions has this order.
 ACTIONS = Actions(
     16,
@@ -65,26 +70,33 @@ ACTIONS = Actions(
         Verb(
             "place",
             (VERB_PLACE,),
-            ["place {card} {at}", "place {card} on {on}"],
-            [Argument("card", CARD), Argument("at", END, 0), Argument("on", ON_SLOT, 0)],
+            _PLACE,
+            Ask.ASK_PLACE,
+            "place a card",
+            forms=["place {card} {at}", "place {card} on {on}"],
         ),
-        Verb("reveal", (VERB_REVEAL,)),
-        Verb("keep", (VERB_KEEP,)),
-        Verb("target", (VERB_TARGET,), ["target {slot}"], [Argument("slot", SLOT)]),
-        Verb("rob", (VERB_ROB,), ["rob {player}"], [Argument("player", SEAT)]),
-        Verb("copy", (VERB_COPY,), ["copy {slot}"], [Argument("slot", SLOT)]),
+        Verb("reveal", (VERB_REVEAL,), [], Ask.ASK_REVEAL, "reveal or keep the card at the cursor"),
+        Verb("keep", (VERB_KEEP,), [], Ask.ASK_REVEAL),
+        Verb("target", (VERB_TARGET,), [Argument("slot", SLOT)], Ask.ASK_TARGET, "choose a slot to hit"),
+        Verb("rob", (VERB_ROB,), [Argument("player", SEAT)], Ask.ASK_ROB, "choose a player to rob"),
+        Verb("copy", (VERB_COPY,), [Argument("slot", SLOT)], Ask.ASK_COPY, "choose a slot to copy"),
         Verb(
             "move",
             (VERB_LIFT, VERB_DROP),
-            ["move {slot} to {to}", "move {slot} on {on}"],
-            [Argument("slot", SLOT), Argument("to", GAP, step=1), Argument("on", ON_SLOT, step=1)],
+            _MOVE,
+            Ask.ASK_LIFT,
+            "choose a card to move and its new place",
+            forms=["move {slot} to {to}", "move {slot} on {on}"],
         ),
         Verb(
             "pair",
             (VERB_PAIR_FIRST, VERB_PAIR_SECOND),
-            ["pair {slot} {other}"],
-            [Argument("slot", SLOT), Argument("other", SLOT, step=1)],
+            _PAIR,
+            Ask.ASK_PAIR_FIRST,
+            "choose a pair of slots",
             in_order=True,
         ),
     ],
 )
+# The second halves of decisions have the verbs of the first.
+ACTIONS.check_questions(Ask, Ask.ASK_DROP, Ask.ASK_PAIR_SECOND, Ask.ASK_NOTHING, Ask.ASK_UNDEFINED)

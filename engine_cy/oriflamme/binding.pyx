@@ -24,9 +24,8 @@ from engine_cy.oriflamme.turn cimport apply, clear, legal_actions, payoffs, play
 from engine_cy.oriflamme.validate cimport find_faults, find_table_faults
 from engine_cy.oriflamme.view cimport key, observe
 from engine_cy.oriflamme.words cimport (
-    ASK_COPY, ASK_DROP, ASK_LIFT, ASK_NOTHING, ASK_PAIR_FIRST, ASK_PAIR_SECOND, ASK_PLACE, ASK_REVEAL, ASK_ROB,
-    ASK_TARGET, NO_CARD, NO_KIND, UNKNOWN_KIND, VERB_COPY, VERB_PAIR_FIRST, VERB_PLACE, VERB_REVEAL,
-    VERB_TARGET,
+    ASK_DROP, ASK_LIFT, ASK_NOTHING, ASK_PAIR_FIRST, ASK_PAIR_SECOND, ASK_PLACE, ASK_REVEAL, NO_CARD, NO_KIND,
+    UNKNOWN_KIND, VERB_PLACE,
 )
 from engine_cy.support.rng cimport below, rng_t
 
@@ -135,11 +134,8 @@ add_belief_functions(&KNOWLEDGE)
 # --- the game in Python ---------------------------------------------------------------------------------------
 
 # The questions in words. Outside, both halves of a decision are one question.
-ASK_WORDS = {
-    ASK_PLACE: "place", ASK_REVEAL: "reveal", ASK_TARGET: "target", ASK_ROB: "rob", ASK_COPY: "copy",
-    ASK_LIFT: "move", ASK_PAIR_FIRST: "pair", ASK_NOTHING: "over",
-}
-ASK_OF = {word: ask for ask, word in ASK_WORDS.items()}
+ASK_OF = {**ACTIONS.questions, "over": ASK_NOTHING}
+ASK_WORDS = {ask: word for word, ask in ASK_OF.items()}
 RULES = [rule.name for rule in Rule if SENTENCES[rule.name]]      # a rule without a sentence cannot be imported
 
 cdef enum:
@@ -197,18 +193,20 @@ cdef class Oriflamme(TableGame):
     # --- actions as an observer sees them ---
 
     cdef list shown_ids(self, const State* state, tuple steps):
-        """Return the ids of the face-down cards that an action shows: it turns them up or eliminates them."""
-        cdef int verb = <int>steps[0] >> 16
-        cdef bint eye = (<Rules*>self.rules).eye
-        cdef int slot
+        """Return the ids of the face-down cards that an action shows: it turns them up, or they leave the queue."""
+        cdef const Rules* rules = <const Rules*>self.rules
+        cdef State after = state[0]
+        cdef int slot, card_id
+        shown = []
 
-        if verb == VERB_REVEAL:
-            slots = [state.cursor]
-        elif verb == VERB_TARGET or verb == VERB_PAIR_FIRST or (verb == VERB_COPY and eye):
-            slots = [step >> 8 & 0xFF for step in steps]
-        else:
-            slots = []
-        return [state.tops[slot] for slot in slots if not card_at(state, slot) & FACE_UP]
+        for step in steps:
+            apply(rules, &after, step)
+        for slot in range(state.n_slots):
+            card_id = state.tops[slot]
+            # A card that left is NO_CARD, which has this bit, too.
+            if not state.cards[card_id] & FACE_UP and after.cards[card_id] & FACE_UP:
+                shown.append(card_id)
+        return shown
 
     def observed_steps(self, bytes state, tuple steps, int observer):
         cdef const State* at = <const State*><const char*>state

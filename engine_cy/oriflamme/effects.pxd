@@ -1,7 +1,8 @@
 """The implementation of the words of cards.py, with one branch per word. The acting card lies at the cursor.
 
-An ability either asks its owner to choose a target (`question`) or takes effect at once. Both ways end in exactly one
-of `finish` and `attacker_leaves`, which move the cursor on.
+An ability either asks its owner to choose a target (`question`), to which it does its deed (`use`), or it takes effect
+at once (`act`). Both ways end in exactly one of `finish` and `attacker_leaves`, which move the cursor on. If a word has
+no branch here, turn.pyx cannot be imported.
 """
 from libc.stdint cimport uint8_t
 
@@ -10,8 +11,8 @@ from engine_cy.oriflamme.state cimport (
     FACE_UP, KIND, State, card_at, family, open_slot, same_family, to_pile, uncover,
 )
 from engine_cy.oriflamme.words cimport (
-    AMBUSH, ASK_COPY, ASK_LIFT, ASK_PAIR_FIRST, ASK_ROB, ASK_TARGET, LEAVES, NO_CARD, ON, ONE_SHOT,
-    Deed, Reach,
+    AMBUSH, ASK_COPY, ASK_DROP, ASK_LIFT, ASK_NOTHING, ASK_PAIR_FIRST, ASK_PAIR_SECOND, ASK_ROB, ASK_TARGET,
+    ASK_UNDEFINED, LEAVES, NO_CARD, ON, ONE_SHOT, Deed, Reach,
 )
 
 
@@ -34,7 +35,8 @@ cdef inline bint reaches_any(const Ability* ability, const State* state) noexcep
         return (own > 0 and card_at(state, own - 1) & FACE_UP) or (own < last and card_at(state, own + 1) & FACE_UP)
     elif ability.reach == Reach.OTHER_PAIR:
         return last > 1
-    return ability.reach != Reach.NOTHING     # EITHER_END, ANY_SLOT: the own slot, at least
+    # The own slot, at least.
+    return ability.reach == Reach.EITHER_END or ability.reach == Reach.ANY_SLOT
 
 
 cdef inline int reach(const Ability* ability, const State* state, uint8_t* slots) noexcept nogil:
@@ -53,7 +55,7 @@ cdef inline int reach(const Ability* ability, const State* state, uint8_t* slots
             if 0 <= slot <= last and (ability.reach == Reach.NEIGHBOUR or card_at(state, slot) & FACE_UP):
                 slots[n] = <uint8_t>slot
                 n += 1
-    else:
+    elif ability.reach == Reach.ANY_SLOT or ability.reach == Reach.OTHER_SLOT or ability.reach == Reach.OTHER_PAIR:
         for slot in range(last + 1):
             if slot != own or ability.reach == Reach.ANY_SLOT:
                 slots[n] = <uint8_t>slot
@@ -262,7 +264,7 @@ cdef inline bint crowded(const State* state) noexcept nogil:
 
 
 cdef inline int question(int deed) noexcept nogil:
-    """Return the question of a deed to its owner."""
+    """Return the question of a deed to its owner, of two halves the first; ASK_NOTHING for one that asks nothing."""
     if deed == Deed.ELIMINATE:
         return ASK_TARGET
     elif deed == Deed.STEAL:
@@ -271,7 +273,19 @@ cdef inline int question(int deed) noexcept nogil:
         return ASK_COPY
     elif deed == Deed.MOVE:
         return ASK_LIFT
-    return ASK_PAIR_FIRST
+    elif deed == Deed.ELIMINATE_IF_ALIKE:
+        return ASK_PAIR_FIRST
+    return ASK_NOTHING
+
+
+cdef inline int first_half(int ask) noexcept nogil:
+    """Return a question; of the second half of a decision, the first."""
+    return ASK_LIFT if ask == ASK_DROP else ASK_PAIR_FIRST if ask == ASK_PAIR_SECOND else ask
+
+
+cdef inline bint pays_tokens(int deed) noexcept nogil:
+    """Return whether a deed itself decides what the tokens of its card pay."""
+    return deed == Deed.MULTIPLY_TOKENS or deed == Deed.FORFEIT_TOKENS
 
 
 cdef inline bint act(const Rules* rules, State* state, int kind, int copied) noexcept nogil:
@@ -306,6 +320,9 @@ cdef inline bint act(const Rules* rules, State* state, int kind, int copied) noe
     elif ability.deed == Deed.FORFEIT_TOKENS:
         gain = ability.amount
         state.tokens[me] = 0
+    elif ability.deed != Deed.NO_DEED:
+        state.ask = ASK_UNDEFINED
+        return True
     state.points[owner] += <uint8_t>gain
     finish(rules, state, ability.nature)
     return False
@@ -324,3 +341,26 @@ cdef inline bint copy(const Rules* rules, State* state, int slot) noexcept nogil
         finish(rules, state, nature)
         return False
     return act(rules, state, kind, slot)
+
+
+cdef inline bint use(const Rules* rules, State* state, int choice, int chosen) noexcept nogil:
+    """Let the acting card do its deed to the `choice` of its owner; of two halves, `chosen` is the first.
+
+    Return as `act` does.
+    """
+    cdef int deed = rules.abilities[state.acting].deed
+
+    if deed == Deed.ELIMINATE:
+        hit(rules, state, choice)
+    elif deed == Deed.STEAL:
+        rob(rules, state, choice)
+    elif deed == Deed.COPY:
+        return copy(rules, state, choice)
+    elif deed == Deed.MOVE:
+        carry(rules, state, chosen, choice)
+    elif deed == Deed.ELIMINATE_IF_ALIKE:
+        hit_pair(rules, state, chosen, choice)
+    else:
+        state.ask = ASK_UNDEFINED
+        return True
+    return False

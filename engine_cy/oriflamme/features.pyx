@@ -15,8 +15,8 @@ from engine_cy.learned.feature_api cimport (
 from engine_cy.oriflamme.rules cimport Rules
 from engine_cy.oriflamme.state cimport FACE_UP, KIND, State, card_at, family, held, lowest_bit
 from engine_cy.oriflamme.words cimport (
-    AMBUSHER, ARCHER, ASK_COPY, ASK_DROP, ASK_LIFT, ASK_PAIR_SECOND, ASK_PLACE, ASK_REVEAL, ASK_ROB, ASK_TARGET, BACK,
-    HEIR, N_ROLES, NO_CARD, ON, UNSEEN,
+    AMBUSHER, ARCHER, ASK_COPY, ASK_DROP, ASK_LIFT, ASK_PAIR_FIRST, ASK_PAIR_SECOND, ASK_PLACE, ASK_REVEAL,
+    ASK_ROB, ASK_TARGET, BACK, HEIR, N_ROLES, NO_CARD, ON, UNSEEN,
 )
 
 from pathlib import Path
@@ -220,6 +220,7 @@ cdef void mark(const Rules* rules, const State* state, const action_t* actions, 
     list_shown_roles(rules, state, shown)
     fill_glance(rules, state, shown, state.to_act, state.to_act, &glance)
     options.n = n
+    options.width = 0           # a question without marks has no preferences
     options.has_amounts = False
     if state.ask == ASK_PLACE:
         mark_places(rules, state, &glance, actions, n, options)
@@ -255,7 +256,7 @@ cdef void mark(const Rules* rules, const State* state, const action_t* actions, 
         options.width = 4
         for i in range(n):
             mark_drop(rules, state, &glance, actions[i] >> 8 & 0xFF, options.marks[i])
-    else:
+    elif state.ask == ASK_PAIR_FIRST or state.ask == ASK_PAIR_SECOND:
         options.width = 1
         for i in range(n):
             mark_pair(rules, state, &glance, actions[i] >> 8 & 0xFF, options.marks[i])

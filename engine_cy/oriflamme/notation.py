@@ -7,6 +7,7 @@ from collections import Counter
 
 from engine_cy.errors import HiddenCardError, NotationError, listed
 from engine_cy.notation import read_fields, read_letter, read_number, read_observer
+from engine_cy.oriflamme.actions import ACTIONS
 from engine_cy.oriflamme.cards import read_card, write_card
 from engine_cy.oriflamme.table import (
     ASKS,
@@ -225,26 +226,16 @@ def write_deal(parts: Parts, shape: TableShape) -> list[str] | None:
 
 # --- reasons ---------------------------------------------------------------------------------------------------
 
-_QUESTIONS = {
-    "place": "place a card",
-    "reveal": "reveal or keep the card at the cursor",
-    "target": "choose a slot to hit",
-    "rob": "choose a player to rob",
-    "copy": "choose a slot to copy",
-    "move": "choose a card to move and its new place",
-    "pair": "choose a pair of slots",
-}
-
 
 def explain_illegal(parts: Parts, fields: dict[str, object], legal: list[dict[str, object]], shape: TableShape) -> str:
     """Return the reason why an action is illegal: the rule that it breaks."""
     table = parts.table
     assert table.to_act is not None
     seat, verb = shape.families[table.to_act], str(fields["type"])
-    ask = table.ask or ""
-    if verb != ask and (verb, ask) != ("keep", "reveal"):
-        return f"{seat} must {_QUESTIONS[ask]}"
-    if verb == "reveal":
+    other = ACTIONS.explain_other(fields, table.ask or "", seat)
+    if other is not None:
+        return other
+    elif verb == "reveal":
         return "this card cannot be revealed, only kept"
     acting = write_card(table.acting, shape.cards) if table.acting else ""
     if verb == "place":
@@ -259,7 +250,9 @@ def explain_illegal(parts: Parts, fields: dict[str, object], legal: list[dict[st
         return f"of the opponents, only {seats} owns a neighbour"
     elif verb == "move":
         return f"{_article(acting)} moves another top card, into a gap or on its family, so that the queue changes"
-    return f"{_article(acting)} names two different slots, not its own"
+    elif verb == "pair":
+        return f"{_article(acting)} names two different slots, not its own"
+    return f"{_article(acting)} does not reach this"
 
 
 def _article(name: str) -> str:

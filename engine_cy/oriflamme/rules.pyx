@@ -3,11 +3,14 @@
 from libc.stdint cimport uint8_t, uint32_t
 from libc.string cimport memset
 
+from engine_cy.oriflamme.effects cimport question
 from engine_cy.oriflamme.state cimport MASKED
 from engine_cy.oriflamme.words cimport (
-    AMBUSHER, ARCHER, ASSASSIN, CONSPIRACY, DECREE, HEIR, KILLER, LORD, QUEEN, SHAPESHIFTER, SOLDIER, SPY, UNSEEN,
+    AMBUSHER, ARCHER, ASK_NOTHING, ASSASSIN, CONSPIRACY, DECREE, HEIR, KILLER, LORD, QUEEN, SHAPESHIFTER, SOLDIER, SPY,
+    STRANGE, UNSEEN,
 )
 
+from engine_cy.errors import InvalidRulesetError
 from engine_cy.oriflamme.words import Deed, Reach
 
 ROLES = {
@@ -24,13 +27,12 @@ ROLES = {
     Deed.MOVE: DECREE,
     Deed.MULTIPLY_TOKENS: CONSPIRACY,
 }
-assert set(ROLES) == set(Deed), f"deeds without a role: {set(Deed) - set(ROLES)}"
 KILLERS = {Reach.EITHER_END: ARCHER, Reach.NEIGHBOUR: SOLDIER}
 
 
 def role_of_card(card):
     """Return the role of a row of cards.py."""
-    role = ROLES[card.deed]
+    role = ROLES.get(card.deed, STRANGE)
     return KILLERS.get(card.reach, role) if role == KILLER else role
 
 
@@ -43,6 +45,9 @@ cdef void pack(Rules* rules, object cards, dict numbers) except *:
     memset(rules, 0, sizeof(Rules))
     memset(rules.roles, UNSEEN, sizeof(rules.roles))
     for kind, card in enumerate(cards):
+        if (card.reach == Reach.NOTHING) != (question(card.deed) == ASK_NOTHING):
+            raise InvalidRulesetError(
+                f"cards: the reach {card.reach.name} of {card.name} does not go with its deed {card.deed.name}")
         rules.abilities[kind].reach = card.reach
         rules.abilities[kind].deed = card.deed
         rules.abilities[kind].amount = card.amount

@@ -12,11 +12,12 @@ from functools import cached_property, partial
 from typing import NamedTuple
 
 from engine_cy.errors import InvalidPositionError, NoWorldError, listed
+from engine_cy.oriflamme.actions import ACTIONS
 from engine_cy.oriflamme.cards import Card
 from engine_cy.seats import SEATS
 from engine_cy.tables import OMITTED, Fault, refusal, seat_letter
 
-ASKS = ("place", "reveal", "target", "rob", "copy", "move", "pair", "over")
+ASKS = (*ACTIONS.questions, "over")
 
 
 @dataclass(frozen=True)

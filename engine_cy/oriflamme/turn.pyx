@@ -4,18 +4,21 @@ from libc.stdint cimport uint8_t, uint32_t
 from libc.string cimport memset
 
 from engine_cy.game_api cimport action_t
-from engine_cy.oriflamme.effects cimport act, carry, copy, hit, hit_pair, opponents_only, reach, rob
-from engine_cy.oriflamme.rules cimport Ability, Rules
+from engine_cy.oriflamme.effects cimport act, opponents_only, pays_tokens, question, reach, reaches_any, use
+from engine_cy.oriflamme.rules cimport Ability, Rules, pack
 from engine_cy.oriflamme.state cimport (
     FACE_UP, KIND, UNKNOWN_HAND, State, card_at, family, is_unknown, lowest_bit, open_slot, owned, without,
 )
 from engine_cy.oriflamme.words cimport (
     ASK_COPY, ASK_DROP, ASK_LIFT, ASK_NOTHING, ASK_PAIR_FIRST, ASK_PAIR_SECOND, ASK_PLACE, ASK_REVEAL, ASK_ROB,
-    ASK_TARGET, BACK, NO_CARD, NO_KIND, NO_SLOT, ON, UNREVEALABLE, VERB_COPY, VERB_DROP,
-    VERB_KEEP, VERB_LIFT, VERB_PAIR_FIRST, VERB_PAIR_SECOND, VERB_PLACE, VERB_REVEAL, VERB_ROB, VERB_TARGET,
-    Deed,
+    ASK_TARGET, ASK_UNDEFINED, BACK, NO_CARD, NO_KIND, NO_SLOT, ON, UNREVEALABLE, VERB_COPY, VERB_DROP, VERB_KEEP,
+    VERB_LIFT, VERB_PAIR_FIRST, VERB_PAIR_SECOND, VERB_PLACE, VERB_REVEAL, VERB_ROB, VERB_TARGET, Reach,
 )
 from engine_cy.support.rng cimport below, next_bits, rng_t
+
+from engine_cy.oriflamme import words
+from engine_cy.oriflamme.cards import Card
+from engine_cy.oriflamme.editions import read_ruleset, table_numbers
 
 
 cdef inline action_t action(int verb, int first, int second) noexcept nogil:
@@ -111,8 +114,7 @@ cdef inline void reveal(const Rules* rules, State* state) noexcept nogil:
     cdef const Ability* ability = &rules.abilities[card & KIND]
 
     state.cards[me] = card | FACE_UP
-    # The abilities from MULTIPLY_TOKENS on pay the tokens themselves.
-    if rules.tokens_before_ability and ability.deed < Deed.MULTIPLY_TOKENS:
+    if rules.tokens_before_ability and not pays_tokens(ability.deed):
         state.points[family(card)] += state.tokens[me]
         state.tokens[me] = 0
     if not act(rules, state, card & KIND, -1):
@@ -130,31 +132,17 @@ cdef void apply(const Rules* rules, State* state, action_t taken) noexcept nogil
         reveal(rules, state)
     elif verb == VERB_KEEP:
         keep(rules, state)
-    elif verb == VERB_TARGET:
-        hit(rules, state, first)
-        resolve(rules, state)
-    elif verb == VERB_ROB:
-        rob(rules, state, first)
-        resolve(rules, state)
-    elif verb == VERB_COPY:
-        if not copy(rules, state, first):
-            resolve(rules, state)
     elif verb == VERB_LIFT:
         state.chosen = <uint8_t>first
         state.ask = ASK_DROP
-    elif verb == VERB_DROP:
-        second = state.chosen
-        state.chosen = NO_SLOT
-        carry(rules, state, second, first)
-        resolve(rules, state)
     elif verb == VERB_PAIR_FIRST:
         state.chosen = <uint8_t>first
         state.ask = ASK_PAIR_SECOND
-    elif verb == VERB_PAIR_SECOND:
+    else:
         second = state.chosen
         state.chosen = NO_SLOT
-        hit_pair(rules, state, second, first)
-        resolve(rules, state)
+        if not use(rules, state, first, second):
+            resolve(rules, state)
 
 
 # --- legal actions --------------------------------------------------------------------------------------------
@@ -262,10 +250,11 @@ cdef int legal_choices(const Rules* rules, const State* state, action_t* actions
         for i in range(n_options - 1):
             actions[i] = action(VERB_PAIR_FIRST, options[i], 0)
         return n_options - 1
-    for i in range(n_options):      # ASK_PAIR_SECOND: farther than the first
-        if options[i] > state.chosen:
-            actions[n] = action(VERB_PAIR_SECOND, options[i], 0)
-            n += 1
+    if state.ask == ASK_PAIR_SECOND:
+        for i in range(n_options):          # farther than the first
+            if options[i] > state.chosen:
+                actions[n] = action(VERB_PAIR_SECOND, options[i], 0)
+                n += 1
     return n
 
 
@@ -441,3 +430,53 @@ cdef int play_out(const Rules* rules, State* state, rng_t* rng) noexcept nogil:
             apply(rules, state, actions[below(rng, n)])
         decisions += n > 1
     return decisions
+
+
+# --- the words of cards -----------------------------------------------------------------------------------------
+
+cdef void lay_out(Rules* rules, State* state, object card) except *:
+    """Write a table of five slots with copies of one card, face up; the third one acts."""
+    cdef int slot, card_id
+
+    pack(rules, (card,), table_numbers(read_ruleset("oriflamme", None), 3))
+    clear(rules, state, 0)
+    for slot in range(5):
+        card_id = slot % 3 * rules.cards_each + slot // 3
+        state.cards[card_id] = <uint8_t>(slot % 3 << 4 | FACE_UP)
+        open_slot(state, slot, card_id)
+    state.cursor = state.to_act = 2
+    state.acting = state.chosen = 0
+    state.hands[2] = 1
+
+
+def check_words():
+    """Refuse words that effects.pxd or this module lack: such a card would do nothing, or the deed of another."""
+    cdef Rules rules
+    cdef State state
+    cdef action_t actions[512]
+    cdef uint8_t slots[32]
+    row = Card("trial", "Trial", words.Reach.ANY_SLOT, words.Deed.ELIMINATE, 1, copies=4)
+
+    for word in set(words.Reach) - {words.Reach.NOTHING}:
+        lay_out(&rules, &state, row._replace(reach=word))
+        if not reaches_any(&rules.abilities[0], &state) or not (
+                word == Reach.RIVAL or reach(&rules.abilities[0], &state, slots)):
+            raise ImportError(f"effects.pxd: Reach.{word.name} has no meaning; `reaches_any` and `reach` need a branch")
+    for word in words.Deed:
+        if question(word) == ASK_NOTHING:
+            lay_out(&rules, &state, row._replace(reach=words.Reach.NOTHING, deed=word))
+            act(&rules, &state, 0, -1)
+        else:
+            lay_out(&rules, &state, row._replace(deed=word))
+            use(&rules, &state, 1, 0)
+        if state.ask == ASK_UNDEFINED:
+            raise ImportError(
+                f"effects.pxd: Deed.{word.name} has no meaning; `act` needs a branch, or `question` and `use`")
+    lay_out(&rules, &state, row)
+    for word in words.Ask:
+        state.ask = <uint8_t>word
+        if state.ask < ASK_NOTHING and not legal_actions(&rules, &state, actions):
+            raise ImportError(f"turn.pyx: {word.name} has no answers; `legal_choices` needs a branch")
+
+
+check_words()

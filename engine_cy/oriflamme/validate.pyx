@@ -3,15 +3,14 @@
 from libc.stdint cimport uint8_t, uint32_t
 
 from engine_cy.faults cimport Breaches, report
-from engine_cy.oriflamme.effects cimport reaches_any
+from engine_cy.oriflamme.effects cimport first_half, question, reaches_any
 from engine_cy.oriflamme.rules cimport Ability, Rules
 from engine_cy.oriflamme.state cimport (
     FACE_UP, KIND, MASKED, POINTS_MAX, SLOTS, TOKENS_MAX, UNKNOWN_HAND, State, card_at, cards_played, family, held,
     hold,
 )
 from engine_cy.oriflamme.words cimport (
-    AMBUSH, ASK_COPY, ASK_DROP, ASK_LIFT, ASK_NOTHING, ASK_PAIR_FIRST, ASK_PAIR_SECOND, ASK_PLACE, ASK_REVEAL,
-    ASK_ROB, ASK_TARGET, NO_CARD, NO_KIND, NO_SLOT, ONE_SHOT, Deed,
+    AMBUSH, ASK_DROP, ASK_NOTHING, ASK_PAIR_SECOND, ASK_PLACE, ASK_REVEAL, NO_CARD, NO_KIND, NO_SLOT, ONE_SHOT, Deed,
 )
 
 
@@ -216,7 +215,7 @@ cdef void ability_faults(const Rules* rules, const State* state, int kind, Breac
         report(breaches, Rule.ACTING, 0, 0, state.acting, kind)
         return
     ability = &rules.abilities[state.acting]
-    if not asks(ability.deed, state.ask):
+    if question(ability.deed) != first_half(state.ask):
         report(breaches, Rule.QUESTION, 0, state.acting, state.ask, 0)
     elif not reaches_any(ability, state):
         report(breaches, Rule.NO_TARGET, 0, state.acting, state.ask, 0)
@@ -233,18 +232,3 @@ cdef void chosen_faults(const State* state, Breaches* breaches) noexcept nogil:
             # A pair names the slot nearer to the front first: there is another one behind it.
             state.ask == ASK_PAIR_SECOND and chosen + 1 + (chosen + 1 == state.cursor) >= state.n_slots):
         report(breaches, Rule.CHOSEN, 0, 0, chosen, 0)
-
-
-cdef bint asks(int deed, int question) noexcept nogil:
-    """Return whether an ability with this deed may ask this question."""
-    if deed == Deed.ELIMINATE:
-        return question == ASK_TARGET
-    elif deed == Deed.STEAL:
-        return question == ASK_ROB
-    elif deed == Deed.COPY:
-        return question == ASK_COPY
-    elif deed == Deed.MOVE:
-        return question == ASK_LIFT or question == ASK_DROP
-    elif deed == Deed.ELIMINATE_IF_ALIKE:
-        return question == ASK_PAIR_FIRST or question == ASK_PAIR_SECOND
-    return False

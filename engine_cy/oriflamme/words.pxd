@@ -57,13 +57,14 @@ cpdef enum Role:
     AMBUSHER
     ASSASSIN
     QUEEN
+    STRANGE             # a deed without a role of its own: without weights
     UNSEEN              # unknown to the player to act; the last one
 
 cdef enum:
     N_ROLES = UNSEEN + 1
 
-# The question to the player to act.
-cdef enum:
+cpdef enum Ask:
+    """The question to the player to act. Those with two halves have one number after the other."""
     ASK_PLACE               # choose a card from hand and a place
     ASK_REVEAL              # reveal the card at the cursor or keep it face down
     ASK_TARGET              # choose a slot to hit
@@ -73,7 +74,8 @@ cdef enum:
     ASK_DROP                # second half: choose its new place
     ASK_PAIR_FIRST          # first half of the Assassin: choose the slot nearer to the front
     ASK_PAIR_SECOND         # second half: choose the other slot
-    ASK_NOTHING             # none: the game is over
+    ASK_NOTHING             # none: the game is over; the last one
+    ASK_UNDEFINED           # a deed without a meaning in effects.pxd; turn.pyx refuses it
 
 # An action is verb << 16 | first << 8 | second. A place is a gap (gap j lies in front of slot j), ON | slot, or BACK.
 cpdef enum:

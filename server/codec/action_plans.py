@@ -10,7 +10,7 @@ from google.protobuf.message import Message
 from engine_cy import Action, Game
 from engine_cy.actions import Actions, Argument, Fields
 from engine_cy.errors import listed
-from server.codec.fields import NoValueError, Words, which
+from server.codec.fields import NoValueError, Words, check_complete, which
 from server.codec.plans import Plan
 from server.refusals import Refusal, missing
 
@@ -23,8 +23,13 @@ class ActionPlans:
         self._actions = actions
         verbs: Any = message.DESCRIPTOR.oneofs_by_name["action"].fields
         declared = {name: {argument.name for argument in verb.arguments} for name, verb in actions.verbs.items()}
-        if declared != {verb.name: {field.name for field in verb.message_type.fields} for verb in verbs}:
-            raise TypeError(f"actions: {message.DESCRIPTOR.name} differs from the declared actions")
+        check_complete(f"the message {message.DESCRIPTOR.name}", [verb.name for verb in verbs], declared)
+        for verb in verbs:
+            check_complete(
+                f"the message {verb.message_type.name}",
+                [field.name for field in verb.message_type.fields],
+                declared[verb.name],
+            )
         # All parts of an argument are required, such as the value and the owner of a card in a row.
         arguments = [field for verb in verbs for field in verb.message_type.fields if field.message_type]
         required = {part.name for field in arguments for part in field.message_type.fields}

@@ -26,6 +26,17 @@ class NoValueError(LookupError):
     """A word without a value in the contract, such as a card of an edition that a server adds."""
 
 
+def check_complete(what: str, known: Iterable[object], words: Iterable[object]) -> None:
+    """Refuse to be imported unless `what` has an entry for each word of the engine, and no other."""
+    known, words = set(known), set(words)
+    lacking = sorted(str(getattr(word, "name", word)) for word in words - known)
+    extra = sorted(str(getattr(word, "name", word)) for word in known - words)
+    if lacking:
+        raise ImportError(f"{what} lacks {listed(lacking)}, which the engine has")
+    if extra:
+        raise ImportError(f"{what} has {listed(extra)}, which the engine lacks")
+
+
 class Words:
     """An enum of the contract, and the engine's words for its values: the names in lower case, except for `other`."""
 

@@ -7,11 +7,13 @@ sentence cannot reveal a hidden card.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from enum import IntEnum
 from types import MappingProxyType
 from typing import NamedTuple
 
 from engine_cy.seats import SEATS
-from server.languages import DEFAULT, Noun, Phrase, Words, words_of
+from server.codec.fields import check_complete
+from server.languages import DEFAULT, LANGUAGES, Noun, Phrase, Words, words_of
 
 COMMON = "server.games"
 
@@ -26,6 +28,26 @@ class Reader(NamedTuple):
 
 # English, about seats by their letters.
 ANYONE = Reader()
+
+
+def check_catalogues(
+    area: str, words: Mapping[str, Iterable[IntEnum | str]], choices: Iterable[str], nouns: Iterable[str]
+) -> None:
+    """Refuse to be imported unless a game's catalogue in each language has every word of the engine, and no other.
+
+    `words` are those with a message, by the first part of its key, as in `deed.STEAL`; `choices` are verbs.
+    """
+    for language in LANGUAGES:
+        catalogue = words_of(area, language)
+        file = f"{area.replace('.', '/')}/words/{language}.py"
+        keys = [key.split(".") for key in catalogue.messages]
+        for kind, members in words.items():
+            named = [member.name if isinstance(member, IntEnum) else member for member in members]
+            check_complete(
+                file, {f"{kind}.{key[1]}" for key in keys if key[0] == kind}, [f"{kind}.{name}" for name in named]
+            )
+        check_complete(file, {key[0] for key in keys if key[-1] == "choice"}, choices)
+        check_complete(f"NOUNS of {file}", catalogue.nouns, nouns)
 
 
 class Narrator:

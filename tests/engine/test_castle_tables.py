@@ -1083,10 +1083,10 @@ def test_text_that_is_no_action_is_refused(text: str, message: str) -> None:
 @pytest.mark.parametrize(
     ("text", "action", "legal", "message"),
     [
-        (SELECTING, "place port 0", [], "B has to select a card from hand"),
+        (SELECTING, "place port 0", [], "B must select a card from hand"),
         (SELECTING, "select 9", [], "B holds no 9"),
         (REPLACING, "replace 5", [], "C holds no 5"),
-        (REPLACING, "select 5", [], "chance has to choose the card that replaces the selected one"),
+        (REPLACING, "select 5", [], "chance must choose the card that replaces the selected one"),
         ("castle 12A | ask B place | orders - port -", "place castle 0", [], "B was ordered to place in the port"),
         (
             "castle 15A 15C | first C | ask B place | selected - 4 -",
@@ -1117,7 +1117,7 @@ def test_text_that_is_no_action_is_refused(text: str, message: str) -> None:
             ["rob B"],
             "of the opponents, only B owns a neighbour of 11A",
         ),
-        ("castle 12B 11A 9B | ask A rob by 11A", "swap B", [], "A has to choose a player to rob"),
+        ("castle 12B 11A 9B | ask A rob by 11A", "swap B", [], "A must choose a player to rob"),
         (
             "castle 9A | ask A swap by 9A",
             "swap A",

@@ -8,12 +8,14 @@ from typing import Any
 from eminence.v1 import rules_pb2 as pb
 from engine_cy import Game
 from engine_cy.castle_village_port import editions
+from engine_cy.castle_village_port.actions import ACTIONS
 from engine_cy.castle_village_port.binding import CastleVillagePort
-from engine_cy.castle_village_port.cards import LOCATIONS, Card
+from engine_cy.castle_village_port.cards import HOUSE, LOCATIONS, Card
 from engine_cy.castle_village_port.words import Deed, Reward, When
+from server.codec.fields import check_complete
 from server.games.adapter import Names, RulesTable, switch_info
-from server.games.castle_village_port.narration import AREA, title_of
-from server.games.narration import COMMON
+from server.games.castle_village_port.narration import AREA, NO_CARDS, title_of
+from server.games.narration import COMMON, check_catalogues
 from server.languages import DEFAULT, LANGUAGES, Words, words_of
 
 REWARDS = {
@@ -22,6 +24,15 @@ REWARDS = {
     Reward.STEAL_EACH: "1 from each other player",
     Reward.HALF_VALUE: "half its value, rounded up",
 }
+# Chance, not a player, answers this question, with the verb of the same name.
+_OF_CHANCE = {"replace"}
+check_complete("REWARDS of server/games/castle_village_port/descriptions.py", REWARDS, Reward)
+check_catalogues(
+    AREA,
+    words={"when": When, "deed": Deed, "ask": set(ACTIONS.questions) - _OF_CHANCE},
+    choices=set(ACTIONS.verbs) - _OF_CHANCE,
+    nouns=[*(card.name for card in HOUSE if card.name), *NO_CARDS],
+)
 
 
 def names_of(card: Card) -> Names:

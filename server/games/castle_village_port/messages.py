@@ -8,8 +8,10 @@ from typing import Any
 
 from eminence.v1 import castle_village_port_pb2 as pb
 from engine_cy.castle_village_port.actions import ACTIONS
-from engine_cy.castle_village_port.table import Deal, SeenTable, WholeTable
+from engine_cy.castle_village_port.editions import EFFECTS, WHEN
+from engine_cy.castle_village_port.table import ASKS, Deal, SeenTable, WholeTable
 from server.codec.action_plans import ActionPlans
+from server.codec.fields import check_complete, words_of
 from server.codec.plans import Plan
 from server.games.message_adapter import Plans
 
@@ -30,6 +32,14 @@ PLANS = Plans(
     Plan(pb.CastleVillagePortView, SeenTable, most=_MOST),
 )
 TABLES = Plan(pb.CastleVillagePortTables, required=("when", "effect"), most=_MOST)
+
+for enum, words in (
+    (pb.CastleVillagePortEffect, EFFECTS),
+    (pb.CastleVillagePortWhen, WHEN),
+    (pb.CastleVillagePortAsk, set(ASKS) - {"walk"}),
+):
+    name = enum.DESCRIPTOR.name
+    check_complete(f"{name} of castle_village_port.proto", words_of(enum.DESCRIPTOR).words.values(), words)
 
 # The engine's names of the numbers of players for which rewards differ, and the contract's.
 _GROUPS = {"3-4": "for_three_or_four", "5": "for_five"}

@@ -14,6 +14,8 @@ from server.games.narration import ANYONE, Narrator, Reader, shown_cards
 from server.languages import Noun, Phrase, Words
 
 AREA = "server.games.castle_village_port"
+# The nouns that are not cards of the house.
+NO_CARDS = ("other", "unnamed", "selected")
 
 
 def title_of(words: Words, card: Card) -> str:

@@ -7,12 +7,13 @@ from typing import Any
 
 from eminence.v1 import rules_pb2 as pb
 from engine_cy.oriflamme import editions
+from engine_cy.oriflamme.actions import ACTIONS
 from engine_cy.oriflamme.binding import Oriflamme
-from engine_cy.oriflamme.cards import Card
+from engine_cy.oriflamme.cards import PROTOTYPE, PUBLISHED, Card
 from engine_cy.oriflamme.words import Deed, Nature, Reach
 from server.games.adapter import Names, RulesTable, as_text, switch_info
-from server.games.narration import COMMON
-from server.games.oriflamme.narration import AREA
+from server.games.narration import COMMON, check_catalogues
+from server.games.oriflamme.narration import AREA, NO_CARDS
 from server.languages import DEFAULT, LANGUAGES, Words, words_of
 
 
@@ -22,6 +23,12 @@ def names_of(card: Card) -> Names:
     return Names(*(noun.name if noun else card.name for noun in nouns))
 
 
+check_catalogues(
+    AREA,
+    words={"reach": Reach, "deed": Deed, "nature": [nature for nature in Nature if nature], "ask": ACTIONS.questions},
+    choices=ACTIONS.verbs,
+    nouns=[*(card.id for card in (*PUBLISHED, *PROTOTYPE)), *NO_CARDS],
+)
 # Keys of --json, and the engine's names for the same numbers.
 NUMBERS = {
     "rounds": "n_rounds",

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from eminence.v1 import oriflamme_pb2 as pb
 from engine_cy.oriflamme.actions import ACTIONS
-from engine_cy.oriflamme.table import Deal, SeenTable, WholeTable
+from engine_cy.oriflamme.cards import PROTOTYPE, PUBLISHED
+from engine_cy.oriflamme.table import ASKS, Deal, SeenTable, WholeTable
 from server.codec.action_plans import ActionPlans
-from server.codec.fields import Words, words_of
+from server.codec.fields import Words, check_complete, words_of
 from server.codec.plans import Plan
 from server.games.message_adapter import Plans
 
 CARDS = words_of(pb.OriflammeCard.DESCRIPTOR)
+check_complete("OriflammeCard of oriflamme.proto", CARDS.words.values(), [card.id for card in (*PUBLISHED, *PROTOTYPE)])
+check_complete("OriflammeAsk of oriflamme.proto", words_of(pb.OriflammeAsk.DESCRIPTOR).words.values(), ASKS)
 # Ends of the queue are words of the engine; values of a switch have a hyphen.
 WORDS = {"OriflammeUncovered": Words(pb.OriflammeUncovered, {"one_shot": "one-shot"})}
 

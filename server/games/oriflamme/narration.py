@@ -15,6 +15,8 @@ from server.games.narration import ANYONE, Narrator, Reader, shown_cards
 from server.languages import Noun, Phrase, Words
 
 AREA = "server.games.oriflamme"
+# The nouns that are not cards of a family.
+NO_CARDS = ("hidden", "other")
 # The deeds of cards that act without a question, so that they bring gains after another seat's move.
 _UNASKED = (
     Deed.GAIN_IF_SOLE_NAME,
@@ -125,12 +127,15 @@ class _Telling:
                 return f"place.{fields['at']}", {"card": card}
             case "reveal" | "keep" as verb:
                 return verb, {"card": self._own(self._table.cursor)}
-            case "target" | "copy" as verb:
-                return verb, {"card": self._top(fields["slot"])}
             case "rob":
                 return "rob", {"points": self._points(self._stake(fields["player"]))}
             case "pair":
                 return "pair", {"card": self._top(fields["slot"]), "other": self._top(fields["other"])}
+            case "move":
+                return self._move(fields)
+        return fields["type"], {"card": self._top(fields["slot"])}
+
+    def _move(self, fields: Mapping[str, Any]) -> tuple[str, dict[str, object]]:
         card = self._top(fields["slot"])
         if "on" in fields:
             return "move.on", {"card": card, "other": self._top(fields["on"])}
