@@ -34,8 +34,12 @@ class ActionPlans:
         arguments = [field for verb in verbs for field in verb.message_type.fields if field.message_type]
         required = {part.name for field in arguments for part in field.message_type.fields}
         self._plans = {verb.name: Plan(verb.message_type, required=required, words=words) for verb in verbs}
-        self._known = {
-            name: [(argument.name, argument.kind.unknown) for argument in verb.arguments]
+        # For each argument: its name, its value if the observer does not know it, and the function that writes it.
+        self._writers = {
+            name: [
+                (argument.name, argument.kind.unknown, self._plans[name].writer(argument.name))
+                for argument in verb.arguments
+            ]
             for name, verb in actions.verbs.items()
         }
 
@@ -50,19 +54,22 @@ class ActionPlans:
             raise refusal.under(f"{field}.{verb}") from None
         return game.action_from_fields(fields)
 
-    def write(self, action: Action) -> Message | None:
-        """Write an action; return None if it names a card without a value in the contract."""
-        fields = action.fields
+    def text(self, fields: Fields, shape: Any) -> str:
+        return self._actions.write(fields, shape)
+
+    def write(self, fields: Fields, message: Any) -> bool:
+        """Write an action into a message; return whether the contract has a value for each of its cards."""
         verb = fields["type"]
-        message = self.message()
         nested = getattr(message, verb)
         nested.SetInParent()
-        known = {name: fields[name] for name, unknown in self._known[verb] if fields.get(name, unknown) != unknown}
         try:
-            self._plans[verb].write(known, nested)
+            for name, unknown, write in self._writers[verb]:
+                value = fields.get(name, unknown)
+                if value != unknown:
+                    write(value, nested)
         except NoValueError:
-            return None
-        return message
+            return False
+        return True
 
 
 def _check(fields: Fields, alternatives: Sequence[Argument], message: Any, shape: Any) -> None:

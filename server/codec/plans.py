@@ -95,6 +95,10 @@ class Plan:
             if part is not None:
                 field.write(part, message)
 
+    def writer(self, name: str) -> Callable[[Any, Any], None]:
+        """Return the function that writes the value of one field into a message."""
+        return next(field.write for field in self._fields if field.name == name)
+
     def field_of(self, path: str) -> str:
         """Return the field for a path of a value, in which the messages that wrap lists have no names.
 
@@ -124,14 +128,20 @@ class Plan:
             except Refusal as refusal:
                 raise refusal.under(name) from None
 
-        def write(value: Any, message: Any) -> None:
-            if values.fill is None:
-                setattr(message, name, value if values.write is None else values.write(value))
-            else:
-                nested = getattr(message, name)
-                nested.SetInParent()
-                values.fill(value, nested)
+        def write_plain(value: Any, message: Any) -> None:
+            setattr(message, name, value)
 
+        def write_converted(value: Any, message: Any) -> None:
+            setattr(message, name, convert(value))
+
+        def write_nested(value: Any, message: Any) -> None:
+            nested = getattr(message, name)
+            nested.SetInParent()
+            fill(value, nested)
+
+        convert: Any = values.write
+        fill: Any = values.fill
+        write = write_nested if fill else write_converted if convert else write_plain
         is_plain = values.read is None and not (has_presence or is_required or is_nullable)
         return _Field(name, read_plain if is_plain else read, write)
 
@@ -173,7 +183,7 @@ class Plan:
             is_nullable = NoneType in get_args(hint)
             return _Values(
                 lambda value, _: None if is_nullable and not value else words.read(value, ""),
-                lambda value: 0 if value is None else words.write(value),
+                (lambda value: 0 if value is None else words.write(value)) if is_nullable else words.write,
                 required=f"a {words.name} is required ({listed(words.words.values())})",
             )
         elif field.message_type is None:

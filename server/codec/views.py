@@ -216,9 +216,8 @@ def write_action(action: Action) -> pb.Action:
 
 @lru_cache(ACTIONS_KEPT)
 def _write_action(game: Game, action: Action) -> pb.Action:
-    message = pb.Action(text=str(action))
-    adapter = adapter_of(game.id)
-    write_member(message, adapter, adapter.write_action(action))
+    message = pb.Action()
+    adapter_of(game.id).write_action(action, message)
     return message
 
 

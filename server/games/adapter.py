@@ -168,8 +168,9 @@ class GameAdapter:
     def read_action(self, game: Any, message: Any, field: str) -> Action:
         raise NotImplementedError
 
-    def write_action(self, action: Action) -> Message | None:
-        return None
+    def write_action(self, action: Action, message: view_pb2.Action) -> None:
+        """Write an action into an empty message: its text, and the game's own message if there is one."""
+        message.text = str(action)
 
     # --- cards and their places in messages ---
 

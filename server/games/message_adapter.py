@@ -136,8 +136,15 @@ class MessageAdapter(GameAdapter):
     def read_action(self, game: Any, message: Any, field: str) -> Action:
         return self.plans.actions.read(message, game, field)
 
-    def write_action(self, action: Action) -> Message | None:
-        return self.plans.actions.write(action)
+    def write_action(self, action: Action, message: view_pb2.Action) -> None:
+        # Text and message come from the same fields, and the message is written in its place.
+        fields = action.fields
+        message.text = self.plans.actions.text(fields, action.game.shape)  # type: ignore[attr-defined]
+        own = getattr(message, self.member) if self.member else self.plans.actions.message()
+        if not self.plans.actions.write(fields, own):
+            message.ClearField("action")
+        elif not self.member:
+            message.typed.Pack(own)
 
     # --- cards ---
 

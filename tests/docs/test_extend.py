@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,30 +18,198 @@ ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "how_to" / "extend.md").read_text()
 THIRD_GAME = Path(__file__).with_name("third_game.txt").read_text()
 LEFT_OUT = (".git", ".venv", "node_modules", ".mypy_cache", ".pytest_cache", ".ruff_cache", "dist", "benchmarks")
+# The changes of the page in their order: an edition, a card with a new word, a card with a new question.
+EDITION, WORD, QUESTION = re.findall(r"```diff\n(.*?)```", PAGE, re.DOTALL)
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
+    return copy_project(tmp_path)
+
+
+def copy_project(folder: Path) -> Path:
     """Copy the project with what is built of it, so that only changed modules are built again."""
-    folder = tmp_path / "copy"
-    shutil.copytree(ROOT, folder, ignore=shutil.ignore_patterns(*LEFT_OUT), symlinks=True)
-    return folder
-
-
-def run(folder: Path, *command: str, python: str | Path = sys.executable) -> str:
-    """Run Python in a copy; return its output."""
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), str(folder / "proto")])}
-    result = subprocess.run(
-        [python, *command], cwd=folder, env=environment, capture_output=True, text=True, timeout=1_200
+    shutil.copytree(
+        ROOT, folder / "copy", ignore=shutil.ignore_patterns(*LEFT_OUT, "__pycache__", "tests"), symlinks=True
     )
+    return folder / "copy"
+
+
+def start(folder: Path, *command: str, python: Path = Path(sys.executable)) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), str(folder / "proto")])}
+    return subprocess.run(
+        [python, *command],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=1_200,
+        check=False,
+    )
+
+
+def output_of(result: subprocess.CompletedProcess[str]) -> str:
     assert result.returncode == 0, result.stdout + result.stderr
     return result.stdout
 
 
-def build(folder: Path) -> None:
-    run(folder, "setup.py", "--quiet", "build_stubs", "build_ext", "--inplace", python=TOOLS)
+def run(folder: Path, *command: str) -> str:
+    """Run Python in a copy; return its output."""
+    return output_of(start(folder, *command))
+
+
+def build(folder: Path) -> subprocess.CompletedProcess[str]:
+    return start(folder, "setup.py", "--quiet", "build_stubs", "build_ext", "--inplace", python=TOOLS)
+
+
+# --- the changes of the page -----------------------------------------------------------------------------------
+
+
+def hunks_of(change: str) -> Iterator[tuple[str, str, str]]:
+    """Yield the file, the text before and the text after of each part of a change."""
+    for part in re.split(r"^--- ", change, flags=re.MULTILINE)[1:]:
+        name, body = part.split("\n", 1)
+        for hunk in re.split(r"^@@\n", body, flags=re.MULTILINE):
+            lines = hunk.splitlines(keepends=True)
+            before = "".join(line[1:] or line for line in lines if line[0] != "+")
+            yield name, before, "".join(line[1:] or line for line in lines if line[0] != "-")
+
+
+def apply(folder: Path, change: str) -> list[str]:
+    """Apply a change; return the names of its files."""
+    for name, before, after in hunks_of(change):
+        text = (folder / name).read_text()
+        assert text.count(before) == 1, f"{name}: not once in it:\n{before}"
+        (folder / name).write_text(text.replace(before, after))
+    return list(dict.fromkeys(name for name, _, _ in hunks_of(change)))
+
+
+def without(folder: Path, change: str, file: str) -> None:
+    """Take back the part of a change in one file."""
+    for name, before, after in reversed(list(hunks_of(change))):
+        if name == file:
+            (folder / name).write_text((folder / name).read_text().replace(after, before))
+
+
+PLAY = """
+import sys
+from collections import Counter
+from random import Random
+from engine_cy import new_game
+from engine_cy.record import Record, read_record, write_record
+from server.codec import records, views
+from server.games import adapter_of
+from solver import Budget, solve
+
+edition, *verbs = sys.argv[1:]
+game = new_game("oriflamme", edition, players=3)
+assert adapter_of("oriflamme").has_values(game)
+done = Counter()
+for seed in range(30):
+    random, position = Random(seed), game.deal(seed)
+    played = []
+    start = position
+    while position.to_act is not None:
+        view = position.view(position.to_act)
+        assert game.view(str(view)) == view and game.position(str(position)) == position
+        assert views.read_view(views.write_view(view)) == view
+        world = view.sample_world(seed=seed)
+        assert world.view(position.to_act) == view
+        action = random.choice(position.legal_actions())
+        for possible in position.legal_actions():
+            assert game.action(str(possible)) == possible
+            assert views.read_action(game, views.write_action(possible), "action") == possible
+        done[str(action).split()[0]] += 1
+        played.append(str(action))
+        position = position.play(action)
+    record = Record(start, tuple(played))
+    assert read_record(write_record(record)) == record == records.read(records.write(record))
+    assert record.end == position
+view = game.deal(1).view("A")
+print(solve(view, Budget(iterations=300)).best)
+assert all(done[verb] > 0 for verb in verbs), done
+"""
+
+
+def test_an_edition_is_a_change_of_one_file_without_a_build(copy: Path) -> None:
+    assert apply(copy, EDITION) == ["engine_cy/oriflamme/editions.py"]
+    run(copy, "-c", PLAY, "house", "target")
+    assert "house" in run(copy, "-m", "server.cli", "rules", "--game", "oriflamme")
+
+
+# What a build or an import says without the change of a file.
+MISSING_WORD = {
+    "engine_cy/oriflamme/words.pxd": "TAKE_TOKENS",
+    "engine_cy/oriflamme/effects.pxd": "effects.pxd: Deed.TAKE_TOKENS has no meaning; `act` needs a branch",
+    "engine_cy/oriflamme/cards.py": "OriflammeCard of oriflamme.proto has collector, which the engine lacks",
+    "proto/eminence/v1/oriflamme.proto": "OriflammeCard of oriflamme.proto lacks collector, which the engine has",
+    "server/games/oriflamme/descriptions.py": "descriptions.py lacks TAKE_TOKENS, which the engine has",
+}
+MISSING_QUESTION = {
+    "engine_cy/oriflamme/words.pxd": "HONOUR",
+    "engine_cy/oriflamme/effects.pxd": "effects.pxd: Deed.HONOUR has no meaning; `act` needs a branch",
+    "engine_cy/oriflamme/turn.pyx": "turn.pyx: ASK_HONOUR has no answers; `legal_choices` needs a branch",
+    "engine_cy/oriflamme/actions.py": "actions.py: no verb answers ASK_HONOUR",
+    "engine_cy/oriflamme/cards.py": "OriflammeCard of oriflamme.proto has envoy, which the engine lacks",
+    "proto/eminence/v1/oriflamme.proto": "OriflammeCard of oriflamme.proto lacks envoy, which the engine has",
+    "server/games/oriflamme/descriptions.py": "descriptions.py lacks HONOUR, which the engine has",
+}
+
+
+@pytest.fixture(scope="module")
+def extended(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Make a copy with all changes of the page, and build it."""
+    folder = copy_project(tmp_path_factory.mktemp("extended"))
+    assert len(apply(folder, EDITION)) == 1
+    assert apply(folder, WORD) == list(MISSING_WORD)
+    assert set(apply(folder, QUESTION)) == set(MISSING_QUESTION)
+    output_of(build(folder))
+    return folder
+
+
+def test_cards_with_new_words_and_questions_are_played_viewed_sampled_noted_sent_and_searched(extended: Path) -> None:
+    run(extended, "-c", PLAY, "en-2019", "honour", "target")
+    run(extended, "-c", PLAY, "house", "honour", "target")
+    taken = """
+from engine_cy import new_game
+game = new_game("oriflamme", players=3)
+table = game.position(">A:Collector* B:Heir*(2)").play("reveal").play("target 1")
+assert table.scores == (3, 1, 1), table.scores
+table = game.position(">A:Envoy* B:Heir* C:Lord*").play("reveal").play("honour 2")
+assert table.scores == (3, 1, 2), table.scores
+"""
+    run(extended, "-c", taken)
+    for card in ("collector", "envoy"):
+        assert card in run(extended, "-m", "server.cli", "rules", "--game", "oriflamme", card).lower()
+    run(extended, "-m", "server.cli", "check-game", "oriflamme")
+
+
+@pytest.mark.parametrize(
+    ("change", "file", "said"),
+    [
+        *[pytest.param(WORD, file, said, id=f"word-{Path(file).name}") for file, said in MISSING_WORD.items()],
+        *[pytest.param(QUESTION, f, said, id=f"question-{Path(f).name}") for f, said in MISSING_QUESTION.items()],
+    ],
+)
+def test_a_forgotten_part_fails_to_build_or_to_import(
+    extended: Path, tmp_path: Path, change: str, file: str, said: str
+) -> None:
+    folder = tmp_path / "copy"
+    shutil.copytree(extended, folder, symlinks=True)
+    without(folder, change, file)
+    if not file.endswith(".py"):
+        built = build(folder)
+        if built.returncode:
+            assert said in built.stdout + built.stderr
+            return
+    imported = start(folder, "-c", "import server.games")
+    assert imported.returncode != 0
+    assert said in imported.stderr
+
+
+# --- a game ------------------------------------------------------------------------------------------------------
 
 
 PLAY_THIRD_GAME = """
@@ -75,6 +244,6 @@ def test_a_third_typed_game_touches_its_folder_its_adapter_and_its_proto_file_on
         path = copy / name
         path.parent.mkdir(exist_ok=True)
         path.write_text(text)
-    build(copy)
+    output_of(build(copy))
     assert "'one_bid'" in run(copy, "-c", PLAY_THIRD_GAME)
     run(copy, "-m", "eminence", "check-game", "one_bid")
