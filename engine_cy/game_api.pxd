@@ -172,8 +172,13 @@ cdef struct Knowledge:
     log_action_f log_action
 
 
-cdef inline void begin_interface(GameApi* api, size_t state_size) noexcept nogil:
-    """Write the first fields of a game's interface. Every game calls this before it fills in its functions."""
+cdef inline int begin_interface(GameApi* api, size_t state_size) except -1:
+    """Write the first fields of a game's interface. Every game calls this before it fills in its functions.
+
+    A game that was built with other headers is refused here, before any of its methods run.
+    """
+    from engine_cy.values import check_interface
+    check_interface(INTERFACE_VERSION, sizeof(GameApi), sizeof(Knowledge))
     api.version = INTERFACE_VERSION
     api.api_size = sizeof(GameApi)
     api.knowledge_size = sizeof(Knowledge)

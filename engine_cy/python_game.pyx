@@ -476,8 +476,8 @@ cdef class PythonGame(Game):
 
     cdef object wrong(self, method, what, value=None):
         """Return the error of a method of the rules that returned an impossible value."""
-        where = "" if value is None else f", in {self.game_rules.write(value)!r}"
-        return GameFaultError(f"{self.id}: {type(self.game_rules).__name__}.{method}: {what}{where}")
+        where = "" if value is None else f", in {shortened(repr(self.game_rules.write(value)))}"
+        return GameFaultError(f"{self.id}: {type(self.game_rules).__name__}.{method}: {shortened(what)}{where}")
 
     cdef object explained(self, error):
         """Return the EngineError for an exception: its method and line in the rules, if they raised it."""
@@ -665,6 +665,11 @@ cdef int outcome_of(list bounds, uint64_t drawn, int n_drawn) except -2:
 cdef uint64_t hash_text(bytes text, uint64_t seed):
     cdef bytes padded = text + bytes(15 - (len(text) + 15) % 16)
     return hash_bytes(<const char*>padded, len(padded), mix(seed, len(text)))
+
+
+cdef str shortened(str text):
+    """Shorten a text of a game for an error, which is one sentence."""
+    return text if len(text) <= 300 else f"{text[:200]} ... ({len(text)} characters)"
 
 
 def python_game(rules, ruleset=None, players=None, id=None):

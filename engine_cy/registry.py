@@ -81,7 +81,13 @@ def refused_games() -> list[str]:
 
 def is_game_id(game: str) -> bool:
     """Return whether `new_game` knows an id, or the prefix of its family."""
-    return game in _CLASSES or game.partition(":")[0] in _families or game in _plugins().entries
+    return game in _CLASSES or _family_of(game) is not None or game in _plugins().entries
+
+
+def _family_of(game: str) -> Callable[[str, Ruleset, int | None], Game] | None:
+    """Return the family of an id; None without one, and where installed games are kept out."""
+    prefix, _, name = game.partition(":")
+    return _families.get(prefix) if name and not _kept_out else None
 
 
 def has_installed() -> bool:
@@ -155,11 +161,11 @@ def new_game(game: str, ruleset: Ruleset = None, players: int | None = None) -> 
     """
     if not isinstance(ruleset, str | Mapping | None):
         raise InvalidRulesetError(f"ruleset: {ruleset!r} is neither an edition's name nor switches")
-    prefix, _, name = game.partition(":")
+    family = _family_of(game)
     if game in _CLASSES:
         new: Game = _new(_CLASSES[game], game, ruleset, players)
-    elif name and prefix in _families:
-        new = _families[prefix](name, ruleset, players)
+    elif family is not None:
+        new = family(game.partition(":")[2], ruleset, players)
     elif game in _plugins().entries:
         new = _installed_game(_plugins().entries[game], ruleset, players)
     else:

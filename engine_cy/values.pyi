@@ -9,6 +9,9 @@ from engine_cy.tables import Fault
 def read_seat(seat: int | str, n_players: int, field: str = "player") -> int:
     """Return the number of a seat from its number or its letter."""
 
+def check_interface(version: int, api_size: int, knowledge_size: int) -> None:
+    """Refuse the import of a game that was built with other headers: its methods must not run."""
+
 class Game:
     """A game under one ruleset, for a number of players. Made by `new_game`; one object serves all threads."""
 

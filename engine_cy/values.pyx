@@ -35,6 +35,22 @@ cdef Rng as_rng(object seed, stream=0):
     return seed if isinstance(seed, Rng) else Rng(seed, stream)
 
 
+cdef interface_fault_of(int version, int api_size, int knowledge_size):
+    built = (version, api_size, knowledge_size)
+    here = (INTERFACE_VERSION, sizeof(GameApi), sizeof(Knowledge))
+    if built == here:
+        return None
+    return (f"it was built for version {built[0]} of the interface with {built[1]} and {built[2]} bytes, not for "
+            f"version {here[0]} with {here[1]} and {here[2]}; build it again with this engine's headers")
+
+
+def check_interface(int version, int api_size, int knowledge_size):
+    """Refuse the import of a game that was built with other headers: its methods must not run."""
+    fault = interface_fault_of(version, api_size, knowledge_size)
+    if fault is not None:
+        raise ImportError(fault)
+
+
 cdef class Game:
     """A game under one ruleset, for a number of players. Made by `new_game`; one object serves all threads."""
 
@@ -281,11 +297,9 @@ cdef class Game:
         cdef const GameApi* api = self.api
         if api == NULL:
             return "it has no interface"
-        built = (api.version, api.api_size, api.knowledge_size)
-        here = (INTERFACE_VERSION, sizeof(GameApi), sizeof(Knowledge))
-        if built != here:
-            return (f"it was built for version {built[0]} of the interface with {built[1]} and {built[2]} bytes, not "
-                    f"for version {here[0]} with {here[1]} and {here[2]}; build it again with this engine's headers")
+        fault = interface_fault_of(api.version, api.api_size, api.knowledge_size)
+        if fault is not None:
+            return fault
         if not 0 < api.state_size <= STATE_WORDS * 8 or api.state_size % 16:
             return f"its states have {api.state_size} bytes, not a multiple of 16 up to {STATE_WORDS * 8}"
         if not 2 <= self.n_players <= MAX_PLAYERS:

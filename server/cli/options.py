@@ -17,6 +17,7 @@ from eminence.v1 import solver_pb2 as pb
 from engine_cy import Game, Position, View, editions_of, game_ids
 from engine_cy.action_log import History
 from engine_cy.record import Record
+from engine_cy.registry import is_game_id
 from engine_cy.seats import SEATS
 from server.cli.command import files
 from server.cli.exit_codes import Failure
@@ -89,6 +90,13 @@ language_option = click.option(
 # --- which game ------------------------------------------------------------------------------------------------
 
 
+class GameId(click.Choice[str]):
+    """The id of a game. The ids of families, such as `openspiel:leduc_poker`, cannot be listed."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        return value if is_game_id(value) else super().convert(value, param, ctx)
+
+
 def game_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add --game, --ruleset and --players, which the command gets as `choice`."""
 
@@ -96,7 +104,7 @@ def game_options(command: Callable[..., Any]) -> Callable[..., Any]:
         "--game",
         "game_id",
         default=DEFAULT_GAME,
-        type=click.Choice(game_ids()),
+        type=GameId(game_ids()),
         show_default=True,
         help="Game; JSON and records name theirs.",
     )

@@ -8,6 +8,7 @@ from typing import Any
 from eminence.v1 import view_pb2 as pb
 from engine_cy import Game, InvalidRulesetError, game_ids, new_game, record
 from engine_cy.errors import listed
+from engine_cy.registry import is_game_id
 from server.codec.fields import RULESET_TEXT_MAX, check_text, path_in, required
 from server.codec.members import read_member, write_member
 from server.games import adapter_of
@@ -55,7 +56,7 @@ def write_ruleset(game_id: str, ruleset: str | Mapping[str, Any] | None) -> pb.R
 def check_game_id(game_id: str, field: str) -> str:
     if not game_id:
         raise missing(field, f"a game is required ({listed(game_ids())})")
-    if game_id not in game_ids():
+    if len(game_id) > NAME_MAX or not is_game_id(game_id):
         raise Refusal("INVALID_RULESET", field, f"{game_id[:NAME_MAX]!r} is not a game ({listed(game_ids())})")
     return game_id
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from statistics import fmean
 from typing import NamedTuple
@@ -11,8 +12,10 @@ from engine_cy import CHANCE, Action, Rng, new_game
 from engine_cy.action_log import History
 from engine_cy.annotations import NAME_MAX
 from engine_cy.record import Record
+from engine_cy.registry import is_installed, module_of_installed
 from solver.answer import Answer
 from solver.config import Budget, Config, InvalidQuestionError
+from solver.match.hang_watch import hang_watch
 from solver.match.players import Guest, Turn
 from solver.pool.base import Pool
 from solver.question import SearchQuestion
@@ -59,7 +62,9 @@ class Outcome(NamedTuple):
 
 def play_deal(match: Match, number: int, *, pool: Pool | None = None, keeps_records: bool = False) -> PlayedDeal:
     """Play the same deal once with A in each seat."""
-    outcomes = [play_game(match, number, seat, pool=pool) for seat in range(match.players)]
+    game = match.game[0]
+    with hang_watch(module_of_installed(game)) if is_installed(game) else nullcontext():
+        outcomes = [play_game(match, number, seat, pool=pool) for seat in range(match.players)]
     return PlayedDeal(
         number,
         tuple(outcome.share for outcome in outcomes),

@@ -143,7 +143,7 @@ def test_an_edition_is_a_change_of_one_file_without_a_build(copy: Path) -> None:
 MISSING_WORD = {
     "engine_cy/oriflamme/words.pxd": "TAKE_TOKENS",
     "engine_cy/oriflamme/effects.pxd": "effects.pxd: Deed.TAKE_TOKENS has no meaning; `act` needs a branch",
-    "engine_cy/oriflamme/cards.py": "OriflammeCard of oriflamme.proto has collector, which the engine lacks",
+    "engine_cy/oriflamme/cards.py": "descriptions.py has collector, which the engine lacks",
     "proto/eminence/v1/oriflamme.proto": "OriflammeCard of oriflamme.proto lacks collector, which the engine has",
     "server/games/oriflamme/descriptions.py": "descriptions.py lacks TAKE_TOKENS, which the engine has",
 }
@@ -152,7 +152,7 @@ MISSING_QUESTION = {
     "engine_cy/oriflamme/effects.pxd": "effects.pxd: Deed.HONOUR has no meaning; `act` needs a branch",
     "engine_cy/oriflamme/turn.pyx": "turn.pyx: ASK_HONOUR has no answers; `legal_choices` needs a branch",
     "engine_cy/oriflamme/actions.py": "actions.py: no verb answers ASK_HONOUR",
-    "engine_cy/oriflamme/cards.py": "OriflammeCard of oriflamme.proto has envoy, which the engine lacks",
+    "engine_cy/oriflamme/cards.py": "descriptions.py has envoy, which the engine lacks",
     "proto/eminence/v1/oriflamme.proto": "OriflammeCard of oriflamme.proto lacks envoy, which the engine has",
     "server/games/oriflamme/descriptions.py": "descriptions.py lacks HONOUR, which the engine has",
 }
@@ -175,9 +175,9 @@ def test_cards_with_new_words_and_questions_are_played_viewed_sampled_noted_sent
     taken = """
 from engine_cy import new_game
 game = new_game("oriflamme", players=3)
-table = game.position(">A:Collector* B:Heir*(2)").play("reveal").play("target 1")
+table = game.position(">A:Collector B:Heir(2)").play("reveal").play("target 1")
 assert table.scores == (3, 1, 1), table.scores
-table = game.position(">A:Envoy* B:Heir* C:Lord*").play("reveal").play("honour 2")
+table = game.position(">A:Envoy B:Heir C:Lord").play("reveal").play("honour 2")
 assert table.scores == (3, 1, 2), table.scores
 """
     run(extended, "-c", taken)

@@ -15,10 +15,19 @@ from laws import check_random_games
 from scipy.stats import chisquare
 from tables import random_game
 
-from engine_cy import InvalidPositionError, InvalidRulesetError, InvalidViewError, NoWorldError, Position, Rng, View
+from engine_cy import (
+    InvalidPositionError,
+    InvalidRulesetError,
+    InvalidViewError,
+    NoWorldError,
+    Position,
+    Rng,
+    View,
+    new_game,
+)
 from engine_cy.game_check import check_game
 from engine_cy.oriflamme.binding import Oriflamme
-from engine_cy.oriflamme.cards import PUBLISHED
+from engine_cy.oriflamme.cards import PROTOTYPE, PUBLISHED
 from engine_cy.oriflamme.editions import EDITIONS
 from engine_cy.oriflamme.table import kinds_in_queue
 from engine_cy.record import Record, read_record
@@ -224,3 +233,33 @@ def test_a_hand_with_a_card_too_often_is_refused() -> None:
         game.view("- | hands Spy,Spy,Spy ? ? | seen by A")
     with pytest.raises(InvalidPositionError, match=r"aside\[A\]: spy, spy, spy: a family has spy 2x"):
         game.start([["spy"] * 3, ["archer"] * 3, ["archer"] * 3])
+
+
+def count_secrets(copies: list[int], n_placed: int, n_held: int) -> int:
+    """Count the orders of placed cards with a hand out of the given numbers of cards of each kind."""
+    counts = Counter({(0, 0): 1})
+    for most in copies:
+        longer: Counter[tuple[int, int]] = Counter()
+        for (placed, held), count in counts.items():
+            for more in range(most + 1):
+                for kept in range(most - more + 1):
+                    longer[placed + more, held + kept] += count * math.comb(placed + more, more)
+        counts = longer
+    return counts[n_placed, n_held]
+
+
+def test_the_most_secrets_that_a_player_can_have_are_counted_without_an_overflow(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(EDITIONS, "most", edition_of((*PROTOTYPE, *NEW[:6]), "prototype"))
+    game = new_game("oriflamme_prototype", {"edition": "most", "two_player_rounds": 6, "cards_per_turn": 2}, players=2)
+    position = game.deal(1)
+    while len(position.table.slots) < 24:
+        legal = position.legal_actions()
+        at_the_back = [action for action in legal if str(action).endswith((" back", "keep"))]
+        position = position.play((at_the_back or legal)[0])
+    assert position.view("A").count_worlds() == count_secrets([2] * 16, 12, 12)
+    # No other numbers of hidden cards, nor of copies of 32 cards in at most 16 kinds, have more.
+    most = max(count_secrets([2] * 16, 12, n_held) for n_held in range(21))
+    assert most < 2**64
+    assert all(count_secrets([4] * 8, n, h) < most for n in range(13) for h in range(21))

@@ -165,3 +165,10 @@ def test_every_word_of_the_engine_has_its_value_in_the_contract() -> None:
 
 def words(enum: Any) -> set[str]:
     return set(words_of(enum.DESCRIPTOR).words.values())
+
+
+def test_a_table_without_orders_leaves_them_out() -> None:
+    game = new_game("castle_village_port", players=3)
+    message = views.write_view(game.deal(1).view("A"))
+    assert not message.castle_village_port.table.orders
+    assert views.read_view(message) == game.deal(1).view("A")

@@ -51,7 +51,9 @@ def test_tables_of_any_ruleset_are_read_back_equal(position: Position) -> None:
     for seat in range(game.n_players):
         assert passed_table(plans.view, position.view(seat).parts, game) == position.view(seat).parts
     for action in position.legal_actions():
-        assert plans.actions.read(plans.actions.write(action), game, "action") == action
+        message = plans.actions.message()
+        assert plans.actions.write(action.fields, message)
+        assert plans.actions.read(message, game, "action") == action
 
 
 @settings(deadline=None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+import solver  # noqa: F401  adds the games of OpenSpiel
 from engine_cy import game_check, new_game
 from engine_cy.record import read_ruleset
 from server.cli import formatting

@@ -11,6 +11,7 @@ from rich.text import Text
 from engine_cy import Game, InvalidRulesetError, editions_of, game_ids, game_sources, new_game, players_of
 from engine_cy.errors import listed
 from engine_cy.record import read_ruleset
+from engine_cy.registry import refused_games
 from server.cli import formatting
 from server.cli.command import command, json_option
 from server.cli.exit_codes import Failure
@@ -160,6 +161,8 @@ def _print_overview(games: list[dict[str, Any]]) -> None:
     for game in games:
         if game["origin"] != "eminence":
             out.print("", Text(f"{game['game']} is from {game['origin']}. {game.get('fault', '')}".rstrip()), sep="\n")
+    for refusal in refused_games():
+        out.print("", Text(refusal), sep="\n")
     for game in games:
         if game["switches"]:
             out.print("", formatting.heading(f"Switches of {game['game']}"), _switches(game["switches"]), sep="\n")

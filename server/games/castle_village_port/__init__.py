@@ -14,6 +14,7 @@ from engine_cy.castle_village_port import editions
 from engine_cy.castle_village_port.table import EFFECT_ASKS
 from engine_cy.errors import listed
 from engine_cy.seats import SEATS
+from server.codec.plans import Plan
 from server.games.adapter import Names, Ruleset, names_from
 from server.games.castle_village_port import descriptions, messages, narration, pictures
 from server.games.castle_village_port.narration import AREA
@@ -94,6 +95,13 @@ class CastleVillagePortAdapter(MessageAdapter):
             why = "is required if gold is hidden, because every gain was public; a history can replace it"
             raise missing(f"{field}.table.remembered_gold", why)
         return replace(parts, table=table)
+
+    def _written(self, game: Any, plan: Plan, value: Any) -> Message | None:
+        message: Any = super()._written(game, plan, value)
+        # The engine has an entry for each seat, though there may be no order.
+        if message is not None and "table" in message.DESCRIPTOR.fields_by_name and not any(message.table.orders):
+            message.table.ClearField("orders")
+        return message  # type: ignore[no-any-return]
 
     def spell_card(self, game: Any, name: str, field: str) -> str:
         if not name.isdecimal() or not name.isascii():
