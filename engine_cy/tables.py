@@ -16,6 +16,29 @@ _SEATS = ("first", "to_act", "observer", "victim", "family", "owner")
 _CARDS = ("card", "face_down", "hand", "decks", "selected")
 
 
+class SeenSecrets:
+    """The secrets in a table as one seat sees it: a dataclass with `observer` and the observer's `own`."""
+
+    __slots__ = ()
+
+    def secrets_of(self: Any, seat: int) -> Any:
+        """Return the secrets of a seat; None if they are hidden."""
+        return self.own if seat == self.observer else None
+
+
+class AllSecrets:
+    """The secrets in a table with nothing hidden: a dataclass with `secrets`, an entry for each seat."""
+
+    __slots__ = ()
+
+    @property
+    def observer(self) -> None:
+        return None
+
+    def secrets_of(self: Any, seat: int) -> Any:
+        return self.secrets[seat]
+
+
 class Fault(NamedTuple):
     """A part of a table that contradicts the rules or the other parts: its path, its value and the reason."""
 

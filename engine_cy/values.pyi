@@ -72,6 +72,10 @@ class Game:
     def name_of(self, kind: int) -> str:
         """Return the name of the card with the game's number `kind`."""
 
+    @property
+    def has_fixed_first(self) -> bool:
+        """Whether the game itself chooses the first player: a deal then has `first` 0."""
+
     def deal(self, seed: int | Rng = 0, first: int | str = 0) -> Position:
         """Deal the start of a game at random, by `seed`: a number or an Rng."""
 

@@ -182,6 +182,11 @@ cdef class Game:
             raise faults[0].refusal(parts.observer)
         return state
 
+    @property
+    def has_fixed_first(self):
+        """Whether the game itself chooses the first player: a deal then has `first` 0."""
+        return False
+
     def deal(self, seed=0, first=0):
         """Deal the start of a game at random, by `seed`: a number or an Rng."""
         cdef Position position = new_position(self)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -100,3 +101,33 @@ def test_no_code_outside_its_two_places_names_a_game() -> None:
 )
 def test_the_check_finds_games(path: str, source: str, expected: set[str]) -> None:
     assert names_in(path, source) == expected
+
+
+# Not logic: texts, imports, and the lists of functions of an interface.
+SOURCES = {".py", ".pyx", ".pxd"}
+NO_LOGIC = re.compile(
+    r'("""|\'\'\').*?\1|#[^\n]*|^(from|import)\b[^\n(]*(\([^)]*\))?|^(API|KNOWLEDGE)\.\w+ = .*$', re.S | re.M
+)
+RUN = 6  # lines
+
+
+def logic_of(path: Path) -> list[str]:
+    text = NO_LOGIC.sub("", path.read_text("utf-8"))
+    return [line.strip() for line in text.splitlines() if len(line.strip()) > 3]
+
+
+def shared_lines(one: list[str], other: list[str]) -> int:
+    """Count the lines of `one` in runs of six or more that `other` has, too."""
+    runs = {tuple(other[i : i + RUN]) for i in range(len(other) - RUN + 1)}
+    starts = [i for i in range(len(one) - RUN + 1) if tuple(one[i : i + RUN]) in runs]
+    return len({line for start in starts for line in range(start, start + RUN)})
+
+
+@pytest.mark.parametrize(("one", "other"), list(itertools.combinations(FOLDERS, 2)))
+def test_no_two_games_share_more_than_fifteen_lines_of_logic(one: str, other: str) -> None:
+    sources = [
+        [logic_of(path) for path in sorted((ROOT / "engine_cy" / folder).iterdir()) if path.suffix in SOURCES]
+        for folder in (one, other)
+    ]
+    shared = sum(max(shared_lines(mine, theirs) for theirs in sources[1]) for mine in sources[0])
+    assert shared <= 15, f"{one} and {other} share {shared} lines in runs of {RUN}"

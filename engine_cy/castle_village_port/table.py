@@ -15,7 +15,7 @@ from engine_cy.castle_village_port.cards import LOCATIONS, Card
 from engine_cy.castle_village_port.editions import Numbers
 from engine_cy.errors import HiddenCardError, InvalidPositionError, NoWorldError, listed
 from engine_cy.seats import CHANCE, SEATS
-from engine_cy.tables import OMITTED, Fault, refusal, seat_letter
+from engine_cy.tables import OMITTED, AllSecrets, Fault, SeenSecrets, refusal, seat_letter
 
 # The questions of effects of cards in rows, and those among them that a card asks at the end of a round.
 EFFECT_ASKS = tuple(ask for ask in ACTIONS.questions if ask not in ("select", "place"))
@@ -164,32 +164,21 @@ class Secrets:
 
 
 @dataclass(frozen=True, slots=True)
-class SeenTable:
+class SeenTable(SeenSecrets):
     """A table as one seat sees it."""
 
     observer: int
     table: Table
     own: Secrets
 
-    def secrets_of(self, seat: int) -> Secrets | None:
-        """Return the secrets of a seat; None if they are hidden."""
-        return self.own if seat == self.observer else None
-
 
 @dataclass(frozen=True, slots=True)
-class WholeTable:
+class WholeTable(AllSecrets):
     """A table with nothing hidden: the secrets, and the decks from the top, have an entry for each seat."""
 
     table: Table
     secrets: tuple[Secrets, ...]
     decks: tuple[Values, ...] = OMITTED
-
-    @property
-    def observer(self) -> None:
-        return None
-
-    def secrets_of(self, seat: int) -> Secrets:
-        return self.secrets[seat]
 
 
 Parts = SeenTable | WholeTable

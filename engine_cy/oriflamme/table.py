@@ -15,7 +15,7 @@ from engine_cy.errors import InvalidPositionError, NoWorldError, listed
 from engine_cy.oriflamme.actions import ACTIONS
 from engine_cy.oriflamme.cards import Card
 from engine_cy.seats import SEATS
-from engine_cy.tables import OMITTED, Fault, refusal, seat_letter
+from engine_cy.tables import OMITTED, AllSecrets, Fault, SeenSecrets, refusal, seat_letter
 
 ASKS = (*ACTIONS.questions, "over")
 
@@ -108,31 +108,20 @@ class Secrets:
 
 
 @dataclass(frozen=True, slots=True)
-class SeenTable:
+class SeenTable(SeenSecrets):
     """A table as one seat sees it."""
 
     observer: int
     table: Table
     own: Secrets
 
-    def secrets_of(self, seat: int) -> Secrets | None:
-        """Return the secrets of a seat; None if they are hidden."""
-        return self.own if seat == self.observer else None
-
 
 @dataclass(frozen=True, slots=True)
-class WholeTable:
+class WholeTable(AllSecrets):
     """A table with nothing hidden: the secrets have an entry for each seat."""
 
     table: Table
     secrets: tuple[Secrets, ...]
-
-    @property
-    def observer(self) -> None:
-        return None
-
-    def secrets_of(self, seat: int) -> Secrets:
-        return self.secrets[seat]
 
 
 Parts = SeenTable | WholeTable

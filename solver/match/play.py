@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from statistics import fmean
@@ -14,7 +14,7 @@ from engine_cy.annotations import NAME_MAX
 from engine_cy.record import Record
 from engine_cy.registry import is_installed, module_of_installed
 from solver.answer import Answer
-from solver.config import Budget, Config, InvalidQuestionError
+from solver.config import Budget, Config
 from solver.match.hang_watch import hang_watch
 from solver.match.players import Guest, Turn
 from solver.pool.base import Pool
@@ -87,7 +87,8 @@ def play_game(match: Match, number: int, seat_of_a: int, *, pool: Pool | None = 
     """
     decisions, iterations = [0, 0], [0, 0]
     chance, seeds = Rng(match.seed, 2 * number), Rng(match.seed, 2 * number + 1)
-    start = position = new_game(*match.game).deal(chance, first=number % match.players)
+    game = new_game(*match.game)
+    start = position = game.deal(chance, first=0 if game.has_fixed_first else number % match.players)
     logs = [History(position.game) for _ in range(match.players)]
     followed = logs if position.game.has_history else []
     actions: list[str] = []
@@ -105,15 +106,19 @@ def play_game(match: Match, number: int, seat_of_a: int, *, pool: Pool | None = 
             log.add(position, position.seen(action, seat))
         actions.append(str(action))
         position = position.play(action)
-    payoffs = position.payoffs
-    if min(payoffs) < 0 or abs(sum(payoffs) - 1) > 1e-9:
-        raise InvalidQuestionError(
-            "game", f"{match.game[0]} cannot be played as a match: its payoffs are not shares of a win"
-        )
     names = [match.b.name[:NAME_MAX]] * match.players
     names[seat_of_a] = match.a.name[:NAME_MAX]
     record = Record(start, tuple(actions), position.scores, tuple(names))
-    return Outcome(payoffs[seat_of_a], (decisions[0], decisions[1]), (iterations[0], iterations[1]), record)
+    share = shares_of_win(position.payoffs)[seat_of_a]
+    return Outcome(share, (decisions[0], decisions[1]), (iterations[0], iterations[1]), record)
+
+
+def shares_of_win(payoffs: Sequence[float]) -> Sequence[float]:
+    """Return the share of the win of each seat. If payoffs are no shares, the seats with the highest one share it."""
+    if min(payoffs) >= 0 and abs(sum(payoffs) - 1) <= 1e-9:
+        return payoffs
+    winners = [payoff == max(payoffs) for payoff in payoffs]
+    return [is_winner / sum(winners) for is_winner in winners]
 
 
 def choose(

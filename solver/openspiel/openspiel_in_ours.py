@@ -196,6 +196,10 @@ class SpielGame(PythonGame):
         name = str(rules.spiel)
         super().__init__(rules, f"openspiel:{name}", name, rules.n_players, (from_openspiel, (name,)))
 
+    @property
+    def has_fixed_first(self) -> bool:
+        return True
+
     def at(self, value: Any) -> Position:
         """Return the position of a state of OpenSpiel's game, which must have a history."""
         if str(value.get_game()) != self.ruleset:
@@ -209,6 +213,9 @@ class SpielGame(PythonGame):
 
 def from_openspiel(game: str | Any) -> SpielGame:
     """Wrap a game of OpenSpiel, or the game of a name that `pyspiel.load_game` accepts, for our search."""
+    # OpenSpiel prints a list of all games if it does not know one.
+    if isinstance(game, str) and game.partition("(")[0] not in pyspiel.registered_names():
+        raise InvalidRulesetError(f"game: OpenSpiel cannot load {game!r}: it has no such game")
     try:
         spiel = pyspiel.load_game(game) if isinstance(game, str) else game
     except pyspiel.SpielError as error:

@@ -26,7 +26,9 @@ from solver.match import (
     Turn,
     choose,
     elo_of,
+    hang_watch,
     llr_of,
+    play,
     read_player,
     score_of,
     share_of,
@@ -181,9 +183,24 @@ def test_a_time_limit_applies_to_each_decision():
     assert match.per_decision(report, 0) >= 100
 
 
-def test_games_without_shares_of_a_win_are_refused():
-    with pytest.raises(InvalidQuestionError, match="leduc_poker cannot be played as a match"):
-        match.run(example_match("flat", "flat", 5, game=new_game("leduc_poker", None, 2).spec), 1)
+def test_without_shares_of_a_win_the_highest_payoff_wins():
+    assert list(play.shares_of_win((0.25, 0.75))) == [0.25, 0.75]
+    assert play.shares_of_win((-3, 5, 5)) == [0, 0.5, 0.5]
+    report = match.run(example_match("flat", "flat", 5, game=new_game("leduc_poker", None, 2).spec), 3)
+    assert 0 <= report.score.mean <= 1
+    # The game chooses its first player, which a deal cannot.
+    report = match.run(example_match("flat", "random", 20, game=("openspiel:tic_tac_toe", None, 2)), 3)
+    assert report.score.mean > 0.5
+
+
+def test_a_method_of_a_game_that_does_not_return_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    def legal_actions() -> None:
+        while True:
+            pass
+
+    with pytest.raises(hang_watch.HangError) as caught, hang_watch.hang_watch(__name__.partition(".")[0], 0.2):
+        legal_actions()
+    assert caught.traceback[-1].name == "legal_actions"
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,8 +83,9 @@ def match(
     (beginner, easy, normal, hard, expert), optionally with other settings, as in plain:exploration=0.7; or servers, as
     in server:HOST:PORT or server:HOST:PORT,level=4.
 
-    Each deal is played with A in every seat. The score is A's share of the win; a fair share is 0 Elo; the interval has
-    a confidence of 95 %. With a budget of iterations, a match is exactly reproducible.
+    Each deal is played with A in every seat. The score is A's share of the win; a fair share is 0 Elo; the interval
+    has a confidence of 95 %. If payoffs are not shares of a win, such as chips, the highest payoff wins. With a
+    budget of iterations, a match is exactly reproducible.
     """
     if iterations is time_ms is cpu_ms is None:
         iterations = ITERATIONS
