@@ -218,7 +218,7 @@ cdef inline void without_card(const uint8_t* row, int n, int index, uint8_t* sho
 # --- a look at the table --------------------------------------------------------------------------------------
 
 # Figures of the whole table, as the player to act sees them.
-cdef struct Glance:
+cdef struct Summary:
     const Rules* rules
     const State* state
     int me
@@ -239,34 +239,34 @@ cdef inline int phase_of(const Rules* rules, const State* state) noexcept nogil:
     return rounds * 5 + near
 
 
-cdef inline void look(const Rules* rules, const State* state, Glance* glance) noexcept nogil:
+cdef inline void look(const Rules* rules, const State* state, Summary* summary) noexcept nogil:
     cdef int location, player, total
     cdef int most = -1000000
 
-    glance.rules = rules
-    glance.state = state
-    glance.me = state.to_act
-    glance.phase = phase_of(rules, state)
-    glance.leader = -1
+    summary.rules = rules
+    summary.state = state
+    summary.me = state.to_act
+    summary.phase = phase_of(rules, state)
+    summary.leader = -1
     for location in range(LOCATIONS):
-        settle(rules, location, state.rows[location], state.n_row[location], &glance.now[location])
+        settle(rules, location, state.rows[location], state.n_row[location], &summary.now[location])
     for player in range(rules.n_players):
         total = state.gold[player]
         for location in range(LOCATIONS):
-            total += glance.now[location].of[player]
-        if player != glance.me and total > most:
+            total += summary.now[location].of[player]
+        if player != summary.me and total > most:
             most = total
-            glance.leader = player
+            summary.leader = player
 
 
-cdef inline int relation(const Glance* glance, int owner) noexcept nogil:
-    return 1 if owner == glance.me else 2 if owner == glance.leader else 3
+cdef inline int relation(const Summary* summary, int owner) noexcept nogil:
+    return 1 if owner == summary.me else 2 if owner == summary.leader else 3
 
 
-cdef inline int relation_at(const Glance* glance, const uint8_t* row, int n, int index) noexcept nogil:
+cdef inline int relation_at(const Summary* summary, const uint8_t* row, int n, int index) noexcept nogil:
     if not 0 <= index < n:
         return 0
-    return relation(glance, owner_of(row[index]))
+    return relation(summary, owner_of(row[index]))
 
 
 cdef inline int rank_at(const Rules* rules, int location, int index) noexcept nogil:
@@ -276,29 +276,29 @@ cdef inline int rank_at(const Rules* rules, int location, int index) noexcept no
     return min(index, RANKS - 2)
 
 
-cdef inline float rivals_of(const Glance* glance, const Gains* change) noexcept nogil:
+cdef inline float rivals_of(const Summary* summary, const Gains* change) noexcept nogil:
     """Return a change for the rivals, on average."""
-    cdef int total = -change.of[glance.me]
+    cdef int total = -change.of[summary.me]
     cdef int player
 
-    for player in range(glance.rules.n_players):
+    for player in range(summary.rules.n_players):
         total += change.of[player]
-    return <float>total / <float>(glance.rules.n_players - 1)
+    return <float>total / <float>(summary.rules.n_players - 1)
 
 
-cdef inline float worth_of(const Glance* glance, const Gains* change) noexcept nogil:
-    return change.of[glance.me] - rivals_of(glance, change)
+cdef inline float worth_of(const Summary* summary, const Gains* change) noexcept nogil:
+    return change.of[summary.me] - rivals_of(summary, change)
 
 
-cdef float best_use(const Glance* glance, int location, const uint8_t* row, int n, const Gains* there, int index,
+cdef float best_use(const Summary* summary, int location, const uint8_t* row, int n, const Gains* there, int index,
                     int value) noexcept nogil:
     """Return the worth of the immediate effect of the card of `value`, used by the card at `index` of `row`.
 
-    `row` lies in `location` and has the gains `there`; all else is as in the glance. The acting card uses its own
+    `row` lies in `location` and has the gains `there`; all else is as in the summary. The acting card uses its own
     effect, or copies that of another.
     """
-    cdef const Rules* rules = glance.rules
-    cdef const State* state = glance.state
+    cdef const Rules* rules = summary.rules
+    cdef const State* state = summary.state
     cdef const Effect* effect = &rules.effects[value]
     cdef uint8_t shorter[MAX_ROW]
     cdef uint8_t longer[MAX_ROW]
@@ -320,26 +320,26 @@ cdef float best_use(const Glance* glance, int location, const uint8_t* row, int 
             for i in range(state.n_row[other]):
                 without_card(state.rows[other], state.n_row[other], i, shorter)
                 settle(rules, other, shorter, state.n_row[other] - 1, &change)
-                add(&change, &glance.now[other], -1)
+                add(&change, &summary.now[other], -1)
                 at = lowest_place(row, n, value_of(state.rows[other][i]))
                 with_card(row, n, at, state.rows[other][i], longer)
                 settle(rules, location, longer, n + 1, &rest)
                 add(&change, &rest, 1)
                 add(&change, there, -1)
-                best = max(best, worth_of(glance, &change))
+                best = max(best, worth_of(summary, &change))
         return best if best > -1e30 else 0
     for i in range(index - 1, index + 2, 2):
         if not 0 <= i < n:
             continue
         if effect.deed == Deed.ROB_NEIGHBOUR:
-            if owner_of(row[i]) != glance.me:
+            if owner_of(row[i]) != summary.me:
                 loot = min(<int>effect.amount, state.gold[owner_of(row[i])])
                 best = max(best, loot * (1 + <float>1 / <float>(rules.n_players - 1)))
         elif effect.deed == Deed.DISCARD_NEIGHBOUR:
             without_card(row, n, i, shorter)
             settle(rules, location, shorter, n - 1, &change)
             add(&change, there, -1)
-            best = max(best, worth_of(glance, &change))
+            best = max(best, worth_of(summary, &change))
         elif effect.deed == Deed.MOVE_NEIGHBOUR:
             without_card(row, n, i, shorter)
             settle(rules, location, shorter, n - 1, &rest)
@@ -349,13 +349,13 @@ cdef float best_use(const Glance* glance, int location, const uint8_t* row, int 
                     at = lowest_place(state.rows[other], state.n_row[other], value_of(row[i]))
                     with_card(state.rows[other], state.n_row[other], at, row[i], longer)
                     settle(rules, other, longer, state.n_row[other] + 1, &change)
-                    add(&change, &glance.now[other], -1)
+                    add(&change, &summary.now[other], -1)
                     add(&change, &rest, 1)
-                    best = max(best, worth_of(glance, &change))
+                    best = max(best, worth_of(summary, &change))
         elif effect.deed == Deed.COPY_NEIGHBOUR:
             if (rules.effects[value_of(row[i])].when == When.IMMEDIATE
                     and rules.effects[value_of(row[i])].deed != Deed.COPY_NEIGHBOUR):
-                best = max(best, best_use(glance, location, row, n, there, index, value_of(row[i])))
+                best = max(best, best_use(summary, location, row, n, there, index, value_of(row[i])))
     return best if best > -1e30 else 0
 
 
@@ -366,9 +366,9 @@ cdef inline void note(MarkedActions* options, int i, int m, int mark, float amou
     options.amounts[i][m] = amount
 
 
-cdef inline float best_place(const Glance* glance, int value) noexcept nogil:
+cdef inline float best_place(const Summary* summary, int value) noexcept nogil:
     """Return the worth of the best place for an own card."""
-    cdef const State* state = glance.state
+    cdef const State* state = summary.state
     cdef uint8_t row[MAX_ROW]
     cdef Gains there, change
     cdef float best = -1e30
@@ -376,68 +376,68 @@ cdef inline float best_place(const Glance* glance, int value) noexcept nogil:
 
     for location in range(LOCATIONS):
         index = lowest_place(state.rows[location], state.n_row[location], value)
-        with_card(state.rows[location], state.n_row[location], index, <uint8_t>(glance.me << 4 | value), row)
-        settle(glance.rules, location, row, state.n_row[location] + 1, &there)
+        with_card(state.rows[location], state.n_row[location], index, <uint8_t>(summary.me << 4 | value), row)
+        settle(summary.rules, location, row, state.n_row[location] + 1, &there)
         change = there
-        add(&change, &glance.now[location], -1)
-        best = max(best, worth_of(glance, &change)
-                   + best_use(glance, location, row, state.n_row[location] + 1, &there, index, value))
+        add(&change, &summary.now[location], -1)
+        best = max(best, worth_of(summary, &change)
+                   + best_use(summary, location, row, state.n_row[location] + 1, &there, index, value))
     return best
 
 
-cdef inline void mark_selections(const Glance* glance, const action_t* actions, int n,
+cdef inline void mark_selections(const Summary* summary, const action_t* actions, int n,
                                  MarkedActions* options) noexcept nogil:
-    cdef int order = 0 if glance.state.n_done == 0 else 2 if glance.state.n_done == glance.rules.n_players - 1 else 1
+    cdef int order = 0 if summary.state.n_done == 0 else 2 if summary.state.n_done == summary.rules.n_players - 1 else 1
     cdef int i, value, role
     cdef float worth
 
     options.width = 5
     for i in range(n):
         value = actions[i] >> 16 & 0xFF
-        role = role_of(glance.rules, value)
-        worth = best_place(glance, value)
-        note(options, i, 0, SELECT_WHEN + glance.phase * N_ROLES + role, 1)
+        role = role_of(summary.rules, value)
+        worth = best_place(summary, value)
+        note(options, i, 0, SELECT_WHEN + summary.phase * N_ROLES + role, 1)
         note(options, i, 1, SELECT_ORDER + order * N_ROLES + role, 1)
-        note(options, i, 2, SELECT_VALUE + glance.phase, <float>(value - 8) / 8)
-        note(options, i, 3, SELECT_WORTH + glance.phase, worth)
+        note(options, i, 2, SELECT_VALUE + summary.phase, <float>(value - 8) / 8)
+        note(options, i, 3, SELECT_WORTH + summary.phase, worth)
         note(options, i, 4, SELECT_FOLLOW + role, worth)
 
 
-cdef inline void mark_place(const Glance* glance, action_t action, MarkedActions* options, int i) noexcept nogil:
-    cdef const State* state = glance.state
+cdef inline void mark_place(const Summary* summary, action_t action, MarkedActions* options, int i) noexcept nogil:
+    cdef const State* state = summary.state
     cdef int location = action >> 16 & 0xFF
     cdef int index = action >> 8 & 0xFF
     cdef int n = state.n_row[location] + 1
-    cdef int value = state.selected[glance.me]
-    cdef int role = role_of(glance.rules, value)
+    cdef int value = state.selected[summary.me]
+    cdef int role = role_of(summary.rules, value)
     cdef uint8_t row[MAX_ROW]
     cdef Gains there, change
 
-    with_card(state.rows[location], n - 1, index, <uint8_t>(glance.me << 4 | value), row)
-    settle(glance.rules, location, row, n, &there)
+    with_card(state.rows[location], n - 1, index, <uint8_t>(summary.me << 4 | value), row)
+    settle(summary.rules, location, row, n, &there)
     change = there
-    add(&change, &glance.now[location], -1)
-    note(options, i, 0, PLACE_RANK + role * RANKS + rank_at(glance.rules, location, index), 1)
-    note(options, i, 1, PLACE_BESIDE + (role * RELATIONS + relation_at(glance, row, n, index - 1)) * RELATIONS
-         + relation_at(glance, row, n, index + 1), 1)
-    note(options, i, 2, PLACE_AMONG + glance.phase * 5 + min(n - 1, 4), 1)
-    note(options, i, 3, PLACE_OWN + glance.phase, change.of[glance.me])
-    note(options, i, 4, PLACE_RIVALS + glance.phase, rivals_of(glance, &change))
-    note(options, i, 5, PLACE_LEADER + glance.phase, change.of[glance.leader])
-    note(options, i, 6, PLACE_FOLLOW + role, best_use(glance, location, row, n, &there, index, value))
+    add(&change, &summary.now[location], -1)
+    note(options, i, 0, PLACE_RANK + role * RANKS + rank_at(summary.rules, location, index), 1)
+    note(options, i, 1, PLACE_BESIDE + (role * RELATIONS + relation_at(summary, row, n, index - 1)) * RELATIONS
+         + relation_at(summary, row, n, index + 1), 1)
+    note(options, i, 2, PLACE_AMONG + summary.phase * 5 + min(n - 1, 4), 1)
+    note(options, i, 3, PLACE_OWN + summary.phase, change.of[summary.me])
+    note(options, i, 4, PLACE_RIVALS + summary.phase, rivals_of(summary, &change))
+    note(options, i, 5, PLACE_LEADER + summary.phase, change.of[summary.leader])
+    note(options, i, 6, PLACE_FOLLOW + role, best_use(summary, location, row, n, &there, index, value))
 
 
-cdef inline void mark_change(const Glance* glance, action_t action, MarkedActions* options, int i) noexcept nogil:
+cdef inline void mark_change(const Summary* summary, action_t action, MarkedActions* options, int i) noexcept nogil:
     """Note the marks of moving or discarding a card."""
-    cdef const Rules* rules = glance.rules
-    cdef const State* state = glance.state
+    cdef const Rules* rules = summary.rules
+    cdef const State* state = summary.state
     cdef bint gone = state.ask == ASK_DISCARD
     cdef uint8_t card = action >> 16 & 0xFF
     cdef int to = action >> 8 & 0xFF
     cdef int at = action & 0xFF
     cdef int location = 0
     cdef int index = 0
-    cdef int owner = relation(glance, owner_of(card))
+    cdef int owner = relation(summary, owner_of(card))
     cdef uint8_t row[MAX_ROW]
     cdef Gains change, more
 
@@ -448,24 +448,24 @@ cdef inline void mark_change(const Glance* glance, action_t action, MarkedAction
             location += 1
     without_card(state.rows[location], state.n_row[location], index, row)
     settle(rules, location, row, state.n_row[location] - 1, &change)
-    add(&change, &glance.now[location], -1)
+    add(&change, &summary.now[location], -1)
     if not gone:
         with_card(state.rows[to], state.n_row[to], at, card, row)
         settle(rules, to, row, state.n_row[to] + 1, &more)
         add(&change, &more, 1)
-        add(&change, &glance.now[to], -1)
-    note(options, i, 0, CHANGE_OWN + gone * PHASES + glance.phase, change.of[glance.me])
-    note(options, i, 1, CHANGE_RIVALS + gone * PHASES + glance.phase, rivals_of(glance, &change))
-    note(options, i, 2, CHANGE_LEADER + gone * PHASES + glance.phase, change.of[glance.leader])
+        add(&change, &summary.now[to], -1)
+    note(options, i, 0, CHANGE_OWN + gone * PHASES + summary.phase, change.of[summary.me])
+    note(options, i, 1, CHANGE_RIVALS + gone * PHASES + summary.phase, rivals_of(summary, &change))
+    note(options, i, 2, CHANGE_LEADER + gone * PHASES + summary.phase, change.of[summary.leader])
     note(options, i, 3, CHANGE_CARD + (gone * RELATIONS + owner) * N_ROLES + role_of(rules, value_of(card)), 1)
     if not gone:
         note(options, i, 4, CHANGE_RANK + owner * RANKS + rank_at(rules, to, at), 1)
 
 
-cdef inline void mark_copy(const Glance* glance, action_t action, MarkedActions* options, int i) noexcept nogil:
-    cdef const State* state = glance.state
+cdef inline void mark_copy(const Summary* summary, action_t action, MarkedActions* options, int i) noexcept nogil:
+    cdef const State* state = summary.state
     cdef int value = value_of(action >> 16 & 0xFF)
-    cdef int role = role_of(glance.rules, value)
+    cdef int role = role_of(summary.rules, value)
     cdef int location = 0
     cdef int index = 0
 
@@ -476,12 +476,12 @@ cdef inline void mark_copy(const Glance* glance, action_t action, MarkedActions*
             location += 1
     note(options, i, 0, COPY_ROLE + role, 1)
     note(options, i, 1, COPY_FOLLOW + role, best_use(
-        glance, location, state.rows[location], state.n_row[location], &glance.now[location], index, value))
+        summary, location, state.rows[location], state.n_row[location], &summary.now[location], index, value))
 
 
-cdef inline void mark_order(const Glance* glance, action_t action, MarkedActions* options, int i) noexcept nogil:
+cdef inline void mark_order(const Summary* summary, action_t action, MarkedActions* options, int i) noexcept nogil:
     """Note the marks of an order; a card of middling value stands for the unknown one."""
-    cdef const State* state = glance.state
+    cdef const State* state = summary.state
     cdef int player = action >> 16 & 0xFF
     cdef int location = action >> 8 & 0xFF
     cdef int n = state.n_row[location]
@@ -490,49 +490,49 @@ cdef inline void mark_order(const Glance* glance, action_t action, MarkedActions
     cdef Gains change
 
     with_card(state.rows[location], n, index, <uint8_t>(player << 4 | 8), row)
-    settle(glance.rules, location, row, n + 1, &change)
-    add(&change, &glance.now[location], -1)
-    note(options, i, 0, ORDER_PLAYER + relation(glance, player) * 5 + min(n, 4), 1)
-    note(options, i, 1, ORDER_WORTH + relation(glance, player), worth_of(glance, &change))
+    settle(summary.rules, location, row, n + 1, &change)
+    add(&change, &summary.now[location], -1)
+    note(options, i, 0, ORDER_PLAYER + relation(summary, player) * 5 + min(n, 4), 1)
+    note(options, i, 1, ORDER_WORTH + relation(summary, player), worth_of(summary, &change))
 
 
 cdef void mark(const Rules* rules, const State* state, const action_t* actions, int n,
                MarkedActions* options) noexcept nogil:
-    cdef Glance glance
+    cdef Summary summary
     cdef int i, victim
 
-    look(rules, state, &glance)
+    look(rules, state, &summary)
     options.n = n
     options.width = 0           # a question without marks has no preferences
     options.has_amounts = True
     if state.ask == ASK_SELECT:
-        mark_selections(&glance, actions, n, options)
+        mark_selections(&summary, actions, n, options)
     elif state.ask == ASK_PLACE:
         options.width = 7
         for i in range(n):
-            mark_place(&glance, actions[i], options, i)
+            mark_place(&summary, actions[i], options, i)
     elif state.ask == ASK_MOVE or state.ask == ASK_DISCARD:
         options.width = 5 if state.ask == ASK_MOVE else 4
         for i in range(n):
-            mark_change(&glance, actions[i], options, i)
+            mark_change(&summary, actions[i], options, i)
     elif state.ask == ASK_ROB:
         options.width = 2
         for i in range(n):
             victim = actions[i] >> 16 & 0xFF
-            note(options, i, 0, ROB_VICTIM + relation(&glance, victim), 1)
+            note(options, i, 0, ROB_VICTIM + relation(&summary, victim), 1)
             note(options, i, 1, ROB_LOOT, min(<int32_t>rules.effects[state.effect].amount, state.gold[victim]))
     elif state.ask == ASK_COPY:
         options.width = 2
         for i in range(n):
-            mark_copy(&glance, actions[i], options, i)
+            mark_copy(&summary, actions[i], options, i)
     elif state.ask == ASK_ORDER:
         options.width = 2
         for i in range(n):
-            mark_order(&glance, actions[i], options, i)
+            mark_order(&summary, actions[i], options, i)
     elif state.ask == ASK_SWAP or state.ask == ASK_REPLACE:
         options.width = 1
         for i in range(n):
-            note(options, i, 0, SWAP_VICTIM + relation(&glance, actions[i] >> 16 & 0xFF), 1)
+            note(options, i, 0, SWAP_VICTIM + relation(&summary, actions[i] >> 16 & 0xFF), 1)
 
 
 # --- the features of players ----------------------------------------------------------------------------------

@@ -20,7 +20,8 @@ from engine_cy.game_api cimport (
 from engine_cy.action_log cimport History
 from engine_cy.learned.policy cimport preferences_of
 from engine_cy.oriflamme.features cimport (
-    FEATURE_API, PHASES, SITUATIONS, Glance, danger, fill_glance, list_shown_roles, role_of, set_of, situation,
+    FEATURE_API, PHASES, SITUATIONS, Summary, fill_summary, list_shown_roles, role_of, set_of, situation,
+    threat_to,
 )
 from engine_cy.oriflamme.rules cimport Rules
 from engine_cy.oriflamme.state cimport FACE_UP, KIND, State, card_at, cards_played, family, held, hold
@@ -46,7 +47,7 @@ cdef int OF_AGE = TRACES.add(PHASES, AGES, ROLE)            # rounds left when i
 cdef int OF_TOKENS = TRACES.add(2, 5, ROLE)                 # is covered, tokens
 cdef int OF_STACK = TRACES.add(3, 3, ROLE)                  # cards above and below: none, face down, face up
 cdef int OF_END = TRACES.add(2, 2, ROLE)                    # is at the front, is at the back
-cdef int OF_DANGER = TRACES.add(4, ROLE)                    # value of `danger`
+cdef int OF_THREAT = TRACES.add(4, ROLE)                    # value of `threat_to`
 cdef int OF_STANDING = TRACES.add(PHASES, 3, ROLE)          # rounds left, owner's standing
 cdef int OF_FINDS = TRACES.add(2, SITUATIONS, ROLE)         # was kept, value of `situation`
 cdef int OF_HAND = TRACES.add(PHASES, 2, ROLE)              # a card in hand: rounds left, has yet to place this round
@@ -69,7 +70,7 @@ cdef struct Spot:
     int slot
     int above           # the card above it: 0 none, 1 face down, 2 face up
     int beneath         # the card below it, likewise
-    int danger
+    int threat
 
 
 cdef inline int face(const State* state, uint8_t card_id) noexcept nogil:
@@ -78,7 +79,7 @@ cdef inline int face(const State* state, uint8_t card_id) noexcept nogil:
     return 2 if state.cards[card_id] & FACE_UP else 1
 
 
-cdef inline Spot spot_of(const Rules* rules, const State* view, const Glance* glance, int card_id) noexcept nogil:
+cdef inline Spot spot_of(const Rules* rules, const State* view, const Summary* summary, int card_id) noexcept nogil:
     cdef Spot spot
     cdef int slot, above
     cdef uint8_t at
@@ -92,28 +93,28 @@ cdef inline Spot spot_of(const Rules* rules, const State* view, const Glance* gl
                 spot.slot = slot
                 spot.above = above
                 spot.beneath = face(view, view.below[at])
-                spot.danger = danger(rules, view, glance, slot)
+                spot.threat = threat_to(rules, view, summary, slot)
                 return spot
             above = face(view, at)
             at = view.below[at]
     return spot
 
 
-cdef inline void traces_of(const Rules* rules, const State* view, const Glance* glance, const Spot* spot, int card_id,
+cdef inline void traces_of(const Rules* rules, const State* view, const Summary* summary, const Spot* spot, int card_id,
                            int role, uint16_t* traces) noexcept nogil:
     """Write the indices of the traces that a card would have in this role."""
     cdef int placed = 1 + card_id % rules.cards_each // rules.cards_per_turn      # its round
     cdef int age = min(view.round - placed, AGES - 1)
     cdef bint was_kept = age > 0 or view.tokens[card_id] > 0
     cdef int before = min(rules.n_rounds - placed, PHASES - 1)
-    cdef int find = situation(rules, view, glance, spot.slot, role)
+    cdef int find = situation(rules, view, summary, spot.slot, role)
 
     traces[0] = <uint16_t>(OF_AGE + (before * AGES + age) * N_ROLES + role)
     traces[1] = <uint16_t>(OF_TOKENS + ((spot.above > 0) * 5 + min(view.tokens[card_id], 4)) * N_ROLES + role)
     traces[2] = <uint16_t>(OF_STACK + (spot.above * 3 + spot.beneath) * N_ROLES + role)
-    traces[3] = <uint16_t>(OF_END + ((spot.slot == 0) * 2 + (spot.slot == glance.last)) * N_ROLES + role)
-    traces[4] = <uint16_t>(OF_DANGER + spot.danger * N_ROLES + role)
-    traces[5] = <uint16_t>(OF_STANDING + (glance.phase * 3 + glance.standing) * N_ROLES + role)
+    traces[3] = <uint16_t>(OF_END + ((spot.slot == 0) * 2 + (spot.slot == summary.last)) * N_ROLES + role)
+    traces[4] = <uint16_t>(OF_THREAT + spot.threat * N_ROLES + role)
+    traces[5] = <uint16_t>(OF_STANDING + (summary.phase * 3 + summary.standing) * N_ROLES + role)
     traces[6] = <uint16_t>(OF_FINDS + (was_kept * SITUATIONS + find) * N_ROLES + role)
 
 
@@ -155,7 +156,7 @@ cdef void score_secrets(const Rules* rules, const State* view, int observer, int
     cdef bint has_log = logged != NULL and logged.n_actions > 0
     cdef const float* weights = TRACE_WEIGHTS[has_log] + which * N_TRACES
     cdef const float* factors = FACTOR_WEIGHTS + which * 2
-    cdef Glance glance
+    cdef Summary summary
     cdef uint32_t shown[MAX_PLAYERS]
     cdef uint16_t traces[TRACES_EACH]
     cdef Spot spot
@@ -167,16 +168,16 @@ cdef void score_secrets(const Rules* rules, const State* view, int observer, int
         return
     list_secrets(rules, view, player, evidence)
     list_shown_roles(rules, view, shown)
-    fill_glance(rules, view, shown, player, player, &glance)
+    fill_summary(rules, view, shown, player, player, &summary)
     for k in range(evidence.n_kinds):
         role = role_of(rules, evidence.kinds[k])
         evidence.in_hand[k] = weights[trace_in_hand(rules, view, player, role)]
     for i in range(evidence.n_spots):
         card_id = evidence.spots[i]
-        spot = spot_of(rules, view, &glance, card_id)
+        spot = spot_of(rules, view, &summary, card_id)
         for k in range(evidence.n_kinds):
             role = role_of(rules, evidence.kinds[k])
-            traces_of(rules, view, &glance, &spot, card_id, role, traces)
+            traces_of(rules, view, &summary, &spot, card_id, role, traces)
             total = 0
             for m in range(TRACES_EACH):
                 total += weights[traces[m]]
@@ -318,7 +319,7 @@ def traces(View view, int player, History history):
     cdef const Rules* rules = <const Rules*>view.game.rules
     cdef const State* state = <const State*>view.state
     cdef SecretEvidence evidence
-    cdef Glance glance
+    cdef Summary summary
     cdef uint32_t shown[MAX_PLAYERS]
     cdef uint16_t numbers[TRACES_EACH]
     cdef Spot spot
@@ -326,16 +327,16 @@ def traces(View view, int player, History history):
 
     list_secrets(rules, state, player, &evidence)
     list_shown_roles(rules, state, shown)
-    fill_glance(rules, state, shown, player, player, &glance)
+    fill_summary(rules, state, shown, player, player, &summary)
     kinds = [evidence.kinds[k] for k in range(evidence.n_kinds)]
     in_hand = [trace_in_hand(rules, state, player, role_of(rules, kind)) for kind in kinds]
     spots = []
     for i in range(evidence.n_spots):
         card_id = evidence.spots[i]
-        spot = spot_of(rules, state, &glance, card_id)
+        spot = spot_of(rules, state, &summary, card_id)
         rows = []
         for k in range(evidence.n_kinds):
-            traces_of(rules, state, &glance, &spot, card_id, role_of(rules, evidence.kinds[k]), numbers)
+            traces_of(rules, state, &summary, &spot, card_id, role_of(rules, evidence.kinds[k]), numbers)
             rows.append([numbers[m] for m in range(TRACES_EACH)])
         spots.append((card_id, rows, [history.evidence.placed[card_id][kind] for kind in kinds],
                       [history.evidence.kept[card_id][kind] for kind in kinds]))

@@ -40,7 +40,7 @@ cdef inline int role_seen(const Rules* rules, uint8_t card, int observer) noexce
 
 
 # The features of the whole queue for one player.
-cdef struct Glance:
+cdef struct Summary:
     int me
     int observer           # me, or -1 if all cards are known
     int last               # the last slot
@@ -63,55 +63,55 @@ cdef inline void list_shown_roles(const Rules* rules, const State* state, uint32
             shown[family(card)] |= <uint32_t>1 << role_of(rules, card & KIND)
 
 
-cdef inline void fill_glance(const Rules* rules, const State* state, const uint32_t* shown, int me, int observer,
-                             Glance* glance) noexcept nogil:
+cdef inline void fill_summary(const Rules* rules, const State* state, const uint32_t* shown, int me, int observer,
+                               Summary* summary) noexcept nogil:
     cdef int player
 
-    glance.me = me
-    glance.observer = observer
-    glance.last = state.n_slots - 1
-    glance.phase = min(rules.n_rounds - state.round, PHASES - 1)
-    glance.best_rival = 0
-    glance.rivals = 0
-    glance.own = shown[me]
+    summary.me = me
+    summary.observer = observer
+    summary.last = state.n_slots - 1
+    summary.phase = min(rules.n_rounds - state.round, PHASES - 1)
+    summary.best_rival = 0
+    summary.rivals = 0
+    summary.own = shown[me]
     for player in range(rules.n_players):
         if player != me:
-            glance.best_rival = max(glance.best_rival, state.points[player])
-            glance.rivals |= shown[player]
-    glance.standing = 1 + (state.points[me] > glance.best_rival) - (state.points[me] < glance.best_rival)
+            summary.best_rival = max(summary.best_rival, state.points[player])
+            summary.rivals |= shown[player]
+    summary.standing = 1 + (state.points[me] > summary.best_rival) - (state.points[me] < summary.best_rival)
 
 
-cdef inline int relation(const State* state, const Glance* glance, int slot) noexcept nogil:
+cdef inline int relation(const State* state, const Summary* summary, int slot) noexcept nogil:
     """Return the owner of `slot`: 1 the player, 2 the leading rival, 3 another rival. 0 stands for the acting card."""
     cdef int owner = family(card_at(state, slot))
 
-    if owner == glance.me:
+    if owner == summary.me:
         return 1
-    return 2 if state.points[owner] == glance.best_rival else 3
+    return 2 if state.points[owner] == summary.best_rival else 3
 
 
-cdef inline int rival_at(const State* state, const Glance* glance, int slot) noexcept nogil:
+cdef inline int rival_at(const State* state, const Summary* summary, int slot) noexcept nogil:
     """Return the top card of any `slot`: 0 outside the queue, 1 an own card, 2 a rival's face down, 3 face up."""
     cdef uint8_t card
 
-    if not 0 <= slot <= glance.last:
+    if not 0 <= slot <= summary.last:
         return 0
     card = card_at(state, slot)
-    if family(card) == glance.me:
+    if family(card) == summary.me:
         return 1
     return 3 if card & FACE_UP else 2
 
 
-cdef inline int beside(const Rules* rules, const State* state, const Glance* glance, int slot) noexcept nogil:
+cdef inline int beside(const Rules* rules, const State* state, const Summary* summary, int slot) noexcept nogil:
     """Classify the top card of a slot beside a place: below BESIDE, 0 outside the queue."""
     cdef uint8_t card
     cdef int role
 
-    if not 0 <= slot <= glance.last:
+    if not 0 <= slot <= summary.last:
         return 0
     card = card_at(state, slot)
-    role = role_seen(rules, card, glance.me)
-    if family(card) == glance.me:
+    role = role_seen(rules, card, summary.me)
+    if family(card) == summary.me:
         return 2 if role == LORD else 3 if card & FACE_UP else 1
     elif not card & FACE_UP:
         return 4
@@ -120,29 +120,29 @@ cdef inline int beside(const Rules* rules, const State* state, const Glance* gla
     return 6 if role == HEIR or role == LORD or role == SPY else 7
 
 
-cdef inline int danger(const Rules* rules, const State* state, const Glance* glance, int slot) noexcept nogil:
+cdef inline int threat_to(const Rules* rules, const State* state, const Summary* summary, int slot) noexcept nogil:
     """Return the threats to `slot`: 1 for a rival's Soldier face up beside it, plus 2 for an Archer at an end."""
     cdef int threat = 0
     cdef int next_slot
 
-    if glance.rivals >> SOLDIER & 1:
+    if summary.rivals >> SOLDIER & 1:
         for next_slot in range(slot - 1, slot + 2, 2):
-            if rival_at(state, glance, next_slot) == 3:
+            if rival_at(state, summary, next_slot) == 3:
                 if role_of(rules, card_at(state, next_slot) & KIND) == SOLDIER:
                     threat = 1
-    if glance.rivals >> ARCHER & 1 and (slot == 0 or slot == glance.last):
+    if summary.rivals >> ARCHER & 1 and (slot == 0 or slot == summary.last):
         threat += 2
     return threat
 
 
-cdef inline int own_around(const Rules* rules, const State* state, const Glance* glance, int slot) noexcept nogil:
+cdef inline int own_around(const Rules* rules, const State* state, const Summary* summary, int slot) noexcept nogil:
     """Return the number of cards that a Lord in `slot` counts."""
     cdef int count = 0
     cdef int next_slot
     cdef uint8_t card_id
 
     for next_slot in range(slot - 1, slot + 2, 2):
-        if rival_at(state, glance, next_slot) == 1:
+        if rival_at(state, summary, next_slot) == 1:
             card_id = state.tops[next_slot]
             count += 1
             while rules.lord_counts_covered and state.below[card_id] != NO_CARD:
@@ -151,15 +151,15 @@ cdef inline int own_around(const Rules* rules, const State* state, const Glance*
     return count
 
 
-cdef inline int copied_role(const Rules* rules, const State* state, const Glance* glance, int slot) noexcept nogil:
+cdef inline int copied_role(const Rules* rules, const State* state, const Summary* summary, int slot) noexcept nogil:
     """Rate the card in `slot` as a target for a Shapeshifter: better targets have higher values."""
     cdef uint8_t card
     cdef int role
 
-    if not 0 <= slot <= glance.last:
+    if not 0 <= slot <= summary.last:
         return 0
     card = card_at(state, slot)
-    role = role_seen(rules, card, glance.observer)
+    role = role_seen(rules, card, summary.observer)
     if role == UNSEEN:
         return 2 if rules.eye else 0
     elif not card & FACE_UP and not rules.eye:
@@ -177,38 +177,38 @@ cdef inline int copied_role(const Rules* rules, const State* state, const Glance
     return 1
 
 
-cdef inline int situation(const Rules* rules, const State* state, const Glance* glance, int slot,
+cdef inline int situation(const Rules* rules, const State* state, const Summary* summary, int slot,
                           int role) noexcept nogil:
     """Rate the targets of a card of `role` in `slot` if it acted now for the player: below SITUATIONS."""
     cdef int left, right, n, hidden, i, other
     cdef uint8_t card
 
     if role == HEIR:
-        return 2 * (glance.rivals >> HEIR & 1)
+        return 2 * (summary.rivals >> HEIR & 1)
     elif role == LORD:
-        return min(own_around(rules, state, glance, slot), SITUATIONS - 1)
+        return min(own_around(rules, state, summary, slot), SITUATIONS - 1)
     elif role == SPY:
         n = 0
         for i in range(slot - 1, slot + 2, 2):
-            if rival_at(state, glance, i) >= 2:
+            if rival_at(state, summary, i) >= 2:
                 other = state.points[family(card_at(state, i))]
                 # An evaluation ignores the rival's points here, so that more points are never worse.
-                n = max(n, 2 if glance.observer < 0 else 1 if other == 0 else 3 if other == glance.best_rival else 2)
+                n = max(n, 2 if summary.observer < 0 else 1 if other == 0 else 3 if other == summary.best_rival else 2)
         return n
     elif role == SOLDIER:
-        left = rival_at(state, glance, slot - 1)
-        right = rival_at(state, glance, slot + 1)
+        left = rival_at(state, summary, slot - 1)
+        right = rival_at(state, summary, slot + 1)
         return max(left, right) + 4 * ((left == 1 or right == 1) and left + right > 1)
     elif role == ARCHER:
-        left = 0 if slot == 0 else rival_at(state, glance, 0)
-        right = 0 if slot == glance.last else rival_at(state, glance, glance.last)
+        left = 0 if slot == 0 else rival_at(state, summary, 0)
+        right = 0 if slot == summary.last else rival_at(state, summary, summary.last)
         return max(left, right)
     elif role == SHAPESHIFTER:
-        return max(copied_role(rules, state, glance, slot - 1), copied_role(rules, state, glance, slot + 1))
+        return max(copied_role(rules, state, summary, slot - 1), copied_role(rules, state, summary, slot + 1))
     elif role == QUEEN:
         n = 0
         for i in range(slot - 1, slot + 2, 2):
-            if 0 <= i <= glance.last and state.below[state.tops[i]] != NO_CARD:
+            if 0 <= i <= summary.last and state.below[state.tops[i]] != NO_CARD:
                 n = 1
         return n
     elif role == KILLER or role == ASSASSIN:
@@ -216,7 +216,7 @@ cdef inline int situation(const Rules* rules, const State* state, const Glance* 
         hidden = 0
         for i in range(state.n_slots):
             card = card_at(state, i)
-            if family(card) != glance.me:
+            if family(card) != summary.me:
                 if card & FACE_UP:
                     n += 1
                 elif state.tokens[state.tops[i]] >= 2:
@@ -228,12 +228,12 @@ cdef inline int situation(const Rules* rules, const State* state, const Glance* 
         for i in range(state.n_slots):
             card = card_at(state, i)
             if card & FACE_UP:
-                if family(card) == glance.me:
+                if family(card) == summary.me:
                     n += i < slot
                 elif i > slot:
                     hidden = 1
         return min(n, 3) + 4 * hidden
     elif role == AMBUSHER:
-        n = (rival_at(state, glance, slot - 1) == 2) + (rival_at(state, glance, slot + 1) == 2)
-        return n + 3 * (slot == 0 or slot == glance.last)
+        n = (rival_at(state, summary, slot - 1) == 2) + (rival_at(state, summary, slot + 1) == 2)
+        return n + 3 * (slot == 0 or slot == summary.last)
     return 0

@@ -37,7 +37,7 @@ cdef int PLACE_TOKENS = MARKS.add(ROLE, 5)                  # role, tokens cover
 cdef int PLACE_RIVALS = MARKS.add(ROLE, 4, 2, 2)            # role, place, a rival shows: Archer, this role
 cdef int REVEAL_WHEN = MARKS.add(ROLE, PHASES, 5)           # role, phase, tokens
 cdef int REVEAL_FINDS = MARKS.add(ROLE, SITUATIONS, 2)      # role, situation, last round
-cdef int REVEAL_DANGER = MARKS.add(ROLE, 4, 3)              # role, danger, standing
+cdef int REVEAL_THREAT = MARKS.add(ROLE, 4, 3)              # role, threat, standing
 cdef int TARGET_ROLE = MARKS.add(RELATIONS, 2, ROLE)        # relation, face, role
 cdef int TARGET_TOKENS = MARKS.add(RELATIONS, 5, PHASES)    # relation, tokens, phase
 cdef int TARGET_WHERE = MARKS.add(RELATIONS, 2, 2, 2, PHASES)  # relation, face, ahead, covers, phase
@@ -74,19 +74,19 @@ cdef int F_COVERED_TOKENS = FEATURES.add()
 cdef int F_HAND = FEATURES.add(ROLE)
 cdef int F_FINDS = FEATURES.add(ROLE, SITUATIONS)           # top card, face up
 cdef int F_WOULD_FIND = FEATURES.add(ROLE, SITUATIONS)      # top card, face down
-cdef int F_DANGER_SHOWN = FEATURES.add(4)                   # by danger 0 to 3
-cdef int F_DANGER_HIDDEN = FEATURES.add(4)
-cdef int F_DANGER_AMBUSH = FEATURES.add(4)
+cdef int F_THREAT_SHOWN = FEATURES.add(4)                   # by threat 0 to 3
+cdef int F_THREAT_HIDDEN = FEATURES.add(4)
+cdef int F_THREAT_AMBUSH = FEATURES.add(4)
 cdef int F_HEIR_MET = FEATURES.add()                        # an Heir in hand while a rival's lies face up
 
 
 # --- the marks of actions -------------------------------------------------------------------------------------
 
-cdef inline void mark_places(const Rules* rules, const State* state, const Glance* glance, const action_t* actions,
+cdef inline void mark_places(const Rules* rules, const State* state, const Summary* summary, const action_t* actions,
                              int n, MarkedActions* options) noexcept nogil:
     cdef int last_to_place = state.turn == rules.n_players * rules.cards_per_turn - 1
-    cdef int first_mark = PLACE_WHEN + (glance.phase * 2 + last_to_place) * N_ROLES * 4
-    cdef int archer = glance.rivals >> ARCHER & 1
+    cdef int first_mark = PLACE_WHEN + (summary.phase * 2 + last_to_place) * N_ROLES * 4
+    cdef int archer = summary.rivals >> ARCHER & 1
     cdef int spots[128]        # by place: its offset in PLACE_BESIDE or PLACE_OVER for role 0 ...
     cdef int strides[128]      # ... and the distance between roles
     cdef uint8_t kinds_of_place[128]
@@ -97,13 +97,13 @@ cdef inline void mark_places(const Rules* rules, const State* state, const Glanc
     options.width = 4
     for place in range(2):
         at = BACK if place else 0
-        spots[at] = PLACE_BESIDE + place * BESIDE + beside(rules, state, glance, glance.last if place else 0)
+        spots[at] = PLACE_BESIDE + place * BESIDE + beside(rules, state, summary, summary.last if place else 0)
         strides[at] = 2 * BESIDE
         kinds_of_place[at] = <uint8_t>place
         tokens[at] = 0
     for slot in range(state.n_slots):
         card = card_at(state, slot)
-        if family(card) == glance.me:
+        if family(card) == summary.me:
             at = ON | slot
             place = 3 if card & FACE_UP else 2
             spots[at] = PLACE_OVER + (place - 2) * N_ROLES + role_of(rules, card & KIND)
@@ -114,62 +114,62 @@ cdef inline void mark_places(const Rules* rules, const State* state, const Glanc
         role = role_of(rules, actions[i] >> 8 & 0xFF)
         at = actions[i] & 0x7F
         place = kinds_of_place[at]
-        same_role = glance.rivals >> role & 1
+        same_role = summary.rivals >> role & 1
         options.marks[i][0] = <uint16_t>(first_mark + role * 4 + place)
         options.marks[i][1] = <uint16_t>(spots[at] + role * strides[at])
         options.marks[i][2] = <uint16_t>(PLACE_RIVALS + ((role * 4 + place) * 2 + archer) * 2 + same_role)
         options.marks[i][3] = <uint16_t>(PLACE_TOKENS + role * 5 + tokens[at])
 
 
-cdef inline void mark_reveal(const Rules* rules, const State* state, const Glance* glance,
+cdef inline void mark_reveal(const Rules* rules, const State* state, const Summary* summary,
                              uint16_t* marks) noexcept nogil:
     cdef int slot = state.cursor
     cdef int role = role_of(rules, card_at(state, slot) & KIND)
-    cdef int finds = situation(rules, state, glance, slot, role)
+    cdef int finds = situation(rules, state, summary, slot, role)
 
-    marks[0] = <uint16_t>(REVEAL_WHEN + (role * PHASES + glance.phase) * 5 + min(state.tokens[state.tops[slot]], 4))
-    marks[1] = <uint16_t>(REVEAL_FINDS + (role * SITUATIONS + finds) * 2 + (glance.phase == 0))
-    marks[2] = <uint16_t>(REVEAL_DANGER + (role * 4 + danger(rules, state, glance, slot)) * 3 + glance.standing)
+    marks[0] = <uint16_t>(REVEAL_WHEN + (role * PHASES + summary.phase) * 5 + min(state.tokens[state.tops[slot]], 4))
+    marks[1] = <uint16_t>(REVEAL_FINDS + (role * SITUATIONS + finds) * 2 + (summary.phase == 0))
+    marks[2] = <uint16_t>(REVEAL_THREAT + (role * 4 + threat_to(rules, state, summary, slot)) * 3 + summary.standing)
 
 
-cdef inline void mark_target(const Rules* rules, const State* state, const Glance* glance, int slot,
+cdef inline void mark_target(const Rules* rules, const State* state, const Summary* summary, int slot,
                              uint16_t* marks) noexcept nogil:
     cdef uint8_t card_id = state.tops[slot]
     cdef uint8_t card = state.cards[card_id]
     cdef int up = card & FACE_UP != 0
-    cdef int role = role_seen(rules, card, glance.me)
-    cdef int whose = 0 if slot == state.cursor else relation(state, glance, slot)
+    cdef int role = role_seen(rules, card, summary.me)
+    cdef int whose = 0 if slot == state.cursor else relation(state, summary, slot)
     cdef int covers = state.below[card_id] != NO_CARD
     cdef int ahead = slot > state.cursor
 
     marks[0] = <uint16_t>(TARGET_ROLE + (whose * 2 + up) * N_ROLES + role)
-    marks[1] = <uint16_t>(TARGET_TOKENS + (whose * 5 + min(state.tokens[card_id], 4)) * PHASES + glance.phase)
-    marks[2] = <uint16_t>(TARGET_WHERE + (((whose * 2 + up) * 2 + ahead) * 2 + covers) * PHASES + glance.phase)
+    marks[1] = <uint16_t>(TARGET_TOKENS + (whose * 5 + min(state.tokens[card_id], 4)) * PHASES + summary.phase)
+    marks[2] = <uint16_t>(TARGET_WHERE + (((whose * 2 + up) * 2 + ahead) * 2 + covers) * PHASES + summary.phase)
     marks[3] = <uint16_t>(TARGET_BY + (role_of(rules, state.acting) * RELATIONS + whose) * 2 + up)
-    marks[4] = <uint16_t>(TARGET_HEIR + whose * 2 + (up and glance.own >> role & 1))
+    marks[4] = <uint16_t>(TARGET_HEIR + whose * 2 + (up and summary.own >> role & 1))
 
 
-cdef inline void mark_lift(const Rules* rules, const State* state, const Glance* glance, int slot,
+cdef inline void mark_lift(const Rules* rules, const State* state, const Summary* summary, int slot,
                            uint16_t* marks) noexcept nogil:
     cdef uint8_t card_id = state.tops[slot]
     cdef uint8_t card = state.cards[card_id]
     cdef int up = card & FACE_UP != 0
-    cdef int whose = relation(state, glance, slot)
+    cdef int whose = relation(state, summary, slot)
     cdef int ahead = slot > state.cursor
     cdef int covers = state.below[card_id] != NO_CARD
 
     marks[0] = <uint16_t>(
-        LIFT_ROLE + ((whose * 2 + up) * N_ROLES + role_seen(rules, card, glance.me)) * 2 + ahead)
-    marks[1] = <uint16_t>(LIFT_WHEN + ((whose * 2 + up) * 2 + ahead) * PHASES + glance.phase)
+        LIFT_ROLE + ((whose * 2 + up) * N_ROLES + role_seen(rules, card, summary.me)) * 2 + ahead)
+    marks[1] = <uint16_t>(LIFT_WHEN + ((whose * 2 + up) * 2 + ahead) * PHASES + summary.phase)
     marks[2] = <uint16_t>(LIFT_COVERS + (whose * 2 + covers) * 5 + min(state.tokens[card_id], 4))
 
 
-cdef inline void mark_drop(const Rules* rules, const State* state, const Glance* glance, int place,
+cdef inline void mark_drop(const Rules* rules, const State* state, const Summary* summary, int place,
                            uint16_t* marks) noexcept nogil:
     cdef int lifted = state.chosen
     cdef uint8_t card = card_at(state, lifted)
-    cdef int role = role_seen(rules, card, glance.me)
-    cdef int whose = relation(state, glance, lifted)
+    cdef int role = role_seen(rules, card, summary.me)
+    cdef int whose = relation(state, summary, lifted)
     cdef int own = whose == 1
     cdef int up = card & FACE_UP != 0
     cdef int to = place & (ON - 1)
@@ -181,85 +181,85 @@ cdef inline void mark_drop(const Rules* rules, const State* state, const Glance*
         where = 6 if to == state.cursor else 4 + (to > state.cursor)
         left = right = to
     else:
-        where = 0 if to == 0 else 1 if to > glance.last else 2 + (to > state.cursor)
+        where = 0 if to == 0 else 1 if to > summary.last else 2 + (to > state.cursor)
         left -= left == lifted
         right += right == lifted
     marks[0] = <uint16_t>(DROP_WHERE + ((whose * 2 + up) * 2 + (lifted > state.cursor)) * 8 + where)
     marks[1] = <uint16_t>(DROP_ROLE + (own * N_ROLES + role) * 8 + where)
-    marks[2] = <uint16_t>(DROP_BESIDE + (own * N_ROLES + role) * BESIDE + beside(rules, state, glance, left))
-    marks[3] = <uint16_t>(DROP_BESIDE + (own * N_ROLES + role) * BESIDE + beside(rules, state, glance, right))
+    marks[2] = <uint16_t>(DROP_BESIDE + (own * N_ROLES + role) * BESIDE + beside(rules, state, summary, left))
+    marks[3] = <uint16_t>(DROP_BESIDE + (own * N_ROLES + role) * BESIDE + beside(rules, state, summary, right))
 
 
-cdef inline void mark_pair(const Rules* rules, const State* state, const Glance* glance, int slot,
+cdef inline void mark_pair(const Rules* rules, const State* state, const Summary* summary, int slot,
                            uint16_t* marks) noexcept nogil:
     cdef uint8_t card = card_at(state, slot)
-    cdef int role = role_seen(rules, card, glance.me)
+    cdef int role = role_seen(rules, card, summary.me)
     cdef int up = card & FACE_UP != 0
-    cdef int whose = relation(state, glance, slot)
+    cdef int whose = relation(state, summary, slot)
     cdef int other = UNSEEN
     cdef int twins = 0
     cdef int i
 
     if state.ask == ASK_PAIR_SECOND:
-        other = role_seen(rules, card_at(state, state.chosen), glance.me)
+        other = role_seen(rules, card_at(state, state.chosen), summary.me)
         twins = 1 if role == UNSEEN or other == UNSEEN else 2 * (role == other)
         marks[0] = <uint16_t>(PAIR_SECOND + (whose * 2 + up) * 3 + twins)
         return
     for i in range(slot + 1, state.n_slots):
-        if i != state.cursor and role != UNSEEN and role_seen(rules, card_at(state, i), glance.me) == role:
-            twins = max(twins, 2 if relation(state, glance, i) > 1 else 1)
+        if i != state.cursor and role != UNSEEN and role_seen(rules, card_at(state, i), summary.me) == role:
+            twins = max(twins, 2 if relation(state, summary, i) > 1 else 1)
     marks[0] = <uint16_t>(PAIR_FIRST + (whose * 2 + up) * 3 + twins)
 
 
 cdef void mark(const Rules* rules, const State* state, const action_t* actions, int n,
                MarkedActions* options) noexcept nogil:
-    cdef Glance glance
+    cdef Summary summary
     cdef uint32_t shown[MAX_PLAYERS]
     cdef int i, arg, victim
 
     list_shown_roles(rules, state, shown)
-    fill_glance(rules, state, shown, state.to_act, state.to_act, &glance)
+    fill_summary(rules, state, shown, state.to_act, state.to_act, &summary)
     options.n = n
     options.width = 0           # a question without marks has no preferences
     options.has_amounts = False
     if state.ask == ASK_PLACE:
-        mark_places(rules, state, &glance, actions, n, options)
+        mark_places(rules, state, &summary, actions, n, options)
     elif state.ask == ASK_REVEAL:
         # Keeping, the last action, has the preference 0; some cards may only be kept.
         options.n = n - 1
         options.width = 3
-        mark_reveal(rules, state, &glance, options.marks[0])
+        mark_reveal(rules, state, &summary, options.marks[0])
     elif state.ask == ASK_TARGET:
         options.width = 5
         for i in range(n):
-            mark_target(rules, state, &glance, actions[i] >> 8 & 0xFF, options.marks[i])
+            mark_target(rules, state, &summary, actions[i] >> 8 & 0xFF, options.marks[i])
     elif state.ask == ASK_ROB:
         options.width = 1
         for i in range(n):
             victim = actions[i] >> 8 & 0xFF
             options.marks[i][0] = <uint16_t>(
-                ROB_WHOM + ((state.points[victim] == glance.best_rival) * 2 + (state.points[victim] > 0)) * PHASES
-                + glance.phase)
+                ROB_WHOM + ((state.points[victim] == summary.best_rival) * 2 + (state.points[victim] > 0)) * PHASES
+                + summary.phase)
     elif state.ask == ASK_COPY:
         options.width = 2
         for i in range(n):
             arg = actions[i] >> 8 & 0xFF
-            victim = role_seen(rules, card_at(state, arg), glance.me)
+            victim = role_seen(rules, card_at(state, arg), summary.me)
             options.marks[i][0] = <uint16_t>(
-                COPY_FINDS + victim * SITUATIONS + situation(rules, state, &glance, state.cursor, victim))
-            options.marks[i][1] = <uint16_t>(COPY_WHOSE + relation(state, &glance, arg) * PHASES + glance.phase)
+                COPY_FINDS + victim * SITUATIONS + situation(rules, state, &summary, state.cursor, victim))
+            options.marks[i][1] = <uint16_t>(COPY_WHOSE + relation(state, &summary, arg) * PHASES + summary.phase)
     elif state.ask == ASK_LIFT:
         options.width = 3
         for i in range(n):
-            mark_lift(rules, state, &glance, actions[i] >> 8 & 0xFF, options.marks[i])
+            mark_lift(rules, state, &summary, actions[i] >> 8 & 0xFF, options.marks[i])
     elif state.ask == ASK_DROP:
         options.width = 4
         for i in range(n):
-            mark_drop(rules, state, &glance, actions[i] >> 8 & 0xFF, options.marks[i])
+            mark_drop(rules, state, &summary, actions[i] >> 8 & 0xFF, options.marks[i])
     elif state.ask == ASK_PAIR_FIRST or state.ask == ASK_PAIR_SECOND:
         options.width = 1
         for i in range(n):
-            mark_pair(rules, state, &glance, actions[i] >> 8 & 0xFF, options.marks[i])
+            mark_pair(rules, state, &summary, actions[i] >> 8 & 0xFF, options.marks[i])
 
 
 # --- the features of players ----------------------------------------------------------------------------------
@@ -278,8 +278,8 @@ cdef int row_of(const Rules* rules, const State* state) noexcept nogil:
 
 
 cdef void tally_table(const Rules* rules, const State* state, FeatureCounts* tally) noexcept nogil:
-    cdef Glance glances[MAX_PLAYERS]
-    cdef Glance* glance
+    cdef Summary summaries[MAX_PLAYERS]
+    cdef Summary* summary
     cdef uint32_t shown[MAX_PLAYERS]
     cdef uint32_t kinds
     cdef int player, slot, role, kind, n, place, lead, finds, threat
@@ -289,9 +289,9 @@ cdef void tally_table(const Rules* rules, const State* state, FeatureCounts* tal
 
     list_shown_roles(rules, state, shown)
     for player in range(rules.n_players):
-        glance = &glances[player]
-        fill_glance(rules, state, shown, player, -1, glance)
-        lead = state.points[player] - glance.best_rival
+        summary = &summaries[player]
+        fill_summary(rules, state, shown, player, -1, summary)
+        lead = state.points[player] - summary.best_rival
         count(tally, player, F_POINTS, state.points[player])
         count(tally, player, F_LEAD, lead)
         count(tally, player, F_CLOSE_LEAD, max(-2, min(2, lead)))
@@ -304,28 +304,28 @@ cdef void tally_table(const Rules* rules, const State* state, FeatureCounts* tal
             n = held(rules, state.hands[player], kind)
             role = role_of(rules, kind)
             count(tally, player, F_HAND + role, n)
-            if role == HEIR and glance.rivals >> HEIR & 1:
+            if role == HEIR and summary.rivals >> HEIR & 1:
                 count(tally, player, F_HEIR_MET, n)
     for slot in range(state.n_slots):
         card_id = state.tops[slot]
         card = state.cards[card_id]
         player = family(card)
-        glance = &glances[player]
+        summary = &summaries[player]
         role = role_of(rules, card & KIND)
         ahead = slot >= state.cursor
-        finds = role * SITUATIONS + situation(rules, state, glance, slot, role)
-        threat = danger(rules, state, glance, slot)
+        finds = role * SITUATIONS + situation(rules, state, summary, slot, role)
+        threat = threat_to(rules, state, summary, slot)
         count(tally, player, F_STACKS, 1)
         count(tally, player, F_CARDS, 1)
         if card & FACE_UP:
             count(tally, player, (F_SHOWN if ahead else F_SPENT) + role, 1)
             count(tally, player, F_FINDS + finds, 1)
-            count(tally, player, F_DANGER_SHOWN + threat, 1)
+            count(tally, player, F_THREAT_SHOWN + threat, 1)
         else:
             count(tally, player, (F_HIDDEN if ahead else F_PASSED) + role, 1)
             count(tally, player, F_TOKENS + role, state.tokens[card_id])
             count(tally, player, F_WOULD_FIND + finds, 1)
-            count(tally, player, (F_DANGER_AMBUSH if role == AMBUSHER else F_DANGER_HIDDEN) + threat, 1)
+            count(tally, player, (F_THREAT_AMBUSH if role == AMBUSHER else F_THREAT_HIDDEN) + threat, 1)
         card_id = state.below[card_id]
         while card_id != NO_CARD:
             card = state.cards[card_id]
