@@ -64,7 +64,7 @@ cdef inline void list_shown_roles(const Rules* rules, const State* state, uint32
 
 
 cdef inline void fill_summary(const Rules* rules, const State* state, const uint32_t* shown, int me, int observer,
-                               Summary* summary) noexcept nogil:
+                              Summary* summary) noexcept nogil:
     cdef int player
 
     summary.me = me
