@@ -122,6 +122,6 @@ def test_games_of_openspiel_have_ids_and_unknown_ones_are_refused_in_one_sentenc
     assert "100 iterations" in program("suggest", "0 4", *table, "--iterations", "100").stdout
     match = program("match", "plain", "random", *table, "--deals", "2", "--iterations", "50", "--json")
     assert json.loads(match.stdout)["score"] > 0.5
-    refused = program("suggest", "start", "--game", "openspiel:nosuch", "--players", "2", code=2)
+    refused = program("suggest", "start", "--game", "openspiel:nosuch", "--players", "2", code=1)
     assert "OpenSpiel cannot load 'nosuch': it has no such game" in refused.stderr
     assert refused.stderr.count("\n") == 1
