@@ -7,7 +7,7 @@ sentence cannot reveal a hidden card.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from enum import IntEnum
+from enum import Enum
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -31,7 +31,7 @@ ANYONE = Reader()
 
 
 def check_catalogues(
-    area: str, words: Mapping[str, Iterable[IntEnum | str]], choices: Iterable[str], nouns: Iterable[str]
+    area: str, words: Mapping[str, Iterable[Enum | str]], choices: Iterable[str], nouns: Iterable[str]
 ) -> None:
     """Refuse to be imported unless a game's catalogue in each language has every word of the engine, and no other.
 
@@ -42,7 +42,7 @@ def check_catalogues(
         file = f"{area.replace('.', '/')}/words/{language}.py"
         keys = [key.split(".") for key in catalogue.messages]
         for kind, members in words.items():
-            named = [member.name if isinstance(member, IntEnum) else member for member in members]
+            named = [member.name if isinstance(member, Enum) else member for member in members]
             check_complete(
                 file, {f"{kind}.{key[1]}" for key in keys if key[0] == kind}, [f"{kind}.{name}" for name in named]
             )

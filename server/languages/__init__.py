@@ -2,7 +2,8 @@
 
 An area of the program, such as a game's adapter or the command line, has a folder `words` with a module per language.
 Its `MESSAGES` map keys to sentences with placeholders; a key that ends in `.you` addresses the reader. A placeholder
-may ask for a case, as in `{card:acc}`. A catalogue is imported when its language is first used.
+may ask for a case, as in `{card:acc}`. A catalogue is imported when its language is first used; those of a game with
+the game's adapter, which checks that they are complete.
 """
 
 from __future__ import annotations

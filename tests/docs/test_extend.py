@@ -13,11 +13,22 @@ from pathlib import Path
 import pytest
 
 from benchmarks.install import TOOLS
+from server.languages import LANGUAGES
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "how_to" / "extend.md").read_text()
 THIRD_GAME = Path(__file__).with_name("third_game.txt").read_text()
-LEFT_OUT = (".git", ".venv", "node_modules", ".mypy_cache", ".pytest_cache", ".ruff_cache", "dist", "benchmarks")
+LEFT_OUT = (
+    ".git",
+    ".venv",
+    "node_modules",
+    ".mypy_cache",
+    ".pytest_cache",
+    ".ruff_cache",
+    "dist",
+    "benchmarks",
+    "tools",
+)
 # The changes of the page in their order: an edition, a card with a new word, a card with a new question.
 EDITION, WORD, QUESTION = re.findall(r"```diff\n(.*?)```", PAGE, re.DOTALL)
 
@@ -30,7 +41,7 @@ def copy(tmp_path: Path) -> Path:
 
 
 def copy_project(folder: Path) -> Path:
-    """Copy the project with what is built of it, so that only changed modules are built again."""
+    """Copy the project and its built modules, so that only changed modules are built again."""
     shutil.copytree(
         ROOT, folder / "copy", ignore=shutil.ignore_patterns(*LEFT_OUT, "__pycache__", "tests"), symlinks=True
     )
@@ -101,11 +112,14 @@ from engine_cy import new_game
 from engine_cy.record import Record, read_record, write_record
 from server.codec import records, views
 from server.games import adapter_of
+from server.games.narration import Reader
+from server.languages import LANGUAGES
 from solver import Budget, solve
 
 edition, *verbs = sys.argv[1:]
 game = new_game("oriflamme", edition, players=3)
-assert adapter_of("oriflamme").has_values(game)
+adapter = adapter_of("oriflamme")
+assert adapter.has_values(game)
 done = Counter()
 for seed in range(30):
     random, position = Random(seed), game.deal(seed)
@@ -121,9 +135,14 @@ for seed in range(30):
         for possible in position.legal_actions():
             assert game.action(str(possible)) == possible
             assert views.read_action(game, views.write_action(possible), "action") == possible
+            assert all(adapter.choice(view, str(possible), Reader(language)) for language in LANGUAGES)
         done[str(action).split()[0]] += 1
         played.append(str(action))
-        position = position.play(action)
+        after = position.play(action)
+        for language in LANGUAGES:
+            assert adapter.prompt(view, Reader(language))
+            assert adapter.narrate(position, str(action), after, Reader(language))
+        position = after
     record = Record(start, tuple(played))
     assert read_record(write_record(record)) == record == records.read(records.write(record))
     assert record.end == position
@@ -139,22 +158,23 @@ def test_an_edition_is_a_change_of_one_file_without_a_build(copy: Path) -> None:
     assert "house" in run(copy, "-m", "server.cli", "rules", "--game", "oriflamme")
 
 
-# What a build or an import says without the change of a file.
+CATALOGUES = [f"server/games/oriflamme/words/{language}.py" for language in LANGUAGES]
+# The message of a build or an import that lacks the change of a file.
 MISSING_WORD = {
     "engine_cy/oriflamme/words.pxd": "TAKE_TOKENS",
     "engine_cy/oriflamme/effects.pxd": "effects.pxd: Deed.TAKE_TOKENS has no meaning; `act` needs a branch",
-    "engine_cy/oriflamme/cards.py": "descriptions.py has collector, which the engine lacks",
+    "engine_cy/oriflamme/cards.py": "NOUNS of server/games/oriflamme/words/en.py has collector, which the engine lacks",
     "proto/eminence/v1/oriflamme.proto": "OriflammeCard of oriflamme.proto lacks collector, which the engine has",
-    "server/games/oriflamme/descriptions.py": "descriptions.py lacks TAKE_TOKENS, which the engine has",
+    **{file: f"{file} lacks deed.TAKE_TOKENS, which the engine has" for file in CATALOGUES},
 }
 MISSING_QUESTION = {
     "engine_cy/oriflamme/words.pxd": "HONOUR",
     "engine_cy/oriflamme/effects.pxd": "effects.pxd: Deed.HONOUR has no meaning; `act` needs a branch",
     "engine_cy/oriflamme/turn.pyx": "turn.pyx: ASK_HONOUR has no answers; `legal_choices` needs a branch",
     "engine_cy/oriflamme/actions.py": "actions.py: no verb answers ASK_HONOUR",
-    "engine_cy/oriflamme/cards.py": "descriptions.py has envoy, which the engine lacks",
+    "engine_cy/oriflamme/cards.py": "NOUNS of server/games/oriflamme/words/en.py has envoy, which the engine lacks",
     "proto/eminence/v1/oriflamme.proto": "OriflammeCard of oriflamme.proto lacks envoy, which the engine has",
-    "server/games/oriflamme/descriptions.py": "descriptions.py lacks HONOUR, which the engine has",
+    **{file: f"{file} lacks deed.HONOUR, which the engine has" for file in CATALOGUES},
 }
 
 
