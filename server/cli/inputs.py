@@ -58,7 +58,7 @@ class GameChoice:
 
     game_id: str = DEFAULT_GAME
     ruleset: str = ""
-    players: int = 3
+    players: int | None = None
 
     def game(self) -> Game:
         return new_game(check_game_id(self.game_id, "game"), read_ruleset(self.ruleset), self.players)

@@ -97,6 +97,11 @@ class GameId(click.Choice[str]):
         return value if is_game_id(value) else super().convert(value, param, ctx)
 
 
+players_option = click.option(
+    "--players", type=int, help="Number of players. Default: 3, or the game's own if it is not for 3."
+)
+
+
 def game_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add --game, --ruleset and --players, which the command gets as `choice`."""
 
@@ -118,9 +123,9 @@ def game_options(command: Callable[..., Any]) -> Callable[..., Any]:
             name for name in editions_of(ctx.params.get("game_id") or DEFAULT_GAME) if name.startswith(incomplete)
         ],
     )
-    @click.option("--players", default=3, show_default=True, help="Number of players.")
+    @players_option
     @wraps(command)
-    def with_choice(*args: Any, game_id: str, ruleset: str, players: int, **options: Any) -> Any:
+    def with_choice(*args: Any, game_id: str, ruleset: str, players: int | None, **options: Any) -> Any:
         return command(*args, choice=GameChoice(game_id, ruleset, players), **options)
 
     return with_choice

@@ -10,6 +10,7 @@ from engine_cy.record import read_ruleset
 from server.cli import formatting
 from server.cli.command import command, json_option
 from server.cli.exit_codes import FAILED
+from server.cli.options import players_option
 
 
 @command(
@@ -17,7 +18,7 @@ from server.cli.exit_codes import FAILED
 )
 @click.argument("game_id", metavar="ID")
 @click.option("--ruleset", default="", metavar="NAME", help="Ruleset. Default: the game's first.")
-@click.option("--players", type=int, help="Number of players. Default: 3 if that is possible.")
+@players_option
 @click.option("--games", type=click.IntRange(1, 1_000_000), default=20, show_default=True, help="Random games to play.")
 @click.option("--seed", type=click.IntRange(0, 2**32), default=0, show_default=True, help="Seed of the first game.")
 @json_option

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import click
-from click.core import ParameterSource
 from google.protobuf import json_format
 from rich.columns import Columns
 from rich.console import Console
@@ -115,7 +114,7 @@ def play(
                 raise Failure(f"watch: {load} has a seat of {PERSON!r}; --seats names others to play on")
         else:
             first = f"level-{level}" if watch else PERSON
-            seats_of = players or [first, *[f"level-{level}"] * (choice.players - 1)]
+            seats_of = players or [first, *[f"level-{level}"] * (choice.game().n_players - 1)]
             game = _new_game(choice, seats_of, players is not None, _random_seed() if seed is None else seed, chooser)
         if name or event:
             game.name(name, event)
@@ -129,11 +128,10 @@ def play(
 
 
 def _new_game(choice: GameChoice, seats: list[str], are_named: bool, seed: int, chooser: MoveChooser) -> TableGame:
-    is_default = click.get_current_context().get_parameter_source("players") is ParameterSource.DEFAULT
-    if are_named and is_default:
+    if are_named and choice.players is None:
         choice = replace(choice, players=len(seats))
-    start = choice.game().deal(seed, first=seed % choice.players)
-    return TableGame(start, seats, seed, chooser=chooser)
+    game = choice.game()
+    return TableGame(game.deal(seed, first=seed % game.n_players), seats, seed, chooser=chooser)
 
 
 def _random_seed() -> int:
