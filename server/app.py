@@ -103,13 +103,13 @@ class App:
 
     def _prepare(self) -> None:
         sys.setswitchinterval(SWITCH_SECONDS)
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):  # before the greeting, after which a signal may come
+            loop.add_signal_handler(number, self._stop)
         if self._settings.metrics:  # first: if it fails, nothing needs to be stopped
             self._serve_metrics(self._settings.metrics)
 
     async def _serve_until_stopped(self) -> None:
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, self._stop)
         lag = asyncio.ensure_future(self._telemetry.measure_lag())
         ray = asyncio.ensure_future(self._follow_ray())
         opening = asyncio.ensure_future(self._open())

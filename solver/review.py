@@ -70,7 +70,7 @@ class Verdict:
     reproducible: bool
     # The change of each seat's expected win from the best move to the played one; empty without a loss.
     changes: tuple[float, ...] = ()
-    # The expected result of each seat, and the beliefs of the deciding seat, as the search for the best one left them.
+    # The expected result of each seat, and the deciding seat's beliefs if the judge keeps them.
     seats: tuple[SeatExpectation, ...] = ()
     beliefs: Beliefs | None = None
 
@@ -161,11 +161,12 @@ class Judge:
     """Judge decisions: search for the best one, then compare it with the one that was played in the same worlds.
 
     The search and the comparison get half of the budget each. `budget` is for each decision; `options` are those
-    of the questions.
+    of the questions. With `keeps_beliefs`, verdicts have the beliefs of the deciding seats.
     """
 
-    def __init__(self, budget: Budget, **options: Unpack[QuestionOptions]) -> None:
+    def __init__(self, budget: Budget, *, keeps_beliefs: bool = False, **options: Unpack[QuestionOptions]) -> None:
         self.budget = check_budget(budget)
+        self.keeps_beliefs = keeps_beliefs
         self.config = read_config(options.get("config", "default"))
         self._options = options
 
@@ -229,7 +230,6 @@ def verdict_of(decision: Decision, answer: Answer, comparison: Comparison | None
         stopped_by=answer.stopped_by,
         reproducible=answer.reproducible,
         seats=answer.seats,
-        beliefs=answer.beliefs,
     )
     if comparison is None:
         return verdict

@@ -31,6 +31,7 @@ from .requests import (
     TABLES,
     analyze_request,
     check_address,
+    compare_stream_request,
     equip,
     metadata_of,
     review_seconds,
@@ -147,6 +148,21 @@ class AsyncClient:
         timeout = seconds_for(budget) if seconds is None else seconds
         answer: pb.CompareResponse = await self._call(self.stub.Compare, request, timeout)
         return answer.comparison
+
+    def compare_stream(
+        self,
+        view: view_pb2.View,
+        actions: Sequence[view_pb2.Action],
+        budget: pb.Budget | None = None,
+        options: pb.Options | None = None,
+        interval_ms: int = 500,
+        *,
+        seconds: float | None = None,
+    ) -> AsyncStream[pb.CompareStreamResponse]:
+        """Compare several moves, and yield the answer so far about every `interval_ms`."""
+        request = compare_stream_request(view, actions, budget, options, interval_ms)
+        timeout = seconds_for(budget) if seconds is None else seconds
+        return AsyncStream(self.stub.CompareStream(request, timeout=timeout, metadata=self._metadata))
 
     def analyze_batch(
         self,

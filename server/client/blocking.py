@@ -30,6 +30,7 @@ from .requests import (
     TABLES,
     analyze_request,
     check_address,
+    compare_stream_request,
     equip,
     metadata_of,
     review_seconds,
@@ -111,6 +112,21 @@ class Client:
         timeout = seconds_for(budget) if seconds is None else seconds
         response: pb.CompareResponse = self._call(self.stub.Compare, request, timeout)
         return response.comparison
+
+    def compare_stream(
+        self,
+        view: view_pb2.View,
+        actions: Sequence[view_pb2.Action],
+        budget: pb.Budget | None = None,
+        options: pb.Options | None = None,
+        interval_ms: int = 500,
+        *,
+        seconds: float | None = None,
+    ) -> Stream[pb.CompareStreamResponse]:
+        """Compare several moves, and yield the answer so far about every `interval_ms`."""
+        request = compare_stream_request(view, actions, budget, options, interval_ms)
+        timeout = seconds_for(budget) if seconds is None else seconds
+        return self._stream(self.stub.CompareStream, request, timeout)
 
     def analyze_batch(
         self, requests: Iterable[pb.AnalyzeBatchRequest], *, seconds: float = LONG_SECONDS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache, cached_property, partial
@@ -18,11 +18,13 @@ from eminence.v1 import record_pb2, rules_pb2, seat_pb2, view_pb2
 from eminence.v1 import solver_pb2 as pb
 from server.client.pace import check_pace, pause
 from server.client.refusals import Refused, refused_with
-from server.client.requests import REFEREE, RULES, analyze_request
+from server.client.requests import REFEREE, RULES, analyze_request, compare_stream_request
 from server.client.streams import Stream
+from server.codec.fields import required
 from server.game_named import installed_game
 from server.messages import answers
 from server.messages.requests import Caps, check_to_act, read_comparison, read_interval, read_review, read_search
+from server.refusals import under
 from server.rpc.deadline import Deadline
 from server.services import core
 from server.services.local import CAPS, LocalSlot, run_now, suggest
@@ -199,6 +201,8 @@ class LocalClient:
                 return self._grow(request, slot, every_ms, "item"), slot.stop
             case "Compare":
                 return self._compare(request, slot), slot.stop
+            case "CompareStream":
+                return self._grow_comparison(request, slot, read_interval(request)), slot.stop
             case "Review":
                 stopping = Control()
                 return self._judge(request, deadline, stopping), lambda _: stopping.stop()
@@ -221,15 +225,9 @@ class LocalClient:
         if slot.stopped_for and grant.question is not None:
             yield pb.AnalyzeResponse(suggestion=core.suggest_cancelled(grant), last=True)
             return
-        with ThreadPoolExecutor(1, "analyze") as executor:
-            answer = executor.submit(run_now, suggest(grant, slot, every_ms, so_far.put if every_ms else None))
-            answer.add_done_callback(lambda _: so_far.put(None))
-            try:
-                while (suggestion := slot.wait(so_far.get)) is not None:
-                    yield pb.AnalyzeResponse(suggestion=suggestion)
-                yield pb.AnalyzeResponse(suggestion=answer.result(), last=True)
-            finally:
-                slot.cancel()
+        begun = suggest(grant, slot, every_ms, so_far.put if every_ms else None)
+        for suggestion, is_last in _growing(begun, so_far, slot):
+            yield pb.AnalyzeResponse(suggestion=suggestion, last=is_last)
 
     def _compare(self, request: pb.CompareRequest, slot: LocalSlot) -> Iterator[pb.CompareResponse]:
         grant = read_comparison(request, self._caps, self._config)
@@ -237,6 +235,34 @@ class LocalClient:
         comparison = run_now(core.compare(grant, slot))
         answers.set_elapsed(comparison, slot.deadline.arrival_ns)
         yield pb.CompareResponse(comparison=comparison)
+
+    def _grow_comparison(
+        self, request: pb.CompareStreamRequest, slot: LocalSlot, every_ms: float
+    ) -> Iterator[pb.CompareStreamResponse]:
+        so_far: SimpleQueue[pb.Comparison | None] = SimpleQueue()  # None at the end
+        required(request, "compare", "")
+        with under("compare"):
+            grant = read_comparison(request.compare, self._caps, self._config)
+        slot.begin(grant.budget.time_ms)
+        arrival_ns = slot.deadline.arrival_ns
+        begun = core.compare(grant, slot, every_ms, answers.timed_report(so_far.put, arrival_ns))
+        for comparison, is_last in _growing(begun, so_far, slot):
+            answers.set_elapsed(comparison, arrival_ns)
+            yield pb.CompareStreamResponse(comparison=comparison, last=is_last)
+
+    def compare_stream(
+        self,
+        view: view_pb2.View,
+        actions: Sequence[view_pb2.Action],
+        budget: pb.Budget | None = None,
+        options: pb.Options | None = None,
+        interval_ms: int = 500,
+        *,
+        seconds: float | None = None,
+    ) -> Stream[pb.CompareStreamResponse]:
+        """Compare several moves, and yield the answer so far about every `interval_ms`."""
+        request = compare_stream_request(view, actions, budget, options, interval_ms)
+        return self._answers("CompareStream", request, seconds)
 
     def _judge(self, request: pb.ReviewRequest, deadline: Deadline, stopping: Control) -> Iterator[pb.ReviewResponse]:
         """Judge steps in parallel, up to the number of threads; yield the verdicts in the game's order."""
@@ -272,6 +298,19 @@ class LocalClient:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _growing(begun: Coroutine[Any, Any, T], so_far: SimpleQueue[T | None], slot: LocalSlot) -> Iterator[tuple[T, bool]]:
+    """Yield the answers in `so_far`, until it holds None at the end, then the last answer."""
+    with ThreadPoolExecutor(1, "growing") as executor:
+        answer = executor.submit(run_now, begun)
+        answer.add_done_callback(lambda _: so_far.put(None))
+        try:
+            while (latest := slot.wait(so_far.get)) is not None:
+                yield latest, False
+            yield answer.result(), True
+        finally:
+            slot.cancel()
 
 
 class _Service:

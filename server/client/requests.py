@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from google.protobuf.descriptor import ServiceDescriptor
@@ -92,6 +92,19 @@ def analyze_request(
     view: view_pb2.View, budget: pb.Budget | None, options: pb.Options | None, interval_ms: int
 ) -> pb.AnalyzeRequest:
     request = pb.AnalyzeRequest(view=view, budget=budget, options=options)
+    request.interval.FromMilliseconds(interval_ms)
+    return request
+
+
+def compare_stream_request(
+    view: view_pb2.View,
+    actions: Sequence[view_pb2.Action],
+    budget: pb.Budget | None,
+    options: pb.Options | None,
+    interval_ms: int,
+) -> pb.CompareStreamRequest:
+    compare = pb.CompareRequest(view=view, actions=actions, budget=budget, options=options)
+    request = pb.CompareStreamRequest(compare=compare)
     request.interval.FromMilliseconds(interval_ms)
     return request
 

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 from eminence.v1 import solver_pb2 as pb
 from eminence.v1 import view_pb2
@@ -24,6 +24,8 @@ from solver.expected_signature import signature_of
 from solver.named_beliefs import Beliefs
 from solver.review import Luck, Prospect, ScoreKeeper, SeatScore, Verdict
 from solver.secrecy import Information
+
+M = TypeVar("M", pb.Suggestion, pb.Comparison)
 
 GRADES = Words(pb.Grade)
 # Luck is written in multiples of 1/LUCK_UNITS.
@@ -113,14 +115,12 @@ def set_elapsed(message: Any, arrival_ns: int) -> None:
     elapsed.seconds, elapsed.nanos = divmod(time.monotonic_ns() - arrival_ns, 10**9)
 
 
-def timed_report(
-    report: Callable[[pb.Suggestion], None] | None, arrival_ns: int
-) -> Callable[[pb.Suggestion], None] | None:
+def timed_report(report: Callable[[M], None] | None, arrival_ns: int) -> Callable[[M], None] | None:
     """Return a function that sets the elapsed time of an answer before it reports it; None without a report."""
     if report is None:
         return None
 
-    def set_elapsed_and_report(so_far: pb.Suggestion) -> None:
+    def set_elapsed_and_report(so_far: M) -> None:
         set_elapsed(so_far, arrival_ns)
         report(so_far)
 

@@ -210,7 +210,7 @@ def read_review(request: pb.ReviewRequest, caps: Caps, config: Config | None = N
             seen = end.view(seat)
         arguments = {**arguments, "seed": seed_of(str(seen).encode())}
     with paths(""):
-        judge = Judge(limits.budget, **arguments)
+        judge = Judge(limits.budget, keeps_beliefs=request.details, **arguments)
     judged = steps(record, seat) if judge.searches else decisions(record, seat)
     grant = ReviewGrant(record, seat, judged, judge, arguments["seed"], arguments["shares"], limits.is_timed)
     return replace(grant, details=request.details)

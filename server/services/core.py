@@ -17,6 +17,7 @@ from server.services.information import search_until_ns, secrets_of
 from solver.answer import Answer, answer_of
 from solver.compare import Comparison
 from solver.merge import empty_share
+from solver.named_beliefs import Beliefs
 from solver.pool.base import answer_without_parts, compute_here
 from solver.question import ComparisonQuestion, InformationQuestion, Question, SearchQuestion
 from solver.review import ChanceCheck, Judge, Prospect, Step, Verdict, prospect_of, verdict_of
@@ -106,14 +107,22 @@ def suggest_cancelled(grant: Grant) -> pb.Suggestion:
     return answers.write_suggestion(answer, grant, pb.STOP_REASON_CANCELLED)
 
 
-async def compare(grant: Grant, slot: SearchSlot) -> pb.Comparison:
-    """Answer a comparison."""
+async def compare(
+    grant: Grant, slot: SearchSlot, every_ms: float = 0.0, report: Callable[[pb.Comparison], None] | None = None
+) -> pb.Comparison:
+    """Answer a comparison; `report` receives answers so far."""
     assert grant.question is not None
 
     def write(comparison: Comparison) -> pb.Comparison:
         return answers.write_comparison(comparison, grant, slot.stopped_for, slot.by_deadline)
 
-    return await slot.compute(grant.question, write)
+    def report_comparison(comparison: Any) -> None:
+        if report is not None:
+            report(answers.write_comparison(comparison, grant))
+
+    return await slot.compute(
+        grant.question, write, report=None if report is None else report_comparison, every_ms=every_ms
+    )
 
 
 async def judge(judge: Judge, step: Step, question: SearchQuestion, slot: SearchSlot) -> Verdict | Prospect:
@@ -127,15 +136,18 @@ async def judge(judge: Judge, step: Step, question: SearchQuestion, slot: Search
     decision = step
 
     with_best: ComparisonQuestion | None = None
+    beliefs: Beliefs | None = None
 
     def compare_with_best(answer: Answer) -> Answer:
-        nonlocal with_best
+        nonlocal with_best, beliefs
         with_best = judge.comparison(decision, answer)
+        if judge.keeps_beliefs:
+            beliefs = answer.beliefs  # they take time, and this is the thread of the search
         return answer
 
     answer = await slot.compute(question, compare_with_best, until_ns=half_ns)
     comparison = None if with_best is None else await slot.compute(with_best, _unchanged)
-    return verdict_of(decision, answer, comparison)
+    return replace(verdict_of(decision, answer, comparison), beliefs=beliefs)
 
 
 def _unchanged(answer: T) -> T:

@@ -30,7 +30,7 @@ from server.services.searches import NICENESS
 from server.settings import Settings
 from server.telemetry import Telemetry
 
-SEARCHES = ("Suggest", "Analyze", "Compare", "Review", "BatchItem")
+SEARCHES = ("Suggest", "Analyze", "Compare", "CompareStream", "Review", "BatchItem")
 # Bytes of answers that the client has not read.
 UNREAD_MAX = 2**23
 # Time in which ListGames waits for the games of packages, and in which it remembers that one failed.
@@ -182,7 +182,7 @@ class Plugins:
             raise Refusal("UNAVAILABLE", "", f"the server is {self._state}", retry_after=1.0)
         async with self._admitted(method, request, deadline, kind) as hold:
             job = self._pool.job(game_id, method, request, deadline, self._setup.caps.time_ms)
-            unread = _Unread(newest_only=method in ("Analyze", "BatchItem"))
+            unread = _Unread(newest_only=method in ("Analyze", "CompareStream", "BatchItem"))
             call = self._pool.submit(job, unread.put)
             call.add_done_callback(unread.end)
             hold(call)

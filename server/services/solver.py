@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing, contextmanager
 from functools import partial
@@ -15,6 +15,7 @@ from eminence.v1 import solver_pb2_grpc
 from engine_cy.registry import has_installed
 from server.answer_cache import Cache, key_of
 from server.answer_cache_file import CacheFile
+from server.codec.fields import required
 from server.messages import answers
 from server.messages.requests import (
     Caps,
@@ -26,7 +27,7 @@ from server.messages.requests import (
     read_review,
     read_search,
 )
-from server.refusals import Refusal
+from server.refusals import Refusal, under
 from server.rpc.admission import Kind, retry_when_full
 from server.rpc.callers import Context, current_caller
 from server.rpc.deadline import Deadline
@@ -113,28 +114,10 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
         deadline = self._arrive(context)
         interval = read_interval(request)
         grant = await self._read(read_search, request, self._caps)
-        latest: list[pb.Suggestion] = []  # empty or one: a newer report replaces one that was not sent
-        changed = asyncio.Event()
-        loop = asyncio.get_running_loop()
-
-        def put(so_far: pb.Suggestion) -> None:
-            latest[:] = [so_far]
-            changed.set()
-
-        def report(so_far: pb.Suggestion) -> None:
-            loop.call_soon_threadsafe(put, so_far)
-
-        answer = asyncio.ensure_future(self._answer(grant, "interactive", deadline, interval, report))
-        answer.add_done_callback(lambda _: changed.set())
-        try:
-            while not answer.done():
-                await changed.wait()
-                changed.clear()
-                if latest and not answer.done():
-                    yield pb.AnalyzeResponse(suggestion=latest.pop())
-            yield pb.AnalyzeResponse(suggestion=await answer, last=True)
-        finally:
-            answer.cancel()
+        begin = partial(self._answer, grant, "interactive", deadline, interval)
+        async with aclosing(_growing(begin)) as answers_so_far:
+            async for suggestion, is_last in answers_so_far:
+                yield pb.AnalyzeResponse(suggestion=suggestion, last=is_last)
 
     async def AnalyzeBatch(
         self, requests: AsyncIterator[pb.AnalyzeBatchRequest], context: Context
@@ -169,20 +152,42 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
     async def Compare(self, request: pb.CompareRequest, context: Context) -> pb.CompareResponse:
         deadline = self._arrive(context)
         grant = await self._read(read_comparison, request, self._caps)
+        return pb.CompareResponse(comparison=await self._compare(grant, deadline))
+
+    async def CompareStream(
+        self, request: pb.CompareStreamRequest, context: Context
+    ) -> AsyncIterator[pb.CompareStreamResponse]:
+        deadline = self._arrive(context)
+        interval = read_interval(request)
+        required(request, "compare", "")
+        with under("compare"):
+            grant = await self._read(read_comparison, request.compare, self._caps)
+        async with aclosing(_growing(partial(self._compare, grant, deadline, interval))) as answers_so_far:
+            async for comparison, is_last in answers_so_far:
+                yield pb.CompareStreamResponse(comparison=comparison, last=is_last)
+
+    async def _compare(
+        self,
+        grant: Grant,
+        deadline: Deadline,
+        every_ms: float = 0.0,
+        report: Callable[[pb.Comparison], None] | None = None,
+    ) -> pb.Comparison:
+        """Answer a comparison; `report` receives answers so far."""
         question, key = grant.question, self._key(grant)
         assert question is not None
-        comparison: Any = self._cached(key, pb.Comparison, grant, deadline)
-        if comparison is None:
-            shares = 1 if question.in_lockstep else question.n_parts
-            terms = _terms(grant, "interactive", deadline, shares)
-            with self._unless_lost(key):
-                async with self.searches.admitted(terms) as slot:
-                    comparison = await core.compare(grant, slot)
-            self._telemetry.count_search(comparison)
-            if comparison.reproducible:
-                self._cache.put(key, comparison)
-            _timed(comparison, deadline)
-        return pb.CompareResponse(comparison=comparison)
+        cached: pb.Comparison | None = self._cached(key, pb.Comparison, grant, deadline)
+        if cached is not None:
+            return cached
+        report = answers.timed_report(report, deadline.arrival_ns)
+        shares = 1 if question.in_lockstep else question.n_parts
+        with self._unless_lost(key):
+            async with self.searches.admitted(_terms(grant, "interactive", deadline, shares)) as slot:
+                comparison = await core.compare(grant, slot, every_ms, report)
+        self._telemetry.count_search(comparison)
+        if comparison.reproducible:
+            self._cache.put(key, comparison)
+        return _timed(comparison, deadline)
 
     # --- reading ---
 
@@ -311,6 +316,34 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
 
 def _read_item(item: bytes, caps: Caps) -> Grant:
     return read_search(pb.BatchItem.FromString(item), caps, "item")
+
+
+async def _growing(
+    begin: Callable[[Callable[[M], None]], Coroutine[Any, Any, M]],
+) -> AsyncGenerator[tuple[M, bool], None]:
+    """Yield the answers so far that `begin` reports, then the last one. A newer report replaces an unsent one."""
+    latest: list[M] = []  # empty or one
+    changed = asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def put(so_far: M) -> None:
+        latest[:] = [so_far]
+        changed.set()
+
+    def report(so_far: M) -> None:
+        loop.call_soon_threadsafe(put, so_far)
+
+    answer = asyncio.ensure_future(begin(report))
+    answer.add_done_callback(lambda _: changed.set())
+    try:
+        while not answer.done():
+            await changed.wait()
+            changed.clear()
+            if latest and not answer.done():
+                yield latest.pop(), False
+        yield await answer, True
+    finally:
+        answer.cancel()
 
 
 async def _count_position() -> None:

@@ -7,10 +7,11 @@ from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from threading import Lock
+from typing import Any
 
 from engine_cy import CHANCE
 from solver.answer import answer_of
-from solver.compare import Differences
+from solver.compare import Differences, comparison_of
 from solver.control import NEVER_NS, Control
 from solver.merge import Share, Tally, empty_share
 from solver.question import BURST, PAYOFF_BYTES, ComparisonQuestion, Question, SearchQuestion
@@ -86,11 +87,21 @@ class Progress:
 
 
 def progress_to(control: Control, question: Question) -> Progress:
-    """Return a progress that reports to the control of a search, as answers."""
-    report, started = control.report, time.perf_counter()
-    if report is None or not isinstance(question, SearchQuestion):
+    """Return a progress that reports to the control of a search or comparison, as answers."""
+    report: Any = control.report
+    started = time.perf_counter()
+    if report is None:
         return Progress(question)
-    return Progress(question, lambda shares: report(answer_of(question, shares, started)), control.interval_ms)
+    elif isinstance(question, ComparisonQuestion):
+
+        def report_comparison(shares: list[Share]) -> None:
+            if (comparison := comparison_of(question, shares, started)).worlds:
+                report(comparison)
+
+        return Progress(question, report_comparison, control.interval_ms)
+    elif isinstance(question, SearchQuestion):
+        return Progress(question, lambda shares: report(answer_of(question, shares, started)), control.interval_ms)
+    return Progress(question)
 
 
 def run_parts(
@@ -124,7 +135,8 @@ def search_parts(
         if question.in_lockstep:
             _run_in_lockstep(question, runs, control, until_ns, progress)
         else:
-            for group in [runs] if is_timed else [[run] for run in runs]:
+            grows = progress.reports and isinstance(question, ComparisonQuestion)  # all moves at the same time
+            for group in [runs] if is_timed or grows else [[run] for run in runs]:
                 _run_round_robin(group, progress)
                 for run in group:
                     progress.put(run.number, run.share())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from process import server
 from reference import GAMES, move_text, reference_games, start_of
 from tables import ALL_IDS, ALL_SPECS, mostly_slow, random_game
 
@@ -14,6 +15,7 @@ from eminence.v1 import solver_pb2 as pb
 from engine_cy import CHANCE, Position, View, game_ids, new_game
 from engine_cy.oriflamme.editions import SWITCHES
 from engine_cy.record import Record
+from server.client import Client
 from server.client.local import LocalClient
 from server.client.refusals import Refused
 from server.codec import records, views
@@ -307,3 +309,49 @@ def test_judged_decisions_have_seats_and_beliefs_on_request() -> None:
         assert detailed == plain  # nothing else changes
         with pytest.raises(Refused):
             list(client.review(record_pb2.Record()))
+
+
+# --- comparisons -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("budget", [pb.Budget(iterations=6_000), pb.Budget(confidence=0.9, iterations=6_000)])
+def test_a_growing_comparison_ends_with_the_answer_of_compare(budget: pb.Budget) -> None:
+    view = a_view()
+    moves = [view_pb2.Action(text="keep"), view_pb2.Action(text="reveal")]
+    with (
+        server("--threads", "2", "--cache-mb", "0") as running,
+        Client(running.address) as remote,
+        LocalClient() as local,
+    ):
+        clients: list[Any] = [remote, local]
+        for client in clients:
+            *growing, last = client.compare_stream(view, moves, budget, pb.Options(seed=3), 50)
+            assert last.last
+            assert not any(answer.last for answer in growing)
+            worlds = [answer.comparison.worlds for answer in growing]
+            assert worlds == sorted(worlds)
+            expected = client.compare(view, moves, budget, pb.Options(seed=3))
+            for comparison in (last.comparison, expected):
+                comparison.ClearField("elapsed")
+            assert last.comparison == expected
+
+
+def test_a_comparison_grows() -> None:
+    view = a_view()
+    moves = [view_pb2.Action(text="keep"), view_pb2.Action(text="reveal")]
+    with LocalClient() as client:
+        answers = client.compare_stream(view, moves, pb.Budget(iterations=10**9), pb.Options(seed=3), 50)
+        first = later = next(answers)
+        while later.comparison.worlds == first.comparison.worlds:  # one move may be ahead for a while
+            later = next(answers)
+        answers.cancel()
+    assert not first.last
+    assert 0 < first.comparison.worlds < later.comparison.worlds
+    assert len(first.comparison.actions) == 2
+    assert first.comparison.stop_reason == pb.STOP_REASON_UNSPECIFIED
+
+
+def test_a_refused_growing_comparison_names_its_field() -> None:
+    with LocalClient() as client, pytest.raises(Refused) as refused:
+        list(client.compare_stream(a_view(), [view_pb2.Action(text="keep")], None))
+    assert refused.value.field == "compare.actions"

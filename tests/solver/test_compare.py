@@ -14,7 +14,7 @@ from questions import ORIFLAMME, essence, turns, view_of
 
 from engine_cy import Action, View, new_game
 from engine_cy.action_log import History
-from solver import Answer, Budget, Comparison, ComparisonQuestion, Control, Estimate, compare, solve
+from solver import Budget, Comparison, ComparisonQuestion, Control, Estimate, compare, solve
 from solver.compare import Differences
 from solver.pool.base import Pool, compute_here
 from solver.pool.processes import Processes
@@ -228,16 +228,18 @@ def test_a_stopped_comparison_has_the_worlds_so_far(confidence: float | None, po
     assert str(empty).startswith(f"{moves[0]}  (0 worlds")
 
 
-def test_comparisons_have_no_reports(pools: list[Pool]) -> None:
-    """Only searches report their progress."""
+def test_reports_of_a_comparison_grow_and_do_not_affect_it(pools: list[Pool]) -> None:
     view, moves, _ = choices(ORIFLAMME, 1)[0]
-    reports: list[Answer] = []
+    expected = compare(view, moves, Budget(iterations=30_000), shares=2)
     for pool in [None, *pools]:
-        comparison = compare(
-            view, moves, Budget(iterations=30_000), pool=pool, control=Control(reports.append, 1), shares=2
-        )
-        assert comparison.worlds == 30_000
-    assert reports == []
+        reports: list[Any] = []
+        control = Control(reports.append, 1)
+        comparison = compare(view, moves, Budget(iterations=30_000), pool=pool, control=control, shares=2)
+        assert as_bytes(comparison) == as_bytes(expected)
+        worlds = [report.worlds for report in reports]
+        assert worlds == sorted(worlds)
+        assert all(0 < number <= 30_000 for number in worlds)
+        assert pool is not None or len(worlds) > 1
 
 
 def test_concurrent_comparisons_do_not_affect_each_other(pools: list[Pool]) -> None:
