@@ -7,8 +7,11 @@ searches a few positions of each with several efforts, as the player to act and 
 `solver/calibration.py` to the results of these games. Games and searches are stored in `--work`, so the command
 resumes; equal seeds give equal samples. Repeat it after each change of weights or of `default`, and commit the file.
 
+Every decision of the games is a sample, too, with the statistics of the search that took it. All seats decide in each
+round, and their shares of the win sum to 1, so that the luck of a game hardly touches the offsets.
+
 The numbers of a round, effort and edition are drawn to those of wider groups: all samples of a game at a number of
-players, then those of an effort, then those of a round. A group has to show that it differs.
+players, then those of a round, then those of an effort. A group has to show that it differs.
 """
 
 from __future__ import annotations
@@ -35,7 +38,7 @@ from solver.merge import Tally
 from solver.pool import cores
 from solver.pool.processes import Processes
 from solver.solve import solve
-from solver.training.games import Member, Plan, PlayedGame, Spec, make_games, read_games
+from solver.training.games import SEARCHED, Member, Plan, PlayedGame, Spec, make_games, read_games
 
 Floats = NDArray[np.float64]
 
@@ -71,7 +74,7 @@ POSITIONS = 3  # of each game, besides what they have in common
 SAMPLES_STREAM = 5
 
 # How far a group is expected to be from the wider one, for temperatures and powers, and for offsets and tilts.
-NEAR = {"players": (0.3, 0.3), "effort": (0.3, 0.2), "round": (0.15, 0.15), "edition": (0.05, 0.05)}
+NEAR = {"players": (0.3, 0.3), "round": (0.15, 0.15), "effort": (0.15, 0.1), "edition": (0.05, 0.05)}
 POINTS_NEAR = {"players": (2.0, 0.3), "effort": (0.3, 0.1), "round": (0.5, 0.1), "edition": (0.2, 0.05)}
 
 
@@ -174,6 +177,23 @@ def stored_samples(folder: Path, efforts: Sequence[int], n_games: int, workers: 
                 known[number] = samples
                 file.write(json.dumps([number, samples]) + "\n")
     return [Sample(*sample) for number in sorted(known) for sample in known[number]]
+
+
+def samples_on_the_way(folder: Path, n_games: int, iterations: int) -> list[Sample]:
+    """Return the searched decisions of the games of a folder as samples, without points and ranks."""
+    samples = []
+    for game in read_games(folder, n_games):
+        for position, choice in game.positions():
+            if choice.what == SEARCHED and 0 < choice.best_means[choice.seat] < 1:
+                move, seats = list(choice.best_means), list(choice.means)
+                results = (list(game.payoffs), list(game.scores))
+                no_points: list[list[float]] = [[] for _ in seats]
+                samples.append(
+                    Sample(
+                        game.number, position.round, iterations, choice.seat, move, [], [], seats, no_points, *results
+                    )
+                )
+    return samples
 
 
 def _numbered_samples(efforts: Sequence[int], game: PlayedGame) -> tuple[int, list[list[Any]]]:
@@ -333,14 +353,14 @@ def fit_players(by_edition: dict[str, list[Sample]], efforts: Sequence[int]) -> 
     wide = fit_row(every, start, "players")
     rounds = sorted({sample.round for sample in every})
     fits: dict[str, dict[int, list[Row]]] = {edition: {number: [] for number in rounds} for edition in by_edition}
-    for effort in efforts:
-        of_effort = fit_row([sample for sample in every if sample.effort == effort], wide, "effort")
-        for number in rounds:
+    for number in rounds:
+        of_round = fit_row([sample for sample in every if sample.round == number], wide, "round")
+        for effort in efforts:
             here = [sample for sample in every if (sample.effort, sample.round) == (effort, number)]
-            of_round = fit_row(here, of_effort, "round")
+            of_effort = fit_row(here, of_round, "effort")
             for edition, samples in by_edition.items():
                 own = [sample for sample in samples if (sample.effort, sample.round) == (effort, number)]
-                row = fit_row(own, of_round, "edition") if len(by_edition) > 1 else of_round
+                row = fit_row(own, of_effort, "edition") if len(by_edition) > 1 else of_effort
                 fits[edition][number].append(row)
     return fits
 
@@ -368,7 +388,7 @@ def calibrate(game_id: str, n_games: int, seed: int, work: Path, workers: int, o
         make_games(folder, Plan([spec], plan.iterations, seed, [Member("default", 1.0, 1)]), n, workers)
         samples.setdefault(players, {})[edition] = [
             sample for efforts in plan.groups for sample in stored_samples(folder, efforts, n, workers)
-        ]
+        ] + samples_on_the_way(folder, n, plan.iterations)
         print(f"{folder.name}: {len(samples[players][edition])} samples", flush=True)
     fits = {}
     for players, by_edition in samples.items():

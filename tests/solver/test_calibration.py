@@ -180,7 +180,7 @@ def test_every_published_ruleset_has_a_fit_of_the_present_weights(spec):
     for rows in fit.rounds.values():
         assert len(rows) == len(fit.efforts)
         for row in rows:
-            assert 0.3 < row.move.temperature < 1.5
+            assert 0.3 < row.move.temperature < 2
 
 
 def test_other_rulesets_have_none():
