@@ -21,6 +21,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -45,6 +46,7 @@ from solver.training.games import Member, Plan, PlayedGame, make_games, read_gam
 
 POSITIONS_STREAM = 6
 KINDS = ("default", "plain", "greedy", "random")
+SEARCHING = [name for name, config in CONFIGS.items() if config.how == "search"]
 BELIEF_ITERATIONS = 400
 LEAST_CHANCE = 1e-9
 
@@ -373,8 +375,10 @@ def main(argv: Sequence[str]) -> None:
     limit = parser.add_mutually_exclusive_group()
     limit.add_argument("--iterations", type=int, help="for each search")
     limit.add_argument("--time-ms", type=float, default=10.0, help="CPU time for each search (default 10)")
-    parser.add_argument("--config", default="default", choices=CONFIGS)
-    parser.add_argument("--against", choices=[*CONFIGS, *VERSIONS], help="another version, on the same positions")
+    parser.add_argument("--config", default="default", choices=SEARCHING, metavar="NAME")
+    parser.add_argument(
+        "--against", choices=[*SEARCHING, *VERSIONS], metavar="VERSION", help="another one, on the same positions"
+    )
     parser.add_argument("--seed", type=int, default=20_001)
     parser.add_argument("--workers", type=int, default=cores(), help="default: one per core")
     parser.add_argument("--work", type=Path, default=Path("build/strength"), help="folder of games and searches")
@@ -387,6 +391,8 @@ def main(argv: Sequence[str]) -> None:
         values = measure(options)
     except (EngineError, FrozenBuildError, InvalidQuestionError) as error:
         parser.error(str(error))
+    except KeyboardInterrupt:
+        sys.exit("interrupted: the same command continues")
     print(json.dumps(as_json(flat_means(values))) if options.json else as_text(values))
 
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 import argparse
 import json
 import platform
+import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -147,9 +148,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         parser.error("--quick: its weights are useless, so --install is refused")
     plan = plan_of(options.set)
     sizes = Sizes(plan.steps, plan.games, options.games, options.iterations, 2000)
-    Run(options.set, QUICK if options.quick else sizes, options.seed, options.workers, options.work).run(
-        options.install
-    )
+    run = Run(options.set, QUICK if options.quick else sizes, options.seed, options.workers, options.work)
+    try:
+        run.run(options.install)
+    except KeyboardInterrupt:
+        sys.exit("interrupted: the same command continues")
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -437,7 +438,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     if min(options.games, options.workers) < 1:
         parser.error("--games and --workers are at least 1")
-    calibrate(options.game, options.games, options.seed, options.work, options.workers, options.out)
+    try:
+        calibrate(options.game, options.games, options.seed, options.work, options.workers, options.out)
+    except KeyboardInterrupt:
+        sys.exit("interrupted: the same command continues")
 
 
 if __name__ == "__main__":
