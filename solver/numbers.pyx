@@ -42,7 +42,7 @@ def log(n):
 
 
 cdef double log_of_real(double x) noexcept nogil:
-    """Return the natural logarithm of a normal x > 0: x = m 2^k with m near 1, and ln m = 2 artanh((m - 1) / (m + 1))."""
+    """Return the natural logarithm of x = m 2^k > 0 with m near 1, where ln m = 2 artanh((m - 1) / (m + 1))."""
     cdef uint64_t bits
     cdef double square, term, total
     cdef int halvings, k

@@ -285,7 +285,8 @@ cdef class SearchGames:
         cdef int n = 0
         cdef int i, j
 
-        self.api.sample(self.game.rules, self.searcher.root, self.searcher.observer, self.searcher.state, &self.searcher.rng)
+        self.api.sample(
+            self.game.rules, self.searcher.root, self.searcher.observer, self.searcher.state, &self.searcher.rng)
         while more:
             steps[n] = self.knowledge.choose(self.game.rules, self.searcher.state, &self.searcher.rng)
             more = self.api.part(self.game.rules, self.searcher.state) & DECISION_UNFINISHED
