@@ -140,7 +140,7 @@ def test_the_deadline_follows_from_the_budget() -> None:
     assert seconds_for(pb.Budget(time=milliseconds(2500), iterations=5)) == 7.5
     assert seconds_for(SHORT) == 65.0
     assert review_seconds(record_pb2.Record(), SHORT) == 3600.0
-    assert review_seconds(record_pb2.Record(text="reveal\n" * 100), SHORT) == 6500.0
+    assert review_seconds(record_pb2.Record(text="reveal\n" * 100), SHORT) == 13_000.0  # each action may be of chance
 
 
 @pytest.mark.slow

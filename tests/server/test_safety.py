@@ -174,6 +174,7 @@ def test_reflection_is_served_only_with_the_flag() -> None:
             "eminence.v1.RefereeService",
             "eminence.v1.RulesService",
             "eminence.v1.SolverService",
+            "eminence.v1.TableService",
             "grpc.health.v1.Health",
             "grpc.reflection.v1alpha.ServerReflection",
         ]

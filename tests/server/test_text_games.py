@@ -1,4 +1,4 @@
-"""A game without an adapter is served by text alone, by every service and every command."""
+"""A game without messages is served by text alone, by every service and every command."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def client() -> Iterator[LocalClient]:
         yield client
 
 
-def test_the_game_has_no_adapter_of_its_own() -> None:
-    assert type(adapter_of("leduc_poker")) is GameAdapter
+def test_the_game_has_no_messages_of_its_own() -> None:
+    assert adapter_of("leduc_poker").member == GameAdapter.member == ""
 
 
 def test_it_is_listed_with_its_edition_and_players(client: LocalClient) -> None:
