@@ -155,7 +155,7 @@ assert all(done[verb] > 0 for verb in verbs), done
 def test_an_edition_is_a_change_of_one_file_without_a_build(copy: Path) -> None:
     assert apply(copy, EDITION) == ["engine_cy/oriflamme/editions.py"]
     run(copy, "-c", PLAY, "house", "target")
-    assert "house" in run(copy, "-m", "server.cli.main", "rules", "--game", "oriflamme")
+    assert "house" in run(copy, "-m", "eminence", "rules", "--game", "oriflamme")
 
 
 CATALOGUES = [f"server/games/oriflamme/words/{language}.py" for language in LANGUAGES]
@@ -202,8 +202,8 @@ assert table.scores == (3, 1, 2), table.scores
 """
     run(extended, "-c", taken)
     for card in ("collector", "envoy"):
-        assert card in run(extended, "-m", "server.cli.main", "rules", "--game", "oriflamme", card).lower()
-    run(extended, "-m", "server.cli.main", "check-game", "oriflamme")
+        assert card in run(extended, "-m", "eminence", "rules", "--game", "oriflamme", card).lower()
+    run(extended, "-m", "eminence", "check-game", "oriflamme")
 
 
 @pytest.mark.parametrize(

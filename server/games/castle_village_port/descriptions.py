@@ -29,7 +29,12 @@ _OF_CHANCE = {"replace"}
 check_complete("REWARDS of server/games/castle_village_port/descriptions.py", REWARDS, Reward)
 check_catalogues(
     AREA,
-    words={"when": When, "deed": Deed, "ask": set(ACTIONS.questions) - _OF_CHANCE},
+    words={
+        "when": When,
+        "deed": Deed,
+        "ask": set(ACTIONS.questions) - _OF_CHANCE,
+        "switch": [*editions.NUMBERS, "hidden_gold"],
+    },
     choices=set(ACTIONS.verbs) - _OF_CHANCE,
     nouns=[*(card.name for card in HOUSE if card.name), *NO_CARDS],
 )

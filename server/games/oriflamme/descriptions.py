@@ -25,7 +25,13 @@ def names_of(card: Card) -> Names:
 
 check_catalogues(
     AREA,
-    words={"reach": Reach, "deed": Deed, "nature": [nature for nature in Nature if nature], "ask": ACTIONS.questions},
+    words={
+        "reach": Reach,
+        "deed": Deed,
+        "nature": [nature for nature in Nature if nature],
+        "ask": ACTIONS.questions,
+        "switch": [name for switches in editions.SWITCHES.values() for name in switches],
+    },
     choices=ACTIONS.verbs,
     nouns=[*(card.id for card in (*PUBLISHED, *PROTOTYPE)), *NO_CARDS],
 )
