@@ -108,7 +108,7 @@ def _check_identity(game: Game) -> None:
 
 
 def _deal(game: Game, seed: int) -> Position:
-    first = seed % game.n_players
+    first = 0 if game.has_fixed_first else seed % game.n_players
     position = game.deal(seed, first)
     _require(game.deal(seed, first) == position, "two deals of the same seed differ")
     return position

@@ -1,4 +1,7 @@
-"""The adapters of the games, by the games' ids. A module or folder here with `ADAPTERS` adds its own."""
+"""The adapters of the games, by the games' ids. A module or folder here with `ADAPTERS` adds its own.
+
+`FAMILIES` of a module has the class for the ids with a prefix, such as `openspiel:leduc_poker`.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +13,12 @@ from engine_cy import GameFaultError, game_ids
 from engine_cy.registry import load_for_installed
 from server.games.adapter import GameAdapter
 
+_MODULES = [import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__)]
 _ADAPTERS: dict[str, GameAdapter] = {
-    adapter.game_id: adapter
-    for module in iter_modules(__path__)
-    for adapter in getattr(import_module(f"{__name__}.{module.name}"), "ADAPTERS", ())
+    adapter.game_id: adapter for module in _MODULES for adapter in getattr(module, "ADAPTERS", ())
+}
+_FAMILIES: dict[str, type[GameAdapter]] = {
+    prefix: kind for module in _MODULES for prefix, kind in getattr(module, "FAMILIES", {}).items()
 }
 
 
@@ -27,6 +32,9 @@ def adapter_of(game_id: str) -> GameAdapter:
 
     The package of an installed game may have its adapter; it is imported only where the game itself may run.
     """
+    prefix, _, name = game_id.partition(":")
+    if name and prefix in _FAMILIES:
+        return _FAMILIES[prefix](game_id)
     return _ADAPTERS.get(game_id) or _installed_adapter(game_id) or GameAdapter(game_id)
 
 

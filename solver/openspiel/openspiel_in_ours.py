@@ -29,6 +29,7 @@ from __future__ import annotations
 import random
 from array import array
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from hashlib import blake2b
 from typing import Any
 
@@ -47,6 +48,8 @@ _OVER = int(pyspiel.PlayerId.TERMINAL)
 _START = "start"
 # Numbers of actions, of two bytes each, in a packed history.
 HISTORY_MAX = TEXT_MAX // 2
+# Attempts to draw a world that looks the same to its observer, where no player is to act.
+DRAWS_MAX = 1000
 
 
 class SpielRules(GameRules[Any]):
@@ -170,7 +173,32 @@ class HiddenSpielRules(SpielRules):
         return view
 
     def sample_world(self, view: Any, player: int, rng: random.Random) -> Any:
-        return view.resample_from_infostate(player, rng.random)
+        if view.current_player() >= 0:
+            return view.resample_from_infostate(player, rng.random)
+        # OpenSpiel resamples at decisions. During a deal, the small pokers fail or deal to the end; at the end of a
+        # game, the result may tell more.
+        seen, length = self.information(view, player), view.move_number()
+        resamples = True
+        for _ in range(DRAWS_MAX):
+            try:
+                world = view.resample_from_infostate(player, rng.random) if resamples else self._deal(length, rng)
+            except (IndexError, pyspiel.SpielError):
+                resamples = False
+                continue
+            if world.move_number() == length and self.information(world, player) == seen:
+                return world
+            resamples = view.is_terminal()
+        raise EngineError(
+            f"view: OpenSpiel draws no worlds of {self.spiel} for player {player} at '{self.write(view)}'"
+        )
+
+    def _deal(self, length: int, rng: random.Random) -> Any:
+        """Return a state after that many outcomes of chance, or the first state in which a player is to act."""
+        state = self.spiel.new_initial_state()
+        while state.move_number() < length and state.is_chance_node():
+            outcomes, chances = zip(*state.chance_outcomes(), strict=True)
+            state.apply_action(rng.choices(outcomes, chances)[0])
+        return state
 
     def information(self, state: Any, player: int | None) -> str:
         if player is not None:

@@ -8,6 +8,7 @@ from typing import Any
 import click
 from rich.text import Text
 
+import solver  # noqa: F401  adds the games of OpenSpiel
 from engine_cy import Game, InvalidRulesetError, editions_of, game_ids, game_sources, new_game, players_of
 from engine_cy.errors import listed
 from engine_cy.record import read_ruleset
@@ -15,6 +16,7 @@ from engine_cy.registry import refused_games
 from server.cli import formatting
 from server.cli.command import command, json_option
 from server.cli.exit_codes import Failure
+from server.cli.options import GameId
 from server.codec.games import check_game_id
 from server.games import adapter_of
 from server.games.adapter import RulesTable, as_text
@@ -35,7 +37,7 @@ def _ids(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> lis
     "eminence rules lord --json",
 )
 @click.argument("card", required=False, shell_complete=_ids)
-@click.option("--game", "game_id", type=click.Choice(game_ids()), help="Only this game.")
+@click.option("--game", "game_id", type=GameId(game_ids()), help="Only this game.")
 @click.option("--ruleset", default="", help="Edition, and switches that differ from it.")
 @click.option("--players", type=int, help="Number of players, if it matters. Default: the least.")
 @json_option
@@ -82,7 +84,9 @@ def _built_in() -> list[str]:
 
 def _game(game_id: str, ruleset: str, players: int | None) -> Game:
     check_game_id(game_id, "game")
-    return new_game(game_id, read_ruleset(ruleset), min(_players(game_id)) if players is None else players)
+    if players is None and game_id in game_ids():
+        players = min(_players(game_id))
+    return new_game(game_id, read_ruleset(ruleset), players)
 
 
 def _players(game_id: str) -> tuple[int, ...]:
