@@ -29,7 +29,6 @@ from __future__ import annotations
 import random
 from array import array
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from hashlib import blake2b
 from typing import Any
 
