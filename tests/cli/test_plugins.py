@@ -118,10 +118,11 @@ def test_a_server_plays_a_game_that_only_it_needs_to_run(program: Program, tmp_p
 
 @pytest.mark.slow
 def test_games_of_openspiel_have_ids_and_unknown_ones_are_refused_in_one_sentence(program: Program) -> None:
-    table = ("--game", "openspiel:tic_tac_toe", "--players", "2")
+    table = ("--game", "openspiel:tic_tac_toe")
     assert "100 iterations" in program("suggest", "0 4", *table, "--iterations", "100").stdout
     match = program("match", "plain", "random", *table, "--deals", "2", "--iterations", "50", "--json")
     assert json.loads(match.stdout)["score"] > 0.5
-    refused = program("suggest", "start", "--game", "openspiel:nosuch", "--players", "2", code=1)
+    assert "2 players" in program("rules", "--game", "openspiel:leduc_poker").stdout
+    refused = program("suggest", "start", "--game", "openspiel:nosuch", code=1)
     assert "OpenSpiel cannot load 'nosuch': it has no such game" in refused.stderr
     assert refused.stderr.count("\n") == 1

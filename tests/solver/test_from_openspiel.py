@@ -16,6 +16,7 @@ import pytest
 from questions import view_of
 
 from engine_cy import CHANCE, EngineError, InvalidRulesetError, NotationError, Position, Rng, new_game
+from engine_cy.game_check import check_game
 from solver import CONFIGS, Budget, SearchQuestion, compare, solve
 from solver.openspiel import ours_in_openspiel
 from solver.openspiel.openspiel_in_ours import SpielGame, from_openspiel
@@ -48,6 +49,19 @@ def decisions(game: SpielGame, seed: int) -> list[Position]:
 
 
 # --- rules ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["kuhn_poker", "leduc_poker", "tic_tac_toe"])
+def test_the_small_games_keep_all_laws(name):
+    assert check_game(from_openspiel(name), games=8).positions > 30
+
+
+def test_a_large_deal_is_refused_in_one_sentence():
+    game = from_openspiel("oh_hell(players=3)")
+    with pytest.raises(
+        EngineError, match=r"OpenSpiel draws no worlds of oh_hell\(players=3\) for player 0 at '11 1 8'"
+    ):
+        game.position("11 1 8").view(0)
 
 
 @pytest.mark.parametrize("name", ["tic_tac_toe", PIG, "leduc_poker(suit_isomorphism=True)", *HIDDEN])

@@ -13,9 +13,7 @@ from server.cli.exit_codes import FAILED
 from server.cli.options import players_option
 
 
-@command(
-    "eminence check-game kuhn_poker --players 2", "eminence check-game oriflamme --games 2 --json", name="check-game"
-)
+@command("eminence check-game kuhn_poker", "eminence check-game oriflamme --games 2 --json", name="check-game")
 @click.argument("game_id", metavar="ID")
 @click.option("--ruleset", default="", metavar="NAME", help="Ruleset. Default: the game's first.")
 @players_option
