@@ -1,0 +1,71 @@
+// The live analysis of one view: a stream of growing answers, which ends when the view changes or the page is hidden.
+
+import { create } from "@bufbuild/protobuf";
+import { durationFromMs } from "@bufbuild/protobuf/wkt";
+import { refusalOf, solver, type Refusal } from "../api";
+import { AnalyzeRequestSchema, type Suggestion } from "../../generated/eminence/v1/solver_pb";
+import type { View } from "../../generated/eminence/v1/view_pb";
+
+const INTERVAL_MS = 200;
+const FIRST_MS = 20_000;
+/** The server ends the search; the page waits so much longer than that for the last answer. */
+const GRACE_MS = 10_000;
+
+export class Live {
+  suggestion = $state.raw<Suggestion | null>(null);
+  refusal = $state.raw<Refusal | null>(null);
+  isRunning = $state(false);
+  /** Whether `suggestion` is an answer about the view before. */
+  isStale = $state(false);
+
+  #stop: AbortController | null = null;
+  #view: View | null = null;
+  #budgetMs = FIRST_MS;
+
+  /** Analyze `view` from the beginning. */
+  start(view: View): void {
+    this.isStale = this.suggestion !== null && view !== this.#view;
+    this.#view = view;
+    this.#budgetMs = FIRST_MS;
+    void this.#run(view);
+  }
+
+  /** Search the same view again, for twice as long. */
+  startLonger(): void {
+    if (this.#view === null) return;
+    this.#budgetMs *= 2;
+    void this.#run(this.#view);
+  }
+
+  stop(): void {
+    this.#stop?.abort();
+    this.#stop = null;
+    this.isRunning = false;
+  }
+
+  async #run(view: View): Promise<void> {
+    this.#stop?.abort();
+    const stop = (this.#stop = new AbortController());
+    this.isRunning = true;
+    this.refusal = null;
+    const request = create(AnalyzeRequestSchema, {
+      view,
+      budget: { time: durationFromMs(this.#budgetMs) },
+      interval: durationFromMs(INTERVAL_MS),
+    });
+    try {
+      const call = { signal: stop.signal, timeoutMs: this.#budgetMs + GRACE_MS };
+      for await (const answer of solver.analyze(request, call)) {
+        if (this.#stop !== stop) return;
+        if (answer.suggestion === undefined) continue;
+        this.suggestion = answer.suggestion;
+        this.isStale = false;
+      }
+    } catch (error) {
+      if (this.#stop !== stop) return;
+      this.refusal = refusalOf(error);
+      this.suggestion = null;
+    }
+    if (this.#stop === stop) this.stop();
+  }
+}

@@ -1,0 +1,49 @@
+// Choices: each legal action is a list of picks of things that are drawn. The page offers a pick only if a legal action
+// has it, so no rule of a game is in the page.
+
+/** A drawn thing that can be clicked, such as "hand:Spy", "slot:2", "gap:5" or "button:keep". */
+export type Thing = string;
+
+/** A thing and its part in an action: a Decree moves the `card` of one slot to the `place` of another. */
+export interface Pick {
+  thing: Thing;
+  part: "card" | "place";
+}
+
+/** A legal action, and its picks in the order in which they are usually made. */
+export interface Choice<Action> {
+  action: Action;
+  picks: Pick[];
+}
+
+export const card = (thing: Thing): Pick => ({ thing, part: "card" });
+export const place = (thing: Thing): Pick => ({ thing, part: "place" });
+
+const isEqual = (a: Pick, b: Pick) => a.thing === b.thing && a.part === b.part;
+const has = (picks: readonly Pick[], pick: Pick) => picks.some((other) => isEqual(other, pick));
+
+/** Return the choices that contain all of `picked`, whose order does not matter. */
+export function choicesLeft<Action>(choices: Choice<Action>[], picked: readonly Pick[]): Choice<Action>[] {
+  return choices.filter((choice) => picked.every((pick) => has(choice.picks, pick)));
+}
+
+/**
+ * Return the pick that a click on each thing means after `picked`. If a thing could be either the card or the place of
+ * an action, the pick that usually comes first counts.
+ */
+export function picksLeft<Action>(choices: Choice<Action>[], picked: readonly Pick[]): Map<Thing, Pick> {
+  const left = new Map<Thing, { pick: Pick; turn: number }>();
+  for (const choice of choicesLeft(choices, picked)) {
+    const open = choice.picks.filter((pick) => !has(picked, pick));
+    for (const [turn, pick] of open.entries()) {
+      const other = left.get(pick.thing);
+      if (other === undefined || turn < other.turn) left.set(pick.thing, { pick, turn });
+    }
+  }
+  return new Map([...left].map(([thing, { pick }]) => [thing, pick]));
+}
+
+/** Return the choice that `picked` completes; null while picks are missing. */
+export function completed<Action>(choices: Choice<Action>[], picked: readonly Pick[]): Choice<Action> | null {
+  return choicesLeft(choices, picked).find((choice) => choice.picks.length === picked.length) ?? null;
+}

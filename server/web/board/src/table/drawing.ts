@@ -1,0 +1,61 @@
+// What a table looks like, for every game: rows of stacks, hands, and a line for each seat.
+
+import type { Thing } from "../games/picks";
+
+/** A seat as an index: 0 is A. */
+export type SeatIndex = number;
+
+export const LETTERS = "ABCDE";
+
+/** A card on the table, as the observer sees it. */
+export interface Card {
+  /** Equal for one card in two drawings, so that its move can be animated. */
+  key: string;
+  owner: SeatIndex;
+  /** Its kind as `kindOf` of the game names it; null if the observer does not know the card. */
+  kind: string | null;
+  /** `known`: face down, but the observer knows it. */
+  face: "up" | "known" | "back";
+  tokens: number;
+  isActing: boolean;
+}
+
+/** The cards at one place, top card first. */
+export interface Stack {
+  thing: Thing;
+  /** The number of the place in notation. */
+  number: number;
+  cards: Card[];
+}
+
+/** Places beside each other. Gap i is in front of stack i; the last gap is behind the last stack. */
+export interface Row {
+  id: string;
+  stacks: Stack[];
+  gaps: Thing[];
+}
+
+/** The public facts about a seat. */
+export interface SeatLine {
+  seat: SeatIndex;
+  owned: number | null;
+  handSize: number;
+  deckSize: number | null;
+  pile: string[];
+  hasSelected: boolean;
+  /** The row in which the seat must place its card. */
+  order: string | null;
+}
+
+export interface Drawing {
+  observer: SeatIndex;
+  /** The seat to act; null for chance, and when the game is over. */
+  toAct: SeatIndex | null;
+  round: number;
+  /** The question to the seat to act: "place", "reveal", ..., "over". */
+  ask: string;
+  rows: Row[];
+  /** The observer's hand, and the selected card, which lies face down on the table. */
+  hand: { thing: Thing; kind: string; isSelected: boolean }[];
+  seats: SeatLine[];
+}
