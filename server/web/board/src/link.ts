@@ -2,16 +2,10 @@
 
 import type { Source } from "./analyse/position.svelte";
 
-export type Page = "analyse";
-
 /** Return the fragment of a position. */
-export function linkTo(source: Source): string {
-  const parts = new URLSearchParams({
-    game: source.game,
-    edition: source.edition,
-    players: String(source.players),
-    view: source.text,
-  });
+export function linkTo({ game, edition, players, text, line }: Source): string {
+  const parts = new URLSearchParams({ game, edition, players: String(players), view: text });
+  for (const action of line) parts.append("then", action);
   return `#/analyse?${parts}`;
 }
 
@@ -23,5 +17,11 @@ export function sourceIn(fragment: string): Source | null {
   const text = parts.get("view");
   const players = Number(parts.get("players"));
   if (text === null || !Number.isInteger(players)) return null;
-  return { game: parts.get("game") ?? "", edition: parts.get("edition") ?? "", players, text };
+  return {
+    game: parts.get("game") ?? "",
+    edition: parts.get("edition") ?? "",
+    players,
+    text,
+    line: parts.getAll("then"),
+  };
 }

@@ -61,6 +61,20 @@ export const de: Words = {
     discard: "Wähle eine Karte zum Ablegen.",
   },
 
+  buttons: { reveal: "Aufdecken", keep: "Verdeckt lassen" },
+  whatIf: "Einen Zug versuchen",
+  typed: "Ein Zug in Notation, wie „keep“ oder „reveal = Heir“",
+  tryIt: "Versuchen",
+  back: "Zurücknehmen",
+  tried: "Bisher versucht",
+  pin: "Vergleichen",
+  compare: "Vergleich der gewählten Züge",
+  compareThese: "In denselben Welten vergleichen",
+  comparing: "Vergleiche…",
+  difference: (move, first, by) =>
+    `${move} gewinnt ${(100 * Math.abs(by)).toFixed(1).replace(".", ",")} % ${by < 0 ? "weniger" : "mehr"} als ${first}`,
+  sameWorlds: (n) => `in denselben ${n} Welten`,
+
   live: "Laufende Analyse",
   stop: "Anhalten",
   more: "Länger denken",

@@ -61,6 +61,20 @@ export const en = {
     discard: "Choose a card to discard.",
   } as Record<string, string>,
 
+  buttons: { reveal: "Reveal", keep: "Keep face down" } as Record<string, string>,
+  whatIf: "Try a move",
+  typed: "A move in notation, such as “keep” or “reveal = Heir”",
+  tryIt: "Try it",
+  back: "Take back",
+  tried: "Tried so far",
+  pin: "Compare",
+  compare: "Comparison of pinned moves",
+  compareThese: "Compare in the same worlds",
+  comparing: "Comparing…",
+  difference: (move: string, first: string, by: number) =>
+    `${move} wins ${(100 * Math.abs(by)).toFixed(1)} % ${by < 0 ? "less" : "more"} than ${first}`,
+  sameWorlds: (n: string) => `in the same ${n} worlds`,
+
   live: "Live analysis",
   stop: "Stop",
   more: "Think longer",

@@ -61,6 +61,20 @@ export const fr: Words = {
     discard: "Choisissez une carte à défausser.",
   },
 
+  buttons: { reveal: "Révéler", keep: "Garder cachée" },
+  whatIf: "Essayer un coup",
+  typed: "Un coup en notation, comme « keep » ou « reveal = Heir »",
+  tryIt: "Essayer",
+  back: "Reprendre",
+  tried: "Essayé jusqu'ici",
+  pin: "Comparer",
+  compare: "Comparaison des coups choisis",
+  compareThese: "Comparer dans les mêmes mondes",
+  comparing: "Comparaison…",
+  difference: (move, first, by) =>
+    `${move} gagne ${(100 * Math.abs(by)).toFixed(1).replace(".", ",")} % de ${by < 0 ? "moins" : "plus"} que ${first}`,
+  sameWorlds: (n) => `dans les mêmes ${n} mondes`,
+
   live: "Analyse en direct",
   stop: "Arrêter",
   more: "Réfléchir encore",

@@ -1,0 +1,34 @@
+// The picks that lead to one of several actions.
+
+import type { Action, View } from "../../generated/eminence/v1/view_pb";
+import { picksOf } from "../games";
+import { choicesLeft, completed, picksLeft, type Choice, type Pick, type Thing } from "../games/picks";
+
+export class Picking {
+  #choices = $state.raw<Choice<Action>[]>([]);
+  #picked = $state.raw<readonly Pick[]>([]);
+
+  open = $derived(new Set(picksLeft(this.#choices, this.#picked).keys()));
+  picked = $derived(new Set(this.#picked.map((pick) => pick.thing)));
+  /** The actions that the picks leave. */
+  left = $derived(choicesLeft(this.#choices, this.#picked).map((choice) => choice.action));
+
+  /** Begin to choose among the legal actions of a view. */
+  begin(actions: Action[], view: View): void {
+    this.#choices = actions.map((action) => ({ action, picks: picksOf(action, view) }));
+    this.#picked = [];
+  }
+
+  /** Pick a thing; return the action that this completes, or null. */
+  pick(thing: Thing): Action | null {
+    const pick = picksLeft(this.#choices, this.#picked).get(thing);
+    if (pick === undefined) return null;
+    this.#picked = [...this.#picked, pick];
+    return completed(this.#choices, this.#picked)?.action ?? null;
+  }
+
+  /** Take back the last pick. */
+  back(): void {
+    this.#picked = this.#picked.slice(0, -1);
+  }
+}
