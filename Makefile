@@ -7,7 +7,7 @@ with_venv := PATH="$(CURDIR)/.venv/bin:$$PATH"
 # The tests of a file share a server or a Ray, so they run in one process.
 parallel := --numprocesses auto --maxprocesses 4 --dist loadfile
 
-.PHONY: help build test test-slow test-all test-timing serve bench client examples lint ruff mypy cython-lint contract sanitize threads gates signature lock clean
+.PHONY: help build test test-slow test-all test-timing serve bench client examples lint ruff mypy cython-lint contract web sanitize threads gates signature lock clean
 
 help:  ## List the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -56,6 +56,9 @@ cython-lint: build
 
 contract: build  ## Check the style of proto/, and its compatibility with clients of the last release
 	@.ci/contract
+
+web: build  ## Rebuild the page of the server from its sources, after a change to server/web/board; needs npm
+	@.ci/web write
 
 sanitize: build  ## Play random games under the address and undefined-behaviour sanitizers
 	@.ci/sanitize

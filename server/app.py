@@ -89,7 +89,7 @@ class App:
         self._health.set(["", *self._names], NOT_SERVING)
         await server.start()
         if listener is not None:
-            listener.start(self._door(routes, listener.address))
+            listener.start(self._door(routes))
         try:
             _greet(self._settings, port, listener.address if listener else "")
             await self._serve_until_stopped()
@@ -182,14 +182,13 @@ class App:
         settings = self._settings
         return rules.server_info(Caps.of(settings), settings.search_threads, bool(settings.tokens))
 
-    def _door(self, routes: Routes, address: str) -> Any:
+    def _door(self, routes: Routes) -> Any:
         from server.web.door import Door
         from server.web.files import read_files
 
         settings = self._settings
         names = [name.strip() for name in settings.web_hosts.split(",") if name.strip()]
-        files = read_files(SERVICES, address)
-        return Door(routes, [*SERVICES, HEALTH], files, settings.web, names, self._telemetry, self._callers)
+        return Door(routes, [*SERVICES, HEALTH], read_files(), settings.web, names, self._telemetry, self._callers)
 
     def _listen(self, server: grpc.aio.Server) -> int:
         settings = self._settings

@@ -26,6 +26,8 @@ def test_the_wheel_has_the_files_that_users_need_and_no_others(tmp_path: Path) -
         str(path.relative_to(ROOT)) for package in ("engine_cy", "solver", "server") for path in wheel_files(package)
     }
     assert sources - files == set()
+    assert "server/web/static/index.html" in files
+    assert not [path for path in files if "server/web/board" in path]
     assert not [path for path in sources if "solver.training" in (ROOT / path).read_text()]
     # Its headers suffice for a game in Cython.
     command = [sys.executable, "-m", "cython", "-o", str(tmp_path / "game.c"), "-I", str(tmp_path)]
@@ -34,9 +36,10 @@ def test_the_wheel_has_the_files_that_users_need_and_no_others(tmp_path: Path) -
 
 
 def wheel_files(package: str) -> list[Path]:
-    """Return the files of a package that users read or import: all but the sources of compiled modules."""
+    """Return the files of a package that users read or import: all but the sources of compiled modules and the page."""
     kinds = {".py", ".pyi", ".pxd", ".json", ".typed"}
-    return [path for path in (ROOT / package).rglob("*.*") if path.suffix in kinds and "training" not in path.parts]
+    paths = [path for path in (ROOT / package).rglob("*.*") if path.suffix in kinds]
+    return [path for path in paths if {"training", "board"}.isdisjoint(path.relative_to(ROOT).parts)]
 
 
 @pytest.mark.slow

@@ -47,6 +47,7 @@ ELSEWHERE = {
     "STABILITY.md": "no commands",
     "cluster.md": "tests/solver/test_ray_docs.py",
     "command_line.md": "tests/cli/test_program.py",
+    "browser.md": "a page to click; tests/server/test_web.py serves it",
     "contract.md": "tests/docs/test_contract_page.py",
     "how_to/game_in_cython.md": "tests/examples/test_installed_games.py",
     "how_to/serve_own_games.md": "tests/server/test_plugins.py",
