@@ -40,12 +40,6 @@ def test_a_match_repeats(capsys):
     assert outputs[0]["iterations_per_decision"] == {"a": 20, "b": 20}
 
 
-def test_games_without_shares_of_a_win_are_refused(capsys):
-    with pytest.raises(SystemExit):
-        main(["match", "flat", "flat", "--game=leduc_poker", "--players=2", "--iterations=5", "--workers=1"])
-    assert "leduc_poker cannot be played as a match" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("text", ["Buy milk\nand bread", "Buy milk", "\n"])
 def test_a_foreign_file_is_refused_and_not_changed(tmp_path, capsys, text):
     path = tmp_path / "notes.txt"

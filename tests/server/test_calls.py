@@ -68,6 +68,11 @@ class Adviser:
     async def Compare(self, request: pb.CompareRequest, context: Context) -> pb.CompareResponse:
         return pb.CompareResponse()
 
+    async def CompareStream(
+        self, request: pb.CompareStreamRequest, context: Context
+    ) -> AsyncIterator[pb.CompareStreamResponse]:
+        yield pb.CompareStreamResponse()
+
 
 @pytest.fixture(scope="module")
 def adviser() -> Adviser:

@@ -218,13 +218,13 @@ BREAKS: dict[str, tuple[Any, str, str, str]] = {
     ),
     "castle: orders of two": (
         castle,
-        "c.table.orders.pop()",
+        "c.table.orders.extend([0, 0])",
         "INVALID_VIEW",
         "view.castle_village_port.table.orders",
     ),
     "castle: an order to nowhere": (
         castle,
-        "c.table.orders[1] = 99",
+        "c.table.orders.extend([0, 99, 0])",
         "UNKNOWN_VALUE",
         "view.castle_village_port.table.orders[1]",
     ),

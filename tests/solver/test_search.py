@@ -242,7 +242,8 @@ def test_win_points_and_ranks_are_estimates_of_possible_results() -> None:
 def test_a_move_counts_the_playouts_behind_its_ranks() -> None:
     """`default` replaces the end of most playouts by an evaluation, which has no ranks."""
     view = new_game("oriflamme").deal(3).view("A")
-    cut, whole = (solve(view, Budget(iterations=600), seed=1, config=config) for config in ("default", "plain"))
+    uncalibrated = replace(CONFIGS["default"], trust=0.9)
+    cut, whole = (solve(view, Budget(iterations=600), seed=1, config=config) for config in (uncalibrated, "plain"))
     assert all(move.ended == move.visits for move in whole.moves)
     assert 0 < sum(move.ended for move in cut.moves) < 300
     for move in cut.moves:
