@@ -23,6 +23,7 @@ from engine_cy.learned.weights import ROLE, Layout, Weights, WeightTable
 from engine_cy.oriflamme import evidence, features
 from solver import Budget, solve
 from solver.beliefs import Belief
+from solver.calibration import fit_of
 
 FILES = {"oriflamme": features.WEIGHTS, "castle": castle.WEIGHTS, "beliefs": evidence.BELIEFS}
 
@@ -34,10 +35,12 @@ def reloaded(weights: Weights, path: Path) -> Iterator[Weights]:
     try:
         weights.path = path
         weights.load()
+        fit_of.cache_clear()  # the fits of calibrations belong to the weights
         yield weights
     finally:
         weights.path = own
         weights.load()
+        fit_of.cache_clear()
         assert weights.fault is None
 
 
