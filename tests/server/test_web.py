@@ -30,13 +30,14 @@ from web import Outcome, connect_outcome, enveloped, envelopes, post, post_json,
 from eminence.v1 import referee_pb2, rules_pb2, rules_pb2_grpc, seat_pb2, table_pb2
 from eminence.v1 import solver_pb2 as pb
 from engine_cy import new_game
+from engine_cy.pictures import DARK, LIGHT
 from engine_cy.record import Record
 from server.app import SERVICES
 from server.codec import positions, records, views
 from server.rpc.routes import MESSAGE_MAX
 from server.web.calls import BODY_MAX
 from server.web.door import HEADERS, POLICY
-from server.web.files import read_files
+from server.web.files import BUNDLE, read_files
 
 LIST = "/eminence.v1.RulesService/ListRulesets"
 SUGGEST = "/eminence.v1.SolverService/Suggest"
@@ -498,3 +499,12 @@ def test_the_page_asks_no_other_host() -> None:
         if Path(path).suffix not in {".md", ""}:
             hosts = set(re.findall(r"https?://([\w.-]+)", file.content.decode()))
             assert hosts <= {"www.w3.org", "svelte.dev"}, path
+
+
+def test_the_page_has_the_colours_of_the_pictures() -> None:
+    style = (BUNDLE.parent / "board" / "src" / "style.css").read_text()
+    colours = dict(re.findall(r"--([\w-]+): light-dark\((#\w{6}, #\w{6})\)", style))
+    for name in ("page", "sheet", "ink", "soft", "line", "gold"):
+        assert colours[name] == f"{getattr(LIGHT, name)}, {getattr(DARK, name)}", name
+    for letter, light, dark in zip("abcde", LIGHT.seats, DARK.seats, strict=True):
+        assert colours[f"seat-{letter}"] == f"{light}, {dark}"
