@@ -55,7 +55,9 @@ def _rates(views: Sequence[View]) -> Rates:
     with serving(*FLAGS) as server, _engine() as engine:
         for number in range(SLICES + 1):
             part = requests[number % PARTS :: PARTS]
-            sides = {"lines": partial(_over_lines, engine, part), "batch": partial(_over_grpc, server, part)}
+            # Both sides get what a client of theirs builds itself: objects of JSON, messages of gRPC.
+            objects = [to_json(request) for request in part]
+            sides = {"lines": partial(_over_lines, engine, objects), "batch": partial(_over_grpc, server, part)}
             for name in sorted(sides, reverse=bool(number % 2)):
                 start = time.perf_counter()
                 sides[name]()
@@ -85,13 +87,13 @@ def _over_grpc(server: ServerProcess, requests: Sequence[pb.SuggestRequest]) -> 
     assert len(answers) == len(requests)
 
 
-def _over_lines(engine: subprocess.Popen[bytes], requests: Sequence[pb.SuggestRequest]) -> None:
+def _over_lines(engine: subprocess.Popen[bytes], requests: Sequence[Any]) -> None:
     assert engine.stdin is not None
     assert engine.stdout is not None
 
     def write(pipe: Any) -> None:
         for number, request in enumerate(requests):
-            line = {"id": f"{number}", "method": "Suggest", "request": to_json(request)}
+            line = {"id": f"{number}", "method": "Suggest", "request": request}
             pipe.write(json.dumps(line).encode() + b"\n")
         pipe.flush()
 
