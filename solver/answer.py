@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from engine_cy import CHANCE, Action, Game, Rng, View
 from engine_cy.seats import CHANCE_SEAT, SEATS
-from solver.calibration import Row, Shares, calibrated_shares, calibration_of, slope
+from solver.calibration import Row, Shares, calibrated_share, calibrated_shares, calibration_of, slope
 from solver.expected_signature import signature_of
 from solver.merge import Share, Tally, empty_share, merge
 from solver.named_beliefs import Beliefs
@@ -255,7 +255,7 @@ def _answer(question: SearchQuestion, total: Share, share_iterations: tuple[int,
     seats = expect(total) if any(tally.visits for tally in total.tallies) else ()
     # The choices above are those of the playouts; from here on, the numbers are those that come true.
     if seats and (fit := calibration_of(question)):
-        effort = total.iterations // max(len(share_iterations), 1)
+        effort = _effort(total, share_iterations)
         row = fit.row(view.round, effort)
         moves = tuple([_calibrated_move(move, view.observer, row, effort) for move in moves])
         seats = _calibrated_seats(seats, view.observer, row.seats if question.decides else row.onlooker, effort)
@@ -319,6 +319,26 @@ def expect(total: Share) -> tuple[SeatExpectation, ...]:
 
 
 # --- calibrated numbers -----------------------------------------------------------------------------------------
+
+
+def calibrated_loss(answer: Answer, best: Move, loss: Estimate) -> Estimate:
+    """Return the loss against a move of an answer in the shares of that answer.
+
+    `loss`, more than 0, is a difference of means of playouts. The result is the fall of the move's calibrated share if
+    its mean falls by the loss; it is less than the share. Without a calibrated share, the loss remains.
+    """
+    fit = calibration_of(answer.question)
+    if fit is None or best.win is None or best.win.raw is None:
+        return loss
+    effort = _effort(answer.total, answer.share_iterations)
+    left = max(best.win.raw - loss.mean, 0.0)
+    mean = best.win.mean - calibrated_share(left, fit.row(answer.view.round, effort).move, effort)
+    return Estimate(mean, loss.error * mean / loss.mean, loss.spread, raw=loss.mean)
+
+
+def _effort(total: Share, share_iterations: Sequence[int]) -> int:
+    """Return the iterations of one tree."""
+    return total.iterations // max(len(share_iterations), 1)
 
 
 def _calibrated_move(move: Move, observer: int, row: Row, effort: int) -> Move:

@@ -110,8 +110,12 @@ class Fit(NamedTuple):
 
 def calibrated_shares(raw: Sequence[float], observer: int, fit: Shares, iterations: int) -> tuple[float, ...]:
     """Return the calibrated shares of all seats; their sum is that of the raw ones, 1."""
-    own = temper_share(unsure(raw[observer], iterations), fit.temperature, fit.offset)
-    return divide_rest(raw, observer, own, fit.others)
+    return divide_rest(raw, observer, calibrated_share(raw[observer], fit, iterations), fit.others)
+
+
+def calibrated_share(raw: float, fit: Shares, iterations: int) -> float:
+    """Return the calibrated share of the observer."""
+    return temper_share(unsure(raw, iterations), fit.temperature, fit.offset)
 
 
 def unsure(raw: float, iterations: int) -> float:

@@ -2,7 +2,8 @@
 
 A seat's expected share of the win begins at a fair share and ends at the outcome. Each change on the way belongs to one
 part: losses of its own decisions, chance (the deal included), mistakes of opponents, or hidden cards, which are the
-rest. Sums are exact fractions, so the parts add up.
+rest. Sums are exact fractions, so the parts add up. All shares are calibrated where the ruleset has a fit: losses,
+which comparisons measure by the means of playouts, are converted before anything is added or graded.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from engine_cy import CHANCE, Action, Position, View
 from engine_cy.action_log import History
 from engine_cy.record import Record
 from engine_cy.values import read_seat
-from solver.answer import Answer, Estimate, Move, SeatExpectation
+from solver.answer import Answer, Estimate, Move, SeatExpectation, calibrated_loss
 from solver.compare import Comparison
 from solver.config import Budget, InvalidQuestionError, check_budget, read_config
 from solver.named_beliefs import Beliefs
@@ -56,7 +57,10 @@ Step = Decision | ChanceCheck
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Hold the review of one decision: its loss against the best one, and its grade."""
+    """Hold the review of one decision: its loss against the best one, and its grade.
+
+    `win_loss` is in the shares of `best` and `played`, calibrated or not; its `raw` is the one of the comparison.
+    """
 
     decision: Decision
     played: Move
@@ -240,15 +244,20 @@ def verdict_of(decision: Decision, answer: Answer, comparison: Comparison | None
         reproducible=verdict.reproducible and comparison.reproducible,
     )
     alternative = comparison.moves[1]  # the best move of the search; differences are from the played one
-    loss = alternative.win_difference
-    if loss is None or loss.mean <= 0:  # the comparison does not confirm that it is better
+    difference = alternative.win_difference
+    loss = calibrated_loss(answer, best, difference) if difference is not None and difference.mean > 0 else None
+    if difference is None or loss is None or loss.mean <= 0:  # the comparison does not confirm that it is better
         return replace(verdict, best=played)
+    # The changes of the other seats' shares are calibrated like that of the deciding seat.
+    factor = loss.mean / difference.mean
     return replace(
         verdict,
         win_loss=loss,
         points_loss=alternative.points_difference,
         grade=grade_of(loss),
-        changes=tuple(one - two for one, two in zip(comparison.moves[0].seats, alternative.seats, strict=True)),
+        changes=tuple(
+            factor * (one - two) for one, two in zip(comparison.moves[0].seats, alternative.seats, strict=True)
+        ),
     )
 
 

@@ -14,7 +14,8 @@ from tables import ALL_SPECS
 
 from engine_cy import CHANCE, Position, Rng, new_game, python_game
 from engine_cy.record import Record
-from solver import Budget, Estimate, InvalidQuestionError
+from solver import Answer, Budget, Estimate, InvalidQuestionError
+from solver.calibration import calibrated_share, calibration_of
 from solver.pool.base import Pool, compute_here
 from solver.pool.processes import Processes
 from solver.pool.threads import Threads
@@ -64,8 +65,29 @@ def score_of(record: Record, judge: Judge, seat: int | None = None) -> ScoreKeep
             score.check(prospect_of(step, answer))
         else:
             question = judge.comparison(step, answer)
-            score.add(verdict_of(step, answer, None if question is None else compute(question)))
+            verdict = verdict_of(step, answer, None if question is None else compute(question))
+            check_currency(verdict, answer)
+            score.add(verdict)
     return score
+
+
+def check_currency(verdict: Verdict, answer: Answer) -> None:
+    """Check that a loss, and what the other seats gain by it, are in the shares of the win that the verdict shows."""
+    loss, best = verdict.win_loss, verdict.best.win
+    if not loss.mean:
+        assert not verdict.changes
+        return
+    assert best is not None
+    gained = sum(change for seat, change in enumerate(verdict.changes) if seat != verdict.decision.seat)
+    assert gained == pytest.approx(loss.mean, abs=1e-9)  # payoffs sum to a constant
+    assert (loss.raw is None) == (best.raw is None)
+    if loss.raw is None or best.raw is None:
+        return
+    fit = calibration_of(answer.question)
+    assert fit is not None
+    numbers = fit.row(answer.view.round, answer.iterations).move
+    played = calibrated_share(max(best.raw - loss.raw, 0), numbers, answer.iterations)
+    assert best.mean - loss.mean == pytest.approx(played, abs=1e-12)
 
 
 def check_sums(record: Record, scores: list[SeatScore]) -> None:
@@ -121,6 +143,29 @@ def test_the_parts_add_up_in_a_game_of_ones_own(players):
         scores = score_of(Record(start, tuple(actions)), Judge(Budget(iterations=50), seed=seed)).seats()
         assert any(score.luck and score.luck.chance for score in scores)
         check_sums(Record(start, tuple(actions)), scores)
+
+
+def test_losses_and_grades_are_in_calibrated_shares_and_keep_the_raw_loss():
+    """The report shows one kind of share: the best move's, less the loss, is that of the move played."""
+    judge, calibrated = Judge(Budget(iterations=200), seed=2), []
+    for decision in decisions(example_record()):
+        answer = compute(judge.search(decision))
+        question = judge.comparison(decision, answer)
+        comparison = None if question is None else compute(question)
+        verdict = verdict_of(decision, answer, comparison)
+        check_currency(verdict, answer)
+        if comparison is None or verdict.win_loss.raw is None:
+            continue
+        measured = comparison.moves[1].win_difference
+        assert measured is not None
+        assert verdict.win_loss.raw == measured.mean != verdict.win_loss.mean
+        # As significant as before.
+        assert verdict.win_loss.mean / verdict.win_loss.error == pytest.approx(measured.mean / measured.error)
+        assert verdict.grade == grade_of(verdict.win_loss)
+        assert verdict.best.win is not None
+        assert 0 < verdict.win_loss.mean <= verdict.best.win.mean
+        calibrated.append(verdict)
+    assert len(calibrated) > 3
 
 
 def test_luck_since_the_last_decision_adds_up_to_all_luck():
