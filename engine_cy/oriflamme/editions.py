@@ -11,13 +11,6 @@ from engine_cy.oriflamme.cards import PROTOTYPE, PUBLISHED, Card
 Value = bool | int | str
 
 
-class Switch(NamedTuple):
-    """A rule in which editions differ, and which a caller may change: its values and its meaning."""
-
-    values: tuple[Value, ...]
-    meaning: str
-
-
 class Edition(NamedTuple):
     """An edition: its switches, and the numbers that all editions of its game share."""
 
@@ -50,24 +43,22 @@ KINDS_MAX, COPIES_MAX, CARDS_MAX, PLAYED_MAX, ALL_PLAYED_MAX = 16, 4, 32, 12, 30
 YES_OR_NO: tuple[Value, ...] = (False, True)
 TO_NINE: tuple[Value, ...] = tuple(range(10))
 
-SWITCHES: dict[str, dict[str, Switch]] = {
+# The switches of each game: the rules in which its editions differ, and which a caller may change, with their values.
+# Their meanings are in server/games/oriflamme/words, in each language.
+SWITCHES: dict[str, dict[str, tuple[Value, ...]]] = {
     "oriflamme": {
-        "tokens_before_ability": Switch(
-            YES_OR_NO, "a revealed card's tokens are gained before its ability, else after it and before the discard"
-        ),
-        "ambush_discards_attacker": Switch(YES_OR_NO, "an Ambush discards the opponent's card that eliminates it"),
-        "ambush_discards_own_attacker": Switch(YES_OR_NO, "an Ambush discards the own card that eliminates it"),
-        "ambush_own_gain": Switch(TO_NINE, "gained besides the 1 when an own card eliminates an Ambush"),
-        "lord_counts_covered": Switch(YES_OR_NO, "a Lord counts every own card of a neighbouring slot"),
-        "decree_onto_stack": Switch(YES_OR_NO, "a Decree may lay a card on a slot of its family"),
-        "uncovered_resolves": Switch(
-            ("any", "one-shot"), "below which cards that leave while they act the uncovered card is resolved next"
-        ),
+        "tokens_before_ability": YES_OR_NO,
+        "ambush_discards_attacker": YES_OR_NO,
+        "ambush_discards_own_attacker": YES_OR_NO,
+        "ambush_own_gain": TO_NINE,
+        "lord_counts_covered": YES_OR_NO,
+        "decree_onto_stack": YES_OR_NO,
+        "uncovered_resolves": ("any", "one-shot"),
     },
     "oriflamme_prototype": {
-        "two_player_rounds": Switch((6, 7), "rounds of a game for two"),
-        "cards_per_turn": Switch((1, 2), "cards placed in succession; 2 only in the six rounds for two"),
-        "ambush_gain": Switch(TO_NINE, "gained by the owner of an Ambush that takes an opponent's card along"),
+        "two_player_rounds": (6, 7),
+        "cards_per_turn": (1, 2),
+        "ambush_gain": TO_NINE,
     },
 }
 
@@ -173,7 +164,7 @@ def _check_switch(game: str, switch: str, value: Value) -> None:
         elsewhere = [other for other in SWITCHES if switch in SWITCHES[other]]
         hint = f"; it is a switch of {listed(elsewhere)}" if elsewhere else ""
         raise InvalidRulesetError(f"ruleset.{switch}: {game} has no such switch ({listed(switches)}){hint}")
-    values = switches[switch].values
+    values = switches[switch]
     # In Python, True == 1: compare types, too, as True is not a number of rounds.
     if not any(type(value) is type(possible) and value == possible for possible in values):
         raise InvalidRulesetError(f"ruleset.{switch}: {value!r} is not one of {listed(map(repr, values))}")

@@ -330,6 +330,16 @@ def test_a_card_is_printed_with_the_switches_of_the_ruleset_for_the_games_that_h
     assert "ruleset.edition: 'de-1999' is not an edition of oriflamme" in refused.err
 
 
+def test_the_overview_has_the_refused_games_as_text_and_as_json(monkeypatch):
+    from server.cli.commands import rules
+
+    refusal = "game: 'oriflamme' of dice-games 1.2 is refused: it is the id of a built-in game"
+    assert run("rules", "--json").json["refused"] == []
+    monkeypatch.setattr(rules, "refused_games", lambda: [refusal])
+    assert run("rules", "--json").json["refused"] == [refusal]
+    assert refusal in " ".join(run("rules").out.split())
+
+
 def test_rules_print_the_switches_and_numbers_of_a_ruleset():
     printed = run("rules", "--game", "oriflamme", "--ruleset", "de-2019 ambush_own_gain=2", "--json").json
     assert {switch["name"]: switch["value"] for switch in printed["switches"]} == {

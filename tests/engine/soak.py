@@ -27,7 +27,7 @@ def games() -> Iterator[Game]:
     yield new_game("oriflamme_prototype", {"two_player_rounds": 6, "cards_per_turn": 2}, 2)
     draw = random.Random(2019)
     for _ in range(12):
-        switches = {name: draw.choice(switch.values) for name, switch in SWITCHES["oriflamme"].items()}
+        switches = {name: draw.choice(values) for name, values in SWITCHES["oriflamme"].items()}
         yield new_game("oriflamme", switches, draw.choice((3, 4, 5)))
     for players in (3, 4, 5):
         yield new_game("castle_village_port", "house", players)

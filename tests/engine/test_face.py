@@ -130,9 +130,9 @@ def test_many_threads_may_share_one_game() -> None:
 def test_each_edition_sets_every_switch_and_every_value_can_be_played() -> None:
     for name, edition in EDITIONS.items():
         assert set(edition.switches) == set(SWITCHES[edition.game])
-        for switch, meaning in SWITCHES[edition.game].items():
-            assert edition.switches[switch] in meaning.values
-            for value in meaning.values:
+        for switch, values in SWITCHES[edition.game].items():
+            assert edition.switches[switch] in values
+            for value in values:
                 switches: dict[str, bool | int | str] = {"edition": name, switch: value}
                 if switch == "cards_per_turn" and value == 2:
                     switches["two_player_rounds"] = 6
@@ -143,9 +143,9 @@ def test_each_edition_sets_every_switch_and_every_value_can_be_played() -> None:
 
 
 def test_every_switch_changes_some_of_300_games() -> None:
-    for switch, meaning in SWITCHES["oriflamme"].items():
+    for switch, values in SWITCHES["oriflamme"].items():
         default = EDITIONS["en-2019"].switches[switch]
-        other = next(value for value in reversed(meaning.values) if value != default)
+        other = next(value for value in reversed(values) if value != default)
         games = [new_game("oriflamme", {switch: value}, 3) for value in (default, other)]
         ends = [[bytes(game.deal(seed).play_out(seed)) for seed in range(300)] for game in games]
         assert ends[0] != ends[1], switch

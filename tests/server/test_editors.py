@@ -20,6 +20,7 @@ from server.client.local import LocalClient
 from server.client.refusals import Refused
 from server.codec import records, views
 from server.codec.fields import write_seat
+from server.games.adapter import as_text
 from server.refusals import Refusal
 from server.services.referee import RefereeService
 from server.services.rules import RulesService
@@ -263,11 +264,11 @@ def test_cards_editions_and_switches_have_words_in_three_languages() -> None:
             assert switch.meanings.en == switch.meaning
 
 
-def test_the_words_of_switches_are_those_of_the_engine() -> None:
+def test_every_switch_of_the_engine_is_described_with_its_values() -> None:
     for game_id, switches in SWITCHES.items():
         described = RULES.ListSwitches(rules_pb2.ListSwitchesRequest(game_id=game_id)).switches
-        assert {switch.name: switch.meaning for switch in described} == {
-            name: switch.meaning for name, switch in switches.items()
+        assert {switch.name: list(switch.values) for switch in described} == {
+            name: list(map(as_text, values)) for name, values in switches.items()
         }
 
 

@@ -35,7 +35,7 @@ def mostly_slow(values: Iterable[Any], ids: Iterable[str], quick: Collection[str
 
 
 def random_switches() -> st.SearchStrategy[Game]:
-    values = {name: st.sampled_from(switch.values) for name, switch in SWITCHES["oriflamme"].items()}
+    values = {name: st.sampled_from(values) for name, values in SWITCHES["oriflamme"].items()}
     return st.builds(
         lambda switches, players: new_game("oriflamme", switches, players),
         st.fixed_dictionaries({}, optional=values),

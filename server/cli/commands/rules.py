@@ -46,8 +46,8 @@ def rules(card: str | None, game_id: str | None, ruleset: str, players: int | No
     if card is None and game_id is None:
         if ruleset:
             raise Failure(f"ruleset: --game is required with {ruleset!r} ({listed(game_ids())})")
-        result: dict[str, Any] = {"games": list(_overviews())}
-        formatting.print_json(result) if as_json else _print_overview(result["games"])
+        result: dict[str, Any] = {"games": list(_overviews()), "refused": refused_games()}
+        formatting.print_json(result) if as_json else _print_overview(**result)
         return
     games = [_game(game_id, ruleset, players)] if game_id else _games(ruleset, players)
     if card is None:
@@ -154,7 +154,7 @@ def _has_name(row: Mapping[str, Any], name: str) -> bool:
 # --- for people ------------------------------------------------------------------------------------------------
 
 
-def _print_overview(games: list[dict[str, Any]]) -> None:
+def _print_overview(games: list[dict[str, Any]], refused: list[str]) -> None:
     out = formatting.console()
     table = formatting.table("game", "en / fr / de", "players", "editions")
     for game in games:
@@ -165,7 +165,7 @@ def _print_overview(games: list[dict[str, Any]]) -> None:
     for game in games:
         if game["origin"] != "eminence":
             out.print("", Text(f"{game['game']} is from {game['origin']}. {game.get('fault', '')}".rstrip()), sep="\n")
-    for refusal in refused_games():
+    for refusal in refused:
         out.print("", Text(refusal), sep="\n")
     for game in games:
         if game["switches"]:

@@ -46,8 +46,8 @@ NUMBERS = {
 
 
 def switches(game_id: str) -> Iterator[pb.SwitchInfo]:
-    for name, switch in editions.SWITCHES[game_id].items():
-        yield switch_info(AREA, name, map(as_text, switch.values))
+    for name, values in editions.SWITCHES[game_id].items():
+        yield switch_info(AREA, name, map(as_text, values))
 
 
 def card_meanings(game: Oriflamme) -> Iterator[Names]:
@@ -64,16 +64,17 @@ def _meaning(card: Mapping[str, Any], language: str) -> str:
 
 def describe_switches(game_id: str) -> list[dict[str, Any]]:
     """Return the switches of a game, with their values in each edition."""
+    words = words_of(AREA, DEFAULT)
     return [
         {
             "name": name,
-            "meaning": switch.meaning,
-            "values": list(switch.values),
+            "meaning": words.say(f"switch.{name}.meaning"),
+            "values": list(values),
             "editions": {
                 edition: editions.EDITIONS[edition].switches[name] for edition in editions.editions_of(game_id)
             },
         }
-        for name, switch in editions.SWITCHES[game_id].items()
+        for name, values in editions.SWITCHES[game_id].items()
     ]
 
 
