@@ -276,19 +276,23 @@ class GameAdapter:
 
     # --- the rules in words: dictionaries are the JSON of `eminence rules` ---
 
-    def describe_switches(self) -> list[dict[str, Any]]:
-        """Return the switches, with their values in each edition."""
+    def describe_switches(self, language: str = DEFAULT) -> list[dict[str, Any]]:
+        """Return the switches, with their meanings in a language and their values in each edition."""
         return []
 
     def describe_cards(self, game: Any, language: str = DEFAULT) -> Iterator[dict[str, Any]]:
         """Yield the rows of the game's table of cards, with their effects in a language."""
         yield from ()
 
-    def describe_game(self, game: Any) -> dict[str, Any]:
+    def describe_game(self, game: Any, language: str = DEFAULT) -> dict[str, Any]:
         """Return the numbers and tables of a game, and the values of its switches."""
         return {"numbers": {}}
 
-    def tables(self, description: Mapping[str, Any]) -> Iterator[RulesTable]:
+    def number_name(self, key: str, language: str = DEFAULT) -> str:
+        """Return the name of a number of `describe_game`."""
+        return key.replace("_", " ")
+
+    def tables(self, description: Mapping[str, Any], language: str = DEFAULT) -> Iterator[RulesTable]:
         """Yield the tables of a described game: its cards first."""
         yield from ()
 
@@ -307,8 +311,8 @@ class GameAdapter:
 
 def names_from(area: str, key: str) -> Names | None:
     """Return the message of a key in each language; None if the catalogues lack it."""
-    texts = [words_of(area, language).messages.get(key, "") for language in LANGUAGES]
-    return Names(*texts) if all(texts) else None
+    catalogues = [words_of(area, language) for language in LANGUAGES]
+    return Names(*(words.say(key) for words in catalogues)) if key in catalogues[0].messages else None
 
 
 def switch_info(area: str, name: str, values: Iterable[str]) -> rules_pb2.SwitchInfo:
@@ -322,8 +326,14 @@ def switch_info(area: str, name: str, values: Iterable[str]) -> rules_pb2.Switch
 
 
 def as_text(value: object) -> str:
-    """Return the text of a switch's value."""
+    """Return the text of a switch's value, in the notation of rulesets."""
     return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
+
+
+def other_names(names: Mapping[str, str], language: str) -> tuple[str, str]:
+    """Return the other languages than the reader's, as a heading, and a card's names in them."""
+    others = [other for other in LANGUAGES if other != language]
+    return " / ".join(others), " / ".join(names[other] for other in others) if any(names.values()) else ""
 
 
 def drawn_hands(view: View | Position, name_of: Callable[[Any], str], language: str) -> Iterator[StyledText]:

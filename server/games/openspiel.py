@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from server.games.adapter import GameAdapter
+from server.languages import DEFAULT
 
 
 class OpenSpielAdapter(GameAdapter):
-    def describe_game(self, game: Any) -> dict[str, Any]:
+    def describe_game(self, game: Any, language: str = DEFAULT) -> dict[str, Any]:
         kind = game.spiel.get_type()
         return {
             "numbers": {

@@ -24,7 +24,6 @@ from engine_cy.oriflamme import words
 from engine_cy.oriflamme.cards import PROTOTYPE, PUBLISHED
 from engine_cy.oriflamme.editions import EDITIONS, SWITCHES
 from server.cli.commands import suggest
-from server.games.castle_village_port import descriptions as castle
 from server.languages import words_of
 from solver import Budget, compare, information, solve
 from solver.config import CONFIGS, LEVELS
@@ -296,12 +295,12 @@ def test_every_word_of_the_card_tables_has_a_sentence():
         ("oriflamme", "nature", words.Nature),
         ("castle_village_port", "when", castle_words.When),
         ("castle_village_port", "deed", castle_words.Deed),
+        ("castle_village_port", "reward", castle_words.Reward),
     ]
     for area, prefix, kind in kinds:
         messages = words_of(f"server.games.{area}", "en").messages
         named = {f"{prefix}.{word.name}" for word in kind if word or prefix != "nature"}
         assert {key for key in messages if key.startswith(f"{prefix}.")} == named
-    assert set(castle.REWARDS) == set(castle_words.Reward)
 
 
 @pytest.mark.parametrize("language", ["en", "fr", "de"])
@@ -355,8 +354,29 @@ def test_rules_print_the_switches_and_numbers_of_a_ruleset():
 
 
 @pytest.mark.parametrize("args", [(), ("--game", "oriflamme"), ("--game", "castle_village_port"), ("ambush",)])
-def test_rules_fit_into_80_columns(args):
-    assert max(map(len, run("rules", *args).out.splitlines())) <= 80
+@pytest.mark.parametrize("language", ["en", "fr", "de"])
+def test_rules_fit_into_80_columns(args, language):
+    assert max(map(len, run("rules", *args, "--lang", language).out.splitlines())) <= 80
+
+
+@pytest.mark.parametrize(
+    ("language", "texts"),
+    [
+        ("en", ("Archer", "points at", "Copies of each card 1", "a Lord counts every own card", "Rounds 6")),
+        ("fr", ("Changeforme", "désigne", "Exemplaires de chaque carte 1", "un Seigneur compte", "Manches 6")),
+        ("de", ("Bogenschützin", "zielt auf", "Exemplare jeder Karte 1", "ein Gebieter zählt", "Runden 6")),
+    ],
+)
+def test_rules_speak_the_language_of_the_reader(language, texts):
+    out = " ".join(run("rules", "--game", "oriflamme", "--players", 3, "--lang", language).out.split())
+    assert [text for text in texts if text not in out] == []
+    # Programs read English, whatever the environment.
+    in_english = run("rules", "--game", "oriflamme", "--json").json
+    assert run("rules", "--game", "oriflamme", "--json", "--lang", language).json == in_english
+
+
+def test_an_unknown_language_of_rules_is_refused():
+    assert run("rules", "--lang", "xx").err == "eminence: lang: 'xx' is not one of en, fr, de\n"
 
 
 # --- bench -----------------------------------------------------------------------------------------------------

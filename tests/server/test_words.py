@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import pytest
 from expansions import EXPANSIONS
 
-from engine_cy import Position, View, new_game
+from engine_cy import Game, Position, View, editions_of, new_game
 from engine_cy.oriflamme.editions import EDITIONS
 from engine_cy.support.rng import Rng
 from server.cli.review_run import SIGNS, Parts
@@ -142,6 +142,7 @@ def tell_everything(game_id: str, ruleset: Any, players: int, seeds: range) -> N
             assert adapter.card_title(card, language)
             assert all(label and text for label, text in adapter.card_lines(card, language))
             assert adapter.card_text(card, language)
+        tell_rules(game, language)
     for seed in seeds:
         for number, (before, seen, after, seat) in enumerate(moves(game_id, ruleset, players, seed)):
             language = LANGUAGES[number % 3]
@@ -156,6 +157,19 @@ def tell_everything(game_id: str, ruleset: Any, players: int, seeds: range) -> N
                 assert all(span.text for span in adapter.draw(before, language))
                 if isinstance(before, View):
                     adapter.picture(before, language)
+
+
+def tell_rules(game: Game, language: str) -> None:
+    """Describe the rules of a game."""
+    adapter = adapter_of(game.id)
+    description = {"cards": list(adapter.describe_cards(game, language)), **adapter.describe_game(game, language)}
+    for table in adapter.tables(description, language):
+        assert all(len(row) == len(table.columns) for row in table.rows)
+        assert all(table.columns)
+    assert all(adapter.number_name(key, language) for key in description["numbers"])
+    assert all(switch["meaning"] for switch in adapter.describe_switches(language))
+    assert all(switch.meanings.fr for switch in adapter.switches())
+    assert all(adapter.edition_names(edition).de for edition in editions_of(game.id))
 
 
 @pytest.mark.parametrize("table", TABLES, ids=str)

@@ -16,10 +16,11 @@ from engine_cy.registry import refused_games
 from server.cli import formatting
 from server.cli.command import command, json_option
 from server.cli.exit_codes import Failure
-from server.cli.options import GameId
+from server.cli.options import WORDS, GameId, language_option
 from server.codec.games import check_game_id
 from server.games import adapter_of
 from server.games.adapter import RulesTable, as_text
+from server.languages import DEFAULT, LANGUAGES, Words, words_of
 
 
 def _ids(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
@@ -35,30 +36,37 @@ def _ids(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> lis
     "eminence rules --game oriflamme --ruleset de-2019",
     "eminence rules --game castle_village_port --players 5",
     "eminence rules lord --json",
+    "eminence rules --game oriflamme --lang de",
 )
 @click.argument("card", required=False, shell_complete=_ids)
 @click.option("--game", "game_id", type=GameId(game_ids()), help="Only this game.")
 @click.option("--ruleset", default="", help="Edition, and switches that differ from it.")
 @click.option("--players", type=int, help="Number of players, if it matters. Default: the least.")
+@language_option
 @json_option
-def rules(card: str | None, game_id: str | None, ruleset: str, players: int | None, as_json: bool) -> None:
+def rules(
+    card: str | None, game_id: str | None, ruleset: str, players: int | None, language: str, as_json: bool
+) -> None:
     """Show games, editions and switches; the cards of a game; or one card by its English, French or German name."""
+    if as_json:
+        language = DEFAULT
+    words = words_of(WORDS, language)
     if card is None and game_id is None:
         if ruleset:
             raise Failure(f"ruleset: --game is required with {ruleset!r} ({listed(game_ids())})")
-        result: dict[str, Any] = {"games": list(_overviews()), "refused": refused_games()}
-        formatting.print_json(result) if as_json else _print_overview(**result)
+        result: dict[str, Any] = {"games": list(_overviews(language)), "refused": refused_games()}
+        formatting.print_json(result) if as_json else _print_overview(**result, words=words)
         return
     games = [_game(game_id, ruleset, players)] if game_id else _games(ruleset, players)
     if card is None:
-        result = describe_game(games[0])
-        formatting.print_json(result) if as_json else _print_game(result)
+        result = describe_game(games[0], language)
+        formatting.print_json(result) if as_json else _print_game(result, words)
         return
-    rows = [row for game in games for row in describe_cards(game) if _has_name(row, card)]
+    rows = [row for game in games for row in describe_cards(game, language) if _has_name(row, card)]
     if not rows:
         known = sorted({row["names"]["en"] or str(row["value"]) for game in games for row in describe_cards(game)})
         raise Failure(f"card: unknown card {card!r}; known cards: {listed(known)}")
-    formatting.print_json({"cards": rows}) if as_json else _print_cards(rows)
+    formatting.print_json({"cards": rows}) if as_json else _print_cards(rows, words)
 
 
 def _games(ruleset: str, players: int | None) -> list[Game]:
@@ -96,20 +104,20 @@ def _players(game_id: str) -> tuple[int, ...]:
 # --- the output as plain values: these are the keys of --json ---------------------------------------------------
 
 
-def _overview(game_id: str) -> dict[str, Any]:
+def _overview(game_id: str, language: str = DEFAULT) -> dict[str, Any]:
     return {
         "game": game_id,
         "names": adapter_of(game_id).names._asdict(),
         "players": list(_players(game_id)),
         "editions": editions_of(game_id),
-        "switches": adapter_of(game_id).describe_switches(),
+        "switches": adapter_of(game_id).describe_switches(language),
         "origin": "eminence",
     }
 
 
-def _overviews() -> Iterator[dict[str, Any]]:
+def _overviews(language: str) -> Iterator[dict[str, Any]]:
     """Yield the games. A worker process describes the installed ones, because their code may fail in any way."""
-    yield from map(_overview, _built_in())
+    yield from (_overview(game_id, language) for game_id in _built_in())
     installed = [source.id for source in game_sources() if source.package is not None]
     if installed:
         from server.client.local import LocalClient
@@ -128,7 +136,7 @@ def _overviews() -> Iterator[dict[str, Any]]:
                 }
 
 
-def describe_game(game: Game) -> dict[str, Any]:
+def describe_game(game: Game, language: str = DEFAULT) -> dict[str, Any]:
     """Return a game under a ruleset, with its cards and tables."""
     adapter = adapter_of(game.id)
     return {
@@ -136,14 +144,14 @@ def describe_game(game: Game) -> dict[str, Any]:
         "names": adapter.names._asdict(),
         "edition": adapter.edition(game),
         "players": game.n_players,
-        "cards": list(describe_cards(game)),
-        **adapter.describe_game(game),
+        "cards": list(describe_cards(game, language)),
+        **adapter.describe_game(game, language),
     }
 
 
-def describe_cards(game: Game) -> Iterator[dict[str, Any]]:
+def describe_cards(game: Game, language: str = DEFAULT) -> Iterator[dict[str, Any]]:
     """Return the rows of the game's table of cards."""
-    return adapter_of(game.id).describe_cards(game)
+    return adapter_of(game.id).describe_cards(game, language)
 
 
 def _has_name(row: Mapping[str, Any], name: str) -> bool:
@@ -154,33 +162,37 @@ def _has_name(row: Mapping[str, Any], name: str) -> bool:
 # --- for people ------------------------------------------------------------------------------------------------
 
 
-def _print_overview(games: list[dict[str, Any]], refused: list[str]) -> None:
-    out = formatting.console()
-    table = formatting.table("game", "en / fr / de", "players", "editions")
+def _print_overview(games: list[dict[str, Any]], refused: list[str], words: Words) -> None:
+    out, say = formatting.console(), words.say
+    languages = _in_order(dict(zip(LANGUAGES, LANGUAGES, strict=True)), words)
+    table = formatting.table(say("rules.game"), languages, say("rules.players"), say("rules.editions"))
     for game in games:
         players = game["players"]
-        row = f"{players[0]} to {players[-1]}" if players else "", ", ".join(game["editions"])
-        table.add_row(game["game"], _names(game["names"]), *row)
+        number = say("rules.range", least=players[0], most=players[-1]) if players else ""
+        table.add_row(game["game"], _in_order(game["names"], words), number, ", ".join(game["editions"]))
     out.print(table)
     for game in games:
         if game["origin"] != "eminence":
-            out.print("", Text(f"{game['game']} is from {game['origin']}. {game.get('fault', '')}".rstrip()), sep="\n")
+            text = say("rules.origin", game=game["game"], origin=game["origin"], fault=game.get("fault", ""))
+            out.print("", Text(text.rstrip()), sep="\n")
     for refusal in refused:
         out.print("", Text(refusal), sep="\n")
     for game in games:
         if game["switches"]:
-            out.print("", formatting.heading(f"Switches of {game['game']}"), _switches(game["switches"]), sep="\n")
-    out.print("", Text("eminence rules --game GAME shows its cards.", style="dim"), sep="\n")
+            heading = formatting.heading(say("rules.switches", game=game["game"]))
+            out.print("", heading, _switches(game["switches"], words), sep="\n")
+    out.print("", Text(say("rules.more"), style="dim"), sep="\n")
 
 
-def _names(names: Mapping[str, str]) -> str:
-    return " / ".join(dict.fromkeys(names.values()))
+def _in_order(names: Mapping[str, str], words: Words) -> str:
+    """Return the names in all languages, the reader's first."""
+    return " / ".join(dict.fromkeys([names[words.language], *names.values()]))
 
 
-def _switches(switches: list[dict[str, Any]]) -> Any:
+def _switches(switches: list[dict[str, Any]], words: Words) -> Any:
     columns = list(switches[0]["editions"])
     has_own = "value" in switches[0]
-    table = formatting.table("switch and meaning", *(["here"] if has_own else []), *columns)
+    table = formatting.table(words.say("rules.switch"), *([words.say("rules.here")] if has_own else []), *columns)
     for switch in switches:
         label = Text.assemble(switch["name"], "\n", (f"  {switch['meaning']}", "dim"))
         own = [Text(as_text(switch["value"]), style="bold")] if has_own else []
@@ -188,18 +200,21 @@ def _switches(switches: list[dict[str, Any]]) -> Any:
     return table
 
 
-def _print_game(result: dict[str, Any]) -> None:
-    out = formatting.console()
-    out.print(
-        formatting.heading(f"{_names(result['names'])}: {result['edition']}, {result['players']} players"), "", sep="\n"
-    )
+def _print_game(result: dict[str, Any], words: Words) -> None:
+    out, adapter = formatting.console(), adapter_of(result["game"])
+    names = _in_order(result["names"], words)
+    title = words.say("rules.title", names=names, edition=result["edition"], n=result["players"])
+    out.print(formatting.heading(title), "", sep="\n")
     parts: list[Any] = []
-    for table in adapter_of(result["game"]).tables(result):
+    for table in adapter.tables(result, words.language):
         parts += [formatting.heading(table.heading)] if table.heading else []
         parts += [_table(table), ""]
-    parts.append(_numbers(result))
+    numbers = (
+        f"{adapter.number_name(key, words.language)} {as_text(value)}" for key, value in result["numbers"].items()
+    )
+    parts.append(Text(" · ".join(numbers)))
     if "switches" in result:
-        parts += ["", _switches(result["switches"])]
+        parts += ["", _switches(result["switches"], words)]
     out.print(*parts, sep="\n")
 
 
@@ -210,22 +225,18 @@ def _table(content: RulesTable) -> Any:
     return table
 
 
-def _numbers(result: dict[str, Any]) -> Text:
-    return Text(", ".join(f"{name.replace('_', ' ')} {as_text(value)}" for name, value in result["numbers"].items()))
-
-
-def _print_cards(rows: list[dict[str, Any]]) -> None:
+def _print_cards(rows: list[dict[str, Any]], words: Words) -> None:
     out = formatting.console()
     for number, card in enumerate(rows):
         adapter = adapter_of(card["game"])
         table = formatting.table("", "")
         table.show_header = False
-        table.add_row("names", _names(card["names"]))
-        for label, text in adapter.card_lines(card):
+        table.add_row(words.say("rules.names"), _in_order(card["names"], words))
+        for label, text in adapter.card_lines(card, words.language):
             table.add_row(label, text)
         out.print(
             *[""] * bool(number),
-            formatting.heading(f"{adapter.card_title(card)} ({card['game']})"),
+            formatting.heading(f"{adapter.card_title(card, words.language)} ({card['game']})"),
             table,
             sep="\n",
         )

@@ -166,4 +166,16 @@ MESSAGES = {
     "report.same": "The same command gives the same report.",
     "report.differs": "A time limit ended searches: another run may differ a little.",
     "report.record": "The record",
+    # eminence rules.
+    "rules.game": "game",
+    "rules.players": "players",
+    "rules.editions": "editions",
+    "rules.range": "{least} to {most}",
+    "rules.title": "{names}: {edition}, {n} players",
+    "rules.names": "names",
+    "rules.origin": "{game} is from {origin}. {fault}",
+    "rules.switches": "Switches of {game}",
+    "rules.switch": "switch and meaning",
+    "rules.here": "here",
+    "rules.more": "eminence rules --game GAME shows its cards.",
 }

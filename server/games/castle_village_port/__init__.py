@@ -34,6 +34,7 @@ class CastleVillagePortAdapter(MessageAdapter):
     changes_field = staticmethod(messages.changes_field)
     describe_cards = staticmethod(descriptions.describe_cards)
     describe_game = staticmethod(descriptions.describe_game)
+    number_name = staticmethod(descriptions.number_name)
     tables = staticmethod(descriptions.tables)
     card_lines = staticmethod(descriptions.card_lines)
     card_text = staticmethod(descriptions.card_text)

@@ -12,26 +12,19 @@ from engine_cy.castle_village_port.actions import ACTIONS
 from engine_cy.castle_village_port.binding import CastleVillagePort
 from engine_cy.castle_village_port.cards import HOUSE, LOCATIONS, Card
 from engine_cy.castle_village_port.words import Deed, Reward, When
-from server.codec.fields import check_complete
-from server.games.adapter import Names, RulesTable, switch_info
+from server.games.adapter import Names, RulesTable, other_names, switch_info
 from server.games.castle_village_port.narration import AREA, NO_CARDS, title_of
 from server.games.narration import COMMON, check_catalogues
 from server.languages import DEFAULT, LANGUAGES, Words, words_of
 
-REWARDS = {
-    Reward.NUMBER: "{amount:+d}",
-    Reward.PER_CARD: "1 per card there",
-    Reward.STEAL_EACH: "1 from each other player",
-    Reward.HALF_VALUE: "half its value, rounded up",
-}
 # Chance, not a player, answers this question, with the verb of the same name.
 _OF_CHANCE = {"replace"}
-check_complete("REWARDS of server/games/castle_village_port/descriptions.py", REWARDS, Reward)
 check_catalogues(
     AREA,
     words={
         "when": When,
         "deed": Deed,
+        "reward": Reward,
         "ask": set(ACTIONS.questions) - _OF_CHANCE,
         "switch": [*editions.NUMBERS, "hidden_gold"],
     },
@@ -70,9 +63,9 @@ def _meaning(card: Mapping[str, Any], language: str) -> str:
     return words.begin(f"{card['when']}: {card['effect']}." if acts else f"{card['effect']}.")
 
 
-def describe_game(game: CastleVillagePort) -> dict[str, Any]:
+def describe_game(game: CastleVillagePort, language: str = DEFAULT) -> dict[str, Any]:
     """Return the numbers of a game, and the rewards of each rank of a location."""
-    ruleset = game.ruleset
+    ruleset, words = game.ruleset, words_of(AREA, language)
     numbers = editions.table_numbers(ruleset, game.n_players)
     return {
         "numbers": {
@@ -83,7 +76,7 @@ def describe_game(game: CastleVillagePort) -> dict[str, Any]:
             "hidden_gold": ruleset.hidden_gold,
         },
         "rewards": {
-            location: [REWARDS[Reward(entry.kind)].format(amount=entry.amount) for entry in entries]
+            location: [words.say(f"reward.{Reward(entry.kind).name}", amount=entry.amount) for entry in entries]
             for location, entries in zip(LOCATIONS, numbers.rewards, strict=True)
         },
     }
@@ -110,19 +103,26 @@ def _describe_card(game: CastleVillagePort, card: Card, words: Words) -> dict[st
     }
 
 
-def tables(description: Mapping[str, Any]) -> Iterator[RulesTable]:
-    rows = []
+def number_name(key: str, language: str = DEFAULT) -> str:
+    """Return the name of a number, which is that of the switch that sets it."""
+    return words_of(AREA, language).say(f"switch.{key}")
+
+
+def tables(description: Mapping[str, Any], language: str = DEFAULT) -> Iterator[RulesTable]:
+    words, common = words_of(AREA, language), words_of(COMMON, language)
+    rows, others = [], ""
     for card in description["cards"]:
-        names = card["names"]
-        foreign = f"{names['fr']} / {names['de']}" if names["en"] else ""
-        rows.append((str(card["value"]), names["en"], foreign, card["when"], card["effect"]))
-    yield RulesTable(("value", "card", "fr / de", "when", "and then"), rows, right=("value",))
+        others, foreign = other_names(card["names"], language)
+        rows.append((str(card["value"]), card["names"][language], foreign, card["when"], card["effect"]))
+    value = words.say("value")
+    columns = (value, common.say("card"), others, common.say("acts"), common.say("and_then"))
+    yield RulesTable(columns, rows, right=(value,))
     rewards = description["rewards"]
     ranks = range(1, 1 + max(map(len, rewards.values())))
     yield RulesTable(
-        ("location", *(f"{rank}." for rank in ranks)),
-        [(location, *entries) for location, entries in rewards.items()],
-        heading="Gold for the ranks of a location",
+        (words.say("location"), *(f"{rank}." for rank in ranks)),
+        [(words.say(f"row.{location}"), *entries) for location, entries in rewards.items()],
+        heading=words.say("rewards"),
     )
 
 

@@ -32,6 +32,7 @@ class OriflammeAdapter(MessageAdapter):
 
     describe_cards = staticmethod(descriptions.describe_cards)
     describe_game = staticmethod(descriptions.describe_game)
+    number_name = staticmethod(descriptions.number_name)
     tables = staticmethod(descriptions.tables)
     card_lines = staticmethod(descriptions.card_lines)
     card_text = staticmethod(descriptions.card_text)
@@ -59,8 +60,8 @@ class OriflammeAdapter(MessageAdapter):
     def switches(self) -> Iterator[rules_pb2.SwitchInfo]:
         return descriptions.switches(self.game_id)
 
-    def describe_switches(self) -> list[dict[str, Any]]:
-        return descriptions.describe_switches(self.game_id)
+    def describe_switches(self, language: str = DEFAULT) -> list[dict[str, Any]]:
+        return descriptions.describe_switches(self.game_id, language)
 
     def kind_names(self, game: Any, language: str = DEFAULT) -> dict[str, str]:
         return {card.name: descriptions.names_of(card).in_language(language) for card in game.cards}

@@ -11,10 +11,19 @@ from engine_cy.oriflamme.actions import ACTIONS
 from engine_cy.oriflamme.binding import Oriflamme
 from engine_cy.oriflamme.cards import PROTOTYPE, PUBLISHED, Card
 from engine_cy.oriflamme.words import Deed, Nature, Reach
-from server.games.adapter import Names, RulesTable, as_text, switch_info
+from server.games.adapter import Names, RulesTable, as_text, other_names, switch_info
 from server.games.narration import COMMON, check_catalogues
 from server.games.oriflamme.narration import AREA, NO_CARDS
 from server.languages import DEFAULT, LANGUAGES, Words, words_of
+
+# Keys of --json, and the engine's names for the same numbers.
+NUMBERS = {
+    "rounds": "n_rounds",
+    "cards_in_hand": "hand_size",
+    "cards_set_aside": "aside",
+    "copies_of_each_card": "copies",
+    "points_at_the_start": "start_points",
+}
 
 
 def names_of(card: Card) -> Names:
@@ -30,19 +39,12 @@ check_catalogues(
         "deed": Deed,
         "nature": [nature for nature in Nature if nature],
         "ask": ACTIONS.questions,
+        "number": NUMBERS,
         "switch": [name for switches in editions.SWITCHES.values() for name in switches],
     },
     choices=ACTIONS.verbs,
     nouns=[*(card.id for card in (*PUBLISHED, *PROTOTYPE)), *NO_CARDS],
 )
-# Keys of --json, and the engine's names for the same numbers.
-NUMBERS = {
-    "rounds": "n_rounds",
-    "cards_in_hand": "hand_size",
-    "cards_set_aside": "aside",
-    "copies_of_each_card": "copies",
-    "points_at_the_start": "start_points",
-}
 
 
 def switches(game_id: str) -> Iterator[pb.SwitchInfo]:
@@ -62,9 +64,9 @@ def _meaning(card: Mapping[str, Any], language: str) -> str:
     return words.begin("; ".join([*points_at, card["effect"], *card["traits"]])) + "."
 
 
-def describe_switches(game_id: str) -> list[dict[str, Any]]:
+def describe_switches(game_id: str, language: str = DEFAULT) -> list[dict[str, Any]]:
     """Return the switches of a game, with their values in each edition."""
-    words = words_of(AREA, DEFAULT)
+    words = words_of(AREA, language)
     return [
         {
             "name": name,
@@ -78,13 +80,14 @@ def describe_switches(game_id: str) -> list[dict[str, Any]]:
     ]
 
 
-def describe_game(game: Oriflamme) -> dict[str, Any]:
+def describe_game(game: Oriflamme, language: str = DEFAULT) -> dict[str, Any]:
     """Return the numbers of a game, and its switches with their values."""
     numbers = editions.table_numbers(game.ruleset, game.n_players)
     return {
         "numbers": {name: numbers[key] for name, key in NUMBERS.items()},
         "switches": [
-            {**switch, "value": game.ruleset.switches[switch["name"]]} for switch in describe_switches(game.id)
+            {**switch, "value": game.ruleset.switches[switch["name"]]}
+            for switch in describe_switches(game.id, language)
         ],
     }
 
@@ -113,13 +116,19 @@ def _describe_card(game: Oriflamme, card: Card, words: Words) -> dict[str, Any]:
     }
 
 
-def tables(description: Mapping[str, Any]) -> Iterator[RulesTable]:
-    rows = []
+def number_name(key: str, language: str = DEFAULT) -> str:
+    return words_of(AREA, language).say(f"number.{key}")
+
+
+def tables(description: Mapping[str, Any], language: str = DEFAULT) -> Iterator[RulesTable]:
+    rows, others = [], ""
     for card in description["cards"]:
         names = card["names"]
+        others, foreign = other_names(names, language)
         traits = "".join(f"; {text}" for text in card["traits"])
-        rows.append((names["en"], f"{names['fr']} / {names['de']}", card["points_at"], card["effect"] + traits))
-    yield RulesTable(("card", "fr / de", "points at", "and then"), rows)
+        rows.append((names[language], foreign, card["points_at"], card["effect"] + traits))
+    say = words_of(COMMON, language).say
+    yield RulesTable((say("card"), others, say("points_at"), say("and_then")), rows)
 
 
 def card_lines(card: Mapping[str, Any], language: str = DEFAULT) -> Iterator[tuple[str, str]]:
@@ -130,7 +139,7 @@ def card_lines(card: Mapping[str, Any], language: str = DEFAULT) -> Iterator[tup
     for text in card["traits"]:
         yield words.say("traits"), text
     for name, value in card["switches"].items():
-        yield "switch", f"{name} {as_text(value)}"
+        yield words.say("switch"), f"{name} {as_text(value)}"
 
 
 def card_text(card: Mapping[str, Any], language: str = DEFAULT) -> str:

@@ -20,4 +20,6 @@ MESSAGES = {
     "and_then": "danach",
     "points_at": "zielt auf",
     "traits": "Besonderheiten",
+    "card": "Karte",
+    "switch": "Schalter",
 }

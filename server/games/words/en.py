@@ -20,4 +20,6 @@ MESSAGES = {
     "and_then": "and then",
     "points_at": "points at",
     "traits": "traits",
+    "card": "card",
+    "switch": "switch",
 }

@@ -20,4 +20,6 @@ MESSAGES = {
     "and_then": "ensuite",
     "points_at": "désigne",
     "traits": "particularités",
+    "card": "carte",
+    "switch": "option",
 }

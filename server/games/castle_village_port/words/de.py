@@ -95,4 +95,11 @@ MESSAGES = {
     "switch.starting_gold.meaning": "Gold jedes Spielers am Anfang",
     "switch.hidden_gold": "Verdecktes Gold",
     "switch.hidden_gold.meaning": "das Gold ist für die anderen verdeckt",
+    "value": "Wert",
+    "location": "Ort",
+    "rewards": "Gold für die Ränge eines Ortes",
+    "reward.NUMBER": "{amount:+d}",
+    "reward.PER_CARD": "1 je Karte dort",
+    "reward.STEAL_EACH": "1 von jedem anderen",
+    "reward.HALF_VALUE": "ihr halber Wert, aufgerundet",
 }

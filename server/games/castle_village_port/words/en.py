@@ -101,4 +101,11 @@ MESSAGES = {
     "switch.starting_gold.meaning": "gold of each player at the start",
     "switch.hidden_gold": "Hidden gold",
     "switch.hidden_gold.meaning": "gold is hidden from the others",
+    "value": "value",
+    "location": "location",
+    "rewards": "Gold for the ranks of a location",
+    "reward.NUMBER": "{amount:+d}",
+    "reward.PER_CARD": "1 per card there",
+    "reward.STEAL_EACH": "1 from each other player",
+    "reward.HALF_VALUE": "half its value, rounded up",
 }

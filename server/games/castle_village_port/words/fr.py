@@ -95,4 +95,11 @@ MESSAGES = {
     "switch.starting_gold.meaning": "or de chaque joueur au début",
     "switch.hidden_gold": "Or caché",
     "switch.hidden_gold.meaning": "l’or est caché aux autres",
+    "value": "valeur",
+    "location": "lieu",
+    "rewards": "Or pour les rangs d’un lieu",
+    "reward.NUMBER": "{amount:+d}",
+    "reward.PER_CARD": "1 par carte de ce lieu",
+    "reward.STEAL_EACH": "1 de chaque autre joueur",
+    "reward.HALF_VALUE": "la moitié de sa valeur, arrondie au supérieur",
 }

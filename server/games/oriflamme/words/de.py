@@ -131,4 +131,9 @@ MESSAGES = {
     "switch.cards_per_turn.meaning": "nacheinander gelegte Karten; 2 nur in den sechs Runden zu zweit",
     "switch.ambush_gain": "Gewinn eines Hinterhalts",
     "switch.ambush_gain.meaning": "gewinnt der Besitzer eines Hinterhalts, der eine gegnerische Karte mitnimmt",
+    "number.rounds": "Runden",
+    "number.cards_in_hand": "Handkarten",
+    "number.cards_set_aside": "Beiseitegelegte Karten",
+    "number.copies_of_each_card": "Exemplare jeder Karte",
+    "number.points_at_the_start": "Punkte am Anfang",
 }

@@ -137,4 +137,9 @@ MESSAGES = {
     "switch.cards_per_turn.meaning": "cards placed in succession; 2 only in the six rounds for two",
     "switch.ambush_gain": "Gain of an Ambush",
     "switch.ambush_gain.meaning": "gained by the owner of an Ambush that takes an opponent's card along",
+    "number.rounds": "Rounds",
+    "number.cards_in_hand": "Cards in hand",
+    "number.cards_set_aside": "Cards set aside",
+    "number.copies_of_each_card": "Copies of each card",
+    "number.points_at_the_start": "Points at the start",
 }

@@ -131,4 +131,9 @@ MESSAGES = {
     "switch.cards_per_turn.meaning": "cartes posées à la suite ; 2 seulement dans les six manches à deux",
     "switch.ambush_gain": "Gain d’une Embuscade",
     "switch.ambush_gain.meaning": "gagné par le propriétaire d’une Embuscade qui emporte la carte d’un adversaire",
+    "number.rounds": "Manches",
+    "number.cards_in_hand": "Cartes en main",
+    "number.cards_set_aside": "Cartes mises de côté",
+    "number.copies_of_each_card": "Exemplaires de chaque carte",
+    "number.points_at_the_start": "Points au départ",
 }
