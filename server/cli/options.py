@@ -83,8 +83,8 @@ language_option = click.option(
     metavar="|".join(LANGUAGES),
     callback=_read_language,
     shell_complete=lambda ctx, parameter, incomplete: [name for name in LANGUAGES if name.startswith(incomplete)],
-    help="Language of moves, cards and prompts; errors, --help and JSON are in English. Default: that of LC_MESSAGES or "
-    "LANG, else en.",
+    help="Language of moves, cards and prompts; errors, --help and JSON are in English. Default: that of LC_MESSAGES "
+    "or LANG, else en.",
 )
 
 
