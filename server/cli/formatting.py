@@ -22,6 +22,7 @@ from rich.text import Text
 
 from engine_cy.seats import CHANCE_SEAT, SEATS
 from server.codec.json_mapping import to_json
+from server.games.continuation import Step
 from server.languages import Words
 
 # Line width of an output that has none.
@@ -150,8 +151,13 @@ def move(words: str, notation: str, style: str = "") -> Text:
     return Text(notation, style) if words == notation else Text.assemble((words, style), "  ", (notation, "dim"))
 
 
+def told_line(steps: Iterable[Step]) -> Text:
+    """Format a line of play in words, each move with its seat and its notation."""
+    return Text("; ").join(Text.assemble(f"{step.letter} ", move(step.words, step.notation)) for step in steps)
+
+
 def line(actions: Iterable[Any]) -> str:
-    """Format a sequence of SeenAction messages, each with its seat."""
+    """Format a sequence of SeenAction messages in notation, each with its seat."""
     return ", ".join(
         f"{SEATS[action.seat - 1] if action.seat else CHANCE_SEAT} {action.action.text}" for action in actions
     )

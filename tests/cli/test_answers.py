@@ -142,6 +142,8 @@ def test_the_text_of_suggest_is_complete_and_fits_into_80_columns():
     assert max(map(len, out.splitlines())) <= 80
     for part in ("win %", "points", "ranks %", "visits", "Likely hidden cards", "slot 0", "hand", "--seed 7"):
         assert part in out
+    then = " ".join(out.split("Then likely: ")[1].split("Likely hidden")[0].split())
+    assert re.match(r"[A-C] [A-Z][^;]* (keep|reveal|place \S+ \S+)(; |$)", then)
     assert "300\N{NO-BREAK SPACE}" not in out
     assert "300 iterations in" in out
     assert "the iterations were done" in out

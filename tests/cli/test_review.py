@@ -396,3 +396,6 @@ def test_a_review_and_its_report_speak_the_language_of_the_reader(tmp_path, lang
     assert [text for text in texts if text not in shown] == []
     assert max(map(len, output.out.splitlines())) <= 80
     assert f'<html lang="{language}">' in page.read_text("utf-8")
+    steps = re.findall(r"<li><span class=.chip[^<]*</span> (.*?)</li>", page.read_text("utf-8"))
+    in_words = [step for step in steps if re.fullmatch(r"<span>[^<]+</span> <code>[^<]+</code>", step)]
+    assert len(in_words) > 0.8 * len(steps) > 0

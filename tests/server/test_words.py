@@ -12,14 +12,19 @@ from typing import Any, NamedTuple
 import pytest
 from expansions import EXPANSIONS
 
+from eminence.v1 import view_pb2
 from engine_cy import Game, Position, View, editions_of, new_game
 from engine_cy.oriflamme.editions import EDITIONS
+from engine_cy.seats import SEATS
 from engine_cy.support.rng import Rng
 from server.cli.review_run import SIGNS, Parts
-from server.games import adapter_of
+from server.codec.fields import write_seat
+from server.games import adapter_of, continuation
 from server.games.adapter import GameAdapter
 from server.games.narration import COMMON, Reader
 from server.languages import LANGUAGES, Noun, UnknownLanguageError, Words, check_language, language_of, words_of
+from server.messages.answers import write_step
+from solver import Budget, solve
 
 ROOT = Path(__file__).parents[2]
 # Folders with catalogues, as modules.
@@ -308,3 +313,63 @@ def test_an_unknown_language_is_refused_in_one_sentence():
     with pytest.raises(UnknownLanguageError) as refused:
         check_language("x" * 10_000)
     assert len(str(refused.value)) < 100
+
+
+# --- lines of play ------------------------------------------------------------------------------------------------
+
+
+def line_in_words(view: View, *steps: str, language: str = "en") -> list[str]:
+    """Tell the steps of a line, each such as `B place ? front`."""
+    line = []
+    for step in steps:
+        letter, _, notation = step.partition(" ")
+        line.append(view_pb2.SeenAction(seat=write_seat(SEATS.index(letter)), action=view_pb2.Action(text=notation)))
+    told = continuation.told(adapter_of(view.game.id), view, line, Reader(language, view.observer))
+    assert [f"{step.letter} {step.notation}" for step in told] == list(steps)
+    return [step.words for step in told]
+
+
+@pytest.mark.parametrize(
+    ("language", "words"),
+    [
+        ("en", ["Leave the Soldier face down", "Reveal the card (slot 1)", "Take your Soldier"]),
+        ("fr", ["Laisser le Soldat face cachée", "Révéler la carte (place 1)", "Éliminer votre Soldat"]),
+        ("de", ["Den Soldaten verdeckt lassen", "Die Karte (Platz 1) aufdecken", "Deinen Soldaten entfernen"]),
+    ],
+)
+def test_a_line_is_told_as_its_observer_may_see_it(language, words):
+    view = new_game("oriflamme", "en-2019", 3).view(">A:Soldier B:? C:? | round 2 | points 1 1 1 | seen by A")
+    assert line_in_words(view, "A keep", "B reveal", "B target 0", language=language) == words
+
+
+def test_a_line_names_no_card_that_its_observer_has_not_seen():
+    """B's card may be an Archer or an Assassination, so the target of its own slot has no name; nor has C's card."""
+    table = ">B:? A:Heir C:? | round 2 | points 1 1 1 | piles Lord Lord Lord | seen by A"
+    view = new_game("oriflamme", "en-2019", 3).view(table)
+    words = line_in_words(view, "B reveal", "B target 0")
+    assert words == ["Reveal the card (slot 0)", "target 0"]
+    words = line_in_words(view, "B reveal", "B target 2", "A reveal")
+    assert words == ["Reveal the card (slot 0)", "Take C's card (slot 2)", "Reveal the Heir"]
+
+
+def test_an_impossible_line_keeps_its_notation():
+    view = new_game("oriflamme", "en-2019", 3).view(">A:Soldier B:? C:? | round 2 | points 1 1 1 | seen by A")
+    assert line_in_words(view, "A keep", "C keep", "B keep") == ["Leave the Soldier face down", "keep", "keep"]
+
+
+@pytest.mark.parametrize("table", TABLES, ids=str)
+def test_the_lines_of_searches_are_told(table):
+    game_id, ruleset, players = table
+    adapter, n_steps, n_told = adapter_of(game_id), 0, 0
+    for number, (before, _, _, seat) in enumerate(moves(game_id, ruleset, players, 2)):
+        if seat is None or seat != before.to_act or number % 7:
+            continue
+        assert isinstance(before, View)
+        best = solve(before, Budget(iterations=400), seed=1).moves[0]
+        line = [write_step(before.game, step) for step in best.line]
+        told = continuation.told(adapter, before, line, Reader("en", seat))
+        n_steps += len(told)
+        n_told += sum(step.words != step.notation for step in told)
+        if told:
+            assert told[0].words == adapter.choice(before, str(best.action), Reader("en", seat))
+    assert n_told >= 0.8 * n_steps

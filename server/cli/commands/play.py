@@ -34,6 +34,7 @@ from server.cli.pages.win_chart import TERMINAL_COLORS
 from server.cli.table_game import PERSON, SeenMove, TableGame, read_game, write_game
 from server.codec.views import write_view
 from server.games import adapter_of
+from server.games.continuation import told
 from server.games.narration import Reader
 from server.languages import Words, words_of
 from solver.named_beliefs import Beliefs, beliefs_of
@@ -430,6 +431,10 @@ class TextDisplay:
                     formatting.line(move.principal_variation[1:3]),
                 )
         self._print_table(table)
+        line = told(adapter, game.observation.view, moves[0].principal_variation[:4], reader)[1:] if moves else []
+        if line:
+            before, _, after = say("suggest.then", line="\0").partition("\0")
+            self._console.print(Text.assemble(before, formatting.told_line(line), after))
 
     def show_beliefs(self, game: TableGame, beliefs: Beliefs | None) -> None:
         say, adapter = self._words.say, adapter_of(game.view.game.id)

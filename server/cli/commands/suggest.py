@@ -19,6 +19,7 @@ from server.cli.command import command, json_option
 from server.cli.connection import AnyClient, Connection, server_options
 from server.cli.options import WORDS, Observation, SearchFlags, language_option, position_options, search_flags
 from server.games import adapter_of
+from server.games.continuation import told
 from server.games.narration import Reader
 from server.languages import words_of
 from server.refusals import Refusal
@@ -179,8 +180,9 @@ class Page:
         parts: list[RenderableType] = [Text.assemble(before, self._move(answer.best.text, "bold green"), after)]
         best = next((move for move in answer.candidates if move.action.text == answer.best.text), None)
         if best and len(best.principal_variation) > 1:  # a narrow terminal has no room for its column
-            line = formatting.line(best.principal_variation[1:4])
-            parts.append(Text(self._say("suggest.then", line=line), style="dim"))
+            line = told(self._adapter, self._observation.view, best.principal_variation[:4], self._reader)
+            before, _, after = self._say("suggest.then", line="\0").partition("\0")
+            parts.append(Text.assemble(before, formatting.told_line(line[1:]), after))
         if len(answer.mix) > 1:
             mix = ", ".join(f"{move.action.text} {formatting.percent(move.probability)}" for move in answer.mix)
             parts.append(self._say("suggest.mix", moves=mix))

@@ -10,12 +10,13 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from engine_cy import View
 from engine_cy.pictures import DARK, LIGHT
-from engine_cy.seats import CHANCE_SEAT, SEATS
+from engine_cy.seats import SEATS
 from server.cli.options import WORDS
 from server.cli.pages.win_chart import Chart, chart_of
 from server.cli.review_run import BAD, SIGNS, JudgedDecision, Note, Parts, Review
 from server.games import adapter_of
 from server.games.adapter import Picture
+from server.games.continuation import Step, told
 from server.games.narration import Reader
 from server.languages import DEFAULT, words_of
 from server.messages.answers import GRADES
@@ -231,7 +232,7 @@ class ShownDecision(NamedTuple):
 
     judged: JudgedDecision
     picture: Picture
-    line: list[tuple[str, str]]
+    line: list[Step]
     beliefs: list[CardBelief]
     notes: list[Note]
 
@@ -257,14 +258,12 @@ def _rounds(review: Review, language: str) -> list[tuple[int, list[ShownDecision
     ends = dict(pairwise([*numbers, len(review.record.actions) + 2]))
     for judged in review.chosen:
         view = judged.decision.view
-        line = [
-            (SEATS[action.seat - 1] if action.seat else CHANCE_SEAT, action.action.text)
-            for action in judged.message.best.principal_variation
-        ]
+        adapter = adapter_of(view.game.id)
+        line = told(adapter, view, judged.message.best.principal_variation, Reader(language))
         rounds.setdefault(judged.round, []).append(
             ShownDecision(
                 judged,
-                adapter_of(view.game.id).picture(view, language),
+                adapter.picture(view, language),
                 line,
                 _beliefs(judged, review, language),
                 review.notes(judged.number, ends[judged.number]),
