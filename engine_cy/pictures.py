@@ -1,7 +1,8 @@
 """Pictures of tables as SVG. A game describes a `Picture` of its table; `to_svg` draws it.
 
-A picture shows what a position or view holds, and nothing else. Its words are those of the text notation. A seat has a
-letter, a shape, a colour and a line pattern, so that no colour is needed to tell seats apart.
+A picture shows what a position or view holds, and nothing else. Its words are English, and `server.games` has them in
+other languages. A seat has a letter, a shape, a colour and a line pattern, so that no colour is needed to tell seats
+apart.
 """
 
 from __future__ import annotations
@@ -9,10 +10,11 @@ from __future__ import annotations
 import math
 import re
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from html import escape
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
+from engine_cy.errors import EngineError, quoted
 from engine_cy.seats import SEATS
 
 Face = Literal["up", "known", "back"]
@@ -79,15 +81,15 @@ class Strip(NamedTuple):
 
 
 class Fact(NamedTuple):
-    """A line of text below the cards, about a seat or all."""
+    """A line of text below the cards, about a seat or all: values, or the names of cards, with their values."""
 
     label: str
-    text: str
+    names: Sequence[str | tuple[object, str]]
     seat: int | None = None
 
 
 class Picture(NamedTuple):
-    """A table to draw: its title, a number for each seat, strips of cards, and lines of text."""
+    """A table to draw: the game and its round, a number for each seat, strips of cards, and lines of text."""
 
     title: str
     owned: Sequence[object] = ()
@@ -96,6 +98,56 @@ class Picture(NamedTuple):
     strips: Sequence[Strip] = ()
     facts: Sequence[Fact] = ()
     text: str = ""
+    round: int | None = None
+    turn: int | None = None
+    observer: int | None = None
+
+
+# --- words --------------------------------------------------------------------------------------------------------
+
+# The English texts of pictures, except for the names of games, cards and places.
+TEXTS = {
+    "round": "round {round}",
+    "turn": "round {round}, turn {turn}",
+    "seen_by": "seen by {seat}",
+    "points": "points",
+    "point": "point",
+    "gold": "gold",
+    "to_act": "to act",
+    "no_card": "no card",
+    "selected": "selected",
+    "hand": "hand",
+    "discarded": "discarded",
+    "ordered_to": "ordered to",
+    "fact": "{label}: {names}",
+    "owned": "{seat}'s {card}",
+    "card": "card",
+    "face_down": "face down",
+    "covered": "covered",
+    "token": "{n} token",
+    "tokens": "{n} tokens",
+    "acts_now": "acts now",
+}
+# The texts and names of pictures in another language, by the English ones.
+Words = Mapping[str, str]
+
+_words_of: Callable[[Any, str], Words] | None = None
+
+
+def provide_words(words_of: Callable[[Any, str], Words]) -> None:
+    """Let pictures have the words that `words_of` returns for a game and a language; it may refuse a language."""
+    global _words_of
+    _words_of = words_of
+
+
+def words_in(game: Any, lang: str) -> Words:
+    """Return the words for the pictures of a game."""
+    if lang == "en":
+        return {}
+    if _words_of is None:
+        why = f"the engine alone draws in English, not {quoted(lang)}; `import server.games` adds languages"
+        raise EngineError(f"lang: {why}")
+    return _words_of(game, lang)
 
 
 # --- drawing ------------------------------------------------------------------------------------------------------
@@ -110,11 +162,11 @@ LETTER = 0.58
 _NO_XML = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
-def to_svg(picture: Picture, theme: Theme = "auto") -> str:
-    """Draw a picture. The theme "auto" follows the reader's."""
+def to_svg(picture: Picture, theme: Theme = "auto", words: Words | None = None) -> str:
+    """Draw a picture, in English or in other words. The theme "auto" follows the reader's."""
     if theme not in THEMES:
         raise ValueError(f"theme: {theme!r} is not one of {', '.join(THEMES)}")
-    drawing = _Drawing()
+    drawing = _Drawing(words or {})
     drawing.heading(picture)
     for strip in picture.strips:
         drawing.strip(strip)
@@ -123,33 +175,47 @@ def to_svg(picture: Picture, theme: Theme = "auto") -> str:
     for line in picture.text.splitlines():
         for part in textwrap.wrap(line, CHARACTERS - 8) or [""]:
             drawing.line(part, "em-mono")
-    return drawing.document(picture.title, theme)
+    return drawing.document(drawing.title(picture), theme)
 
 
 class _Drawing:
     """The elements drawn so far, and the height that they take."""
 
-    def __init__(self) -> None:
+    def __init__(self, words: Words) -> None:
+        self._words = words
         self._parts: list[str] = []
         self._y = MARGIN
 
+    def _name(self, english: str) -> str:
+        return self._words.get(english, english)
+
+    def _say(self, english: str, **values: object) -> str:
+        return self._name(english).format(**values)
+
+    def title(self, picture: Picture) -> str:
+        text = TEXTS["round" if picture.turn is None else "turn"]
+        when = [] if picture.round is None else [self._say(text, round=picture.round, turn=picture.turn)]
+        seen = [] if picture.observer is None else [self._say(TEXTS["seen_by"], seat=SEATS[picture.observer])]
+        return ", ".join([self._name(picture.title), *when, *seen])
+
     def heading(self, picture: Picture) -> None:
-        self._parts.append(_text(MARGIN, self._y + 16, picture.title, "em-title"))
+        self._parts.append(_text(MARGIN, self._y + 16, self.title(picture), "em-title"))
         self._y += 34
         x = MARGIN
         for seat, number in enumerate(picture.owned):
             unit = picture.unit.removesuffix("s") if number == 1 else picture.unit
-            words = f"{number} {unit}" + (", to act" if picture.to_act == seat else "")
+            acting = f", {self._name(TEXTS['to_act'])}" if picture.to_act == seat else ""
+            words = f"{number} {self._name(unit)}{acting}"
             self._parts += [_badge(x + 11, self._y + 9, seat), _text(x + 27, self._y + 14, words, "em-own")]
             x += 50 + int(len(words) * 13 * LETTER)
         self._y += 34 if picture.owned else 0
 
     def strip(self, strip: Strip) -> None:
         if strip.label:
-            self._parts.append(_text(MARGIN, self._y + 10, strip.label, "em-label"))
+            self._parts.append(_text(MARGIN, self._y + 10, self._name(strip.label), "em-label"))
             self._y += 18
         if not strip.stacks:
-            self._parts.append(_text(MARGIN, self._y + 14, "no card", "em-soft"))
+            self._parts.append(_text(MARGIN, self._y + 14, self._name(TEXTS["no_card"]), "em-soft"))
             self._y += 26
         for first in range(0, len(strip.stacks), PER_LINE):
             line = strip.stacks[first : first + PER_LINE]
@@ -159,7 +225,7 @@ class _Drawing:
             for number, stack in enumerate(line):
                 x = MARGIN + number * (CARD_WIDTH + GAP)
                 for depth in reversed(range(len(stack))):
-                    self._parts.append(_card(stack[depth], x, top + depth * COVERED, depth))
+                    self._parts.append(self._card(stack[depth], x, top + depth * COVERED, depth))
                 if strip.is_numbered:
                     self._parts.append(_text(x + CARD_WIDTH / 2, under, str(first + number), "em-soft em-mid"))
             self._y = under + 12
@@ -169,12 +235,66 @@ class _Drawing:
         if fact.seat is not None:
             self._parts.append(_badge(x + 8, self._y + 10, fact.seat, 7))
             x += 22
-        for number, part in enumerate(textwrap.wrap(f"{fact.label}: {fact.text}", CHARACTERS) or [""]):
+        names = ", ".join(
+            self._name(name) if isinstance(name, str) else f"{name[0]} {self._name(name[1])}".strip()
+            for name in fact.names
+        )
+        line = self._say(TEXTS["fact"], label=self._name(fact.label), names=names)
+        for number, part in enumerate(textwrap.wrap(line, CHARACTERS) or [""]):
             self.line(part, "em-own", x + (14 if number else 0))
 
     def line(self, text: str, style: str, x: int = MARGIN) -> None:
         self._parts.append(_text(x, self._y + 14, text, style))
         self._y += LINE_HEIGHT
+
+    def _card(self, card: DrawnCard, x: float, y: float, depth: int) -> str:
+        """Draw a card; of a covered one, the lower edge remains visible."""
+        seat, parts = card.seat, [f"<title>{_escaped(self._described(card, depth))}</title>"]
+        frame = f'x="{x}" y="{y}" width="{CARD_WIDTH}" height="{CARD_HEIGHT}" rx="9"'
+        dash = f' stroke-dasharray="{DASHES[seat]}"' if DASHES[seat] else ""
+        parts.append(f'<rect class="em-sheet" {frame}/>')
+        if card.face != "up":
+            parts.append(f'<rect class="em-fill-{seat} em-tint" {frame}/>')
+        if card.face == "back":
+            parts.append(f'<path class="em-line-{seat} em-hatch" d="{_hatching(x, y)}"/>')
+        parts.append(f'<rect class="em-line-{seat} em-frame" {frame}{dash}/>')
+        middle = x + CARD_WIDTH / 2
+        if depth:
+            shown = self._name(card.name if card.face != "back" else TEXTS["face_down"])
+            if card.face == "back":
+                parts.append(
+                    f'<rect class="em-sheet" x="{x + 26}" y="{y + CARD_HEIGHT - 22}" width="56" height="16" rx="8"/>'
+                )
+            parts.append(_badge(x + 14, y + CARD_HEIGHT - 13, seat, 8))
+            parts.append(_text(x + 54, y + CARD_HEIGHT - 9, shown, "em-mid em-small", room=56))
+        else:
+            parts.append(_badge(x + 17, y + 18, seat))
+            if card.value:
+                parts.append(_text(x + CARD_WIDTH - 10, y + 27, card.value, "em-value"))
+            if card.face != "back":
+                parts.append(_text(middle, y + 66, self._name(card.name), "em-mid em-name", room=CARD_WIDTH - 12))
+            if card.face == "known":
+                face_down = self._name(TEXTS["face_down"])
+                parts.append(_text(middle, y + 84, face_down, "em-mid em-soft", room=CARD_WIDTH - 12))
+        if card.tokens:
+            at = f'cx="{x + CARD_WIDTH - 17}" cy="{y + 18}"'
+            parts.append(f'<circle class="em-gold" {at} r="11"/>')
+            parts.append(_text(x + CARD_WIDTH - 17, y + 22, str(card.tokens), "em-mid em-token"))
+        if card.is_acting:
+            parts.append(f'<path class="em-ink" d="M{middle - 7} {y - 12}h14l-7 9z"/>')
+            ring = f'x="{x - 4}" y="{y - 2}" width="{CARD_WIDTH + 8}" height="{CARD_HEIGHT + 6}" rx="12"'
+            parts.append(f'<rect class="em-ring" {ring}/>')
+        return f"<g>{''.join(parts)}</g>"
+
+    def _described(self, card: DrawnCard, depth: int) -> str:
+        """Describe a card in words, for its tooltip and for screen readers."""
+        name = f"{card.value} {self._name(card.name)}".strip() if card.face != "back" else ""
+        words = [self._say(TEXTS["owned"], seat=SEATS[card.seat], card=name or self._name(TEXTS["card"]))]
+        words += [] if card.face == "up" else [self._name(TEXTS["face_down"])]
+        words += [self._name(TEXTS["covered"])] if depth else []
+        words += [self._say(TEXTS["token" if card.tokens == 1 else "tokens"], n=card.tokens)] if card.tokens else []
+        words += [self._name(TEXTS["acts_now"])] if card.is_acting else []
+        return ", ".join(words)
 
     def document(self, title: str, theme: Theme) -> str:
         height = self._y + MARGIN - 8
@@ -189,56 +309,6 @@ class _Drawing:
                 "</svg>\n",
             ]
         )
-
-
-def _card(card: DrawnCard, x: float, y: float, depth: int) -> str:
-    """Draw a card; of a covered one, the lower edge remains visible."""
-    seat, parts = card.seat, [f"<title>{_escaped(_described(card, depth))}</title>"]
-    frame = f'x="{x}" y="{y}" width="{CARD_WIDTH}" height="{CARD_HEIGHT}" rx="9"'
-    dash = f' stroke-dasharray="{DASHES[seat]}"' if DASHES[seat] else ""
-    parts.append(f'<rect class="em-sheet" {frame}/>')
-    if card.face != "up":
-        parts.append(f'<rect class="em-fill-{seat} em-tint" {frame}/>')
-    if card.face == "back":
-        parts.append(f'<path class="em-line-{seat} em-hatch" d="{_hatching(x, y)}"/>')
-    parts.append(f'<rect class="em-line-{seat} em-frame" {frame}{dash}/>')
-    middle = x + CARD_WIDTH / 2
-    if depth:
-        shown = card.name if card.face != "back" else "face down"
-        if card.face == "back":
-            parts.append(
-                f'<rect class="em-sheet" x="{x + 26}" y="{y + CARD_HEIGHT - 22}" width="56" height="16" rx="8"/>'
-            )
-        parts.append(_badge(x + 14, y + CARD_HEIGHT - 13, seat, 8))
-        parts.append(_text(x + 54, y + CARD_HEIGHT - 9, shown, "em-mid em-small", room=56))
-    else:
-        parts.append(_badge(x + 17, y + 18, seat))
-        if card.value:
-            parts.append(_text(x + CARD_WIDTH - 10, y + 27, card.value, "em-value"))
-        if card.face != "back":
-            parts.append(_text(middle, y + 66, card.name, "em-mid em-name", room=CARD_WIDTH - 12))
-        if card.face == "known":
-            parts.append(_text(middle, y + 84, "face down", "em-mid em-soft"))
-    if card.tokens:
-        at = f'cx="{x + CARD_WIDTH - 17}" cy="{y + 18}"'
-        parts.append(f'<circle class="em-gold" {at} r="11"/>')
-        parts.append(_text(x + CARD_WIDTH - 17, y + 22, str(card.tokens), "em-mid em-token"))
-    if card.is_acting:
-        parts.append(f'<path class="em-ink" d="M{middle - 7} {y - 12}h14l-7 9z"/>')
-        ring = f'x="{x - 4}" y="{y - 2}" width="{CARD_WIDTH + 8}" height="{CARD_HEIGHT + 6}" rx="12"'
-        parts.append(f'<rect class="em-ring" {ring}/>')
-    return f"<g>{''.join(parts)}</g>"
-
-
-def _described(card: DrawnCard, depth: int) -> str:
-    """Describe a card in words, for its tooltip and for screen readers."""
-    name = f"{card.value} {card.name}".strip() or "card"
-    words = [f"{SEATS[card.seat]}'s {name if card.face != 'back' else 'card'}"]
-    words += [] if card.face == "up" else ["face down"]
-    words += ["covered"] if depth else []
-    words += [f"{card.tokens} token{'s' if card.tokens > 1 else ''}"] if card.tokens else []
-    words += ["acts now"] if card.is_acting else []
-    return ", ".join(words)
 
 
 def _hatching(x: float, y: float) -> str:

@@ -175,8 +175,12 @@ class GameState:
     def table(self) -> Any:
         """The public part of the table in words."""
 
-    def to_svg(self, theme: Theme = "auto") -> str:
-        """Draw the table, with the cards that the position or view holds. `theme`: "auto", "light" or "dark"."""
+    def to_svg(self, theme: Theme = "auto", lang: str = "en") -> str:
+        """Draw the table, with the cards that the position or view holds.
+
+        `theme`: "auto", "light" or "dark"; `lang`: "en", "fr" or "de". Games of `eminence.new_game` have
+        the words of all three, those of the engine alone English ones.
+        """
 
     def _repr_svg_(self) -> str: ...
     def __bytes__(self) -> bytes: ...

@@ -459,10 +459,14 @@ cdef class GameState:
         self.game.check()
         return tuple([payoffs[i] for i in range(self.game.n_players)])
 
-    def to_svg(self, theme="auto"):
-        """Draw the table, with the cards that the position or view holds. `theme`: "auto", "light" or "dark"."""
-        from engine_cy.pictures import to_svg
-        return to_svg(self.game.picture(self), theme)
+    def to_svg(self, theme="auto", lang="en"):
+        """Draw the table, with the cards that the position or view holds.
+
+        `theme`: "auto", "light" or "dark"; `lang`: "en", "fr" or "de". Games of `eminence.new_game` have
+        the words of all three, those of the engine alone English ones.
+        """
+        from engine_cy.pictures import to_svg, words_in
+        return to_svg(self.game.picture(self), theme, words_in(self.game, lang))
 
     def _repr_svg_(self):
         """Return the picture that notebooks show."""

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from engine_cy.castle_village_port.cards import LOCATIONS
-from engine_cy.pictures import DrawnCard, Fact, Picture, Strip
-from engine_cy.seats import SEATS
+from engine_cy.pictures import TEXTS, DrawnCard, Fact, Picture, Strip
 
 
 def picture(at: Any) -> Picture:
@@ -25,13 +24,15 @@ def picture(at: Any) -> Picture:
         for location, row in zip(LOCATIONS, table.rows, strict=True)
     ]
     selected = [[_selected(at, seat, names)] for seat in sorted(table.selected)]
-    whose = "" if parts.observer is None else f", seen by {SEATS[parts.observer]}"
     return Picture(
-        title=f"Castle, Village, Port, round {table.round}, turn {table.turn}{whose}",
+        title="Castle, Village, Port",
+        round=table.round,
+        turn=table.turn,
+        observer=parts.observer,
         owned=table.known_gold,
-        unit="gold",
+        unit=TEXTS["gold"],
         to_act=at.to_act,
-        strips=[*strips, Strip("selected", selected)] if selected else strips,
+        strips=[*strips, Strip(TEXTS["selected"], selected)] if selected else strips,
         facts=list(_facts(at, names)),
     )
 
@@ -48,12 +49,8 @@ def _facts(at: Any, names: dict[int, str]) -> Iterator[Fact]:
     for seat in range(at.game.n_players):
         own = at.parts.secrets_of(seat)
         if own is not None and own.hand:
-            yield Fact("hand", _listed(own.hand, names), seat)
+            yield Fact(TEXTS["hand"], [(value, names[value]) for value in own.hand], seat)
         if table.piles[seat]:
-            yield Fact("discarded", _listed(table.piles[seat], names), seat)
+            yield Fact(TEXTS["discarded"], [(value, names[value]) for value in table.piles[seat]], seat)
         if table.orders[seat]:
-            yield Fact("ordered to", table.orders[seat], seat)
-
-
-def _listed(values: tuple[int, ...], names: dict[int, str]) -> str:
-    return ", ".join(f"{value} {names[value]}".strip() for value in values)
+            yield Fact(TEXTS["ordered_to"], [table.orders[seat]], seat)

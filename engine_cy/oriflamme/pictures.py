@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from engine_cy.oriflamme.table import kinds_in_queue
-from engine_cy.pictures import DrawnCard, Fact, Picture, Strip
-from engine_cy.seats import SEATS
+from engine_cy.pictures import TEXTS, DrawnCard, Fact, Picture, Strip
 
 
 def picture(at: Any) -> Picture:
@@ -27,9 +26,10 @@ def picture(at: Any) -> Picture:
         ]
         for number, (slot, kinds) in enumerate(zip(table.slots, kinds_in_queue(parts), strict=True))
     ]
-    whose = "" if parts.observer is None else f", seen by {SEATS[parts.observer]}"
     return Picture(
-        title=f"Oriflamme, round {table.round}{whose}",
+        title="Oriflamme",
+        round=table.round,
+        observer=parts.observer,
         owned=table.points,
         to_act=at.to_act,
         strips=[Strip("", stacks, is_numbered=True)],
@@ -42,6 +42,6 @@ def _facts(at: Any, names: dict[str, str]) -> Iterator[Fact]:
     for seat in range(at.game.n_players):
         own = at.parts.secrets_of(seat)
         if own is not None and own.hand:
-            yield Fact("hand", ", ".join(names[card] for card in own.hand), seat)
+            yield Fact(TEXTS["hand"], [names[card] for card in own.hand], seat)
         if table.piles[seat]:
-            yield Fact("discarded", ", ".join(names[card] for card in table.piles[seat]), seat)
+            yield Fact(TEXTS["discarded"], [names[card] for card in table.piles[seat]], seat)

@@ -11,6 +11,7 @@ The names are those of `engine_cy`, `solver` and `server.client`, and are import
 `eminence.v1` needs none of them. The folder `proto/` holds this file because `eminence.v1` lives there.
 """
 
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -40,7 +41,20 @@ def __getattr__(name: str) -> Any:
         return _version()
     if name not in _MODULE_OF:
         raise AttributeError(f"module 'eminence' has no attribute {name!r}")
-    return getattr(import_module(_MODULE_OF[name]), name)
+    module = import_module(_MODULE_OF[name])
+    if _MODULE_OF[name].startswith("engine_cy"):
+        _provide_words()
+    return getattr(module, name)
+
+
+@cache
+def _provide_words() -> None:
+    """Let pictures have the words of other languages. They need protobuf, so they are imported on first use."""
+
+    def words_of(game: Any, language: str) -> Any:
+        return import_module("server.games").picture_words(game, language)
+
+    import_module("engine_cy.pictures").provide_words(words_of)
 
 
 def _version() -> str:

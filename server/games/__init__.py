@@ -9,9 +9,12 @@ from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 
-from engine_cy import GameFaultError, game_ids
+from engine_cy import Game, GameFaultError, game_ids
+from engine_cy.pictures import TEXTS, provide_words
 from engine_cy.registry import load_for_installed
 from server.games.adapter import GameAdapter
+from server.games.narration import COMMON
+from server.languages import UnknownLanguageError, words_of
 
 _MODULES = [import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__)]
 _ADAPTERS: dict[str, GameAdapter] = {
@@ -45,6 +48,20 @@ def _installed_adapter(game_id: str) -> GameAdapter | None:
     if not isinstance(kind, type) or not issubclass(kind, GameAdapter):
         raise GameFaultError(f"game: {game_id!r}: {kind!r} in {_GROUP} is not a subclass of GameAdapter")
     return kind(game_id)
+
+
+def picture_words(game: Game, language: str) -> dict[str, str]:
+    """Return the words of the engine's pictures in a language, by the English ones."""
+    try:
+        words = words_of(COMMON, language)
+    except UnknownLanguageError as error:
+        raise UnknownLanguageError(f"lang: {error}") from None
+    adapter = adapter_of(game.id)
+    texts = {text: words.messages[f"picture.{key}"] for key, text in TEXTS.items()}
+    return {**texts, adapter.names.en: adapter.names.in_language(language), **adapter.picture_names(game, language)}
+
+
+provide_words(picture_words)
 
 
 def adapters_with_messages() -> list[GameAdapter]:

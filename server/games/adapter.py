@@ -274,6 +274,10 @@ class GameAdapter:
         """Return the table to draw in a report, as its observer sees it."""
         return Picture(text=str(view), owned=owned_by_letter(self.owned(view)))
 
+    def picture_names(self, game: Any, language: str) -> dict[str, str]:
+        """Map the English names of the game, its cards and places in the engine's pictures to those in a language."""
+        return {}
+
     # --- the rules in words: dictionaries are the JSON of `eminence rules` ---
 
     def describe_switches(self, language: str = DEFAULT) -> list[dict[str, Any]]:

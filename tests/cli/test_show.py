@@ -45,9 +45,18 @@ def test_a_record_is_shown_after_any_action(folder: Path) -> None:
     assert (folder / "table.svg").read_text() == views[-1].to_svg("dark")
 
 
+def test_a_table_is_shown_and_drawn_in_a_language(folder: Path) -> None:
+    view = GAME.view("A:? >B:Heir C:? | round 2 | points 1 2 3 | seen by B")
+    assert "Nachfahre" in run("show", str(view), "--lang", "de").out
+    assert run("show", str(view), "--lang", "de", "--svg", "table.svg").out == ""
+    assert (folder / "table.svg").read_text() == view.to_svg(lang="de")
+    assert "Nachfahre" in view.to_svg(lang="de")
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
+        (["show", VIEW, "--lang", "xx"], "lang: 'xx' is not one of en, fr, de"),
         (["show", VIEW, "--theme", "dark"], "--theme needs --svg"),
         (["show", VIEW, "--svg", "no/such/table.svg"], "svg: the folder no/such does not exist"),
         (["show", VIEW, "--svg", "."], "svg: . is a folder"),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from itertools import combinations
 from random import Random
 from xml.etree import ElementTree
@@ -10,8 +12,9 @@ from xml.etree import ElementTree
 import pytest
 from colours import VISIONS, contrast, distance
 
+import server.games  # noqa: F401  adds the words of pictures
 from engine_cy import Game, Position, new_game
-from engine_cy.pictures import DARK, LIGHT, DrawnCard, Fact, Palette, Picture, Strip, to_svg
+from engine_cy.pictures import DARK, LIGHT, TEXTS, DrawnCard, Fact, Palette, Picture, Strip, to_svg
 
 GAMES = [
     new_game("oriflamme", "en-2019", players=3),
@@ -114,7 +117,7 @@ def test_a_covered_card_and_a_selected_card_are_drawn() -> None:
 
 def test_texts_are_escaped() -> None:
     bad = "<script>alert(1)</script> & \"x\" 'y' \x00\x1b\ud800"
-    picture = Picture(bad, [bad], bad, 0, [Strip(bad, [[DrawnCard(0, bad, value=bad)]])], [Fact(bad, bad, 1)], bad)
+    picture = Picture(bad, [bad], bad, 0, [Strip(bad, [[DrawnCard(0, bad, value=bad)]])], [Fact(bad, [bad], 1)], bad)
     svg = to_svg(picture)
     root = ElementTree.fromstring(svg)
     assert "<script" not in svg
@@ -138,6 +141,44 @@ def test_a_picture_loads_nothing_and_its_rules_stay_within_it() -> None:
 def test_a_game_without_pictures_shows_its_text() -> None:
     view = GAMES[4].deal(1).view(0)
     assert str(view).split("|")[0].strip() in words(view.to_svg())
+
+
+@pytest.mark.parametrize(
+    ("lang", "texts"),
+    [
+        ("fr", ("Oriflamme, tour 4, vu par A", "7 points, à jouer", "Embuscade", "Soldat de B")),
+        ("de", ("Oriflamme, Runde 4, gesehen von A", "7 Punkte, am Zug", "Karte von C, verdeckt, 2 Marker")),
+    ],
+    ids=["fr", "de"],
+)  # fmt: skip
+def test_a_picture_speaks_the_language_of_its_reader(lang: str, texts: tuple[str, ...]) -> None:
+    view = GAMES[0].view("C:Lord* >A:Ambush(1) B:Soldier* A:Lord(1) C:?(2) | round 4 | points 7 7 7 | seen by A")
+    shown = words(view.to_svg(lang=lang)).split("\n")
+    assert [text for text in texts if text not in shown] == []
+    assert any(text.startswith(("main : Espion, ", "Hand: Spionin, ")) for text in shown)
+
+
+@pytest.mark.parametrize("game", GAMES[:4], ids=repr)
+@pytest.mark.parametrize("lang", ["fr", "de"])
+def test_no_english_text_remains_in_another_language(game: Game, lang: str) -> None:
+    texts = {text for text in TEXTS.values() if "{" not in text} - {"points", "point"}  # these are French, too
+    for position in tables(game, 1)[::3]:
+        drawn = {part.strip() for part in re.split("[,:\n]", words(position.view(0).to_svg(lang=lang)))}
+        assert drawn & texts == set()
+
+
+def test_an_unknown_language_is_refused() -> None:
+    with pytest.raises(ValueError, match="lang: 'xx' is not one of en, fr, de"):
+        GAMES[0].deal(1).to_svg(lang="xx")
+
+
+def test_the_engine_alone_draws_in_english() -> None:
+    """The words of other languages need protobuf, which the engine does not."""
+    code = "from engine_cy import new_game; new_game('oriflamme').deal().to_svg(lang='de')"
+    alone = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert "EngineError: lang: the engine alone draws in English, not 'de'; `import server.games`" in alone.stderr
+    code = "import eminence; print('Runde 1' in eminence.new_game('oriflamme').deal().to_svg(lang='de'))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "True\n"
 
 
 def test_a_theme_that_is_none_is_refused() -> None:

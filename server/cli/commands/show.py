@@ -11,13 +11,13 @@ from server.cli import formatting, inputs
 from server.cli.command import check_place, command, files, json_option
 from server.cli.exit_codes import Failure
 from server.cli.inputs import GameChoice, read_one
-from server.cli.options import game_options, table_of
+from server.cli.options import game_options, language_option, table_of
 
 
 @command(
     'eminence show "A:? >B:Heir C:? | round 2 | points 1 2 3 | seen by B"',
     "eminence show game.txt --at 4 --seat A",
-    "eminence show view.txt --svg table.svg",
+    "eminence show view.txt --svg table.svg --lang fr",
     "eminence show castle.txt --game castle_village_port --svg castle.svg --theme dark",
 )
 @click.argument("position", metavar="POSITION|FILE|-", shell_complete=files)
@@ -33,6 +33,7 @@ from server.cli.options import game_options, table_of
 @click.option(
     "--theme", type=click.Choice(THEMES), help="Colours of the picture. Default: auto, those of the reader's system."
 )
+@language_option
 @game_options
 @json_option
 def show(
@@ -41,6 +42,7 @@ def show(
     at: int | None,
     svg: Path | None,
     theme: Theme | None,
+    language: str,
     choice: GameChoice,
     as_json: bool,
 ) -> None:
@@ -53,10 +55,10 @@ def show(
     check_place(svg, "svg")
     table = table_of(read_one(position, choice), seat, at)
     if svg is not None:
-        svg.write_text(table.to_svg(theme or "auto"), encoding="utf-8")
+        svg.write_text(table.to_svg(theme or "auto", language), encoding="utf-8")
     elif as_json:
         formatting.print_json(inputs.as_json(table))
     else:
         from server.cli.pages.board import draw
 
-        formatting.console().print(draw(table), end="")
+        formatting.console().print(draw(table, language=language), end="")

@@ -41,6 +41,7 @@ class CastleVillagePortAdapter(MessageAdapter):
 
     draw = staticmethod(pictures.draw)
     picture = staticmethod(pictures.picture)
+    picture_names = staticmethod(pictures.names_in)
     choice = staticmethod(narration.choice)
     narrate = staticmethod(narration.narrate)
     prompt = staticmethod(narration.prompt)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from engine_cy import Position, View
+from engine_cy.castle_village_port.binding import CastleVillagePort
 from engine_cy.castle_village_port.cards import LOCATIONS
 from engine_cy.seats import SEATS
 from server.games.adapter import (
@@ -17,7 +18,7 @@ from server.games.adapter import (
     piles_by_letter,
 )
 from server.games.castle_village_port.descriptions import value_names
-from server.games.castle_village_port.narration import AREA
+from server.games.castle_village_port.narration import AREA, title_of
 from server.languages import DEFAULT, words_of
 
 
@@ -68,6 +69,13 @@ def picture(view: View, language: str = DEFAULT) -> Picture:
         selected=selected,
         piles=piles_by_letter(table.piles, lambda value: _named(value, names)),
     )
+
+
+def names_in(game: CastleVillagePort, language: str) -> dict[str, str]:
+    """Map the engine's names of the cards and locations to those in a language."""
+    words = words_of(AREA, language)
+    rows = {location: words.say(f"row.{location}") for location in LOCATIONS}
+    return rows | {card.name: title_of(words, card) for card in game.ruleset.cards if card.name}
 
 
 def _selected(view: View | Position, names: dict[int, str]) -> list[str]:

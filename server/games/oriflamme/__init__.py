@@ -39,6 +39,7 @@ class OriflammeAdapter(MessageAdapter):
 
     draw = staticmethod(pictures.draw)
     picture = staticmethod(pictures.picture)
+    picture_names = staticmethod(pictures.names_in)
     choice = staticmethod(narration.choice)
     narrate = staticmethod(narration.narrate)
     prompt = staticmethod(narration.prompt)

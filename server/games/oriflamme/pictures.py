@@ -85,6 +85,12 @@ def _names(view: View | Position, language: str) -> dict[str, str]:
     }
 
 
+def names_in(game: Oriflamme, language: str) -> dict[str, str]:
+    """Map the engine's names of the cards to those in a language."""
+    words = words_of(AREA, language)
+    return {card.name: noun_of(words, game, card.id).name for card in game.cards}
+
+
 def _face(card: PlayedCard, kind: str | None, names: dict[str, str], width: int) -> str:
     """Draw a card: face down hatched, followed by its name if the observer knows it."""
     if kind is None:

@@ -1,5 +1,7 @@
 """Messages that the games share, in English."""
 
+from engine_cy.pictures import TEXTS
+
 MESSAGES = {
     "and": "; ",
     "gain": "{sentence}, {amount}",
@@ -22,4 +24,5 @@ MESSAGES = {
     "traits": "traits",
     "card": "card",
     "switch": "switch",
+    **{f"picture.{key}": text for key, text in TEXTS.items()},
 }
