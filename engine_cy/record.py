@@ -26,7 +26,7 @@ from engine_cy.annotations import (
     clean_comments,
     clean_variations,
 )
-from engine_cy.errors import EngineError, InvalidRecordError
+from engine_cy.errors import EngineError, InvalidRecordError, NotationError, listed
 from engine_cy.notation import read_letter
 from engine_cy.registry import new_game
 from engine_cy.seats import CHANCE_SEAT, SEATS
@@ -379,7 +379,13 @@ def _read_start(game: Game, fields: dict[str, str], deal: list[str]) -> Position
         seen = fields.get("seen")
         observer = read_letter(seen and seen.removeprefix("by "), "seen by", game.seats)
         first = read_letter(fields.get("first", "A"), "first", game.seats)
-        return game.read_deal(deal, first, observer)
+        try:
+            return game.read_deal(deal, first, observer)
+        except NotationError as error:
+            if not deal:
+                raise
+            # The line may be a misspelt field.
+            raise NotationError(f"{error}; the fields of a header are {listed((*_HEADER, 'name'))}") from None
     if deal or "first" in fields or "seen" in fields:
         raise InvalidRecordError("position: cannot be combined with a deal, 'first' or 'seen'")
     text = fields["position"]

@@ -134,6 +134,11 @@ def test_a_position_before_a_cards_effect_advances_to_the_next_question() -> Non
         ("version 3\ngame oriflamme\nplayers 3\n", "version: '3' is not supported (1, 2)"),
         ("game oriflamme\nplayers 3\n", "aside A: the cards that A has set aside are missing"),
         ("game oriflamme\nplayers 3\nmeeple A 3\n", "is not like 'aside A Archer,Spy,Heir'"),
+        (
+            "game oriflamme\nplayers 3\ncolour blue\n",
+            "'colour blue' is not like 'aside A Archer,Spy,Heir', once for each seat; "
+            "the fields of a header are version, game, ",
+        ),
         ("game oriflamme\nruleset en-2019 magic=yes\nplayers 3\n", "oriflamme has no such switch"),
         ("game oriflamme\nruleset en-2019 decree_onto_stack\nplayers 3\n", "is not like 'decree_onto_stack=no'"),
         ("game oriflamme\nplayers 3\nfirst D\n", "first: 'D' is not at this table"),
