@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from program import ROOT, VIEW, command, environment, run, write_files
+from tables import mostly_slow
 from waiting import HANG_S, wait_until
 
 import eminence as package
@@ -68,6 +69,7 @@ def path_with_program(folder: Path) -> str:
     return os.pathsep.join([str(programs), os.environ["PATH"]])
 
 
+@pytest.mark.slow
 def test_the_example_of_an_engine_answers_lines(tmp_path):
     (example,) = [example for example in examples("serve") if "--stdio" in example]
     (tmp_path / "questions.jsonl").write_text('{"id": "a", "method": "ListGames"}\n')
@@ -77,7 +79,12 @@ def test_the_example_of_an_engine_answers_lines(tmp_path):
     assert json.loads((tmp_path / "answers.jsonl").read_text())["id"] == "a"
 
 
-@pytest.mark.parametrize("example", [example for example in examples("serve") if "--stdio" not in example])
+SERVING = [example for example in examples("serve") if "--stdio" not in example]
+
+
+@pytest.mark.parametrize(
+    "example", mostly_slow(SERVING, SERVING, [line for line in SERVING if "--no-self-test" in line])
+)
 def test_every_example_of_a_server_serves(example, tmp_path):
     variables = environment(
         PATH=path_with_program(tmp_path), EMINENCE_ADDRESS="127.0.0.1:0", EMINENCE_WEB="127.0.0.1:0"
@@ -91,7 +98,12 @@ def test_every_example_of_a_server_serves(example, tmp_path):
         assert process.wait(HANG_S) == 0
 
 
-@pytest.mark.parametrize("example", examples(*(name for name in COMMANDS if name != "serve")))
+EXAMPLES = {name: examples(name) for name in COMMANDS if name != "serve"}
+# One for each command is quick.
+LINES = [line for lines in EXAMPLES.values() for line in lines]
+
+
+@pytest.mark.parametrize("example", mostly_slow(LINES, LINES, [lines[0] for lines in EXAMPLES.values()]))
 def test_every_example_in_help_runs(example, tmp_path):
     write_files(tmp_path)
     result = subprocess.run(

@@ -22,6 +22,7 @@ import pytest
 from installation import OFFLINE, make_environment
 from process import server
 from program import ROOT, environment
+from tables import mostly_slow
 
 from engine_cy import GameRules, new_game
 from engine_cy.record import Record
@@ -38,6 +39,8 @@ PAGES = (
     "how_to/extend.md",
     "how_to/from_your_state_to_a_view.md",
 )
+# The others take more than a second.
+QUICK_PAGES = ("levels.md", "explanation.md", "how_to/extend.md", "how_to/from_your_state_to_a_view.md")
 # Pages that other tests check, by test or reason.
 ELSEWHERE = {
     "ARCHITECTURE.md": "no commands; test_every_file_on_a_page_exists",
@@ -124,7 +127,7 @@ def comparable(text: str) -> str:
     return " ".join(TIMES.sub("", " ".join(text.split())).split())
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", mostly_slow(PAGES, PAGES, QUICK_PAGES))
 def test_the_output_on_a_page_is_that_of_its_commands(name: str, folder: Path) -> None:
     path = DOCS / name
     page = path.read_text()

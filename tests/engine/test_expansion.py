@@ -248,6 +248,7 @@ def count_secrets(copies: list[int], n_placed: int, n_held: int) -> int:
     return counts[n_placed, n_held]
 
 
+@pytest.mark.slow
 def test_the_most_secrets_that_a_player_can_have_are_counted_without_an_overflow(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from families import ways_of, ways_to
-from tables import ALL_IDS, ALL_SPECS, random_game
+from tables import ALL_IDS, ALL_SPECS, mostly_slow, random_game
 
 from engine_cy import EngineError, Position, Rng, View, new_game
 from engine_cy.action_log import History
@@ -191,7 +191,7 @@ def log_loss(belief: Belief, position: Position) -> tuple[float, int]:
     return total, n
 
 
-@pytest.mark.parametrize("spec", SPECS[:4], ids=IDS[:4])
+@pytest.mark.parametrize("spec", mostly_slow(SPECS[:4], IDS[:4], ["oriflamme-3", "oriflamme_prototype-3"]))
 def test_beliefs_predict_better_than_uniform_ones_and_better_still_with_a_history(spec: tuple[str, Any, int]) -> None:
     game = new_game(*spec)
     bits: dict[str, float] = defaultdict(float)

@@ -327,7 +327,7 @@ def test_poker_has_the_value_and_exploitability_of_openspiels_poker(name):
 # --- bots -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["eminence_oriflamme", "eminence_leduc_poker"])
+@pytest.mark.parametrize("name", [pytest.param("eminence_oriflamme", marks=pytest.mark.slow), "eminence_leduc_poker"])
 def test_openspiels_ismcts_in_python_finishes_a_game(name):
     game = pyspiel.load_game(name)
     rng = np.random.RandomState(1)
