@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ PERFT = [entry for file in sorted((GAMES.parent / "perft").glob("*.json")) for e
 
 
 def test_there_are_576_reference_games() -> None:
-    assert sum(1 for file in FILES for _ in reference_games(file)) == 576
+    assert sum(gzip.decompress(file.read_bytes()).count(b"\n") for file in FILES) == 576
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name.split(".")[0])
