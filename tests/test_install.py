@@ -133,16 +133,19 @@ def test_the_sdist_has_the_sources_alone(sdist: Path) -> None:
     with tarfile.open(sdist) as archive:
         names = {member.name.partition("/")[2] for member in archive if member.isfile()}
     assert not [name for name in names if re.search(r"(^|/)(build|tests)/|\.so$|\.c$|_pb2|training", name)]
-    kinds = {".py", ".pyi", ".pyx", ".pxd", ".json", ".typed", ".html", ".proto"}
+    kinds = {".py", ".pyi", ".pyx", ".pxd", ".json", ".typed", ".html", ".css", ".js", ".svg", ".proto"}
+    left_out = {"training", "board", "__pycache__"}
     sources = {
         path.relative_to(ROOT).as_posix()
         for package in ("engine_cy", "solver", "server", "proto")
         for path in (ROOT / package).rglob("*.*")
-        if path.suffix in kinds and not {"training", "__pycache__"} & set(path.parts) and "_pb2" not in path.name
+        if path.suffix in kinds and not left_out & set(path.parts) and "_pb2" not in path.name
     }
     assert sources - names == set()
+    assert "server/web/static/index.html" in names
     about = {name for name in names - sources if not name.startswith("eminence.egg-info/")}
     others = {"LICENSE", "MANIFEST.in", "PKG-INFO", "README.md", "pyproject.toml", "setup.cfg", "setup.py"}
+    others.add("server/web/static/licenses.md")
     assert about <= others, about - others
 
 

@@ -41,7 +41,10 @@ SPECS = dict(zip(ALL_IDS, ALL_SPECS, strict=True)) | {
     "hidden_gold": ("castle_village_port", {"hidden_gold": True}, 3),
     "two bards": (
         "castle_village_port",
-        {"cards": [{"value": v, "when": "end", "effect": "fetch"} for v in range(1, 16, 2)], "hidden_gold": True},
+        {
+            "cards": [{"value": v, "name": f"Bard {v}", "when": "end", "effect": "fetch"} for v in range(1, 16, 2)],
+            "hidden_gold": True,
+        },
         4,
     ),
 }

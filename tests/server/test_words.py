@@ -13,16 +13,16 @@ import pytest
 from expansions import EXPANSIONS
 
 from eminence.v1 import view_pb2
-from engine_cy import Game, Position, View, editions_of, new_game
+from engine_cy import Game, Position, View, editions_of, game_ids, new_game
 from engine_cy.oriflamme.editions import EDITIONS
 from engine_cy.seats import SEATS
 from engine_cy.support.rng import Rng
 from server.cli.review_run import SIGNS, Parts
 from server.codec.fields import write_seat
-from server.games import adapter_of, continuation
+from server.games import adapter_of, continuation, picture_words
 from server.games.adapter import GameAdapter
 from server.games.narration import COMMON, Reader
-from server.languages import LANGUAGES, Noun, UnknownLanguageError, Words, check_language, language_of, words_of
+from server.languages import LANGUAGES, UnknownLanguageError, Words, check_language, language_of, words_of
 from server.messages.answers import write_step
 from solver import Budget, solve
 
@@ -109,14 +109,14 @@ def test_the_languages_of_an_area_have_the_same_keys_and_placeholders(area):
 def used(monkeypatch):
     """Return the keys and nouns of each area that are used from now on."""
     used: dict[str, set[str]] = defaultdict(set)
-    make, say = Words.__init__, Words.say
+    make = Words.__init__
 
-    class Nouns(dict[str, Noun]):
-        def __init__(self, area: str, nouns: Mapping[str, Noun]) -> None:
-            super().__init__(nouns)
+    class Watched(dict[str, Any]):
+        def __init__(self, area: str, words: Mapping[str, Any]) -> None:
+            super().__init__(words)
             self._used = used[area]
 
-        def __getitem__(self, key: str) -> Noun:
+        def __getitem__(self, key: str) -> Any:
             self._used.add(key)
             return super().__getitem__(key)
 
@@ -126,15 +126,10 @@ def used(monkeypatch):
 
     def make_watched(self: Any, area: str, language: str) -> None:
         make(self, area, language)
-        self.area, self.nouns = area, Nouns(area, self.nouns)
-
-    def say_and_note(self: Any, key: str, **values: object) -> str:
-        used[self.area].add(key)
-        return say(self, key, **values)
+        self.messages, self.nouns = Watched(area, self.messages), Watched(area, self.nouns)
 
     words_of.cache_clear()
     monkeypatch.setattr(Words, "__init__", make_watched)
-    monkeypatch.setattr(Words, "say", say_and_note)
     yield used
     words_of.cache_clear()
 
@@ -142,7 +137,9 @@ def used(monkeypatch):
 def tell_everything(game_id: str, ruleset: Any, players: int, seeds: range) -> None:
     """Tell the cards, and the moves of some games in one language after the other."""
     adapter, game = adapter_of(game_id), new_game(game_id, ruleset, players)
+    assert all(switch.names.fr and switch.meanings.de for switch in adapter.switches())
     for language in LANGUAGES:
+        assert picture_words(game, language)
         for card in adapter.describe_cards(game, language):
             assert adapter.card_title(card, language)
             assert all(label and text for label, text in adapter.card_lines(card, language))
@@ -191,6 +188,8 @@ def test_every_word_of_the_games_is_used(used, monkeypatch):
         tell_everything(game_id, ruleset, players, range(8))
     for under in (0, 1):
         assert adapter_of("oriflamme").place_of({"slot": 2, "under": under})
+    for game_id in game_ids():
+        assert all(adapter_of(game_id).edition_names(edition).fr for edition in editions_of(game_id))
     for area in GAME_AREAS:
         messages, nouns = catalogue(area, "en")
         assert {*messages, *nouns} - used[area] == set(), area
