@@ -6,8 +6,8 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import program
 import pytest
-from program import command, environment, write_files
 
 from engine_cy import CHANCE, Rng, new_game
 from engine_cy.record import Record
@@ -18,23 +18,17 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Run:
-    """Return a function that runs the program in its own process and a temporary folder, without a terminal."""
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Return a function that runs the program in a temporary folder, without a terminal.
+
+    It runs in this process, as a start takes longer than most commands. The examples in `test_program.py` start it.
+    """
+    monkeypatch.chdir(tmp_path)
 
     def run(*args: str, stdin: str = "", rc: int = 0, **more: str) -> subprocess.CompletedProcess[str]:
-        result = subprocess.run(
-            command(*args),
-            input=stdin,
-            capture_output=True,
-            text=True,
-            cwd=tmp_path,
-            env=environment(**more),
-            timeout=300,
-            check=False,
-        )
-        assert result.returncode == rc, result.stderr
-        assert "Traceback" not in result.stderr
-        return result
+        output = program.run(*args, stdin=stdin, **more)
+        assert output.code == rc, output.err
+        return subprocess.CompletedProcess(args, output.code, output.out, output.err)
 
     return run
 
@@ -43,7 +37,7 @@ def run(tmp_path: Path) -> Run:
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Make a folder with the input files of the examples the current one."""
     monkeypatch.chdir(tmp_path)
-    write_files(tmp_path)
+    program.write_files(tmp_path)
     return tmp_path
 
 
