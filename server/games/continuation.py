@@ -15,7 +15,7 @@ from engine_cy.seats import CHANCE_SEAT, SEATS
 from server.games.adapter import GameAdapter
 from server.games.narration import Reader
 
-# A step is in words if this many tables agree on them; of so many worlds, those in which the line is possible.
+# The least number of tables that agree on the words of a step, and the most worlds that replay a line for them.
 AGREEING, WORLDS = 12, 200
 
 

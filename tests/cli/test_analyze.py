@@ -295,7 +295,7 @@ def test_a_full_disk_is_an_error_and_loses_no_row(folder, ending):
     assert [line for _, line, _ in keys(folder / f"r.{ending}")] == list(range(1, 101))
 
 
-@pytest.mark.parametrize("workers", [1, 3])
+@pytest.mark.parametrize("workers", [1, pytest.param(3, marks=pytest.mark.slow)])
 def test_an_interrupted_run_keeps_its_rows(folder, workers):
     (folder / "many.txt").write_text("\n".join(views(300)) + "\n")
     args = ("analyze", "many.txt", "--out", "r.jsonl", "--iterations", "5000", "--workers", workers)

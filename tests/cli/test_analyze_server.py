@@ -56,7 +56,12 @@ def wait_for_rows(process: subprocess.Popen[Any], path: Path, n: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [FEW, ("--iterations", "60", "--shares", "2", "--seed", "5", "--uniform"), ("--level", "1")]
+    "options",
+    [
+        pytest.param(FEW, marks=pytest.mark.slow),
+        pytest.param(("--iterations", "60", "--shares", "2", "--seed", "5", "--uniform"), marks=pytest.mark.slow),
+        ("--level", "1"),
+    ],
 )
 def test_a_server_gives_the_rows_of_a_local_run(folder, running, options):
     """Compare positions of every game, with and without histories, and forced moves."""

@@ -72,7 +72,7 @@ def test_a_killed_match_loses_no_deal(run, tmp_path):
 @pytest.mark.parametrize(
     ("args", "deals"),
     [
-        (("--workers", "1", "--deals", "500"), 1),
+        pytest.param(("--workers", "1", "--deals", "500"), 1, marks=pytest.mark.slow),
         # Two of three deals are done, so one worker is idle.
         (("--workers", "2", "--deals", "3"), 2),
     ],

@@ -105,7 +105,10 @@ def test_more_points_are_never_worse(table: Position, seat: int, more: int) -> N
     assert evaluate_position(richer)[seat] >= evaluate_position(table)[seat] - 1e-12
 
 
-@pytest.mark.parametrize("spec", [SPECS[0], SPECS[1], SPECS[6], SPECS[13]], ids=str)
+SLOW = [pytest.param(spec, marks=pytest.mark.slow) for spec in (SPECS[1], SPECS[6])]
+
+
+@pytest.mark.parametrize("spec", [SPECS[0], SPECS[13], *SLOW], ids=str)
 def test_the_evaluation_predicts_winners_better_than_points(spec: Any) -> None:
     game = new_game(*spec)
     starts: list[Position] = []  # of rounds after the first

@@ -66,6 +66,7 @@ def self_test(tmp_path: Path) -> HeldTest:
     return HeldTest(tmp_path)
 
 
+@pytest.mark.slow
 def test_the_port_is_open_before_the_self_test_and_serves_after_it(self_test: HeldTest) -> None:
     with server(wait=False, self_test=True, environment=self_test.environment) as running:
         assert running.health() == NOT_SERVING

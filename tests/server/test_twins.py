@@ -49,7 +49,7 @@ SPECS: dict[str, Any] = {
     "tables of a caller": ("castle_village_port", {"cards": BARDS, "rounds": 2, "hidden_gold": True}, 4),
 }
 # All rulesets together take most of a minute.
-QUICK = ("en-2019-3p", "prototype-2p", "house-3p", "hidden_gold", "an edition of its own")
+QUICK = ("en-2019-3p", "hidden_gold", "an edition of its own")
 every_spec = pytest.mark.parametrize("spec", mostly_slow(SPECS.values(), SPECS, QUICK))
 
 

@@ -427,7 +427,10 @@ class TwoPools:
         self._searches.close()
 
 
-@pytest.mark.parametrize("changes", [{}, {"game": new_game("castle_village_port", None, 3).spec}])
+CASTLE = {"game": new_game("castle_village_port", None, 3).spec}
+
+
+@pytest.mark.parametrize("changes", [pytest.param({}, id="oriflamme"), pytest.param(CASTLE, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("make", [lambda: Threads(3), lambda: Processes(2), TwoPools])
 def test_a_pool_plays_the_same_deals(make, changes):
     match_ = example_match("level-2", "plain", **changes)

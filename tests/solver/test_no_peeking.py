@@ -25,7 +25,7 @@ from solver import Answer, Beliefs, Budget, solve
 from solver.search import CHECKED
 
 PAIRS = 200
-QUICK_PAIRS = 50
+QUICK_PAIRS = 30
 ITERATIONS = 200
 SHORT_CASTLE = {
     "cards": [
@@ -296,7 +296,7 @@ def test_a_checked_build_aborts_a_search_that_peeks(spec: Any, damage: Any, mess
     """The usual build has no such checks, for speed."""
     interface = GameInterface(new_game(*spec))
     texts = []
-    for i, pair in enumerate(pairs_that_differ(spec, 12)):
+    for i, pair in enumerate(pairs_that_differ(spec, 12 if CHECKED else 2)):
         with interface.replaced(**damage(interface)):
             # Without lines of play: these refuse a damaged world.
             texts.append(abort_message(partial(timeless_answer, pair.views[0], "plain", lines=0), tmp_path / str(i)))

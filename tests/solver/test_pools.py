@@ -62,9 +62,10 @@ def pool(request: pytest.FixtureRequest) -> Iterator[Pool]:
 # --- one question ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "spec", [ORIFLAMME, ("oriflamme_prototype", "prototype", 2), ("castle_village_port", "house", 3)], ids=str
-)
+OTHERS = [("oriflamme_prototype", "prototype", 2), ("castle_village_port", "house", 3)]
+
+
+@pytest.mark.parametrize("spec", [ORIFLAMME, *(pytest.param(spec, marks=pytest.mark.slow) for spec in OTHERS)], ids=str)
 def test_every_pool_gives_the_answers_of_compute_here(pool: Pool, spec: Any) -> None:
     shapes = set()
     for number, question in enumerate(questions(spec, seed=3, every=5)):
