@@ -213,7 +213,7 @@ cdef void pick(SecretTables* secrets, rng_t* rng, uint8_t* picks) noexcept nogil
     """Sample a secret: a kind for each spot, then for the hand, then for the rest."""
     cdef uint32_t left = secrets.all
     cdef uint32_t rest
-    cdef double draw, weight
+    cdef double draw, weight, ways
     cdef int n = 0
     cdef int spot, kind, last, to_take, copies, i, _i
 
@@ -244,7 +244,8 @@ cdef void pick(SecretTables* secrets, rng_t* rng, uint8_t* picks) noexcept nogil
         weight = 1
         i = 0
         while True:
-            draw -= weight * shares_of(secrets, kind, copies)[i] * ways_to_hold(secrets, left, to_take, kind + 1)
+            ways = ways_to_hold(secrets, left, to_take, kind + 1)
+            draw -= weight * ways if secrets.even else weight * shares_of(secrets, kind, copies)[i] * ways
             if draw < 0 or i == copies or to_take == 0:
                 break
             picks[n] = <uint8_t>kind
