@@ -465,7 +465,8 @@ cdef class GameState:
         `theme`: "auto", "light" or "dark"; `lang`: "en", "fr" or "de". Games of `eminence.new_game` have
         the words of all three, those of the engine alone English ones.
         """
-        from engine_cy.pictures import to_svg, words_in
+        from engine_cy.picture_words import words_in
+        from engine_cy.pictures import to_svg
         return to_svg(self.game.picture(self), theme, words_in(self.game, lang))
 
     def _repr_svg_(self):

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from engine_cy.castle_village_port.cards import LOCATIONS
-from engine_cy.pictures import TEXTS, DrawnCard, Fact, Picture, Strip
+from engine_cy.picture_words import TEXTS
+from engine_cy.pictures import DrawnCard, Fact, Picture, Strip
 
 
 def picture(at: Any) -> Picture:

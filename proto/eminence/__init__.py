@@ -54,7 +54,7 @@ def _provide_words() -> None:
     def words_of(game: Any, language: str) -> Any:
         return import_module("server.games").picture_words(game, language)
 
-    import_module("engine_cy.pictures").provide_words(words_of)
+    import_module("engine_cy.picture_words").provide_words(words_of)
 
 
 def _version() -> str:

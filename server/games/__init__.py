@@ -10,7 +10,7 @@ from importlib import import_module
 from pkgutil import iter_modules
 
 from engine_cy import Game, GameFaultError, game_ids
-from engine_cy.pictures import TEXTS, provide_words
+from engine_cy.picture_words import TEXTS, provide_words
 from engine_cy.registry import load_for_installed
 from server.games.adapter import GameAdapter
 from server.games.narration import COMMON

@@ -14,7 +14,8 @@ from colours import VISIONS, contrast, distance
 
 import server.games  # noqa: F401  adds the words of pictures
 from engine_cy import Game, Position, new_game
-from engine_cy.pictures import DARK, LIGHT, TEXTS, DrawnCard, Fact, Palette, Picture, Strip, to_svg
+from engine_cy.picture_words import TEXTS
+from engine_cy.pictures import DARK, LIGHT, DrawnCard, Fact, Palette, Picture, Strip, to_svg
 
 GAMES = [
     new_game("oriflamme", "en-2019", players=3),

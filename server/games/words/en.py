@@ -1,6 +1,6 @@
 """Messages that the games share, in English."""
 
-from engine_cy.pictures import TEXTS
+from engine_cy.picture_words import TEXTS
 
 MESSAGES = {
     "and": "; ",
