@@ -1,0 +1,89 @@
+"""Pages in headless Chromium, served by a real server on a free port. Without Chromium, these tests are skipped."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+from process import Server, server
+from waiting import HANG_S
+
+PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
+NO_BROWSER = "these tests need Chromium (Debian: chromium) and Playwright (pip install playwright)"
+
+# An open page, of Playwright's type, which need not be installed.
+Page: TypeAlias = Any
+Open: TypeAlias = Callable[..., Page]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.browser)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    program = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, PROGRAMS)), None)
+    if program is None:
+        pytest.skip(NO_BROWSER)
+    playwright = pytest.importorskip("playwright.sync_api", reason=NO_BROWSER)
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def served() -> Iterator[Server]:
+    """Return a server that all tests of a worker share."""
+    with server("--threads", "2", "--caller-tables", "200", web=True, metrics=True) as running:
+        yield running
+
+
+@contextmanager
+def opened(browser: Any, web: str, path: str = "", **settings: Any) -> Iterator[Page]:
+    """Open a page in a context of its own; fail at its end if a script failed or the policy was violated.
+
+    A refused call is no failure of the page, though the console shows it.
+    """
+    settings = {"viewport": {"width": 1440, "height": 900}, "locale": "en-GB"} | settings
+    context = browser.new_context(**settings)
+    context.set_default_timeout(HANG_S * 1000)
+    context.add_init_script(
+        "window.violations = [];"
+        "addEventListener('securitypolicyviolation', (event) => violations.push(event.violatedDirective))"
+    )
+    page = context.new_page()
+    failures: list[str] = []
+    page.on("pageerror", lambda error: failures.append(str(error)))
+    page.goto(f"{web}/{path}")
+    try:
+        yield page
+        assert failures == []
+        assert page.evaluate("window.violations") == []
+    finally:
+        context.close()
+
+
+@pytest.fixture
+def open_page(browser: Any, served: Server) -> Iterator[Open]:
+    """Return a function that opens a path of the board, such as "#/play", in a context of its own."""
+    with ExitStack() as pages:
+        yield lambda path="", **settings: pages.enter_context(opened(browser, served.web, path, **settings))
+
+
+@pytest.fixture
+def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of screenshots: that in EMINENCE_PICTURES, or a temporary one."""
+    folder = os.environ.get("EMINENCE_PICTURES")
+    if folder is None:
+        return tmp_path_factory.mktemp("pictures")
+    path = Path(folder)
+    path.mkdir(parents=True, exist_ok=True)
+    return path
