@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from functools import partial
 
 from eminence import __version__
 from eminence.v1 import rules_pb2 as pb
-from engine_cy import GameFaultError, Position, View, editions_of, game_ids, game_sources, players_of
+from engine_cy import Game, GameFaultError, Position, View, editions_of, game_ids, game_sources, players_of
+from engine_cy.annotations import NAME_MAX
 from engine_cy.seats import SEATS
 from server.codec import records, views
-from server.codec.fields import check_length, read_seat, required, which, write_seat
+from server.codec.fields import check_length, check_text, per_seat, read_seat, required, which, write_seat
 from server.codec.games import check_game_id, read_required_game, write_ruleset
 from server.games import adapter_of
-from server.games.adapter import Draft, GameAdapter
+from server.games.adapter import Draft, GameAdapter, Names
+from server.games.narration import Reader
+from server.languages import LANGUAGES
 from server.messages.requests import Caps
 from server.refusals import Refusal, at
 from server.services.local import CAPS
@@ -146,13 +151,17 @@ class RulesService:
             raise Refusal("CONTRADICTION", "seats", f"the record has the views of {SEATS[observer]} only")
         seats = seats or ([observer] if observer is not None else list(range(game.n_players)))
         response = pb.ReplayRecordResponse(seats=map(write_seat, seats))
+        reader = seats[0] if request.seats else None
+        tells = request.words and (game.has_history or reader is None)
+        readers = _readers(game, record.names)
         before: Position | View | None = None
+        adapter = adapter_of(game.id)
         for index, table in enumerate(record.tables()):
             ply = response.plies.add(index=index, to_act=write_seat(table.to_act), over=table.is_over)
             seen_tables = [table.view(seat) if isinstance(table, Position) else table for seat in seats]
             ply.views.extend(map(views.write_view, seen_tables))
             # Beside the views of named seats, the answer holds nothing that these seats do not see.
-            ply.points.extend(adapter_of(game.id).owned(seen_tables[0] if request.seats else table))
+            ply.points.extend(adapter.owned(seen_tables[0] if request.seats else table))
             if before is not None:
                 action = record.actions[index - 1]
                 if not request.seats:
@@ -160,6 +169,9 @@ class RulesService:
                 for seat in seats if game.has_history else ():
                     seen = before.seen(action, seat) if isinstance(before, Position) else action
                     ply.seen.append(views.write_seen(game, before.to_act, seen))
+                if tells:
+                    told = _as_seen(reader, before, action, table)
+                    ply.words.CopyFrom(_in_words(partial(adapter.narrate, *told), readers))
             before = table
         return response
 
@@ -174,8 +186,19 @@ class RulesService:
     def ListLegalActions(self, request: pb.ListLegalActionsRequest) -> pb.ListLegalActionsResponse:
         required(request, "view", "")
         view = views.read_view(request.view)
-        actions = map(views.write_action, view.legal_actions())
-        return pb.ListLegalActionsResponse(actions=actions, to_act=write_seat(view.to_act))
+        legal = view.legal_actions()
+        response = pb.ListLegalActionsResponse(actions=map(views.write_action, legal), to_act=write_seat(view.to_act))
+        if request.words:
+            if request.names:
+                per_seat(request.names, view.game.n_players, "names")
+            for number, name in enumerate(request.names):
+                check_text(name, NAME_MAX, f"names[{number}]")
+            adapter = adapter_of(view.game.id)
+            readers = _readers(view.game, request.names)
+            response.words.extend(_in_words(partial(adapter.choice, view, str(action)), readers) for action in legal)
+            if legal:
+                response.question.CopyFrom(_in_words(partial(adapter.prompt, view), readers))
+        return response
 
     def ReadText(self, request: pb.ReadTextRequest) -> pb.ReadTextResponse:
         kind = which(request, "text", "")
@@ -194,3 +217,22 @@ class RulesService:
             return pb.WriteTextResponse(text=str(records.read(request.record)))
         game = read_required_game(request, "")
         return pb.WriteTextResponse(text=views.read_seen(game, request.action, "action")[1])
+
+
+def _as_seen(
+    reader: int | None, before: Position | View, action: str, after: Position | View
+) -> tuple[Position | View, str, Position | View]:
+    """Return an action of a record, and the tables around it, as a seat saw them; without a seat, as they were."""
+    if reader is None or not isinstance(before, Position) or not isinstance(after, Position):
+        return before, action, after
+    return before.view(reader), before.seen(action, reader), after.view(reader)
+
+
+def _readers(game: Game, names: Sequence[str]) -> list[Reader]:
+    """Return a reader in each language. A player without a name has the letter of the seat."""
+    called = [name or SEATS[seat] for seat, name in enumerate(names or [""] * game.n_players)]
+    return [Reader(language, None, called) for language in LANGUAGES]
+
+
+def _in_words(tell: Callable[[Reader], str], readers: Sequence[Reader]) -> pb.Names:
+    return Names(*map(tell, readers)).message()

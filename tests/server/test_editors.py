@@ -356,3 +356,55 @@ def test_a_refused_growing_comparison_names_its_field() -> None:
     with LocalClient() as client, pytest.raises(Refused) as refused:
         list(client.compare_stream(a_view(), [view_pb2.Action(text="keep")], None))
     assert refused.value.field == "compare.actions"
+
+
+# --- words -----------------------------------------------------------------------------------------------------
+
+
+def told(record: record_pb2.Record, *seats: int) -> list[str]:
+    request = rules_pb2.ReplayRecordRequest(record=record, seats=map(write_seat, seats), words=True)
+    return [ply.words.en for ply in RULES.ReplayRecord(request).plies[1:]]
+
+
+def test_a_record_is_told_as_its_reader_saw_it() -> None:
+    start = new_game("oriflamme", "en-2019", 3).deal(1)
+    cards = [str(start.play(str(start.legal_actions()[0])).legal_actions()[0]), str(start.legal_actions()[0])]
+    record = Record(start, tuple(reversed(cards)))
+    whole, seen = records.write(record), records.write(record.seen_from(1))
+    for message in (whole, seen):
+        message.names.extend(["Ann", "", "Cy"])
+    first, second = told(whole, 1)
+    assert first == "Ann places a card at the front"
+    assert second.startswith("B places the ")
+    assert told(seen) == [first, second]
+    assert told(whole)[0].startswith("Ann places the ")
+    plies = RULES.ReplayRecord(rules_pb2.ReplayRecordRequest(record=whole, words=True)).plies
+    assert len({plies[1].words.en, plies[1].words.fr, plies[1].words.de}) == 3
+    assert not plies[0].HasField("words")
+    silent = RULES.ReplayRecord(rules_pb2.ReplayRecordRequest(record=whole)).plies
+    assert not any(ply.HasField("words") for ply in silent)
+
+
+@every_spec
+def test_every_game_is_told_to_its_end(spec: Any) -> None:
+    record = whole_record(spec)
+    message = records.write(record)
+    assert all(told(message))
+    for seat in range(record.game.n_players) if record.game.has_history else ():
+        assert all(told(message, seat))
+        assert told(message, seat) == told(records.write(record.seen_from(seat)))
+
+
+def test_choices_are_told_with_their_question_in_three_languages() -> None:
+    request = rules_pb2.ListLegalActionsRequest(view=a_view(), words=True, names=["Ann", "", ""])
+    response = RULES.ListLegalActions(request)
+    assert [names.en for names in response.words] == ["Reveal the Ambush", "Leave the Ambush face down"]
+    assert len({response.question.en, response.question.fr, response.question.de}) == 3
+    assert not RULES.ListLegalActions(rules_pb2.ListLegalActionsRequest(view=a_view())).words
+    with pytest.raises(Refusal) as refused:
+        RULES.ListLegalActions(rules_pb2.ListLegalActionsRequest(view=a_view(), words=True, names=["Ann"]))
+    assert (refused.value.reason, refused.value.field) == ("OUT_OF_RANGE", "names")
+    request = rules_pb2.ListLegalActionsRequest(view=a_view(), words=True, names=["", "x" * 101, ""])
+    with pytest.raises(Refusal) as refused:
+        RULES.ListLegalActions(request)
+    assert (refused.value.reason, refused.value.field) == ("TOO_LONG", "names[1]")

@@ -125,8 +125,10 @@ def answers_to(seat: int, record: Record, channel: grpc.Channel) -> dict[str, li
         ),
         "GetRecord": outcome(referee.GetRecord, referee_pb2.GetRecordRequest(record=message, seat=number)),
         "ValidateView": outcome(rules.ValidateView, rules_pb2.ValidateViewRequest(view=view)),
-        "ListLegalActions": outcome(rules.ListLegalActions, rules_pb2.ListLegalActionsRequest(view=view)),
-        "ReplayRecord": outcome(rules.ReplayRecord, rules_pb2.ReplayRecordRequest(record=message, seats=[number])),
+        "ListLegalActions": outcome(rules.ListLegalActions, rules_pb2.ListLegalActionsRequest(view=view, words=True)),
+        "ReplayRecord": outcome(
+            rules.ReplayRecord, rules_pb2.ReplayRecordRequest(record=message, seats=[number], words=True)
+        ),
         "CheckDraft": outcome(rules.CheckDraft, rules_pb2.CheckDraftRequest(view=without_history(view))),
         "WriteText": outcome(rules.WriteText, rules_pb2.WriteTextRequest(game=view.game, view=view)),
     }
