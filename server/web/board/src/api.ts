@@ -6,6 +6,7 @@ import { Code, ConnectError, createClient, type Interceptor } from "@connectrpc/
 import { createConnectTransport } from "@connectrpc/connect-web";
 import { RulesService } from "../generated/eminence/v1/rules_pb";
 import { SolverService } from "../generated/eminence/v1/solver_pb";
+import { TableService } from "../generated/eminence/v1/table_pb";
 
 const RETRY_MS = [200, 500, 1000, 2000];
 
@@ -28,6 +29,7 @@ const transport = createConnectTransport({ baseUrl: location.origin, interceptor
 
 export const rules = createClient(RulesService, transport);
 export const solver = createClient(SolverService, transport);
+export const tables = createClient(TableService, transport);
 
 /** A refusal of the server, in its own words. */
 export interface Refusal {

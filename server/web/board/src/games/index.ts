@@ -1,6 +1,7 @@
 // The games that the page draws, and the one way to ask about any game.
 
 import type { Action, Card, View } from "../../generated/eminence/v1/view_pb";
+import type { Record as GameRecord } from "../../generated/eminence/v1/record_pb";
 import type { Drawing } from "../table/drawing";
 import { castleVillagePort } from "./castle_village_port";
 import { oriflamme, idOf } from "./oriflamme";
@@ -39,4 +40,10 @@ export function kindOf(kind: Card): string {
     default:
       return kind.name;
   }
+}
+
+/** Return the kinds that each seat set aside before a whole game; empty where no card is set aside. */
+export function asideOf(record: GameRecord): string[][] {
+  const deal = record.contents.case === "whole" ? record.contents.value.deal : undefined;
+  return deal?.case === "oriflamme" ? deal.value.aside.map(({ cards }) => cards.map(idOf)) : [];
 }

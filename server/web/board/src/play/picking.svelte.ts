@@ -13,6 +13,11 @@ export class Picking {
   /** The actions that the picks leave. */
   left = $derived(choicesLeft(this.#choices, this.#picked).map((choice) => choice.action));
 
+  /** The action that the picks complete; null while picks are missing. */
+  done = $derived(completed(this.#choices, this.#picked)?.action ?? null);
+  /** The number of picks made. */
+  count = $derived(this.#picked.length);
+
   /** Begin to choose among the legal actions of a view. */
   begin(actions: Action[], view: View): void {
     this.#choices = actions.map((action) => ({ action, picks: picksOf(action, view) }));
@@ -24,7 +29,13 @@ export class Picking {
     const pick = picksLeft(this.#choices, this.#picked).get(thing);
     if (pick === undefined) return null;
     this.#picked = [...this.#picked, pick];
-    return completed(this.#choices, this.#picked)?.action ?? null;
+    return this.done;
+  }
+
+  /** Offer nothing. */
+  clear(): void {
+    this.#choices = [];
+    this.#picked = [];
   }
 
   /** Take back the last pick. */

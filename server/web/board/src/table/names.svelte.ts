@@ -15,6 +15,16 @@ export class CardNames {
     this.#cards = new Map(cards.map((info) => [kindOf(info.card!), info]));
   }
 
+  /** The kinds of the game's cards, in the order of hands. */
+  get kinds(): string[] {
+    return [...this.#cards.keys()];
+  }
+
+  /** Return what a card does, in the language of the page; empty if that is unknown. */
+  meaningOf(kind: string): string {
+    return this.#cards.get(kind)?.meaning?.[language()] ?? "";
+  }
+
   /** Return the name of a kind in the language of the page; the kind itself for a card without a name. */
   nameOf(kind: string): string {
     return this.#cards.get(kind)?.names?.[language()] || kind;

@@ -1,3 +1,4 @@
+import { playing } from "../play/words/de";
 import type { Words } from "./en";
 
 export const de: Words = {
@@ -9,6 +10,8 @@ export const de: Words = {
   theme: "Farben",
   themes: { auto: "wie das System", light: "hell", dark: "dunkel" },
   notAffiliated: "Eminence steht in keiner Verbindung zu den Verlagen dieser Spiele.",
+
+  playing,
 
   game: "Spiel",
   edition: "Ausgabe",

@@ -1,5 +1,7 @@
 // The words of the page. The other languages have the same keys: their type is that of this file.
 
+import { playing } from "../play/words/en";
+
 export const en = {
   name: "English",
   analyse: "Analyse",
@@ -9,6 +11,8 @@ export const en = {
   theme: "Theme",
   themes: { auto: "as the system", light: "light", dark: "dark" },
   notAffiliated: "Eminence is not affiliated with the publishers of these games.",
+
+  playing,
 
   game: "Game",
   edition: "Edition",

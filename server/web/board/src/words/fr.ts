@@ -1,3 +1,4 @@
+import { playing } from "../play/words/fr";
 import type { Words } from "./en";
 
 export const fr: Words = {
@@ -9,6 +10,8 @@ export const fr: Words = {
   theme: "Thème",
   themes: { auto: "comme le système", light: "clair", dark: "sombre" },
   notAffiliated: "Eminence n'est pas lié aux éditeurs de ces jeux.",
+
+  playing,
 
   game: "Jeu",
   edition: "Édition",
