@@ -48,6 +48,7 @@ function draw(view: CastleVillagePortView): Drawing {
     toAct: indexOf(table.toAct),
     round: table.round,
     ask: CastleVillagePortAsk[table.ask].toLowerCase(),
+    unit: "gold",
     rows: ROWS.map(rowWith),
     hand,
     seats: table.handSizes.map((handSize, seat) => {

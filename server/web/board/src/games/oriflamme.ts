@@ -44,6 +44,7 @@ function draw(view: OriflammeView): Drawing {
     toAct: indexOf(table.toAct),
     round: table.round,
     ask: OriflammeAsk[table.ask].toLowerCase(),
+    unit: "points",
     rows: [{ id: "queue", stacks, gaps: gapsOf(stacks.length) }],
     hand: view.own!.hand.map((kind) => ({ thing: `hand:${idOf(kind)}`, kind: idOf(kind), isSelected: false })),
     seats: table.points.map((points, seat) => ({

@@ -10,6 +10,7 @@ import { RecordSchema } from "../../generated/eminence/v1/record_pb";
 import type { TableResult, TableSeen } from "../../generated/eminence/v1/table_pb";
 import { ViewSchema, type Action, type View } from "../../generated/eminence/v1/view_pb";
 import { refusalOf, rules, tables, type Refusal } from "../api";
+import { drawingOf } from "../games";
 import { indexOf } from "../games/game";
 import type { SeatIndex } from "../table/drawing";
 import { Hints } from "./hints.svelte";
@@ -20,6 +21,8 @@ import { keepTable, nameOf, type Sitter, type StoredTable } from "./stored";
 
 const WATCH_AGAIN_MS = 2_000;
 const ACT_TIMEOUT_MS = 60_000;
+/** A move that changed no card on the table, such as a secret choice, is shown for this part of the time. */
+const UNCHANGED_SHARE = 4;
 
 /** The table after an action, and the action as a sentence; the first frame has none. */
 export interface Frame {
@@ -51,6 +54,8 @@ export class Sitting {
   /** The sentences of the legal actions, by their notation. */
   choiceWords = $state.raw<ReadonlyMap<string, Names>>(new Map());
   legal = $state.raw<readonly Action[]>([]);
+  /** After the end: the last table as each seat saw it. */
+  finals = $state.raw<readonly View[]>([]);
   refusal = $state.raw<Refusal | null>(null);
   isBusy = $state(false);
   isGone = $state(false);
@@ -91,6 +96,11 @@ export class Sitting {
 
   get frame(): Frame | null {
     return this.frames[this.at] ?? null;
+  }
+
+  /** Whether the game lets its seats remember the moves: only then there is a list, and a record before the end. */
+  get hasHistory(): boolean {
+    return this.seen?.view?.history !== undefined;
   }
 
   /** Whether the newest frame is shown. */
@@ -242,7 +252,8 @@ export class Sitting {
       this.#follow(table);
       return;
     }
-    const [frames, choices] = await Promise.all([this.#framesOf(table), this.#choicesOf(table)]);
+    const parts = [this.#framesOf(table), this.#choicesOf(table), this.#finalsOf(table)] as const;
+    const [frames, choices, finals] = await Promise.all(parts);
     if (turn !== this.#newest || this.#isClosed) return;
     const before = this.seat === seat ? this.#common(frames) : (this.#lastShown.get(seat) ?? frames.length - 1);
     const isSame = this.seat === seat && this.seen?.version === table.version;
@@ -251,6 +262,7 @@ export class Sitting {
     this.question = choices.question;
     this.choiceWords = choices.words;
     this.legal = table.legalActions;
+    this.finals = finals;
     if (!isSame) {
       this.hints.forget();
       if (table.view) this.picking.begin(table.legalActions, table.view);
@@ -299,15 +311,27 @@ export class Sitting {
     return { question: answer.question ?? null, words: new Map(words) };
   }
 
+  async #finalsOf({ result }: TableSeen): Promise<View[]> {
+    if (result?.record === undefined) return [];
+    const { plies } = await rules.replayRecord({ record: result.record });
+    return plies.at(-1)?.views ?? [];
+  }
+
   // --- showing moves one by one ---
 
   #showRest(): void {
     this.#stopShowing();
     if (this.isNow) return;
     this.isShowing = true;
-    // The own move is shown at once, the moves of others after a while.
-    const next = this.frames[this.at + 1];
-    this.#timer = setTimeout(() => this.#showNext(), next?.seat === this.seat ? 0 : pace.ms);
+    this.#timer = setTimeout(() => this.#showNext(), this.#pauseMs());
+  }
+
+  /** Return how long this frame is shown before the next one: the own move comes at once. */
+  #pauseMs(): number {
+    const [before, now, next] = [this.frames[this.at - 1], this.frames[this.at], this.frames[this.at + 1]];
+    if (next?.seat === this.seat) return 0;
+    const changed = before === undefined || now === undefined || hasChanged(before.view, now.view);
+    return changed ? pace.ms : pace.ms / UNCHANGED_SHARE;
   }
 
   #showNext(): void {
@@ -363,4 +387,10 @@ export class Sitting {
   keep(changes: Partial<StoredTable>): void {
     keepTable(Object.assign(this.stored, changes));
   }
+}
+
+/** Return whether the cards on the table differ. */
+function hasChanged(before: View, after: View): boolean {
+  const rowsOf = (view: View) => JSON.stringify(drawingOf(view)?.rows ?? null);
+  return rowsOf(before) !== rowsOf(after);
 }

@@ -54,6 +54,8 @@ export interface Drawing {
   round: number;
   /** The question to the seat to act: "place", "reveal", ..., "over". */
   ask: string;
+  /** What the seats collect. */
+  unit: "points" | "gold";
   rows: Row[];
   /** The observer's hand, and the selected card, which lies face down on the table. */
   hand: { thing: Thing; kind: string; isSelected: boolean }[];

@@ -103,7 +103,7 @@ export const playing: PlayWords = {
   shares: (names) => `${names} teilen sich den Sieg.`,
   rank: "Rang",
   player: "Spieler",
-  owned: "Punkte",
+  owned: { points: "Punkte", gold: "Gold" },
   share: "Anteil am Sieg",
   allCards: "Was alle hatten",
   inHand: "auf der Hand",

@@ -102,7 +102,7 @@ export const playing = {
   shares: (names: string) => `${names} share the win.`,
   rank: "Rank",
   player: "Player",
-  owned: "Points",
+  owned: { points: "Points", gold: "Gold" },
   share: "Share of the win",
   allCards: "What everybody had",
   inHand: "in hand",

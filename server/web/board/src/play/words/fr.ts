@@ -103,7 +103,7 @@ export const playing: PlayWords = {
   shares: (names) => `${names} partagent la victoire.`,
   rank: "Rang",
   player: "Joueur",
-  owned: "Points",
+  owned: { points: "Points", gold: "Or" },
   share: "Part de la victoire",
   allCards: "Ce que chacun avait",
   inHand: "en main",

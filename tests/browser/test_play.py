@@ -1,0 +1,257 @@
+"""The Play page: games by mouse, by keyboard and by touch, on one device and on several."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from board import choose_at_random, is_over, named, play_to_the_end, set_up, shown_text, wait, wait_for_turn
+
+from engine_cy.record import read_record
+
+Open = Callable[..., Any]
+# Names of cards as the page shows them in English.
+CARDS = ("Archer", "Soldier", "Spy", "Heir", "Lord", "Shapeshifter", "Assassination", "Decree", "Conspiracy", "Ambush")
+
+
+def test_a_game_against_engines_is_played_to_its_end_and_handed_to_the_review(open_page: Open) -> None:
+    page = open_page("#/play")
+    set_up(page)
+    assert play_to_the_end(page, random.Random(1)) > 5
+    assert page.get_by_role("heading", name="What everybody had").is_visible()
+    points = [int(cell) for cell in page.locator(".ranks tbody td:nth-child(3)").all_inner_texts()]
+    assert points == sorted(points, reverse=True)
+    with page.expect_download() as saving:
+        page.get_by_role("button", name="Save").click()
+    record = read_record(Path(saving.value.path()).read_text("utf-8"))
+    assert record.observer is None
+    assert record.result is not None
+    assert sorted(record.result, reverse=True) == points
+    page.get_by_role("button", name="Review this game").click()
+    wait(page, "location.hash.startsWith('#/review')")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("game", "edition", "players"),
+    [
+        ("oriflamme", "en-2019", 5),
+        ("oriflamme", "revised", 4),
+        ("oriflamme_prototype", "", 2),
+        ("oriflamme_prototype", "", 4),
+        ("castle_village_port", "", 3),
+        ("castle_village_port", "", 5),
+        ("kuhn_poker", "", 2),
+        ("leduc_poker", "", 2),
+    ],
+)
+def test_every_game_is_played_to_its_end(open_page: Open, game: str, edition: str, players: int) -> None:
+    """Every completed walk of picks is a move that the server accepts: else the page complains."""
+    page = open_page("#/play")
+    set_up(page, game, edition=edition, players=players)
+    wait_for_turn(page)
+    draw = random.Random(2)
+    while not is_over(page):
+        choose_at_random(page, draw)
+        assert page.locator(".complaint").count() == 0
+    assert page.locator(".ranks tbody tr").count() == players
+
+
+@pytest.mark.slow
+def test_house_rules_reach_the_table(open_page: Open) -> None:
+    page = open_page("#/play")
+    set_up(page, "castle_village_port", players=3, changes={"hidden gold": "yes"})
+    with page.expect_download() as saving:
+        page.get_by_role("button", name="Save").click()
+    assert "hidden_gold" in Path(saving.value.path()).read_text("utf-8")
+
+
+@pytest.mark.slow
+def test_a_game_is_played_by_keyboard_alone(open_page: Open) -> None:
+    """Tab and Enter make the moves, and the focus is never lost."""
+    page = open_page("#/play")
+    set_up(page, "oriflamme_prototype", players=2)
+    wait_for_turn(page)
+    draw = random.Random(4)
+    while not is_over(page):
+        for _ in range(draw.randrange(1, 40)):
+            page.keyboard.press("Tab")
+            if page.evaluate("document.activeElement.matches('.playing .open, .choices button.main')"):
+                page.keyboard.press("Enter")
+                wait_for_turn(page)
+                assert page.evaluate("document.activeElement !== document.body")
+                break
+    assert page.locator(".winner").is_visible()
+
+
+@pytest.mark.slow
+def test_a_move_is_made_by_touch_and_by_typing(open_page: Open) -> None:
+    page = open_page("#/play", has_touch=True, viewport={"width": 360, "height": 740})
+    set_up(page)
+    wait_for_turn(page)
+    page.locator(".hand .open").first.tap()
+    assert page.locator(".hand .picked").count() == 1
+    page.locator("button.gap").first.tap()
+    wait(page, "document.querySelectorAll('.log li[data-frame]').length > 2")
+    wait_for_turn(page)
+    page.locator(".typed input").fill("no such move")
+    page.locator(".typed button").tap()
+    page.get_by_role("alert").wait_for()
+    before = page.locator(".steps .number").inner_text()
+    text = "keep" if page.get_by_role("button", name="Keep face down").count() else None
+    if text is None:
+        page.locator(".all-moves summary").tap()
+        text = page.locator(".all-moves button").first.inner_text()
+    page.locator(".typed input").fill(text.upper())
+    page.locator(".typed button").tap()
+    wait(page, "before => document.querySelector('.steps .number').innerText !== before", before)
+
+
+def test_things_that_no_legal_move_picks_are_no_buttons(open_page: Open) -> None:
+    page = open_page("#/play")
+    set_up(page)
+    wait_for_turn(page)
+    # The queue is empty: one place, and the cards of the hand.
+    assert page.locator(".table button").count() == page.locator(".hand button").count() + 1
+    page.locator(".hand .open").first.click()
+    assert page.locator(".hand button").count() == 0
+    assert page.locator("button.gap").count() == 1
+    page.keyboard.press("Escape")
+    assert page.locator(".hand button").count() == 7
+
+
+def test_two_people_on_one_device_never_see_each_others_cards(open_page: Open) -> None:
+    page = open_page("#/play")
+    set_up(page, people={0: ("Ann", "here"), 1: ("Bea", "here")}, seed=None)
+    assert page.get_by_role("heading", name="Hand the device to Ann").is_visible()
+    draw = random.Random(5)
+    covers = 0
+    for _ in range(8):
+        covers += 1
+        assert named(shown_text(page), CARDS) == []
+        name = page.locator(".cover h2").inner_text().removeprefix("Hand the device to ")
+        page.get_by_role("button", name=f"I am {name}: show my cards").click()
+        page.locator(".playing").wait_for()
+        assert named(shown_text(page), CARDS) != []  # the check above can fail
+        letter = "A" if name == "Ann" else "B"
+        assert page.locator(".hand .badge").first.inner_text() == letter
+        while not page.locator(".cover").count() and not is_over(page):
+            wait_for_turn(page)
+            if page.locator(".playing h2.turn").count():
+                choose_at_random(page, draw)
+        if is_over(page):
+            break
+    assert covers > 3
+
+
+def test_the_device_is_covered_on_request_and_after_a_reload(open_page: Open) -> None:
+    page = open_page("#/play")
+    set_up(page, people={0: ("Ann", "here"), 1: ("Bea", "here")})
+    page.get_by_role("button", name="I am Ann").click()
+    page.get_by_role("button", name="Hide my cards").click()
+    assert named(shown_text(page), CARDS) == []
+    page.get_by_role("button", name="I am Bea: look").click()
+    page.locator(".playing").wait_for()
+    assert page.locator(".hand .badge").first.inner_text() == "B"
+    page.reload()
+    page.locator(".cover").wait_for()
+    assert named(shown_text(page), CARDS) == []
+
+
+def test_people_on_two_devices_choose_at_the_same_time(open_page: Open) -> None:
+    """The link opens the other seat, its key leaves the address, and both choose in any order."""
+    first = open_page("#/play")
+    set_up(first, "castle_village_port", people={0: ("Ann", "here"), 1: ("Bea", "link")})
+    link = first.locator(".links input").first.input_value()
+    assert "#/play?key=" in link
+    second = open_page(link.partition("/#")[2].join(["#", ""]))
+    second.locator(".playing").wait_for()
+    assert "key" not in second.url
+    assert second.locator(".hand .badge").first.inner_text() == "B"
+    wait_for_turn(second)
+    second.locator(".hand .open").first.click()
+    second.locator(".choices button.main").click()
+    second.get_by_text("You have chosen").first.wait_for()
+    assert first.locator(".playing h2.turn").count() == 1  # Ann chooses before, with or without Bea's choice
+    first.locator(".hand .open").first.click()
+    first.locator(".choices button.main").click()
+    wait(second, "document.querySelectorAll('.log li[data-frame]').length >= 3")
+    wait_for_turn(second)
+
+
+def test_moves_are_taken_back_and_counted(open_page: Open) -> None:
+    page = open_page("#/play")
+    set_up(page, people={0: ("Ann", "here"), 1: ("Bea", "link")})
+    wait_for_turn(page)
+    hand = page.locator(".hand li").count()
+    page.locator(".hand .open").first.click()
+    page.locator("button.gap").first.click()
+    wait(page, "document.querySelectorAll('.log li[data-frame]').length == 1")
+    assert page.locator(".hand li").count() == hand - 1
+    page.keyboard.press("u")
+    wait(page, "hand => document.querySelectorAll('.hand li').length == hand", hand)
+    assert page.get_by_text("1 move taken back").is_visible()
+    assert page.get_by_role("button", name="Take back").is_disabled()
+
+
+def test_a_hint_says_where_to_look_then_the_best_moves_then_opens_the_analysis(open_page: Open) -> None:
+    page = open_page("#/play")
+    set_up(page)
+    wait_for_turn(page)
+    choose_at_random(page, random.Random(6))
+    page.keyboard.press("h")
+    page.get_by_text("Look at what is marked").wait_for()
+    assert page.locator(".mark").count() == 1
+    assert page.locator(".hint li").count() == 0
+    page.keyboard.press("h")
+    assert 0 < page.locator(".hint li").count() <= 5
+    assert page.get_by_text("1 hint used").is_visible()
+    page.get_by_role("button", name="Open in the analysis").click()
+    page.locator(".candidates, .moves").first.wait_for()
+    assert page.url.partition("#")[2].startswith("/analyse?")
+
+
+def test_notes_stay_with_their_card(open_page: Open) -> None:
+    page = open_page("#/play")
+    set_up(page, players=3)
+    wait_for_turn(page)
+    while not page.locator(".stacks .card.back").count():
+        choose_at_random(page, random.Random(7))
+    page.locator(".stacks .card.back").first.click(button="right")
+    select = page.locator(".notes select").first
+    select.select_option(label="Spy")
+    page.locator(".notes input").first.fill("she smiled")
+    assert "Spy?" in page.locator(".stacks .card.back").first.inner_text()
+    page.reload()
+    page.locator(".stacks .card.back").first.wait_for()
+    assert "Spy?" in page.locator(".stacks .card.back").first.inner_text()
+
+
+def test_earlier_moves_are_looked_at_and_nothing_is_chosen_there(open_page: Open) -> None:
+    page = open_page("#/play")
+    set_up(page)
+    wait_for_turn(page)
+    choose_at_random(page, random.Random(8))
+    page.keyboard.press("Home")
+    assert page.locator(".hand li").count() == 7
+    assert page.locator(".playing .open").count() == 0
+    page.keyboard.press("End")
+    assert page.locator(".playing .open").count() > 0
+
+
+def test_a_table_that_ended_is_said_to_be_gone(open_page: Open) -> None:
+    page = open_page("#/play?key=" + "x" * 32)
+    page.get_by_text("This table is no longer there").wait_for()
+    assert page.locator(".sitters").is_visible()
+
+
+def test_a_name_is_text_and_nothing_else(open_page: Open) -> None:
+    page = open_page("#/play")
+    set_up(page, people={0: ("<img src=x onerror=alert(1)>", "here")})
+    wait_for_turn(page)
+    choose_at_random(page, random.Random(9))
+    assert page.locator("img").count() == 0
+    assert "<img" in page.locator(".seats .name").first.inner_text()

@@ -1,0 +1,112 @@
+"""The Play page of the board, as a person uses it, through Playwright."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from waiting import wait_until
+
+# A thing that can be picked or pressed to choose a move.
+OPEN = ".playing .open"
+READY = "!!document.querySelector('.winner, .playing h2.turn, .cover')"
+
+
+def wait(page: Any, script: str, argument: Any = None) -> None:
+    """Wait until a script is true. Playwright's own wait evaluates text in the page, which its policy forbids."""
+    wait_until(lambda: page.evaluate(script, argument))
+
+
+def set_up(
+    page: Any,
+    game: str = "oriflamme",
+    *,
+    edition: str = "",
+    players: int = 3,
+    people: Mapping[int, tuple[str, str]] | None = None,
+    level: int = 1,
+    seed: int | None = 7,
+    changes: Mapping[str, str] | None = None,
+) -> None:
+    """Set up a table and start it. `people` maps seats to names and "here" or "link"; the others are engines."""
+    people = {0: ("Ann", "here")} if people is None else people
+    page.evaluate("localStorage.setItem('pace', 'quick')")
+    page.reload()
+    wait(page, "document.querySelectorAll('.sitters option').length > 20")
+    selects = page.locator(".fields select")
+    selects.nth(0).select_option(game)
+    wait(page, "!document.querySelector('button[type=submit].main').disabled")
+    if edition:
+        selects.nth(1).select_option(edition)
+    selects.nth(2).select_option(str(players))
+    for seat in range(players):
+        name, who = people.get(seat, ("", str(level)))
+        if seat in people:
+            page.locator(".sitters input").nth(seat).fill(name)
+        page.locator(".sitters select").nth(seat).select_option(who)
+    page.locator("form details").evaluate("details => details.open = true")
+    for label, value in (changes or {}).items():
+        page.get_by_label(label).select_option(value)
+    if seed is not None:
+        page.get_by_label("Seed of the deal").fill(str(seed))
+    page.get_by_role("button", name="Start the game").click()
+    page.locator(".playing, .cover").wait_for()
+
+
+def wait_for_turn(page: Any) -> None:
+    """Wait until this page may choose, the device is to be handed over, or the game is over."""
+    wait(page, READY)
+
+
+def is_over(page: Any) -> bool:
+    return bool(page.locator(".winner").count())
+
+
+def choose_at_random(page: Any, draw: random.Random) -> None:
+    """Make picks at random until they are a move, and wait for the next turn."""
+    version = page.locator(".steps .number, .text-view").first.inner_text()
+    while True:
+        confirm = page.locator(".choices button.main")
+        if confirm.count():
+            confirm.first.click()
+            break
+        things = page.locator(OPEN)
+        things.nth(draw.randrange(things.count())).click()
+        if page.locator(".picked").count() == 0:  # the move was made
+            break
+    wait(
+        page,
+        "before => !!document.querySelector('.winner, .cover')"
+        " || ![before, undefined].includes(document.querySelector('.steps .number, .text-view')?.innerText)",
+        version,
+    )
+    wait_for_turn(page)
+
+
+def play_to_the_end(page: Any, draw: random.Random) -> int:
+    """Play at random until the game is over; return the number of choices made on this page."""
+    chosen = 0
+    wait_for_turn(page)
+    while not is_over(page):
+        if page.locator(".cover").count():
+            page.locator(".cover button.main").first.click()
+            page.locator(".playing").wait_for()
+            wait_for_turn(page)
+            continue
+        choose_at_random(page, draw)
+        chosen += 1
+    return chosen
+
+
+def shown_text(page: Any) -> str:
+    """Return everything that the page holds for a reader: texts, labels, titles and values."""
+    text: str = page.evaluate(
+        "document.title + document.documentElement.outerHTML.replaceAll(/<(script|style|link)[^>]*>/g, '')"
+        " + [...document.querySelectorAll('input')].map(input => input.value).join()"
+    )
+    return text
+
+
+def named(text: str, words: Sequence[str]) -> list[str]:
+    return [word for word in words if word in text]
