@@ -13,6 +13,7 @@ import pytest
 from process import Server, server
 from waiting import HANG_S
 
+ROOT = Path(__file__).parents[2]
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 NO_BROWSER = "these tests need Chromium (Debian: chromium) and Playwright (pip install playwright)"
 
@@ -87,3 +88,24 @@ def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = Path(folder)
     path.mkdir(parents=True, exist_ok=True)
     return path
+
+
+@pytest.fixture(scope="session")
+def axe() -> Callable[[Page], list[str]]:
+    """Return a function that lists a page's serious faults for people with disabilities."""
+    script = ROOT / "server" / "web" / "board" / "node_modules" / "axe-core" / "axe.min.js"
+    if not script.exists():
+        pytest.skip("axe-core is not installed; `npm ci` in server/web/board installs it")
+    source = script.read_text("utf-8")
+
+    def faults(page: Page) -> list[str]:
+        page.evaluate(source)
+        found = page.evaluate("axe.run({resultTypes: ['violations']}).then(results => results.violations)")
+        return [
+            f"{fault['id']}: {node['html'][:200]}"
+            for fault in found
+            if fault["impact"] in ("serious", "critical")
+            for node in fault["nodes"]
+        ]
+
+    return faults

@@ -24,10 +24,13 @@ export class Picking {
     this.#picked = [];
   }
 
-  /** Pick a thing; return the action that this completes, or null. */
+  /** Pick a thing, or take it back if it is picked; return the action that this completes, or null. */
   pick(thing: Thing): Action | null {
     const pick = picksLeft(this.#choices, this.#picked).get(thing);
-    if (pick === undefined) return null;
+    if (pick === undefined) {
+      this.#picked = this.#picked.filter((other) => other.thing !== thing);
+      return null;
+    }
     this.#picked = [...this.#picked, pick];
     return this.done;
   }

@@ -57,6 +57,7 @@ export class Sitting {
   /** After the end: the last table as each seat saw it. */
   finals = $state.raw<readonly View[]>([]);
   refusal = $state.raw<Refusal | null>(null);
+  hintsUsed = $state(0);
   isBusy = $state(false);
   isGone = $state(false);
   /** Whether new moves are being shown, one after the other. */
@@ -73,6 +74,7 @@ export class Sitting {
     this.stored = stored;
     this.sitters = stored.sitters;
     this.notes = new Notes(stored);
+    this.hintsUsed = stored.hints;
   }
 
   // --- people ---
@@ -241,7 +243,7 @@ export class Sitting {
     const isOver = table.result !== undefined;
     this.sitters = table.sitters.map(({ name, level }) => ({ name, level }));
     this.outline = { toAct: table.toAct.map((each) => indexOf(each)!), thinking: indexOf(table.thinking) };
-    if (isOver && !this.stored.isOver) this.keep({ isOver: true });
+    if (isOver && !this.stored.isOver) this.#keep({ isOver: true });
     if (isOver && seat === null) seat = indexOf(table.seat);
     if (!isOver && this.#isForAnother(seat)) {
       this.cover();
@@ -384,7 +386,12 @@ export class Sitting {
 
   // --- this browser ---
 
-  keep(changes: Partial<StoredTable>): void {
+  countHint(): void {
+    this.hintsUsed++;
+    this.#keep({ hints: this.hintsUsed });
+  }
+
+  #keep(changes: Partial<StoredTable>): void {
     keepTable(Object.assign(this.stored, changes));
   }
 }
