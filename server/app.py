@@ -72,7 +72,7 @@ class App:
         keep_installed_out("on a server, only worker processes run installed games")
         self._plugins = Plugins(settings, self._telemetry)
         self._solver = SolverService(settings, self._telemetry, self._plugins)
-        self._tables = TableService(settings, self._telemetry, self._solver)
+        self._tables = TableService(settings, self._telemetry, self._solver, self._plugins)
         self._health = HealthService()
         self._traces = _open_traces(settings.traces) if settings.traces else None
         self._stopping = asyncio.Event()

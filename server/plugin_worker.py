@@ -22,6 +22,7 @@ from types import FrameType
 from typing import Any, NamedTuple, NoReturn
 
 from google.protobuf.message_factory import GetMessageClass
+from google.protobuf.wrappers_pb2 import BytesValue
 
 from eminence.v1 import rules_pb2, solver_pb2
 from engine_cy.registry import module_of_installed
@@ -42,6 +43,7 @@ MEGABYTE = 2**20
 PARTS = {
     "BatchItem": (solver_pb2.BatchItem, solver_pb2.AnalyzeResponse),
     "GameInfo": (rules_pb2.ListRulesetsRequest, rules_pb2.GameInfo),
+    "TableStep": (BytesValue, BytesValue),
 }
 
 

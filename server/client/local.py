@@ -184,7 +184,8 @@ class LocalClient:
         """Return the answers to a request, and a function that stops its searches with a reason.
 
         A stopped call ends with the results so far. `method` may also be "BatchItem", whose answers are those of
-        Analyze, or "GameInfo", with the request of ListRulesets. Errors are raised as they are.
+        Analyze, "GameInfo", with the request of ListRulesets, or "TableStep" of `table_steps`. Errors are raised as
+        they are.
         """
         if self._isolates and (game_id := installed_game(request)):
             self._plugins = self._plugins or open_plugins(1, self._config)
@@ -210,6 +211,10 @@ class LocalClient:
                 from server.services.rules import info_of
 
                 return _only(info_of, request.game_id), lambda _: None
+            case "TableStep":
+                from server.services.table_steps import take_step
+
+                return _only(take_step, request), lambda _: None
         return _only(getattr(servicer_of(method), method), request), lambda _: None
 
     def _suggest(self, request: pb.SuggestRequest, slot: LocalSlot) -> Iterator[pb.SuggestResponse]:

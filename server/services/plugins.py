@@ -127,6 +127,10 @@ class Plugins:
                     await retry_when_full(_count_position)
                 yield answer
 
+    async def answer_in_bulk(self, game_id: str, method: str, request: Message) -> bytes:
+        """Answer a call that a table of the server makes; retry while the queue is full."""
+        return await retry_when_full(partial(self._only, game_id, method, request, Deadline.within(None), "bulk"))
+
     async def suggest_item(
         self,
         game_id: str,
@@ -252,9 +256,9 @@ class Plugins:
         """Describe, one after the other, the installed games that are unknown or whose fault was seen long ago."""
         for game_id in self._undescribed():
             request = rules_pb2.ListRulesetsRequest(game_id=game_id)
-            describe = partial(self._only, game_id, "GameInfo", request, Deadline.within(None), "bulk")
             try:
-                self._infos[game_id] = float("inf"), rules_pb2.GameInfo.FromString(await retry_when_full(describe))
+                raw = await self.answer_in_bulk(game_id, "GameInfo", request)
+                self._infos[game_id] = float("inf"), rules_pb2.GameInfo.FromString(raw)
             except Refusal as refusal:
                 _log.warning("plugins: %s", refusal)
                 self._infos[game_id] = time.monotonic() + FAULT_KEPT_S, info_of(game_id, str(refusal))

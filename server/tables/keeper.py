@@ -12,11 +12,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from engine_cy import EngineError, Position
-from engine_cy.record import read_record
+from engine_cy import EngineError
+from engine_cy.registry import is_installed
 from server.answer_cache_file import CacheFile
 from server.refusals import Refusal
-from server.tables.table import Sitter, Table
+from server.tables.installed import InstalledTable
+from server.tables.table import Table
 
 # SQLite's application id of files of tables, "EmTa", and the version of their rows.
 APPLICATION = 0x456D5461
@@ -33,7 +34,7 @@ _log = logging.getLogger(__name__)
 class KeptTable:
     """A table, the hashes of its keys, and who opened it and when it was last used."""
 
-    table: Table
+    table: Table | InstalledTable
     id: bytes
     seats: dict[bytes, int]
     owner: bytes
@@ -75,7 +76,9 @@ class Keeper:
         if lost:
             _log.error("tables: %d tables of the file cannot be read, and are not served", lost)
 
-    def open(self, table: Table, people: Iterable[int], owner: bytes) -> tuple[KeptTable, dict[int, str]]:
+    def open(
+        self, table: Table | InstalledTable, people: Iterable[int], owner: bytes
+    ) -> tuple[KeptTable, dict[int, str]]:
         """Keep a new table; return it, and the keys of its people."""
         self._end_old()
         own = sum(kept.owner == owner for kept in self._by_id.values())
@@ -140,15 +143,8 @@ def _hash(key: str) -> bytes:
 
 
 def _write(kept: KeptTable) -> bytes:
-    table = kept.table
     row = {
-        "record": str(table.record),
-        "sitters": [list(sitter) for sitter in table.sitters],
-        "seed": table.seed,
-        "deal_known": table.deal_known,
-        "waiting": {str(seat): action for seat, action in table.waiting.items()},
-        "taken_back": table.taken_back,
-        "version": table.version,
+        **kept.table.row(),
         "seats": {digest.hex(): seat for digest, seat in kept.seats.items()},
         "owner": kept.owner.hex(),
         "used": kept.used,
@@ -158,18 +154,10 @@ def _write(kept: KeptTable) -> bytes:
 
 def _read(id: bytes, raw: bytes) -> KeptTable:
     row: dict[str, Any] = json.loads(raw)
-    record = read_record(row["record"])
-    if not isinstance(record.start, Position):
-        raise ValueError("the record is not that of a whole game")
-    table = Table(
-        record.start,
-        [Sitter(name, level) for name, level in row["sitters"]],
-        row["seed"],
-        row["deal_known"],
-        list(record.actions),
-        {int(seat): action for seat, action in row["waiting"].items()},
-        row["taken_back"],
-    )
-    table.version = row["version"]
-    seats = {bytes.fromhex(digest): seat for digest, seat in row["seats"].items()}
-    return KeptTable(table, id, seats, bytes.fromhex(row["owner"]), row["used"])
+    seats = {bytes.fromhex(digest): seat for digest, seat in row.pop("seats").items()}
+    owner, used = bytes.fromhex(row.pop("owner")), row.pop("used")
+    game_id = row.pop("installed", None)
+    if game_id is not None and not is_installed(game_id):
+        raise ValueError(f"{game_id} is not installed")
+    table = Table.read(row) if game_id is None else InstalledTable(game_id, row)
+    return KeptTable(table, id, seats, owner, used)

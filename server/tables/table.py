@@ -6,12 +6,12 @@ the game repeats.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from engine_cy import CHANCE, Action, Game, Position, Rng, View
-from engine_cy.record import Record
+from engine_cy.record import Record, read_record
 from server.games import adapter_of
 from server.refusals import Refusal
 
@@ -195,10 +195,41 @@ class Table:
                 return None
         return None
 
-    def play_engine(self, turn: EngineTurn, action: Action) -> None:
+    def play_engine(self, version: int, action: Action) -> None:
         """Play an engine's choice, unless the table has changed since its turn."""
-        if turn.version == self.version:
+        if version == self.version:
             self._play(str(action))
+
+    # --- as JSON: for files, and for the processes that run installed games ---
+
+    def row(self) -> dict[str, Any]:
+        return {
+            "record": str(self.record),
+            "sitters": [list(sitter) for sitter in self.sitters],
+            "seed": self.seed,
+            "deal_known": self.deal_known,
+            "waiting": {str(seat): action for seat, action in self.waiting.items()},
+            "taken_back": self.taken_back,
+            "version": self.version,
+        }
+
+    @classmethod
+    def read(cls, row: Mapping[str, Any]) -> Table:
+        """Return the table of a row. Raises the engine's errors, KeyError, TypeError or ValueError."""
+        record = read_record(row["record"])
+        if not isinstance(record.start, Position):
+            raise ValueError("the record is not that of a whole game")
+        table = cls(
+            record.start,
+            [Sitter(name, level) for name, level in row["sitters"]],
+            row["seed"],
+            row["deal_known"],
+            list(record.actions),
+            {int(seat): action for seat, action in row["waiting"].items()},
+            row["taken_back"],
+        )
+        table.version = row["version"]
+        return table
 
     # --- inside ---
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -15,7 +16,7 @@ from plugins import SHOW_MODULES, install_games
 from process import Server, refusal, server, stub, suggest
 from waiting import HANG_S, wait_until
 
-from eminence.v1 import record_pb2, referee_pb2, referee_pb2_grpc, rules_pb2, rules_pb2_grpc, view_pb2
+from eminence.v1 import record_pb2, referee_pb2, referee_pb2_grpc, rules_pb2, rules_pb2_grpc, table_pb2, view_pb2
 from eminence.v1 import solver_pb2 as pb
 from server.client import Client, Refused
 
@@ -288,3 +289,72 @@ def test_sigterm_ends_a_search_with_its_result_so_far(tmp_path: Path) -> None:
         assert running.stop() == 0
         assert pending.result(HANG_S).stop_reason == pb.STOP_REASON_SHUTDOWN
         wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in workers))
+
+
+# --- tables ---------------------------------------------------------------------------------------------------------
+
+
+def table_with(client: Client, game: str, *levels: int) -> list[str]:
+    sitters = [table_pb2.Sitter(level=level) for level in levels]
+    request = table_pb2.OpenTableRequest(game=spec(game), sitters=sitters, seed=5)
+    return [each.key for each in client.tables.OpenTable(request, timeout=HANG_S).keys]
+
+
+def look(client: Client, key: str) -> table_pb2.TableSeen:
+    table: table_pb2.TableSeen = client.tables.GetTable(table_pb2.GetTableRequest(key=key), timeout=HANG_S).table
+    return table
+
+
+def act(client: Client, key: str, number: int) -> table_pb2.TableSeen:
+    seen = look(client, key)
+    request = table_pb2.ActRequest(key=key, version=seen.version, action=seen.legal_actions[number])
+    table: table_pb2.TableSeen = client.tables.Act(request, timeout=HANG_S).table
+    return table
+
+
+def test_people_and_engines_play_an_installed_game_at_a_table(client: Client, running: Server, folder: Path) -> None:
+    [key] = table_with(client, "liars_dice", 0, 1)
+    seen = look(client, key)
+    assert seen.view.text.endswith("seen by A")
+    seen = act(client, key, 0)
+    while not seen.HasField("result"):
+        assert seen.legal_actions
+        seen = act(client, key, -1)  # calls the engine a liar
+    record = client.tables.GetTableRecord(table_pb2.GetTableRecordRequest(key=key), timeout=HANG_S)
+    assert record.text.startswith("game liars_dice\n")
+    assert list(seen.result.points) == list(record.record.result)
+    assert "liars_dice" not in modules_of(running, folder)
+
+
+def test_a_seat_of_an_installed_game_sees_its_own_dice_only(client: Client) -> None:
+    first, second = table_with(client, "liars_dice", 0, 0)
+    tables = [look(client, key) for key in (first, second)]
+    dice = [table.view.text.partition(",")[0].split() for table in tables]
+    assert [row.index("?") for row in dice] == [1, 0]
+    assert not tables[1].legal_actions
+    with pytest.raises(Refused) as refused:
+        client.tables.GetTableRecord(table_pb2.GetTableRecordRequest(key=first), timeout=HANG_S)
+    assert refused.value.reason == "INVALID_RECORD"
+
+
+@pytest.mark.parametrize("game", ["raising", "exiting", "hanging"])
+def test_a_fault_at_a_table_harms_no_other_table(client: Client, game: str) -> None:
+    [key, *_] = table_with(client, game, 0, 0)
+    before = look(client, key)
+    with pytest.raises(Refused, match=f"{game}:") as refused:
+        act(client, key, 0)
+    assert refused.value.reason == "GAME_FAULT"
+    assert look(client, key) == before
+    [other, *_] = table_with(client, "liars_dice", 0, 0)
+    assert act(client, other, 0).version > 0
+
+
+def test_tables_of_installed_games_outlive_the_server_in_their_file(folder: Path, tmp_path: Path) -> None:
+    environment = {"PYTHONPATH": os.pathsep.join(map(str, [folder, *sys.path]))}
+    flags = ("--tables", str(tmp_path / "tables.sqlite"), "--plugin-workers", "1")
+    with server(*flags, environment=environment) as first, Client(first.address) as client:
+        [key, *_] = table_with(client, "liars_dice", 0, 0)
+        seen = act(client, key, 1)
+        assert first.stop() == 0
+    with server(*flags, environment=environment) as second, Client(second.address) as client:
+        assert look(client, key) == seen

@@ -27,7 +27,7 @@ from server.client import Client
 from server.codec import records
 from server.codec.views import read_view
 from server.refusals import Refusal
-from server.services.tables import write_seen
+from server.services.table_steps import write_seen
 from server.tables.keeper import Keeper
 from server.tables.table import Sitter, Table, continued
 
@@ -111,7 +111,7 @@ def test_the_seat_that_sees_the_difference_gets_other_bytes() -> None:
 
 
 def test_messages_are_built_where_no_position_is() -> None:
-    service = (ROOT / "server" / "services" / "tables.py").read_text()
+    service = "".join((ROOT / "server" / "services" / f"{name}.py").read_text() for name in ("tables", "table_steps"))
     for word in ("Position", "_position", "sample_world", "positions", "referee"):
         assert word not in service.replace("never handles a position", "")
     for path in (ROOT / "server" / "tables").glob("*.py"):
@@ -176,7 +176,7 @@ def test_a_choice_is_taken_back_until_a_card_is_shown_or_another_person_chooses(
     turn = table.advance()
     assert turn is not None
     first_seed = turn.seed
-    table.play_engine(turn, turn.view.legal_actions()[0])
+    table.play_engine(turn.version, turn.view.legal_actions()[0])
     version = table.version
     assert refusal_reason(lambda: table.take_back(2, version)) == "NOT_TAKEN_BACK"
     assert refusal_reason(lambda: table.take_back(0, version - 1)) == "TABLE_CHANGED"
@@ -186,14 +186,14 @@ def test_a_choice_is_taken_back_until_a_card_is_shown_or_another_person_chooses(
     repeated = table.advance()
     assert repeated is not None
     assert repeated.seed == first_seed
-    table.play_engine(repeated, repeated.view.legal_actions()[0])
+    table.play_engine(repeated.version, repeated.view.legal_actions()[0])
     table.choose(2, table.version, table.see(2).legal[0])
     assert refusal_reason(lambda: table.take_back(0, table.version)) == "NOT_TAKEN_BACK"  # C has chosen
     assert table.see(2).may_take_back
     while not table.see(0).to_act:  # the engine's card may come first
         turn = table.advance()
         assert turn is not None
-        table.play_engine(turn, next(each for each in turn.view.legal_actions() if str(each) == "keep"))
+        table.play_engine(turn.version, next(each for each in turn.view.legal_actions() if str(each) == "keep"))
     [seat] = table.see(0).to_act
     table.choose(seat, table.version, next(each for each in table.see(seat).legal if str(each) == "reveal"))
     assert not table.see(seat).may_take_back  # the card was shown
@@ -265,6 +265,7 @@ def test_the_file_keeps_tables_and_no_keys(tmp_path: Path) -> None:
     again.load()
     restored, seat = again.find(keys[0])
     assert len(again) == 1
+    assert isinstance(restored.table, Table)
     assert restored.table.see(seat) == table.see(seat)
     turn, expected = restored.table.advance(), table.advance()
     assert turn == expected
