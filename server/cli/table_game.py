@@ -107,6 +107,11 @@ class TableGame:
         record = replace(self.annotated or Record(self.start), actions=tuple(self.actions), result=None)
         return record.ended() if self.position.is_over else record
 
+    @property
+    def text(self) -> str:
+        """The game as a file holds it."""
+        return write_game(self)
+
     def name(self, person: str, event: str) -> None:
         """Name the person, the event and the day in the record; the other players have the names of their levels."""
         record = self.record

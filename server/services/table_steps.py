@@ -1,4 +1,4 @@
-"""The steps of a table: what a call does to it, from bytes of messages to bytes of messages.
+"""The steps of a table: the effect of a call, from bytes of messages to bytes of messages.
 
 Steps of built-in games run in the server, those of installed games in a worker process, which gets the table as a row.
 This module writes messages from `Seen`, and never handles a position.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from eminence.v1 import solver_pb2 as pb
-from engine_cy import Action, EngineError, View
+from engine_cy import Action, EngineError, Position, View
 from engine_cy.errors import quoted
 from engine_cy.seats import SEATS
 from server.cli import formatting
@@ -28,10 +28,10 @@ from server.cli.connection import Connection, ServerFailure, greet, server_optio
 from server.cli.exit_codes import Failure
 from server.cli.inputs import GameChoice
 from server.cli.opponents import MoveChooser
-from server.cli.options import WORDS, game_options, language_option, level_option
+from server.cli.options import WORDS, Observation, game_options, language_option, level_option
 from server.cli.pages.board import draw
 from server.cli.pages.win_chart import TERMINAL_COLORS
-from server.cli.table_game import PERSON, SeenMove, TableGame, read_game, write_game
+from server.cli.table_game import PERSON, SeenMove, TableGame, read_game
 from server.codec.views import write_view
 from server.games import adapter_of
 from server.games.continuation import told
@@ -49,6 +49,9 @@ WATCH_SECONDS = 1.0
 THINK_MAX = 60.0
 DIGITS_MAX = 9
 PROMPT = "> "
+# The value of --table that opens a new one, and the variable that may hold a key.
+NEW_TABLE = "new"
+TABLE = "EMINENCE_TABLE"
 
 
 @command(
@@ -57,6 +60,7 @@ PROMPT = "> "
     "eminence play --seats level-9,me,level-3 --save game.txt",
     "eminence play --game castle_village_port --seed 7 --lang de",
     "eminence play --seats easy,normal,hard --save game.txt",
+    "eminence play --server 127.0.0.1:50051 --table new --seats me,person,level-5",
     "eminence play --watch --level hard --think-at-least 0",
     "printf '1\\nhint\\nquit\\n' | eminence play --seed 7",
 )
@@ -75,6 +79,13 @@ PROMPT = "> "
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), help="Seed of every random choice. Default: random.")
 @click.option("--save", metavar="FILE", type=click.Path(path_type=Path), help="Save the game here after every move.")
 @click.option("--load", metavar="FILE", shell_complete=files, help="Continue a saved game, or any complete record.")
+@click.option(
+    "--table",
+    metavar="KEY",
+    envvar=TABLE,
+    help="Sit at a table of the --server, by the key of a seat or a link; `new` opens one. Safer in the variable "
+    f"{TABLE}.",
+)
 @click.option("--name", metavar="NAME", default="", help="Save the game with your name and the date.")
 @click.option("--event", metavar="TEXT", default="", help="Save the game with this event and the date.")
 @language_option
@@ -89,6 +100,7 @@ def play(
     seed: int | None,
     save: Path | None,
     load: str | None,
+    table: str | None,
     name: str,
     event: str,
     language: str,
@@ -99,15 +111,24 @@ def play(
 
     Each player, you included, sees only the cards that their seat sees. At the prompt, ? lists the commands. A saved
     game is a record, which `eminence review` reads. With --server, a server plays the others and gives the hints; if it
-    fails, the game waits. Without `me` among the --seats, the engine plays the game to its end; --watch shows the table
-    after each move.
+    fails, the game waits. With --table, the server holds the game, and other people may sit at it: they are `person`
+    among the --seats of a new table. Without `me` among the --seats, the engine plays the game to its end; --watch
+    shows the table after each move.
     """
     players = None if seats is None else [name.strip() for name in seats.split(",")]
     if watch and players and PERSON in players:
         raise Failure(f"watch: cannot be combined with {PERSON!r} in --seats")
     if think_at_least is None:
         think_at_least = WATCH_SECONDS if watch else 0.0
+    display = JsonDisplay(language) if as_json else TextDisplay(formatting.console(), language)
+    words = words_of(WORDS, language)
     with closing(MoveChooser(connection, think_at_least)) as chooser:
+        if table is not None:
+            for flag, value in {"load": load, "watch": watch or None, "event": event or None}.items():
+                if value is not None:
+                    raise Failure(f"--{flag} cannot be combined with --table")
+            _sit(choice, table, players, level, name, seed, chooser, display, save, words)
+            return
         greet(chooser.client(), choice.game())  # fails at once if the server does not answer
         if load is not None:
             game = read_game(load, players, seed, chooser)
@@ -120,12 +141,45 @@ def play(
         if name or event:
             game.name(name, event)
         path = save or (None if load in (None, "-") else Path(str(load)))
-        display = JsonDisplay(language) if as_json else TextDisplay(formatting.console(), language)
-        words = words_of(WORDS, language)
         if game.me is None:
             watch_game(game, display, path, words, shows_tables=watch)
         else:
             GameSession(game, display, path, words).run()
+
+
+def _sit(
+    choice: GameChoice,
+    table: str,
+    players: list[str] | None,
+    level: int,
+    name: str,
+    seed: int | None,
+    chooser: MoveChooser,
+    display: Display,
+    path: Path | None,
+    words: Words,
+) -> None:
+    """Play at a table of a server, a new one or that of a key."""
+    connection = chooser.connection
+    if not connection.address:
+        raise Failure("--table needs --server")
+    from server.cli.server_table import ServerTable, invitations, key_in, open_table
+
+    if table == NEW_TABLE:
+        if players is not None and choice.players is None:
+            choice = replace(choice, players=len(players))
+        game = choice.game()
+        seats = players or [PERSON, *[f"level-{level}"] * (game.n_players - 1)]
+        keys = open_table(connection, game, seats, name, seed)
+        for line in invitations(keys, connection.address):
+            display.show_text(line)
+        key = keys[seats.index(PERSON)]
+    elif players is not None:
+        raise Failure(f"--seats cannot be combined with --table, unless it is {NEW_TABLE!r}")
+    else:
+        key = key_in(table)
+    with closing(ServerTable(connection, key, chooser)) as seat:
+        GameSession(seat, display, path, words).run()
 
 
 def _new_game(choice: GameChoice, seats: list[str], are_named: bool, seed: int, chooser: MoveChooser) -> TableGame:
@@ -141,26 +195,59 @@ def _random_seed() -> int:
     return secrets.randbelow(2**31)
 
 
+class AnyGame(Protocol):
+    """A game that a session plays: of this process, or at a table of a server."""
+
+    chooser: MoveChooser
+
+    @property
+    def start(self) -> View | Position:
+        """A table of the game."""
+
+    @property
+    def me(self) -> int | None: ...
+    @property
+    def names(self) -> Sequence[str]: ...
+    @property
+    def seats(self) -> Sequence[str]: ...
+    @property
+    def view(self) -> View | Position: ...
+    @property
+    def position(self) -> View | Position:
+        """The table with nothing hidden, after the end."""
+
+    @property
+    def observation(self) -> Observation: ...
+    @property
+    def text(self) -> str:
+        """The game as a file holds it."""
+
+    def play(self, action: Action) -> SeenMove | None: ...
+    def advance(self) -> Iterator[SeenMove]: ...
+    def take_back(self) -> bool: ...
+    def comment(self, text: str) -> None: ...
+
+
 class Display(Protocol):
     """Interface of a session to the person, or to the program that plays."""
 
-    def show_move(self, game: TableGame, move: SeenMove) -> None:
+    def show_move(self, game: AnyGame, move: SeenMove) -> None:
         """Show an action as the person saw it."""
 
-    def show_table(self, game: TableGame) -> None:
+    def show_table(self, game: AnyGame) -> None:
         """Show the table to a person who watches."""
 
-    def show_choice(self, game: TableGame, most: int | None) -> None:
+    def show_choice(self, game: AnyGame, most: int | None) -> None:
         """Show the table and the person's moves, at most `most` of them."""
 
-    def show_cards(self, game: TableGame) -> None:
+    def show_cards(self, game: AnyGame) -> None:
         """Show what each card does."""
 
-    def show_hint(self, game: TableGame, moves: Sequence[pb.Candidate]) -> None: ...
+    def show_hint(self, game: AnyGame, moves: Sequence[pb.Candidate]) -> None: ...
 
-    def show_beliefs(self, game: TableGame, beliefs: Beliefs | None) -> None: ...
+    def show_beliefs(self, game: AnyGame, beliefs: Beliefs | None) -> None: ...
 
-    def show_result(self, game: TableGame, path: Path | None) -> None: ...
+    def show_result(self, game: AnyGame, path: Path | None) -> None: ...
 
     def show_failure(self, why: str) -> None:
         """Show why a server failed."""
@@ -186,11 +273,11 @@ def watch_game(game: TableGame, display: Display, path: Path | None, words: Word
     display.show_result(game, path)
 
 
-def keep(game: TableGame, path: Path, display: Display, words: Words) -> bool:
+def keep(game: AnyGame, path: Path, display: Display, words: Words) -> bool:
     """Save a game atomically; return whether that succeeded."""
     new = path.with_name(f"{path.name}.new")
     try:
-        new.write_text(write_game(game), "utf-8")
+        new.write_text(game.text, "utf-8")
         os.replace(new, path)
     except OSError as error:
         display.show_text(words.say("play.not_saved", path=path, why=error.strerror))
@@ -201,7 +288,7 @@ def keep(game: TableGame, path: Path, display: Display, words: Words) -> bool:
 class GameSession:
     """A session at the prompt: runs the commands and moves of the person."""
 
-    def __init__(self, game: TableGame, display: Display, path: Path | None, words: Words) -> None:
+    def __init__(self, game: AnyGame, display: Display, path: Path | None, words: Words) -> None:
         self._game, self._display, self._path = game, display, path
         self._say = words.say
         self._words = words
@@ -220,7 +307,9 @@ class GameSession:
             "help": self._help,
         }
         if game.chooser.connection.address:
-            self._commands |= {"again": self._retry, "alone": self._leave_server}
+            self._commands |= {"again": self._retry}
+        if isinstance(game, TableGame) and game.chooser.connection.address:
+            self._commands |= {"alone": self._leave_server}
 
     def run(self) -> None:
         game, display = self._game, self._display
@@ -254,7 +343,8 @@ class GameSession:
         elif self._failure:
             self._display.show_failure(self._say("play.waits"))
         elif action := self._read_move(line):
-            self._display.show_move(self._game, self._game.play(action))
+            if (move := self._game.play(action)) is not None:
+                self._display.show_move(self._game, move)
             self._advance()
 
     def _advance(self) -> None:
@@ -365,21 +455,21 @@ class TextDisplay:
         self._console, self._language = console, language
         self._words = words_of(WORDS, language)
 
-    def _reader(self, game: TableGame) -> Reader:
+    def _reader(self, game: AnyGame) -> Reader:
         return Reader(self._language, game.me, game.names)
 
-    def show_move(self, game: TableGame, move: SeenMove) -> None:
+    def show_move(self, game: AnyGame, move: SeenMove) -> None:
         words = adapter_of(game.start.game.id).narrate(*move, self._reader(game))
         color = TERMINAL_COLORS[SEATS.index(move.letter)] if move.letter in SEATS else ""
         # A game without words has the notation, with its seat, as its sentence.
         notation = words if words == f"{move.letter} {move.seen}" else move.seen
         self._print_wrapped("  ", formatting.move(words, notation, color))
 
-    def show_table(self, game: TableGame) -> None:
+    def show_table(self, game: AnyGame) -> None:
         self._console.print()
         self._console.print(draw(game.view, game.seats, self._language), end="")
 
-    def show_choice(self, game: TableGame, most: int | None) -> None:
+    def show_choice(self, game: AnyGame, most: int | None) -> None:
         view, adapter, reader = game.view, adapter_of(game.start.game.id), self._reader(game)
         self.show_table(game)
         legal = view.legal_actions()
@@ -407,7 +497,7 @@ class TextDisplay:
             self._console.print(Text(head).append_text(part))
             head = " " * len(head)
 
-    def show_cards(self, game: TableGame) -> None:
+    def show_cards(self, game: AnyGame) -> None:
         adapter = adapter_of(game.start.game.id)
         table = formatting.table(self._words.say("card"), self._words.say("does"))
         for card in adapter.describe_cards(game.start.game, self._language):
@@ -417,7 +507,7 @@ class TextDisplay:
         else:
             self.show_text(self._words.say("play.no_cards"))
 
-    def show_hint(self, game: TableGame, moves: Sequence[pb.Candidate]) -> None:
+    def show_hint(self, game: AnyGame, moves: Sequence[pb.Candidate]) -> None:
         say, adapter, reader = self._words.say, adapter_of(game.start.game.id), self._reader(game)
         heads = [say(key) for key in ("move", "win", "points", "then")]
         table = formatting.table(*heads, right=heads[1:3], moves=heads[0])
@@ -436,7 +526,7 @@ class TextDisplay:
             before, _, after = say("suggest.then", line="\0").partition("\0")
             self._console.print(Text.assemble(before, formatting.told_line(line), after))
 
-    def show_beliefs(self, game: TableGame, beliefs: Beliefs | None) -> None:
+    def show_beliefs(self, game: AnyGame, beliefs: Beliefs | None) -> None:
         say, adapter = self._words.say, adapter_of(game.view.game.id)
         names = adapter.kind_names(game.view.game, self._language)
 
@@ -452,7 +542,7 @@ class TextDisplay:
             table.add_row(SEATS[belief.seat], say("hand"), likeliest(belief.hand))
         self._print_table(table)
 
-    def show_result(self, game: TableGame, path: Path | None) -> None:
+    def show_result(self, game: AnyGame, path: Path | None) -> None:
         position = game.position
         best = max(position.payoffs)
         winners = [seat for seat, paid in enumerate(position.payoffs) if paid == best]
@@ -484,17 +574,17 @@ class JsonDisplay:
     def __init__(self, language: str) -> None:
         self._language = language
 
-    def _reader(self, game: TableGame) -> Reader:
+    def _reader(self, game: AnyGame) -> Reader:
         return Reader(self._language, game.me, game.names)
 
-    def show_move(self, game: TableGame, move: SeenMove) -> None:
+    def show_move(self, game: AnyGame, move: SeenMove) -> None:
         words = adapter_of(game.start.game.id).narrate(*move, self._reader(game))
         self._write(event="seen", by=move.letter, action=move.seen, words=words)
 
-    def show_table(self, game: TableGame) -> None:
+    def show_table(self, game: AnyGame) -> None:
         self._write(event="table", text=str(game.view))
 
-    def show_choice(self, game: TableGame, most: int | None) -> None:
+    def show_choice(self, game: AnyGame, most: int | None) -> None:
         view, adapter, reader = game.view, adapter_of(game.start.game.id), self._reader(game)
         assert isinstance(view, View)
         moves = [str(action) for action in view.legal_actions()]
@@ -507,14 +597,14 @@ class JsonDisplay:
             prompt=adapter.prompt(view, reader),
         )
 
-    def show_cards(self, game: TableGame) -> None:
+    def show_cards(self, game: AnyGame) -> None:
         cards = adapter_of(game.start.game.id).describe_cards(game.start.game, self._language)
         self._write(event="cards", cards=list(cards))
 
-    def show_hint(self, game: TableGame, moves: Sequence[pb.Candidate]) -> None:
+    def show_hint(self, game: AnyGame, moves: Sequence[pb.Candidate]) -> None:
         self._write(event="hint", candidates=[json_format.MessageToDict(move) for move in moves])
 
-    def show_beliefs(self, game: TableGame, beliefs: Beliefs | None) -> None:
+    def show_beliefs(self, game: AnyGame, beliefs: Beliefs | None) -> None:
         seats = [
             {
                 "seat": SEATS[belief.seat],
@@ -525,7 +615,7 @@ class JsonDisplay:
         ]
         self._write(event="beliefs", seats=seats)
 
-    def show_result(self, game: TableGame, path: Path | None) -> None:
+    def show_result(self, game: AnyGame, path: Path | None) -> None:
         position = game.position
         self._write(event="over", points=list(position.scores), shares=list(position.payoffs))
 
