@@ -48,7 +48,7 @@ def open_table(connection: Connection, game: Game, seats: Sequence[str], name: s
         level = 0 if seat in (PERSON, OTHER_PERSON) else STRENGTHS.get(seat, 0)
         if not level and seat not in (PERSON, OTHER_PERSON):
             raise Failure(
-                f"seats: {seat!r} is none of {PERSON}, {OTHER_PERSON}, level-1 to level-10, easy, normal, hard"
+                f"seats: {seat!r} is not one of {PERSON}, {OTHER_PERSON}, level-1 to level-10, easy, normal, hard"
             )
         sitters.append(pb.Sitter(name=name if seat == PERSON else "", level=level))
     request = pb.OpenTableRequest(game=write_game(game), sitters=sitters, seed=seed)

@@ -74,9 +74,12 @@ def opened(browser: Any, web: str, path: str = "", **settings: Any) -> Iterator[
 
 @pytest.fixture
 def open_page(browser: Any, served: Server) -> Iterator[Open]:
-    """Return a function that opens a path of the board, such as "#/play", in a context of its own."""
+    """Return a function that opens a path of the board, such as "#/play", in a context of its own.
+
+    `web` is the address of another server than the shared one.
+    """
     with ExitStack() as pages:
-        yield lambda path="", **settings: pages.enter_context(opened(browser, served.web, path, **settings))
+        yield lambda path="", web=served.web, **settings: pages.enter_context(opened(browser, web, path, **settings))
 
 
 @pytest.fixture

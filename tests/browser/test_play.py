@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 from board import choose_at_random, is_over, named, play_to_the_end, set_up, shown_text, wait, wait_for_turn
+from plugins import install_games
+from process import server
 
 from engine_cy.record import read_record
 
@@ -58,6 +60,19 @@ def test_every_game_is_played_to_its_end(open_page: Open, game: str, edition: st
         choose_at_random(page, draw)
         assert page.locator(".complaint").count() == 0
     assert page.locator(".ranks tbody tr").count() == players
+
+
+@pytest.mark.slow
+def test_an_installed_game_is_played_by_its_text(open_page: Open, tmp_path: Path) -> None:
+    """Its code runs in worker processes; the page shows its views and a button for each move."""
+    with server("--plugin-workers", "1", web=True, environment=install_games(tmp_path)) as running:
+        page = open_page("#/play", running.web)
+        set_up(page, "liars_dice", players=2)
+        wait_for_turn(page)
+        assert page.locator(".text-view").inner_text().endswith("seen by A")
+        assert page.locator(".choices button", has_text="bid 1x6").count() == 1
+        play_to_the_end(page, random.Random(3))
+        assert page.locator(".all-cards code").count() == 2
 
 
 @pytest.mark.slow

@@ -106,7 +106,7 @@ def run_elsewhere(*args: str, stdin: str) -> str:
         (("--table", "x" * 32, "--server", "SERVER", "--seats", "me,level-1,level-1"), "--seats cannot be combined"),
         (("--table", "new", "--server", "SERVER", "--seats", "me,person"), "players: 2 is not possible in en-2019"),
         (("--table", "new", "--server", "SERVER", "--seats", "me,me,level-1"), "seats: 'me,me,level-1' does not"),
-        (("--table", "new", "--server", "SERVER", "--seats", "me,rival,level-1"), "seats: 'rival' is none of"),
+        (("--table", "new", "--server", "SERVER", "--seats", "me,rival,level-1"), "seats: 'rival' is not one of"),
         (("--table", "new", "--server", "SERVER", "--watch"), "--watch cannot be combined with --table"),
     ],
 )
