@@ -179,6 +179,47 @@ def test_the_device_is_covered_on_request_and_after_a_reload(open_page: Open) ->
     assert named(shown_text(page), CARDS) == []
 
 
+def test_a_shared_device_is_covered_after_a_while_out_of_sight(open_page: Open) -> None:
+    """A page out of sight for 20 s, and one that the browser keeps for its back button, shows no card."""
+    page = open_page("#/play")
+    set_up(page, people={0: ("Ann", "here"), 1: ("Bea", "here")})
+
+    def turn_away(seconds: float) -> None:
+        page.evaluate("Object.defineProperty(document, 'hidden', { value: true, configurable: true })")
+        page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+        page.evaluate("seconds => { const now = Date.now(); Date.now = () => now + 1000 * seconds }", seconds)
+        page.evaluate("Object.defineProperty(document, 'hidden', { value: false, configurable: true })")
+        page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+
+    page.get_by_role("button", name="I am Ann").click()
+    page.locator(".playing").wait_for()
+    turn_away(5)
+    assert named(shown_text(page), CARDS) != []
+    turn_away(30)
+    page.locator(".cover").wait_for()
+    assert named(shown_text(page), CARDS) == []
+    page.get_by_role("button", name="I am Ann").click()
+    page.locator(".playing").wait_for()
+    page.evaluate("dispatchEvent(new PageTransitionEvent('pagehide', { persisted: true }))")
+    page.locator(".cover").wait_for()
+    assert named(shown_text(page), CARDS) == []
+
+
+def test_cards_stay_covered_when_a_late_answer_comes(open_page: Open) -> None:
+    page = open_page("#/play")
+    set_up(page, people={0: ("Ann", "here"), 1: ("Bea", "here")})
+    page.get_by_role("button", name="I am Ann").click()
+    wait_for_turn(page)
+    held: list[Any] = []
+    page.route("**/Act", lambda route: held.append(route))
+    page.locator(".hand .open").first.click()
+    page.locator("button.gap").first.click()
+    page.get_by_role("button", name="Hide my cards").click()
+    held[0].continue_()
+    page.get_by_role("heading", name="Hand the device to Bea").wait_for()
+    assert named(shown_text(page), CARDS) == []
+
+
 def test_people_on_two_devices_choose_at_the_same_time(open_page: Open) -> None:
     """The link opens the other seat, its key leaves the address, and both choose in any order."""
     first = open_page("#/play")
@@ -257,6 +298,22 @@ def test_earlier_moves_are_looked_at_and_nothing_is_chosen_there(open_page: Open
     assert page.locator(".playing .open").count() == 0
     page.keyboard.press("End")
     assert page.locator(".playing .open").count() > 0
+
+
+def test_a_failed_call_is_told_and_the_choice_can_be_made_again(open_page: Open) -> None:
+    page = open_page("#/play")
+    set_up(page)
+    wait_for_turn(page)
+    page.route("**/Act", lambda route: route.abort())
+    for _ in range(2):
+        page.locator(".hand .open").first.click()
+        page.locator("button.gap").first.click()
+        page.locator(".choices .complaint").wait_for()
+        wait_for_turn(page)
+        assert page.locator(".picked").count() == 0
+    page.unroute("**/Act")
+    choose_at_random(page, random.Random(1))
+    assert page.locator(".complaint").count() == 0
 
 
 def test_a_table_that_ended_is_said_to_be_gone(open_page: Open) -> None:

@@ -35,6 +35,11 @@ export class Picking {
     return this.done;
   }
 
+  /** Take back all picks. */
+  restart(): void {
+    this.#picked = [];
+  }
+
   /** Offer nothing. */
   clear(): void {
     this.#choices = [];

@@ -20,6 +20,7 @@ import { Picking } from "./picking.svelte";
 import { keepTable, nameOf, type Sitter, type StoredTable } from "./stored";
 
 const WATCH_AGAIN_MS = 2_000;
+const BUSY_AGAIN_MS = 50;
 const ACT_TIMEOUT_MS = 60_000;
 /** A move that changed no card on the table, such as a secret choice, is shown for this part of the time. */
 const UNCHANGED_SHARE = 4;
@@ -67,6 +68,7 @@ export class Sitting {
   #lastShown = new Map<SeatIndex, number>();
   #watch: AbortController | null = null;
   #newest = 0;
+  #covers = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #isClosed = false;
 
@@ -132,6 +134,8 @@ export class Sitting {
   /** Drop everything that was drawn. */
   cover(): void {
     if (this.seat !== null) this.#lastShown.set(this.seat, this.at);
+    this.#newest++; // answers on their way are not drawn any more
+    this.#covers++;
     this.seat = null;
     this.seen = null;
     this.frames = [];
@@ -210,9 +214,10 @@ export class Sitting {
     const key = this.stored.keys[seat];
     if (key === undefined) return;
     this.isBusy = true;
+    const covers = this.#covers;
     try {
       const table = await call(key);
-      if (table !== undefined) await this.#take(table, shown);
+      if (table !== undefined) await this.#take(table, covers === this.#covers ? shown : null);
       this.refusal = null;
     } catch (error) {
       this.#fail(error);
@@ -364,7 +369,7 @@ export class Sitting {
           if (this.#watch !== stop) return;
           // The person who looks may be another one now: their own key shows them the change.
           if (this.seat !== null && this.seat !== seat) await this.show(this.seat);
-          else if (table !== undefined && !this.isBusy) await this.#takeNewer(table);
+          else if (table !== undefined) await this.#takeNewer(table);
         }
       } catch (error) {
         if (this.#watch !== stop) return;
@@ -375,6 +380,7 @@ export class Sitting {
   }
 
   async #takeNewer(table: TableSeen): Promise<void> {
+    while (this.isBusy) await new Promise((resolve) => setTimeout(resolve, BUSY_AGAIN_MS));
     if (this.seen !== null && table.version <= this.seen.version) return;
     await this.#take(table, this.seat);
   }

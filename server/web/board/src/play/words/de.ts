@@ -30,6 +30,7 @@ export const playing: PlayWords = {
   links: "Links für die anderen",
   linkOf: (name) => `Der Link von ${name}`,
   linkMeaning: "Schick jedem Menschen seinen eigenen Link. Er öffnet dessen Karten, und sonst keine.",
+  onlyHere: "Diese Adresse gilt nur auf deinem eigenen Rechner: Für andere Geräte braucht der Server eine andere (--web).",
 
   handTo: (names) => `Gib das Gerät an ${names}`,
   waitingFor: (names) => `Warten auf ${names}`,

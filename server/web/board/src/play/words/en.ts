@@ -29,6 +29,7 @@ export const playing = {
   links: "Links for the others",
   linkOf: (name: string) => `The link of ${name}`,
   linkMeaning: "Send each person their own link. It opens their cards, and nobody else's.",
+  onlyHere: "This address is that of your own machine: serve the page on another one (--web) for other devices.",
 
   handTo: (names: string) => `Hand the device to ${names}`,
   waitingFor: (names: string) => `Waiting for ${names}`,

@@ -30,6 +30,7 @@ export const playing: PlayWords = {
   links: "Liens pour les autres",
   linkOf: (name) => `Le lien de ${name}`,
   linkMeaning: "Envoyez à chaque personne son propre lien. Il ouvre ses cartes, et celles de personne d'autre.",
+  onlyHere: "Cette adresse est celle de votre propre machine : servez la page à une autre (--web) pour d'autres appareils.",
 
   handTo: (names) => `Passez l'appareil à ${names}`,
   waitingFor: (names) => `En attente de ${names}`,
