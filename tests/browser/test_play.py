@@ -10,9 +10,14 @@ from typing import Any
 import pytest
 from board import choose_at_random, is_over, named, play_to_the_end, set_up, shown_text, wait, wait_for_turn
 from plugins import install_games
-from process import server
+from process import Server, server
+from twins import record_of
+from waiting import HANG_S
 
+from eminence.v1 import table_pb2, table_pb2_grpc
+from engine_cy import new_game
 from engine_cy.record import read_record
+from server.codec import records
 
 Open = Callable[..., Any]
 # Names of cards as the page shows them in English.
@@ -270,6 +275,31 @@ def test_a_hint_says_where_to_look_then_the_best_moves_then_opens_the_analysis(o
     page.get_by_role("button", name="Open in the analysis").click()
     page.locator(".candidates, .moves").first.wait_for()
     assert page.url.partition("#")[2].startswith("/analyse?")
+
+
+def test_a_move_that_loses_much_is_warned_of(open_page: Open, served: Server) -> None:
+    """C wins by revealing, and loses by keeping: only the second is asked for once more."""
+    record = record_of(new_game("oriflamme", "en-2019", 3), 45, 45)
+    sitters = [table_pb2.Sitter(level=1), table_pb2.Sitter(level=1), table_pb2.Sitter(name="Cy")]
+    request = table_pb2.OpenTableRequest(record=records.write(record), sitters=sitters)
+    with served.channel() as channel:
+        stub = table_pb2_grpc.TableServiceStub(channel)
+        keys = [stub.OpenTable(request, timeout=HANG_S).keys[0].key for _ in range(2)]
+    page = open_page(f"#/play?key={keys[0]}")
+    wait_for_turn(page)
+    page.get_by_label("Warn me before a bad move").check()
+    page.get_by_role("button", name="Keep face down").click()
+    page.get_by_text("of the win").wait_for()
+    page.get_by_role("button", name="No, another").click()
+    page.get_by_role("button", name="Keep face down").click()
+    page.get_by_role("button", name="Play it anyway").click()
+    wait(page, "document.querySelectorAll('.log li[data-frame]').length > 45")
+    page.goto("about:blank")
+    page = open_page(f"#/play?key={keys[1]}")
+    wait_for_turn(page)
+    page.get_by_label("Warn me before a bad move").check()
+    page.get_by_role("button", name="Reveal", exact=True).click()
+    wait(page, "document.querySelectorAll('.log li[data-frame]').length > 45")
 
 
 def test_notes_stay_with_their_card(open_page: Open) -> None:
