@@ -24,6 +24,7 @@ Open = Callable[..., Any]
 CARDS = ("Archer", "Soldier", "Spy", "Heir", "Lord", "Shapeshifter", "Assassination", "Decree", "Conspiracy", "Ambush")
 
 
+@pytest.mark.slow
 def test_a_game_against_engines_is_played_to_its_end_and_handed_to_the_review(open_page: Open) -> None:
     page = open_page("#/play")
     set_up(page)
@@ -146,6 +147,7 @@ def test_things_that_no_legal_move_picks_are_no_buttons(open_page: Open) -> None
     assert page.locator("button.gap.picked").count() == 0
 
 
+@pytest.mark.slow
 def test_two_people_on_one_device_never_see_each_others_cards(open_page: Open) -> None:
     page = open_page("#/play")
     set_up(page, people={0: ("Ann", "here"), 1: ("Bea", "here")}, seed=None)
@@ -184,6 +186,7 @@ def test_the_device_is_covered_on_request_and_after_a_reload(open_page: Open) ->
     assert named(shown_text(page), CARDS) == []
 
 
+@pytest.mark.slow
 def test_a_shared_device_is_covered_after_a_while_out_of_sight(open_page: Open) -> None:
     """A page out of sight for 20 s, and one that the browser keeps for its back button, shows no card."""
     page = open_page("#/play")
@@ -210,6 +213,7 @@ def test_a_shared_device_is_covered_after_a_while_out_of_sight(open_page: Open) 
     assert named(shown_text(page), CARDS) == []
 
 
+@pytest.mark.slow
 def test_cards_stay_covered_when_a_late_answer_comes(open_page: Open) -> None:
     page = open_page("#/play")
     set_up(page, people={0: ("Ann", "here"), 1: ("Bea", "here")})
@@ -225,6 +229,7 @@ def test_cards_stay_covered_when_a_late_answer_comes(open_page: Open) -> None:
     assert named(shown_text(page), CARDS) == []
 
 
+@pytest.mark.slow
 def test_people_on_two_devices_choose_at_the_same_time(open_page: Open) -> None:
     """The link opens the other seat, its key leaves the address, and both choose in any order."""
     first = open_page("#/play")
@@ -245,6 +250,7 @@ def test_people_on_two_devices_choose_at_the_same_time(open_page: Open) -> None:
     wait(second, "document.querySelectorAll('.log li[data-frame]').length >= 3")
 
 
+@pytest.mark.slow
 def test_moves_are_taken_back_and_counted(open_page: Open) -> None:
     page = open_page("#/play")
     set_up(page, people={0: ("Ann", "here"), 1: ("Bea", "link")})
@@ -260,6 +266,7 @@ def test_moves_are_taken_back_and_counted(open_page: Open) -> None:
     assert page.get_by_role("button", name="Take back").is_disabled()
 
 
+@pytest.mark.slow
 def test_a_hint_says_where_to_look_then_the_best_moves_then_opens_the_analysis(open_page: Open) -> None:
     page = open_page("#/play")
     set_up(page)
@@ -277,6 +284,7 @@ def test_a_hint_says_where_to_look_then_the_best_moves_then_opens_the_analysis(o
     assert page.url.partition("#")[2].startswith("/analyse?")
 
 
+@pytest.mark.slow
 def test_a_move_that_loses_much_is_warned_of(open_page: Open, served: Server) -> None:
     """C wins by revealing, and loses by keeping: only the second is asked for once more."""
     record = record_of(new_game("oriflamme", "en-2019", 3), 45, 45)
@@ -302,6 +310,7 @@ def test_a_move_that_loses_much_is_warned_of(open_page: Open, served: Server) ->
     wait(page, "document.querySelectorAll('.log li[data-frame]').length > 45")
 
 
+@pytest.mark.slow
 def test_notes_stay_with_their_card(open_page: Open) -> None:
     page = open_page("#/play")
     set_up(page, players=3)
@@ -318,6 +327,7 @@ def test_notes_stay_with_their_card(open_page: Open) -> None:
     assert "Spy?" in page.locator(".stacks .card.back").first.inner_text()
 
 
+@pytest.mark.slow
 def test_earlier_moves_are_looked_at_and_nothing_is_chosen_there(open_page: Open) -> None:
     page = open_page("#/play")
     set_up(page)
@@ -330,6 +340,7 @@ def test_earlier_moves_are_looked_at_and_nothing_is_chosen_there(open_page: Open
     assert page.locator(".playing .open").count() > 0
 
 
+@pytest.mark.slow
 def test_a_failed_call_is_told_and_the_choice_can_be_made_again(open_page: Open) -> None:
     page = open_page("#/play")
     set_up(page)
@@ -346,12 +357,14 @@ def test_a_failed_call_is_told_and_the_choice_can_be_made_again(open_page: Open)
     assert page.locator(".complaint").count() == 0
 
 
+@pytest.mark.slow
 def test_a_table_that_ended_is_said_to_be_gone(open_page: Open) -> None:
     page = open_page("#/play?key=" + "x" * 32)
     page.get_by_text("This table is no longer there").wait_for()
     assert page.locator(".sitters").is_visible()
 
 
+@pytest.mark.slow
 def test_a_name_is_text_and_nothing_else(open_page: Open) -> None:
     page = open_page("#/play")
     set_up(page, people={0: ("<img src=x onerror=alert(1)>", "here")})

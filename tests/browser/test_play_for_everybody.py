@@ -70,6 +70,7 @@ def test_axe_finds_a_fault(open_page: Open, axe: Axe) -> None:
     assert any(fault.startswith("label") for fault in axe(page))
 
 
+@pytest.mark.slow
 def test_nothing_moves_for_people_who_want_no_motion(open_page: Open) -> None:
     page = open_page("#/play", reduced_motion="reduce")
     set_up(page)
@@ -80,6 +81,7 @@ def test_nothing_moves_for_people_who_want_no_motion(open_page: Open) -> None:
         assert page.evaluate("document.getAnimations().filter(each => each.playState === 'running').length") == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("language", "start"), [("de", "Spiel beginnen"), ("fr", "Commencer la partie")])
 def test_the_page_speaks_the_language_of_the_browser(open_page: Open, language: str, start: str) -> None:
     page = open_page("#/play", locale=language)
@@ -88,10 +90,11 @@ def test_the_page_speaks_the_language_of_the_browser(open_page: Open, language: 
     page.get_by_role("button", name=start).click()
     page.locator(".playing h2.turn").wait_for()
     text = page.locator("body").inner_text()
-    for english in ("Your", "Hint", "Moves", "Queue", "points", "Royal Decree"):
+    for english in ("Your hand", "Take back", "Moves", "Queue", "points", "Royal Decree"):
         assert english not in text
 
 
+@pytest.mark.slow
 def test_what_happens_is_told_to_a_screen_reader(open_page: Open) -> None:
     page = open_page("#/play")
     set_up(page)
