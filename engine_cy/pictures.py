@@ -7,11 +7,13 @@ apart.
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import textwrap
 from collections.abc import Iterator, Sequence
 from html import escape
+from pathlib import Path
 from typing import Literal, NamedTuple
 
 from engine_cy.picture_words import TEXTS, Words
@@ -21,7 +23,7 @@ Face = Literal["up", "known", "back"]
 Theme = Literal["auto", "light", "dark"]
 THEMES: tuple[Theme, ...] = ("auto", "light", "dark")
 
-# --- colours: the only home of those of reports, plots and pictures -------------------------------------------------
+# --- colours: look.json is the home of those of reports, plots, pictures and of the page in the browser --------------
 
 
 class Palette(NamedTuple):
@@ -29,33 +31,23 @@ class Palette(NamedTuple):
 
     page: str
     sheet: str
+    shade: str
     ink: str
     soft: str
     line: str
     gold: str
-    seats: tuple[str, ...]
+    accent: str
+    seats: list[str]
+    grades: dict[str, str]
 
 
-LIGHT = Palette(
-    "#f6f3ec",
-    "#fffdf8",
-    "#24211c",
-    "#665f54",
-    "#ddd5c6",
-    "#d9a520",
-    ("#a55013", "#2c375d", "#3c6f65", "#443a25", "#8614e1"),
-)
-DARK = Palette(
-    "#16171b",
-    "#1f2126",
-    "#ece7dd",
-    "#a8a296",
-    "#383b43",
-    "#ecbd5e",
-    ("#d4844b", "#cfdaeb", "#74e9b3", "#e2e033", "#c28bfc"),
-)
+_LOOK = json.loads((Path(__file__).parent / "look.json").read_text("utf-8"))
+LIGHT = Palette(**_LOOK["light"])
+DARK = Palette(**_LOOK["dark"])
 # The line patterns of the seats' cards.
-DASHES = ("", "9 3", "2 3", "9 3 2 3", "5 5")
+DASHES: list[str] = _LOOK["dashes"]
+# The grades of decisions, best first, with the signs of chess notation.
+SIGNS: dict[str, str] = _LOOK["signs"]
 
 
 # --- what is drawn ------------------------------------------------------------------------------------------------

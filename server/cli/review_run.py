@@ -21,8 +21,6 @@ from server.messages.answers import GRADES
 from solver.config import Config
 from solver.review import Decision, decisions
 
-# The grades, best first, with the signs of chess notation.
-SIGNS = {"best": "", "fine": "", "inaccuracy": "?!", "mistake": "?", "blunder": "??"}
 BAD = ("inaccuracy", "mistake", "blunder")
 
 

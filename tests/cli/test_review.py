@@ -20,12 +20,13 @@ from program import write_files
 from eminence.v1 import solver_pb2 as pb
 from engine_cy import new_game
 from engine_cy.annotations import Comment, Variation
+from engine_cy.pictures import SIGNS
 from engine_cy.record import Record, read_record
 from server.cli.commands.review import run_review
 from server.cli.options import SearchFlags
 from server.cli.pages.html_report import _graph, write_report
 from server.cli.pages.win_chart import LABEL, ROWS, as_text, chart_of, plot
-from server.cli.review_run import SIGNS, Parts, Review, Reviewer
+from server.cli.review_run import Parts, Review, Reviewer
 from server.client.local import LocalClient
 from server.games import adapter_of
 from solver.extras import MissingExtraError

@@ -198,8 +198,8 @@ def test_seats_differ_for_every_colour_vision(palette: Palette, vision: str) -> 
 
 @pytest.mark.parametrize("palette", [LIGHT, DARK], ids=["light", "dark"])
 def test_colours_can_be_read(palette: Palette) -> None:
-    for ground in (palette.sheet, palette.page):
-        for colour in (palette.ink, palette.soft, *palette.seats):
+    for ground in (palette.sheet, palette.page, palette.shade):
+        for colour in (palette.ink, palette.soft, palette.accent, *palette.seats, *palette.grades.values()):
             assert contrast(colour, ground) >= 4.5, (colour, ground)
     assert contrast(LIGHT.ink, palette.gold) >= 4.5
 

@@ -502,9 +502,12 @@ def test_the_page_asks_no_other_host() -> None:
 
 
 def test_the_page_has_the_colours_of_the_pictures() -> None:
-    style = (BUNDLE.parent / "board" / "src" / "style.css").read_text()
-    colours = dict(re.findall(r"--([\w-]+): light-dark\((#\w{6}, #\w{6})\)", style))
-    for name in ("page", "sheet", "ink", "soft", "line", "gold"):
-        assert colours[name] == f"{getattr(LIGHT, name)}, {getattr(DARK, name)}", name
+    [style] = BUNDLE.glob("assets/*.css")
+    light_and_dark = r"--([\w-]+):var\(--lightningcss-light,(#\w+)\)var\(--lightningcss-dark,(#\w+)\)"
+    colours = {name: (light, dark) for name, light, dark in re.findall(light_and_dark, style.read_text())}
+    for name in ("page", "sheet", "shade", "ink", "soft", "line", "gold", "accent"):
+        assert colours[name] == (getattr(LIGHT, name), getattr(DARK, name)), name
     for letter, light, dark in zip("abcde", LIGHT.seats, DARK.seats, strict=True):
-        assert colours[f"seat-{letter}"] == f"{light}, {dark}"
+        assert colours[f"seat-{letter}"] == (light, dark)
+    for grade, light in LIGHT.grades.items():
+        assert colours[f"grade-{grade}"] == (light, DARK.grades[grade])

@@ -16,9 +16,10 @@ from eminence.v1 import view_pb2
 from engine_cy import Game, Position, View, editions_of, game_ids, new_game
 from engine_cy.oriflamme.editions import EDITIONS
 from engine_cy.picture_words import TEXTS
+from engine_cy.pictures import SIGNS
 from engine_cy.seats import SEATS
 from engine_cy.support.rng import Rng
-from server.cli.review_run import SIGNS, Parts
+from server.cli.review_run import Parts
 from server.codec.fields import write_seat
 from server.games import adapter_of, continuation, picture_words
 from server.games.adapter import GameAdapter

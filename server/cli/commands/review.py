@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from engine_cy.pictures import SIGNS
 from engine_cy.record import Record
 from engine_cy.seats import SEATS
 from server.cli import formatting
@@ -22,7 +23,7 @@ from server.cli.inputs import read_game
 from server.cli.options import WORDS, SearchFlags, language_option, search_flags, seat_number
 from server.cli.pages.board import letter
 from server.cli.pages.win_chart import as_text, chart_of, plot, require_figure
-from server.cli.review_run import SIGNS, Parts, Review, Reviewer
+from server.cli.review_run import Parts, Review, Reviewer
 from server.games import adapter_of
 from server.games.narration import Reader
 from server.languages import Words, words_of

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from engine_cy import View
-from engine_cy.pictures import DARK, LIGHT
+from engine_cy.pictures import DARK, LIGHT, SIGNS
 from engine_cy.seats import SEATS
 from server.cli.options import WORDS
 from server.cli.pages.win_chart import Chart, chart_of
-from server.cli.review_run import BAD, SIGNS, JudgedDecision, Note, Parts, Review
+from server.cli.review_run import BAD, JudgedDecision, Note, Parts, Review
 from server.games import adapter_of
 from server.games.adapter import Picture
 from server.games.continuation import Step, told

@@ -1,5 +1,6 @@
 import { mount } from "svelte";
 import App from "./App.svelte";
+import "virtual:colours.css";
 import "./style.css";
 import { theme } from "./theme.svelte";
 import { language } from "./words/index.svelte";
