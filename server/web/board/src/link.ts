@@ -3,8 +3,9 @@
 import type { Source } from "./analyse/position.svelte";
 
 /** Return the fragment of a position. */
-export function linkTo({ game, edition, players, text, line }: Source): string {
+export function linkTo({ game, edition, players, text, line, changes }: Source): string {
   const parts = new URLSearchParams({ game, edition, players: String(players), view: text });
+  if (changes !== undefined) parts.set("changes", changes);
   for (const action of line) parts.append("then", action);
   return `#/analyse?${parts}`;
 }
@@ -16,6 +17,7 @@ export function sourceIn(fragment: string): Source | null {
   const parts = new URLSearchParams(fragment.slice(question + 1));
   const text = parts.get("view");
   const players = Number(parts.get("players"));
+  const changes = parts.get("changes");
   if (text === null || !Number.isInteger(players)) return null;
   return {
     game: parts.get("game") ?? "",
@@ -23,5 +25,6 @@ export function sourceIn(fragment: string): Source | null {
     players,
     text,
     line: parts.getAll("then"),
+    ...(changes === null ? {} : { changes }),
   };
 }

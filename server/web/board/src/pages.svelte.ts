@@ -3,8 +3,9 @@
 import type { Component } from "svelte";
 import Analyse from "./analyse/Analyse.svelte";
 import Play from "./play/Play.svelte";
+import Review from "./review/Review.svelte";
 
-export const PAGES = { play: Play, analyse: Analyse } satisfies Record<string, Component>;
+export const PAGES = { play: Play, analyse: Analyse, review: Review } satisfies Record<string, Component>;
 export type PageName = keyof typeof PAGES;
 
 const named = (fragment: string): PageName => {

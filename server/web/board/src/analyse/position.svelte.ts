@@ -1,12 +1,13 @@
 // The position on the Analyse page: its text, what the server reads from it, and the moves tried from there.
 
-import { create } from "@bufbuild/protobuf";
+import { create, fromJsonString } from "@bufbuild/protobuf";
 import { refusalOf, rules, type Refusal } from "../api";
 import { ReadTextRequestSchema } from "../../generated/eminence/v1/rules_pb";
 import {
   ActionSchema,
   GameSpecSchema,
   HistorySchema,
+  RulesetSchema,
   SeenActionSchema,
   ViewSchema,
   type Action,
@@ -21,10 +22,16 @@ export interface Source {
   players: number;
   text: string;
   line: string[];
+  /** The changes to the edition, as JSON of the message `Ruleset`; left out if there are none. */
+  changes?: string;
 }
 
-export const gameOf = ({ game, edition, players }: Source): GameSpec =>
-  create(GameSpecSchema, { gameId: game, players, ruleset: { edition } });
+export const gameOf = ({ game, edition, players, changes }: Source): GameSpec =>
+  create(GameSpecSchema, {
+    gameId: game,
+    players,
+    ruleset: changes === undefined ? { edition } : fromJsonString(RulesetSchema, changes),
+  });
 
 /** Return the view after the actions of `line`, which the server plays. */
 function viewAfter(start: View, line: readonly string[]): View {

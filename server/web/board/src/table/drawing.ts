@@ -61,3 +61,20 @@ export interface Drawing {
   hand: { thing: Thing; kind: string; isSelected: boolean }[];
   seats: SeatLine[];
 }
+
+/** Return a drawing with the hidden cards that other seats see: what nobody saw alone. */
+export function withTruth(drawing: Drawing, others: readonly Drawing[]): Drawing {
+  const kinds = new Map<string, string>();
+  for (const other of others) {
+    for (const card of other.rows.flatMap((row) => row.stacks).flatMap((stack) => stack.cards)) {
+      if (card.kind !== null) kinds.set(card.key, card.kind);
+    }
+  }
+  const uncovered = (card: Card): Card =>
+    card.kind === null && kinds.has(card.key) ? { ...card, kind: kinds.get(card.key)!, face: "known" } : card;
+  const rows = drawing.rows.map((row) => ({
+    ...row,
+    stacks: row.stacks.map((stack) => ({ ...stack, cards: stack.cards.map(uncovered) })),
+  }));
+  return { ...drawing, rows };
+}

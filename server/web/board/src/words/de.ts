@@ -1,4 +1,5 @@
 import { playing } from "../play/words/de";
+import { reviewing } from "../review/words/de";
 import type { Words } from "./en";
 
 export const de: Words = {
@@ -12,6 +13,7 @@ export const de: Words = {
   notAffiliated: "Eminence steht in keiner Verbindung zu den Verlagen dieser Spiele.",
 
   playing,
+  reviewing,
 
   game: "Spiel",
   edition: "Ausgabe",

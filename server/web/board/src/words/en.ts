@@ -1,6 +1,7 @@
 // The words of the page. The other languages have the same keys: their type is that of this file.
 
 import { playing } from "../play/words/en";
+import { reviewing } from "../review/words/en";
 
 export const en = {
   name: "English",
@@ -13,6 +14,7 @@ export const en = {
   notAffiliated: "Eminence is not affiliated with the publishers of these games.",
 
   playing,
+  reviewing,
 
   game: "Game",
   edition: "Edition",

@@ -1,4 +1,5 @@
 import { playing } from "../play/words/fr";
+import { reviewing } from "../review/words/fr";
 import type { Words } from "./en";
 
 export const fr: Words = {
@@ -12,6 +13,7 @@ export const fr: Words = {
   notAffiliated: "Eminence n'est pas lié aux éditeurs de ces jeux.",
 
   playing,
+  reviewing,
 
   game: "Jeu",
   edition: "Édition",

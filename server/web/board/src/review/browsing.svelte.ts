@@ -1,0 +1,130 @@
+// The place in a reviewed game that the page shows, and through whose eyes.
+
+import { drawingOf, picksOf } from "../games";
+import { indexOf } from "../games/game";
+import type { Thing } from "../games/picks";
+import { withTruth, type Drawing, type SeatIndex } from "../table/drawing";
+import type { Language } from "../words/index.svelte";
+import type { Action } from "../../generated/eminence/v1/view_pb";
+import { ReviewedGame } from "./game.svelte";
+import { isBad, nameOfGrade } from "./grades";
+import { Line } from "./line.svelte";
+
+export const [PLAYED, BETTER] = ["✗", "✓"];
+
+export class Browsing {
+  readonly game = new ReviewedGame();
+  /** A line of play that leaves the game at this ply. */
+  readonly line = new Line();
+  ply = $state(0);
+  /** The seat through whose eyes the table is drawn; null for the one to act. */
+  chosenSeat = $state<SeatIndex | null>(null);
+  showsTruth = $state(false);
+
+  end = $derived(this.game.plies.length - 1);
+  decision = $derived(this.game.decisions.get(this.ply));
+  isOff = $derived(this.line.at > 0);
+  /** The seat to act; null for chance, and when the game is over. */
+  decider = $derived(indexOf(this.game.plies[this.ply]?.toAct ?? 0));
+  eyes = $derived(this.chosenSeat ?? this.#lastDecider(this.ply));
+  view = $derived(this.isOff ? this.line.view : this.game.viewOf(this.ply, this.eyes));
+  /** The table as each seat sees it, if the reader wants to see what nobody saw alone. */
+  truths = $derived(
+    this.showsTruth && !this.isOff
+      ? (this.game.plies[this.ply]?.views ?? []).flatMap((view) => drawingOf(view) ?? [])
+      : [],
+  );
+  drawing = $derived.by<Drawing | null>(() => {
+    const drawing = this.view === null ? null : drawingOf(this.view);
+    return drawing === null ? null : withTruth(drawing, this.truths);
+  });
+  /** Whether another move than the played one is the best. */
+  isBeaten = $derived(
+    this.decision !== undefined && this.decision.best?.action?.text !== this.decision.played?.action?.text,
+  );
+  /** The signs of the played and of the better move, on the things that they pick. */
+  marks = $derived.by(() => {
+    const marks = new Map<Thing, string>();
+    const before = this.decider === null ? null : this.game.viewOf(this.ply, this.decider);
+    if (this.decision === undefined || before === null || this.isOff) return marks;
+    const mark = (action: Action | undefined, sign: string) => {
+      for (const { thing } of action === undefined ? [] : picksOf(action, before)) {
+        marks.set(thing, (marks.get(thing) ?? "") + sign);
+      }
+    };
+    mark(this.decision.played?.action, this.isBeaten ? PLAYED : BETTER);
+    if (this.isBeaten) mark(this.decision.best?.action, BETTER);
+    return marks;
+  });
+  /** The ply at which each round begins; empty in a game whose rounds the page does not know. */
+  rounds = $derived(
+    this.game.plies.map((_, at) => this.roundOf(at)).flatMap((round, at, all) => (round !== null && round !== all[at - 1] ? [at] : [])),
+  );
+
+  roundOf(at: number): number | null {
+    const view = this.game.plies[at]?.views[0];
+    return view === undefined ? null : (drawingOf(view)?.round ?? null);
+  }
+
+  /** Begin with another game. */
+  begin(ply: number): void {
+    this.chosenSeat = null;
+    this.showsTruth = false;
+    this.go(ply);
+  }
+
+  go(to: number): void {
+    this.ply = Math.max(0, Math.min(this.end, to));
+    this.line.begin(null, []);
+  }
+
+  /** Go to the next decision that lost something, or with -1 to the one before. */
+  jump(direction: 1 | -1): void {
+    const costly = this.game.chosen.filter(({ grade }) => isBad(nameOfGrade(grade))).map(({ index }) => index);
+    const next = direction > 0 ? costly.find((at) => at > this.ply) : costly.filter((at) => at < this.ply).at(-1);
+    if (next !== undefined) this.go(next);
+  }
+
+  /** Go to the beginning of the next round, or with -1 to the one before. */
+  jumpRound(direction: 1 | -1): void {
+    if (direction > 0) this.go(this.rounds.find((at) => at > this.ply) ?? this.end);
+    else this.go(this.rounds.filter((at) => at < this.ply).at(-1) ?? 0);
+  }
+
+  /** See the table through the eyes of the next seat. */
+  turn(): void {
+    const { seats } = this.game;
+    this.chosenSeat = seats[(seats.indexOf(this.eyes) + 1) % seats.length] ?? null;
+  }
+
+  /** Show the table after `count` moves of the best line. */
+  async follow(count: number): Promise<void> {
+    const best = this.decision?.best;
+    if (this.line.steps.length === 0 && this.decider !== null && best !== undefined) {
+      this.line.begin(this.game.knownAt(this.ply, this.decider), best.principalVariation);
+    }
+    await this.line.go(count);
+  }
+
+  leaveLine(): void {
+    this.line.begin(null, []);
+  }
+
+  /** Return what follows in words: as the chosen seat saw it, or as it was. */
+  told(language: Language): string {
+    const isKnown = this.decider !== null && this.game.seats.includes(this.decider);
+    const teller = this.showsTruth && isKnown ? this.decider! : this.eyes;
+    const shown = teller === this.decider ? this.game.plies[this.ply + 1]?.action : undefined;
+    const seen = this.game.seenAfter(this.ply, teller) ?? shown;
+    return this.game.wordsAfter(this.ply, teller)?.[language] || (seen?.action?.text ?? "");
+  }
+
+  /** Return the seat to act at a ply; where chance acts or the game is over, the one that acted last. */
+  #lastDecider(at: number): SeatIndex {
+    for (let earlier = at; earlier >= 0; earlier--) {
+      const seat = indexOf(this.game.plies[earlier]?.toAct ?? 0);
+      if (seat !== null && this.game.seats.includes(seat)) return seat;
+    }
+    return this.game.seats[0] ?? 0;
+  }
+}
