@@ -19,6 +19,7 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from eminence.v1.seat_pb2 import Seat
 from engine_cy.errors import listed
 from engine_cy.seats import SEATS
+from engine_cy.tables import OMITTED
 from server.codec.fields import Words, check_length, members, read_optional_seat, words_of, write_seat
 from server.refusals import Refusal, missing, under
 
@@ -75,7 +76,7 @@ class Plan:
         self._fields = [
             self._list(field, hints.get(name), name in required, defaults.get(name, ()))
             if field.is_repeated
-            else self._field(field, hints.get(name), name in required or name not in defaults)
+            else self._field(field, hints.get(name), name in required or name not in defaults, defaults.get(name, ...))
             for name in hints or descriptor.fields_by_name
             for field in (descriptor.fields_by_name[name],)
         ]
@@ -108,9 +109,9 @@ class Plan:
 
     # --- fields ---
 
-    def _field(self, field: FieldDescriptor, hint: Any, is_required: bool) -> _Field:
+    def _field(self, field: FieldDescriptor, hint: Any, is_required: bool, default: Any = ...) -> _Field:
         name, values, has_presence = field.name, self._values(field, hint), field.has_presence
-        is_nullable = hint is None or NoneType in get_args(hint)
+        is_nullable = hint is None or NoneType in get_args(hint) or default is OMITTED
 
         def read_plain(message: Any, n_players: int) -> Any:
             return getattr(message, name)
