@@ -15,6 +15,8 @@ export class Live {
   suggestion = $state.raw<Suggestion | null>(null);
   refusal = $state.raw<Refusal | null>(null);
   isRunning = $state(false);
+  /** Whether to find out what the own hidden cards are worth, too; that takes part of the time. */
+  weighsSecrets = $state(false);
   /** Whether `suggestion` is an answer about the view before. */
   isStale = $state(false);
 
@@ -37,6 +39,11 @@ export class Live {
     void this.#run(this.#view);
   }
 
+  toggleSecrets(): void {
+    this.weighsSecrets = !this.weighsSecrets;
+    if (this.#view !== null) void this.#run(this.#view);
+  }
+
   stop(): void {
     this.#stop?.abort();
     this.#stop = null;
@@ -51,6 +58,7 @@ export class Live {
     const request = create(AnalyzeRequestSchema, {
       view,
       budget: { time: durationFromMs(this.#budgetMs) },
+      options: { information: this.weighsSecrets },
       interval: durationFromMs(INTERVAL_MS),
     });
     try {

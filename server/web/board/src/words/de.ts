@@ -1,3 +1,4 @@
+import { editing } from "../editor/words/de";
 import { playing } from "../play/words/de";
 import { reviewing } from "../review/words/de";
 import type { Words } from "./en";
@@ -14,6 +15,7 @@ export const de: Words = {
 
   playing,
   reviewing,
+  editing,
 
   game: "Spiel",
   edition: "Ausgabe",
@@ -115,5 +117,10 @@ export const de: Words = {
   beliefs: "Vermutungen über verdeckte Karten",
   beliefsOfHand: (letter) => `Hand von ${letter}: erwartete Anzahl`,
   beliefsOfSpot: (letter, spot) => `Verdeckte Karte von ${letter}, ${spot}`,
+  secrets: "Was meine Geheimnisse wert sind",
+  ifShown: "wenn alle sie kennten,",
+  guessedBy: "; es erraten sie",
+  weighing: "Geheimnisse werden gewogen…",
+  noSecrets: "Keine verdeckte Karte dieses Platzes liegt auf dem Tisch, oder sie lässt sich nicht wägen.",
   noBeliefs: "Jede Karte ist bekannt.",
 };

@@ -1,5 +1,6 @@
 // The words of the page. The other languages have the same keys: their type is that of this file.
 
+import { editing } from "../editor/words/en";
 import { playing } from "../play/words/en";
 import { reviewing } from "../review/words/en";
 
@@ -15,6 +16,7 @@ export const en = {
 
   playing,
   reviewing,
+  editing,
 
   game: "Game",
   edition: "Edition",
@@ -116,6 +118,11 @@ export const en = {
   beliefs: "Beliefs about hidden cards",
   beliefsOfHand: (letter: string) => `Hand of ${letter}: expected copies`,
   beliefsOfSpot: (letter: string, spot: string) => `${letter}'s hidden card, ${spot}`,
+  secrets: "What my secrets are worth",
+  ifShown: "if all knew it,",
+  guessedBy: "; it is guessed by",
+  weighing: "Weighing the secrets…",
+  noSecrets: "No hidden card of this seat lies on the table, or it cannot be weighed.",
   noBeliefs: "Every card is known.",
 };
 

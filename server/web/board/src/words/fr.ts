@@ -1,3 +1,4 @@
+import { editing } from "../editor/words/fr";
 import { playing } from "../play/words/fr";
 import { reviewing } from "../review/words/fr";
 import type { Words } from "./en";
@@ -14,6 +15,7 @@ export const fr: Words = {
 
   playing,
   reviewing,
+  editing,
 
   game: "Jeu",
   edition: "Édition",
@@ -115,5 +117,10 @@ export const fr: Words = {
   beliefs: "Croyances sur les cartes cachées",
   beliefsOfHand: (letter) => `Main de ${letter} : exemplaires attendus`,
   beliefsOfSpot: (letter, spot) => `Carte cachée de ${letter}, ${spot}`,
+  secrets: "Ce que valent mes secrets",
+  ifShown: "si tous la connaissaient,",
+  guessedBy: "; la devinent",
+  weighing: "Évaluation des secrets…",
+  noSecrets: "Aucune carte cachée de cette place n’est sur la table, ou elle ne peut pas être évaluée.",
   noBeliefs: "Toutes les cartes sont connues.",
 };

@@ -1,0 +1,186 @@
+// The work on a draft: changes that can be undone, and the server's answer to each.
+
+import { create } from "@bufbuild/protobuf";
+import { refusalOf, rules, type Refusal } from "../api";
+import { ViewSchema, type GameSpec, type View } from "../../generated/eminence/v1/view_pb";
+import { emptyDraft, newKey, type Draft, type DraftCard, type DraftStack, type EditedGame, type Place } from "./draft";
+
+const SETTLED_MS = 150;
+const UNDONE_MAX = 100;
+
+/** A fault of a draft, at its place. */
+export interface Problem {
+  place: Place;
+  text: string;
+}
+
+/** The place of a card: row, stack, and depth from the top. */
+export interface Spot {
+  row: number;
+  stack: number;
+  depth: number;
+}
+
+export class Editing {
+  draft = $state<Draft>()!;
+  /** The draft with everything that the server filled in; null until it could. */
+  filled = $state.raw<Draft | null>(null);
+  problems = $state.raw<Problem[]>([]);
+  /** The position in notation; empty while it is impossible. */
+  text = $state("");
+  worlds = $state(0);
+  isChecked = $state(false);
+  refusal = $state.raw<Refusal | null>(null);
+  selected = $state.raw<Spot | null>(null);
+  canUndo = $state(false);
+
+  #before: Draft[] = [];
+  #pending: ReturnType<typeof setTimeout> | undefined;
+  #newest = 0;
+
+  constructor(
+    readonly game: EditedGame,
+    readonly spec: GameSpec,
+    view: View | null,
+  ) {
+    this.draft = (view && game.read(view.table)) ?? emptyDraft(game);
+    void this.#check();
+  }
+
+  get players(): number {
+    return this.spec.players;
+  }
+
+  at(place: Place): Problem[] {
+    return this.problems.filter((problem) => problem.place === place);
+  }
+
+  /** Change the draft. */
+  change(how: (draft: Draft) => void): void {
+    this.#before = [...this.#before, $state.snapshot(this.draft)].slice(-UNDONE_MAX);
+    this.canUndo = true;
+    how(this.draft);
+    this.#checkSoon();
+  }
+
+  undo(): void {
+    const before = this.#before.pop();
+    if (before === undefined) return;
+    this.draft = before;
+    this.selected = null;
+    this.canUndo = this.#before.length > 0;
+    this.#checkSoon();
+  }
+
+  /** Empty the table; the server fills in the start of a game. */
+  clear(): void {
+    this.selected = null;
+    this.change((draft) => {
+      draft.rows = draft.rows.map(() => []);
+      draft.values = {};
+      draft.lists = {};
+    });
+  }
+
+  // --- cards ---
+
+  stackAt(spot: Spot | null): DraftStack | null {
+    return spot === null ? null : (this.draft.rows[spot.row]?.[spot.stack] ?? null);
+  }
+
+  cardAt(spot: Spot | null): DraftCard | null {
+    return this.stackAt(spot)?.cards[spot!.depth] ?? null;
+  }
+
+  /** Put a card into a gap: gap 0 is before the first stack. */
+  insert(row: number, gap: number, card: DraftCard): void {
+    this.change((draft) => draft.rows[row]!.splice(gap, 0, { key: newKey(), cards: [{ ...card }], isActing: false }));
+    this.selected = { row, stack: gap, depth: 0 };
+  }
+
+  /** Put a card onto the selected one. */
+  cover(card: DraftCard): void {
+    const spot = this.selected;
+    const stack = this.stackAt(spot);
+    if (spot === null || stack === null) return;
+    const owner = stack.cards[0]!.owner;
+    this.change(() => stack.cards.unshift({ ...card, owner }));
+    this.selected = { ...spot, depth: 0 };
+  }
+
+  /** Remove the selected card, and its place if it was the only one. */
+  remove(): void {
+    const spot = this.selected;
+    const stack = this.stackAt(spot);
+    if (spot === null || stack === null) return;
+    this.change((draft) => {
+      stack.cards.splice(spot.depth, 1);
+      if (stack.cards.length === 0) draft.rows[spot.row]!.splice(spot.stack, 1);
+    });
+    const left = this.draft.rows[spot.row]!.length;
+    this.selected = left === 0 ? null : { row: spot.row, stack: Math.min(spot.stack, left - 1), depth: 0 };
+  }
+
+  /** Move the selected place by some places to the right. */
+  move(by: number): void {
+    const spot = this.selected;
+    const row = spot === null ? undefined : this.draft.rows[spot.row];
+    const to = (spot?.stack ?? 0) + by;
+    if (spot === null || row === undefined || to < 0 || to >= row.length) return;
+    this.change(() => row.splice(to, 0, ...row.splice(spot.stack, 1)));
+    this.selected = { ...spot, stack: to };
+  }
+
+  /** Change the selected card. All cards of one place have one owner. */
+  alter(how: Partial<DraftCard>): void {
+    const stack = this.stackAt(this.selected);
+    const card = this.cardAt(this.selected);
+    if (stack === null || card === null) return;
+    this.change(() => {
+      Object.assign(card, how);
+      if (how.owner !== undefined) for (const other of stack.cards) other.owner = how.owner;
+    });
+  }
+
+  /** Let the selected place act, or no place. */
+  act(): void {
+    const chosen = this.stackAt(this.selected);
+    if (chosen === null) return;
+    const isActing = !chosen.isActing;
+    this.change((draft) => {
+      for (const stack of draft.rows.flat()) stack.isActing = false;
+      chosen.isActing = isActing;
+    });
+  }
+
+  // --- checks ---
+
+  #checkSoon(): void {
+    this.isChecked = false;
+    clearTimeout(this.#pending);
+    this.#pending = setTimeout(() => void this.#check(), SETTLED_MS);
+  }
+
+  async #check(): Promise<void> {
+    const turn = ++this.#newest;
+    const draft = $state.snapshot(this.draft);
+    const view = create(ViewSchema, { game: this.spec, table: this.game.write(draft, this.spec) });
+    try {
+      const { problems, view: filled, text, worlds } = await rules.checkDraft({ view, fillIn: true });
+      if (turn !== this.#newest) return;
+      const inside = /^view\.\w+\./;
+      this.problems = problems.map(({ field, description }) => {
+        const path = field.replace(inside, "");
+        const place = this.game.placeOf(path, draft);
+        return { place, text: place === "" ? `${path}: ${description}` : description };
+      });
+      if (filled !== undefined) this.filled = this.game.read(filled.table);
+      this.text = text;
+      this.worlds = worlds;
+      this.refusal = null;
+      this.isChecked = true;
+    } catch (error) {
+      if (turn === this.#newest) this.refusal = refusalOf(error);
+    }
+  }
+}
