@@ -1,11 +1,11 @@
 // A game that was played: its record, the views of its seats at each ply, and the grades of its decisions.
 
-import { create, fromJson, type JsonValue } from "@bufbuild/protobuf";
+import { create, fromJson, type JsonObject } from "@bufbuild/protobuf";
 import { refusalOf, rules, solver, type Refusal } from "../api";
 import { indexOf } from "../games/game";
 import { CommentSchema, RecordSchema, type Record } from "../../generated/eminence/v1/record_pb";
 import type { Names, Ply } from "../../generated/eminence/v1/rules_pb";
-import { Seat } from "../../generated/eminence/v1/seat_pb";
+import type { Seat } from "../../generated/eminence/v1/seat_pb";
 import type { ReviewedDecision, ReviewSummary } from "../../generated/eminence/v1/solver_pb";
 import { HistorySchema, ViewSchema, type GameSpec, type SeenAction, type View } from "../../generated/eminence/v1/view_pb";
 import type { SeatIndex } from "../table/drawing";
@@ -18,7 +18,10 @@ export interface Effort {
 
 /** Return a record as the server reads it from text, or from JSON as `eminence convert --to json` writes it. */
 async function read(text: string): Promise<Record> {
-  if (text.trimStart().startsWith("{")) return fromJson(RecordSchema, JSON.parse(text) as JsonValue);
+  if (text.trimStart().startsWith("{")) {
+    const { "@type": _, ...fields } = JSON.parse(text) as JsonObject;
+    return fromJson(RecordSchema, fields);
+  }
   const { message } = await rules.readText({ text: { case: "record", value: text } });
   if (message.case !== "record") throw new Error("the server answered another message than a record");
   return message.value;
@@ -43,13 +46,8 @@ export class ReviewedGame {
   /** Whether the record holds the deal, and so what nobody saw. */
   isWhole = $derived(this.seats.length === this.spec?.players);
   /** The number of decisions that a review grades. */
-  total = $derived(this.plies.filter((ply) => ply.toAct !== Seat.UNSPECIFIED).length - (this.isDecidedLast ? 1 : 0));
+  total = $derived(this.plies.slice(0, -1).filter(({ toAct }) => this.seats.includes(indexOf(toAct) ?? -1)).length);
   chosen = $derived([...this.decisions.values()].filter((decision) => !decision.forced));
-
-  /** Whether somebody is to act after the last action: of an unfinished game. */
-  private get isDecidedLast(): boolean {
-    return (this.plies.at(-1)?.toAct ?? Seat.UNSPECIFIED) !== Seat.UNSPECIFIED;
-  }
 
   /** Read a record and replay it. Return whether that succeeded; the game before stays otherwise. */
   async open(text: string): Promise<boolean> {
