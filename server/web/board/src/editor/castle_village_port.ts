@@ -58,7 +58,7 @@ export const castleVillagePort: EditedGame = {
       rows: ROWS.map((row) =>
         table[row].map((card) => {
           const owner = indexOf(card.owner) ?? 0;
-          return stackOf([{ owner, kind: String(card.value), isUp: true, tokens: 0 }], isSame(card, table.acting));
+          return stackOf([{ owner, kind: String(card.value), isUp: true, tokens: 0, nth: 0 }], isSame(card, table.acting));
         }),
       ),
       values: {

@@ -9,6 +9,8 @@ export interface DraftCard {
   kind: string | null;
   isUp: boolean;
   tokens: number;
+  /** Its number among the cards of its owner, in the order of placement; 0 if that is left to the server. */
+  nth: number;
 }
 
 /** The cards at one place, top card first. */

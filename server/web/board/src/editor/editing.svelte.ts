@@ -3,7 +3,7 @@
 import { create } from "@bufbuild/protobuf";
 import { refusalOf, rules, type Refusal } from "../api";
 import { ViewSchema, type GameSpec, type View } from "../../generated/eminence/v1/view_pb";
-import { emptyDraft, newKey, type Draft, type DraftCard, type DraftStack, type EditedGame, type Place } from "./draft";
+import { emptyDraft, newKey, seatIds, type Draft, type DraftCard, type DraftStack, type EditedGame, type Place } from "./draft";
 
 const SETTLED_MS = 150;
 const UNDONE_MAX = 100;
@@ -61,6 +61,30 @@ export class Editing {
     this.canUndo = true;
     how(this.draft);
     this.#checkSoon();
+  }
+
+  setValue(id: string, value: string): void {
+    this.change((draft) => {
+      this.#keepFilled(draft.values, this.filled?.values ?? {}, id);
+      draft.values[id] = value;
+    });
+  }
+
+  setList(id: string, cards: string[]): void {
+    this.change((draft) => {
+      this.#keepFilled(draft.lists, this.filled?.lists ?? {}, id);
+      draft.lists[id] = cards;
+    });
+  }
+
+  /** Keep what the server filled in for the other seats: it fills in a value for all seats, or for none. */
+  #keepFilled<T extends string | string[]>(values: Record<string, T>, filled: Record<string, T>, id: string): void {
+    const [name, seat] = id.split(":");
+    if (seat === undefined) return;
+    for (const other of seatIds(name!, this.players)) {
+      const value = filled[other];
+      if (other !== id && value !== undefined && !values[other]?.length) values[other] = value;
+    }
   }
 
   undo(): void {
@@ -138,7 +162,7 @@ export class Editing {
     if (stack === null || card === null) return;
     this.change(() => {
       Object.assign(card, how);
-      if (how.owner !== undefined) for (const other of stack.cards) other.owner = how.owner;
+      if (how.owner !== undefined) for (const other of stack.cards) Object.assign(other, { owner: how.owner, nth: 0 });
     });
   }
 
@@ -157,12 +181,13 @@ export class Editing {
 
   #checkSoon(): void {
     this.isChecked = false;
+    this.#newest++; // an answer about the draft before is out of date
     clearTimeout(this.#pending);
     this.#pending = setTimeout(() => void this.#check(), SETTLED_MS);
   }
 
   async #check(): Promise<void> {
-    const turn = ++this.#newest;
+    const turn = this.#newest;
     const draft = $state.snapshot(this.draft);
     const view = create(ViewSchema, { game: this.spec, table: this.game.write(draft, this.spec) });
     try {
@@ -178,9 +203,9 @@ export class Editing {
       this.text = text;
       this.worlds = worlds;
       this.refusal = null;
-      this.isChecked = true;
     } catch (error) {
       if (turn === this.#newest) this.refusal = refusalOf(error);
     }
+    if (turn === this.#newest) this.isChecked = true;
   }
 }

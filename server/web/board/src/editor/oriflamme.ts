@@ -44,9 +44,9 @@ function ownFaceDown(draft: Draft): { card: DraftCard; place: string }[] {
 
 function readSlot(slot: OriflammeSlot, known: OriflammeCard[], observer: SeatIndex, isActing: boolean) {
   const owner = indexOf(slot.family) ?? 0;
-  const cards = slot.cards.map(({ card, tokens }): DraftCard => {
+  const cards = slot.cards.map(({ card, tokens, nth }): DraftCard => {
     const kind = card || (owner === observer ? known.shift() : undefined);
-    return { owner, kind: kind ? idOf(kind) : null, isUp: card !== OriflammeCard.UNSPECIFIED, tokens };
+    return { owner, kind: kind ? idOf(kind) : null, isUp: card !== OriflammeCard.UNSPECIFIED, tokens, nth };
   });
   return stackOf(cards, isActing);
 }
@@ -92,12 +92,18 @@ export const oriflamme: EditedGame = {
     const cursor = queue.findIndex((stack) => stack.isActing);
     const { round, first, ask, toAct, effect } = draft.values;
     const piles = seatIds("pile", players).map((id) => draft.lists[id] ?? []);
+    // The server numbers all cards of a family or none.
+    const unnumbered = new Set(queue.flatMap(({ cards }) => cards).flatMap(({ owner, nth }) => (nth === 0 ? [owner] : [])));
     const value = create(OriflammeViewSchema, {
       observer: seatOf(draft.observer),
       table: {
         slots: queue.map(({ cards }) => ({
           family: seatOf(cards[0]!.owner),
-          cards: cards.map(({ kind, isUp, tokens }) => ({ card: isUp ? cardOf(kind) : OriflammeCard.UNSPECIFIED, tokens })),
+          cards: cards.map(({ kind, isUp, tokens, owner, nth }) => ({
+            card: isUp ? cardOf(kind) : OriflammeCard.UNSPECIFIED,
+            tokens,
+            nth: unnumbered.has(owner) ? 0 : nth,
+          })),
         })),
         round: numberOf(round),
         first: seatIn(first),
