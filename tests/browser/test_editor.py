@@ -1,4 +1,4 @@
-"""The editor of positions: set up by clicking what the server accepts, and each fault stands at its place."""
+"""The editor of positions: positions by clicking, and each fault at its place."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ def test_the_rows_of_castle_village_port_are_set_up(open_page: Open) -> None:
         page.locator(".inspector").get_by_role("button", name=f"Seat {owner}").click()
         page.locator(".inspector select").select_option(label=kind)
     assert notation(page).startswith("castle 15A | village 11B | port 2C | round 1 | turn 2")
-    page.get_by_label("Points C").fill("12")
+    page.get_by_label("Gold C").fill("12")
     assert "gold 3 3 12" in notation(page)
 
 
@@ -274,7 +274,7 @@ def test_the_page_fills_in_what_is_left_out(open_page: Open) -> None:
     assert page.get_by_label("To act").locator("option").first.inner_text() == "A (filled in)"
 
 
-# --- for everybody ---------------------------------------------------------------------------------------------
+# --- access, sizes and languages -------------------------------------------------------------------------------
 
 
 def test_the_keyboard_is_enough(open_page: Open) -> None:

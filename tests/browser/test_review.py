@@ -1,4 +1,4 @@
-"""The Review page: the numbers of `eminence review`, each seat's view, what was better, and nothing shown unasked."""
+"""The Review page: the numbers of `eminence review`, each seat's view, better moves, hidden cards only on request."""
 
 from __future__ import annotations
 
@@ -208,7 +208,7 @@ def hand_in(view: View) -> list[str]:
     return [] if held == "-" else sorted(re.sub(r"^\d+ ", "", names.get(kind, kind)) for kind in held.split(","))
 
 
-def test_what_nobody_saw_is_shown_only_on_request(open_page: Open) -> None:
+def test_hidden_cards_are_shown_only_on_request(open_page: Open) -> None:
     """Find no card of another seat in the table of A, in any attribute, at any ply, until the switch is on."""
     record = game()
     page = review(open_page("#/review"), record)
@@ -473,7 +473,7 @@ def test_leaving_the_page_stops_a_review(open_page: Open, served: Server) -> Non
     wait_until(lambda: served.metrics()["eminence_searches_running"] == 0)
 
 
-# --- for everybody ---------------------------------------------------------------------------------------------
+# --- access, sizes and languages -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("width", "height"), SIZES)

@@ -43,7 +43,7 @@ export const castleVillagePort: EditedGame = {
     { id: "selected", kind: "card" },
   ],
   seatValues: [
-    { id: "owned", kind: "number" },
+    { id: "owned", kind: "number", name: "gold" },
     { id: "order", kind: "choice", choices: ROWS },
     { id: "hasSelected", kind: "flag" },
   ],

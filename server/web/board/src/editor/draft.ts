@@ -39,6 +39,8 @@ export interface ValueField {
   id: string;
   kind: "number" | "seat" | "choice" | "card" | "rowCard" | "flag";
   choices?: readonly string[];
+  /** The key of its name, if that is not its id. */
+  name?: string;
 }
 
 /** The part of a game in its editor. */

@@ -45,6 +45,7 @@ export const editing: EditorWords = {
     selected: "Gewählte Karte",
     due: "Handeln noch",
     ranked: "Nahmen einen Rang",
+    gold: "Gold",
     owned: "Punkte",
     order: "Muss legen in",
     hasSelected: "Hat gewählt",

@@ -45,6 +45,7 @@ export const editing = {
     selected: "Selected card",
     due: "Will still act",
     ranked: "Took a rank",
+    gold: "Gold",
     owned: "Points",
     order: "Must place in",
     hasSelected: "Has selected",
