@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,8 @@ import pytest
 from engine_cy import CHANCE, View, new_game
 from engine_cy.support.rng import Rng
 
-Open = Any
+Open = Callable[..., Any]
+Axe = Callable[[Any], list[str]]
 VIEW = "C:Lord* >A:Ambush(1) B:Soldier* A:Lord(1) C:?(2) | round 4 | points 7 7 7 | seen by A"
 SIZES = [(360, 640), (768, 1024), (1440, 900)]
 
@@ -307,12 +308,13 @@ def test_the_keyboard_is_enough(open_page: Open) -> None:
 
 @pytest.mark.parametrize(("width", "height"), SIZES)
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_the_editor_fits(width: int, height: int, theme: str, open_page: Open, pictures: Path) -> None:
+def test_the_editor_fits(width: int, height: int, theme: str, open_page: Open, axe: Axe, pictures: Path) -> None:
     settings = {"viewport": {"width": width, "height": height}, "color_scheme": theme, "has_touch": width < 700}
     page = edit(open_page("#/analyse", **settings))
     (card(page, 0, 2).tap if width < 700 else card(page, 0, 2).click)()
     page.get_by_label("Tokens", exact=True).fill("2")
     faults(page)
+    assert axe(page) == []
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     page.screenshot(path=pictures / f"editor-{width}-{theme}.png", full_page=True)
 

@@ -53,6 +53,7 @@ export class ReviewedGame {
   async open(text: string): Promise<boolean> {
     const turn = ++this.#newest;
     this.stop();
+    this.refusal = null;
     try {
       const record = await read(text);
       const { plies, seats } = await rules.replayRecord({ record });
@@ -61,7 +62,7 @@ export class ReviewedGame {
       this.plies = plies;
       this.seats = seats.map((seat) => indexOf(seat)!);
       this.decisions = new Map();
-      this.summary = this.refusal = null;
+      this.summary = null;
       this.#words = new Map();
       void this.#tell(turn, record, seats);
       return true;

@@ -1,8 +1,9 @@
-// The way from a reviewed game to the analysis of a position in it, as one seat knew it.
+// The ways from a reviewed game on: to the analysis of a position in it, as one seat knew it, and to play from there.
 
 import { toJsonString } from "@bufbuild/protobuf";
-import { rules } from "../api";
+import { rules, tables } from "../api";
 import { linkTo } from "../link";
+import { keepTable, newTable } from "../play/stored";
 import type { SeatIndex } from "../table/drawing";
 import { RulesetSchema, type SeenAction } from "../../generated/eminence/v1/view_pb";
 import type { ReviewedGame } from "./game.svelte";
@@ -26,4 +27,26 @@ export async function linkOnward(game: ReviewedGame, ply: number, seat: SeatInde
   return linkTo(
     ruleset?.changes.case === undefined ? source : { ...source, changes: toJsonString(RulesetSchema, ruleset) },
   );
+}
+
+const LEVEL = 5;
+const NAME_MAX = 40;
+
+/** Whether a game can be played on from a ply: the record holds all cards, as messages. */
+export const canPlayOn = (game: ReviewedGame, ply: number): boolean =>
+  game.record?.contents.case === "whole" && ply < game.plies.length - 1;
+
+/** Open a table that begins at a ply, with a person on one seat and the engine on the others; return its fragment. */
+export async function playOnward(game: ReviewedGame, ply: number, seat: SeatIndex): Promise<string> {
+  const { record, spec } = game;
+  if (record?.contents.case !== "whole" || spec === null) return "#/play";
+  const sitters = Array.from({ length: spec.players }, (_, at) => ({
+    name: (record.names[at] ?? "").slice(0, NAME_MAX),
+    level: at === seat ? 0 : LEVEL,
+  }));
+  const whole = { ...record.contents.value, actions: record.contents.value.actions.slice(0, ply) };
+  const { keys } = await tables.openTable({ record: { game: spec, contents: { case: "whole", value: whole } }, sitters });
+  const table = newTable(sitters, { [seat]: keys[0]!.key });
+  keepTable(table);
+  return `#/play?table=${table.id}`;
 }

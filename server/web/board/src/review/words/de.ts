@@ -51,6 +51,7 @@ export const reviewing: ReviewWords = {
   truth: "verdeckte Karten zeigen",
   believed: (letter: string) => `Was ${letter} glauben konnte`,
   goOn: (letter: string) => `Von hier analysieren, als ${letter}`,
+  playOn: (letter: string) => `Von hier spielen, als ${letter}`,
   notes: "Notizen",
   noteStart: "Notiz zum Beginn",
   noteMove: (n: number) => `Notiz zu Zug ${n}`,

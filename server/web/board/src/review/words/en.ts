@@ -51,6 +51,7 @@ export const reviewing = {
   truth: "show hidden cards",
   believed: (letter: string) => `What ${letter} could believe`,
   goOn: (letter: string) => `Analyse from here, as ${letter}`,
+  playOn: (letter: string) => `Play from here, as ${letter}`,
   notes: "Notes",
   noteStart: "Note on the start",
   noteMove: (n: number) => `Note on move ${n}`,

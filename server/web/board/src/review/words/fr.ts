@@ -51,6 +51,7 @@ export const reviewing: ReviewWords = {
   truth: "montrer les cartes cachées",
   believed: (letter: string) => `Ce que ${letter} pouvait croire`,
   goOn: (letter: string) => `Analyser d’ici, à la place ${letter}`,
+  playOn: (letter: string) => `Jouer d’ici, à la place ${letter}`,
   notes: "Remarques",
   noteStart: "Remarque sur le début",
   noteMove: (n: number) => `Remarque sur le coup ${n}`,
