@@ -292,10 +292,10 @@ def test_the_keyboard_is_enough(open_page: Open) -> None:
     assert page.evaluate(focused).startswith("Slot 2, C: Spy")
     page.keyboard.press("f")
     page.keyboard.press("+")
-    assert page.evaluate(focused).startswith("Slot 2, C: hidden card, 1 token")
+    assert page.evaluate(focused).startswith("Slot 2, C: ?, 1 token, hidden card")
     page.keyboard.press("-")
     page.keyboard.press("Shift+ArrowRight")
-    assert page.evaluate(focused).startswith("Slot 3, C: hidden card")
+    assert page.evaluate(focused).startswith("Slot 3, C: ?, hidden card")
     page.keyboard.press("Delete")
     assert page.locator(".editor button.thing").count() == 4
     assert page.evaluate("document.activeElement !== document.body")
