@@ -1,4 +1,4 @@
-"""Run suites: python -m benchmarks [suite] [--json]; for strength: match, strength and exploitability."""
+"""Run suites: python -m benchmarks [suite] [--json]; or tools that measure strength."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import json
 import sys
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.measure import Busy, alone
@@ -116,29 +117,19 @@ SUITES = {
     "signature": run_signature,
 }
 
+# Commands with options of their own: to measure strength, and to write pages about it.
+TOOLS = ("match", "strength", "exploitability", "ladder", "calibration", "levels", "advice")
+
 
 def main(argv: Sequence[str] | None = None) -> None:
     args = sys.argv[1:] if argv is None else argv
-    if args[:1] == ["match"]:
-        from benchmarks import match
-
-        match.main(args[1:])
-        return
-    if args[:1] == ["strength"]:
-        from benchmarks import strength
-
-        strength.main(args[1:])
-        return
-    if args[:1] == ["exploitability"]:
-        from benchmarks import exploitability
-
-        exploitability.main(args[1:])
+    if args and args[0] in TOOLS:
+        import_module(f"benchmarks.{args[0]}").main(args[1:])
         return
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks",
         description="Measure speed, and print the signature.",
-        epilog="To measure strength: python -m benchmarks match --help, python -m benchmarks strength --help, "
-        "python -m benchmarks exploitability --help",
+        epilog=f"To measure strength: python -m benchmarks TOOL --help; TOOL is one of {', '.join(TOOLS)}.",
     )
     parser.add_argument("suite", nargs="?", choices=SUITES, help="default: all")
     parser.add_argument("--json", action="store_true", help="print figures as one JSON object on the last line")

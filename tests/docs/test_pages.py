@@ -61,6 +61,7 @@ ELSEWHERE = {
     "json_lines.md": "tests/server/test_json_lines.py",
     "notation.md": "tests/engine/test_docs.py",
     "records.md": "tests/cli/test_records.py",
+    "strength.md": "written by python -m benchmarks ladder; tests/benchmarks/test_ladder.py",
     "reference/game_rules.md": "test_the_reference_of_game_rules_is_current",
     "service.md": "test_the_tokens_of_the_service_page_are_valid",
 }
