@@ -10,7 +10,7 @@ from engine_cy.pictures import DARK, LIGHT, Palette
 
 WIDTH = 720
 LABELS, RIGHT, TOP, BOTTOM, ROW = 130, 24, 46, 44, 24
-SQUARE = 360
+PANEL = 270
 DOT = 4.5
 
 
@@ -58,17 +58,24 @@ def intervals(title: str, unit: str, rows: Sequence[Interval]) -> str:
     return document(title, WIDTH, bottom + BOTTOM, parts)
 
 
-def reliability(title: str, dots: Sequence[Dot]) -> str:
-    """Draw predicted shares against those that came true: true forecasts lie on the diagonal."""
-    left, top, size = 56, TOP, SQUARE
+def reliability(title: str, panels: Sequence[tuple[str, Sequence[Dot]]]) -> str:
+    """Draw predicted shares against those that came true, in panels; true forecasts lie on the diagonal."""
+    parts = []
+    for number, (name, dots) in enumerate(panels):
+        parts += _panel(56 + number * (PANEL + 64), name, dots)
+    return document(title, 56 + len(panels) * (PANEL + 64) - 64 + RIGHT, TOP + 16 + PANEL + BOTTOM, parts)
+
+
+def _panel(left: float, name: str, dots: Sequence[Dot]) -> list[str]:
+    top = TOP + 16
 
     def x(value: float) -> float:
-        return left + size * value
+        return left + PANEL * value
 
     def y(value: float) -> float:
-        return top + size * (1 - value)
+        return top + PANEL * (1 - value)
 
-    parts = []
+    parts = [text(x(0.5), top - 8, name, "middle"), text(x(0.5), y(0) + 36, "promised; upwards: won", "soft middle")]
     for number in range(0, 11, 2):
         at = number / 10
         parts += [
@@ -79,12 +86,10 @@ def reliability(title: str, dots: Sequence[Dot]) -> str:
         ]
     parts.append(line(x(0), y(0), x(1), y(1), "diagonal"))
     for point in dots:
-        at = x(point.predicted)
-        low, high = max(point.low, 0.0), min(point.high, 1.0)
+        at, low, high = x(point.predicted), max(point.low, 0.0), min(point.high, 1.0)
         label = f"{point.predicted:.3f}: {point.mean:.3f} [{low:.3f}, {high:.3f}]"
         parts += [line(at, y(low), at, y(high), "bar"), dot(at, y(point.mean), 2.5 + 4 * point.weight**0.5, label)]
-    parts.append(text(left + size / 2, top + size + 36, "promised; upwards: won", "soft middle"))
-    return document(title, left + size + RIGHT, top + size + BOTTOM, parts)
+    return parts
 
 
 def step_of(width: float, steps: int) -> float:

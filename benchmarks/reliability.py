@@ -122,6 +122,31 @@ def error_of(forecasts: Sequence[Forecast], pairs: Pairs) -> float:
     return calibration_error(pair for forecast in forecasts for pair in pairs(forecast))
 
 
+def error_interval(forecasts: Sequence[Forecast], pairs: Pairs, seed: int = 1) -> tuple[float, float]:
+    """Return the 95 % interval of the calibration error, by a basic bootstrap of the games.
+
+    Errors of drawn games are larger than that of all games, by as much as noise makes that one too large; the basic
+    bootstrap takes this off.
+    """
+    sums: dict[int, list[float]] = defaultdict(lambda: [0.0] * (BINS + 1))  # of each game: differences, and forecasts
+    for forecast in forecasts:
+        at = sums[forecast.game]
+        for share, paid in pairs(forecast):
+            at[bin_of(share)] += share - paid
+            at[BINS] += 1
+    if len(sums) < 2:
+        return 0.0, 1.0
+    games, rng = list(sums.values()), Rng(seed)
+    errors = []
+    for _ in range(NOISE_DRAWS):
+        columns = [sum(column) for column in zip(*(games[rng.below(len(games))] for _ in games), strict=True)]
+        errors.append(sum(map(abs, columns[:BINS])) / columns[BINS])
+    errors.sort()
+    error = error_of(forecasts, pairs)
+    low, high = errors[round(0.025 * NOISE_DRAWS)], errors[round(0.975 * NOISE_DRAWS) - 1]
+    return max(2 * error - high, 0.0), max(2 * error - low, 0.0)
+
+
 def noise_of(forecasts: Sequence[Forecast], pairs: Pairs, seed: int = 1) -> float:
     """Return the mean error that these forecasts would have if each were true.
 

@@ -51,6 +51,7 @@ ELSEWHERE = {
     "cluster.md": "tests/solver/test_ray_docs.py",
     "command_line.md": "tests/cli/test_program.py",
     "browser.md": "a page to click; tests/server/test_web.py serves it",
+    "calibration.md": "written by python -m benchmarks calibration; tests/benchmarks/test_calibration_page.py",
     "contract.md": "tests/docs/test_contract_page.py",
     "how_to/game_in_cython.md": "tests/examples/test_installed_games.py",
     "how_to/serve_own_games.md": "tests/server/test_plugins.py",
