@@ -177,7 +177,7 @@ def searches(task: Task, folder: Path, n_games: int, workers: int) -> list[Row]:
 
     def missing(known: set[int]) -> Iterator[tuple[int, Any]]:
         games = [game for game in read_games(folder, n_games) if game.number not in known]
-        yield from _in_processes(partial(_numbered, partial(search_game, task)), games, workers)
+        yield from in_processes(partial(_numbered, partial(search_game, task)), games, workers)
 
     known = stored(path, {**header, "positions": task.positions}, missing)
     return [Row(*row) for number in sorted(known) if number < n_games for row in known[number]]
@@ -187,7 +187,8 @@ def _numbered(call: Callable[[PlayedGame], Any], game: PlayedGame) -> tuple[int,
     return game.number, call(game)
 
 
-def _in_processes(call: Callable[[PlayedGame], Any], games: Sequence[PlayedGame], workers: int) -> Iterator[Any]:
+def in_processes(call: Callable[[PlayedGame], Any], games: Sequence[PlayedGame], workers: int) -> Iterator[Any]:
+    """Yield the result of a call for each game, as soon as it is there."""
     if workers == 1 or len(games) < 2:
         yield from map(call, games)
     else:

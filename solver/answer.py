@@ -14,13 +14,11 @@ from engine_cy.seats import CHANCE_SEAT, SEATS
 from solver.calibration import Row, Shares, calibrated_share, calibrated_shares, calibration_of, slope
 from solver.expected_signature import signature_of
 from solver.merge import Share, Tally, empty_share, merge
+from solver.mistakes import DRAWS, misjudged_best
 from solver.named_beliefs import Beliefs
-from solver.numbers import exp, log, shrink_chances
+from solver.numbers import shrink_chances
 from solver.question import MEGABYTE, Question, SearchQuestion
 from solver.search import Searcher
-
-MILLION = 1_000_000
-DRAWS = 3  # number of the random stream, under a search's seed, that samples moves
 
 # A near-equal move has at least 1/NEAR_VISITS of the best move's visits.
 NEAR_VISITS = 4
@@ -249,8 +247,8 @@ def _answer(question: SearchQuestion, total: Share, share_iterations: tuple[int,
     moves = judge(view, question.decisions, total) if question.decides else ()
     best = moves[0].action if moves else None
     mix = recommend(moves) if moves else ()
-    if len(moves) > 1 and config.how == "search" and (config.temperature or config.noise):
-        best = _draw_move(question, moves)
+    if len(moves) > 1 and config.how == "search" and config.misjudgement:
+        best = misjudged_best(question, total.tallies)
         mix = ((best, 1.0),)
     seats = expect(total) if any(tally.visits for tally in total.tallies) else ()
     # The choices above are those of the playouts; from here on, the numbers are those that come true.
@@ -274,34 +272,10 @@ def _answer(question: SearchQuestion, total: Share, share_iterations: tuple[int,
 def _move_without_search(question: SearchQuestion) -> Action:
     view, config = question.view, question.config
     if config.how == "random":
-        return question.decisions[_draws(question).below(len(question.decisions))]
+        # Seeded by the view, too: with one seed for a whole game, each move has random numbers of its own.
+        return question.decisions[Rng(question.seed ^ view.key, DRAWS).below(len(question.decisions))]
     searcher = Searcher(view, config.settings(None), MEGABYTE, question.seed, 0)
     return view.game.action_from_steps(searcher.heuristic_decision())
-
-
-def _draws(question: SearchQuestion) -> Rng:
-    """Return the random generator that samples moves.
-
-    It is seeded by the view too: with one seed for a whole game, each move has random numbers of its own.
-    """
-    return Rng(question.seed ^ question.view.key, DRAWS)
-
-
-def _draw_move(question: SearchQuestion, moves: tuple[Move, ...]) -> Action:
-    """Pick the move of a weakened level: sample by temperature and noise."""
-    rng, config = _draws(question), question.config
-    if rng.below(MILLION) < config.noise * MILLION:
-        return moves[rng.below(len(moves))].action
-    if not config.temperature:
-        return moves[0].action
-    most = log(max(moves[0].visits, 1))
-    weights = [exp((log(move.visits) - most) / config.temperature) if move.visits else 0.0 for move in moves]
-    draw = rng.below(MILLION) / MILLION * sum(weights)
-    for move, weight in zip(moves, weights, strict=True):
-        draw -= weight
-        if draw < 0:
-            return move.action
-    return moves[0].action
 
 
 def expect(total: Share) -> tuple[SeatExpectation, ...]:

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from engine_cy import Game
-from solver.config import CONFIGS, Config
+from solver.config import CONFIGS, WEAKNESSES, Config
 from solver.numbers import divide_rest, log, temper_share
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 # The settings that may differ from those of `default`: they change the effort, or the choice among searched moves.
-FREE = ("name", "iterations", "temperature", "noise")
+FREE = ("name", "iterations", *WEAKNESSES)
 UNSURE = 0.5  # added to the wins and to the losses of all iterations: a share is never quite 0 or 1
 
 
@@ -180,7 +180,8 @@ def _read(path: Path, weights: str) -> dict[str, Any]:
 
 def weights_digest(game: Game) -> str:
     """Return the version of a game's weights, and of the settings of `default`, to which a calibration belongs."""
-    digest = blake2b(json.dumps(asdict(CONFIGS["default"]), sort_keys=True).encode(), digest_size=8)
+    settings = {field: value for field, value in asdict(CONFIGS["default"]).items() if field not in FREE}
+    digest = blake2b(json.dumps(settings, sort_keys=True).encode(), digest_size=8)
     # The files, not the memory: a role that an edition adds lengthens that with zeros, and changes no answer of others.
     for weights in game.weights:
         if weights.path.exists():

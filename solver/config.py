@@ -66,10 +66,10 @@ class Config:
     worlds: int = 0
     # Upper limit on the iterations of any budget; 0: none.
     iterations: int = 0
-    # Play the best move (0), or sample in proportion to visits to the power of 1 / temperature.
-    temperature: float = 0.0
-    # Probability of a uniformly random move: 0.25 is one move in four.
-    noise: float = 0.0
+    # The weaknesses of a level (mistakes.py): the spread of the errors with which it judges moves, in shares of the
+    # win, and whether it remembers what the others did, or guesses their cards from the table alone.
+    misjudgement: float = 0.0
+    remembers: bool = True
 
     @property
     def knows(self) -> bool:
@@ -134,33 +134,36 @@ CONFIGS = {
 }
 
 
-def as_level(level: int, iterations: int, temperature: float, noise: float) -> Config:
+# The settings that make a level weaker than `default` with as many iterations. They do not change the search.
+WEAKNESSES = ("misjudgement", "remembers")
+
+
+def as_level(level: int, iterations: int, misjudgement: float, remembers: bool) -> Config:
     return replace(
         CONFIGS["default"],
         name=f"level-{level}",
         iterations=iterations,
-        temperature=temperature,
-        noise=noise,
+        misjudgement=misjudgement,
+        remembers=remembers,
     )
 
 
-# Strength levels for opponents at a table. On a quick ladder (three players, one against two of the level below, 360
-# games each, en-2019) the steps from random play up were 89, 106, 73, 86, 57, 100, 87, 67, 56 and 64 Elo, each give or
-# take 35. Levels have no time limit, so a level is equally strong on every machine.
+# Strength levels for opponents at a table, fitted to even steps by `python -m benchmarks levels --fit`; docs/levels.md
+# has the steps. Levels have no time limit, so a level is equally strong on every machine.
 LEVELS = {
     level: as_level(level, *how)
     for level, how in enumerate(
         (
-            (16, 1.0, 0.80),
-            (16, 1.0, 0.60),
-            (16, 1.0, 0.45),
-            (24, 1.0, 0.30),
-            (32, 1.0, 0.20),
-            (48, 0.7, 0.10),
-            (100, 0.5, 0.05),
-            (300, 0.3, 0.0),
-            (1_500, 0.0, 0.0),
-            (20_000, 0.0, 0.0),
+            (16, 0.60, False),
+            (16, 0.40, False),
+            (16, 0.30, False),
+            (24, 0.20, False),
+            (32, 0.14, True),
+            (48, 0.10, True),
+            (100, 0.05, True),
+            (300, 0.02, True),
+            (1_500, 0.0, True),
+            (20_000, 0.0, True),
         ),
         start=1,
     )
@@ -239,7 +242,7 @@ def fit_config(config: Config, game: Game) -> Config:
         raise InvalidQuestionError(
             "config", f"'greedy' needs knowledge, and {game.id} has none", reason="CONTRADICTION"
         )
-    settings = {name: getattr(config, name) for name in ("nodes", "iterations", "temperature", "noise")}
+    settings = {name: getattr(config, name) for name in ("nodes", "iterations", *WEAKNESSES)}
     return replace(CONFIGS["plain"], name=config.name, **settings)
 
 

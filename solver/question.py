@@ -162,7 +162,7 @@ class Question(ABC):
         """The posterior over hidden cards, computed once; None if the game has no model of them."""
         if not self.view.game.has_beliefs:
             return None
-        return Belief(self.view, self.history, self.config.trust)
+        return Belief(self.view, self.history if self.config.remembers else None, self.config.trust)
 
     @cached_property
     def beliefs(self) -> Beliefs | None:

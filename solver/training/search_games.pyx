@@ -12,15 +12,14 @@ from engine_cy.game_api cimport (
     CHANCE, DECISION_UNFINISHED, GAME_OVER, MAX_ACTIONS, MAX_PLAYERS, SPECTATOR, STATE_WORDS, ActionEvidence, GameApi,
     Knowledge, action_t,
 )
-from engine_cy.support.portable_math cimport power
 from engine_cy.support.rng cimport below, below64, next_bits, rng_t, seed_rng
 from engine_cy.values cimport Game, View
 from solver.beliefs cimport Belief
-from solver.numbers cimport log_of
 from solver.search cimport Searcher, SearchParameters, Tally
 
-from solver.answer import DRAWS, LESS_LEAD, MILLION, SAME_AFTER, SAME_WIN
+from solver.answer import LESS_LEAD, SAME_AFTER, SAME_WIN
 from solver.config import fit_config
+from solver.mistakes import DOUBT, DRAWS, KIND_SHIFT, KINDS, MILLION, OWN
 
 cdef enum:
     PLAYERS_MAX = 32        # in a population
@@ -45,7 +44,12 @@ cdef uint64_t MILLIONS = MILLION
 cdef uint64_t ALIKE_AFTER = SAME_AFTER
 cdef double ALIKE_WIN = SAME_WIN
 cdef double ALIKE_LEAD = LESS_LEAD
+# The errors of levels, as in solver/mistakes.py.
 cdef uint64_t DRAWS_STREAM = DRAWS
+cdef uint64_t KINDS_STREAM = KINDS
+cdef int SHIFT_TO_KIND = KIND_SHIFT
+cdef double UNTRIED_PLAYOUTS = DOUBT
+cdef double OWN_ERROR = OWN
 cdef double NOTHING = -1e300
 
 
@@ -55,8 +59,8 @@ cdef struct Player:
     SearchParameters settings
     double trust
     uint64_t iterations
-    double temperature
-    double noise
+    double misjudgement
+    bint remembers
     double stray            # the probability to play a random decision instead of its own
 
 
@@ -85,6 +89,16 @@ cdef bint is_alike(const Ranked* move, const Ranked* best) noexcept nogil:
     if not move.visits or not best.visits or move.visits < max(ALIKE_AFTER, best.visits // 100):
         return False
     return max(move.spread, best.spread, max(difference, -difference)) <= ALIKE_WIN
+
+
+cdef double error_of(rng_t* rng) noexcept nogil:
+    """Draw an error of a level."""
+    cdef uint64_t total = 0
+    cdef int _i
+
+    for _i in range(3):
+        total += below64(rng, MILLIONS)
+    return 2 * (<double>total / MILLIONS - 1.5)
 
 
 cdef class SearchGames:
@@ -144,8 +158,8 @@ cdef class SearchGames:
             player.settings = searcher.settings
             player.trust = config.trust
             player.iterations = iterations
-            player.temperature = config.temperature
-            player.noise = config.noise
+            player.misjudgement = config.misjudgement
+            player.remembers = config.remembers
             player.stray = stray
             self.weights[i] = weights[i]
             self.total_weight += weights[i]
@@ -255,7 +269,7 @@ cdef class SearchGames:
         elif player.how == SEARCHES:
             if self.searcher.believes:
                 self.belief.trust = player.trust
-                self.belief.weigh_at(self.view.state, seat, &self.logged)
+                self.belief.weigh_at(self.view.state, seat, &self.logged if player.remembers else NULL)
                 if self.belief.fill_tables():
                     self.out_of_memory = True
                     return 0
@@ -305,35 +319,37 @@ cdef class SearchGames:
 
     cdef int choose(self, const Player* player, int seat, uint64_t seed) noexcept nogil:
         """Return the number of the decision that an answer would have as its best."""
-        cdef rng_t rng
-        cdef int n = self.searcher.n_tallies
-        cdef double total = 0
-        cdef double most, draw
-        cdef int i
-
         if self.rank(seat):
             return 0
-        if not player.temperature and not player.noise:
-            return self.ranked[0].number
-        seed_rng(&rng, seed ^ self.api.key(self.game.rules, self.view.state, seat), DRAWS_STREAM)
-        if below64(&rng, MILLIONS) < player.noise * MILLIONS:
-            return self.ranked[below64(&rng, n)].number
-        if not player.temperature:
-            return self.ranked[0].number
-        most = log_of(max(self.ranked[0].visits, <uint64_t>1))
-        for i in range(n):
-            total += self.weight_of(i, most, player.temperature)
-        draw = <double>below64(&rng, MILLIONS) / MILLIONS * total
-        for i in range(n):
-            draw -= self.weight_of(i, most, player.temperature)
-            if draw < 0:
-                return self.ranked[i].number
-        return self.ranked[0].number
+        return self.misjudged_best(player, seat, seed) if player.misjudgement else self.ranked[0].number
 
-    cdef double weight_of(self, int i, double most, double temperature) noexcept nogil:
-        if not self.ranked[i].visits:
-            return 0.0
-        return power((log_of(self.ranked[i].visits) - most) / temperature)
+    cdef int misjudged_best(self, const Player* player, int seat, uint64_t seed) noexcept nogil:
+        """Return the number of the decision that a level takes for the best, as `solver.mistakes` does."""
+        cdef uint64_t base = seed ^ self.api.key(self.game.rules, self.view.state, seat)
+        cdef const Tally* tally
+        cdef rng_t rng, of_kind
+        cdef uint64_t visits = 0
+        cdef double untried = 0
+        cdef double most = NOTHING
+        cdef double value, kind
+        cdef int best = 0
+        cdef int i
+
+        for i in range(self.searcher.n_tallies):
+            visits += self.searcher.tallies[i].visits
+            untried += self.searcher.tallies[i].payoffs[seat]
+        untried = (untried / visits if visits else 0.0) - player.settings.first_play
+        seed_rng(&rng, base, DRAWS_STREAM)
+        for i in range(self.searcher.n_tallies):
+            tally = &self.searcher.tallies[i]
+            value = (tally.payoffs[seat] + UNTRIED_PLAYOUTS * untried) / (tally.visits + UNTRIED_PLAYOUTS)
+            seed_rng(&of_kind, base, KINDS_STREAM + (tally.steps[0] >> SHIFT_TO_KIND))
+            kind = error_of(&of_kind)
+            value += player.misjudgement * (kind + OWN_ERROR * error_of(&rng))
+            if value > most:
+                most = value
+                best = i
+        return best
 
     cdef int rank(self, int seat) noexcept nogil:
         """Order the decisions as an answer does, the best first; return -1 if out of memory."""

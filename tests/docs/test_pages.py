@@ -50,6 +50,7 @@ ELSEWHERE = {
     "STABILITY.md": "no commands",
     "cluster.md": "tests/solver/test_ray_docs.py",
     "command_line.md": "tests/cli/test_program.py",
+    "advice.md": "written by python -m benchmarks advice; tests/benchmarks/test_advice.py",
     "browser.md": "a page to click; tests/server/test_web.py serves it",
     "calibration.md": "written by python -m benchmarks calibration; tests/benchmarks/test_calibration_page.py",
     "contract.md": "tests/docs/test_contract_page.py",

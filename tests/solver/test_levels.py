@@ -1,15 +1,18 @@
-"""Strength levels: iterations, temperature and noise define them, not time."""
+"""Strength levels: iterations, errors of judgement and memory define them, not time."""
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from engine_cy import Position, Rng, new_game
+from engine_cy.action_log import History
 from solver import CONFIGS, LEVEL_NAMES, LEVELS, Budget, Config, InvalidQuestionError, read_level, solve
+from solver.mistakes import error_of, misjudged_best
+from solver.question import SearchQuestion
 
 GAME = new_game("oriflamme", "en-2019", players=3)
 # T3 of the tactical positions: the Spy must rob B, not C.
@@ -64,15 +67,54 @@ def move_counts(config: Config, n_searches: int = 200) -> Counter[str]:
     return Counter(str(solve(ROB, config=config, seed=seed).best) for seed in range(n_searches))
 
 
-def test_noise_is_the_share_of_random_moves() -> None:
-    without_noise = dataclasses.replace(CONFIGS["default"], iterations=200)
-    assert move_counts(without_noise, 20) == {"rob B": 20}
-    noisy = move_counts(dataclasses.replace(without_noise, noise=0.5), 600)
-    assert noisy["rob C"] / 600 == pytest.approx(0.25, abs=0.06)
+def test_a_level_with_small_errors_chooses_no_move_that_is_much_worse() -> None:
+    able = replace(CONFIGS["default"], iterations=200)
+    moves = {str(move.action): move.win.mean for move in solve(ROB, config=able, seed=1).moves if move.win}
+    assert moves["rob B"] > moves["rob C"] + 0.2
+    assert move_counts(able, 20) == {"rob B": 20}
+    assert move_counts(replace(able, misjudgement=0.03), 200) == {"rob B": 200}
+    assert move_counts(replace(able, misjudgement=1.0), 400)["rob C"] > 80
 
 
-def test_with_one_seed_for_a_game_each_move_has_its_own_random_numbers() -> None:
-    noisy = dataclasses.replace(CONFIGS["default"], iterations=30, noise=0.5)
+def test_larger_errors_cost_more() -> None:
+    view = GAME.deal(3).view(0)
+    answer = solve(view, Budget(iterations=20_000), seed=1)
+    wins = {str(move.action): move.win.mean for move in answer.moves if move.win}
+    lost = []
+    for misjudgement in (0.02, 0.1, 0.5):
+        config = replace(CONFIGS["default"], iterations=300, misjudgement=misjudgement)
+        chosen = [str(solve(view, config=config, seed=seed).best) for seed in range(150)]
+        lost.append(max(wins.values()) - sum(wins[move] for move in chosen) / len(chosen))
+    assert lost == sorted(lost)
+    assert lost[0] < 0.7 * lost[2]
+
+
+def test_errors_are_drawn_by_kinds_of_moves() -> None:
+    """With large errors, places for one card are rated alike, so the second best place is of the same card often."""
+    view = GAME.deal(3).play("place Archer front").view(1)
+    question = SearchQuestion(view, config=replace(CONFIGS["default"], iterations=50, misjudgement=5.0), seed=3)
+    tallies = solve(question).total.tallies
+    same = 0
+    for seed in range(200):
+        other = question.with_seed(seed)
+        best = misjudged_best(other, tallies)
+        left = [i for i, action in enumerate(question.decisions) if action != best]
+        rest = SearchQuestion(view, config=question.config, seed=seed, among=[question.decisions[i] for i in left])
+        second = misjudged_best(rest, [tallies[i] for i in left])
+        same += str(best).split()[1] == str(second).split()[1]
+    by_chance = 1 / (len(question.decisions) - 1)
+    assert same / 200 > 3 * by_chance
+
+
+def test_errors_have_a_spread_of_one_and_bounds() -> None:
+    errors = [error_of(Rng(1, number)) for number in range(4000)]
+    assert sum(errors) / 4000 == pytest.approx(0, abs=0.06)
+    assert sum(error * error for error in errors) / 4000 == pytest.approx(1, abs=0.07)
+    assert max(map(abs, errors)) <= 3
+
+
+def test_with_one_seed_for_a_game_each_move_has_its_own_errors() -> None:
+    hasty = replace(CONFIGS["default"], iterations=30, misjudgement=2.0)
     chosen: Counter[str] = Counter()
     for number in range(10):
         position = GAME.deal(number)
@@ -80,30 +122,38 @@ def test_with_one_seed_for_a_game_each_move_has_its_own_random_numbers() -> None
             view = position.view(position.to_act or 0)
             legal = view.legal_actions()
             if len(legal) == 2:
-                answer = solve(view, config=noisy, seed=7)
-                chosen["best" if answer.best == answer.moves[0].action else "other"] += 1
-                chosen["first" if solve(view, config="random", seed=7).best == legal[0] else "second"] += 1
+                chosen["first" if solve(view, config=hasty, seed=7).best == legal[0] else "second"] += 1
+                chosen["random" if solve(view, config="random", seed=7).best == legal[0] else "other"] += 1
             position = position.play(legal[0])
-    decisions = chosen["best"] + chosen["other"]
+    decisions = chosen["first"] + chosen["second"]
     assert decisions > 100
-    assert chosen["other"] / decisions == pytest.approx(0.25, abs=0.12)
     assert chosen["first"] / decisions == pytest.approx(0.5, abs=0.15)
+    assert chosen["random"] / decisions == pytest.approx(0.5, abs=0.15)
 
 
-def test_temperature_samples_moves_in_proportion_to_their_visits() -> None:
+def test_a_level_that_forgets_guesses_hidden_cards_from_the_table_alone() -> None:
+    position = GAME.deal(5)
+    log = History(GAME)
+    while position.round < 3:
+        view = position.view(position.to_act or 0)
+        log.add(position, move := view.legal_actions()[-1])
+        position = position.play(move)
+    view = position.view(position.to_act or 0)
+    log.end = view
+    able, forgetful = (replace(CONFIGS["default"], iterations=40, remembers=flag) for flag in (True, False))
+
+    def beliefs(config: Config, history: History | None) -> Any:
+        return solve(view, config=config, seed=1, history=history).beliefs
+
+    assert beliefs(forgetful, log) == beliefs(able, None) != beliefs(able, log)
+
+
+def test_the_numbers_of_a_level_are_calibrated() -> None:
     view = GAME.deal(3).view(0)
-    cold = dataclasses.replace(CONFIGS["default"], iterations=300)
-    warm = dataclasses.replace(cold, temperature=1.0)
-    visit_counts: Counter[str] = Counter()
-    drawn_counts: Counter[str] = Counter()
-    for seed in range(300):
-        answer = solve(view, config=warm, seed=seed)
-        assert answer.moves == solve(view, config=cold, seed=seed).moves
-        drawn_counts[str(answer.best)] += 1
-        for move in answer.moves:
-            visit_counts[str(move.action)] += move.visits
-    for action, visits in visit_counts.most_common(4):
-        assert drawn_counts[action] / 300 == pytest.approx(visits / (300 * 300), abs=0.09)
+    weak = replace(CONFIGS["default"], iterations=16, misjudgement=0.4)
+    same = replace(weak, misjudgement=0.0)
+    assert solve(view, config=weak, seed=1).calibration == "oriflamme en-2019 3"
+    assert solve(view, config=weak, seed=1).moves == solve(view, config=same, seed=1).moves
 
 
 def wins(strong: int, weak: int, deals: int) -> float:

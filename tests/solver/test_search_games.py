@@ -21,7 +21,8 @@ from solver.training.games import (
 
 POPULATION = (
     Member("default", 1.0, 3),
-    Member("level-5", 0.0, 2),
+    Member("level-2", 0.0, 1),
+    Member("level-5", 0.0, 1),
     Member("plain", 2.0, 1),
     Member("greedy", 0.0, 1),
 )
