@@ -22,7 +22,8 @@ import re
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from hashlib import blake2b
 from itertools import permutations
 from pathlib import Path
@@ -40,18 +41,21 @@ from solver.config import check_budget, fit_config
 from solver.expected_signature import signature_of
 from solver.match import Guest, Match, OtherMatchError, PlayedDeal, Turn, score_of, share_of
 from solver.match.book import Book, header_of
+from solver.match.play import shares_of_win
 from solver.pool import cores
 from solver.pool.base import Pool
 from solver.pool.processes import Processes
+from solver.training.games import SEARCHED, PlayedGame, match_games
 
 LEVELS = tuple(f"level-{level}" for level in range(1, 11))
-SEARCHED = ("default@10ms", "default@100ms", "default@1s", "cheater@10ms")
+BOT = "openspiel:rollouts=engine@1000"  # its playouts by our engine: equal in distribution, and faster
 # From weak to strong, as far as is known: the first matches are between neighbours.
 ENTRANTS = (
-    *("random", "flat@10ms", "pimc@10ms", "openspiel@1000", *LEVELS[:5], "greedy", "plain@10ms", *LEVELS[5:]),
-    *("default-1@10ms", *SEARCHED),
+    *("random", *LEVELS[:5], "flat@10ms", "pimc@10ms", BOT, "greedy", "plain@10ms", *LEVELS[5:]),
+    *("default-1@10ms", "default@10ms", "default@100ms", "default@1s", "cheater@10ms"),
 )
 NEAR = 3  # pairs are at most this many places apart
+CHUNK = 10  # deals that a process plays at a time, where no decision needs Python
 BATCH_S = 20.0  # of play between two choices of a pair
 PAGE = DOCS / "strength.md"
 
@@ -169,9 +173,12 @@ class Matches:
     def play(self, pair: Pair, deals: int, pool: Pool | None) -> None:
         """Add deals to those of a pair."""
         started, known = time.monotonic(), len(self.played.get(pair, ()))
-        report = match.run(self.match_of(pair), known + deals, pool=pool, path=self.path_of(pair))
+        the_match, path = self.match_of(pair), self.path_of(pair)
+        if is_fast(the_match):
+            self.played[pair] = play_fast(the_match, path, known + deals, pool)
+        else:
+            self.played[pair] = match.run(the_match, known + deals, pool=pool, path=path).deals
         width = pool.width if pool else 1
-        self.played[pair] = report.deals
         self._seconds[pair] = (time.monotonic() - started) * min(width, deals) / deals
 
     def seconds_of(self, pair: Pair) -> float:
@@ -184,7 +191,7 @@ class Matches:
     def results(self) -> list[Result]:
         return [
             Result(pair.a, pair.b, self.game.n_players, [deal.mean for deal in deals])
-            for pair, deals in self.played.items()
+            for pair, deals in sorted(self.played.items())
         ]
 
     def iterations_of(self, number: int) -> float:
@@ -197,6 +204,50 @@ class Matches:
                     totals[0] += deal.iterations[side]
                     totals[1] += deal.decisions[side]
         return totals[0] / max(totals[1], 1)
+
+
+def is_fast(the_match: Match) -> bool:
+    """Return whether no decision needs Python: both search a number of iterations."""
+    players = [searcher_of(side) for side in (the_match.a, the_match.b)]
+    return None not in players and not new_game(*the_match.game).has_fixed_first
+
+
+def searcher_of(side: Config | Guest) -> Config | None:
+    """Return the configuration of an entrant with its iterations; None if it does not search a number of them."""
+    if not isinstance(side, Entrant) or not isinstance(side.player, Config) or side.player.how != "search":
+        return None
+    return None if side.budget.iterations is None else replace(side.player, iterations=side.budget.iterations)
+
+
+def play_fast(the_match: Match, path: Path, deals: int, pool: Pool | None) -> list[PlayedDeal]:
+    """Play the deals that the file lacks, without Python in the decisions; return all."""
+    book = Book(the_match, path)
+    missing = [number for number in range(deals) if number not in book.deals]
+    chunks = [missing[i : i + CHUNK] for i in range(0, len(missing), CHUNK)]
+    play = partial(fast_deals, the_match)
+    for chunk in pool.map(play, chunks) if pool else map(play, chunks):
+        for deal in chunk:
+            book.add(deal)
+    return book.first(deals)
+
+
+def fast_deals(the_match: Match, numbers: Sequence[int]) -> list[PlayedDeal]:
+    a, b = searcher_of(the_match.a), searcher_of(the_match.b)
+    assert a is not None
+    assert b is not None
+    games = match_games(new_game(*the_match.game), the_match.seed, a, b, numbers)
+    iterations = a.iterations, b.iterations
+    return [played_deal(number, played, iterations) for number, played in zip(numbers, games, strict=True)]
+
+
+def played_deal(number: int, games: Sequence[PlayedGame], iterations: tuple[int, int]) -> PlayedDeal:
+    """Return the outcome of a deal, given its games by the seat of A."""
+    shares = tuple(shares_of_win(game.payoffs)[seat] for seat, game in enumerate(games))
+    counts = [0, 0]
+    for seat, game in enumerate(games):
+        for choice in game.choices:
+            counts[choice.seat != seat] += choice.what == SEARCHED
+    return PlayedDeal(number, shares, (counts[0], counts[1]), (counts[0] * iterations[0], counts[1] * iterations[1]))
 
 
 def version_of(game: Game) -> str:

@@ -104,6 +104,9 @@ cdef double error_of(rng_t* rng) noexcept nogil:
 cdef class SearchGames:
     """Play games of one ruleset. `population` lists configurations with the iterations of a move, and the probability
     of a random decision instead of their own; `weights` how often a seat draws each.
+
+    Without weights, the first of two plays against copies of the second, each deal once in every seat: these are the
+    games of `solver.match` with the same seed, if both search.
     """
 
     cdef Game game
@@ -114,6 +117,7 @@ cdef class SearchGames:
     cdef uint32_t weights[PLAYERS_MAX]
     cdef int n_players
     cdef uint32_t total_weight
+    cdef bint is_match
     cdef Searcher searcher
     cdef Belief belief
     cdef View view              # of the player to act; belief and searcher read it
@@ -132,10 +136,12 @@ cdef class SearchGames:
     cdef size_t room_out
     cdef bint out_of_memory
 
-    def __cinit__(self, Game game, uint64_t seed, list population, list weights):
+    def __cinit__(self, Game game, uint64_t seed, list population, list weights=None):
         cdef Searcher searcher
         cdef Player* player
 
+        self.is_match = not weights
+        weights = weights or [1] * 2
         if not 0 < len(population) <= PLAYERS_MAX or len(weights) != len(population):
             raise ValueError(f"population: {len(population)} members and {len(weights)} weights; 1 to {PLAYERS_MAX}")
         self.game = game
@@ -189,19 +195,20 @@ cdef class SearchGames:
         cdef uint8_t header[2 + MAX_PLAYERS]
         cdef double payoffs[MAX_PLAYERS]
         cdef int32_t scores[MAX_PLAYERS]
+        cdef uint64_t deal = number // n if self.is_match else number
         cdef uint16_t n_entries = 0
         cdef size_t size_at
         cdef int player, n_steps, i
 
-        seed_rng(&self.chance, self.seed, 2 * number)
-        seed_rng(&self.seeds, self.seed, 2 * number + 1)
+        seed_rng(&self.chance, self.seed, 2 * deal)
+        seed_rng(&self.seeds, self.seed, 2 * deal + 1)
         seed_rng(&self.draws, self.seed, POPULATION_STREAM + number)
         memset(&self.logged, 0, sizeof(ActionEvidence))
         memset(header, 0, sizeof(header))
-        header[0] = <uint8_t>(number % n)
+        header[0] = <uint8_t>(deal % n)
         self.api.deal(self.game.rules, self.state, header[0], &self.chance)
         for i in range(n):
-            self.seats[i] = self.draw_member()
+            self.seats[i] = i != <int>(number % n) if self.is_match else self.draw_member()
             header[1 + i] = <uint8_t>self.seats[i]
         self.write(&number, 8)
         self.write(header, 1 + n)

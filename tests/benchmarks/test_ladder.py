@@ -14,7 +14,7 @@ from benchmarks.__main__ import main
 from benchmarks.ladder import Entrant, Pair, read_entrant
 from benchmarks.ratings import Result, fit
 from engine_cy import Rng
-from solver import CONFIGS, Budget, InvalidQuestionError
+from solver import CONFIGS, Budget, InvalidQuestionError, match
 from solver.match import share_of
 
 TRUE = (0.0, 80.0, -120.0, 300.0)
@@ -86,7 +86,8 @@ def run(capsys, tmp_path, *arguments):
 
 @pytest.fixture
 def played(capsys, tmp_path):
-    return run(capsys, tmp_path, "--minutes=0.02")
+    # A player without games has an interval of ±2772 Elo.
+    return run(capsys, tmp_path, "--minutes=5", "--error=2600")
 
 
 def test_players_are_ranked(played):
@@ -155,6 +156,18 @@ def test_a_pair_with_other_settings_has_another_file(tmp_path):
     other = Entrant("level-1", replace(CONFIGS["level-1"], exploration=2.0), weak.budget)
     files = [ladder.Matches(game, [entrant, weak], 1, tmp_path).path_of(Pair(0, 1)) for entrant in (weak, other)]
     assert files[0] != files[1]
+
+
+@pytest.mark.parametrize("names", [("level-2", "level-1"), ("plain@20", "level-3"), ("plain@20", "random")])
+def test_deals_without_python_are_those_of_a_match(tmp_path, names):
+    entrants = [read_entrant(name) for name in names]
+    matches = ladder.Matches(ladder.new_game("oriflamme", "en-2019", 3), entrants, 1, tmp_path)
+    pair = Pair(0, 1)
+    assert ladder.is_fast(matches.match_of(pair)) == ("random" not in names)
+    for deals in (2, 1):
+        matches.play(pair, deals, None)
+    assert matches.played[pair] == match.run(matches.match_of(pair), 3).deals
+    assert json.loads(matches.path_of(pair).read_text().splitlines()[0])["match"]["a"]["name"] == names[0]
 
 
 # --- pages and plots --------------------------------------------------------------------------------------------

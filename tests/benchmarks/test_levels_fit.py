@@ -67,7 +67,7 @@ def short(monkeypatch):
 
 
 def test_the_fit_gives_levels_and_goes_on(capsys, tmp_path, short):
-    first = run(capsys, tmp_path, "--fit", "--minutes=0.02")
+    first = run(capsys, tmp_path, "--fit", "--minutes=0.1")
     assert run(capsys, tmp_path, "--fit", "--minutes=0") == first
     assert len(first["levels"]) == 3
     assert first["levels"][0] == POINTS[0]._asdict()

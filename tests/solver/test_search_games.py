@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from engine_cy import CHANCE, Rng, new_game
 from engine_cy.action_log import History
 from solver.config import Budget, read_config
+from solver.match import Match, play_deal
 from solver.solve import solve
 from solver.training import games
 from solver.training.games import (
@@ -16,6 +19,7 @@ from solver.training.games import (
     Member,
     Plan,
     make_games,
+    match_games,
     read_games,
 )
 
@@ -89,3 +93,16 @@ def test_games_of_another_plan_or_other_weights_are_refused(tmp_path, monkeypatc
     monkeypatch.setattr(games, "weights_digest", lambda game: "others")
     with pytest.raises(SystemExit, match="other weights"):
         make_games(tmp_path, Plan(SPECS[:1], 20, 7, POPULATION), 4, 1)
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec[0])
+def test_match_games_are_those_of_a_match(spec):
+    a, b = (replace(read_config(name), iterations=n) for name, n in (("default", 12), ("level-2", 8)))
+    match = Match(new_game(*spec).spec, a, b, Budget(iterations=100), 11)
+    deals = range(3, 6)
+    for number, played in zip(deals, match_games(new_game(*spec), 11, a, b, deals), strict=True):
+        deal = play_deal(match, number)
+        assert deal.shares == tuple(game.payoffs[seat] for seat, game in enumerate(played))
+        searched = sum(choice.what == SEARCHED for game in played for choice in game.choices)
+        # A match searches moves that only hidden cards force, too.
+        assert 0.8 * sum(deal.decisions) <= searched <= sum(deal.decisions)
