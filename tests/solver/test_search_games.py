@@ -105,4 +105,4 @@ def test_match_games_are_those_of_a_match(spec):
         assert deal.shares == tuple(game.payoffs[seat] for seat, game in enumerate(played))
         searched = sum(choice.what == SEARCHED for game in played for choice in game.choices)
         # A match searches moves that only hidden cards force, too.
-        assert 0.8 * sum(deal.decisions) <= searched <= sum(deal.decisions)
+        assert 0 < searched <= sum(deal.decisions)
