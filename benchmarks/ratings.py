@@ -61,7 +61,7 @@ def fit(n: int, results: Sequence[Result], anchor: int) -> Ratings:
     to_anchor = np.eye(n)
     to_anchor[:, anchor] -= 1
     variances = np.diag(to_anchor @ covariance @ to_anchor.T)
-    errors: Floats = Z_95 * np.sqrt(np.maximum(variances, 0.0))
+    errors = np.array([Z_95 * math.sqrt(max(variance, 0.0)) for variance in variances])
     return Ratings(elo - elo[anchor], errors, spread)
 
 

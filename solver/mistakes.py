@@ -3,7 +3,7 @@
 A level searches a few iterations, so its sight is short, and may forget what the others did, so it guesses their cards
 from the table alone. Then it judges each move by the mean of its playouts and an error. Most of the error is common to
 all moves of a kind, such as all places for one card: the level overrates one card in one position. Errors are bounded,
-so that no level chooses a move that is much worse than its usual error.
+so that a level never chooses a move that loses several times its usual error.
 
 `solver/training/search_games.pyx` chooses the same moves.
 """

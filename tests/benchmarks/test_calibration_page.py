@@ -69,6 +69,6 @@ def test_a_dot_on_the_diagonal_is_drawn_there():
     svg = plots.reliability("title", [("one", [plots.Dot(0.5, 0.5, 0.4, 0.6, 1.0)])])
     (circle,) = ElementTree.fromstring(svg).findall(".//{*}circle")
     (diagonal,) = ElementTree.fromstring(svg).findall(".//*[@class='diagonal']")
-    ends = {name: float(diagonal.get(name)) for name in ("x1", "x2", "y1", "y2")}
-    assert float(circle.get("cx")) == pytest.approx((ends["x1"] + ends["x2"]) / 2)
-    assert float(circle.get("cy")) == pytest.approx((ends["y1"] + ends["y2"]) / 2)
+    ends = {name: float(diagonal.attrib[name]) for name in ("x1", "x2", "y1", "y2")}
+    assert float(circle.attrib["cx"]) == pytest.approx((ends["x1"] + ends["x2"]) / 2)
+    assert float(circle.attrib["cy"]) == pytest.approx((ends["y1"] + ends["y2"]) / 2)

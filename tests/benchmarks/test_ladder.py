@@ -13,7 +13,7 @@ from benchmarks import ladder, pages, plots
 from benchmarks.__main__ import main
 from benchmarks.ladder import Entrant, Pair, read_entrant
 from benchmarks.ratings import Result, fit
-from engine_cy import Rng
+from engine_cy import Rng, new_game
 from solver import CONFIGS, Budget, InvalidQuestionError, match
 from solver.match import share_of
 
@@ -72,6 +72,7 @@ def test_a_player_who_won_every_game_has_a_finite_elo_and_a_wide_interval():
 
 # --- the command ------------------------------------------------------------------------------------------------
 
+GAME = new_game("oriflamme", "en-2019", 3)
 ENTRANTS = ("random", "greedy", "plain@30")
 
 
@@ -151,7 +152,7 @@ def test_an_entrant_that_cannot_be_read_is_refused(text, problem):
 
 
 def test_a_pair_with_other_settings_has_another_file(tmp_path):
-    game = ladder.new_game("oriflamme", "en-2019", 3)
+    game = GAME
     weak = read_entrant("level-1")
     other = Entrant("level-1", replace(CONFIGS["level-1"], exploration=2.0), weak.budget)
     files = [ladder.Matches(game, [entrant, weak], 1, tmp_path).path_of(Pair(0, 1)) for entrant in (weak, other)]
@@ -161,7 +162,7 @@ def test_a_pair_with_other_settings_has_another_file(tmp_path):
 @pytest.mark.parametrize("names", [("level-2", "level-1"), ("plain@20", "level-3"), ("plain@20", "random")])
 def test_deals_without_python_are_those_of_a_match(tmp_path, names):
     entrants = [read_entrant(name) for name in names]
-    matches = ladder.Matches(ladder.new_game("oriflamme", "en-2019", 3), entrants, 1, tmp_path)
+    matches = ladder.Matches(GAME, entrants, 1, tmp_path)
     pair = Pair(0, 1)
     assert ladder.is_fast(matches.match_of(pair)) == ("random" not in names)
     for deals in (2, 1):
