@@ -56,7 +56,7 @@ def fit(n: int, results: Sequence[Result], anchor: int) -> Ratings:
         elo += step * min(1.0, STEP_MAX / max(np.abs(step).max(), PRECISION))
         if np.abs(step).max() < PRECISION:
             break
-    spread = np.linalg.inv(_slopes(elo, results)[1])
+    spread = np.asarray(np.linalg.inv(_slopes(elo, results)[1]), dtype=np.float64)
     covariance = spread @ _noise(elo, results) @ spread
     to_anchor = np.eye(n)
     to_anchor[:, anchor] -= 1
