@@ -56,6 +56,7 @@ class Strength(NamedTuple):
 
 # From "a child wins" to the strongest level. Between points, iterations change by factors and errors by differences.
 PATH = (
+    Strength(16, 0.45, False),
     Strength(16, 0.3, False),
     Strength(16, 0.2, False),
     Strength(16, 0.15, False),

@@ -154,16 +154,16 @@ LEVELS = {
     level: as_level(level, *how)
     for level, how in enumerate(
         (
-            (16, 0.60, False),
-            (16, 0.40, False),
-            (16, 0.30, False),
-            (24, 0.20, False),
-            (32, 0.14, True),
-            (48, 0.10, True),
-            (100, 0.05, True),
-            (300, 0.02, True),
-            (1_500, 0.0, True),
-            (20_000, 0.0, True),
+            (16, 0.45, False),
+            (16, 0.21, False),
+            (19, 0.137, False),
+            (27, 0.107, False),
+            (37, 0.082, True),
+            (65, 0.057, True),
+            (220, 0.029, True),
+            (730, 0.013, True),
+            (5_500, 0.0, True),
+            (50_000, 0.0, True),
         ),
         start=1,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import asdict
+from dataclasses import asdict, fields, is_dataclass
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -74,14 +74,19 @@ def header_of(match: Match) -> dict[str, Any]:
 
     It omits settings of a configuration that have their default value, so settings added later do not invalidate it.
     """
-    values = asdict(match)
-    for side in ("a", "b"):
-        player = getattr(match, side)
-        if isinstance(player, Config):
-            defaults = asdict(Config(player.name))
-            values[side] = {k: v for k, v in asdict(player).items() if k == "name" or v != defaults[k]}
-    header: dict[str, Any] = json.loads(json.dumps({"match": values}))
+    header: dict[str, Any] = json.loads(json.dumps({"match": _values(match)}))
     return header
+
+
+def _values(value: Any) -> Any:
+    """Return a match or a part of it as plain values; a guest may hold a configuration."""
+    if not is_dataclass(value):
+        return value
+    values = {field.name: _values(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, Config):
+        defaults = asdict(Config(value.name))
+        return {name: setting for name, setting in values.items() if name == "name" or setting != defaults[name]}
+    return values
 
 
 def whole_lines(path: Path) -> tuple[list[dict[str, Any]], int]:

@@ -16,6 +16,7 @@ from benchmarks.ratings import Result, fit
 from engine_cy import Rng, new_game
 from solver import CONFIGS, Budget, InvalidQuestionError, match
 from solver.match import share_of
+from solver.match.book import header_of
 
 TRUE = (0.0, 80.0, -120.0, 300.0)
 PAIRS = ((0, 1), (1, 2), (3, 1), (0, 2), (3, 0))
@@ -149,6 +150,14 @@ def test_an_entrant_has_its_own_budget(text, budget):
 def test_an_entrant_that_cannot_be_read_is_refused(text, problem):
     with pytest.raises(InvalidQuestionError, match=problem):
         read_entrant(text)
+
+
+def test_the_file_of_a_pair_names_only_settings_that_differ_from_their_defaults(tmp_path):
+    """Settings added later leave the names of kept files as they are."""
+    matches = ladder.Matches(GAME, [read_entrant("plain@5"), read_entrant("random")], 1, tmp_path)
+    header = header_of(matches.match_of(Pair(0, 1)))["match"]
+    assert header["a"]["player"] == {"name": "plain"}
+    assert header["b"]["player"] == {"name": "random", "how": "random"}
 
 
 def test_a_pair_with_other_settings_has_another_file(tmp_path):
