@@ -139,10 +139,10 @@ def habit_of(mistake: Mistake) -> str:
         than = "higher" if int(better[1]) > int(played[1]) else "lower"
         return f"Selects the {rank_of(mistake.view, played[1])} card, where a {than} one is better"
     acting = ACTING.search(mistake.view)
-    card = f" with the {acting[1]}" if acting and acting[1] != "?" else ""
+    card = f" for the {acting[1]}" if acting and acting[1] != "?" else ""
     if verbs[0] == verbs[1]:
-        return f"Chooses the wrong target to {verbs[0]}{card}"
-    return f"Chooses to {verbs[0]}{card}, where to {verbs[1]} is better"
+        return f"Chooses the wrong target{card}"
+    return f"Chooses `{verbs[0]}`{card}, where `{verbs[1]}` is better"
 
 
 def wrong_reveal(verb: str, view: str) -> str:
