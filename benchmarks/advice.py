@@ -220,7 +220,8 @@ def clusters_of(mistakes: Sequence[Mistake]) -> list[Cluster]:
         for (habit, phase), group in groups.items()
         if len(group) >= FEWEST
     ]
-    return sorted(clusters, key=lambda cluster: -sum(mistake.cost for mistake in cluster.mistakes))
+    sure = [cluster for cluster in clusters if cluster.cost.low > 0]
+    return sorted(sure, key=lambda cluster: -sum(mistake.cost for mistake in cluster.mistakes))
 
 
 # --- the page ---------------------------------------------------------------------------------------------------
@@ -269,11 +270,12 @@ def write_page(page: Path, found: Found, command: str) -> None:
         f"## {title}\n",
         f"{len(found.mistakes):,} sure mistakes in {found.games:,} games: {per_100(found, found.mistakes)}.\n",
         table(
-            ("", "mistake", "times in 100 games of a player", "cost of each, in wins"),
+            ("", "mistake", "better", "times in 100 games of a player", "cost of each, in wins"),
             [
                 (
                     i,
                     f"{cluster.habit}, {cluster.phase}",
+                    ", ".join(f"`{kind}`" for kind, _ in cluster.better[:2]),
                     f"{100 * len(cluster.mistakes) / seats:.0f}",
                     costs(cluster.cost),
                 )

@@ -87,8 +87,14 @@ def test_mistakes_that_cost_more_in_all_come_first():
     assert clusters[0].better == [("rob B", 9)]
 
 
+def test_mistakes_of_an_unsure_mean_cost_are_left_out():
+    costs = (0.03, 0.03, 0.9)
+    mistakes = [Mistake(n, 1, "greedy", AMBUSH, "reveal", "keep", cost, 0.01) for n, cost in enumerate(costs)]
+    assert clusters_of(mistakes) == []
+
+
 def test_the_example_has_the_usual_cost_and_the_usual_better_move():
-    costs = (0.05, 0.2, 0.11, 0.9)
+    costs = (0.05, 0.2, 0.11, 0.5)
     mistakes = [Mistake(n, 1, "greedy", AMBUSH, "reveal", "keep", cost, 0.01) for n, cost in enumerate(costs)]
     (cluster,) = clusters_of(mistakes)
     assert cluster.example.cost == 0.2
@@ -99,13 +105,13 @@ def test_the_example_has_the_usual_cost_and_the_usual_better_move():
 
 def test_the_page_shows_the_mistakes_with_positions(capsys, tmp_path, monkeypatch):
     monkeypatch.setattr(advice, "EFFORTS", {"oriflamme": Effort(40, 60)})
-    monkeypatch.setattr(advice, "FEWEST", 1)
+    monkeypatch.setattr(advice, "FEWEST", 2)
     page = tmp_path / "advice.md"
     page.write_text("# Advice\n")
-    options = ["--only=oriflamme-3", "--games=4", "--workers=1", f"--work={tmp_path}", f"--page={page}", "--json"]
+    options = ["--only=oriflamme-3", "--games=16", "--workers=1", f"--work={tmp_path}", f"--page={page}", "--json"]
     main(["advice", *options])
     printed = json.loads(capsys.readouterr().out.splitlines()[-1])["oriflamme-3"]
-    assert printed["games"] == 4
+    assert printed["games"] == 16
     assert printed["mistakes"] >= len(printed["clusters"]) > 0
     text = page.read_text()
     for number, cluster in enumerate(printed["clusters"], 1):
