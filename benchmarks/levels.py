@@ -229,12 +229,16 @@ def rows_of(steps: Steps) -> list[tuple[str, ...]]:
                 f"{config.iterations:,}",
                 f"±{100 * config.misjudgement:.1f} %" if config.misjudgement else "none",
                 "yes" if config.remembers else "no",
-                f"{milliseconds(config, steps.matches[0].game):.2g}",
+                rounded(milliseconds(config, steps.matches[0].game)),
                 *(step_text(score) for score in scores),
                 f"{sum(score.games for score in scores if score):,}" if level > 1 else "",
             )
         )
     return rows
+
+
+def rounded(ms: float) -> str:
+    return f"{ms:.0f}" if ms >= 10 else f"{ms:.1f}"
 
 
 def head_of(steps: Steps) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ SECTION = "<!-- {name} -->\n{text}<!-- end of {name} -->\n"
 
 def replace_section(path: Path, name: str, text: str) -> None:
     """Replace the section of this name; a new one goes to the end of the page, in the order of names."""
-    page = path.read_text()
+    page = path.read_text() if path.exists() else ""
     sections = dict(re.findall(r"<!-- ([^>]+) -->\n(.*?)<!-- end of \1 -->\n", page, re.DOTALL))
     sections[name] = f"{text.strip()}\n"
     head = page.partition("<!-- ")[0].rstrip()
