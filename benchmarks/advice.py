@@ -204,9 +204,9 @@ class Cluster(NamedTuple):
 
 
 def kind_of_move(text: str) -> str:
-    """Return an action without its place: `place Spy`; of other actions, the whole text."""
+    """Return an action without its place or target: `place Spy`, `target`, `keep`."""
     words = text.split()
-    return " ".join(words[:2])
+    return " ".join(words[:2] if words[0] == "place" else words[:1])
 
 
 def clusters_of(mistakes: Sequence[Mistake]) -> list[Cluster]:

@@ -84,7 +84,7 @@ def test_mistakes_that_cost_more_in_all_come_first():
     clusters = clusters_of(rare + common + single)
     assert [len(cluster.mistakes) for cluster in clusters] == [9, 3]
     assert clusters[0].cost.mean == pytest.approx(0.1)
-    assert clusters[0].better == [("rob B", 9)]
+    assert clusters[0].better == [("rob", 9)]
 
 
 def test_mistakes_of_an_unsure_mean_cost_are_left_out():
