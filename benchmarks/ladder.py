@@ -277,8 +277,9 @@ class Ladder:
             pair = self.best_pair(ratings)
             time_left = min(BATCH_S, max(until - time.monotonic(), 1.0)) * (pool.width if pool else 1)
             deals = round(time_left / self.matches.seconds_of(pair))
-            # The first deals of a pair only place it.
-            self.matches.play(pair, min(max(deals, 2), 6 + len(self.matches.played.get(pair, ()))), pool)
+            # The first deals of a pair only place it; the quickest pairs may have more of them.
+            most = max(6 + len(self.matches.played.get(pair, ())), min(deals // 10, 200))
+            self.matches.play(pair, min(max(deals, 2), most), pool)
             print(self.progress(pair), file=sys.stderr, flush=True)
 
     def best_pair(self, ratings: Ratings) -> Pair:
