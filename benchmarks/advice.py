@@ -141,7 +141,7 @@ def habit_of(mistake: Mistake) -> str:
     acting = ACTING.search(mistake.view)
     card = f" for the {acting[1]}" if acting and acting[1] != "?" else ""
     if verbs[0] == verbs[1]:
-        return f"Chooses the wrong target{card}"
+        return f"Chooses the wrong target{card or f' of `{verbs[0]}`'}"
     return f"Chooses `{verbs[0]}`{card}, where `{verbs[1]}` is better"
 
 

@@ -62,6 +62,7 @@ def test_a_cost_that_is_small_or_not_sure_is_no_mistake(monkeypatch, gain, error
         (AMBUSH, "place Spy front", "place Spy back", "Places the Spy at the front, where at the back is better"),
         (AMBUSH, "place Spy on 1", "place Spy on 3", "Places the Spy on an own card, where another own card is better"),
         (str(ROB), "rob C", "rob B", "Chooses the wrong target for the Spy"),
+        (CASTLE, "swap A", "swap B", "Chooses the wrong target of `swap`"),
         (CASTLE, "select 2", "select 11", "Selects the lowest card, where a higher one is better"),
         (CASTLE, "select 6", "select 2", "Selects the middle card, where a lower one is better"),
         (CASTLE, "place port 0", "place castle 0", "Places the card in the port, where the castle is better"),
