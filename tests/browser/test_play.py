@@ -273,7 +273,7 @@ def test_a_hint_says_where_to_look_then_the_best_moves_then_opens_the_analysis(o
     wait_for_turn(page)
     choose_at_random(page, random.Random(6))
     page.keyboard.press("h")
-    page.get_by_text("Look at what is marked").wait_for()
+    page.get_by_text("Look where the star is").wait_for()
     assert page.locator(".mark").count() == 1
     assert page.locator(".hint li").count() == 0
     page.keyboard.press("h")
@@ -286,7 +286,7 @@ def test_a_hint_says_where_to_look_then_the_best_moves_then_opens_the_analysis(o
 
 @pytest.mark.slow
 def test_a_move_that_loses_much_is_warned_of(open_page: Open, served: Server) -> None:
-    """C wins by revealing, and loses by keeping: only the second is asked for once more."""
+    """C wins by revealing, and loses by keeping: the page asks for confirmation of the second alone."""
     record = record_of(new_game("oriflamme", "en-2019", 3), 45, 45)
     sitters = [table_pb2.Sitter(level=1), table_pb2.Sitter(level=1), table_pb2.Sitter(name="Cy")]
     request = table_pb2.OpenTableRequest(record=records.write(record), sitters=sitters)

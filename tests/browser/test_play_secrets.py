@@ -21,7 +21,7 @@ Open = Callable[..., Any]
 
 
 class Received(NamedTuple):
-    """What a page got: the answers of the service in their order, by method, and the text of the document."""
+    """The sorted answers of the service to a page, by method, and the text of its document."""
 
     answers: tuple[tuple[str, bytes], ...]
     text: str

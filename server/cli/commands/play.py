@@ -60,7 +60,6 @@ TABLE = "EMINENCE_TABLE"
     "eminence play --seats level-9,me,level-3 --save game.txt",
     "eminence play --game castle_village_port --seed 7 --lang de",
     "eminence play --seats easy,normal,hard --save game.txt",
-    "eminence play --server 127.0.0.1:50051 --table new --seats me,person,level-5",
     "eminence play --watch --level hard --think-at-least 0",
     "printf '1\\nhint\\nquit\\n' | eminence play --seed 7",
 )

@@ -57,7 +57,7 @@ export const playing: PlayWords = {
 
   hint: "Tipp",
   hintWait: "Denkt nach…",
-  hintWhere: "Sieh dir an, was markiert ist.",
+  hintWhere: "Sieh nach, wo der Stern ist.",
   hintBest: "Die besten Züge zeigen",
   hintAnalyse: "In der Analyse öffnen",
   hintList: "Die besten Züge",

@@ -56,7 +56,7 @@ export const playing = {
 
   hint: "Hint",
   hintWait: "Thinking about it…",
-  hintWhere: "Look at what is marked.",
+  hintWhere: "Look where the star is.",
   hintBest: "Show the best moves",
   hintAnalyse: "Open in the analysis",
   hintList: "The best moves",

@@ -57,7 +57,7 @@ export const playing: PlayWords = {
 
   hint: "Conseil",
   hintWait: "Réflexion…",
-  hintWhere: "Regardez ce qui est marqué.",
+  hintWhere: "Regardez où est l’étoile.",
   hintBest: "Montrer les meilleurs coups",
   hintAnalyse: "Ouvrir dans l'analyse",
   hintList: "Les meilleurs coups",

@@ -1,4 +1,4 @@
-"""The Play page for everybody: no serious fault that axe finds in any width and theme, no motion if unwanted."""
+"""Accessibility of the Play page: axe finds no serious fault in any width and theme, nothing moves if unwanted."""
 
 from __future__ import annotations
 
