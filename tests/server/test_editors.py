@@ -106,13 +106,15 @@ def test_what_a_draft_leaves_out_is_filled_in() -> None:
 def test_an_empty_draft_is_filled_in_to_the_start_of_a_game(game_id: str) -> None:
     start = new_game(game_id, None, 3).deal(1).view(0)
     draft = views.write_view(start)
-    table = getattr(draft, draft.WhichOneof("table"))
+    case = draft.WhichOneof("table")
+    assert case is not None
+    table = getattr(draft, case)
     table.ClearField("table")
     table.table.SetInParent()
     table.ClearField("own")
     response = check(draft, fill_in=True)
     assert not response.problems
-    assert getattr(response.view, draft.WhichOneof("table")).table.round == 1
+    assert getattr(response.view, case).table.round == 1
 
 
 def test_an_impossible_draft_is_filled_in_as_far_as_it_can_be() -> None:
