@@ -17,10 +17,10 @@ build:  ## Make or refresh .venv with everything, the extensions and the protobu
 	@$(setup)
 
 test: build  ## Build, then run the quick tests: some of everything, in under 3 minutes on 2 cores
-	@$(python) -m pytest $(parallel) -m "not slow and not timing"
+	@$(python) -m pytest $(parallel) -m "not slow and not browser and not timing"
 
 test-slow: build  ## Build, then run the tests that `make test` leaves out
-	@$(python) -m pytest $(parallel) -m "slow and not timing"
+	@$(python) -m pytest $(parallel) -m "(slow or browser) and not timing"
 
 test-all: build  ## Build, then run all tests but those of timings; the machine may be busy
 	@$(python) -m pytest $(parallel) -m "not timing"
