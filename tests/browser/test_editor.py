@@ -69,6 +69,7 @@ def views_of(game_id: str, players: int, seed: int, every: int) -> Iterator[View
 # --- what can be set up ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("game_id", "name", "players"),
     [
@@ -138,6 +139,7 @@ def choose(page: Any, *, owner: str, kind: str, face_up: bool = True, tokens: in
     page.get_by_label("Tokens", exact=True).fill(str(tokens))
 
 
+@pytest.mark.slow
 def test_cards_are_stacked_moved_and_removed(open_page: Open) -> None:
     page = edit(open_page("#/analyse"), VIEW)
     before = notation(page)
@@ -246,6 +248,7 @@ DRAFTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("draft", DRAFTS)
 def test_an_impossible_draft_is_kept_and_explained(draft: str, open_page: Open) -> None:
     page = edit(open_page("#/analyse"), VIEW)
@@ -306,6 +309,7 @@ def test_the_keyboard_is_enough(open_page: Open) -> None:
     assert page.locator(".editor button.thing").count() == 6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("width", "height"), SIZES)
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_the_editor_fits(width: int, height: int, theme: str, open_page: Open, axe: Axe, pictures: Path) -> None:

@@ -133,6 +133,7 @@ def rounded(value: Any) -> Any:
     return float(f"{value:.9g}") if isinstance(value, float) else float(value) if isinstance(value, int) else value
 
 
+@pytest.mark.slow
 def test_a_review_by_another_seed_has_other_numbers(open_page: Open) -> None:
     """Twin of the test above: it can fail."""
     page = review(open_page("#/review"), game())
@@ -144,6 +145,7 @@ def test_a_review_by_another_seed_has_other_numbers(open_page: Open) -> None:
     assert page.locator("table.decisions").inner_text() != before
 
 
+@pytest.mark.slow
 def test_the_parts_of_luck_add_up(reviewed: tuple[Any, Record]) -> None:
     page, _ = reviewed
     for article in page.locator(".seat-reviews article").all():
@@ -178,6 +180,7 @@ def test_the_graph_has_a_line_and_a_band_of_each_seat_and_a_table_of_its_numbers
 # --- steps and views -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_table_is_that_of_the_seat_that_decides_and_of_each_seat_on_request(
     reviewed: tuple[Any, Record],
 ) -> None:
@@ -210,6 +213,7 @@ def hand_in(view: View) -> list[str]:
     return [] if held == "-" else sorted(re.sub(r"^\d+ ", "", names.get(kind, kind)) for kind in held.split(","))
 
 
+@pytest.mark.slow
 def test_hidden_cards_are_shown_only_on_request(open_page: Open) -> None:
     """Find no card of another seat in the table of A, in any attribute, at any ply, until the switch is on."""
     record = game()
@@ -302,6 +306,7 @@ def test_a_touch_or_a_drag_on_the_graph_chooses_the_place(open_page: Open) -> No
 # --- what was better -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_better_line_is_stepped_through_on_the_table(open_page: Open) -> None:
     record = game()
     page = review(open_page("#/review"), record)
@@ -338,6 +343,7 @@ def test_the_played_and_the_better_move_are_marked_on_the_table(open_page: Open)
     assert set(marks) == {"✗", "✓"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("game_id", ["oriflamme", "castle_village_port"])
 def test_the_analysis_goes_on_with_what_the_seat_knew(game_id: str, open_page: Open) -> None:
     record = game(game_id)
@@ -369,6 +375,7 @@ def test_the_game_is_played_on_by_one_seat(open_page: Open) -> None:
 # --- records ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_record_comes_as_json_as_a_file_or_by_a_link(open_page: Open, tmp_path: Path) -> None:
     (tmp_path / "game.txt").write_text(str(game()))
     converted = run("convert", tmp_path / "game.txt", "--to", "json").out
@@ -447,6 +454,7 @@ def test_a_record_that_another_page_hands_over_is_reviewed(open_page: Open) -> N
     assert page.evaluate("sessionStorage.getItem('record-to-review')") is None
 
 
+@pytest.mark.slow
 def test_garbage_is_refused_and_leaves_the_page_alive(open_page: Open) -> None:
     page = open_page("#/review")
     rng = random.Random(5)
@@ -465,6 +473,7 @@ def test_garbage_is_refused_and_leaves_the_page_alive(open_page: Open) -> None:
     review(page, game())
 
 
+@pytest.mark.slow
 def test_a_broken_link_says_so(open_page: Open) -> None:
     for link in ("#/review?record=%00", "#/review?record=AAAA", "#/review?record=" + "Q" * 5000):
         page = open_page(link)
@@ -482,6 +491,7 @@ def test_a_review_can_be_stopped(open_page: Open, served: Server) -> None:
     assert page.locator(".plies output").inner_text().startswith("7 / ")
 
 
+@pytest.mark.slow
 def test_leaving_the_page_stops_a_review(open_page: Open, served: Server) -> None:
     page = review(open_page("#/review"), game(), 1_000_000, wait=False)
     wait_until(lambda: served.metrics()["eminence_searches_running"] > 0)
@@ -492,6 +502,7 @@ def test_leaving_the_page_stops_a_review(open_page: Open, served: Server) -> Non
 # --- access, sizes and languages -------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("width", "height"), SIZES)
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_the_page_fits(width: int, height: int, theme: str, open_page: Open, axe: Axe, pictures: Path) -> None:
