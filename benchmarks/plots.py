@@ -9,7 +9,8 @@ from typing import NamedTuple
 from engine_cy.pictures import DARK, LIGHT, Palette
 
 WIDTH = 720
-LABELS, RIGHT, TOP, BOTTOM, ROW = 130, 24, 46, 44, 24
+RIGHT, TOP, BOTTOM, ROW = 24, 46, 44, 24
+LETTER = 7.2  # the width of a letter, about
 PANEL = 270
 DOT = 4.5
 
@@ -39,11 +40,13 @@ def intervals(title: str, unit: str, rows: Sequence[Interval]) -> str:
     step = step_of(high - low, 6)
     first, last = step * (low // step), step * -(-high // step)
 
+    left = 28 + LETTER * max(len(row.label) for row in rows)
+
     def x(value: float) -> float:
-        return LABELS + (WIDTH - LABELS - RIGHT) * (value - first) / (last - first)
+        return left + (WIDTH - left - RIGHT) * (value - first) / (last - first)
 
     bottom = TOP + ROW * len(rows)
-    parts = [text(LABELS, bottom + 36, unit, "soft")]
+    parts = [text(left, bottom + 36, unit, "soft")]
     for number in range(round((last - first) / step) + 1):
         value = first + number * step
         parts.append(line(x(value), TOP, x(value), bottom, "grid"))
@@ -51,7 +54,7 @@ def intervals(title: str, unit: str, rows: Sequence[Interval]) -> str:
     for i, row in enumerate(rows):
         y = TOP + ROW * (i + 0.5)
         parts += [
-            text(LABELS - 12, y + 4, row.label, "end"),
+            text(left - 12, y + 4, row.label, "end"),
             line(x(row.low), y, x(row.high), y, "bar"),
             dot(x(row.mean), y, DOT, f"{row.label}: {row.mean:.0f} [{row.low:.0f}, {row.high:.0f}]"),
         ]

@@ -202,6 +202,13 @@ def test_a_scale_has_few_round_steps(width):
     assert str(step)[0] in "125"
 
 
+def test_a_long_name_has_room_beside_the_plot():
+    name = "openspiel:rollouts=engine@1000"
+    svg = ElementTree.fromstring(plots.intervals("title", "Elo", [plots.Interval(name, 1, 0, 2)]))
+    (label,) = [text for text in svg.findall(".//{*}text") if text.text == name]
+    assert float(label.attrib["x"]) > 7 * len(name)
+
+
 def test_words_in_a_plot_are_escaped():
     svg = plots.intervals("a < b & c", "Elo", [plots.Interval("<x>", 1, 0, 2)])
     assert ElementTree.fromstring(svg).findtext("{*}title") == "a < b & c"
