@@ -124,7 +124,8 @@ cdef struct SecretEvidence:
 
 
 # The evidence from the actions of a game that the table no longer shows: a log weight for each of the game's spots and
-# kinds. It uses only public facts, so it serves all observers.
+# kinds, and sums over each player's choices that speak for their style. It uses only public facts, so it serves all
+# observers.
 cdef enum:
     MAX_LOGGED_SPOTS = 64
 
@@ -132,6 +133,9 @@ cdef struct ActionEvidence:
     uint32_t n_actions            # logged actions; 0 if the course of the game is unknown
     float placed[MAX_LOGGED_SPOTS][MAX_KINDS]
     float kept[MAX_LOGGED_SPOTS][MAX_KINDS]
+    float choices[MAX_PLAYERS]    # by player: the number of choices
+    float by_policy[MAX_PLAYERS]  # ... the log probability of these choices by the game's policy
+    float by_chance[MAX_PLAYERS]  # ... and at random
 
 
 # Knowledge holds one function of each of these types.
