@@ -122,6 +122,7 @@ def test_information_prints_the_value_of_hidden_cards():
     assert run("suggest", CASTLE, "--game", "castle_village_port", *FEW, "--information").code == 0
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize("shares", [1, 2])
 def test_information_keeps_to_the_time_limit(shares):
     """Check that information is there: it is dropped if it overruns its part of the time limit."""
