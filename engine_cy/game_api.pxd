@@ -32,7 +32,7 @@ cdef enum:
 
     # The version of GameApi, Knowledge and values.pxd. Raise it with every change of them: games that were built with
     # other headers are refused.
-    INTERFACE_VERSION = 2
+    INTERFACE_VERSION = 3
 
     DECISION_BEGUN = 1        # earlier actions belong to the same decision as the next action
     DECISION_UNFINISHED = 2   # later actions belong to it, too
@@ -167,6 +167,8 @@ ctypedef void (*log_action_f)(const void* rules, const void* view, action_t acti
 # (NULL), and a search must work without. engine_cy/learned has what the knowledge of all games shares.
 cdef struct Knowledge:
     prior_f prior
+    # Whether a search computes the prior of an opponent at each visit, for the hand in its world, or once for all hands.
+    bint priors_by_hand
     choose_f choose
     evaluate_f evaluate
 

@@ -76,6 +76,7 @@ cdef class Searcher:
     cdef readonly int observer
     cdef const GameApi* api
     cdef const Knowledge* knowledge
+    cdef bint priors_by_hand              # opponents' nodes are shared by hands that have priors of their own
     cdef const void* rules
     cdef SearchParameters settings
     cdef WorldSampler belief              # None: all worlds are equally likely

@@ -104,6 +104,9 @@ cdef class Searcher:
             self.settings.puct = settings.puct
             self.settings.known_playouts = settings.known_playouts
             self.settings.horizon = settings.horizon
+            self.priors_by_hand = (
+                settings.puct and self.settings.nodes == NODES_PUBLIC and self.knowledge.priors_by_hand
+            )
         for i, model in enumerate(settings.models):
             if i != self.observer and i < self.game.n_players:
                 self.settings.models[i] = {
@@ -471,8 +474,8 @@ cdef class Searcher:
         """Return the edge to follow, or -1 if the tree is full. `actions` are ascending, like the node's edges.
 
         UCB1 picks a random untried action, and the best edge once all are tried. PUCT gives every legal action an
-        edge with the game's prior and picks the best edge. A node that several hands share has a prior for each hand:
-        it is computed at every visit, for the hand in this world.
+        edge with the game's prior and picks the best edge. In a node that several hands share, a game may ask for a
+        prior for each hand: it is computed at every visit, for the hand in this world.
         """
         cdef uint16_t untried[MAX_ACTIONS]      # the legal actions that have no edge
         cdef float room[MAX_ACTIONS]
@@ -480,7 +483,7 @@ cdef class Searcher:
         cdef int n_untried = 0
         cdef int best, pick
 
-        if self.settings.puct and self.settings.nodes == NODES_PUBLIC and player != self.observer:
+        if self.priors_by_hand and player != self.observer:
             shares = room
             self.knowledge.prior(self.rules, self.state, actions, n, shares)
         best = self.weigh(node, actions, n, 1, shares, untried, &n_untried)
