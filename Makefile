@@ -16,7 +16,7 @@ build:  ## Make or refresh .venv with everything, the extensions and the protobu
 	@.ci/venv dev
 	@$(setup)
 
-test: build  ## Build, then run the quick tests: some of everything, in under 3 minutes on 2 cores
+test: build  ## Build, then run the quick tests: some of everything, in 3 to 4 minutes on 2 cores
 	@$(python) -m pytest $(parallel) -m "not slow and not browser and not timing"
 
 test-slow: build  ## Build, then run the tests that `make test` leaves out
