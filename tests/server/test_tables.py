@@ -44,6 +44,7 @@ SPECS = dict(zip(ALL_IDS, ALL_SPECS, strict=True)) | {
         {
             "cards": [{"value": v, "name": f"Bard {v}", "when": "end", "effect": "fetch"} for v in range(1, 16, 2)],
             "hidden_gold": True,
+            "rounds": 2,
         },
         4,
     ),
