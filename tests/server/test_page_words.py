@@ -1,4 +1,4 @@
-"""The words of the page in the browser: the same keys in each language, and those of the report for grades."""
+"""The words of the page in the browser: in each language, all in catalogues, and those of the report for grades."""
 
 from __future__ import annotations
 
@@ -16,6 +16,11 @@ CATALOGUES = sorted(path.parent for path in SOURCES.rglob("words/en.ts"))
 # A key of an object, at the beginning of its line or after a brace or comma, and the texts in quotes.
 KEY = re.compile(r'(?:^\s*|[{,]\s*)(\w+|"[^"]*")(?=:\s)', re.MULTILINE)
 TEXT = re.compile(r'"(?:[^"\\]|\\.)*"|`[^`]*`')
+# The keys of a catalogue itself, also those without a value of their own, and those with a text.
+OUTER_KEY = re.compile(r"^ {2}(\w+)(?::|,$)", re.MULTILINE)
+OUTER_TEXT = re.compile(r'^ {2}(\w+):\s+"([^"]+)",$', re.MULTILINE)
+# Words that two languages share.
+SHARED = {"Hand", "Name", "Note", "Points", "Position"}
 
 
 def keys(text: str) -> list[str]:
@@ -36,6 +41,10 @@ def test_every_word_is_there_in_each_language(folder: Path, language: str) -> No
     other = (folder / f"{language}.ts").read_text("utf-8")
     assert len(keys(english)) > 20
     assert names_of(other) == names_of(english)
+    assert OUTER_KEY.findall(english)
+    assert OUTER_KEY.findall(other) == OUTER_KEY.findall(english)
+    translated = dict(OUTER_TEXT.findall(other))
+    assert {text for key, text in OUTER_TEXT.findall(english) if translated.get(key) == text} <= SHARED
     assert not re.search(r"\w: \"\"", other)
 
 
@@ -50,3 +59,13 @@ def test_grades_have_the_names_of_the_report(language: str) -> None:
     report = words_of(WORDS, language)
     for grade in SIGNS:
         assert f'{grade}: "{report.say(f"grade.{grade}")}"' in page
+
+
+def test_components_hold_no_words_of_their_own() -> None:
+    """Texts between tags are expressions: words of a language stand in its catalogue."""
+    for path in SOURCES.rglob("*.svelte"):
+        markup = re.sub(
+            r"<script.*?</script>|<!--.*?-->|\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}", "", path.read_text(), flags=re.DOTALL
+        )
+        words = [text.strip() for text in re.findall(r">([^<>]*[A-Za-z]{3,}[^<>]*)<", markup)]
+        assert [text for text in words if text not in ("Eminence",)] == [], path
