@@ -7,7 +7,7 @@ with_venv := PATH="$(CURDIR)/.venv/bin:$$PATH"
 # The tests of a file share a server or a Ray, so they run in one process.
 parallel := --numprocesses auto --maxprocesses 4 --dist loadfile
 
-.PHONY: help build test test-slow test-all test-timing serve bench client examples lint ruff mypy cython-lint contract web sanitize threads gates signature lock clean
+.PHONY: help build test test-slow test-browser test-all test-timing serve bench client examples lint ruff mypy cython-lint contract web sanitize threads gates signature lock clean
 
 help:  ## List the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -19,11 +19,14 @@ build:  ## Make or refresh .venv with everything, the extensions and the protobu
 test: build  ## Build, then run the quick tests: some of everything, in 3 to 4 minutes on 2 cores
 	@$(python) -m pytest $(parallel) -m "not slow and not browser and not timing"
 
-test-slow: build  ## Build, then run the tests that `make test` leaves out
-	@$(python) -m pytest $(parallel) -m "(slow or browser) and not timing"
+test-slow: build  ## Build, then run the slow tests, which `make test` leaves out
+	@$(python) -m pytest $(parallel) -m "slow and not browser and not timing"
 
-test-all: build  ## Build, then run all tests but those of timings; the machine may be busy
-	@$(python) -m pytest $(parallel) -m "not timing"
+# Playwright keeps an event loop running in its process, so these tests have processes of their own.
+test-browser: build  ## Build, then run the tests of the page in Chromium; skipped where there is none
+	@$(python) -m pytest $(parallel) tests/browser
+
+test-all: test test-slow test-browser  ## Build, then run all tests but those of timings; the machine may be busy
 
 test-timing: build  ## Build, then run the tests of timings, which need a quiet machine
 	@$(python) -m pytest -m timing

@@ -150,13 +150,13 @@ def test_a_deadline_of_the_caller_ends_a_call(running: Server) -> None:
 
     async def ask_asynchronously() -> Any:
         async with AsyncClient(running.address) as client:
-            return (await client.suggest(view(START), LONG, seconds=0.5)).stop_reason
+            return (await client.suggest(view(START), LONG, seconds=2)).stop_reason
 
     def analyze() -> Any:
-        return list(client.analyze(view(START), LONG, seconds=0.5))[-1].suggestion.stop_reason
+        return list(client.analyze(view(START), LONG, seconds=2))[-1].suggestion.stop_reason
 
     calls: list[Callable[[], Any]] = [
-        lambda: client.suggest(view(START), LONG, seconds=0.5).stop_reason,
+        lambda: client.suggest(view(START), LONG, seconds=2).stop_reason,
         lambda: asyncio.run(ask_asynchronously()),
         analyze,
     ]
@@ -168,7 +168,7 @@ def test_a_deadline_of_the_caller_ends_a_call(running: Server) -> None:
         except Refused as error:
             outcome = error.code
         assert outcome in (pb.STOP_REASON_DEADLINE, "DEADLINE_EXCEEDED")
-        assert 0.4 < time.monotonic() - started < seconds_for(LONG)
+        assert 1 < time.monotonic() - started < seconds_for(LONG)
 
 
 @pytest.mark.slow
