@@ -1,5 +1,6 @@
 import { svelte } from "@sveltejs/vite-plugin-svelte";
 import { defineConfig, type Plugin } from "vite";
+import { smallProtobuf } from "./protobuf";
 import look from "../../../engine_cy/look.json" with { type: "json" };
 
 type Colours = (typeof look)["light"];
@@ -25,7 +26,7 @@ const colours: Plugin = {
 
 // `npm run build` writes the files that the server serves. They are committed: nobody needs node to use the page.
 export default defineConfig({
-  plugins: [svelte(), colours],
+  plugins: [svelte(), colours, smallProtobuf],
   base: "./",
   build: {
     target: "es2022",

@@ -4,13 +4,13 @@
 // person looks, everything that was drawn is dropped (`cover`).
 
 import { create } from "@bufbuild/protobuf";
-import { Code, ConnectError } from "@connectrpc/connect";
 import type { Names } from "../../generated/eminence/v1/rules_pb";
 import { RecordSchema } from "../../generated/eminence/v1/record_pb";
 import type { TableResult, TableSeen } from "../../generated/eminence/v1/table_pb";
 import { ViewSchema, type Action, type View } from "../../generated/eminence/v1/view_pb";
 import { refusalOf, rules, tables, type Refusal } from "../api";
 import { drawingOf } from "../games";
+import { CallError } from "../connect";
 import { indexOf } from "../games/game";
 import type { SeatIndex } from "../table/drawing";
 import { Hints } from "./hints.svelte";
@@ -221,7 +221,7 @@ export class Sitting {
       this.refusal = null;
     } catch (error) {
       this.#fail(error);
-      if (ConnectError.from(error).code === Code.Aborted) await this.show(seat); // the table changed meanwhile
+      if (CallError.from(error).code === "aborted") await this.show(seat); // the table changed meanwhile
     } finally {
       this.isBusy = false;
     }

@@ -1,0 +1,314 @@
+// The messages of the contract, and their JSON. This stands in for the library @bufbuild/protobuf (see ../protobuf.ts):
+// the same functions for what the page uses, which is no binary format, no maps and no bytes.
+
+import type { DescMessage, JsonValue, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
+import type { Duration } from "@bufbuild/protobuf/wkt";
+
+// --- descriptors ---
+
+/** A field, as the build writes it. The numbers of types are those of FieldDescriptorProto. */
+interface FieldLiteral {
+  name: string;
+  type: number;
+  typeName?: string;
+  isList?: boolean;
+  isOptional?: boolean;
+  oneof?: string;
+}
+
+interface MessageLiteral {
+  name: string;
+  fields: FieldLiteral[];
+  messages?: MessageLiteral[];
+}
+
+interface EnumValue {
+  name: string;
+  number: number;
+}
+
+interface FileLiteral {
+  package: string;
+  messages: MessageLiteral[];
+  enums: { name: string; values: EnumValue[] }[];
+  services: { name: string; methods: { name: string; input: string; output: string; isStream?: boolean }[] }[];
+}
+
+class Enum {
+  readonly typeName: string;
+  readonly values: EnumValue[];
+  /** The values by their numbers. */
+  readonly value: Record<number, EnumValue>;
+  readonly sharedPrefix: string;
+
+  constructor(scope: string, { name, values }: { name: string; values: EnumValue[] }) {
+    this.typeName = `${scope}.${name}`;
+    this.values = values;
+    this.value = Object.fromEntries(values.map((value) => [value.number, value]));
+    this.sharedPrefix = `${name.replace(/(?<!^)[A-Z]/g, (letter) => `_${letter}`).toLowerCase()}_`;
+  }
+}
+
+class Field {
+  readonly name: string;
+  readonly localName: string;
+  readonly jsonName: string;
+  readonly type: number;
+  readonly isList: boolean;
+  readonly isOptional: boolean;
+  /** The name of the group of which at most one field is set. */
+  readonly oneof: string | undefined;
+  readonly #typeName: string;
+
+  constructor({ name, type, typeName = "", isList = false, isOptional = false, oneof }: FieldLiteral) {
+    this.name = name;
+    this.localName = this.jsonName = camelCase(name);
+    this.type = type;
+    this.isList = isList;
+    this.isOptional = isOptional;
+    this.oneof = oneof === undefined ? undefined : camelCase(oneof);
+    this.#typeName = typeName;
+  }
+
+  get fieldKind(): string {
+    return this.isList ? "list" : this.type === ENUM ? "enum" : this.type === MESSAGE ? "message" : "scalar";
+  }
+
+  get message(): Message | undefined {
+    return this.type === MESSAGE ? messages.get(this.#typeName) : undefined;
+  }
+
+  get enum(): Enum | undefined {
+    return this.type === ENUM ? enums.get(this.#typeName) : undefined;
+  }
+}
+
+class Message {
+  readonly typeName: string;
+  readonly fields: Field[];
+  readonly messages: Message[];
+
+  constructor(scope: string, { name, fields, messages: nested = [] }: MessageLiteral) {
+    this.typeName = `${scope}.${name}`;
+    this.fields = fields.map((field) => new Field(field));
+    this.messages = nested.map((each) => new Message(this.typeName, each));
+    messages.set(this.typeName, this);
+  }
+}
+
+interface Method {
+  name: string;
+  methodKind: string;
+  input: Message;
+  output: Message;
+}
+
+export interface Service {
+  typeName: string;
+  /** The methods by the names that the page calls. */
+  method: Record<string, Method>;
+}
+
+interface File {
+  messages: Message[];
+  enums: Enum[];
+  services: Service[];
+}
+
+const MESSAGE = 11;
+const ENUM = 14;
+const STRING = 9;
+const BOOL = 8;
+const FRACTIONS = new Set([1, 2]);
+const LONG_INTEGERS = new Set([3, 4, 6, 16, 18]);
+
+const messages = new Map<string, Message>();
+const enums = new Map<string, Enum>();
+
+const camelCase = (name: string): string => name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
+
+// The generated modules call these functions.
+
+export function fileDesc(file: FileLiteral): File {
+  const scope = file.package;
+  const serviceOf = ({ name, methods }: FileLiteral["services"][number]): Service => {
+    const entries = methods.map(({ name, input, output, isStream = false }): [string, Method] => [
+      name[0]!.toLowerCase() + name.slice(1),
+      {
+        name,
+        methodKind: isStream ? "server_streaming" : "unary",
+        input: messages.get(input)!,
+        output: messages.get(output)!,
+      },
+    ]);
+    return { typeName: `${scope}.${name}`, method: Object.fromEntries(entries) };
+  };
+  const ownEnums = file.enums.map((each) => new Enum(scope, each));
+  for (const each of ownEnums) enums.set(each.typeName, each);
+  const ownMessages = file.messages.map((each) => new Message(scope, each));
+  return { messages: ownMessages, enums: ownEnums, services: file.services.map(serviceOf) };
+}
+
+export const messageDesc = (file: File, index: number, ...path: number[]): Message =>
+  path.reduce((message, next) => message.messages[next]!, file.messages[index]!);
+export const enumDesc = (file: File, index: number): Enum => file.enums[index]!;
+export const serviceDesc = (file: File, index: number): Service => file.services[index]!;
+
+// --- well-known types ---
+
+const DURATION = new Message("google.protobuf", {
+  name: "Duration",
+  fields: [
+    { name: "seconds", type: 3 },
+    { name: "nanos", type: 5 },
+  ],
+});
+/** Messages of games that the page does not know: it keeps their JSON. */
+const ANY = new Message("google.protobuf", { name: "Any", fields: [] });
+
+export const file_google_protobuf_any = null;
+export const file_google_protobuf_duration = null;
+
+export const durationFromMs = (ms: number): Duration =>
+  make(DURATION, { seconds: BigInt(Math.floor(ms / 1000)), nanos: (ms % 1000) * 1e6 }) as unknown as Duration;
+
+function readDuration(json: unknown): Fields {
+  const [, sign = "", seconds = "", fraction = ""] = /^(-?)(\d+)(?:\.(\d{1,9}))?s$/.exec(String(json)) ?? fail(json, "a duration");
+  const nanos = Number(sign + fraction.padEnd(9, "0"));
+  return make(DURATION, { seconds: BigInt(sign + seconds), nanos });
+}
+
+function writeDuration({ seconds, nanos }: Fields): JsonValue {
+  const fraction = String(Math.abs(Number(nanos))).padStart(9, "0").replace(/(000){1,3}$/, "");
+  const sign = Number(nanos) < 0 && seconds === 0n ? "-" : "";
+  return `${sign}${String(seconds)}${fraction === "" ? "" : `.${fraction}`}s`;
+}
+
+// --- messages ---
+
+type Fields = Record<string, unknown>;
+interface Member {
+  case?: string;
+  value?: unknown;
+}
+
+/** Return a message with these values; all others are unset. */
+export const create = <Desc extends DescMessage>(type: Desc, values?: MessageInitShape<Desc>): MessageShape<Desc> =>
+  make(type as unknown as Message, (values ?? {}) as Fields) as unknown as MessageShape<Desc>;
+
+function make(type: Message, values: Fields): Fields {
+  if (type === ANY || values["$typeName"] === type.typeName) return values;
+  const message: Fields = { $typeName: type.typeName };
+  for (const field of type.fields) {
+    const { oneof, localName } = field;
+    if (oneof === undefined) {
+      const value = values[localName] ?? unset(field);
+      if (value !== undefined) message[localName] = field.isList ? (value as unknown[]).map(made(field)) : made(field)(value);
+    } else {
+      const member = values[oneof] as Member | undefined;
+      message[oneof] ??= { case: undefined };
+      if (member?.case === localName) message[oneof] = { case: localName, value: made(field)(member.value) };
+    }
+  }
+  return message;
+}
+
+const made =
+  ({ message }: Field) =>
+  (value: unknown): unknown =>
+    message === undefined ? value : make(message, value as Fields);
+
+/** Return the value of a field that is not set. */
+function unset({ type, isList, isOptional }: Field): unknown {
+  if (isList) return [];
+  if (isOptional || type === MESSAGE) return undefined;
+  if (type === STRING) return "";
+  if (type === BOOL) return false;
+  return LONG_INTEGERS.has(type) ? 0n : 0;
+}
+
+// --- JSON ---
+
+/** Return the message of a JSON value; throw if that has another shape. */
+export const fromJson = <Desc extends DescMessage>(type: Desc, json: JsonValue): MessageShape<Desc> =>
+  readMessage(type as unknown as Message, json) as unknown as MessageShape<Desc>;
+
+export const fromJsonString = <Desc extends DescMessage>(type: Desc, json: string): MessageShape<Desc> =>
+  fromJson(type, JSON.parse(json) as JsonValue);
+
+/** Return the JSON of a message, without the fields that are not set. */
+export const toJson = <Desc extends DescMessage>(type: Desc, message: MessageShape<Desc>): JsonValue =>
+  writeMessage(type as unknown as Message, message as unknown as Fields);
+
+export const toJsonString = <Desc extends DescMessage>(type: Desc, message: MessageShape<Desc>): string =>
+  JSON.stringify(toJson(type, message));
+
+const fail = (json: unknown, expected: string): never => {
+  throw new TypeError(`${JSON.stringify(json)} is not ${expected}`);
+};
+
+function readMessage(type: Message, json: unknown): Fields {
+  if (type === DURATION) return readDuration(json);
+  if (typeof json !== "object" || json === null || Array.isArray(json)) return fail(json, `a ${type.typeName}`);
+  if (type === ANY) return json as Fields;
+  const values: Fields = {};
+  for (const [name, value] of Object.entries(json)) {
+    const field = type.fields.find((each) => each.jsonName === name || each.name === name);
+    if (field === undefined) return fail(name, `a field of ${type.typeName}`);
+    if (value === null) continue;
+    const read = readField(field, value);
+    values[field.oneof ?? field.localName] = field.oneof === undefined ? read : { case: field.localName, value: read };
+  }
+  return make(type, values);
+}
+
+function readField(field: Field, json: unknown): unknown {
+  if (!field.isList) return readOne(field, json);
+  return Array.isArray(json) ? json.map((each) => readOne(field, each)) : fail(json, `a list of ${field.name}`);
+}
+
+function readOne({ name, type, message, enum: values }: Field, json: unknown): unknown {
+  if (message !== undefined) return readMessage(message, json);
+  if (values !== undefined) {
+    if (Number.isInteger(json)) return json;
+    return values.values.find((value) => value.name === json)?.number ?? fail(json, `a ${values.typeName}`);
+  }
+  if (type === STRING) return typeof json === "string" ? json : fail(json, `a text (${name})`);
+  if (type === BOOL) return typeof json === "boolean" ? json : fail(json, `true or false (${name})`);
+  if (FRACTIONS.has(type)) return isNumber(json) ? Number(json) : fail(json, `a number (${name})`);
+  if (!isNumber(json) || !/^-?\d+$/.test(String(json))) return fail(json, `a whole number (${name})`);
+  return LONG_INTEGERS.has(type) ? BigInt(json) : Number(json);
+}
+
+const isNumber = (json: unknown): json is number | string =>
+  typeof json === "number" || (typeof json === "string" && (json === "NaN" || (json.trim() !== "" && !Number.isNaN(Number(json)))));
+
+function writeMessage(type: Message, message: Fields): JsonValue {
+  if (type === DURATION) return writeDuration(message);
+  if (type === ANY) return message as JsonValue;
+  const json: Record<string, JsonValue> = {};
+  for (const field of type.fields) {
+    const value = valueOf(message, field);
+    if (value === undefined) continue;
+    json[field.jsonName] = field.isList ? (value as unknown[]).map((each) => writeOne(field, each)) : writeOne(field, value);
+  }
+  return json;
+}
+
+/** Return the value of a field; undefined if it is not set. */
+function valueOf(message: Fields, field: Field): unknown {
+  if (field.oneof !== undefined) {
+    const member = message[field.oneof] as Member;
+    return member.case === field.localName ? member.value : undefined;
+  }
+  const value = message[field.localName];
+  const isUnset = field.isList ? (value as unknown[]).length === 0 : value === unset(field);
+  return isUnset ? undefined : value;
+}
+
+function writeOne({ message, enum: values }: Field, value: unknown): JsonValue {
+  if (message !== undefined) return writeMessage(message, value as Fields);
+  if (values !== undefined) return values.value[value as number]?.name ?? (value as number);
+  if (typeof value === "bigint" || (typeof value === "number" && !Number.isFinite(value))) return String(value);
+  return value as JsonValue;
+}
