@@ -133,7 +133,7 @@ class Door:
             file = self._files.get(path)
             if file is None:
                 raise _RefusedError(404, f"nothing is at {quote(path[:200])}")
-            await _send_whole(send, 200, file.kind, file.content, file.headers)
+            await _send_file(send, file, may_pack="gzip" in headers.get("accept-encoding", ""))
             return
         self._check_site(scope, headers, may_navigate=False)
         if not is_call:
@@ -229,6 +229,13 @@ def _with_headers(send: Send) -> Send:
         await send(message)
 
     return send_with_headers
+
+
+async def _send_file(send: Send, file: File, *, may_pack: bool) -> None:
+    headers = [*file.headers, (b"vary", b"accept-encoding")]
+    if may_pack:
+        headers.append((b"content-encoding", b"gzip"))
+    await _send_whole(send, 200, file.kind, file.packed if may_pack else file.content, headers)
 
 
 async def _send_whole(

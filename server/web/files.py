@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import mimetypes
 from pathlib import Path
 from typing import NamedTuple
@@ -18,6 +19,8 @@ class File(NamedTuple):
     content: bytes
     kind: str
     headers: tuple[tuple[bytes, bytes], ...] = ()
+    # The content after gzip, for a client that accepts it. No file holds a secret, whose length this could tell.
+    packed: bytes = b""
 
 
 def read_files(bundle: Path = BUNDLE) -> dict[str, File]:
@@ -35,4 +38,5 @@ def _read(path: Path, headers: tuple[tuple[bytes, bytes], ...] = ()) -> File:
     kind = _KINDS.get(path.suffix) or mimetypes.guess_type(path.name)[0] or "application/octet-stream"
     if kind.startswith("text/") or kind == "image/svg+xml":
         kind += "; charset=utf-8"
-    return File(path.read_bytes(), kind, headers)
+    content = path.read_bytes()
+    return File(content, kind, headers, gzip.compress(content, 9, mtime=0))
