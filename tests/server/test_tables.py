@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import os
 import random
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import chain, count, islice
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +86,29 @@ def test_a_seat_that_cannot_tell_two_tables_apart_gets_equal_bytes(spec: Any) ->
         n_pairs, n_different = differences(spec, 12, acting=acting)
         assert n_pairs > 5
         assert n_different == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("game_id", ["oriflamme", "oriflamme_prototype", "castle_village_port"])
+def test_twin_tables_of_a_game_have_equal_bytes(game_id: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Compare EMINENCE_TWIN_TABLES pairs (default 60) of all editions and numbers of players of a game."""
+    specs = [spec for spec in SPECS.values() if spec[0] == game_id]
+    wanted = int(os.environ.get("EMINENCE_TWIN_TABLES", "60"))
+    n_pairs = n_different = 0
+    for record, other, seat in islice(chain.from_iterable(zip(*map(endless_pairs, specs), strict=True)), wanted):
+        people = [PERSON] * record.game.n_players
+        n_pairs += 1
+        n_different += seen_by(record, seat, people) != seen_by(other, seat, people)
+    with capsys.disabled():
+        print(f"\n{game_id}: {n_pairs} pairs of tables, {n_different} differ")
+    assert (n_pairs, n_different) == (wanted, 0)
+
+
+def endless_pairs(spec: Any) -> Iterator[tuple[Record, Record, int]]:
+    """Yield pairs of other games without end: the seat that looks is to act in every other one."""
+    game = new_game(*spec)
+    for seed in count():
+        yield from ((pair.truth, pair.other, pair.seat) for pair in twins(game, seed, seed % 50, acting=seed % 2 == 0))
 
 
 def test_a_table_that_shows_the_truth_would_be_found(monkeypatch: pytest.MonkeyPatch) -> None:
