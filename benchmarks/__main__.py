@@ -70,6 +70,13 @@ def run_promises(print_text: bool, only: Sequence[str] = (), full: bool = False)
     return run_timed(partial(promises.run, scale, only), promises.as_text, print_text)
 
 
+def run_web(print_text: bool, only: Sequence[str] = ()) -> dict[str, Any]:
+    from benchmarks import web
+
+    check_only(only, web.GOALS)
+    return run_timed(partial(web.run, only=only), web.as_text, print_text)
+
+
 def check_only(only: Sequence[str], figures: Collection[str]) -> None:
     if unknown := set(only) - set(figures):
         raise SystemExit(f"--only: unknown figures: {', '.join(sorted(unknown))}; known figures: {', '.join(figures)}")
@@ -112,6 +119,7 @@ SUITES = {
     "backends": run_backends,
     "service": run_service,
     "promises": run_promises,
+    "web": run_web,
     "startup": run_startup,
     "install": run_install,
     "signature": run_signature,
@@ -134,14 +142,14 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("suite", nargs="?", choices=SUITES, help="default: all")
     parser.add_argument("--json", action="store_true", help="print figures as one JSON object on the last line")
     parser.add_argument(
-        "--only", nargs="+", default=[], metavar="FIGURE", help="only these figures of `service` or `promises`"
+        "--only", nargs="+", default=[], metavar="FIGURE", help="only these figures of `service`, `promises` or `web`"
     )
     parser.add_argument(
         "--full", action="store_true", help="the repetitions that the goals of `promises` require: an hour"
     )
     arguments = parser.parse_args(args)
-    if arguments.only and arguments.suite not in ("service", "promises"):
-        parser.error("--only is for the suites `service` and `promises`")
+    if arguments.only and arguments.suite not in ("service", "promises", "web"):
+        parser.error("--only is for the suites `service`, `promises` and `web`")
     if arguments.full and arguments.suite != "promises":
         parser.error("--full is for the suite `promises`")
 
@@ -149,6 +157,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     suites = SUITES | {
         "service": partial(run_service, only=arguments.only),
         "promises": partial(run_promises, only=arguments.only, full=arguments.full),
+        "web": partial(run_web, only=arguments.only),
     }
     try:
         results = {name: suites[name](not arguments.json) for name in names}

@@ -57,9 +57,9 @@ class ServerProcess:
 
 
 @contextmanager
-def serving(*flags: str) -> Iterator[ServerProcess]:
+def serving(*flags: str, web: str = "127.0.0.1:0") -> Iterator[ServerProcess]:
     """Run the server, without its answer cache unless a flag enables it."""
-    command = [sys.executable, "-m", "server", "--address", "127.0.0.1:0", "--web", "127.0.0.1:0"]
+    command = [sys.executable, "-m", "server", "--address", "127.0.0.1:0", "--web", web]
     command += ["--cache-mb", "0", "--log", "error", *flags]
     server = ServerProcess(command)
     try:
