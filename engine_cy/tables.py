@@ -46,6 +46,7 @@ class Fault(NamedTuple):
     value: object
     why: str
     error: type[InvalidViewError] = InvalidViewError  # the class of the refusal of a view
+    places: tuple[str, ...] = ()  # the paths of the cards that contradict each other, if they are the fault
 
     def refusal(self, observer: int | None) -> InvalidPositionError:
         """Make the error for a position, or for a view if there is an observer."""

@@ -122,4 +122,22 @@ def fault_of(rule: str, at: int, index: int, value: int, bound: int, shape: Tabl
         "own": path_of(parts, at),
         "selected": "table.selected" if is_hidden else f"{path_of(parts, at)}.selected",
     }
-    return SENTENCES[rule].fault(place, value, parts)
+    fault = SENTENCES[rule].fault(place, value, parts)
+    return fault._replace(places=_places_of(index, at, parts)) if rule == "COPIES" and parts else fault
+
+
+def _places_of(value: int, seat: int, parts: Parts) -> tuple[str, ...]:
+    """Return the paths of all cards of a value that a seat has: in the rows, its pile, its hand, and selected."""
+    table, own = parts.table, parts.secrets_of(seat)
+    places = [
+        f"table.{location}[{at}]"
+        for location in LOCATIONS
+        for at, card in enumerate(getattr(table, location))
+        if card == (value, seat)
+    ]
+    if seat < len(table.piles) and value in table.piles[seat]:
+        places.append(f"table.piles[{seat_letter(seat)}]")
+    if own is not None:
+        secrets = path_of(parts, seat)
+        places += [f"{secrets}.hand"] * (value in (own.hand or ())) + [f"{secrets}.selected"] * (own.selected == value)
+    return tuple(places)

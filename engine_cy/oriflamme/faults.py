@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine_cy.errors import HiddenCardError, NoWorldError, listed
-from engine_cy.oriflamme.table import Parts, TableShape, path_of
+from engine_cy.oriflamme.table import Parts, TableShape, kinds_in_queue, path_of
 from engine_cy.tables import Fault, Sentence, seat_letter
 
 _NOT_HERE = "is not at this table ({seats})"
@@ -73,7 +73,25 @@ def fault_of(rule: str, at: int, index: int, value: int, bound: int, shape: Tabl
         "own": path_of(parts, at),
         "card": _card_path(parts, at, index),
     }
-    return SENTENCES[rule].fault(place, value, parts)
+    fault = SENTENCES[rule].fault(place, value, parts)
+    return fault._replace(places=_places_of(shape.ids[index], at, parts)) if rule == "COPIES" and parts else fault
+
+
+def _places_of(card: str, seat: int, parts: Parts) -> tuple[str, ...]:
+    """Return the paths of all cards of a kind that a seat has: in the queue, its pile and its hand."""
+    table, own = parts.table, parts.secrets_of(seat)
+    queue = zip(table.slots, kinds_in_queue(parts), strict=True)
+    places = [
+        _card_path(parts, at, index)
+        for at, (slot, kinds) in enumerate(queue)
+        for index, kind in enumerate(kinds)
+        if slot.family == seat and kind == card
+    ]
+    if seat < len(table.piles) and card in table.piles[seat]:
+        places.append(f"table.piles[{seat_letter(seat)}]")
+    if own is not None and card in (own.hand or ()):
+        places.append(f"{path_of(parts, seat)}.hand")
+    return tuple(places)
 
 
 def _card_path(parts: Parts | None, at: int, index: int) -> str:

@@ -79,7 +79,7 @@ class MessageAdapter(GameAdapter):
         parts = without_empty_hand(parts) if fills_in else self.prepare(game, parts, field, None)
         faults = game.faults(parts)
         path_of = partial(_field_of, field, self.plans.view)
-        problems = [_refusal_of(fault, path_of) for fault in faults]
+        problems = [problem for fault in faults for problem in _refusals_of(fault, path_of)]
         written = None
         with suppress(EngineError, NoValueError):
             written = self._written(game, self.plans.view, game.complete(parts))
@@ -176,9 +176,11 @@ def without_empty_hand(parts: Any) -> Any:
     return parts if parts.own.hand else replace(parts, own=replace(parts.own, hand=None))
 
 
-def _refusal_of(fault: Fault, path_of: Callable[[str], str]) -> Refusal:
+def _refusals_of(fault: Fault, path_of: Callable[[str], str]) -> list[Refusal]:
+    """Return a refusal for each place of a fault."""
     reason = "INVALID_VIEW" if fault.error.reason == "UNSPECIFIED" else fault.error.reason
-    return Refusal(reason, path_of(f"view.{fault.path}"), f"{fault.value!r} {fault.why}")
+    places = fault.places or (fault.path,)
+    return [Refusal(reason, path_of(f"view.{place}"), f"{fault.value!r} {fault.why}") for place in places]
 
 
 def _field_of(field: str, plan: Plan, path: str) -> str:

@@ -77,9 +77,24 @@ def test_a_card_that_is_there_twice_is_named_with_its_family() -> None:
     draft = a_view()
     draft.oriflamme.table.slots[3].cards[0].card = draft.oriflamme.table.slots[0].cards[0].card
     draft.oriflamme.table.slots[3].cards[0].tokens = 0
-    [problem] = [problem for problem in check(draft).problems if "copies" in problem.description]
-    assert problem.description == "2 copies of C's lord; a family has 1"
-    assert problem.reason == "NO_WORLD_FITS"
+    problems = [problem for problem in check(draft).problems if "copies" in problem.description]
+    assert {problem.description for problem in problems} == {"2 copies of C's lord; a family has 1"}
+    assert {problem.reason for problem in problems} == {"NO_WORLD_FITS"}
+    # Each copy is named: of a face-down card, the observer's list of these.
+    assert [problem.field for problem in problems] == [f"view.oriflamme.table.slots[{at}].cards[0].card" for at in (0, 3)]
+    own = a_view()
+    own.oriflamme.own.face_down[0] = own.oriflamme.own.hand[0]
+    fields = [problem.field for problem in check(own).problems if "copies" in problem.description]
+    assert fields == ["view.oriflamme.own.face_down[0]", "view.oriflamme.own.hand"]
+
+
+def test_a_card_of_castle_that_is_there_twice_is_named_at_each_place() -> None:
+    game = new_game("castle_village_port", None, 3)
+    draft = views.write_view(game.view("castle 15A | village 11B | port 2C | round 1 | turn 2 | seen by A"))
+    table = draft.castle_village_port
+    table.own.hand[0] = 15
+    fields = [problem.field for problem in check(draft).problems if "copies" in problem.description]
+    assert fields == ["view.castle_village_port.table.castle[0]", "view.castle_village_port.own.hand"]
 
 
 def test_what_a_draft_leaves_out_is_filled_in() -> None:
