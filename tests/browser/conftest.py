@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -15,6 +15,7 @@ from waiting import HANG_S
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 NO_BROWSER = "these tests need Chromium (Debian: chromium) and Playwright (pip install playwright)"
 
 # An open page, of Playwright's type, which need not be installed.
@@ -49,27 +50,36 @@ def served() -> Iterator[Server]:
 
 @contextmanager
 def opened(browser: Any, web: str, path: str = "", **settings: Any) -> Iterator[Page]:
-    """Open a page in a context of its own; fail at its end if a script failed or the policy was violated.
+    """Open a page in a context of its own; fail at its end if a script failed, or the page broke its policy.
 
-    A refused call is no failure of the page, though the console shows it.
+    The policy counts in all documents of the context, also in those before a reload. A request to another address than
+    the server's is a failure, too. A refused call is none, though the console shows it.
     """
     settings = {"viewport": {"width": 1440, "height": 900}, "locale": "en-GB"} | settings
     context = browser.new_context(**settings)
     context.set_default_timeout(HANG_S * 1000)
-    context.add_init_script(
-        "window.violations = [];"
-        "addEventListener('securitypolicyviolation', (event) => violations.push(event.violatedDirective))"
-    )
-    page = context.new_page()
     failures: list[str] = []
-    page.on("pageerror", lambda error: failures.append(str(error)))
+    context.expose_binding("noteViolation", lambda _, directive: failures.append(f"policy: {directive}"))
+    context.add_init_script(
+        "addEventListener('securitypolicyviolation', (event) => noteViolation(event.violatedDirective))"
+    )
+    context.on("weberror", lambda failed: failures.append(str(failed.error)))
+    own = (web, "blob:", "about:", "data:")
+    context.on("request", lambda call: None if call.url.startswith(own) else failures.append(f"request: {call.url}"))
+    page = context.new_page()
     page.goto(f"{web}/{path}")
     try:
         yield page
+        page.evaluate("0")  # by its answer, all that the page noted before has arrived
         assert failures == []
-        assert page.evaluate("window.violations") == []
     finally:
         context.close()
+
+
+@pytest.fixture
+def opened_page(browser: Any) -> Callable[..., AbstractContextManager[Page]]:
+    """Return `opened` with the browser, for tests of its checks."""
+    return lambda web, path="", **settings: opened(browser, web, path, **settings)
 
 
 @pytest.fixture
@@ -103,7 +113,8 @@ def axe() -> Callable[[Page], list[str]]:
 
     def faults(page: Page) -> list[str]:
         page.evaluate(source)
-        found = page.evaluate("axe.run({resultTypes: ['violations']}).then(results => results.violations)")
+        options = {"resultTypes": ["violations"], "runOnly": RULES}
+        found = page.evaluate("options => axe.run(options).then(results => results.violations)", options)
         return [
             f"{fault['id']}: {node['html'][:200]}"
             for fault in found

@@ -1,13 +1,72 @@
-"""The page as a whole: its pages, its languages, and its colours."""
+"""The page as a whole: it opens without a fault, breaks no policy, and needs no network."""
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Any
 
+import pytest
+from process import Server
+
 Open = Any
+Opened = Callable[..., AbstractContextManager[Any]]
+# The only device of a new network name space is "lo", which is down: SIOCGIFFLAGS and SIOCSIFFLAGS set IFF_UP.
+LOOPBACK_UP = """
+import fcntl, socket, struct, sys
+with socket.socket() as any:
+    flags = struct.unpack("16sH22x", fcntl.ioctl(any, 0x8913, struct.pack("16sH22x", b"lo", 0)))[1]
+    fcntl.ioctl(any, 0x8914, struct.pack("16sH22x", b"lo", flags | 1))
+"""
+OFFLINE = ["unshare", "--net", "--map-root-user", sys.executable, "-c"]
 
 
 def test_the_page_opens_without_a_fault(open_page: Open) -> None:
     page = open_page()
     assert page.title() == "Eminence"
     page.get_by_role("heading", name="Eminence").wait_for()
+
+
+@pytest.mark.parametrize(
+    ("script", "failure"),
+    [
+        ("document.body.setAttribute('style', 'color: red')", "style-src-attr"),
+        ("void fetch('http://192.0.2.7/').catch(() => 0)", "connect-src"),
+        ("try { document.body.innerHTML = '<b>' } catch {}", "require-trusted-types-for"),
+        ("void setTimeout(() => { throw new Error('broken') })", "broken"),
+        ("void document.body.append(Object.assign(new Image(), {src: 'http://192.0.2.7/x.png'}))", "img-src"),
+    ],
+)
+def test_a_page_that_breaks_its_policy_is_found(script: str, failure: str, opened_page: Opened, served: Server) -> None:
+    """Twin of the checks at the end of each test in the browser: they can fail, also for a document before a reload."""
+
+    def break_it() -> None:
+        with opened_page(served.web) as page:
+            page.evaluate(
+                "() => new Promise(done => { for (const kind of ['securitypolicyviolation', 'error'])"
+                f" addEventListener(kind, () => done()); {script} }})"
+            )
+            page.reload()
+
+    with pytest.raises(AssertionError, match=failure):
+        break_it()
+
+
+@pytest.mark.slow
+def test_the_page_works_without_a_network(browser: Any) -> None:
+    """Play a move, analyse and review in a name space without a network but loopback, in a process of its own."""
+    if subprocess.run([*OFFLINE, LOOPBACK_UP], capture_output=True, check=False).returncode:
+        pytest.skip("network name spaces are not permitted here (unshare --net --map-root-user)")
+    here = Path(__file__)
+    tests = [here.with_name("test_play.py"), here.with_name("test_review.py")]
+    chosen = "things_that_no_legal_move or a_record_of_one_seat_has"
+    program = f"{LOOPBACK_UP}\nimport pytest\nsys.exit(pytest.main(sys.argv[1:]))"
+    arguments = ["-q", "-p", "no:cacheprovider", "-k", chosen, *map(str, tests)]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    done = subprocess.run([*OFFLINE, program, *arguments], capture_output=True, text=True, env=environment, check=False)
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
+    assert "2 passed" in done.stdout
