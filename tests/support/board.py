@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from waiting import wait_until
 
 # A thing that can be picked or pressed to choose a move.
 OPEN = ".playing .open"
+# The number of tabs within which every thing on the page is reached.
+TABS_MAX = 400
 READY = "!!document.querySelector('.winner, .playing h2.turn, .cover')"
 
 
@@ -63,16 +65,24 @@ def is_over(page: Any) -> bool:
     return bool(page.locator(".winner").count())
 
 
-def choose_at_random(page: Any, draw: random.Random) -> None:
+def click(thing: Any) -> None:
+    thing.click()
+
+
+def tap(thing: Any) -> None:
+    thing.tap()
+
+
+def choose_at_random(page: Any, draw: random.Random, press: Callable[[Any], None] = click) -> None:
     """Make picks at random until they are a move, and wait for the next turn."""
     version = page.locator(".steps .number, .text-view").first.inner_text()
     while True:
         confirm = page.locator(".choices button.main")
         if confirm.count():
-            confirm.first.click()
+            press(confirm.first)
             break
         things = page.locator(OPEN)
-        things.nth(draw.randrange(things.count())).click()
+        press(things.nth(draw.randrange(things.count())))
         if page.locator(".picked").count() == 0:  # the move was made
             break
     wait(
@@ -84,19 +94,38 @@ def choose_at_random(page: Any, draw: random.Random) -> None:
     wait_for_turn(page)
 
 
-def play_to_the_end(page: Any, draw: random.Random) -> int:
+def play_to_the_end(page: Any, draw: random.Random, press: Callable[[Any], None] = click) -> int:
     """Play at random until the game is over; return the number of choices made on this page."""
     chosen = 0
     wait_for_turn(page)
     while not is_over(page):
         if page.locator(".cover").count():
-            page.locator(".cover button.main").first.click()
-            page.locator(".playing").wait_for()
-            wait_for_turn(page)
+            uncover(page, press)
             continue
-        choose_at_random(page, draw)
+        choose_at_random(page, draw, press)
+        assert page.locator(".complaint").count() == 0
         chosen += 1
     return chosen
+
+
+def uncover(page: Any, press: Callable[[Any], None] = click) -> None:
+    """Take the device as the person to whom it is to be handed, once it is known who that is."""
+    wait(page, "!!document.querySelector('.winner, .playing, .cover button.main:enabled')")
+    if page.locator(".cover").count():
+        press(page.locator(".cover button.main").first)
+        page.locator(".playing").wait_for()
+    wait_for_turn(page)
+
+
+def press_by_keyboard(page: Any, selector: str, number: int = 1) -> None:
+    """Walk by Tab to the thing that a selector finds, the nth on the way, and press Enter."""
+    for _ in range(TABS_MAX):
+        page.keyboard.press("Tab")
+        number -= page.evaluate("selector => document.activeElement.matches(selector)", selector)
+        if number == 0:
+            page.keyboard.press("Enter")
+            return
+    raise AssertionError(f"{TABS_MAX} tabs did not reach {selector}")
 
 
 def shown_text(page: Any) -> str:
