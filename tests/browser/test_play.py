@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -339,3 +340,95 @@ def test_a_name_is_text_and_nothing_else(open_page: Open) -> None:
     choose_at_random(page, random.Random(9))
     assert page.locator("img").count() == 0
     assert "<img" in page.locator(".seats .name").first.inner_text()
+
+
+@pytest.mark.slow
+def test_notes_and_hints_are_comments_of_the_saved_record(open_page: Open) -> None:
+    page = open_page("#/play")
+    set_up(page, players=3)
+    wait_for_turn(page)
+    while not page.locator(".stacks .card.back").count():
+        choose_at_random(page, random.Random(7))
+    page.keyboard.press("h")
+    page.get_by_text("1 hint used").wait_for()
+    page.locator(".stacks .card.back").first.click(button="right")
+    page.locator(".notes select").first.select_option(label="Spy")
+    page.locator(".notes input").first.fill("she smiled")
+    with page.expect_download() as saving:
+        page.get_by_role("button", name="Save").click()
+    record = read_record(Path(saving.value.path()).read_text("utf-8"))
+    assert record.observer == 0
+    assert record.names[0] == "Ann"
+    (comment,) = record.comments
+    assert comment.after == len(record.actions)
+    hint, note = comment.text.split("\n")
+    assert hint == "Ann used a hint."
+    assert note.startswith("Ann on ")
+    assert note.endswith(": Spy? she smiled")
+
+
+@pytest.mark.slow
+def test_before_the_end_a_record_holds_no_notes_of_other_people(open_page: Open) -> None:
+    page = open_page("#/play")
+    set_up(page, people={0: ("Ann", "here"), 1: ("Bea", "here")})
+    for name, guess in (("Ann", "Spy"), ("Bea", "Heir")):
+        page.get_by_role("button", name=f"I am {name}").first.click()
+        wait_for_turn(page)
+        if not page.locator(".notes").count():
+            page.keyboard.press("n")
+        if page.locator(".notes select").count():
+            page.locator(".notes select").first.select_option(label=guess)
+        if name == "Ann":
+            choose_at_random(page, random.Random(1))
+    with page.expect_download() as saving:
+        page.get_by_role("button", name="Save").click()
+    record = read_record(Path(saving.value.path()).read_text("utf-8"))
+    assert record.observer == 1
+    assert [comment.text.split(" on ")[0] for comment in record.comments] == ["Bea"]
+
+
+@pytest.mark.slow
+def test_a_game_without_histories_has_a_list_of_moves(open_page: Open, tmp_path: Path) -> None:
+    with server("--plugin-workers", "1", web=True, environment=install_games(tmp_path)) as running:
+        page = open_page("#/play", running.web)
+        set_up(page, "liars_dice", players=2)
+        wait_for_turn(page)
+        page.locator(".choices button", has_text="bid 1x6").click()
+        wait(page, "!!document.querySelector('.log li[data-frame]')")
+        assert "bid 1x6" in page.locator(".log li[data-frame]").first.inner_text()
+        wait_for_turn(page)
+        play_to_the_end(page, random.Random(3))
+        wait(page, "document.querySelectorAll('.log li[data-frame]').length >= 2")
+        # The record of the end has the moves of all players.
+        assert any("call" in text or "liar" in text for text in page.locator(".log li").all_inner_texts())
+
+
+@pytest.mark.slow
+def test_own_tables_of_a_castle_game_are_played_and_analysed(open_page: Open) -> None:
+    """They reach the table, the link of the analysis, and refusals name their place."""
+    page = open_page("#/play")
+    page.evaluate("localStorage.setItem('pace', 'quick')")
+    page.reload()
+    wait(page, "document.querySelectorAll('.sitters option').length > 20")
+    page.locator(".fields select").first.select_option("castle_village_port")
+    page.locator("form details").first.evaluate("details => details.open = true")
+    page.get_by_role("button", name="Begin with those of the edition").click()
+    field = page.get_by_label("Own cards and rewards (JSON)")
+    tables = json.loads(field.input_value())
+    tables["cards"][0]["name"] = "Hermit"
+    field.fill('{"cards": 3}')
+    page.get_by_role("button", name="Start the game").click()
+    page.locator(".complaint", has_text="cards").wait_for()
+    field.fill(json.dumps({"castleVillagePort": tables}))
+    page.get_by_role("button", name="Start the game").click()
+    wait_for_turn(page)
+    assert page.locator(".rules dt", has_text="Hermit").count() == 1
+    page.keyboard.press("h")
+    page.get_by_text("1 hint used").wait_for()
+    page.keyboard.press("h")
+    page.get_by_role("button", name="Open in the analysis").click()
+    page.locator(".worlds").wait_for()
+    page.get_by_text("House rules apply").wait_for()
+    page.reload()
+    page.locator(".worlds").wait_for()
+    assert "Hermit" in page.url.replace("%22", '"')

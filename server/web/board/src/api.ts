@@ -2,12 +2,14 @@
 
 import { fromJson, type JsonObject } from "@bufbuild/protobuf";
 import { BadRequestSchema, type BadRequest_FieldViolation } from "../generated/google/rpc/error_details_pb";
+import { RefereeService } from "../generated/eminence/v1/referee_pb";
 import { RulesService } from "../generated/eminence/v1/rules_pb";
 import { SolverService } from "../generated/eminence/v1/solver_pb";
 import { TableService } from "../generated/eminence/v1/table_pb";
 import { CallError, clientOf } from "./connect";
 
 export const rules = clientOf(RulesService);
+export const referee = clientOf(RefereeService);
 export const solver = clientOf(SolverService);
 export const tables = clientOf(TableService);
 

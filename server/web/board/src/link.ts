@@ -2,6 +2,12 @@
 
 import type { Source } from "./analyse/position.svelte";
 
+/** Open a fragment, also the one that is open already. */
+export function goTo(fragment: string): void {
+  if (location.hash === fragment) dispatchEvent(new HashChangeEvent("hashchange"));
+  else location.hash = fragment;
+}
+
 /** Return the fragment of a position. */
 export function linkTo({ game, edition, players, text, line, changes }: Source): string {
   const parts = new URLSearchParams({ game, edition, players: String(players), view: text });

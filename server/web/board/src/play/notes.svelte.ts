@@ -3,7 +3,7 @@
 import type { SeatIndex } from "../table/drawing";
 import { keepTable, type Note, type StoredTable } from "./stored";
 
-const EMPTY: Note = { kind: "", text: "" };
+const EMPTY: Note = { kind: "", text: "", after: 0 };
 
 export class Notes {
   /** The key of the card whose note is being written. */
@@ -25,8 +25,9 @@ export class Notes {
     return new Map(Object.entries(seat === null ? {} : (this.#notes[seat] ?? {})));
   }
 
-  write(seat: SeatIndex, card: string, note: Partial<Note>): void {
-    const next = { ...this.of(seat, card), ...note };
+  /** Write a part of a note, after so many actions. */
+  write(seat: SeatIndex, card: string, note: Partial<Note>, after: number): void {
+    const next = { ...this.of(seat, card), ...note, after };
     const notes = { ...this.#notes[seat] };
     if (next.kind === "" && next.text === "") delete notes[card];
     else notes[card] = next;

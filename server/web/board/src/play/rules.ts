@@ -1,6 +1,6 @@
 // The rules that a new table may have: an edition, and the switches that were changed.
 
-import { create, fromJson, type DescField, type DescMessage, type JsonObject } from "@bufbuild/protobuf";
+import { create, fromJson, toJson, type DescField, type DescMessage, type JsonObject } from "@bufbuild/protobuf";
 import { GameSpecSchema, RulesetSchema, type GameSpec, type Ruleset } from "../../generated/eminence/v1/view_pb";
 
 /** Return the message of a game's switches; undefined for a game that has none. */
@@ -22,9 +22,36 @@ function jsonOf(field: DescField, value: string): string | number | boolean {
   return value === "yes" || value === "no" ? value === "yes" : Number(value);
 }
 
-/** Return the game that a new table plays. */
-export function gameSpec(gameId: string, edition: string, players: number, changes: Record<string, string>): GameSpec {
-  const json: JsonObject = {};
+/** Return whether a game has tables that callers can replace: cards, and what belongs to them. */
+export const hasTables = (gameId: string): boolean =>
+  switchesOf(gameId)?.fields.some((field) => field.message !== undefined) ?? false;
+
+/** Return the tables of an edition as JSON of the contract, to be changed. */
+export function tablesIn(ruleset: Ruleset | undefined, gameId: string): string {
+  const member = RulesetSchema.fields.find((field) => field.name === gameId)?.jsonName ?? "";
+  const tables = ruleset === undefined ? {} : ((toJson(RulesetSchema, ruleset) as JsonObject)[member] ?? {});
+  return JSON.stringify(tables, null, 1);
+}
+
+/** Return own tables from JSON: that of the game's message, or of a ruleset that holds it. Throws for broken JSON. */
+function readTables(gameId: string, text: string): JsonObject {
+  const { "@type": _, ...json } = JSON.parse(text) as JsonObject;
+  const member = RulesetSchema.fields.find((field) => field.name === gameId);
+  return ((json[member?.jsonName ?? ""] ?? json[gameId]) as JsonObject | undefined) ?? json;
+}
+
+/**
+ * Return the game that a new table plays. `tables` is JSON of the game's own tables, or empty; `changes` are switches by
+ * name, which count before it.
+ */
+export function gameSpec(
+  gameId: string,
+  edition: string,
+  players: number,
+  changes: Record<string, string>,
+  tables = "",
+): GameSpec {
+  const json: JsonObject = tables.trim() === "" ? {} : readTables(gameId, tables);
   for (const [name, value] of Object.entries(changes)) {
     const field = fieldOf(gameId, name);
     if (field !== undefined && value !== "") json[field.jsonName] = jsonOf(field, value);

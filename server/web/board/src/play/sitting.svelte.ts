@@ -4,8 +4,8 @@
 // person looks, everything that was drawn is dropped (`cover`).
 
 import { create } from "@bufbuild/protobuf";
-import type { Names } from "../../generated/eminence/v1/rules_pb";
-import { RecordSchema } from "../../generated/eminence/v1/record_pb";
+import { NamesSchema, type Names } from "../../generated/eminence/v1/rules_pb";
+import { RecordSchema, type Comment } from "../../generated/eminence/v1/record_pb";
 import type { TableResult, TableSeen } from "../../generated/eminence/v1/table_pb";
 import { ViewSchema, type Action, type View } from "../../generated/eminence/v1/view_pb";
 import { refusalOf, rules, tables, type Refusal } from "../api";
@@ -17,7 +17,7 @@ import { Hints } from "./hints.svelte";
 import { Notes } from "./notes.svelte";
 import { pace } from "./pace.svelte";
 import { Picking } from "./picking.svelte";
-import { keepTable, nameOf, type Sitter, type StoredTable } from "./stored";
+import { keepTable, nameOf, type Hinted, type Sitter, type StoredTable } from "./stored";
 
 const WATCH_AGAIN_MS = 2_000;
 const BUSY_AGAIN_MS = 50;
@@ -58,7 +58,7 @@ export class Sitting {
   /** After the end: the last table as each seat saw it. */
   finals = $state.raw<readonly View[]>([]);
   refusal = $state.raw<Refusal | null>(null);
-  hintsUsed = $state(0);
+  hinted = $state.raw<readonly Hinted[]>([]);
   isBusy = $state(false);
   isGone = $state(false);
   /** Whether new moves are being shown, one after the other. */
@@ -66,6 +66,8 @@ export class Sitting {
 
   sitters: Sitter[];
   #lastShown = new Map<SeatIndex, number>();
+  /** The own choice that the next table follows. */
+  #choice: { seat: SeatIndex; words: Names } | null = null;
   #watch: AbortController | null = null;
   #newest = 0;
   #covers = 0;
@@ -76,7 +78,7 @@ export class Sitting {
     this.stored = stored;
     this.sitters = stored.sitters;
     this.notes = new Notes(stored);
-    this.hintsUsed = stored.hints;
+    this.hinted = stored.hints;
   }
 
   // --- people ---
@@ -105,6 +107,11 @@ export class Sitting {
   /** Whether the game lets its seats remember the moves: only then there is a list, and a record before the end. */
   get hasHistory(): boolean {
     return this.seen?.view?.history !== undefined;
+  }
+
+  /** The number of actions that this seat has seen. */
+  get played(): number {
+    return Math.max(this.frames.length - 1, 0);
   }
 
   /** Whether the newest frame is shown. */
@@ -169,6 +176,7 @@ export class Sitting {
     if (seat === null || seen === null) return;
     await this.#call(seat, async (key) => {
       const request = { key, version: seen.version, action };
+      this.#choice = { seat, words: this.choiceWords.get(action.text) ?? create(NamesSchema, { en: action.text }) };
       return (await tables.act(request, { timeoutMs: ACT_TIMEOUT_MS })).table;
     });
   }
@@ -179,12 +187,19 @@ export class Sitting {
     await this.#call(seat, async (key) => (await tables.takeBack({ key, version: seen.version })).table);
   }
 
-  /** Return the record of the game as text: as this seat saw it, or the whole one after the end. */
-  async record(): Promise<string | null> {
+  /**
+   * Return the record of the game as text: as this seat saw it, or the whole one after the end. It has the names of the
+   * players and the comments, unless only text can write it.
+   */
+  async record(comments: readonly Comment[]): Promise<string | null> {
     const key = this.stored.keys[this.seat ?? -1];
     if (key === undefined) return null;
     try {
-      return (await tables.getTableRecord({ key })).text;
+      const { record, text } = await tables.getTableRecord({ key });
+      if (record === undefined || record.contents.case === "text") return text;
+      const names = this.sitters.map(({ name }) => name);
+      const named = { ...record, comments: [...comments], names: names.some((name) => name !== "") ? names : [] };
+      return (await rules.writeText({ message: { case: "record", value: named } })).text;
     } catch (error) {
       this.refusal = refusalOf(error);
       return null;
@@ -220,6 +235,7 @@ export class Sitting {
       if (table !== undefined) await this.#take(table, covers === this.#covers ? shown : null);
       this.refusal = null;
     } catch (error) {
+      this.#choice = null;
       this.#fail(error);
       if (CallError.from(error).code === "aborted") await this.show(seat); // the table changed meanwhile
     } finally {
@@ -262,7 +278,9 @@ export class Sitting {
     const parts = [this.#framesOf(table), this.#choicesOf(table), this.#finalsOf(table)] as const;
     const [frames, choices, finals] = await Promise.all(parts);
     if (turn !== this.#newest || this.#isClosed) return;
-    const before = this.seat === seat ? this.#common(frames) : (this.#lastShown.get(seat) ?? frames.length - 1);
+    const isSeen = table.view?.history !== undefined; // else the frames are no moves, which could be shown one by one
+    const shown = this.seat === seat ? this.#common(frames) : (this.#lastShown.get(seat) ?? frames.length - 1);
+    const before = isSeen ? shown : frames.length - 1;
     const isSame = this.seat === seat && this.seen?.version === table.version;
     this.seat = seat;
     this.seen = table;
@@ -296,7 +314,7 @@ export class Sitting {
 
   async #framesOf(table: TableSeen): Promise<Frame[]> {
     const view = table.view!;
-    if (view.history === undefined || view.game === undefined) return [{ view, words: null, seat: null }];
+    if (view.history === undefined || view.game === undefined) return this.#framesWithoutHistory(table);
     const record = create(RecordSchema, {
       game: view.game,
       contents: { case: "seen", value: view.history },
@@ -308,6 +326,30 @@ export class Sitting {
       words: ply.words ?? null,
       seat: indexOf(ply.seen[0]?.seat ?? 0),
     }));
+  }
+
+  /**
+   * A game without histories does not say what a seat sees of an action. Until its end, the list therefore has the tables
+   * that this page was shown, and the own choices; then the record has all.
+   */
+  async #framesWithoutHistory({ view, seat, result }: TableSeen): Promise<Frame[]> {
+    if (result?.record !== undefined) {
+      const { plies } = await rules.replayRecord({ record: result.record, words: true });
+      return plies.map((ply) => ({
+        view: create(ViewSchema, ply.views[indexOf(seat)!]!),
+        words: ply.words ?? null,
+        seat: indexOf(ply.action?.seat ?? 0),
+      }));
+    }
+    const frames = this.seat === indexOf(seat) ? this.frames : [];
+    const [before, now] = [frames.at(-1), textOf(view!)];
+    if (before === undefined) return [{ view: view!, words: null, seat: null }];
+    if (this.#choice === null && textOf(before.view) === now) return [...frames];
+    const { words: choice = null, seat: chooser = null } = this.#choice ?? {};
+    this.#choice = null;
+    const told = (language: "en" | "fr" | "de") => (choice === null ? now : `${choice[language] || choice.en}. ${now}`);
+    const words = create(NamesSchema, { en: told("en"), fr: told("fr"), de: told("de") });
+    return [...frames, { view: view!, words, seat: chooser }];
   }
 
   async #choicesOf(table: TableSeen): Promise<{ question: Names | null; words: Map<string, Names> }> {
@@ -393,14 +435,17 @@ export class Sitting {
   // --- this browser ---
 
   countHint(): void {
-    this.hintsUsed++;
-    this.#keep({ hints: this.hintsUsed });
+    if (this.seat === null) return;
+    this.hinted = [...this.hinted, { seat: this.seat, after: this.played }];
+    this.#keep({ hints: [...this.hinted] });
   }
 
   #keep(changes: Partial<StoredTable>): void {
     keepTable(Object.assign(this.stored, changes));
   }
 }
+
+const textOf = (view: View): string => (view.table.case === "text" ? view.table.value : "");
 
 /** Return whether the cards on the table differ. */
 function hasChanged(before: View, after: View): boolean {

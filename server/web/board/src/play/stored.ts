@@ -12,6 +12,14 @@ export interface Sitter {
 export interface Note {
   kind: string;
   text: string;
+  /** The number of actions before it was written. */
+  after: number;
+}
+
+/** A hint: who asked for it, and the number of actions before. */
+export interface Hinted {
+  seat: SeatIndex;
+  after: number;
 }
 
 export interface StoredTable {
@@ -26,7 +34,7 @@ export interface StoredTable {
   links: Record<SeatIndex, string>;
   /** By seat, and by the card's key in drawings. */
   notes: Record<SeatIndex, Record<string, Note>>;
-  hints: number;
+  hints: Hinted[];
   isOver: boolean;
 }
 
@@ -61,7 +69,7 @@ export function newTable(
   title: Record<string, string> = {},
 ): StoredTable {
   const id = crypto.getRandomValues(new Uint32Array(2)).join("-");
-  return { id, title, opened: Date.now(), sitters, keys, links, notes: {}, hints: 0, isOver: false };
+  return { id, title, opened: Date.now(), sitters, keys, links, notes: {}, hints: [], isOver: false };
 }
 
 /** Return the table to which a key belongs; a new one if this browser does not know the key. */

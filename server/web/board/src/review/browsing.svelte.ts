@@ -1,9 +1,12 @@
 // The place in a reviewed game that the page shows, and through whose eyes.
 
+import { rules } from "../api";
 import { drawingOf, picksOf } from "../games";
 import { indexOf } from "../games/game";
 import type { Thing } from "../games/picks";
+import { Picking } from "../play/picking.svelte";
 import { withTruth, type Drawing, type SeatIndex } from "../table/drawing";
+import { think } from "../think.svelte";
 import type { Language } from "../words/index.svelte";
 import type { Action } from "../../generated/eminence/v1/view_pb";
 import { ReviewedGame } from "./game.svelte";
@@ -21,16 +24,23 @@ export class Browsing {
   chosenSeat = $state<SeatIndex | null>(null);
   showsTruth = $state(false);
 
+  /** The reader's own moves, by ply, where the page asked for one first. */
+  answers = $state.raw<ReadonlyMap<number, string>>(new Map());
+  isPeeking = $state(false);
+  readonly picking = new Picking();
+
   end = $derived(this.game.plies.length - 1);
   decision = $derived(this.game.decisions.get(this.ply));
   isOff = $derived(this.line.at > 0);
   /** The seat to act; null for chance, and when the game is over. */
   decider = $derived(indexOf(this.game.plies[this.ply]?.toAct ?? 0));
-  eyes = $derived(this.chosenSeat ?? this.#lastDecider(this.ply));
+  /** Whether the page asks for a better move than the played one, before it shows one. */
+  isAsking = $derived(this.isCovered(this.ply) && !this.isOff && !this.isPeeking);
+  eyes = $derived((this.isAsking ? this.decider : this.chosenSeat) ?? this.#lastDecider(this.ply));
   view = $derived(this.isOff ? this.line.view : this.game.viewOf(this.ply, this.eyes));
   /** The table as each seat sees it, if the reader wants to see what nobody saw alone. */
   truths = $derived(
-    this.showsTruth && !this.isOff
+    this.showsTruth && !this.isOff && !this.isAsking
       ? (this.game.plies[this.ply]?.views ?? []).flatMap((view) => drawingOf(view) ?? [])
       : [],
   );
@@ -46,7 +56,7 @@ export class Browsing {
   marks = $derived.by(() => {
     const marks = new Map<Thing, string>();
     const before = this.decider === null ? null : this.game.viewOf(this.ply, this.decider);
-    if (this.decision === undefined || before === null || this.isOff) return marks;
+    if (this.decision === undefined || before === null || this.isOff || this.isAsking) return marks;
     const mark = (action: Action | undefined, sign: string) => {
       for (const { thing } of action === undefined ? [] : picksOf(action, before)) {
         marks.set(thing, (marks.get(thing) ?? "") + sign);
@@ -66,8 +76,33 @@ export class Browsing {
     return view === undefined ? null : (drawingOf(view)?.round ?? null);
   }
 
+  /** Whether the better move at a ply is covered until the reader has chosen one. */
+  isCovered(at: number): boolean {
+    const decision = this.game.decisions.get(at);
+    return think.isOn && decision !== undefined && isBad(nameOfGrade(decision.grade)) && !this.answers.has(at);
+  }
+
+  /** Offer the legal moves of the seat that decides. */
+  async ask(): Promise<void> {
+    const { ply, decider } = this;
+    const view = decider === null ? null : this.game.knownAt(ply, decider);
+    this.picking.clear();
+    if (view === null) return;
+    const { actions } = await rules.listLegalActions({ view });
+    if (ply === this.ply) this.picking.begin(actions, this.game.viewOf(ply, decider!)!);
+  }
+
+  /** Pick a thing on the table; the whole move is the reader's answer. */
+  pick(thing: Thing): void {
+    const action = this.picking.pick(thing);
+    if (action === null) return;
+    this.answers = new Map(this.answers).set(this.ply, action.text);
+    this.picking.clear();
+  }
+
   /** Begin with another game. */
   begin(ply: number): void {
+    this.answers = new Map();
     this.chosenSeat = null;
     this.showsTruth = false;
     this.go(ply);

@@ -1,32 +1,16 @@
 // The ways from a reviewed game on: to the analysis of a position in it, as one seat knew it, and to play from there.
 
-import { toJsonString } from "@bufbuild/protobuf";
-import { rules, tables } from "../api";
+import { tables } from "../api";
+import { sourceOf } from "../analyse/source";
 import { linkTo } from "../link";
 import { keepTable, newTable } from "../play/stored";
 import type { SeatIndex } from "../table/drawing";
-import { RulesetSchema, type SeenAction } from "../../generated/eminence/v1/view_pb";
 import type { ReviewedGame } from "./game.svelte";
-
-/** Return an action with the cards that it showed, in notation: "reveal = Heir". */
-function notationOf({ action, shown }: SeenAction): string {
-  const cards = shown.map((card) => card.name).join(",");
-  return (action?.text ?? "") + (cards === "" ? "" : ` = ${cards}`);
-}
 
 /** Return the fragment of a position with the actions that the seat saw before, from which beliefs follow. */
 export async function linkOnward(game: ReviewedGame, ply: number, seat: SeatIndex): Promise<string> {
-  const spec = game.spec;
-  const hasHistory = ply === 0 || game.seenAfter(ply - 1, seat) !== null;
-  const view = game.viewOf(hasHistory ? 0 : ply, seat);
-  if (spec === null || view === null) return "#/analyse";
-  const { text } = await rules.writeText({ message: { case: "view", value: view } });
-  const line = hasHistory ? Array.from({ length: ply }, (_, at) => notationOf(game.seenAfter(at, seat)!)) : [];
-  const { ruleset } = spec;
-  const source = { game: spec.gameId, edition: ruleset?.edition ?? "", players: spec.players, text, line };
-  return linkTo(
-    ruleset?.changes.case === undefined ? source : { ...source, changes: toJsonString(RulesetSchema, ruleset) },
-  );
+  const view = game.knownAt(ply, seat);
+  return view === null ? "#/analyse" : linkTo(await sourceOf(view));
 }
 
 const LEVEL = 5;

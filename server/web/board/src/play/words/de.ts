@@ -14,6 +14,9 @@ export const playing: PlayWords = {
   houseRules: "Hausregeln",
   asEdition: (value) => (value === "" ? "wie in der Ausgabe" : `wie in der Ausgabe (${value})`),
   values: { yes: "ja", no: "nein" },
+  ownTables: "Eigene Karten und Belohnungen (JSON)",
+  ownTablesMeaning: "Die Nachricht CastleVillagePortTables des Vertrags; was sie auslässt, gilt wie in der Ausgabe. Die Schalter darüber gehen vor.",
+  editionTables: "Mit denen der Ausgabe beginnen",
   seed: "Startzahl der Karten",
   seedMeaning:
     "Gleiche Zahlen geben gleiche Karten. Wer die Zahl kennt, kann alle Karten kennen; darum erfahren es alle.",
@@ -71,11 +74,13 @@ export const playing: PlayWords = {
   dealKnown: "Die Startzahl oder der Anfang dieses Spiels wurde gewählt; jemand kann also alle Karten kennen.",
 
   notes: "Meine Notizen",
-  notesMeaning: "Deine Vermutungen über verdeckte Karten. Sie folgen den Karten, und nur dieses Gerät hat sie.",
+  notesMeaning: "Deine Vermutungen über verdeckte Karten. Sie folgen den Karten, nur dieses Gerät hat sie, und die gespeicherte Aufzeichnung behält sie als Kommentare.",
   noteOn: (letter, place) => `${letter}, ${place}`,
   guess: "Ich vermute",
   noGuess: "keine Vermutung",
   noteText: "Notiz",
+  noteComment: (who, card, text) => `${who} zu ${card}: ${text}`,
+  hintComment: (who) => `${who} hat einen Tipp genommen.`,
   noNotes: "Keine Karte anderer Spieler liegt verdeckt.",
 
   moves: "Züge",

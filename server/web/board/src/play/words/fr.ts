@@ -14,6 +14,9 @@ export const playing: PlayWords = {
   houseRules: "Règles maison",
   asEdition: (value) => (value === "" ? "comme l'édition" : `comme l'édition (${value})`),
   values: { yes: "oui", no: "non" },
+  ownTables: "Cartes et récompenses à soi (JSON)",
+  ownTablesMeaning: "Le message CastleVillagePortTables du contrat ; ce qu'il omet est celui de l'édition. Les réglages ci-dessus l'emportent.",
+  editionTables: "Partir de celles de l'édition",
   seed: "Graine de la donne",
   seedMeaning:
     "Une même graine donne les mêmes cartes. Qui la connaît peut connaître toutes les cartes : tout le monde en est averti.",
@@ -71,11 +74,13 @@ export const playing: PlayWords = {
   dealKnown: "La graine ou le début de cette partie a été choisi : quelqu'un peut connaître toutes les cartes.",
 
   notes: "Mes notes",
-  notesMeaning: "Vos idées sur les cartes cachées. Elles suivent les cartes, et restent sur cet appareil.",
+  notesMeaning: "Vos idées sur les cartes cachées. Elles suivent les cartes, restent sur cet appareil, et la notation enregistrée les garde comme commentaires.",
   noteOn: (letter, place) => `${letter}, ${place}`,
   guess: "Je devine",
   noGuess: "pas d'idée",
   noteText: "Note",
+  noteComment: (who, card, text) => `${who} sur ${card} : ${text}`,
+  hintComment: (who) => `${who} a demandé un conseil.`,
   noNotes: "Aucune carte d'un autre joueur n'est face cachée.",
 
   moves: "Coups",

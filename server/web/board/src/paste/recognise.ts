@@ -1,0 +1,62 @@
+// What a pasted or dropped text is: a link of this page, JSON, a record, views or positions in notation.
+
+import { fromJson, type JsonObject } from "@bufbuild/protobuf";
+import { PositionSchema, type Position } from "../../generated/eminence/v1/referee_pb";
+import { ViewSchema, type View } from "../../generated/eminence/v1/view_pb";
+
+export type Piece =
+  | { kind: "link"; fragment: string }
+  | { kind: "record"; text: string }
+  | { kind: "view"; text: string }
+  | { kind: "position"; text: string }
+  | { kind: "viewMessage"; view: View }
+  | { kind: "positionMessage"; position: Position }
+  | { kind: "several"; texts: string[] };
+
+/** The longest text that is read: that of the longest record. */
+export const LONGEST = 64_000;
+
+const LINK = /^(?:https?:\/\/\S*)?(#\/(?:play|analyse|review)(?:\?\S*)?)$/;
+const RECORD = /^(?:game|version) /;
+const SEEN = /\|\s*seen\s+by\b/;
+
+/** Return what a text is. Anything else counts as a view: the server then says what it cannot read. Throws for broken JSON. */
+export function recognise(text: string): Piece {
+  const bare = text.trim();
+  const link = LINK.exec(bare);
+  if (link !== null) return { kind: "link", fragment: link[1]! };
+  if (bare.startsWith("{")) return ofJson(bare);
+  const lines = bare.split("\n").filter((line) => line.trim() !== "" && !line.trim().startsWith("#"));
+  if (RECORD.test(lines[0]?.trim() ?? "")) return { kind: "record", text: bare };
+  if (lines.length > 1 && lines.every((line) => line.includes("|"))) {
+    return { kind: "several", texts: lines.map((line) => line.trim()) };
+  }
+  const joined = lines.join(" ").trim();
+  const isView = SEEN.test(joined) || !/[|:>]/.test(joined);
+  return isView ? { kind: "view", text: joined } : { kind: "position", text: joined };
+}
+
+/** Whether a text is a record, or JSON that the server shall judge. */
+export function isRecord(text: string): boolean {
+  try {
+    return recognise(text).kind === "record";
+  } catch {
+    return true;
+  }
+}
+
+/** Tell views, positions and records apart as `eminence convert` does: by `@type`, else by their keys. */
+function ofJson(text: string): Piece {
+  const { "@type": type, ...fields } = JSON.parse(text) as JsonObject;
+  const name = typeof type === "string" ? type.split(".").at(-1)! : nameOf(fields);
+  if (name === "Record") return { kind: "record", text };
+  if (name === "Position") return { kind: "positionMessage", position: fromJson(PositionSchema, fields) };
+  return { kind: "viewMessage", view: fromJson(ViewSchema, fields) };
+}
+
+function nameOf(fields: JsonObject): string {
+  const text = typeof fields.text === "string" ? fields.text : "";
+  if ("whole" in fields || "seen" in fields || "result" in fields || RECORD.test(text.trimStart())) return "Record";
+  const hasSecrets = Object.values(fields).some((part) => part !== null && typeof part === "object" && "secrets" in part);
+  return hasSecrets || (text !== "" && !SEEN.test(text)) ? "Position" : "View";
+}

@@ -1,0 +1,117 @@
+"""Advice that stays covered until the reader has chosen a move, and lines that are looked at on the table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from board import wait
+from twins import record_of
+
+from engine_cy import new_game
+
+Open = Callable[..., Any]
+KEEP = "C:Lord* >A:Ambush(1) B:Soldier* A:Lord(1) C:?(2) | round 4 | points 7 7 7 | seen by A"
+TARGET = ">A:Soldier* B:? C:? | ask A target | seen by A"
+
+
+def analyse(page: Any, text: str = KEEP, asks: str = "Reveal the card at the cursor") -> Any:
+    page.locator(".worlds").wait_for()
+    page.get_by_label("Position, as one seat sees it").fill(text)
+    page.get_by_role("button", name="Show").click()
+    page.get_by_role("heading", name=asks).wait_for()
+    page.locator(".moves:not(.stale) tbody tr, .covered-advice").first.wait_for()
+    return page
+
+
+def test_the_analysis_covers_its_advice_until_a_move_is_chosen(open_page: Open) -> None:
+    page = analyse(open_page("#/analyse"))
+    page.get_by_label("Think first").check()
+    covered = page.locator(".covered-advice")
+    covered.wait_for()
+    page.locator(".stacks .card").first.wait_for()
+    assert page.locator(".moves").count() == 0
+    assert page.locator(".mark").count() == 0
+    peek = page.get_by_role("button", name="Hold to peek")
+    peek.hover()
+    page.mouse.down()
+    page.locator(".moves").wait_for()
+    page.mouse.up()
+    page.locator(".moves").wait_for(state="detached")
+    peek.focus()
+    page.keyboard.down("Enter")
+    page.locator(".moves").wait_for()
+    page.keyboard.up("Enter")
+    page.locator(".moves").wait_for(state="detached")
+    page.get_by_role("button", name="Keep face down").click()
+    page.get_by_text("You chose keep.").wait_for()
+    assert page.locator("tr.chosen .move").inner_text() == "keep"
+    # A new position is covered again, also after a reload: the choice is remembered.
+    page.reload()
+    covered.wait_for()
+    page.get_by_label("Think first").uncheck()
+    page.locator(".moves").wait_for()
+
+
+def test_a_line_is_stepped_through_on_the_table_and_adopted(open_page: Open) -> None:
+    page = analyse(open_page("#/analyse"), TARGET, "Choose a card to hit")
+    page.locator(".line-steps .move").nth(1).wait_for()
+    page.locator("button.live").click()  # the line stays as it is
+    cards = page.locator(".table .stacks .card").count()
+    page.locator(".line-steps .move").first.click()
+    which = page.locator(".which button").first
+    back = page.get_by_role("button", name="Back to the position")
+    back.wait_for()
+    if which.count():
+        which.click()
+    adopt = page.get_by_role("button", name="Analyse from there")
+    adopt.wait_for()
+    assert page.locator(".playing .open, .table button.open").count() == 0
+    back.click()
+    wait(page, "cards => document.querySelectorAll('.table .stacks .card').length === cards", cards)
+    page.locator(".line-steps .move").first.click()
+    if page.locator(".which button").count():
+        page.locator(".which button").first.click()
+    adopt.click()
+    page.get_by_text("Tried so far").wait_for()
+    assert "then=target" in page.url
+
+
+def test_the_back_of_a_hidden_card_shows_what_it_may_be(open_page: Open) -> None:
+    page = analyse(open_page("#/analyse"))
+    back = page.locator(".card.back .may-be").first
+    back.wait_for()
+    shares = [int(share) for share in back.locator("small").all_inner_texts()]
+    assert len(shares) == 4
+    assert shares == sorted(shares, reverse=True)
+    label = page.locator(".stacks [aria-label*='Slot 4']").first.get_attribute("aria-label")
+    assert " %" in label
+    likeliest = page.locator(".chances li").first.locator("span").first.inner_text()
+    assert likeliest in label
+
+
+@pytest.mark.slow
+def test_the_review_asks_first_at_costly_moves(open_page: Open) -> None:
+    page = open_page("#/review")
+    record = record_of(new_game("oriflamme", "en-2019", 3), 3, 60)
+    page.get_by_label("Iterations for each decision").evaluate("field => (field.closest('details').open = true)")
+    page.get_by_label("Iterations for each decision").fill("60")
+    page.get_by_role("textbox", name="Record of a game").fill(str(record))
+    page.get_by_role("button", name="Review", exact=True).click()
+    page.get_by_role("button", name="Grade again").wait_for()
+    page.get_by_label("Ask me first").check()
+    assert page.locator(".costliest small").count() == 0
+    page.locator(".costliest button").first.click()
+    page.get_by_text("Find a better move").wait_for()
+    assert page.locator(".compared").count() == 0
+    assert page.locator(".table .mark").count() == 0
+    page.locator(".review .open").first.wait_for()
+    while page.get_by_text("Find a better move").count():
+        page.locator(".review .open").last.click()
+    answered = page.locator(".answered")
+    answered.wait_for()
+    wait(page, "!document.querySelector('.answered').innerText.includes('Weighing')")
+    assert answered.inner_text().startswith("You chose")
+    assert page.locator(".compared").count() == 1
+    assert page.locator(".costliest small").count() == 1
