@@ -330,3 +330,51 @@ def test_the_analysis_tells_what_secrets_are_worth(open_page: Open) -> None:
     assert re.search(r"B \d+\.\d % C \d+\.\d %", text), text
     page.locator("body").press("i")
     secrets.wait_for(state="detached")
+
+
+@pytest.mark.slow
+def test_cards_are_dragged_to_gaps_and_onto_others(open_page: Open) -> None:
+    page = edit(open_page("#/analyse"), VIEW)
+    before = notation(page)
+    drag(page, card(page, 0, 3), gap(page, 0, 1))
+    assert card(page, 0, 1).get_attribute("aria-label").startswith("Slot 1, A: Lord")
+    assert card(page, 0, 1).get_attribute("aria-pressed") == "true"
+    # A drag to its own place changes nothing, and a press selects.
+    drag(page, card(page, 0, 1), gap(page, 0, 1))
+    card(page, 0, 0).click()
+    assert card(page, 0, 0).get_attribute("aria-pressed") == "true"
+    page.get_by_role("button", name="Undo").click()
+    assert notation(page) == before
+    # Onto another card: the place has one owner.
+    drag(page, card(page, 0, 3), card(page, 0, 1))
+    checked(page)
+    assert page.locator(".editor .rows button.thing").count() == 4
+    assert "1 card below" in card(page, 0, 1).get_attribute("aria-label")
+    page.get_by_role("button", name="Undo").click()
+    assert notation(page) == before
+    # The keyboard's way is the same.
+    card(page, 0, 3).click()
+    page.keyboard.press("Shift+ArrowLeft")
+    page.keyboard.press("Shift+ArrowLeft")
+    assert card(page, 0, 1).get_attribute("aria-label").startswith("Slot 1, A: Lord")
+
+
+def drag(page: Any, what: Any, to: Any) -> None:
+    what.scroll_into_view_if_needed()
+    start, end = what.bounding_box(), to.bounding_box()
+    page.mouse.move(start["x"] + start["width"] / 2, start["y"] + start["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(end["x"] + end["width"] / 2, end["y"] + end["height"] / 2, steps=5)
+    page.locator(".editor .rows.dragging").wait_for()
+    page.mouse.up()
+    page.locator(".editor .rows.dragging").wait_for(state="detached")
+
+
+@pytest.mark.slow
+def test_a_castle_card_is_dragged_to_another_row(open_page: Open) -> None:
+    page = edit(open_page("#/analyse"), game="Castle, Village, Port")
+    gap(page, 0, 0).click()
+    label = card(page, 0, 0).get_attribute("aria-label")
+    drag(page, card(page, 0, 0), gap(page, 2, 0))
+    assert card(page, 2, 0).get_attribute("aria-label").split(", ")[1:2] == label.split(", ")[1:2]
+    assert page.locator(".editor .rows .row").nth(0).locator("button.thing").count() == 0

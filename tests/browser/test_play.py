@@ -373,6 +373,7 @@ def test_before_the_end_a_record_holds_no_notes_of_other_people(open_page: Open)
     set_up(page, people={0: ("Ann", "here"), 1: ("Bea", "here")})
     for name, guess in (("Ann", "Spy"), ("Bea", "Heir")):
         page.get_by_role("button", name=f"I am {name}").first.click()
+        page.locator(".playing").wait_for()
         wait_for_turn(page)
         if not page.locator(".notes").count():
             page.keyboard.press("n")

@@ -155,6 +155,30 @@ export class Editing {
     this.selected = { ...spot, stack: to };
   }
 
+  /** Move a place to a gap, perhaps of another row. Gap 0 is before the first place. */
+  moveTo(from: Spot, row: number, gap: number): void {
+    const isSameRow = from.row === row;
+    const to = isSameRow && gap > from.stack ? gap - 1 : gap;
+    if (this.stackAt(from) === null || (isSameRow && to === from.stack)) return;
+    this.change((draft) => draft.rows[row]!.splice(to, 0, ...draft.rows[from.row]!.splice(from.stack, 1)));
+    this.selected = { row, stack: to, depth: 0 };
+  }
+
+  /** Put the cards of a place onto those of another one, whose owner they get: all cards of one place have one owner. */
+  stack(from: Spot, onto: Spot): void {
+    const [moved, target] = [this.stackAt(from), this.stackAt(onto)];
+    if (!this.game.hasStacks || moved === null || target === null || moved === target) return;
+    const { owner } = target.cards[0]!;
+    this.change((draft) => {
+      for (const card of moved.cards) if (card.owner !== owner) Object.assign(card, { owner, nth: 0 });
+      target.cards.unshift(...moved.cards);
+      target.isActing ||= moved.isActing;
+      draft.rows[from.row]!.splice(from.stack, 1);
+    });
+    const stack = from.row === onto.row && from.stack < onto.stack ? onto.stack - 1 : onto.stack;
+    this.selected = { row: onto.row, stack, depth: 0 };
+  }
+
   /** Change the selected card. All cards of one place have one owner. */
   alter(how: Partial<DraftCard>): void {
     const stack = this.stackAt(this.selected);

@@ -7,7 +7,7 @@ export const editing: EditorWords = {
   undo: "Rückgängig",
   clear: "Leerer Tisch",
   leave: "Editor verlassen",
-  help: "Klicke auf +, um eine Karte hinzuzufügen, und auf eine Karte, um sie zu ändern. Tasten auf einer Karte: A–E wem, 1–9 Karte, F Seite, + − Marker, * am Zug, Pfeile, Entf.",
+  help: "Klicke auf +, um eine Karte hinzuzufügen, und auf eine Karte, um sie zu ändern; ziehe sie, um sie zu verschieben. Tasten auf einer Karte: A–E wem, 1–9 Karte, F Seite, + − Marker, * am Zug, Pfeile, Entf.",
   possible: "Möglich.",
   faults: (n: number) => (n === 1 ? "1 Sache passt nicht:" : `${n} Sachen passen nicht:`),
   addBefore: (n: number) => `eine Karte vor Platz ${n} einfügen`,

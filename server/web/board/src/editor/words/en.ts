@@ -7,7 +7,7 @@ export const editing = {
   undo: "Undo",
   clear: "Empty table",
   leave: "Leave the editor",
-  help: "Click + to add a card, and a card to change it. On a card, keys work too: A–E owner, 1–9 card, F face, + − tokens, * acts, arrows, Delete.",
+  help: "Click + to add a card, and a card to change it; drag a card to move it. On a card, keys work too: A–E owner, 1–9 card, F face, + − tokens, * acts, arrows, Delete.",
   possible: "Possible.",
   faults: (n: number) => (n === 1 ? "1 thing does not fit:" : `${n} things do not fit:`),
   addBefore: (n: number) => `add a card before slot ${n}`,

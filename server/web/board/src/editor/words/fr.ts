@@ -7,7 +7,7 @@ export const editing: EditorWords = {
   undo: "Annuler",
   clear: "Table vide",
   leave: "Quitter l’éditeur",
-  help: "Cliquez sur + pour ajouter une carte, sur une carte pour la changer. Touches sur une carte : A–E à qui, 1–9 carte, F face, + − jetons, * agit, flèches, Suppr.",
+  help: "Cliquez sur + pour ajouter une carte, sur une carte pour la changer ; glissez-la pour la déplacer. Touches sur une carte : A–E à qui, 1–9 carte, F face, + − jetons, * agit, flèches, Suppr.",
   possible: "Position possible.",
   faults: (n: number) => (n === 1 ? "1 chose ne va pas :" : `${n} choses ne vont pas :`),
   addBefore: (n: number) => `ajouter une carte avant la place ${n}`,
