@@ -6,6 +6,7 @@ import { refusalOf, solver, type Refusal } from "../api";
 import { AnalyzeRequestSchema, type Suggestion } from "../../generated/eminence/v1/solver_pb";
 import type { View } from "../../generated/eminence/v1/view_pb";
 
+const STORED = "live";
 const INTERVAL_MS = 200;
 const FIRST_MS = 20_000;
 /** The server ends the search; the page waits so much longer than that for the last answer. */
@@ -15,6 +16,8 @@ export class Live {
   suggestion = $state.raw<Suggestion | null>(null);
   refusal = $state.raw<Refusal | null>(null);
   isRunning = $state(false);
+  /** Whether new positions are analyzed at once; the switch is remembered. */
+  isOn = $state(localStorage.getItem(STORED) !== "no");
   /** Whether to find out what the own hidden cards are worth, too; that takes part of the time. */
   weighsSecrets = $state(false);
   /** Whether `suggestion` is an answer about the view before. */
@@ -24,12 +27,22 @@ export class Live {
   #view: View | null = null;
   #budgetMs = FIRST_MS;
 
-  /** Analyze `view` from the beginning. */
+  /** Take `view` as the one to analyze, and begin unless the switch is off. */
   start(view: View): void {
     this.isStale = this.suggestion !== null && view !== this.#view;
     this.#view = view;
     this.#budgetMs = FIRST_MS;
-    void this.#run(view);
+    if (this.isOn) return void this.#run(view);
+    this.stop();
+    this.suggestion = null;
+  }
+
+  /** Switch live analysis on or off. */
+  toggle(): void {
+    this.isOn = !this.isRunning;
+    localStorage.setItem(STORED, this.isOn ? "yes" : "no");
+    if (!this.isOn) this.stop();
+    else if (this.#view !== null) this.start(this.#view);
   }
 
   /** Search the same view again, for twice as long. */

@@ -130,6 +130,7 @@ export const de: Words = {
   fewVisits: (n) => `nur ${n}-mal versucht`,
   expectedPoints: "Punkte",
   ranks: "Ränge",
+  ranksMeaning: "die Chancen auf den ersten, zweiten und weitere Ränge: dunkler ist besser",
   line: "Danach",
   backToPosition: "Zurück zur Stellung",
   adopt: "Von dort aus analysieren",

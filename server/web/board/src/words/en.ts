@@ -131,6 +131,7 @@ export const en = {
   fewVisits: (n: number) => `tried ${n} times only`,
   expectedPoints: "Points",
   ranks: "Ranks",
+  ranksMeaning: "the chances to end first, second and so on: darker is better",
   line: "Then",
   backToPosition: "Back to the position",
   adopt: "Analyse from there",

@@ -130,6 +130,7 @@ export const fr: Words = {
   fewVisits: (n) => `essayé ${n} fois seulement`,
   expectedPoints: "Points",
   ranks: "Rangs",
+  ranksMeaning: "les chances de finir premier, deuxième, etc. : plus c'est foncé, mieux c'est",
   line: "Ensuite",
   backToPosition: "Retour à la position",
   adopt: "Analyser à partir de là",

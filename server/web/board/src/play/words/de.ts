@@ -34,6 +34,8 @@ export const playing: PlayWords = {
   linkOf: (name) => `Der Link von ${name}`,
   linkMeaning: "Schick jedem Menschen seinen eigenen Link. Er öffnet dessen Karten, und sonst keine.",
   onlyHere: "Diese Adresse gilt nur auf deinem eigenen Rechner: Für andere Geräte braucht der Server eine andere (--web).",
+  qr: "QR-Code",
+  qrTooLong: "Dieser Link ist zu lang für einen QR-Code.",
 
   handTo: (names) => `Gib das Gerät an ${names}`,
   waitingFor: (names) => `Warten auf ${names}`,
@@ -65,6 +67,7 @@ export const playing: PlayWords = {
   hintAnalyse: "In der Analyse öffnen",
   hintList: "Die besten Züge",
   warn: "Vor schlechten Zügen warnen",
+  sounds: "Töne",
   checking: "Dein Zug wird geprüft…",
   loses: (move, loss, error) => `„${move}“ verliert etwa ${loss} ${error} vom Sieg.`,
   anyway: "Trotzdem spielen",

@@ -33,6 +33,8 @@ export const playing = {
   linkOf: (name: string) => `The link of ${name}`,
   linkMeaning: "Send each person their own link. It opens their cards, and nobody else's.",
   onlyHere: "This address is that of your own machine: serve the page on another one (--web) for other devices.",
+  qr: "QR code",
+  qrTooLong: "This link is too long for a QR code.",
 
   handTo: (names: string) => `Hand the device to ${names}`,
   waitingFor: (names: string) => `Waiting for ${names}`,
@@ -64,6 +66,7 @@ export const playing = {
   hintAnalyse: "Open in the analysis",
   hintList: "The best moves",
   warn: "Warn me before a bad move",
+  sounds: "Sounds",
   checking: "Looking at your move…",
   loses: (move: string, loss: string, error: string) => `“${move}” loses about ${loss} ${error} of the win.`,
   anyway: "Play it anyway",

@@ -34,6 +34,8 @@ export const playing: PlayWords = {
   linkOf: (name) => `Le lien de ${name}`,
   linkMeaning: "Envoyez à chaque personne son propre lien. Il ouvre ses cartes, et celles de personne d'autre.",
   onlyHere: "Cette adresse est celle de votre propre machine : servez la page à une autre (--web) pour d'autres appareils.",
+  qr: "Code QR",
+  qrTooLong: "Ce lien est trop long pour un code QR.",
 
   handTo: (names) => `Passez l'appareil à ${names}`,
   waitingFor: (names) => `En attente de ${names}`,
@@ -65,6 +67,7 @@ export const playing: PlayWords = {
   hintAnalyse: "Ouvrir dans l'analyse",
   hintList: "Les meilleurs coups",
   warn: "M'avertir avant un mauvais coup",
+  sounds: "Sons",
   checking: "Examen de votre coup…",
   loses: (move, loss, error) => `« ${move} » perd environ ${loss} ${error} de la victoire.`,
   anyway: "Jouer quand même",
