@@ -3,7 +3,9 @@
 import { create } from "@bufbuild/protobuf";
 import { durationFromMs } from "@bufbuild/protobuf/wkt";
 import { refusalOf, solver, type Refusal } from "../api";
-import { AnalyzeRequestSchema, type Suggestion } from "../../generated/eminence/v1/solver_pb";
+import { Seat } from "../../generated/eminence/v1/seat_pb";
+import { AnalyzeRequestSchema, Belief, Model, type Suggestion } from "../../generated/eminence/v1/solver_pb";
+import type { SeatIndex } from "../table/drawing";
 import type { View } from "../../generated/eminence/v1/view_pb";
 
 const STORED = "live";
@@ -20,6 +22,12 @@ export class Live {
   isOn = $state(localStorage.getItem(STORED) !== "no");
   /** Whether to find out what the own hidden cards are worth, too; that takes part of the time. */
   weighsSecrets = $state(false);
+  /** The strength, 1 to 10; 0 for the full one. */
+  level = $state(0);
+  /** Whether all cards that fit are equally likely. */
+  isUniform = $state(false);
+  /** How other seats are taken to play; the others play as the search itself. */
+  models = $state.raw<Readonly<Record<SeatIndex, Model>>>({});
   /** Whether `suggestion` is an answer about the view before. */
   isStale = $state(false);
 
@@ -52,6 +60,17 @@ export class Live {
     void this.#run(this.#view);
   }
 
+  /** Forget the models of all seats but these: the observer has none. */
+  keepModels(seats: readonly SeatIndex[]): void {
+    this.models = Object.fromEntries(Object.entries(this.models).filter(([seat]) => seats.includes(Number(seat))));
+  }
+
+  /** Change options, and analyze again. */
+  set(options: Partial<Pick<Live, "level" | "isUniform" | "models">>): void {
+    Object.assign(this, options);
+    if (this.#view !== null && this.isOn) void this.#run(this.#view);
+  }
+
   toggleSecrets(): void {
     this.weighsSecrets = !this.weighsSecrets;
     if (this.#view !== null) void this.#run(this.#view);
@@ -71,7 +90,14 @@ export class Live {
     const request = create(AnalyzeRequestSchema, {
       view,
       budget: { time: durationFromMs(this.#budgetMs) },
-      options: { information: this.weighsSecrets },
+      options: {
+        information: this.weighsSecrets,
+        level: this.level,
+        belief: this.isUniform ? Belief.UNIFORM : Belief.ON,
+        models: Object.entries(this.models)
+          .filter(([, model]) => model !== Model.SAME)
+          .map(([seat, model]) => ({ seat: Seat.A + Number(seat), model })),
+      },
       interval: durationFromMs(INTERVAL_MS),
     });
     try {

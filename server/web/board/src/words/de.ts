@@ -46,6 +46,7 @@ export const de: Words = {
   show: "Zeigen",
   asText: "Als Text",
   copyLink: "Link kopieren",
+  copyJson: "Als JSON kopieren",
   copied: "Kopiert",
 
   seat: (letter) => `Platz ${letter}`,
@@ -103,6 +104,12 @@ export const de: Words = {
     `${move} gewinnt ${(100 * Math.abs(by)).toFixed(1).replace(".", ",")} % ${by < 0 ? "weniger" : "mehr"} als ${first}`,
   sameWorlds: (n) => `in denselben ${n} Welten`,
 
+  options: "Einstellungen",
+  strength: "Stärke",
+  fullStrength: "volle",
+  playsAs: (letter) => `${letter} spielt`,
+  models: { 1: "so gut wie die Suche", 2: "gut, mit Ausrutschern", 3: "nach Faustregeln", 4: "zufällig" },
+  uniform: "Alle verdeckten Karten sind gleich wahrscheinlich",
   thinkFirst: "Erst selbst denken",
   peek: "Halten zum Spicken",
   chooseFirst: "Wähle zuerst einen Zug auf dem Tisch; dann erscheint der Rat.",

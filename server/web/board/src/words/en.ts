@@ -47,6 +47,7 @@ export const en = {
   show: "Show",
   asText: "As text",
   copyLink: "Copy a link",
+  copyJson: "Copy as JSON",
   copied: "Copied",
 
   seat: (letter: string) => `Seat ${letter}`,
@@ -104,6 +105,12 @@ export const en = {
     `${move} wins ${(100 * Math.abs(by)).toFixed(1)} % ${by < 0 ? "less" : "more"} than ${first}`,
   sameWorlds: (n: string) => `in the same ${n} worlds`,
 
+  options: "Options",
+  strength: "Strength",
+  fullStrength: "full",
+  playsAs: (letter: string) => `${letter} plays`,
+  models: { 1: "as well as the search", 2: "well, with slips", 3: "by rules of thumb", 4: "at random" } as Record<number, string>,
+  uniform: "All hidden cards are equally likely",
   thinkFirst: "Think first",
   peek: "Hold to peek",
   chooseFirst: "Choose a move on the table first; then the advice is shown.",

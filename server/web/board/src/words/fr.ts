@@ -46,6 +46,7 @@ export const fr: Words = {
   show: "Afficher",
   asText: "En texte",
   copyLink: "Copier un lien",
+  copyJson: "Copier en JSON",
   copied: "Copié",
 
   seat: (letter) => `Joueur ${letter}`,
@@ -103,6 +104,12 @@ export const fr: Words = {
     `${move} gagne ${(100 * Math.abs(by)).toFixed(1).replace(".", ",")} % de ${by < 0 ? "moins" : "plus"} que ${first}`,
   sameWorlds: (n) => `dans les mêmes ${n} mondes`,
 
+  options: "Réglages",
+  strength: "Force",
+  fullStrength: "pleine",
+  playsAs: (letter) => `${letter} joue`,
+  models: { 1: "aussi bien que la recherche", 2: "bien, avec des écarts", 3: "selon des règles simples", 4: "au hasard" },
+  uniform: "Toutes les cartes cachées sont également probables",
   thinkFirst: "Réfléchir d'abord",
   peek: "Maintenir pour regarder",
   chooseFirst: "Choisissez d'abord un coup sur la table ; le conseil s'affiche ensuite.",

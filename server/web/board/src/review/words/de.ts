@@ -40,7 +40,6 @@ export const reviewing: ReviewWords = {
   isPlayed: "So wurde auch gespielt.",
   weighing: "Dein Zug wird bewertet…",
   loses: (share, error) => `Er verliert ${share} ${error} gegenüber dem besten Zug.`,
-  reportTitle: "Den Bericht speichern (HTML)",
   played: "Gespielt",
   better: "Besser",
   betterLine: "Die bessere Folge",

@@ -40,7 +40,6 @@ export const reviewing = {
   isPlayed: "That was played, too.",
   weighing: "Weighing your move…",
   loses: (share: string, error: string) => `It loses ${share} ${error} against the best move.`,
-  reportTitle: "Save the report (HTML)",
   played: "Played",
   better: "Better",
   betterLine: "The better line",

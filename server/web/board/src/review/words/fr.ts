@@ -40,7 +40,6 @@ export const reviewing: ReviewWords = {
   isPlayed: "C'est aussi le coup joué.",
   weighing: "Évaluation de votre coup…",
   loses: (share, error) => `Il perd ${share} ${error} par rapport au meilleur coup.`,
-  reportTitle: "Enregistrer le rapport (HTML)",
   played: "Joué",
   better: "Mieux",
   betterLine: "La meilleure suite",
