@@ -16,7 +16,7 @@ import grpc
 import pytest
 from process import Server, refusal, server
 from tables import ALL_IDS, ALL_SPECS, mostly_slow
-from twins import twins
+from twins import others, record_of, twins
 from waiting import HANG_S
 from web import post_json
 
@@ -105,10 +105,14 @@ def test_twin_tables_of_a_game_have_equal_bytes(game_id: str, capsys: pytest.Cap
 
 
 def endless_pairs(spec: Any) -> Iterator[tuple[Record, Record, int]]:
-    """Yield pairs of other games without end: the seat that looks is to act in every other one."""
+    """Yield pairs without end, up to 8 of each game: the seat that looks is to act in every other one."""
     game = new_game(*spec)
     for seed in count():
-        yield from ((pair.truth, pair.other, pair.seat) for pair in twins(game, seed, seed % 50, acting=seed % 2 == 0))
+        truth = record_of(game, seed, seed % 50)
+        to_act = truth.end.to_act
+        if to_act is not None and to_act >= 0:
+            seat = (to_act + seed % 2) % game.n_players
+            yield from ((truth, other, seat) for other in islice(others(truth, seat, random.Random(seed)), 8))
 
 
 def test_a_table_that_shows_the_truth_would_be_found(monkeypatch: pytest.MonkeyPatch) -> None:
