@@ -223,7 +223,7 @@ def measure_bundle(_: Scale) -> dict[str, Measured]:
 
 
 class Opening(NamedTuple):
-    """What the browser observed from the address of a position until 2 s after the first answer."""
+    """Observations of the browser from the address of a position until 2 s after the first answer."""
 
     paint: float
     largest: float

@@ -61,7 +61,7 @@ def messages(number: int) -> Iterator[Message]:
             try:
                 json_format.MessageToJson(message)
             except (json_format.SerializeToJsonError, ValueError, TypeError):
-                continue  # a duration out of range, or a message of a type that nobody knows
+                continue  # a duration out of range, or an unknown type in an Any
             yield message
 
 
