@@ -18,7 +18,7 @@ type Call<Method> =
 /** The methods of a service. */
 export type Client<Service extends DescService> = { [Name in keyof Service["method"]]: Call<Service["method"][Name]> };
 
-/** A call that failed. The code is a word of Connect, such as "unavailable"; the details are JSON by types of messages. */
+/** A call that failed: its code in words of Connect, such as "unavailable", and its details in JSON, by their types. */
 export class CallError extends Error {
   readonly code: string;
   readonly details: ReadonlyMap<string, JsonValue>;
@@ -39,7 +39,11 @@ export class CallError extends Error {
 
 const CODES_OF_FETCH: Record<string, string> = { AbortError: "canceled", TimeoutError: "deadline_exceeded" };
 // The codes of answers that do not come from the handlers of the server.
-const CODES_OF_HTTP: Record<number, string> = { 401: "unauthenticated", 403: "permission_denied", 404: "unimplemented" };
+const CODES_OF_HTTP: Record<number, string> = {
+  401: "unauthenticated",
+  403: "permission_denied",
+  404: "unimplemented",
+};
 
 // A server that still starts, or has no free thread, refuses with these codes for a moment.
 const PASSING = ["unavailable", "resource_exhausted"];

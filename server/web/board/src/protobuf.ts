@@ -173,7 +173,8 @@ export const durationFromMs = (ms: number): Duration =>
   make(DURATION, { seconds: BigInt(Math.floor(ms / 1000)), nanos: (ms % 1000) * 1e6 }) as unknown as Duration;
 
 function readDuration(json: unknown): Fields {
-  const [, sign = "", seconds = "", fraction = ""] = /^(-?)(\d+)(?:\.(\d{1,9}))?s$/.exec(String(json)) ?? fail(json, "a duration");
+  const parts = /^(-?)(\d+)(?:\.(\d{1,9}))?s$/.exec(String(json)) ?? fail(json, "a duration");
+  const [, sign = "", seconds = "", fraction = ""] = parts;
   const nanos = Number(sign + fraction.padEnd(9, "0"));
   return make(DURATION, { seconds: BigInt(sign + seconds), nanos });
 }
@@ -203,7 +204,8 @@ function make(type: Message, values: Fields): Fields {
     const { oneof, localName } = field;
     if (oneof === undefined) {
       const value = values[localName] ?? unset(field);
-      if (value !== undefined) message[localName] = field.isList ? (value as unknown[]).map(made(field)) : made(field)(value);
+      if (value === undefined) continue;
+      message[localName] = field.isList ? (value as unknown[]).map(made(field)) : made(field)(value);
     } else {
       const member = values[oneof] as Member | undefined;
       message[oneof] ??= { case: undefined };
@@ -280,8 +282,10 @@ function readOne({ name, type, message, enum: values }: Field, json: unknown): u
   return LONG_INTEGERS.has(type) ? BigInt(json) : Number(json);
 }
 
-const isNumber = (json: unknown): json is number | string =>
-  typeof json === "number" || (typeof json === "string" && (json === "NaN" || (json.trim() !== "" && !Number.isNaN(Number(json)))));
+function isNumber(json: unknown): json is number | string {
+  const isText = typeof json === "string" && (json === "NaN" || (json.trim() !== "" && !Number.isNaN(Number(json))));
+  return isText || typeof json === "number";
+}
 
 function writeMessage(type: Message, message: Fields): JsonValue {
   if (type === DURATION) return writeDuration(message);
@@ -290,7 +294,8 @@ function writeMessage(type: Message, message: Fields): JsonValue {
   for (const field of type.fields) {
     const value = valueOf(message, field);
     if (value === undefined) continue;
-    json[field.jsonName] = field.isList ? (value as unknown[]).map((each) => writeOne(field, each)) : writeOne(field, value);
+    const list = field.isList ? (value as unknown[]) : null;
+    json[field.jsonName] = list === null ? writeOne(field, value) : list.map((each) => writeOne(field, each));
   }
   return json;
 }
