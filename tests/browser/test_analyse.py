@@ -1,96 +1,189 @@
-"""The options and numbers of the Analyse page."""
+"""The Analyse page: its numbers are those of the service and of the command, by mouse and by keyboard."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
-from waiting import wait_until
+from board import press_by_keyboard
+from process import Server
+from program import run
+from waiting import HANG_S, wait_until
+from web import enveloped, envelopes
 
-from server.cli import inputs
+from eminence.v1 import solver_pb2 as pb
+from eminence.v1 import solver_pb2_grpc
+from engine_cy import new_game
+from server.codec import views
 
 Open = Callable[..., Any]
-Axe = Callable[[Any], list[str]]
-WIDTHS = (1440, 768, 360)
+LAID = "B1:Heir* >A1:Spy(2) C1:? | round 1 | first A"
+ITERATIONS, SEED = 3000, 11
+VIEWS = {
+    "oriflamme": "C:Lord* >A:Ambush(1) B:Soldier* A:Lord(1) C:?(2) | round 4 | points 7 7 7 | seen by A",
+    "castle_village_port": "castle 15A | village 11B | port 2C | round 1 | turn 2 | seen by A",
+}
 
 
-def analysed(page: Any) -> Any:
-    page.locator(".moves:not(.stale) tbody tr").first.wait_for()
+def link_to(game_id: str, text: str, players: int = 3) -> str:
+    edition = new_game(game_id, None, players).ruleset.edition
+    return "#/analyse?" + urlencode({"game": game_id, "edition": edition, "players": players, "view": text})
+
+
+def with_effort(page: Any, iterations: int = ITERATIONS, seed: int = SEED) -> None:
+    """Give every live analysis of a page a fixed effort and seed instead of a time."""
+
+    def change(route: Any) -> None:
+        [(_, body)] = envelopes(route.request.post_data_buffer)
+        request = json.loads(body)
+        request["budget"] = {"iterations": str(iterations)}
+        request["options"] = {**request.get("options", {}), "seed": str(seed)}
+        route.continue_(post_data=enveloped(json.dumps(request).encode()))
+
+    page.route("**/Analyze", change)
+
+
+def analysed(page: Any, address: str) -> Any:
+    """Open a position, and wait until its analysis has done all iterations."""
+    page.evaluate("address => { location.hash = address }", address)
+    page.get_by_text("all iterations done").wait_for()
     return page
 
 
-@pytest.mark.slow
-def test_options_reach_the_search(open_page: Open) -> None:
-    page = analysed(open_page("#/analyse"))
-    sent: list[bytes] = []
-    page.on("request", lambda request: "Analyze" in request.url and sent.append(request.post_data_buffer or b""))
-    page.locator(".options summary").click()
-    page.get_by_label("Strength").select_option("3")
-    page.get_by_label("B plays").select_option(label="at random")
-    page.get_by_label("equally likely").check()
-    analysed(page)
-    wait_until(lambda: len(sent) == 3)
-    # As a message, or as JSON: the model of B, and the beliefs.
-    assert b"\x08\x02\x10\x04" in sent[-1] or b"MODEL_RANDOM" in sent[-1]
-    assert b"\x08\x02\x10\x04" not in sent[0]
-    assert b"MODEL_RANDOM" not in sent[0]
-    # A view of B has no model of B: the server would refuse it.
-    page.get_by_label("Position, as one seat sees it").fill(">A:? B:Heir C:? | round 2 | seen by B")
-    page.get_by_role("button", name="Show").click()
-    page.get_by_label("A plays").wait_for()
-    analysed(page)
-    assert page.get_by_label("B plays").count() == 0
-    assert page.locator(".complaint").count() == 0
+def compact(text: str) -> str:
+    return " ".join(text.split())
 
 
-@pytest.mark.slow
-def test_a_view_copied_as_json_is_read_by_the_command_and_the_page(open_page: Open) -> None:
-    page = analysed(open_page("#/analyse"))
-    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    page.get_by_role("button", name="Keep face down").click()
-    page.get_by_text("Tried so far").wait_for()
-    page.get_by_role("button", name="Copy as JSON").click()
-    page.get_by_role("button", name="Copied").wait_for()
-    text = page.evaluate("navigator.clipboard.readText()")
-    record = inputs.read_json(text)
-    assert record.actions == ("keep",)
-    assert json.loads(text)["@type"].endswith("View")
+@pytest.mark.parametrize("game_id", VIEWS)
+def test_the_numbers_are_those_of_the_service_and_of_the_command(game_id: str, open_page: Open, served: Server) -> None:
+    text = VIEWS[game_id]
+    view = views.write_view(new_game(game_id, None, 3).view(text))
+    with served.channel() as channel:
+        request = pb.SuggestRequest(view=view, budget=pb.Budget(iterations=ITERATIONS))
+        request.options.seed = SEED
+        best = solver_pb2_grpc.SolverServiceStub(channel).Suggest(request, timeout=HANG_S).suggestion.best.text
+    effort = ("--iterations", ITERATIONS, "--seed", SEED)
+    expected = run("suggest", text, "--game", game_id, "--json", *effort).json
+    assert expected["best"]["text"] == best
+
+    page = open_page("#/play")
+    with_effort(page)
+    analysed(page, link_to(game_id, text))
+    assert page.locator(".best b").inner_text() == best
+    more = page.get_by_role("button", name="Show all")
+    if more.count():
+        more.click()
+    rows = page.locator(".moves tbody tr")
+    assert rows.count() == len(expected["candidates"])
+    for row, candidate in zip(rows.all(), expected["candidates"], strict=True):
+        assert row.locator("th").inner_text() == candidate["action"]["text"]
+        visits = int(candidate.get("visits", 0))
+        cell = compact(row.locator("td").first.inner_text())
+        if visits < 20:
+            assert cell == f"tried {visits} times only"
+            continue
+        win = candidate["win"]
+        assert cell == f"{100 * win['mean']:.1f} % ± {100 * win['standardError']:.1f}"
+        assert row.locator("td.number").inner_text() == f"{candidate['points']['mean']:.1f}"
+    assert compact(page.locator(".effort").inner_text()).startswith(f"{ITERATIONS:,} iterations")
+    bar = compact(page.locator(".win-bar figcaption").inner_text())
+    for seat in expected["seats"]:
+        assert f"{100 * seat['win']['mean']:.1f} %" in bar
+    # The numbers of another seed are others: this test can fail.
+    other = run("suggest", text, "--game", game_id, "--json", "--iterations", ITERATIONS, "--seed", SEED + 1).json
+    assert [each["win"] for each in other["candidates"]] != [each["win"] for each in expected["candidates"]]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_the_page_has_no_serious_fault_in_any_width(open_page: Open, axe: Axe, theme: str, pictures: Path) -> None:
-    page = analysed(open_page("#/analyse", color_scheme=theme))
-    page.locator(".options summary").click()
-    for state in ("advice", "line", "covered"):
-        if state == "line":
-            page.locator(".line-steps .move").nth(1).wait_for()
-            page.locator("button.live").click()
-            page.locator(".line-steps .move").first.click()
-            page.get_by_role("button", name="Back to the position").wait_for()
-        if state == "covered":
-            page.get_by_role("button", name="Back to the position").click()
-            page.get_by_label("Think first").check()
-        for width in WIDTHS:
-            page.set_viewport_size({"width": width, "height": 900 if width > 400 else 740})
-            assert axe(page) == []
-            assert page.evaluate("document.documentElement.scrollWidth") <= width
-            page.screenshot(path=pictures / f"analyse-{state}-{theme}-{width}.png", full_page=True)
-        page.set_viewport_size({"width": WIDTHS[0], "height": 900})
+def test_beliefs_are_those_of_the_command(open_page: Open) -> None:
+    text = VIEWS["oriflamme"]
+    expected = run("suggest", text, "--json", "--iterations", ITERATIONS, "--seed", SEED).json
+    page = open_page("#/play")
+    with_effort(page)
+    analysed(page, link_to("oriflamme", text))
+    shown = compact(page.locator(".answer").inner_text())
+    [spot] = [spot for belief in expected["beliefs"] for spot in belief.get("faceDown", ())]
+    assert len(spot["cards"]) > 3
+    for chance in spot["cards"]:
+        assert f"{100 * chance['probability']:.1f} %" in shown
 
 
-@pytest.mark.slow
-def test_marks_stand_on_all_things_that_a_move_picks_and_slash_leads_to_typed_moves(open_page: Open) -> None:
+def test_the_keyboard_is_enough(open_page: Open) -> None:
+    """Switch the analysis, try a move, take it back, compare and weigh secrets, with the focus kept."""
+    page = open_page("#/play")
+    with_effort(page)
+    analysed(page, link_to("oriflamme", VIEWS["oriflamme"]))
+
+    def focus_is_kept() -> bool:
+        return bool(page.evaluate("document.activeElement !== document.body"))
+
+    page.get_by_role("button", name="Live analysis").focus()
+    page.keyboard.press("l")
+    page.get_by_text("all iterations done").wait_for()
+    assert focus_is_kept()
+    moves = page.locator(".moves button.move")
+    moves.first.focus()
+    move = moves.first.inner_text()
+    page.keyboard.press("Enter")
+    page.get_by_text(f"Tried so far: {move}").wait_for()
+    assert focus_is_kept()
+    page.keyboard.press("ArrowLeft")
+    wait_until(lambda: page.get_by_text("Tried so far").count() == 0)
+    page.get_by_text("all iterations done").wait_for()
+    assert focus_is_kept()
+    for at in (0, 1):
+        page.locator(".moves input[type=checkbox]").nth(at).focus()
+        page.keyboard.press("Space")
+    page.get_by_role("button", name="Compare in the same worlds").focus()
+    page.keyboard.press("Enter")
+    page.get_by_text(re.compile(r"in the same [\d,]+ worlds")).wait_for()
+    assert focus_is_kept()
+    page.keyboard.press("e")
+    page.locator(".editor").wait_for()
+    assert focus_is_kept()
+
+
+def test_a_position_is_set_up_by_keyboard_alone(open_page: Open) -> None:
+    """Tab, Enter and the keys of cards build a position and analyse it; the focus is never lost."""
     page = open_page("#/analyse")
-    page.locator(".moves").wait_for()
-    page.get_by_label("Position, as one seat sees it").fill("- | round 1 | seen by A")
-    page.get_by_role("button", name="Show").click()
-    page.get_by_role("heading", name="Place a card").wait_for()
-    page.locator(".hand .mark").first.wait_for()
-    page.locator(".gap .mark").first.wait_for()
-    page.locator("h1").click()
-    page.keyboard.press("/")
-    assert page.evaluate("document.activeElement.maxLength") == 100
+    page.locator(".worlds").wait_for()
+
+    def press(*keys: str) -> None:
+        for key in keys:
+            page.keyboard.press(key)
+            assert page.evaluate("document.activeElement !== document.body"), key
+
+    def walk_to(selector: str) -> None:
+        press_by_keyboard(page, selector)
+        assert page.evaluate("document.activeElement !== document.body"), selector
+
+    press("Tab")
+    press("e")
+    page.locator(".editor").wait_for()
+    walk_to(".editor .head button:nth-of-type(3)")  # an empty table
+    walk_to("button.gap")
+    walk_to("button.thing[aria-pressed=true]")
+    press("B", "4")
+    walk_to("li:last-child > button.gap")
+    page.locator("button.thing").nth(1).wait_for()
+    walk_to("button.thing[aria-pressed=true]")
+    press("A", "3", "f", "+", "+", "*")
+    walk_to("li:last-child > button.gap")
+    page.locator("button.thing").nth(2).wait_for()
+    walk_to("button.thing[aria-pressed=true]")
+    press("C", "Delete", "Control+z", "ArrowLeft", "ArrowRight", "Shift+ArrowLeft", "Shift+ArrowRight")
+    page.locator(".editor[aria-busy=false]").wait_for()
+    assert page.locator(".editor .state code").inner_text().startswith(LAID)
+    walk_to(".card-list select")
+    press("ArrowDown", "Tab")
+    page.locator(".editor[aria-busy=false]").wait_for()
+    while page.locator(".editor .chip").count():
+        walk_to(".editor .chip")
+    page.locator(".editor[aria-busy=false]").wait_for()
+    walk_to(".editor .head button.main")
+    page.locator(".columns .best").wait_for()
+    assert page.evaluate("document.activeElement !== document.body")
+    assert page.get_by_label("Position, as one seat sees it").input_value().startswith(LAID)

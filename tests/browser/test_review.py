@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from board import press_by_keyboard, wait
+from google.protobuf import json_format
 from mutations import damaged_text
 from process import Server
 from program import run
@@ -20,13 +22,12 @@ from engine_cy import CHANCE, Position, View, new_game
 from engine_cy.annotations import Comment
 from engine_cy.record import Record, read_record
 from engine_cy.support.rng import Rng
+from server.codec import records
 from server.games import adapter_of
 
 Open = Callable[..., Any]
-Axe = Callable[[Any], list[str]]
 ITERATIONS = 40
 SEED = 7
-SIZES = [(360, 640), (768, 1024), (1440, 900)]
 
 
 @cache
@@ -459,24 +460,39 @@ def test_garbage_is_refused_and_leaves_the_page_alive(open_page: Open) -> None:
     page = open_page("#/review")
     rng = random.Random(5)
     texts = ["", "{", "{}", "null", "[]", '{"whole": 3}', "game", "x" * 3000, "\0", "game oriflamme\nplayers 99\n"]
-    texts += [damaged_text(str(game()), rng) for _ in range(20)]
+    whole = str(game())
+    as_json = json.dumps(json_format.MessageToDict(records.write(game())))
+    texts += [damaged_text(whole, rng) for _ in range(140)]
+    texts += [damaged_text(as_json, rng, '{}[]",:0123456789nulltrue') for _ in range(140)]
+    texts += [rng.randbytes(200).decode("latin-1") for _ in range(10)]
+    assert len(texts) == 300
     for text in texts:
-        page.evaluate("() => (document.querySelector('details.another').open = true)")
-        page.get_by_role("textbox", name="Record of a game").fill(text)
-        page.get_by_role("button", name="Review", exact=True).click()
-        page.wait_for_function(
-            "() => document.querySelector('.complaint') || !document.querySelector('details.another').open"
-        )
-        # A review may end at any moment, and its button with it.
-        page.evaluate("() => [...document.querySelectorAll('button')].find((b) => b.innerText === 'Stop')?.click()")
+        drop(page, text)
+        # The page has refused it, or shows its game and grades it; either way the next one can be dropped.
+        wait(page, "!!document.querySelector('.complaint, .progress')")
+        page.evaluate("document.querySelector('details.another').open = true")
     review(page, game())
+
+
+def drop(page: Any, text: str) -> None:
+    """Drop a file on the form, as a file manager does."""
+    page.evaluate(
+        "text => { const dropped = new DataTransfer();"
+        " dropped.items.add(new File([text], 'game.txt', { type: 'text/plain' }));"
+        " document.querySelector('form.drop').dispatchEvent("
+        " new DragEvent('drop', { dataTransfer: dropped, bubbles: true, cancelable: true })) }",
+        text,
+    )
 
 
 @pytest.mark.slow
 def test_a_broken_link_says_so(open_page: Open) -> None:
-    for link in ("#/review?record=%00", "#/review?record=AAAA", "#/review?record=" + "Q" * 5000):
-        page = open_page(link)
+    page = open_page("#/review")
+    for link in ("%00", "AAAA", "Q" * 5000, "é", "-", "====", "eJw", "%", "a" * 60_000):
+        page.evaluate("link => { location.hash = '#/review?record=' + link }", link)
         page.locator(".complaint").wait_for()
+        page.evaluate("location.hash = '#/play'")
+        page.locator(".sitters").wait_for()
 
 
 def test_a_review_can_be_stopped(open_page: Open, served: Server) -> None:
@@ -501,17 +517,6 @@ def test_leaving_the_page_stops_a_review(open_page: Open, served: Server) -> Non
 # --- access, sizes and languages -------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("width", "height"), SIZES)
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_the_page_fits(width: int, height: int, theme: str, open_page: Open, axe: Axe, pictures: Path) -> None:
-    page = review(open_page("#/review", viewport={"width": width, "height": height}, color_scheme=theme), game())
-    page.locator(".costliest button").first.click()
-    assert axe(page) == []
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    page.screenshot(path=pictures / f"review-{width}-{theme}.png", full_page=True)
-
-
 @pytest.mark.parametrize(("language", "words"), [("fr", "Ce qui a coûté le plus"), ("de", "Was am meisten kostete")])
 def test_the_page_speaks_other_languages(language: str, words: str, open_page: Open) -> None:
     page = review(open_page("#/review", viewport={"width": 320, "height": 640}), game())
@@ -526,3 +531,37 @@ def test_nothing_moves_for_people_who_asked_for_less_motion(open_page: Open) -> 
     for _ in range(5):
         page.get_by_role("button", name="Next move").click()
         assert page.evaluate("document.getAnimations().length") == 0
+
+
+@pytest.mark.slow
+def test_a_game_is_reviewed_by_keyboard_alone(open_page: Open) -> None:
+    """Open a record, stop and grade it, walk through it, and show hidden cards, by keys; the focus is never lost."""
+    page = open_page("#/review")
+    page.get_by_role("textbox", name="Record of a game").wait_for()
+
+    def is_kept() -> bool:
+        return bool(page.evaluate("document.activeElement !== document.body"))
+
+    while not page.evaluate("document.activeElement.matches('textarea')"):
+        page.keyboard.press("Tab")
+    page.keyboard.insert_text(str(game()))
+    press_by_keyboard(page, ".review form button.main")
+    page.get_by_role("progressbar").wait_for()
+    assert is_kept()
+    for name in ("Stop", "Grade again"):
+        page.get_by_role("button", name=name).wait_for()
+        assert page.evaluate("document.activeElement.innerText.trim()") == name
+        page.keyboard.press("Enter")
+        assert is_kept()
+    for key in ("End", "Home", "ArrowRight", "Shift+ArrowRight", "v", "ArrowLeft"):
+        page.keyboard.press(key)
+        assert is_kept()
+    page.get_by_role("button", name="Stop").or_(page.get_by_role("button", name="Grade again")).first.wait_for()
+    for selector in ('[aria-label="Next move"]', ".eye", ".costliest button", "tr[data-decision] button"):
+        press_by_keyboard(page, selector)
+        assert is_kept()
+    while not page.evaluate("document.activeElement.matches('.truth input')"):
+        page.keyboard.press("Tab")
+    page.keyboard.press("Space")
+    assert page.get_by_label("show hidden cards").is_checked()
+    assert is_kept()

@@ -81,7 +81,8 @@ def test_a_card_that_is_there_twice_is_named_with_its_family() -> None:
     assert {problem.description for problem in problems} == {"2 copies of C's lord; a family has 1"}
     assert {problem.reason for problem in problems} == {"NO_WORLD_FITS"}
     # Each copy is named: of a face-down card, the observer's list of these.
-    assert [problem.field for problem in problems] == [f"view.oriflamme.table.slots[{at}].cards[0].card" for at in (0, 3)]
+    places = [f"view.oriflamme.table.slots[{at}].cards[0].card" for at in (0, 3)]
+    assert [problem.field for problem in problems] == places
     own = a_view()
     own.oriflamme.own.face_down[0] = own.oriflamme.own.hand[0]
     fields = [problem.field for problem in check(own).problems if "copies" in problem.description]

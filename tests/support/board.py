@@ -49,7 +49,7 @@ def set_up(
         page.locator(".sitters select").nth(seat).select_option(who)
     page.locator("form details").evaluate("details => details.open = true")
     for label, value in (changes or {}).items():
-        page.get_by_label(label).select_option(value)
+        page.get_by_label(label).first.select_option(value)
     if seed is not None:
         page.get_by_label("Seed of the deal").fill(str(seed))
     page.get_by_role("button", name="Start the game").click()
