@@ -221,7 +221,7 @@ def press(page: Any, row: int, stack: int, name: str) -> None:
     page.locator(".inspector").get_by_role("button", name=name, exact=True).click()
 
 
-DRAFTS = {
+DRAFTS: dict[str, Callable[[Any], object]] = {
     "a card twice": lambda page: change(page, 0, 2, "Which card", "archer"),
     "a card too many": lambda page: gap(page, 0, 0).click(),
     "a card too few": lambda page: press(page, 0, 4, "Remove"),
@@ -242,6 +242,7 @@ DRAFTS = {
     "no card that acts": lambda page: press(page, 0, 1, "▼ acts now"),
     "a card that covers another one": lambda page: press(page, 0, 0, "Put a card on it"),
     "a card of another family": lambda page: press(page, 0, 0, "Seat B"),
+    "several at once": lambda page: (DRAFTS["a round too late"](page), DRAFTS["points below 0"](page)),
 }
 
 
@@ -255,7 +256,8 @@ def test_an_impossible_draft_is_kept_and_explained(draft: str, open_page: Open) 
     assert texts
     assert all(re.search(r"\w{3}", text) for text in texts)
     assert page.get_by_role("button", name="Analyse it").is_disabled()
-    # Faults with a place lead to it; at least its own words stand there.
+    # Each fault has a place, where its own words stand.
+    assert page.locator(".state li").count() == page.locator(".state button.link").count() == len(texts)
     for link in page.locator(".state button.link").all():
         text = link.inner_text()
         link.click()
@@ -264,6 +266,19 @@ def test_an_impossible_draft_is_kept_and_explained(draft: str, open_page: Open) 
     while undo.is_enabled():
         undo.click()
     assert notation(page) == before
+
+
+def test_both_cards_of_a_doubled_one_are_marked(open_page: Open) -> None:
+    page = edit(open_page("#/analyse"), VIEW)
+    change(page, 0, 2, "Which card", "heir")
+    press(page, 0, 2, "Seat A")  # A holds the Heir, too
+    texts = faults(page)
+    assert any("2 copies of A's heir" in text for text in texts)
+    assert "faulty" in (card(page, 0, 2).get_attribute("class") or "")
+    hand = page.get_by_label("Add a card: Hand")
+    assert hand.get_attribute("aria-invalid") == "true"
+    described = page.locator(f"#{hand.get_attribute('aria-describedby')}")
+    assert "2 copies of A's heir" in described.inner_text()
 
 
 def test_the_page_fills_in_what_is_left_out(open_page: Open) -> None:
