@@ -70,7 +70,7 @@ def opened(browser: Any, web: str, path: str = "", **settings: Any) -> Iterator[
     page.goto(f"{web}/{path}")
     try:
         yield page
-        page.evaluate("0")  # by its answer, all that the page noted before has arrived
+        page.evaluate("0")  # the notes before its answer have arrived
         assert failures == []
     finally:
         context.close()

@@ -147,7 +147,7 @@ def lay_out(page: Any, view: View) -> None:
     for kind in message.own.hand:
         page.get_by_label("Add a card: Hand", exact=True).select_option(str(kind) if is_castle else id_of(kind))
     for seat, pile in enumerate(table.piles):
-        # The server fills in all piles or none: what it filled in for the others is theirs from the first change on.
+        # The server fills in all piles or none; the first change keeps the filled ones of the other seats.
         checked(page)
         label = f"Pile {'ABC'[seat]}"
         chips = page.get_by_role("group", name=label).locator(".chip")

@@ -123,7 +123,7 @@ def test_no_key_is_in_an_address_or_in_the_metrics(open_page: Open, served: Serv
 
 
 class Heard(NamedTuple):
-    """What a page got in a game of its seat: every answer of the table's service, and each table that it drew."""
+    """The answers of the table's service to the page of a seat in a whole game, and the tables that it drew."""
 
     answers: list[tuple[str, bytes]]
     drawn: list[tuple[int, list[str]]]
@@ -228,8 +228,8 @@ def test_a_whole_game_tells_a_page_nothing_before_its_seat_sees_it(open_page: Op
     assert told_early(heard, 1) == []
     # The test can fail: the same answers tell another seat what it had not seen.
     assert told_early(heard, 0) != []
-    # The other services keep no table: they answer what the page sent them, which is what it got.
-    # The seed is told at the end alone.
+    # The other services keep no table: their answers depend only on the requests of the page.
+    # Only the last table has the seed.
     seed = next(table.result.seed for table in tables_of(heard) if table.HasField("result"))
     before = [table for table in tables_of(heard) if not table.HasField("result")]
     assert all(str(seed) not in str(table) for table in before)

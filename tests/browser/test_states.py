@@ -1,4 +1,4 @@
-"""Every state of the page at every width, in both themes: for everybody, without loss on a phone, and as a picture."""
+"""The states of the page at every width and in both themes: accessible, complete on a phone, and kept as trees."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SCROLLING = (
     ".stacks, .hand ul, .graph, .graph *, .log ol, pre, textarea, input, select, .decisions, .scrolls, table, .unseen,"
     " header h1, header select"
 )
-# Texts that are cut off, or wider than what holds them.
+# Texts that are cut off, or wider than their box.
 CUT_OFF = """
 scrolling => [...document.querySelectorAll('body *')]
   .filter(each => each.checkVisibility() && !each.closest(scrolling) && !(each instanceof SVGElement))

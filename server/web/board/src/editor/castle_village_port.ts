@@ -9,7 +9,7 @@ import {
 } from "../../generated/eminence/v1/castle_village_port_pb";
 import { indexOf, letterOf } from "../games/game";
 import { LETTERS } from "../table/drawing";
-import { cardPlace, indicesOf, numberOf, seatIds, seatValues, stackOf, type Draft, type EditedGame } from "./draft";
+import { actingPlace, cardPlace, indicesOf, numberOf, seatIds, seatValues, stackOf, type Draft, type EditedGame } from "./draft";
 import { seatIn, seatOf, valueOf } from "./oriflamme";
 
 const ROWS = ["castle", "village", "port"] as const;
@@ -133,11 +133,7 @@ export const castleVillagePort: EditedGame = {
     const [index = 0] = indicesOf(field);
     const row = ROWS.findIndex((each) => field.startsWith(`table.${each}[`));
     if (row >= 0) return cardPlace(row, index, 0);
-    if (field.startsWith("table.acting")) {
-      const acting = draft.rows.flatMap((stacks, at) => stacks.map((stack, number) => ({ stack, at, number })));
-      const found = acting.find(({ stack }) => stack.isActing);
-      return found === undefined ? "value:ask" : cardPlace(found.at, found.number, 0);
-    }
+    if (field.startsWith("table.acting")) return actingPlace(draft);
     if (field === "own.selected") return "value:selected";
     if (field.startsWith("own.")) return "list:hand";
     if (field.startsWith("table.piles[")) return `list:pile:${index}`;

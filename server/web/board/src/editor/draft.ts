@@ -34,6 +34,12 @@ export type Place = string;
 
 export const cardPlace = (row: number, stack: number, depth: number): Place => `card:${row}:${stack}:${depth}`;
 
+/** Return the place of the card that acts; that of the question if no card does. */
+export function actingPlace({ rows }: Draft): Place {
+  const row = rows.findIndex((stacks) => stacks.some(({ isActing }) => isActing));
+  return row < 0 ? "value:ask" : cardPlace(row, rows[row]!.findIndex(({ isActing }) => isActing), 0);
+}
+
 /** A value of the table. `id` with a seat is that of one seat: "owned:2". */
 export interface ValueField {
   id: string;

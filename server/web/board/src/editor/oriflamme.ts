@@ -12,6 +12,7 @@ import { indexOf } from "../games/game";
 import { idOf } from "../games/oriflamme";
 import type { SeatIndex } from "../table/drawing";
 import {
+  actingPlace,
   cardPlace,
   indicesOf,
   numberOf,
@@ -122,6 +123,7 @@ export const oriflamme: EditedGame = {
   placeOf(field, draft) {
     const [first = 0, second = 0] = indicesOf(field);
     if (field.startsWith("table.slots[")) return cardPlace(0, first, second);
+    if (field === "table.cursor") return actingPlace(draft);
     if (field.startsWith("own.face_down[")) return ownFaceDown(draft)[first]?.place ?? "list:hand";
     if (field.startsWith("own.")) return "list:hand";
     if (field.startsWith("table.piles[")) return `list:pile:${first}`;
