@@ -38,7 +38,7 @@ def test_options_reach_the_search(open_page: Open) -> None:
     assert b"\x08\x02\x10\x04" not in sent[0]
     assert b"MODEL_RANDOM" not in sent[0]
     # A view of B has no model of B: the server would refuse it.
-    page.get_by_label("Position, as one seat sees it").fill(">A:? B:Heir C:? | round 2 | seen by B")
+    page.get_by_label("Position, as one seat sees it").fill("A:? >B:Heir C:? | round 2 | seen by B")
     page.get_by_role("button", name="Show").click()
     page.get_by_label("A plays").wait_for()
     analysed(page)

@@ -36,15 +36,6 @@ export function recognise(text: string): Piece {
   return isView ? { kind: "view", text: joined } : { kind: "position", text: joined };
 }
 
-/** Whether a text is a record, or JSON that the server shall judge. */
-export function isRecord(text: string): boolean {
-  try {
-    return recognise(text).kind === "record";
-  } catch {
-    return true;
-  }
-}
-
 /** Tell views, positions and records apart as `eminence convert` does: by `@type`, else by their keys. */
 function ofJson(text: string): Piece {
   const { "@type": type, ...fields } = JSON.parse(text) as JsonObject;
