@@ -142,7 +142,7 @@ def test_of_several_positions_one_is_chosen(open_page: Open) -> None:
 
 def test_a_link_of_the_page_opens(open_page: Open) -> None:
     page = open_page("#/analyse")
-    page.locator(".worlds").wait_for()
+    wait(page, "location.hash.includes('view=')")
     link = page.url
     page = open_page("#/play")
     paste(page, link)

@@ -12,15 +12,12 @@ from twins import record_of
 from engine_cy import new_game
 
 Open = Callable[..., Any]
-KEEP = "C:Lord* >A:Ambush(1) B:Soldier* A:Lord(1) C:?(2) | round 4 | points 7 7 7 | seen by A"
 
 
 def analyse(page: Any) -> Any:
-    page.locator(".worlds").wait_for()
-    page.get_by_label("Position, as one seat sees it").fill(KEEP)
-    page.get_by_role("button", name="Show").click()
+    """Wait for advice on the position with which the page begins."""
     page.get_by_role("heading", name="Reveal the card at the cursor").wait_for()
-    page.locator(".moves:not(.stale) tbody tr, .covered-advice").first.wait_for()
+    page.locator(".moves:not(.stale) tbody tr").first.wait_for()
     return page
 
 
@@ -56,7 +53,8 @@ def test_the_analysis_covers_its_advice_until_a_move_is_chosen(open_page: Open) 
 def test_a_line_is_stepped_through_on_the_table_and_adopted(open_page: Open) -> None:
     page = analyse(open_page("#/analyse"))
     page.locator(".line-steps .move").nth(1).wait_for()
-    page.locator("button.live").click()  # the line stays as it is
+    if page.locator("button.live[aria-pressed=true]").count():
+        page.locator("button.live").click()  # the line stays as it is
     question = page.get_by_role("heading", name="Reveal the card at the cursor")
     follow(page, 2)
     page.get_by_role("button", name="Analyse from there").wait_for()

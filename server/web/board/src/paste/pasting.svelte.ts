@@ -26,8 +26,15 @@ class Pasting {
   texts = $state.raw<string[]>([]);
   #newest = 0;
 
-  /** Recognise a text and open it. A text that names no game is tried as one of `preferred` first. */
-  async open(text: string, preferred: GameSpec | null = null): Promise<void> {
+  /**
+   * Recognise a text and open it. A text that names no game is tried as one of `preferred` first. A view goes to `show`,
+   * else to the Analyse page.
+   */
+  async open(
+    text: string,
+    preferred: GameSpec | null = null,
+    show: (source: Source) => unknown = (source) => goTo(linkTo(source)),
+  ): Promise<void> {
     this.forget();
     const turn = this.#newest;
     try {
@@ -46,7 +53,10 @@ class Pasting {
         case "view":
         case "viewMessage": {
           const source = piece.kind === "view" ? await sourceIn(piece.text, preferred) : await sourceOf(piece.view);
-          return turn === this.#newest ? this.#show(source) : undefined;
+          if (turn !== this.#newest) return;
+          this.#say("view", source.game);
+          await show(source);
+          return;
         }
         case "position":
         case "positionMessage": {
@@ -69,7 +79,10 @@ class Pasting {
 
   /** Open a view of the position. */
   async see(view: View): Promise<void> {
-    this.#show(await sourceOf(view));
+    const source = await sourceOf(view);
+    this.eyes = [];
+    this.#say("view", source.game);
+    goTo(linkTo(source));
   }
 
   forget(): void {
@@ -86,12 +99,6 @@ class Pasting {
       if (this.said === said) this.said = { kind, game: games.find((info) => info.gameId === gameId)?.names };
     };
     void rules.listGames({}).then(({ games }) => tell(games), () => undefined);
-  }
-
-  #show(source: Source): void {
-    this.eyes = [];
-    this.#say("view", source.game);
-    goTo(linkTo(source));
   }
 }
 
