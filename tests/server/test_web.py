@@ -563,6 +563,19 @@ def test_the_page_asks_no_other_host() -> None:
             assert hosts <= {"www.w3.org", "svelte.dev"}, path
 
 
+def test_the_page_uses_nothing_that_chromium_alone_has() -> None:
+    """Firefox and Safari are not at hand: look for the names of what they lack."""
+    lacking = """
+        requestIdleCallback showOpenFilePicker showSaveFilePicker launchQueue userAgentData EyeDropper BarcodeDetector
+        scheduler.yield scheduler.postTask documentPictureInPicture navigation.navigate getScreenDetails deviceMemory
+        navigator.connection -webkit-app-region anchor-name
+    """.split()
+    for path, file in read_files().items():
+        if Path(path).suffix in {".js", ".css", ".html"}:
+            text = file.content.decode()
+            assert [name for name in lacking if name in text] == [], path
+
+
 def test_the_page_has_the_colours_of_the_pictures() -> None:
     [style] = BUNDLE.glob("assets/*.css")
     light_and_dark = r"--([\w-]+):var\(--lightningcss-light,(#\w+)\)var\(--lightningcss-dark,(#\w+)\)"
