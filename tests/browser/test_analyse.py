@@ -88,7 +88,8 @@ def test_the_numbers_are_those_of_the_service_and_of_the_command(game_id: str, o
             continue
         win = candidate["win"]
         assert cell == f"{100 * win['mean']:.1f} % ± {100 * win['standardError']:.1f}"
-        assert row.locator("td.number").inner_text() == f"{candidate['points']['mean']:.1f}"
+        numbers = row.locator("td.number").all_inner_texts()
+        assert numbers == [f"{candidate['points']['mean']:.1f}", f"{visits:,}"]
     assert compact(page.locator(".effort").inner_text()).startswith(f"{ITERATIONS:,} iterations")
     bar = compact(page.locator(".win-bar figcaption").inner_text())
     for seat in expected["seats"]:
