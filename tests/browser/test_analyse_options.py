@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from waiting import wait_until
 
+from engine_cy.record import Record
 from server.cli import inputs
 
 Open = Callable[..., Any]
@@ -26,7 +27,7 @@ def analysed(page: Any) -> Any:
 def test_options_reach_the_search(open_page: Open) -> None:
     page = analysed(open_page("#/analyse"))
     sent: list[bytes] = []
-    page.on("request", lambda request: "Analyze" in request.url and sent.append(request.post_data_buffer or b""))
+    page.on("request", lambda request: sent.extend([request.post_data_buffer or b""] * ("Analyze" in request.url)))
     page.locator(".options summary").click()
     page.get_by_label("Strength").select_option("3")
     page.get_by_label("B plays").select_option(label="at random")
@@ -56,6 +57,7 @@ def test_a_view_copied_as_json_is_read_by_the_command_and_the_page(open_page: Op
     page.get_by_role("button", name="Copied").wait_for()
     text = page.evaluate("navigator.clipboard.readText()")
     record = inputs.read_json(text)
+    assert isinstance(record, Record)
     assert record.actions == ("keep",)
     assert json.loads(text)["@type"].endswith("View")
 

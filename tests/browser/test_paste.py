@@ -68,6 +68,7 @@ def test_a_pasted_record_opens_in_the_review(where: str, open_page: Open) -> Non
     page.locator(".plies output", has_text=f"0 / {len(game().actions)}").wait_for()
     page.get_by_role("button", name="Close this note").click()
     assert page.locator(".notice").inner_text() == ""
+    assert page.evaluate("document.activeElement.className") == "notice"
 
 
 def test_a_dropped_file_and_a_dropped_text_open(open_page: Open) -> None:

@@ -61,9 +61,11 @@ def test_a_line_is_stepped_through_on_the_table_and_adopted(open_page: Open) -> 
     assert page.locator(".table button.open, .table .buttons .open").count() == 0
     page.get_by_role("button", name="Back to the position").click()
     question.wait_for()
+    assert page.evaluate("!!document.activeElement.closest('.line-steps')")
     follow(page, 2)
     page.get_by_role("button", name="Analyse from there").click()
     page.get_by_text("Tried so far").wait_for()
+    assert page.evaluate("document.activeElement.id") == "position"
     assert page.url.count("&then=") == 2
 
 
@@ -113,5 +115,6 @@ def test_the_review_asks_first_at_costly_moves(open_page: Open) -> None:
     answered.wait_for()
     wait(page, "!document.querySelector('.answered').innerText.includes('Weighing')")
     assert answered.inner_text().startswith("You chose")
+    assert page.evaluate("document.activeElement !== document.body")
     assert page.locator(".compared").count() == 1
     assert page.locator(".costliest small").count() == 1
