@@ -340,7 +340,7 @@ def test_the_played_and_the_better_move_are_marked_on_the_table(open_page: Open)
     verdict = page.locator(".verdict").inner_text()
     assert "✗ Played" in verdict
     assert "✓ Better" in verdict
-    marks = "".join(table(page).locator(".mark").all_inner_texts())
+    marks = "".join(table(page).locator(".mark").evaluate_all("(marks) => marks.map((mark) => mark.dataset.mark)"))
     assert set(marks) == {"✗", "✓"}
 
 
