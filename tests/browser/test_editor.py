@@ -123,6 +123,7 @@ def test_a_position_is_set_up_from_an_empty_table(open_page: Open) -> None:
     page.get_by_role("button", name="Analyse it").click()
     page.locator(".columns .best").wait_for()
     assert page.get_by_label("Position, as one seat sees it").input_value() == text
+    page.locator(".table .stacks .card").nth(2).wait_for()  # the table before stays until the server has answered
     assert page.locator(".table .stacks .card").count() == 3
 
 
