@@ -78,7 +78,7 @@ class Scale(NamedTuple):
     rounds: int = 5
     frames_seconds: float = 3.0
     picks: int = 5
-    calls: int = 300  # of one client, per slice
+    calls: int = 600  # of one client, per slice
     load_seconds: float = 0.7  # of many clients, per slice
     slices: int = 4  # of each side, per round
 
@@ -117,6 +117,8 @@ const answers = new MutationObserver(() => {
 answers.observe(document, {childList: true, subtree: true});
 """
 HANG_MS = 60_000
+# A page that was just opened or closed keeps Chromium busy for a moment.
+SETTLING_MS = 1000
 PHONE_CPU = 4
 EDITION = "en-2019"
 DESKTOP = {"width": 1440, "height": 900}
@@ -425,6 +427,7 @@ def beside(browser: Any, server: WebServer, rate: Callable[[], float], slices: i
                 wait_for_answer(page)
                 page.keyboard.press("l")
                 page.locator("button.live[aria-pressed=false]").wait_for()
+            page.wait_for_timeout(SETTLING_MS)
             rates[is_open].append(in_thread(rate))
     return Beside(median(rates[True]), median(rates[False]))
 
