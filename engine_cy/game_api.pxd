@@ -32,7 +32,7 @@ cdef enum:
 
     # The version of GameApi, Knowledge and values.pxd. Raise it with every change of them: games that were built with
     # other headers are refused.
-    INTERFACE_VERSION = 2
+    INTERFACE_VERSION = 3
 
     DECISION_BEGUN = 1        # earlier actions belong to the same decision as the next action
     DECISION_UNFINISHED = 2   # later actions belong to it, too
@@ -124,7 +124,8 @@ cdef struct SecretEvidence:
 
 
 # The evidence from the actions of a game that the table no longer shows: a log weight for each of the game's spots and
-# kinds. It uses only public facts, so it serves all observers.
+# kinds, and sums over each player's choices that speak for their style. It uses only public facts, so it serves all
+# observers.
 cdef enum:
     MAX_LOGGED_SPOTS = 64
 
@@ -132,6 +133,9 @@ cdef struct ActionEvidence:
     uint32_t n_actions            # logged actions; 0 if the course of the game is unknown
     float placed[MAX_LOGGED_SPOTS][MAX_KINDS]
     float kept[MAX_LOGGED_SPOTS][MAX_KINDS]
+    float choices[MAX_PLAYERS]    # by player: the number of choices
+    float by_policy[MAX_PLAYERS]  # ... the log probability of these choices by the game's policy
+    float by_chance[MAX_PLAYERS]  # ... and at random
 
 
 # Knowledge holds one function of each of these types.
@@ -163,6 +167,8 @@ ctypedef void (*log_action_f)(const void* rules, const void* view, action_t acti
 # (NULL), and a search must work without. engine_cy/learned has what the knowledge of all games shares.
 cdef struct Knowledge:
     prior_f prior
+    # Whether a search computes the prior of an opponent at each visit, for the hand in its world, or once for all hands.
+    bint priors_by_hand
     choose_f choose
     evaluate_f evaluate
 

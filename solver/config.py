@@ -128,7 +128,7 @@ CONFIGS = {
             playouts="known",
             horizon=2,
             full_half=200_000,
-            trust=0.5,
+            trust=0.8,
         ),
     )
 }

@@ -76,6 +76,7 @@ cdef class Searcher:
     cdef readonly int observer
     cdef const GameApi* api
     cdef const Knowledge* knowledge
+    cdef bint priors_by_hand              # opponents' nodes are shared by hands that have priors of their own
     cdef const void* rules
     cdef SearchParameters settings
     cdef WorldSampler belief              # None: all worlds are equally likely
@@ -126,13 +127,13 @@ cdef class Searcher:
     cdef int considered(self, action_t* actions, int n) noexcept nogil
     cdef bint modelled_action(self, int player, const action_t* actions, int n, action_t* action) noexcept nogil
     cdef void take(self, int player, action_t action) noexcept nogil
-    cdef int choose(self, Node* node, const action_t* actions, int n, bint* is_new) noexcept nogil
-    cdef int weigh(self, const Node* node, const action_t* actions, int n, uint32_t once, uint16_t* untried,
-                   int* n_untried) noexcept nogil
+    cdef int choose(self, Node* node, int player, const action_t* actions, int n, bint* is_new) noexcept nogil
+    cdef int weigh(self, const Node* node, const action_t* actions, int n, uint32_t once, const float* shares,
+                   uint16_t* untried, int* n_untried) noexcept nogil
     cdef bint widen(self, Node* node, int n) noexcept nogil
     cdef int add_edge(self, Node* node, action_t action) noexcept nogil
-    cdef void add_priors(self, Node* node, const action_t* actions, int n, const uint16_t* untried,
-                         int n_untried) noexcept nogil
+    cdef void add_priors(self, Node* node, const action_t* actions, int n, const float* shares,
+                         const uint16_t* untried, int n_untried) noexcept nogil
     cdef void draw_world(self, uint64_t* world) noexcept nogil
     cdef bint play_on(self) noexcept nogil
     cdef void back_up(self, bint ended) noexcept nogil

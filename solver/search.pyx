@@ -104,6 +104,9 @@ cdef class Searcher:
             self.settings.puct = settings.puct
             self.settings.known_playouts = settings.known_playouts
             self.settings.horizon = settings.horizon
+            self.priors_by_hand = (
+                settings.puct and self.settings.nodes == NODES_PUBLIC and self.knowledge.priors_by_hand
+            )
         for i, model in enumerate(settings.models):
             if i != self.observer and i < self.game.n_players:
                 self.settings.models[i] = {
@@ -453,7 +456,7 @@ cdef class Searcher:
         if node == NULL:
             node = add_node(&self.tree, key)
         if node != NULL:
-            chosen = self.choose(node, actions, n, &is_new)
+            chosen = self.choose(node, player, actions, n, &is_new)
         if chosen < 0:       # the tree is full
             self.take(player, actions[below(&self.rng, n)])
             return False
@@ -467,17 +470,23 @@ cdef class Searcher:
         self.take(player, edges_of(&self.tree, node).actions[chosen])
         return not is_new
 
-    cdef int choose(self, Node* node, const action_t* actions, int n, bint* is_new) noexcept nogil:
+    cdef int choose(self, Node* node, int player, const action_t* actions, int n, bint* is_new) noexcept nogil:
         """Return the edge to follow, or -1 if the tree is full. `actions` are ascending, like the node's edges.
 
         UCB1 picks a random untried action, and the best edge once all are tried. PUCT gives every legal action an
-        edge with the game's prior and picks the best edge.
+        edge with the game's prior and picks the best edge. In a node that several hands share, a game may ask for a
+        prior for each hand: it is computed at every visit, for the hand in this world.
         """
         cdef uint16_t untried[MAX_ACTIONS]      # the legal actions that have no edge
+        cdef float room[MAX_ACTIONS]
+        cdef float* shares = NULL
         cdef int n_untried = 0
-        cdef int best = self.weigh(node, actions, n, 1, untried, &n_untried)
-        cdef int pick
+        cdef int best, pick
 
+        if self.priors_by_hand and player != self.observer:
+            shares = room
+            self.knowledge.prior(self.rules, self.state, actions, n, shares)
+        best = self.weigh(node, actions, n, 1, shares, untried, &n_untried)
         if n_untried:
             pick = -1 if self.settings.puct else untried[below(&self.rng, n_untried)]
             if not self.widen(node, n_untried if self.settings.puct else 1):
@@ -485,16 +494,16 @@ cdef class Searcher:
             if pick >= 0:
                 best = self.add_edge(node, actions[pick])
             else:
-                self.add_priors(node, actions, n, untried, n_untried)
-                best = self.weigh(node, actions, n, 0, untried, &n_untried)
+                self.add_priors(node, actions, n, shares, untried, n_untried)
+                best = self.weigh(node, actions, n, 0, shares, untried, &n_untried)
         is_new[0] = edges_of(&self.tree, node).visits[best] == 0
         return best
 
-    cdef int weigh(self, const Node* node, const action_t* actions, int n, uint32_t once, uint16_t* untried,
-                   int* n_untried) noexcept nogil:
+    cdef int weigh(self, const Node* node, const action_t* actions, int n, uint32_t once, const float* shares,
+                   uint16_t* untried, int* n_untried) noexcept nogil:
         """Merge the legal actions with the edges; return the best edge of a legal action, and the untried actions.
 
-        The availability of every legal edge grows by `once`.
+        The availability of every legal edge grows by `once`. `shares`, if not NULL, replace the priors of the edges.
         """
         cdef bint puct = self.settings.puct
         cdef const float* growth = &PUCT_GROWTH[0] if puct else &UCB_GROWTH[0]
@@ -502,7 +511,7 @@ cdef class Searcher:
         cdef const Total* total
         cdef float unvisited = 0
         cdef float best_value = NEVER
-        cdef float value
+        cdef float value, width
         cdef uint32_t available
         cdef int n_edges = node.n_edges
         cdef int missing = 0
@@ -523,9 +532,12 @@ cdef class Searcher:
             available = edges.available[at] + once
             edges.available[at] = available
             value = edges.means[at]
-            if puct and not edges.visits[at]:
-                value = unvisited
-            value += edges.widths[at] * growth[growth_index(available)]
+            width = edges.widths[at]
+            if puct:
+                width *= edges.priors[at] if shares == NULL else shares[i]
+                if not edges.visits[at]:
+                    value = unvisited
+            value += width * growth[growth_index(available)]
             if value > best_value:
                 best_value = value
                 best = at
@@ -563,18 +575,19 @@ cdef class Searcher:
                 self.trail.passed[i].edge += self.trail.passed[i].edge >= at
         return at
 
-    cdef void add_priors(self, Node* node, const action_t* actions, int n, const uint16_t* untried,
-                         int n_untried) noexcept nogil:
-        """Add an edge with the game's prior for each untried action."""
-        cdef float shares[MAX_ACTIONS]
+    cdef void add_priors(self, Node* node, const action_t* actions, int n, const float* shares,
+                         const uint16_t* untried, int n_untried) noexcept nogil:
+        """Add an edge for each untried action, with the game's prior unless `shares` replace those of the edges."""
+        cdef float priors[MAX_ACTIONS]
         cdef Edges edges = edges_of(&self.tree, node)
         cdef int i, at
 
-        self.knowledge.prior(self.rules, self.state, actions, n, shares)
+        if shares == NULL:
+            self.knowledge.prior(self.rules, self.state, actions, n, priors)
         for i in range(n_untried):
             at = self.add_edge(node, actions[untried[i]])
-            edges.priors[at] = shares[untried[i]]
-            edges.widths[at] = puct_width(0, shares[untried[i]], self.settings.exploration)
+            edges.priors[at] = priors[untried[i]] if shares == NULL else 0
+            edges.widths[at] = puct_width(0, self.settings.exploration)
 
     cdef void back_up(self, bint ended) noexcept nogil:
         """Add each player's payoff to their edges on the trail, and update the tally of the root's decision."""
@@ -598,7 +611,7 @@ cdef class Searcher:
             edges.values[at] += payoffs[passed.player]
             edges.means[at] = <float>(edges.values[at] / edges.visits[at])
             if self.settings.puct:
-                edges.widths[at] = puct_width(edges.visits[at], edges.priors[at], self.settings.exploration)
+                edges.widths[at] = puct_width(edges.visits[at], self.settings.exploration)
                 total = total_of(&self.tree, passed.block)
                 total.value += payoffs[passed.player]
                 total.visits += 1

@@ -4,9 +4,10 @@ Both formulas have the form
 
     mean + width * growth(available)
 
-The mean and the width of an edge change only when an iteration passes it. The growth depends on how often its action
-was legal and changes at every visit of its node. Square roots and quotients are therefore computed once per edge
-passed; the cost per edge of a visited node is a table look-up, a product and a sum.
+where PUCT multiplies the width by the prior of the action. The mean and the width of an edge change only when an
+iteration passes it. The growth depends on how often its action was legal and changes at every visit of its node. Square
+roots and quotients are therefore computed once per edge passed; the cost per edge of a visited node is a table look-up,
+a product or two and a sum.
 """
 from libc.math cimport sqrtf
 from libc.stdint cimport uint32_t
@@ -40,5 +41,6 @@ cdef inline float ucb_width(uint32_t visits, float c) noexcept nogil:
     return c / sqrtf(<float>visits)
 
 
-cdef inline float puct_width(uint32_t visits, float prior, float c) noexcept nogil:
-    return c * prior / (1 + <float>visits)
+cdef inline float puct_width(uint32_t visits, float c) noexcept nogil:
+    """Return the width of PUCT for a prior of 1."""
+    return c / (1 + <float>visits)

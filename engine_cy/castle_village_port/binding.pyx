@@ -126,6 +126,7 @@ cdef void evaluate(const void* rules, const void* state, double* per_seat) noexc
 
 cdef Knowledge KNOWLEDGE
 KNOWLEDGE.prior = prior
+KNOWLEDGE.priors_by_hand = False  # the prior takes long: more iterations are worth more
 KNOWLEDGE.choose = choose
 KNOWLEDGE.evaluate = evaluate
 add_belief_functions(&KNOWLEDGE)

@@ -1,4 +1,5 @@
 from array import array
+from collections.abc import Sequence
 from typing import Self
 
 from engine_cy.values import Game, Position
@@ -13,9 +14,21 @@ def contest(game: Game, games: int, seed: int, seats: int) -> float:
     """Return the share of the wins of `seats` (bit p: player p), who play by the playout policy against random play."""
 
 class SelfPlay:
-    """Self-play of the playout policy, for training. A share `strangers` of the seats plays its game at random."""
+    """Self-play of the playout policy, for training.
 
-    def __new__(cls, game: Game, seed: int, strangers: float) -> Self: ...
+    A share `strangers` of the seats plays its game at random, a share `veterans` by an earlier policy (`remember`).
+    """
+
+    def __new__(cls, game: Game, seed: int, strangers: float, veterans: float = 0.0) -> Self: ...
+    def remember(self, marks: Sequence[float]) -> None:
+        """Add a policy, by the weights of its marks, to the earlier ones."""
+
+    def contest(self, games: int, seats: int) -> float:
+        """Return the share of the wins of `seats` (bit p: player p), who play by the playout policy.
+
+        The others play by the earlier policies that `remember` added.
+        """
+
     def gradient(self, games: int, trust: float, heat: float) -> array[float]:
         """Return the policy gradient by the weights of the marks, summed over `games`, as doubles.
 

@@ -1,7 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 """Self-play of the playout policy, from which the weights are learned."""
 from libc.stdint cimport uint16_t, uint64_t
-from libc.stdlib cimport calloc, free
+from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memset
 
 from engine_cy.game_api cimport CHANCE, MAX_ACTIONS, MAX_PLAYERS, GAME_OVER, STATE_WORDS, action_t
@@ -77,24 +77,38 @@ def contest(Game game, int games, uint64_t seed, int seats):
     return total / games
 
 
+cdef enum:
+    BY_PRESENT = -1     # the policy that learns plays the seat
+    AT_RANDOM = -2
+
+
 cdef class SelfPlay:
-    """Self-play of the playout policy, for training. A share `strangers` of the seats plays its game at random."""
+    """Self-play of the playout policy, for training.
+
+    A share `strangers` of the seats plays its game at random, a share `veterans` by an earlier policy (`remember`).
+    """
 
     cdef Game game
     cdef const FeatureApi* api
     cdef const void* rules
     cdef rng_t rng
     cdef double strangers          # the probability that a seat plays a game at random
+    cdef double veterans           # ... and that it plays by an earlier policy
+    cdef float* past               # the weights of the marks of these policies
+    cdef int n_past
+    cdef FeatureApi earlier        # of the earlier policy to act
+    cdef int players[MAX_PLAYERS]  # by seat: BY_PRESENT, AT_RANDOM, or the number of an earlier policy
     cdef float* gradients          # by stage and seat: of the log probability of its actions
     cdef uint16_t* touched         # by stage and seat: the indices of the marks in its gradient
     cdef int n_touched[STAGES_MAX * MAX_PLAYERS]
-    cdef bint random_seat[MAX_PLAYERS]
 
-    def __cinit__(self, Game game, uint64_t seed, double strangers):
+    def __cinit__(self, Game game, uint64_t seed, double strangers, double veterans=0.0):
         self.game = game
         self.api = features_api(game)
         self.rules = game.rules
         self.strangers = strangers
+        self.veterans = veterans
+        self.earlier = self.api[0]
         seed_rng(&self.rng, seed, 1)
         self.gradients = <float*>calloc(STAGES_MAX * MAX_PLAYERS * self.api.n_marks, sizeof(float))
         self.touched = <uint16_t*>calloc(STAGES_MAX * MAX_PLAYERS * self.api.n_marks, sizeof(uint16_t))
@@ -104,19 +118,76 @@ cdef class SelfPlay:
     def __dealloc__(self):
         free(self.gradients)
         free(self.touched)
+        free(self.past)
+
+    def remember(self, marks):
+        """Add a policy, by the weights of its marks, to the earlier ones."""
+        cdef int n = self.api.n_marks
+        cdef float* past = <float*>realloc(self.past, (self.n_past + 1) * n * sizeof(float))
+        cdef int i
+
+        if past == NULL:
+            raise MemoryError
+        self.past = past
+        for i in range(n):
+            past[self.n_past * n + i] = marks[i]
+        self.n_past += 1
 
     cdef void deal(self, void* state) noexcept nogil:
         cdef int player
+        cdef double draw
 
         self.api.game.deal(self.rules, state, below(&self.rng, self.game.n_players), &self.rng)
         for player in range(self.game.n_players):
-            self.random_seat[player] = below(&self.rng, 1 << 20) < self.strangers * (1 << 20)
+            draw = below(&self.rng, 1 << 20) / <double>(1 << 20)
+            self.players[player] = BY_PRESENT
+            if draw < self.strangers:
+                self.players[player] = AT_RANDOM
+            elif self.n_past and draw < self.strangers + self.veterans:
+                self.players[player] = below(&self.rng, self.n_past)
 
     cdef bint is_random(self, const void* state) noexcept nogil:
         """Return whether the next action is random: by chance, or by a stranger."""
         cdef int player = self.api.game.to_act(self.rules, state)
 
-        return player == CHANCE or self.random_seat[player]
+        return player == CHANCE or self.players[player] == AT_RANDOM
+
+    def contest(self, int games, int seats):
+        """Return the share of the wins of `seats` (bit p: player p), who play by the playout policy.
+
+        The others play by the earlier policies that `remember` added.
+        """
+        cdef uint64_t state[STATE_WORDS]
+        cdef double per_seat[MAX_PLAYERS]
+        cdef double total = 0
+        cdef int player, _g
+
+        if not self.n_past:
+            raise ValueError("contest: no earlier policy, see remember()")
+        with nogil:
+            for _g in range(games):
+                self.api.game.deal(self.rules, state, below(&self.rng, self.game.n_players), &self.rng)
+                while True:
+                    player = self.api.game.to_act(self.rules, state)
+                    if player == GAME_OVER:
+                        break
+                    elif player == CHANCE:
+                        self.api.game.apply(self.rules, state, choose_at_random(self.api, self.rules, state, &self.rng))
+                    elif seats >> player & 1:
+                        self.api.game.apply(self.rules, state, choose_action(self.api, self.rules, state, &self.rng))
+                    else:
+                        self.api.game.apply(self.rules, state, self.choose_as_earlier(
+                            state, below(&self.rng, self.n_past)))
+                self.api.game.payoffs(self.rules, state, per_seat)
+                for player in range(self.game.n_players):
+                    if seats >> player & 1:
+                        total += per_seat[player]
+        return total / games
+
+    cdef action_t choose_as_earlier(self, const void* state, int number) noexcept nogil:
+        """Choose an action by an earlier policy."""
+        self.earlier.marks = self.past + (number - self.api.set_of(self.rules)) * self.api.n_marks
+        return choose_action(&self.earlier, self.rules, state, &self.rng)
 
     cdef void add_to_gradient(self, int entry, int mark, float amount) noexcept nogil:
         cdef float* gradient = self.gradients + entry * self.api.n_marks + mark
@@ -141,7 +212,7 @@ cdef class SelfPlay:
         cdef int n = self.api.game.legal(self.rules, state, actions)
         cdef int entry = stage * MAX_PLAYERS + self.api.game.to_act(self.rules, state)
         cdef int pick = 0
-        cdef int i, m
+        cdef int i, m, number
         cdef float amount = 1
         cdef double draw
         cdef double mean = 0
@@ -150,6 +221,9 @@ cdef class SelfPlay:
             return actions[0]
         if self.is_random(state):
             return actions[below(&self.rng, n)]
+        number = self.players[self.api.game.to_act(self.rules, state)]
+        if number != BY_PRESENT:
+            return self.choose_as_earlier(state, number)
         prefer(self.api, self.rules, state, actions, n, &options, preferences)
         soften(preferences, n, shares)
         draw = <double>(next_bits(&self.rng) >> 11) / 9007199254740992.0

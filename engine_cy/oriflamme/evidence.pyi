@@ -5,6 +5,7 @@ from engine_cy.learned.weights import Weights
 from engine_cy.values import Position, View
 
 BELIEFS: Final[Weights]
+STYLES: Final[tuple[str, ...]]  # of play
 EACH: Final[int]  # traces of a card in a spot
 
 def traces(
@@ -16,6 +17,9 @@ def traces(
     and for each kind the index of its trace in hand. Its last item lists for each spot its number and, for each kind,
     the indices of its traces and the logged evidence from its placement and from being kept.
     """
+
+def style_facts(view: View, player: int, history: History) -> list[float]:
+    """Return the facts that speak for a player's style, for training."""
 
 def secrets(position: Position, player: int, spots: list[int]) -> tuple[list[int], list[int]]:
     """Return the kinds of `player`'s cards in these spots and in hand, for training."""

@@ -106,8 +106,8 @@ class Run:
         """Fit the beliefs of a set that has weights for them."""
         if self.name not in beliefs.SETS:
             return None
-        bare, full = beliefs.fit_set(self.name, self.sizes.belief_games, self.seed)
-        return {"bare": [bare.traces.tolist()], "told": [full.traces.tolist()], "factors": [full.factors.tolist()]}
+        model = beliefs.fit_set(self.name, self.sizes.belief_games, self.seed, self.folder / "beliefs", self.workers)
+        return model.tables
 
     def run(self, install: bool) -> None:
         learned: Tables = self.step(1, "learn", self.learn)

@@ -3,12 +3,12 @@
     python -m solver.training.beliefs [--help]      writes the file
     python -m solver.training.beliefs castle        prints the weight
 
-A mixture of strong and weak players plays games. An item, from a position of a game, is the public information about a
-player and the cards that the player hides; the fit maximizes the likelihood of the hidden cards given the public
-information. The weights belong to a log-linear model of whole secrets, which is the distribution that a search samples.
+A mixed population plays games, in which each player has a style of play. An item, from a position of a game, is the
+public information about a player and the cards that the player hides; the fit maximizes the likelihood of the hidden
+cards of all players of a style, given the public information. The weights belong to a log-linear model of whole
+secrets, which is the distribution that a search samples. A logistic regression then recognizes the styles by the log.
 
-A policy learned from one kind of player is too confident about other players: hence the mixture, and hence the power
-below 1 of the weights in a search (`Config.trust`).
+Games are stored in `--work`, so the command resumes. Repeat it after each change of the policy or of `default`.
 """
 
 from __future__ import annotations
@@ -16,22 +16,23 @@ from __future__ import annotations
 import argparse
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize_scalar
+from scipy.optimize import minimize, minimize_scalar
 
-from engine_cy import CHANCE, Action, Game, Position, Rng, new_game
+from engine_cy import CHANCE, Position, Rng
 from engine_cy.action_log import History
 from engine_cy.castle_village_port.evidence import selections
 from engine_cy.oriflamme import evidence
-from solver.config import Budget
 from solver.marginals import weigh_secrets
-from solver.solve import solve
+from solver.pool import cores
 from solver.training.games import SETS as SPECS
+from solver.training.games import Member, Plan, PlayedGame, make_games, read_games
 
 Floats = NDArray[np.float64]
 
@@ -39,13 +40,28 @@ Floats = NDArray[np.float64]
 SETS = {
     name: specs for name, specs in SPECS.items() if name.startswith("oriflamme") and name != "oriflamme_prototype-2"
 }
-# Players: configuration, weight in the mixture (of ten), iterations.
-PLAYERS = (("default", 5, 300), ("plain", 2, 600), ("flat", 1, 200), ("greedy", 1, 1), ("random", 1, 1))
+# The players, each with its style.
+POPULATION = {
+    Member("default", 1.0, 6): "search",
+    Member("plain", 2.0, 2): "plain",
+    Member("flat", 1.0, 1): "plain",
+    Member("greedy", 0.0, 2): "greedy",
+    Member("random", 0.0, 1): "random",
+}
+STYLE_OF = [evidence.STYLES.index(style) for style in POPULATION.values()]
+# How much each style counts in the regression on styles. Random play has half of the weight, or beliefs would be too
+# sure of unknown opponents.
+STYLE_PRIOR = {"search": 2, "plain": 2, "greedy": 2, "random": 6}
+FITTED = [number for number, style in enumerate(evidence.STYLES) if style != "random"]
+ITERATIONS = 400
 SAMPLED = 0.2  # share of the positions of a game
+SAMPLES_STREAM = 7
+HELD_OUT = 8  # one game in 8 judges the fit
 BITS_MAX = 13  # candidate kinds, those held twice counted double; items with more are slow and carry little information
 BATCH = 64  # items per step of the fit
 PASSES = 6
 PULL = 1e-3  # towards 0, for traces with few items
+STYLES_PULL = 1e-5  # the same in the regression on styles
 
 
 class Item(NamedTuple):
@@ -58,44 +74,37 @@ class Item(NamedTuple):
     in_hand: NDArray[np.int64]  # by kind: its trace
     spots: list[int]  # the truth: for each spot, the index of its kind
     hand: Floats  # the truth: how many cards of each kind are in hand
+    style: int  # the truth
+    style_facts: list[float]
 
 
 # --- games ----------------------------------------------------------------------------------------------------
 
 
-def play(game: Game, rng: Rng) -> Iterator[tuple[Position, Action]]:
-    """Play a game among players drawn from the mixture; yield its positions with the action taken in each."""
-    bag = [(name, iterations) for name, share, iterations in PLAYERS for _ in range(share)]
-    seats = [bag[rng.below(len(bag))] for _ in range(game.n_players)]
-    position = game.deal(rng, first=rng.below(game.n_players))
-    while (player := position.to_act) is not None:
-        if player == CHANCE:
-            actions = position.legal_actions()
-            position = position.play(actions[rng.below(len(actions))])
-            continue
-        config, iterations = seats[player]
-        budget = Budget(iterations=iterations)
-        action = solve(position.view(player), budget, config=config, seed=rng.bits()).best
-        assert action is not None
-        yield position, action
-        position = position.play(action)
+def belief_games(name: str, n_games: int, seed: int, work: Path, workers: int) -> list[PlayedGame]:
+    """Return games of the mixed population in a set, and play those that `work` lacks."""
+    folder = work / f"{name}-{seed}"
+    make_games(folder, Plan(SPECS[name], ITERATIONS, seed, list(POPULATION)), n_games, workers)
+    return list(read_games(folder, n_games))
 
 
-def items_of(games: Sequence[Game], n_games: int, seed: int) -> list[Item]:
-    """Return the items of `n_games` games, from a sample of their positions."""
-    items = []
-    for number in range(n_games):
-        rng = Rng(seed, number)
-        game = games[number % len(games)]
-        history = History(game)
-        for position, action in play(game, rng):
-            if rng.below(1000) < 1000 * SAMPLED:
-                items += [item for player in range(game.n_players) if (item := item_of(position, player, history))]
-            history.add(position, action)
+def items_of(games: Iterable[PlayedGame]) -> list[Item]:
+    """Return the items of a sample of the positions of games."""
+    items: list[Item] = []
+    for game in games:
+        rng = Rng(game.seed, (SAMPLES_STREAM << 41) + game.number)
+        history = None
+        for position, choice in game.positions():
+            history = history or History(position.game)
+            if choice.seat != CHANCE and rng.below(1000) < 1000 * SAMPLED:
+                for player, member in enumerate(game.members):
+                    if item := item_of(position, player, STYLE_OF[member], history):
+                        items.append(item)
+            history.add(position, position.legal_actions()[choice.taken])
     return items
 
 
-def item_of(position: Position, player: int, history: History) -> Item | None:
+def item_of(position: Position, player: int, style: int, history: History) -> Item | None:
     """Return the item of `player`, as another player sees them; None if there is nothing to infer, or too much."""
     view = position.view((player + 1) % position.game.n_players)
     kinds, copies, n_hand, in_hand, spots = evidence.traces(view, player, history)
@@ -110,6 +119,8 @@ def item_of(position: Position, player: int, history: History) -> Item | None:
         in_hand=np.array(in_hand, np.int64),
         spots=[kinds.index(kind) for kind in true_spots],
         hand=np.array([float(true_hand.count(kind)) for kind in kinds]),
+        style=style,
+        style_facts=evidence.style_facts(view, player, history),
     )
 
 
@@ -174,62 +185,115 @@ def add_slope(item: Item, weights: BeliefWeights, slope: Floats) -> None:
     slope[n:] += np.einsum("sfk,sk->f", item.evidence, away)
 
 
+def fit_styles(items: Sequence[Item]) -> Floats:
+    """Return the weights of the facts for each style, by multinomial logistic regression."""
+    facts = np.array([item.style_facts for item in items])
+    true = np.array([item.style for item in items])
+    scale = np.abs(facts).max(axis=0) + 1e-9  # the facts are sums over a game
+    shape = (len(evidence.STYLES), facts.shape[1])
+    prior = np.array([STYLE_PRIOR[style] for style in evidence.STYLES], float)
+    weight = (prior / np.maximum(np.bincount(true, minlength=len(prior)), 1))[true]
+    weight /= weight.sum()
+
+    def cost(weights: Floats) -> tuple[float, Floats]:
+        shares = softmax((facts / scale) @ weights.reshape(shape).T)
+        loss = -(weight * np.log(shares[range(len(true)), true])).sum()
+        shares[range(len(true)), true] -= 1
+        slope = (shares * weight[:, None]).T @ (facts / scale)
+        return loss + STYLES_PULL * float(weights @ weights), slope.ravel() + 2 * STYLES_PULL * weights
+
+    result = minimize(cost, np.zeros(math.prod(shape)), jac=True, method="L-BFGS-B")
+    weights: Floats = np.asarray(result.x).reshape(shape) / scale
+    return weights
+
+
+def softmax(preferences: Floats) -> Floats:
+    odds = np.exp(preferences - preferences.max(axis=-1, keepdims=True))
+    return np.asarray(odds / odds.sum(axis=-1, keepdims=True))
+
+
 # --- figures --------------------------------------------------------------------------------------------------
 
 
-def bits_a_card(items: Sequence[Item], weights: BeliefWeights) -> float:
-    """Return the mean surprise of a face-down card in the queue, in bits."""
-    total, n = 0.0, 0
+class Model(NamedTuple):
+    """Hold the fit of a set: the weights of each style, and those of the regression on styles."""
+
+    bare: list[BeliefWeights]
+    told: list[BeliefWeights]
+    styles: Floats
+
+    def weights_for(self, item: Item, has_log: bool, trust: float) -> BeliefWeights:
+        """Return the mean of the weights over the styles, as the engine computes it."""
+        facts = np.array(item.style_facts)
+        if not has_log:
+            facts[1:] = 0
+        shares = trust * softmax(self.styles @ facts)
+        styles = list(zip(shares, self.told if has_log else self.bare, strict=True))
+        return BeliefWeights(
+            np.asarray(sum(share * weights.traces for share, weights in styles)),
+            np.asarray(sum(share * weights.factors for share, weights in styles)),
+        )
+
+    @property
+    def tables(self) -> dict[str, list[list[float]]]:
+        return {
+            "bare": [weights.traces.tolist() for weights in self.bare],
+            "told": [weights.traces.tolist() for weights in self.told],
+            "factors": [weights.factors.tolist() for weights in self.told],
+            "styles": self.styles.tolist(),
+        }
+
+
+def bits_a_card(items: Sequence[Item], model: Model, has_log: bool, trust: float) -> str:
+    """Return the mean surprise of a face-down card in the queue, in bits, by the style of its player."""
+    sums: dict[int, list[float]] = defaultdict(lambda: [0.0, 0.0])
     for item in items:
-        _, chances, _ = surprise(item, weights)
+        _, chances, _ = surprise(item, model.weights_for(item, has_log, trust))
         for i, kind in enumerate(item.spots):
-            total -= math.log2(max(float(chances[i, kind]), 1e-9))
-            n += 1
-    return total / n
+            sums[item.style][0] -= math.log2(max(float(chances[i, kind]), 1e-9))
+            sums[item.style][1] += 1
+    return " ".join(f"{bits / n:.3f}" for _, (bits, n) in sorted(sums.items()))
 
 
-def tempered(weights: BeliefWeights, power: float) -> BeliefWeights:
-    return BeliefWeights(weights.traces * power, weights.factors * power)
-
-
-def fit_set(name: str, n_games: int, seed: int) -> tuple[BeliefWeights, BeliefWeights]:
-    """Fit the weights of a set, without and with a history."""
-    games = [new_game(*spec) for spec in SETS[name]]
+def fit_set(name: str, n_games: int, seed: int, work: Path, workers: int) -> Model:
+    """Fit all weights of a set."""
     started = time.monotonic()
-    items = items_of(games, n_games, seed)
-    held_out = items_of(games, n_games // 8, seed + 500)
+    games = belief_games(name, n_games, seed, work, workers)
+    held_out = items_of(games[::HELD_OUT])
+    del games[::HELD_OUT]
+    items = items_of(games)
     play_time = time.monotonic() - started
     nothing = BeliefWeights(np.zeros(evidence.BELIEFS.width("bare")), np.zeros(2))
     rng = np.random.default_rng(seed)
-    bare = fit(items, nothing, False, rng)
-    full = fit(items, bare, True, rng)
-    figures = [
-        f"{label} {bits_a_card(held_out, weights):.3f}"
-        for label, weights in (
-            ("uniform", nothing),
-            ("table", bare),
-            ("^0.5", tempered(bare, 0.5)),
-            ("with history", full),
-            ("^0.5", tempered(full, 0.5)),
-        )
-    ]
+    model = Model([nothing] * len(evidence.STYLES), [nothing] * len(evidence.STYLES), fit_styles(items))
+    for style in FITTED:
+        own = [item for item in items if item.style == style]
+        model.bare[style] = fit(own, nothing, False, rng)
+        model.told[style] = fit(own, model.bare[style], True, rng)
     print(
-        f"{name}: bits a face-down card: {', '.join(figures)}; {len(items)} items of {n_games} games; factors "
-        f"{full.factors.round(2).tolist()}; {play_time:.0f} s playing, "
-        f"{time.monotonic() - started - play_time:.0f} s fitting",
+        f"{name}: {len(items)} items of {n_games} games; {play_time:.0f} s playing, "
+        f"{time.monotonic() - started - play_time:.0f} s fitting; bits a face-down card of "
+        + ", ".join(evidence.STYLES),
         flush=True,
     )
-    return bare, full
+    for label, has_log, trust in (
+        ("uniform", False, 0.0),
+        ("table", False, 1.0),
+        ("log", True, 1.0),
+        ("log ^0.7", True, 0.7),
+        ("log ^0.5", True, 0.5),
+    ):
+        print(f"  {label:8} {bits_a_card(held_out, model, has_log, trust)}", flush=True)
+    return model
 
 
-def fit_castle(n_games: int, seed: int) -> None:
+def fit_castle(n_games: int, seed: int, work: Path, workers: int) -> None:
     """Fit and print the weight of preferences in beliefs about selected cards in Castle, Village, Port."""
     for players in (3, 4, 5):
-        game = new_game("castle_village_port", "house", players)
         samples = [
             selection
-            for number in range(n_games)
-            for position, _ in play(game, Rng(seed, number))
+            for game in belief_games(f"castle_village_port-{players}", n_games, seed, work, workers)
+            for position, _ in game.positions()
             for player in range(players)
             if (selection := selections(position, player))
         ]
@@ -257,20 +321,16 @@ def main() -> None:
     )
     parser.add_argument("--games", type=int, default=2000, help="games to learn from (default 2000)")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--workers", type=int, default=cores(), help="threads of the games (default: one per core)")
+    parser.add_argument("--work", type=Path, default=Path("build/beliefs"), help="folder of the games")
     parser.add_argument("--out", type=Path, default=evidence.BELIEFS.path, help="output file (default: the engine's)")
     options = parser.parse_args()
     for name in options.sets:
         if name == "castle":
-            fit_castle(options.games // 10, options.seed)
+            fit_castle(options.games // 10, options.seed, options.work, options.workers)
             continue
-        bare, full = fit_set(name, options.games, options.seed)
-        evidence.BELIEFS.write(
-            options.out,
-            name,
-            bare=[bare.traces.tolist()],
-            told=[full.traces.tolist()],
-            factors=[full.factors.tolist()],
-        )
+        model = fit_set(name, options.games, options.seed, options.work, options.workers)
+        evidence.BELIEFS.write(options.out, name, **model.tables)
 
 
 if __name__ == "__main__":

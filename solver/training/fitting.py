@@ -31,11 +31,26 @@ Floats = NDArray[np.float64]
 # A position: its row, the number of features of each seat, their numbers and values, and the shares of the win.
 PositionSample = tuple[int, bytes, bytes, bytes, tuple[float, ...]]
 
-BATCH = 2048  # games per step of learning
 STRANGERS = 0.1  # share of seats that play at random for a game: the policy has to hold against any opponent
 HEAT = 0.02  # entropy bonus: an action that wins 2 % less often becomes e times rarer
 RIDGE = 3.0  # regularization: how much a weight has to explain
 MIDWAY = 0.08  # share of the positions within rounds or turns that enter the fit
+
+
+class Schedule(NamedTuple):
+    """How a policy learns."""
+
+    batch: int  # games per step
+    paces: tuple[float, ...]  # of equal parts of the run
+    damping: float  # of steps in directions with small gradients
+    pull: float  # of the weights towards 0
+    veterans: float = 0.0  # share of seats that play by an earlier policy of the run
+
+
+FROM_NOTHING = Schedule(2048, (0.06, 0.03), 0.3, 0.005)
+# From learned weights: larger batches, smaller steps at the end, and rivals from the past, against cycles.
+IMPROVE = Schedule(8192, (0.03, 0.03, 0.012, 0.012, 0.005), 0.1, 0.001, veterans=0.3)
+MEMORIES = 12  # earlier policies that a run keeps
 
 
 class FitPlan(NamedTuple):
@@ -167,22 +182,26 @@ def fit_features(plan: FitPlan, name: str, n_games: int, seed: int, verbose: boo
 
 
 def learn_marks(
-    plan: FitPlan, name: str, weights: Floats, steps: int, seed: int, trust: float, verbose: bool
+    plan: FitPlan, name: str, weights: Floats, schedule: Schedule, steps: int, seed: int, trust: float, verbose: bool
 ) -> Floats:
     """Learn the weights of the marks from `steps` batches of games: by Adam, with a small pull to 0.
 
     Policies in self-play cycle; the mean over the second half is harder to exploit than the last policy.
     """
-    games = plan.sets[name]
-    self_plays = [SelfPlay(game, 1000 * seed + i, STRANGERS) for i, game in enumerate(games)]
+    games, start = plan.sets[name], weights
+    self_plays = [SelfPlay(game, 1000 * seed + i, STRANGERS, schedule.veterans) for i, game in enumerate(games)]
     mean, square, total = np.zeros((3, len(weights)))
     plan.weights.replace(name, marks=[weights.tolist()])
     for step in range(1, steps + 1):
-        slope = np.array(self_plays[step % len(games)].gradient(BATCH, trust, HEAT)) / BATCH * 100 - 0.005 * weights
+        if schedule.veterans and (step - 1) % -(-steps // MEMORIES) == 0:
+            for self_play in self_plays:
+                self_play.remember(weights.tolist())
+        gradient = self_plays[step % len(games)].gradient(schedule.batch, trust, HEAT)
+        slope = np.array(gradient) / schedule.batch * 100 - schedule.pull * weights
         mean = 0.9 * mean + 0.1 * slope
         square = 0.99 * square + 0.01 * slope * slope
-        pace = 0.06 if step <= steps // 2 else 0.03
-        weights = weights + pace * (mean / (1 - 0.9**step)) / (np.sqrt(square / (1 - 0.99**step)) + 0.3)
+        pace = schedule.paces[(step - 1) * len(schedule.paces) // steps]
+        weights = weights + pace * (mean / (1 - 0.9**step)) / (np.sqrt(square / (1 - 0.99**step)) + schedule.damping)
         plan.weights.replace(name, marks=[weights.tolist()])
         total += weights * (step > steps // 2)
     weights = np.round(total / (steps - steps // 2), 3)
@@ -190,16 +209,28 @@ def learn_marks(
     if verbose:
         share = contest(games[0], 10000, 99, 1)
         print(f"  {name}: {elo(share, games[0].n_players):+.0f} Elo against random play", flush=True)
+        if start.any():
+            print(
+                f"  {name}: {elo(share_against(games[0], start), games[0].n_players):+.0f} against before", flush=True
+            )
     return weights
+
+
+def share_against(game: Game, marks: Floats) -> float:
+    """Return the share of the wins of one seat by the present policy, against others by earlier weights."""
+    rivals = SelfPlay(game, 99, 0.0)
+    rivals.remember(marks.tolist())
+    return float(np.mean([rivals.contest(10000, 1 << seat) for seat in range(game.n_players)]))
 
 
 def learn_from_nothing(plan: FitPlan, name: str, steps: int, n_games: int, seed: int, verbose: bool) -> Floats:
     """Learn the weights of the marks: a first policy without an evaluation, then a second with one."""
     plan.weights.replace(name, features=[[0.0] * plan.n_features] * plan.weights.tables["features"].rows)
-    marks = learn_marks(plan, name, np.zeros(plan.weights.width("marks")), steps // 3, seed, 0.0, False)
+    nothing = np.zeros(plan.weights.width("marks"))
+    marks = learn_marks(plan, name, nothing, FROM_NOTHING, steps // 3, seed, 0.0, False)
     # From here on, an evaluation reduces the variance of the credit: it separates luck from skill.
     fit_features(plan, name, n_games // 4, seed + 1, False)
-    return learn_marks(plan, name, marks, steps, seed + 2, plan.trust, verbose)
+    return learn_marks(plan, name, marks, FROM_NOTHING, steps, seed + 2, plan.trust, verbose)
 
 
 def elo(share: float, n_players: int) -> float:
@@ -215,7 +246,10 @@ def parser_for(plan: FitPlan, description: str | None) -> argparse.ArgumentParse
     names = list(plan.sets)
     parser.add_argument("sets", nargs="*", default=names, help=f"sets to fit (default: all of {', '.join(names)})")
     parser.add_argument(
-        "--steps", type=int, default=plan.steps, help=f"batches of {BATCH} games to learn from (default {plan.steps})"
+        "--steps",
+        type=int,
+        default=plan.steps,
+        help=f"batches to learn from: of {FROM_NOTHING.batch} games, or {IMPROVE.batch} (default {plan.steps})",
     )
     parser.add_argument(
         "--games", type=int, default=plan.games, help=f"games to fit the features to (default {plan.games})"
@@ -224,16 +258,30 @@ def parser_for(plan: FitPlan, description: str | None) -> argparse.ArgumentParse
     parser.add_argument("--quiet", action="store_true", help="print no figures")
     parser.add_argument("--out", type=Path, default=plan.weights.path, help="output file (default: the engine's)")
     parser.add_argument("--keep-marks", action="store_true", help="fit only the features")
+    parser.add_argument(
+        "--improve", action="store_true", help="learn on from the marks of the file, and fit nothing else"
+    )
     return parser
 
 
 def fit_sets(plan: FitPlan, options: argparse.Namespace) -> None:
     for name in options.sets:
         started = time.monotonic()
-        if options.keep_marks:
-            marks = np.array(plan.weights.read()[name]["marks"][0])
-        else:
-            marks = learn_from_nothing(plan, name, options.steps, options.games, options.seed, not options.quiet)
-        features = fit_features(plan, name, options.games, options.seed + 3, not options.quiet)
-        plan.weights.write(options.out, name, marks=[marks.tolist()], features=features)
+        plan.weights.write(options.out, name, **fit_set(plan, name, options))
         print(f"{name}: {time.monotonic() - started:.0f} s")
+
+
+def fit_set(plan: FitPlan, name: str, options: argparse.Namespace) -> dict[str, list[list[float]]]:
+    """Fit the weights of a set, or only a part of them; return its tables."""
+    seed, verbose = options.seed, not options.quiet
+    if options.improve:
+        tables = plan.weights.read()[name]
+        before = np.array(tables["marks"][0])
+        marks = learn_marks(plan, name, before, IMPROVE, options.steps, seed, plan.trust, verbose)
+        return {"marks": [marks.tolist()], "features": tables["features"]}
+    if options.keep_marks:
+        marks = np.array(plan.weights.read()[name]["marks"][0])
+    else:
+        marks = learn_from_nothing(plan, name, options.steps, options.games, seed, verbose)
+    features = fit_features(plan, name, options.games, seed + 3, verbose)
+    return {"marks": [marks.tolist()], "features": features}

@@ -262,7 +262,7 @@ def test_the_engine_plays_all_seats_and_the_game_is_saved(tmp_path, monkeypatch,
     seats = ",".join(["beginner", "level-1", "easy", "beginner"][:players])
     out = run_here("play", "--game", game_id, "--seats", seats, "--seed", "5", "--save", "game.txt").out
     assert max(map(len, out.splitlines()[-10:])) <= WIDTH
-    assert re.search(r"The game is over: [A-E](?: and [A-E])* (wins|share the win)\.", out)
+    assert re.search(r"The game is over: (you win|[A-E](?: and [A-E])* (wins|share the win))\.", out)
     assert out.endswith("\neminence review game.txt\n")
     assert read_record((tmp_path / "game.txt").read_text()).end.is_over
     assert out.count("Hand of A") == 1  # at the end only, without --watch

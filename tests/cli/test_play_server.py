@@ -131,7 +131,7 @@ def test_a_game_waits_for_a_failed_server_and_continues_with_or_without_it(play,
     uninterrupted, _ = play("1\n" * 300, answers=10**6)
     complete = write_game(uninterrupted)
     for answer in ("again", "alone"):
-        game, log = play(f"1\n1\n1\n1\nmoves\nhint\n{answer}\n" + "1\n" * 300)
+        game, log = play(f"1\n1\nmoves\nhint\n{answer}\n" + "1\n" * 300)
         failures = [event for event in log if event["event"] == "failed"]
         assert failures[0]["text"].startswith("a:1: the call failed with UNAVAILABLE: gone\nThe game waits. again ")
         # Commands that need a turn are answered by the ways to continue.

@@ -65,6 +65,7 @@ ELSEWHERE = {
     "records.md": "tests/cli/test_records.py",
     "strength.md": "written by python -m benchmarks ladder; tests/benchmarks/test_ladder.py",
     "reference/game_rules.md": "test_the_reference_of_game_rules_is_current",
+    "training.md": "hours of computing; tests/solver/test_training.py runs the smallest",
     "service.md": "test_the_tokens_of_the_service_page_are_valid",
 }
 # Blocks that these tests skip, and why.

@@ -179,16 +179,18 @@ def test_a_belief_depends_only_on_the_view() -> None:
 
 def log_loss(belief: Belief, position: Position) -> tuple[float, int]:
     """Return the logarithmic loss of the face-down cards in bits, and the number of these cards."""
-    total, n = 0.0, 0
-    for player in range(position.game.n_players):
-        chances = belief.chances(player)
-        if player == belief.view.observer or chances is None:
-            continue
-        spots, _ = chances
-        for (_, kinds), kind in zip(spots.items(), evidence.secrets(position, player, list(spots))[0], strict=True):
-            total -= math.log2(kinds[kind])
-            n += 1
-    return total, n
+    others = [player for player in range(position.game.n_players) if player != belief.view.observer]
+    bits = [surprise for player in others for surprise in surprises(belief, position, player)]
+    return sum(bits), len(bits)
+
+
+def surprises(belief: Belief, position: Position, player: int) -> list[float]:
+    """Return the surprise of each face-down card of a player, in bits; none if the secrets are too many to weigh."""
+    chances = belief.chances(player)
+    if chances is None:
+        return []
+    true = evidence.secrets(position, player, list(chances[0]))[0]
+    return [-math.log2(kinds[kind]) for kinds, kind in zip(chances[0].values(), true, strict=True)]
 
 
 @pytest.mark.parametrize("spec", mostly_slow(SPECS[:4], IDS[:4], ["oriflamme-3", "oriflamme_prototype-3"]))
@@ -215,6 +217,32 @@ def test_beliefs_predict_better_than_uniform_ones_and_better_still_with_a_histor
     uniform, table, with_history = (3 * bits[name] / bits["cards"] for name in ("uniform", "table", "history"))
     assert table < uniform - 0.3
     assert with_history < table - 0.05
+
+
+def test_the_log_tells_players_of_a_policy_from_random_ones() -> None:
+    """Cards of a player by the policy are guessed well, and those of a random player are not guessed too boldly."""
+    game = new_game("oriflamme", "en-2019", players=3)
+    bits: dict[str, list[float]] = defaultdict(list)
+    for number in range(40):
+        rng = Rng(98, number)
+        position, history = game.deal(rng), History(game)
+        while not position.is_over:
+            seat = position.to_act or 0
+            if position.round > 3:
+                view = position.view(0)
+                for name, belief in (("", Belief(view, history)), (" uniform", Belief(view, None, 0.0))):
+                    for player, style in ((1, "policy"), (2, "random")):
+                        bits[style + name] += surprises(belief, position, player)
+            actions = position.legal_actions()
+            action = solve(position.view(seat), config="greedy", seed=rng.bits()).best if seat < 2 else None
+            action = action or actions[rng.below(len(actions))]
+            history.add(position, action)
+            position = position.play(action)
+    policy, policy_uniform, stranger, stranger_uniform = (
+        sum(bits[name]) / len(bits[name]) for name in ("policy", "policy uniform", "random", "random uniform")
+    )
+    assert policy < policy_uniform - 0.8
+    assert stranger < stranger_uniform + 0.3
 
 
 def test_an_answer_has_beliefs_about_each_opponent() -> None:

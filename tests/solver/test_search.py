@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from known_kuhn import known_kuhn
 from ray_processes import cpu_ticks
 from tables import ALL_IDS, ALL_SPECS, random_game
 from waiting import HANG_S, wait_until
@@ -474,3 +475,13 @@ def test_a_long_search_can_be_interrupted(shares: int) -> None:
     _, errors = process.communicate(timeout=HANG_S)
     assert process.returncode != 0
     assert "KeyboardInterrupt" in errors
+
+
+def test_opponents_in_the_tree_prefer_what_suits_the_hand_of_each_world() -> None:
+    """With a huge exploration constant, visits follow the prior: B calls with the King and folds with the Queen."""
+    config = Config("prior", selection="puct", exploration=1e6)
+    answer = solve(known_kuhn().view("J ? | first A | seen by A"), Budget(iterations=4000), config=config, seed=1)
+    (bet,) = [move for move in answer.moves if str(move.action) == "bet"]
+    assert bet.points is not None
+    # A loses two chips in half of the worlds, and wins one in the others.
+    assert bet.points.mean == pytest.approx(-0.5, abs=0.3)

@@ -7,10 +7,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from engine_cy.oriflamme.features import WEIGHTS
 from solver.training.__main__ import main
+from solver.training.fitting import IMPROVE, learn_marks, share_against
+from solver.training.oriflamme import PLAN
 
 ROOT = Path(__file__).parents[2]
 
@@ -50,3 +53,13 @@ def test_useless_weights_are_not_installed(tmp_path, capsys):
     with pytest.raises(SystemExit):
         main(["oriflamme-3", "--quick", "--install", f"--work={tmp_path}"])
     assert "--install is refused" in capsys.readouterr().err
+
+
+def test_a_policy_learns_on_and_beats_the_earlier_one():
+    """It learns from nearly nothing, as a good policy needs millions of games to become better."""
+    nothing = np.full(WEIGHTS.width("marks"), 1e-3)
+    try:
+        learn_marks(PLAN, "oriflamme-3", nothing, IMPROVE._replace(batch=256), 24, 1, 0.0, False)
+        assert share_against(PLAN.sets["oriflamme-3"][0], nothing) > 0.4
+    finally:
+        WEIGHTS.load()
