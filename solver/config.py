@@ -60,7 +60,7 @@ class Config:
     # Iterations after which half of the playouts run to the end of the game despite the horizon: an evaluation's errors
     # do not average out, and long searches must not rest on it. 0: no playout does.
     full_half: int = 0
-    # Exponent of the belief weights; 0 makes all worlds equally likely.
+    # Exponent of the belief weights: 1 takes them as the game gives them, 0 makes all worlds equally likely.
     trust: float = 0.0
     # Number of worlds in all, one after the other; 0: a new one for every iteration.
     worlds: int = 0
@@ -128,7 +128,7 @@ CONFIGS = {
             playouts="known",
             horizon=2,
             full_half=200_000,
-            trust=0.8,
+            trust=1.0,
         ),
     )
 }
