@@ -130,14 +130,20 @@ def play(monkeypatch, capsys, tmp_path):
 def test_a_game_waits_for_a_failed_server_and_continues_with_or_without_it(play, tmp_path):
     uninterrupted, _ = play("1\n" * 300, answers=10**6)
     complete = write_game(uninterrupted)
+    moves = moves_until_failure(play)
     for answer in ("again", "alone"):
-        game, log = play(f"1\n1\nmoves\nhint\n{answer}\n" + "1\n" * 300)
+        game, log = play("1\n" * moves + f"1\nmoves\nhint\n{answer}\n" + "1\n" * 300)
         failures = [event for event in log if event["event"] == "failed"]
         assert failures[0]["text"].startswith("a:1: the call failed with UNAVAILABLE: gone\nThe game waits. again ")
         # Commands that need a turn are answered by the ways to continue.
         assert [event["text"].split(".")[0] for event in failures[1:]] == ["The game waits"] * 3
         assert write_game(game) == (tmp_path / "game.txt").read_text() == complete
         assert isinstance(game.chooser, Flaky) == (answer == "again")
+
+
+def moves_until_failure(play: Any) -> int:
+    """Return the number of own moves after which the server fails; it depends on the play of the others."""
+    return next(n for n in range(1, 20) if "failed" in {event["event"] for event in play("1\n" * n + "quit\n")[1]})
 
 
 def test_a_game_is_saved_before_it_waits(play, tmp_path):
