@@ -40,10 +40,10 @@ _PXD = Path(engine_cy.__path__[0], "game_api.pxd").read_text()
 
 
 def _functions_of(struct: str) -> list[str]:
-    """Return the names of the functions of a struct, in its order."""
+    """Return the names of the functions of a struct, in its order; a flag between them takes as much room as one."""
     fields = re.search(rf"^cdef struct {struct}:\n(.*?)^(?=\S)", f"{_PXD}\nend", re.DOTALL | re.MULTILINE)
     assert fields is not None
-    return re.findall(r"^    \w+_f (\w+)$", fields[1], re.MULTILINE)
+    return re.findall(r"^    (?:\w+_f|bint) (\w+)$", fields[1], re.MULTILINE)
 
 
 def _slots_at(address: int, names: list[str]) -> dict[str, Any]:
