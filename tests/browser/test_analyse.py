@@ -188,3 +188,16 @@ def test_a_position_is_set_up_by_keyboard_alone(open_page: Open) -> None:
     page.locator(".columns .best").wait_for()
     assert page.evaluate("document.activeElement !== document.body")
     assert page.get_by_label("Position, as one seat sees it").input_value().startswith(LAID)
+
+
+def test_a_text_typed_while_another_position_is_read_is_kept(open_page: Open) -> None:
+    page = open_page("#/play")
+    held: list[Any] = []
+    page.route("**/ValidateView", lambda route: held.append(route) if not held else route.continue_())
+    page.evaluate("location.hash = '#/analyse'")
+    text = page.get_by_label("Position, as one seat sees it")
+    wait_until(lambda: page.evaluate("true") and held)
+    text.fill(VIEWS["castle_village_port"])
+    held[0].continue_()
+    page.locator(".columns .table").wait_for()
+    assert text.input_value() == VIEWS["castle_village_port"]

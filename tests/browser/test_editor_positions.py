@@ -84,7 +84,7 @@ def cases() -> Iterator[Any]:
                 yield pytest.param(game_id, question, number, marks=marks, id=f"{game_id} {question} {number}")
 
 
-@pytest.mark.parametrize(("game_id", "question", "number"), cases())
+@pytest.mark.parametrize(("game_id", "question", "number"), list(cases()))
 def test_a_position_is_the_same_however_it_comes(game_id: str, question: str, number: int, open_page: Open) -> None:
     view = positions_of(game_id)[question][number]
     page = open_page("#/analyse")
