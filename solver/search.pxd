@@ -32,6 +32,7 @@ cdef struct SearchParameters:
     uint8_t nodes
     uint8_t flat                  # no tree below the root's decision
     uint8_t puct                  # select by PUCT with the game's prior, else by UCB1
+    uint8_t priors_by_hand        # opponents' nodes are shared by hands that have priors of their own
     uint8_t known_playouts        # play out with the game's learned policy, else at random
     uint8_t horizon               # evaluate after this many rounds, counted from the root's; 0: play to the end
     float exploration
@@ -76,7 +77,6 @@ cdef class Searcher:
     cdef readonly int observer
     cdef const GameApi* api
     cdef const Knowledge* knowledge
-    cdef bint priors_by_hand              # opponents' nodes are shared by hands that have priors of their own
     cdef const void* rules
     cdef SearchParameters settings
     cdef WorldSampler belief              # None: all worlds are equally likely

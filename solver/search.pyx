@@ -104,7 +104,7 @@ cdef class Searcher:
             self.settings.puct = settings.puct
             self.settings.known_playouts = settings.known_playouts
             self.settings.horizon = settings.horizon
-            self.priors_by_hand = (
+            self.settings.priors_by_hand = (
                 settings.puct and self.settings.nodes == NODES_PUBLIC and self.knowledge.priors_by_hand
             )
         for i, model in enumerate(settings.models):
@@ -483,7 +483,7 @@ cdef class Searcher:
         cdef int n_untried = 0
         cdef int best, pick
 
-        if self.priors_by_hand and player != self.observer:
+        if self.settings.priors_by_hand and player != self.observer:
             shares = room
             self.knowledge.prior(self.rules, self.state, actions, n, shares)
         best = self.weigh(node, actions, n, 1, shares, untried, &n_untried)
