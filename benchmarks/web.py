@@ -110,7 +110,7 @@ on("layout-shift", (entry) => entry.hadRecentInput || (seen.shift += entry.value
 on("longtask", (entry) => seen.tasks.push([entry.startTime, entry.duration]));
 on("event", (entry) => seen.events.push([entry.name, entry.duration]), {durationThreshold: 16});
 const answers = new MutationObserver(() => {
-  if (document.querySelector(".answer .best") === null) return;
+  if (document.querySelector(".best") === null) return;
   answers.disconnect();
   requestAnimationFrame(() => (seen.answer = performance.now()));
 });
@@ -162,7 +162,7 @@ def window(browser: Any, *, is_phone: bool = False, is_slow: bool = False) -> It
 
 def wait_for_answer(page: Any) -> None:
     """Wait until an answer of live analysis is on screen."""
-    page.locator(".answer .best").wait_for()
+    page.locator(".best").wait_for()
     while page.evaluate("seen.answer") == 0:
         page.wait_for_timeout(20)
 

@@ -185,7 +185,7 @@ def test_a_position_is_set_up_by_keyboard_alone(open_page: Open) -> None:
         walk_to(".editor .chip")
     page.locator(".editor[aria-busy=false]").wait_for()
     walk_to(".editor .head button.main")
-    page.locator(".columns .best").wait_for()
+    page.locator(".best").wait_for()
     assert page.evaluate("document.activeElement !== document.body")
     assert page.get_by_label("Position, as one seat sees it").input_value().startswith(LAID)
 

@@ -100,7 +100,7 @@ def test_a_position_is_the_same_however_it_comes(game_id: str, question: str, nu
     page.get_by_role("button", name="Show").click()
     wait(page, "view => new URLSearchParams(location.hash.split('?')[1]).get('view') === view", str(view))
     assert text.input_value() == str(view)
-    assert page.locator("form.source ~ .complaint").count() == 0
+    assert page.locator("details.origin ~ .complaint").count() == 0
     # Set up by clicking, from an empty table.
     page.get_by_role("button", name="Set up by clicking").click()
     page.get_by_role("button", name="Empty table").click()

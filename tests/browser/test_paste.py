@@ -1,4 +1,4 @@
-"""Pasting and dropping: whatever it is, is recognised, said, and opened at its place."""
+"""The page recognises what is pasted or dropped, says what it is, and opens it at its place; damaged texts are refused."""
 
 from __future__ import annotations
 

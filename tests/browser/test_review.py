@@ -475,7 +475,7 @@ def test_garbage_is_refused_and_leaves_the_page_alive(open_page: Open) -> None:
         # The page has refused it, or shows its game and grades it; either way the next one can be dropped.
         wait(page, "!!document.querySelector('.complaint, .progress')")
         page.evaluate("document.querySelector('details.another').open = true")
-    while running:  # what is left of them could close the form that is filled next
+    while running:  # a late answer would close the form that is filled next
         page.wait_for_timeout(20)
     review(page, game())
 

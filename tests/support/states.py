@@ -122,6 +122,7 @@ def as_text(page: Any) -> None:
 def analysis(page: Any) -> None:
     page.locator(".worlds").wait_for()
     page.locator(".moves tbody tr").first.wait_for()
+    page.get_by_text("Ambush", exact=True).first.wait_for()  # the names of the cards have come
 
 
 def secrets(page: Any) -> None:

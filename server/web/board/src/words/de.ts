@@ -46,6 +46,7 @@ export const de: Words = {
   show: "Zeigen",
   asText: "Als Text",
   copyLink: "Link kopieren",
+  otherPosition: "Eine andere Stellung",
   copyJson: "Als JSON kopieren",
   copied: "Kopiert",
 

@@ -47,6 +47,7 @@ export const en = {
   show: "Show",
   asText: "As text",
   copyLink: "Copy a link",
+  otherPosition: "Another position",
   copyJson: "Copy as JSON",
   copied: "Copied",
 

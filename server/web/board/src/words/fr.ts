@@ -46,6 +46,7 @@ export const fr: Words = {
   show: "Afficher",
   asText: "En texte",
   copyLink: "Copier un lien",
+  otherPosition: "Une autre position",
   copyJson: "Copier en JSON",
   copied: "Copié",
 
