@@ -1,4 +1,4 @@
-"""The page recognises what is pasted or dropped, says what it is, and opens it at its place; damaged texts are refused."""
+"""The page recognises what is pasted or dropped, says what it is, and opens it at its place, or refuses it."""
 
 from __future__ import annotations
 
