@@ -17,6 +17,7 @@ VIEW = "C:Lord* >A:Ambush(1) B:Soldier* A:Lord(1) C:?(2) | round 4 | points 7 7 
 
 def edit(page: Any, text: str = "", game: str = "Oriflamme") -> Any:
     """Open the editor with a view, or with the one that the page shows."""
+    page.locator("details.origin").evaluate("(form) => (form.open = true)")  # a phone folds it
     page.locator(".source select").first.select_option(label=game)
     if text:
         page.get_by_label("Position, as one seat sees it").fill(text)
@@ -121,7 +122,7 @@ def test_a_position_is_set_up_from_an_empty_table(open_page: Open) -> None:
     assert "first B" in text
     assert "points 1 9 1" in text
     page.get_by_role("button", name="Analyse it").click()
-    page.locator(".columns .best").wait_for()
+    page.locator(".best").wait_for()
     assert page.get_by_label("Position, as one seat sees it").input_value() == text
     page.locator(".table .stacks .card").nth(2).wait_for()  # the table before stays until the server has answered
     assert page.locator(".table .stacks .card").count() == 3
