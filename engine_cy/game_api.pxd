@@ -167,7 +167,7 @@ ctypedef void (*log_action_f)(const void* rules, const void* view, action_t acti
 # (NULL), and a search must work without. engine_cy/learned has what the knowledge of all games shares.
 cdef struct Knowledge:
     prior_f prior
-    # Whether a search computes the prior of an opponent at each visit, for the hand in its world, or once for all hands.
+    # Whether a search computes the prior of an opponent at each visit, for the hand in its world, or once for all.
     bint priors_by_hand
     choose_f choose
     evaluate_f evaluate
