@@ -278,13 +278,19 @@ def test_a_move_that_loses_much_is_warned_of(open_page: Open, served: Server) ->
     wait(page, "document.querySelectorAll('.log li[data-frame]').length > 45")
 
 
-@pytest.mark.slow
-def test_notes_stay_with_their_card(open_page: Open) -> None:
+def open_with_hidden_card(open_page: Open) -> Any:
+    """Play until a card of another seat lies face down."""
     page = open_page("#/play")
     set_up(page, players=3)
     wait_for_turn(page)
     while not page.locator(".stacks .card.back").count():
         choose_at_random(page, random.Random(7))
+    return page
+
+
+@pytest.mark.slow
+def test_notes_stay_with_their_card(open_page: Open) -> None:
+    page = open_with_hidden_card(open_page)
     page.locator(".stacks .card.back").first.click(button="right")
     select = page.locator(".notes select").first
     select.select_option(label="Spy")
@@ -344,11 +350,7 @@ def test_a_name_is_text_and_nothing_else(open_page: Open) -> None:
 
 @pytest.mark.slow
 def test_notes_and_hints_are_comments_of_the_saved_record(open_page: Open) -> None:
-    page = open_page("#/play")
-    set_up(page, players=3)
-    wait_for_turn(page)
-    while not page.locator(".stacks .card.back").count():
-        choose_at_random(page, random.Random(7))
+    page = open_with_hidden_card(open_page)
     page.keyboard.press("h")
     page.get_by_text("1 hint used").wait_for()
     page.locator(".stacks .card.back").first.click(button="right")

@@ -64,7 +64,7 @@ export function clientOf<Service extends DescService>(service: Service): Client<
     const { input, output, methodKind } = each;
     const isStream = methodKind === "server_streaming";
     const method = { path: `/${service.typeName}/${each.name}`, isStream, input, output };
-    const call = isStream ? streamed : answered;
+    const call = isStream ? retried : answered;
     return [name, (request: Fields, options: CallOptions = {}) => call(method, request, options)];
   });
   return Object.fromEntries(calls) as Client<Service>;
@@ -74,9 +74,6 @@ async function answered(method: Method, request: Fields, options: CallOptions): 
   for await (const answer of retried(method, request, options)) return answer;
   throw new CallError("unknown", "the server did not answer");
 }
-
-const streamed = (method: Method, request: Fields, options: CallOptions): AsyncIterable<object> =>
-  retried(method, request, options);
 
 /** Yield the answers to a call. Repeat it if the server refuses it only for the moment. */
 async function* retried(method: Method, request: Fields, options: CallOptions): AsyncGenerator<object> {

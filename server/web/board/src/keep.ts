@@ -1,4 +1,4 @@
-// What the reader takes along from the page.
+// Saving and copying of texts.
 
 /** Save a text as a file of the browser's downloads. */
 export function saveText(name: string, text: string, kind = "text/plain"): void {

@@ -1,4 +1,4 @@
-// What a pasted or dropped text is: a link of this page, JSON, a record, views or positions in notation.
+// Pasted and dropped texts are recognised as links of this page, JSON, records, or views and positions in notation.
 
 import { fromJson, type JsonObject } from "@bufbuild/protobuf";
 import { PositionSchema, type Position } from "../../generated/eminence/v1/referee_pb";

@@ -25,7 +25,7 @@ export class Notes {
     return new Map(Object.entries(seat === null ? {} : (this.#notes[seat] ?? {})));
   }
 
-  /** Write a part of a note, after so many actions. */
+  /** Write a part of a note, and the number of actions before it. */
   write(seat: SeatIndex, card: string, note: Partial<Note>, after: number): void {
     const next = { ...this.of(seat, card), ...note, after };
     const notes = { ...this.#notes[seat] };
