@@ -167,8 +167,8 @@ ctypedef void (*log_action_f)(const void* rules, const void* view, action_t acti
 # (NULL), and a search must work without. engine_cy/learned has what the knowledge of all games shares.
 cdef struct Knowledge:
     prior_f prior
-    # Whether a search computes the prior of an opponent at each visit, for the hand in its world, or once for all.
-    bint priors_by_hand
+    # At each visit to an opponent's node: the probabilities for the hand in this world. NULL: the prior, once for all.
+    prior_f prior_by_hand
     choose_f choose
     evaluate_f evaluate
 

@@ -105,7 +105,7 @@ cdef class Searcher:
             self.settings.known_playouts = settings.known_playouts
             self.settings.horizon = settings.horizon
             self.settings.priors_by_hand = (
-                settings.puct and self.settings.nodes == NODES_PUBLIC and self.knowledge.priors_by_hand
+                settings.puct and self.settings.nodes == NODES_PUBLIC and self.knowledge.prior_by_hand != NULL
             )
         for i, model in enumerate(settings.models):
             if i != self.observer and i < self.game.n_players:
@@ -485,7 +485,7 @@ cdef class Searcher:
 
         if self.settings.priors_by_hand and player != self.observer:
             shares = room
-            self.knowledge.prior(self.rules, self.state, actions, n, shares)
+            self.knowledge.prior_by_hand(self.rules, self.state, actions, n, shares)
         best = self.weigh(node, actions, n, 1, shares, untried, &n_untried)
         if n_untried:
             pick = -1 if self.settings.puct else untried[below(&self.rng, n_untried)]

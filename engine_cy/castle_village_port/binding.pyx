@@ -117,7 +117,7 @@ cdef void prior(const void* rules, const void* state, const action_t* actions, i
 
 
 cdef action_t choose(const void* rules, const void* state, rng_t* rng) noexcept nogil:
-    return choose_action(&FEATURE_API, rules, state, rng)
+    return choose_action(&FEATURE_API, &FEATURE_API.playouts, rules, state, rng)
 
 
 cdef void evaluate(const void* rules, const void* state, double* per_seat) noexcept nogil:
@@ -126,7 +126,7 @@ cdef void evaluate(const void* rules, const void* state, double* per_seat) noexc
 
 cdef Knowledge KNOWLEDGE
 KNOWLEDGE.prior = prior
-KNOWLEDGE.priors_by_hand = False  # the prior takes long: more iterations are worth more
+KNOWLEDGE.prior_by_hand = NULL      # it takes long: more iterations are worth more
 KNOWLEDGE.choose = choose
 KNOWLEDGE.evaluate = evaluate
 add_belief_functions(&KNOWLEDGE)

@@ -67,7 +67,7 @@ cdef void prefer_selections(const Rules* rules, const State* view, int player, c
     for k in range(evidence.n_kinds):
         state.hands[player] |= bit(evidence.kinds[k])
     n = legal_actions(rules, &state, actions)
-    preferences_of(&FEATURE_API, rules, &state, actions, n, by_action)
+    preferences_of(&FEATURE_API, &FEATURE_API.playouts, rules, &state, actions, n, by_action)
     for i in range(n):
         action_of[actions[i] >> 16 & 0xFF] = i
     for k in range(evidence.n_kinds):

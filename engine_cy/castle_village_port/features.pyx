@@ -20,7 +20,7 @@ from engine_cy.castle_village_port.words cimport (
 )
 from engine_cy.game_api cimport MAX_PLAYERS, action_t
 from engine_cy.learned.feature_api cimport (
-    FeatureCounts, MarkedActions, count, mark_f, row_of_f, set_of_f, stage_of_f, tally_f,
+    FeatureCounts, MarkedActions, Policy, count, mark_f, row_of_f, set_of_f, stage_of_f, tally_f,
 )
 
 from pathlib import Path
@@ -496,7 +496,7 @@ cdef inline void mark_order(const Summary* summary, action_t action, MarkedActio
     note(options, i, 1, ORDER_WORTH + relation(summary, player), worth_of(summary, &change))
 
 
-cdef void mark(const Rules* rules, const State* state, const action_t* actions, int n,
+cdef void mark(const Rules* rules, const State* state, const action_t* actions, int n, bint _wide,
                MarkedActions* options) noexcept nogil:
     cdef Summary summary
     cdef int i, victim
@@ -626,10 +626,11 @@ cdef int set_of(const Rules* rules) noexcept nogil:
 
 
 # FeatureApi passes Rules and State as plain bytes, hence the casts.
-FEATURE_API.n_marks = WEIGHTS.width("marks")
+FEATURE_API.playouts = Policy(
+    WEIGHTS.width("marks"), is_wide=False, weights=(<array.array>WEIGHTS.memory["marks"]).data.as_floats)
+FEATURE_API.prior = FEATURE_API.playouts
 FEATURE_API.n_rows = N_ROWS
 FEATURE_API.n_features = WEIGHTS.width("features")
-FEATURE_API.marks = (<array.array>WEIGHTS.memory["marks"]).data.as_floats
 FEATURE_API.features = (<array.array>WEIGHTS.memory["features"]).data.as_floats
 FEATURE_API.set_of = <set_of_f>set_of
 FEATURE_API.mark = <mark_f>mark

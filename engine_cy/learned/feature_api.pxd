@@ -7,7 +7,7 @@ from libc.stdint cimport uint16_t
 from engine_cy.game_api cimport MAX_ACTIONS, MAX_PLAYERS, GameApi, action_t
 
 cdef enum:
-    MARKS_EACH = 7      # the most marks of an action
+    MARKS_EACH = 11     # the most marks of an action
     STAGES_MAX = 15     # the most stages of a game
 
 
@@ -18,6 +18,13 @@ cdef struct MarkedActions:
     bint has_amounts                           # False: each amount is 1
     uint16_t marks[MAX_ACTIONS][MARKS_EACH]
     float amounts[MAX_ACTIONS][MARKS_EACH]
+
+
+# The weights of marks, by set; Weights owns the memory.
+cdef struct Policy:
+    int n_marks
+    bint is_wide                               # whether an action has its wide marks, too
+    const float* weights
 
 
 # Sums over the features of each player: of weights times values or, for training, of the values themselves.
@@ -37,8 +44,9 @@ cdef inline void count(FeatureCounts* tally, int player, int feature, float valu
 
 # Return the index of the set of weights.
 ctypedef int (*set_of_f)(const void* rules) noexcept nogil
-# List the marks of each of `n` legal actions, from facts that the player to act sees.
-ctypedef void (*mark_f)(const void* rules, const void* state, const action_t* actions, int n,
+# List the marks of each of `n` legal actions, from facts that the player to act sees. Wide marks, if any, come after the
+# others: they take time, and serve where few actions are weighed.
+ctypedef void (*mark_f)(const void* rules, const void* state, const action_t* actions, int n, bint wide,
                         MarkedActions* options) noexcept nogil
 # Return the row of the weights of the features.
 ctypedef int (*row_of_f)(const void* rules, const void* state) noexcept nogil
@@ -51,11 +59,12 @@ ctypedef int (*stage_of_f)(const void* rules, const void* state) noexcept nogil
 cdef struct FeatureApi:
     const GameApi* game
 
-    # The weights by set, and those of the features by row; Weights owns the memory.
-    int n_marks
+    Policy playouts
+    Policy prior
+
+    # The weights of the features, by set and row; Weights owns the memory.
     int n_rows
     int n_features
-    const float* marks
     const float* features
 
     set_of_f set_of

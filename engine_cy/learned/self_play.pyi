@@ -14,17 +14,19 @@ def contest(game: Game, games: int, seed: int, seats: int) -> float:
     """Return the share of the wins of `seats` (bit p: player p), who play by the playout policy against random play."""
 
 class SelfPlay:
-    """Self-play of the playout policy, for training.
+    """Self-play of a policy, for training: of playouts, or the prior.
 
     A share `strangers` of the seats plays its game at random, a share `veterans` by an earlier policy (`remember`).
     """
 
-    def __new__(cls, game: Game, seed: int, strangers: float, veterans: float = 0.0) -> Self: ...
+    def __new__(
+        cls, game: Game, seed: int, strangers: float, veterans: float = 0.0, *, of_prior: bool = False
+    ) -> Self: ...
     def remember(self, marks: Sequence[float]) -> None:
         """Add a policy, by the weights of its marks, to the earlier ones."""
 
     def contest(self, games: int, seats: int) -> float:
-        """Return the share of the wins of `seats` (bit p: player p), who play by the playout policy.
+        """Return the share of the wins of `seats` (bit p: player p), who play by the policy.
 
         The others play by the earlier policies that `remember` added.
         """

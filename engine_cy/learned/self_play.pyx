@@ -1,12 +1,12 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Self-play of the playout policy, from which the weights are learned."""
+"""Self-play of a policy, from which the weights are learned."""
 from libc.stdint cimport uint16_t, uint64_t
 from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memset
 
 from engine_cy.game_api cimport CHANCE, MAX_ACTIONS, MAX_PLAYERS, GAME_OVER, STATE_WORDS, action_t
 from engine_cy.learned.evaluation cimport evaluate_state
-from engine_cy.learned.feature_api cimport STAGES_MAX, FeatureApi, MarkedActions, FeatureCounts
+from engine_cy.learned.feature_api cimport STAGES_MAX, FeatureApi, FeatureCounts, MarkedActions, Policy
 from engine_cy.learned.policy cimport choose_action, prefer
 from engine_cy.support.rng cimport below, next_bits, rng_t, seed_rng
 from engine_cy.support.softmax cimport soften
@@ -66,7 +66,7 @@ def contest(Game game, int games, uint64_t seed, int seats):
         player = api.game.to_act(rules, state)
         while player != GAME_OVER:
             if player != CHANCE and seats >> player & 1:
-                api.game.apply(rules, state, choose_action(api, rules, state, &rng))
+                api.game.apply(rules, state, choose_action(api, &api.playouts, rules, state, &rng))
             else:
                 api.game.apply(rules, state, choose_at_random(api, rules, state, &rng))
             player = api.game.to_act(rules, state)
@@ -83,35 +83,37 @@ cdef enum:
 
 
 cdef class SelfPlay:
-    """Self-play of the playout policy, for training.
+    """Self-play of a policy, for training: of playouts, or the prior.
 
     A share `strangers` of the seats plays its game at random, a share `veterans` by an earlier policy (`remember`).
     """
 
     cdef Game game
     cdef const FeatureApi* api
+    cdef const Policy* policy
     cdef const void* rules
     cdef rng_t rng
     cdef double strangers          # the probability that a seat plays a game at random
     cdef double veterans           # ... and that it plays by an earlier policy
     cdef float* past               # the weights of the marks of these policies
     cdef int n_past
-    cdef FeatureApi earlier        # of the earlier policy to act
+    cdef Policy earlier            # the earlier policy to act
     cdef int players[MAX_PLAYERS]  # by seat: BY_PRESENT, AT_RANDOM, or the number of an earlier policy
     cdef float* gradients          # by stage and seat: of the log probability of its actions
     cdef uint16_t* touched         # by stage and seat: the indices of the marks in its gradient
     cdef int n_touched[STAGES_MAX * MAX_PLAYERS]
 
-    def __cinit__(self, Game game, uint64_t seed, double strangers, double veterans=0.0):
+    def __cinit__(self, Game game, uint64_t seed, double strangers, double veterans=0.0, *, bint of_prior=False):
         self.game = game
         self.api = features_api(game)
+        self.policy = &self.api.prior if of_prior else &self.api.playouts
         self.rules = game.rules
         self.strangers = strangers
         self.veterans = veterans
-        self.earlier = self.api[0]
+        self.earlier = self.policy[0]
         seed_rng(&self.rng, seed, 1)
-        self.gradients = <float*>calloc(STAGES_MAX * MAX_PLAYERS * self.api.n_marks, sizeof(float))
-        self.touched = <uint16_t*>calloc(STAGES_MAX * MAX_PLAYERS * self.api.n_marks, sizeof(uint16_t))
+        self.gradients = <float*>calloc(STAGES_MAX * MAX_PLAYERS * self.policy.n_marks, sizeof(float))
+        self.touched = <uint16_t*>calloc(STAGES_MAX * MAX_PLAYERS * self.policy.n_marks, sizeof(uint16_t))
         if self.gradients == NULL or self.touched == NULL:
             raise MemoryError
 
@@ -122,10 +124,13 @@ cdef class SelfPlay:
 
     def remember(self, marks):
         """Add a policy, by the weights of its marks, to the earlier ones."""
-        cdef int n = self.api.n_marks
-        cdef float* past = <float*>realloc(self.past, (self.n_past + 1) * n * sizeof(float))
+        cdef int n = self.policy.n_marks
+        cdef float* past
         cdef int i
 
+        if len(marks) != n:
+            raise ValueError(f"marks: {len(marks)} weights, not {n}")
+        past = <float*>realloc(self.past, (self.n_past + 1) * n * sizeof(float))
         if past == NULL:
             raise MemoryError
         self.past = past
@@ -153,7 +158,7 @@ cdef class SelfPlay:
         return player == CHANCE or self.players[player] == AT_RANDOM
 
     def contest(self, int games, int seats):
-        """Return the share of the wins of `seats` (bit p: player p), who play by the playout policy.
+        """Return the share of the wins of `seats` (bit p: player p), who play by the policy.
 
         The others play by the earlier policies that `remember` added.
         """
@@ -174,7 +179,7 @@ cdef class SelfPlay:
                     elif player == CHANCE:
                         self.api.game.apply(self.rules, state, choose_at_random(self.api, self.rules, state, &self.rng))
                     elif seats >> player & 1:
-                        self.api.game.apply(self.rules, state, choose_action(self.api, self.rules, state, &self.rng))
+                        self.api.game.apply(self.rules, state, self.choose(state))
                     else:
                         self.api.game.apply(self.rules, state, self.choose_as_earlier(
                             state, below(&self.rng, self.n_past)))
@@ -184,16 +189,20 @@ cdef class SelfPlay:
                         total += per_seat[player]
         return total / games
 
+    cdef action_t choose(self, const void* state) noexcept nogil:
+        """Choose an action by the policy."""
+        return choose_action(self.api, self.policy, self.rules, state, &self.rng)
+
     cdef action_t choose_as_earlier(self, const void* state, int number) noexcept nogil:
         """Choose an action by an earlier policy."""
-        self.earlier.marks = self.past + (number - self.api.set_of(self.rules)) * self.api.n_marks
-        return choose_action(&self.earlier, self.rules, state, &self.rng)
+        self.earlier.weights = self.past + (number - self.api.set_of(self.rules)) * self.earlier.n_marks
+        return choose_action(self.api, &self.earlier, self.rules, state, &self.rng)
 
     cdef void add_to_gradient(self, int entry, int mark, float amount) noexcept nogil:
-        cdef float* gradient = self.gradients + entry * self.api.n_marks + mark
+        cdef float* gradient = self.gradients + entry * self.policy.n_marks + mark
 
         if gradient[0] == 0:
-            self.touched[entry * self.api.n_marks + self.n_touched[entry]] = <uint16_t>mark
+            self.touched[entry * self.policy.n_marks + self.n_touched[entry]] = <uint16_t>mark
             self.n_touched[entry] += 1
             gradient[0] = <float>1e-30     # not 0, so that it is listed once
         gradient[0] += amount
@@ -201,7 +210,7 @@ cdef class SelfPlay:
             gradient[0] = <float>1e-30
 
     cdef action_t sample(self, const void* state, int stage, double heat, double* gradient) noexcept nogil:
-        """Draw an action from the prior, and add the gradient of its log probability to that of its stage and seat.
+        """Draw an action from the policy, and add the gradient of its log probability to that of its stage and seat.
 
         Add `heat` times the gradient of the entropy to `gradient`.
         """
@@ -224,7 +233,7 @@ cdef class SelfPlay:
         number = self.players[self.api.game.to_act(self.rules, state)]
         if number != BY_PRESENT:
             return self.choose_as_earlier(state, number)
-        prefer(self.api, self.rules, state, actions, n, &options, preferences)
+        prefer(self.api, self.policy, self.rules, state, actions, n, &options, preferences)
         soften(preferences, n, shares)
         draw = <double>(next_bits(&self.rng) >> 11) / 9007199254740992.0
         while pick < n - 1 and draw >= shares[pick]:
@@ -242,8 +251,8 @@ cdef class SelfPlay:
 
     cdef void flush(self, int entry, double advantage, double* gradient) noexcept nogil:
         """Move the gradient of a stage and seat, times `advantage`, into `gradient`."""
-        cdef float* own = self.gradients + entry * self.api.n_marks
-        cdef uint16_t* touched = self.touched + entry * self.api.n_marks
+        cdef float* own = self.gradients + entry * self.policy.n_marks
+        cdef uint16_t* touched = self.touched + entry * self.policy.n_marks
         cdef int i
 
         for i in range(self.n_touched[entry]):
@@ -258,7 +267,7 @@ cdef class SelfPlay:
         value mixes the evaluation after the stage (share `trust`) and the payoff. `heat` is the weight of the entropy:
         at the optimum, an action that wins `heat` less often than another is e times less probable.
         """
-        cdef object total = array.array("d", bytes(8 * self.api.n_marks))
+        cdef object total = array.array("d", bytes(8 * self.policy.n_marks))
         cdef double[::1] view = total
         cdef double values[(STAGES_MAX + 1) * MAX_PLAYERS]
         cdef const double* paid
@@ -331,7 +340,7 @@ cdef class SelfPlay:
                 if self.is_random(state):
                     self.api.game.apply(self.rules, state, choose_at_random(self.api, self.rules, state, &self.rng))
                 else:
-                    self.api.game.apply(self.rules, state, choose_action(self.api, self.rules, state, &self.rng))
+                    self.api.game.apply(self.rules, state, self.choose(state))
             self.api.game.payoffs(self.rules, state, per_seat)
             paid = tuple([per_seat[i] for i in range(n_players)])
             for i in range(start, len(samples)):

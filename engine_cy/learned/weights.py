@@ -37,6 +37,12 @@ class Layout:
         self.parts.append(axes)
         return start
 
+    def copy(self) -> Layout:
+        """Return a layout with the same parts, to add more behind them."""
+        layout = Layout(self.roles)
+        layout.parts = list(self.parts)
+        return layout
+
     def size(self, roles: Sequence[str]) -> int:
         """Return the number of weights of a row for `roles`."""
         return sum(math.prod(lengths(axes, roles)) for axes in self.parts)
@@ -107,12 +113,19 @@ class Weights:
             start = self.sets.index(name) * n * width
             self.memory[table][start : start + n * width] = array("f", itertools.chain(*rows))
 
-    def read(self) -> dict[str, dict[str, list[list[float]]]]:
-        """Read the file: the tables of each set. Raises EngineError if the file does not fit the engine."""
+    def rows(self, name: str, table: str) -> list[list[float]]:
+        """Return a table of a set, from memory."""
+        n, width = self.tables[table].rows, self.width(table)
+        first = self.sets.index(name) * n
+        return [self.memory[table][row * width : (row + 1) * width].tolist() for row in range(first, first + n)]
+
+    def read(self, path: Path | None = None) -> dict[str, dict[str, list[list[float]]]]:
+        """Read a file, the engine's or another: the tables of each set. EngineError if it does not fit the engine."""
+        path = path or self.path
         # Not the whole path, which is the server's business.
-        where = "/".join(self.path.parts[-3:])
+        where = "/".join(path.parts[-3:])
         try:
-            content = json.loads(self.path.read_text())
+            content = json.loads(path.read_text())
             if content["version"] != self.version:
                 raise EngineError(f"{where}: its version is {content['version']}, not {self.version}")
             return self._read_sets(content, where)
@@ -145,14 +158,16 @@ class Weights:
         return {name: [rows, layout.size(roles)] for name, (rows, layout) in self.tables.items()}
 
     def write(self, path: Path, name: str, **tables: Iterable[Iterable[float]]) -> None:
-        """Write a set to a file, and keep its other sets if the version, the roles and the sizes match."""
+        """Write a set to a file, and keep its other sets if they fit the engine."""
         header = {"version": self.version, "roles": self.roles, "sizes": self._sizes(self.roles)}
-        sets: dict[str, Any] = {}
-        if path.exists():
-            old = json.loads(path.read_text())
-            if {key: old.get(key) for key in header} == header:
-                sets = old["sets"]
-        sets[name] = {table: [thousandths(row) for row in rows] for table, rows in tables.items()}
+        try:
+            kept: dict[str, Any] = self.read(path) if path.exists() else {}
+        except EngineError:
+            kept = {}
+        sets = {
+            of: {table: [thousandths(row) for row in rows] for table, rows in parts.items()}
+            for of, parts in {**kept, name: tables}.items()
+        }
         text = json.dumps({**header, "sets": dict(sorted(sets.items()))}, separators=(",", ":"))
         path.write_text(text.replace("[[", "[\n[").replace("],[", "],\n[") + "\n")
 

@@ -12,7 +12,7 @@ from engine_cy.game_api cimport (
     scores_f, to_act_f, write_secret_f,
 )
 from engine_cy.learned.evaluation cimport evaluate_state
-from engine_cy.learned.policy cimport choose_action, prior_of
+from engine_cy.learned.policy cimport choose_action, prior_of, shares_of
 from engine_cy.oriflamme cimport worlds
 from engine_cy.oriflamme.features cimport FEATURE_API
 from engine_cy.oriflamme.rules cimport Rules, pack
@@ -116,8 +116,14 @@ cdef void prior(const void* rules, const void* state, const action_t* actions, i
     prior_of(&FEATURE_API, rules, state, actions, n, shares)
 
 
+cdef void prior_by_hand(const void* rules, const void* state, const action_t* actions, int n,
+                        float* shares) noexcept nogil:
+    # Opponents know what they do: neither soft nor wide, which would take longer for nothing.
+    shares_of(&FEATURE_API, &FEATURE_API.playouts, rules, state, actions, n, shares)
+
+
 cdef action_t choose(const void* rules, const void* state, rng_t* rng) noexcept nogil:
-    return choose_action(&FEATURE_API, rules, state, rng)
+    return choose_action(&FEATURE_API, &FEATURE_API.playouts, rules, state, rng)
 
 
 cdef void evaluate(const void* rules, const void* state, double* per_seat) noexcept nogil:
@@ -126,7 +132,7 @@ cdef void evaluate(const void* rules, const void* state, double* per_seat) noexc
 
 cdef Knowledge KNOWLEDGE
 KNOWLEDGE.prior = prior
-KNOWLEDGE.priors_by_hand = True
+KNOWLEDGE.prior_by_hand = prior_by_hand
 KNOWLEDGE.choose = choose
 KNOWLEDGE.evaluate = evaluate
 add_belief_functions(&KNOWLEDGE)

@@ -23,7 +23,7 @@ from engine_cy.game_api cimport (
     log_action_f, read_picks_f, score_secrets_f, write_picks_f,
 )
 from engine_cy.action_log cimport History
-from engine_cy.learned.policy cimport prior_of
+from engine_cy.learned.policy cimport shares_of
 from engine_cy.oriflamme.features cimport (
     FEATURE_API, PHASES, SITUATIONS, Summary, fill_summary, list_shown_roles, role_of, set_of, situation,
     threat_to,
@@ -308,7 +308,7 @@ cdef inline double share_of(const Rules* rules, const State* state, action_t act
     cdef int i
 
     by_chance[0] = 0
-    prior_of(&FEATURE_API, rules, state, actions, n, shares)
+    shares_of(&FEATURE_API, &FEATURE_API.playouts, rules, state, actions, n, shares)
     for i in range(n):
         if actions[i] == action:
             by_chance[0] = 1.0 / n
@@ -329,7 +329,7 @@ cdef void log_placement(const Rules* rules, const State* view, action_t action, 
     memcpy(&state, view, sizeof(State))
     state.hands[view.to_act] = unseen(rules, view, view.to_act)
     n = legal_actions(rules, &state, actions)
-    prior_of(&FEATURE_API, rules, &state, actions, n, shares)
+    shares_of(&FEATURE_API, &FEATURE_API.playouts, rules, &state, actions, n, shares)
     for i in range(n):
         if actions[i] & 0xFF == action & 0xFF:
             by_policy += shares[i]

@@ -9,7 +9,7 @@ from libc.string cimport memset
 from engine_cy.game_api cimport MAX_PLAYERS
 from engine_cy.learned.feature_api cimport FeatureApi
 from engine_cy.oriflamme.rules cimport Rules
-from engine_cy.oriflamme.state cimport FACE_UP, KIND, State, card_at, family
+from engine_cy.oriflamme.state cimport FACE_UP, KIND, State, card_at, family, lowest_bit
 from engine_cy.oriflamme.words cimport (
     AMBUSHER, ARCHER, ASSASSIN, DECREE, HEIR, KILLER, LORD, NO_CARD, QUEEN, SHAPESHIFTER, SOLDIER, SPY, UNSEEN,
 )
@@ -18,6 +18,10 @@ cdef enum:
     PHASES = 7          # the rounds left after this one, capped
     SITUATIONS = 12     # values of `situation`
     BESIDE = 8          # values of `beside`
+    SIDES = BESIDE * BESIDE
+    LEADS = 7           # values of `lead_over`
+    LENGTHS = 8         # values of `length_of`
+    DANGERS = 8         # values of `dangers`
     N_SETS = 8          # sets of weights, by game and number of players
 
 cdef FeatureApi FEATURE_API
@@ -79,6 +83,65 @@ cdef inline void fill_summary(const Rules* rules, const State* state, const uint
             summary.best_rival = max(summary.best_rival, state.points[player])
             summary.rivals |= shown[player]
     summary.standing = 1 + (state.points[me] > summary.best_rival) - (state.points[me] < summary.best_rival)
+
+
+cdef inline int lead_over(const State* state, const Summary* summary, int points) noexcept nogil:
+    """Classify the player's lead over a rival with `points`: below LEADS."""
+    cdef int lead = state.points[summary.me] - points
+
+    if lead < 0:
+        return 2 if lead >= -2 else 1 if lead >= -5 else 0
+    return 3 if lead == 0 else 4 if lead <= 2 else 5 if lead <= 5 else 6
+
+
+cdef inline int length_of(const State* state) noexcept nogil:
+    """Classify the length of the queue: below LENGTHS."""
+    cdef int n = state.n_slots
+
+    return n if n <= 2 else 3 if n <= 4 else 4 if n <= 6 else 5 if n <= 8 else 6 if n <= 11 else 7
+
+
+cdef inline int dangers(const Rules* rules, const State* state, const Summary* summary,
+                        const uint32_t* shown) noexcept nogil:
+    """Return the dangers that a rival may still keep hidden: 1 a Soldier, plus 2 an Archer, plus 4 a killer of any card."""
+    cdef uint32_t gone = 0xFFFFFFFF
+    cdef uint32_t kinds, roles
+    cdef int player
+
+    for player in range(rules.n_players):
+        if player != summary.me:
+            roles = shown[player]
+            kinds = state.piles[player] & rules.each_kind
+            while kinds:
+                roles |= <uint32_t>1 << rules.roles[lowest_bit(kinds)]
+                kinds &= kinds - 1
+            gone &= roles
+    return ((gone >> SOLDIER & 1 ^ 1) + 2 * (gone >> ARCHER & 1 ^ 1) + 4 * (gone >> KILLER & 1 ^ 1))
+
+
+# What the rivals and the player have in the queue.
+cdef struct Counts:
+    int hidden             # rivals' top cards face down
+    int hidden_ahead       # ... behind the cursor, to be resolved
+    int own_hidden         # the player's top cards face down
+    int own_shown
+
+
+cdef inline void count_tops(const State* state, int me, Counts* counts) noexcept nogil:
+    cdef int slot
+    cdef uint8_t card
+
+    memset(counts, 0, sizeof(Counts))
+    for slot in range(state.n_slots):
+        card = card_at(state, slot)
+        if family(card) == me:
+            if card & FACE_UP:
+                counts.own_shown += 1
+            else:
+                counts.own_hidden += 1
+        elif not card & FACE_UP:
+            counts.hidden += 1
+            counts.hidden_ahead += slot > state.cursor
 
 
 cdef inline int relation(const State* state, const Summary* summary, int slot) noexcept nogil:

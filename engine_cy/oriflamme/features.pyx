@@ -10,7 +10,7 @@ from libc.stdint cimport uint8_t, uint16_t, uint32_t
 
 from engine_cy.game_api cimport MAX_PLAYERS, action_t
 from engine_cy.learned.feature_api cimport (
-    FeatureCounts, MarkedActions, count, mark_f, row_of_f, set_of_f, stage_of_f, tally_f,
+    FeatureCounts, MarkedActions, Policy, count, mark_f, row_of_f, set_of_f, stage_of_f, tally_f,
 )
 from engine_cy.oriflamme.rules cimport Rules
 from engine_cy.oriflamme.state cimport FACE_UP, KIND, State, card_at, family, held, lowest_bit
@@ -54,6 +54,31 @@ cdef int DROP_ROLE = MARKS.add(2, ROLE, 8)                  # own, role, destina
 cdef int DROP_BESIDE = MARKS.add(2, ROLE, BESIDE)           # own, role, beside
 cdef int PAIR_FIRST = MARKS.add(RELATIONS, 2, 3)            # relation, face, twins among rivals
 cdef int PAIR_SECOND = MARKS.add(RELATIONS, 2, 3)           # relation, face, alike
+
+# The wide marks, which only the prior weighs.
+PRIORS = MARKS.copy()
+cdef int PLACE_STANDING = PRIORS.add(PHASES, 3, ROLE, 4)    # phase, standing, role, place
+cdef int PLACE_LENGTH = PRIORS.add(LENGTHS, ROLE, 4)        # length of the queue, role, place
+cdef int PLACE_TURN = PRIORS.add(5, ROLE, 4)                # players still to place, role, place
+cdef int PLACE_DANGER = PRIORS.add(DANGERS, ROLE, 4)        # dangers, role, place
+cdef int PLACE_OWN = PRIORS.add(16, ROLE, 4)                # own cards face down and up, role, place
+cdef int PLACE_HIDDEN = PRIORS.add(6, ROLE, 4)              # rivals' cards face down, role, place
+cdef int PLACE_AROUND = PRIORS.add(ROLE, 3, SIDES)          # role, front or back or over, beside both
+cdef int REVEAL_AHEAD = PRIORS.add(ROLE, 5, PHASES)         # role, rivals' cards face down to come, phase
+cdef int REVEAL_DANGER = PRIORS.add(ROLE, DANGERS, 5)       # role, dangers, tokens
+cdef int REVEAL_AROUND = PRIORS.add(ROLE, SIDES)            # role, beside both
+cdef int REVEAL_TOKENS = PRIORS.add(ROLE, SITUATIONS, 5)    # role, situation, tokens
+cdef int REVEAL_LEAD = PRIORS.add(ROLE, LEADS, PHASES)      # role, lead, phase
+cdef int REVEAL_WHERE = PRIORS.add(ROLE, 5, DANGERS)        # role, distance from the ends, dangers
+cdef int REVEAL_FINDS_WHEN = PRIORS.add(ROLE, SITUATIONS, PHASES)  # role, situation, phase
+cdef int TARGET_FOR = PRIORS.add(ROLE, RELATIONS, 2, ROLE)  # acting role, relation, face, role
+cdef int TARGET_LEAD = PRIORS.add(RELATIONS, LEADS, PHASES)  # relation, lead over its owner, phase
+cdef int TARGET_AROUND = PRIORS.add(RELATIONS, 2, SIDES)    # relation, face, beside both
+cdef int TARGET_HOLDS = PRIORS.add(ROLE, RELATIONS, 2, 5)   # acting role, relation, face, tokens
+cdef int ROB_LEAD = PRIORS.add(5, LEADS, PHASES)            # the victim's points, lead over them, phase
+cdef int COPY_WHEN = PRIORS.add(ROLE, PHASES, 3)            # role, phase, standing
+cdef int LIFT_AROUND = PRIORS.add(RELATIONS, 2, SIDES)      # relation, face, beside both
+cdef int DROP_AROUND = PRIORS.add(2, ROLE, SIDES)           # own, role, beside both
 
 # The features of a player.
 FEATURES = Layout(Role.__members__)
@@ -211,7 +236,140 @@ cdef inline void mark_pair(const Rules* rules, const State* state, const Summary
     marks[0] = <uint16_t>(PAIR_FIRST + (whose * 2 + up) * 3 + twins)
 
 
-cdef void mark(const Rules* rules, const State* state, const action_t* actions, int n,
+# --- the wide marks -------------------------------------------------------------------------------------------
+
+cdef inline int around(const Rules* rules, const State* state, const Summary* summary, int slot) noexcept nogil:
+    """Classify the top cards on both sides of `slot`: below SIDES."""
+    return beside(rules, state, summary, slot - 1) * BESIDE + beside(rules, state, summary, slot + 1)
+
+
+cdef inline void mark_places_widely(const Rules* rules, const State* state, const Summary* summary,
+                                    const uint32_t* shown, const action_t* actions, int n,
+                                    MarkedActions* options) noexcept nogil:
+    cdef int first = options.width
+    cdef int to_place = min(rules.n_players * rules.cards_per_turn - 1 - state.turn, 4)
+    cdef int tables[6]      # by table: its part for this state
+    cdef int i, t, role, at, place, end, sides
+    cdef Counts counts
+
+    count_tops(state, summary.me, &counts)
+    tables[0] = PLACE_STANDING + (summary.phase * 3 + summary.standing) * N_ROLES * 4
+    tables[1] = PLACE_LENGTH + length_of(state) * N_ROLES * 4
+    tables[2] = PLACE_TURN + to_place * N_ROLES * 4
+    tables[3] = PLACE_DANGER + dangers(rules, state, summary, shown) * N_ROLES * 4
+    tables[4] = PLACE_OWN + (min(counts.own_hidden, 3) * 4 + min(counts.own_shown, 3)) * N_ROLES * 4
+    tables[5] = PLACE_HIDDEN + min(counts.hidden, 5) * N_ROLES * 4
+    for i in range(n):
+        role = role_of(rules, actions[i] >> 8 & 0xFF)
+        at = actions[i] & 0x7F
+        end = 0 if at == 0 else 1 if at == BACK else 2
+        if end == 2:
+            at &= ON - 1
+            place = 3 if card_at(state, at) & FACE_UP else 2
+            sides = around(rules, state, summary, at)
+        else:
+            place = end
+            at = summary.last if end else 0
+            sides = (beside(rules, state, summary, at) * BESIDE
+                     + beside(rules, state, summary, at - 1 if end else at + 1))
+        options.marks[i][first] = <uint16_t>(PLACE_AROUND + (role * 3 + end) * SIDES + sides)
+        for t in range(6):
+            options.marks[i][first + 1 + t] = <uint16_t>(tables[t] + role * 4 + place)
+    options.width = first + 7
+
+
+cdef inline void mark_reveal_widely(const Rules* rules, const State* state, const Summary* summary,
+                                    const uint32_t* shown, uint16_t* marks) noexcept nogil:
+    cdef int slot = state.cursor
+    cdef int role = role_of(rules, card_at(state, slot) & KIND)
+    cdef int finds = situation(rules, state, summary, slot, role)
+    cdef int tokens = min(state.tokens[state.tops[slot]], 4)
+    cdef int lead = lead_over(state, summary, summary.best_rival)
+    cdef int danger = dangers(rules, state, summary, shown)
+    cdef int inward = min(slot, summary.last - slot)
+    cdef int where = min(inward, 2) if inward else 3 + (slot == 0)
+    cdef Counts counts
+
+    count_tops(state, summary.me, &counts)
+    marks[0] = <uint16_t>(REVEAL_AHEAD + (role * 5 + min(counts.hidden_ahead, 4)) * PHASES + summary.phase)
+    marks[1] = <uint16_t>(REVEAL_DANGER + (role * DANGERS + danger) * 5 + tokens)
+    marks[2] = <uint16_t>(REVEAL_AROUND + role * SIDES + around(rules, state, summary, slot))
+    marks[3] = <uint16_t>(REVEAL_TOKENS + (role * SITUATIONS + finds) * 5 + tokens)
+    marks[4] = <uint16_t>(REVEAL_LEAD + (role * LEADS + lead) * PHASES + summary.phase)
+    marks[5] = <uint16_t>(REVEAL_WHERE + (role * 5 + where) * DANGERS + danger)
+    marks[6] = <uint16_t>(REVEAL_FINDS_WHEN + (role * SITUATIONS + finds) * PHASES + summary.phase)
+
+
+cdef inline void mark_target_widely(const Rules* rules, const State* state, const Summary* summary, int slot,
+                                    uint16_t* marks) noexcept nogil:
+    cdef uint8_t card_id = state.tops[slot]
+    cdef uint8_t card = state.cards[card_id]
+    cdef int up = card & FACE_UP != 0
+    cdef int whose = 0 if slot == state.cursor else relation(state, summary, slot)
+    cdef int seen = whose * 2 + up
+    cdef int by = role_of(rules, state.acting) * RELATIONS * 2 + seen
+    cdef int lead = lead_over(state, summary, state.points[family(card)])
+
+    marks[0] = <uint16_t>(TARGET_FOR + by * N_ROLES + role_seen(rules, card, summary.me))
+    marks[1] = <uint16_t>(TARGET_LEAD + (whose * LEADS + lead) * PHASES + summary.phase)
+    marks[2] = <uint16_t>(TARGET_AROUND + seen * SIDES + around(rules, state, summary, slot))
+    marks[3] = <uint16_t>(TARGET_HOLDS + by * 5 + min(state.tokens[card_id], 4))
+
+
+cdef inline int drop_around(const Rules* rules, const State* state, const Summary* summary, int place) noexcept nogil:
+    """Classify the top cards on both sides of the place of the lifted card: below SIDES."""
+    cdef int lifted = state.chosen
+    cdef int to = place & (ON - 1)
+
+    if place & ON:
+        return beside(rules, state, summary, to) * (BESIDE + 1)
+    return (beside(rules, state, summary, to - 1 - (to - 1 == lifted)) * BESIDE
+            + beside(rules, state, summary, to + (to == lifted)))
+
+
+cdef void mark_widely(const Rules* rules, const State* state, const Summary* summary, const uint32_t* shown,
+                      const action_t* actions, int n, MarkedActions* options) noexcept nogil:
+    """Add the wide marks behind the others."""
+    cdef int first = options.width
+    cdef int i, arg, points, lead, role, seen
+    cdef uint8_t card
+
+    if state.ask == ASK_PLACE:
+        mark_places_widely(rules, state, summary, shown, actions, n, options)
+    elif state.ask == ASK_REVEAL:
+        options.width += 7
+        mark_reveal_widely(rules, state, summary, shown, options.marks[0] + first)
+    elif state.ask == ASK_TARGET:
+        options.width += 4
+        for i in range(n):
+            mark_target_widely(rules, state, summary, actions[i] >> 8 & 0xFF, options.marks[i] + first)
+    elif state.ask == ASK_ROB:
+        options.width += 1
+        for i in range(n):
+            points = state.points[actions[i] >> 8 & 0xFF]
+            lead = lead_over(state, summary, points)
+            options.marks[i][first] = <uint16_t>(ROB_LEAD + (min(points, 4) * LEADS + lead) * PHASES + summary.phase)
+    elif state.ask == ASK_COPY:
+        options.width += 1
+        for i in range(n):
+            role = role_seen(rules, card_at(state, actions[i] >> 8 & 0xFF), summary.me)
+            options.marks[i][first] = <uint16_t>(COPY_WHEN + (role * PHASES + summary.phase) * 3 + summary.standing)
+    elif state.ask == ASK_LIFT:
+        options.width += 1
+        for i in range(n):
+            arg = actions[i] >> 8 & 0xFF
+            seen = relation(state, summary, arg) * 2 + (card_at(state, arg) & FACE_UP != 0)
+            options.marks[i][first] = <uint16_t>(LIFT_AROUND + seen * SIDES + around(rules, state, summary, arg))
+    elif state.ask == ASK_DROP:
+        options.width += 1
+        card = card_at(state, state.chosen)
+        role = (relation(state, summary, state.chosen) == 1) * N_ROLES + role_seen(rules, card, summary.me)
+        for i in range(n):
+            arg = drop_around(rules, state, summary, actions[i] >> 8 & 0xFF)
+            options.marks[i][first] = <uint16_t>(DROP_AROUND + role * SIDES + arg)
+
+
+cdef void mark(const Rules* rules, const State* state, const action_t* actions, int n, bint wide,
                MarkedActions* options) noexcept nogil:
     cdef Summary summary
     cdef uint32_t shown[MAX_PLAYERS]
@@ -260,6 +418,8 @@ cdef void mark(const Rules* rules, const State* state, const action_t* actions, 
         options.width = 1
         for i in range(n):
             mark_pair(rules, state, &summary, actions[i] >> 8 & 0xFF, options.marks[i])
+    if wide:
+        mark_widely(rules, state, &summary, shown, actions, n, options)
 
 
 # --- the features of players ----------------------------------------------------------------------------------
@@ -345,7 +505,8 @@ cdef int stage_of(const Rules* rules, const State* state) noexcept nogil:
 SETS = ["", "oriflamme-3", "oriflamme-4", "oriflamme-5", "oriflamme_prototype-2", "oriflamme_prototype-3",
         "oriflamme_prototype-4", ""]
 WEIGHTS = Weights(Path(__file__).with_name("weights.json"), 2, SETS,
-                  {"marks": WeightTable(1, MARKS), "features": WeightTable(N_ROWS, FEATURES)})
+                  {"marks": WeightTable(1, MARKS), "priors": WeightTable(1, PRIORS),
+                   "features": WeightTable(N_ROWS, FEATURES)})
 
 
 cdef int set_number(const Rules* rules) noexcept nogil:
@@ -353,10 +514,12 @@ cdef int set_number(const Rules* rules) noexcept nogil:
 
 
 # FeatureApi passes Rules and State as plain bytes, hence the casts.
-FEATURE_API.n_marks = WEIGHTS.width("marks")
+FEATURE_API.playouts = Policy(
+    WEIGHTS.width("marks"), is_wide=False, weights=(<array.array>WEIGHTS.memory["marks"]).data.as_floats)
+FEATURE_API.prior = Policy(
+    WEIGHTS.width("priors"), is_wide=True, weights=(<array.array>WEIGHTS.memory["priors"]).data.as_floats)
 FEATURE_API.n_rows = N_ROWS
 FEATURE_API.n_features = WEIGHTS.width("features")
-FEATURE_API.marks = (<array.array>WEIGHTS.memory["marks"]).data.as_floats
 FEATURE_API.features = (<array.array>WEIGHTS.memory["features"]).data.as_floats
 FEATURE_API.set_of = <set_of_f>set_number
 FEATURE_API.mark = <mark_f>mark

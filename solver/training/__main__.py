@@ -4,7 +4,7 @@
 
 Four steps, whose results are stored in `--work`, so that the command resumes:
 
-1. *learn*: self-play of the policy learns its marks, and a first evaluation (`solver.training.fitting`);
+1. *learn*: self-play of the policy learns its marks, a first evaluation and the prior (`solver.training.fitting`);
 2. *games*: the search plays with these weights, in a mixed population (`solver.training.games`);
 3. *refit*: the evaluation is fitted again, to these games, of which every eighth judges it;
 4. *beliefs*: hidden cards are fitted to games of a mixture of players (`solver.training.beliefs`).
@@ -30,7 +30,7 @@ from engine_cy.learned.weights import Weights
 from engine_cy.oriflamme.evidence import BELIEFS
 from solver.pool import cores
 from solver.training import beliefs, castle_village_port, oriflamme
-from solver.training.fitting import FitPlan, fit_features, learn_from_nothing
+from solver.training.fitting import FitPlan, fit_features, learn_from_nothing, learn_prior
 from solver.training.games import POPULATION, SETS, Plan, make_games
 
 Tables = dict[str, list[list[float]]]
@@ -40,13 +40,14 @@ class Sizes(NamedTuple):
     """How much a run plays and learns."""
 
     steps: int  # batches of games of the policy
+    prior_steps: int  # ... of the prior
     features: int  # games of the policy that the first evaluation is fitted to
     games: int  # of the search
     iterations: int
     belief_games: int
 
 
-QUICK = Sizes(steps=3, features=200, games=100, iterations=20, belief_games=16)
+QUICK = Sizes(steps=3, prior_steps=2, features=200, games=100, iterations=20, belief_games=16)
 
 
 def plan_of(name: str) -> FitPlan:
@@ -82,9 +83,11 @@ class Run:
 
     def learn(self) -> Tables:
         sizes = self.sizes
-        marks = learn_from_nothing(self.plan, self.name, sizes.steps, sizes.features, self.seed, True)
-        features = fit_features(self.plan, self.name, sizes.features, self.seed + 3, True)
-        return {"marks": [marks.tolist()], "features": features}
+        learn_from_nothing(self.plan, self.name, sizes.steps, sizes.features, self.seed, True)
+        fit_features(self.plan, self.name, sizes.features, self.seed + 3, True)
+        if self.plan.prior_steps:
+            learn_prior(self.plan, self.name, sizes.prior_steps, self.seed + 4, True)
+        return {table: self.plan.weights.rows(self.name, table) for table in self.plan.weights.tables}
 
     def games(self) -> str:
         folder = self.folder / "games"
@@ -147,7 +150,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.quick and options.install:
         parser.error("--quick: its weights are useless, so --install is refused")
     plan = plan_of(options.set)
-    sizes = Sizes(plan.steps, plan.games, options.games, options.iterations, 2000)
+    sizes = Sizes(plan.steps, plan.prior_steps, plan.games, options.games, options.iterations, 2000)
     run = Run(options.set, QUICK if options.quick else sizes, options.seed, options.workers, options.work)
     try:
         run.run(options.install)

@@ -1,9 +1,10 @@
 """Fit the weights of a game's knowledge: a policy by self-play, and an evaluation by regression on the winners.
 
 A set of weights is that of a game at one number of players. First, self-play learns the weights of the marks (the
-policy) by policy gradient: every few thousand games, the actions of players who won more than their share become more
-likely. Then a multinomial logistic regression over the seats, one for each row, fits the weights of the features (the
-evaluation) to the winners of such games.
+policy of playouts) by policy gradient: every few thousand games, the actions of players who won more than their share
+become more likely. Then a multinomial logistic regression over the seats, one for each row, fits the weights of the
+features (the evaluation) to the winners of such games. Last, self-play learns on from the marks with the wide marks,
+if the game has any, for the prior of the search.
 
 After a change of marks or features, build, and fit all sets. Equal seeds give equal weights on one
 machine; on another, numpy and scipy may differ in the last bits.
@@ -32,7 +33,6 @@ Floats = NDArray[np.float64]
 PositionSample = tuple[int, bytes, bytes, bytes, tuple[float, ...]]
 
 STRANGERS = 0.1  # share of seats that play at random for a game: the policy has to hold against any opponent
-HEAT = 0.02  # entropy bonus: an action that wins 2 % less often becomes e times rarer
 RIDGE = 3.0  # regularization: how much a weight has to explain
 MIDWAY = 0.08  # share of the positions within rounds or turns that enter the fit
 
@@ -45,11 +45,13 @@ class Schedule(NamedTuple):
     damping: float  # of steps in directions with small gradients
     pull: float  # of the weights towards 0
     veterans: float = 0.0  # share of seats that play by an earlier policy of the run
+    heat: float = 0.02  # entropy bonus: an action that wins 2 % less often becomes e times rarer
 
 
 FROM_NOTHING = Schedule(2048, (0.06, 0.03), 0.3, 0.005)
 # From learned weights: larger batches, smaller steps at the end, and rivals from the past, against cycles.
 IMPROVE = Schedule(8192, (0.03, 0.03, 0.012, 0.012, 0.005), 0.1, 0.001, veterans=0.3)
+SHARPEN = IMPROVE._replace(heat=0.005)  # for the prior, which the search softens again
 MEMORIES = 12  # earlier policies that a run keeps
 
 
@@ -64,6 +66,8 @@ class FitPlan(NamedTuple):
     # Batches of games for learning the marks; games for fitting the features.
     steps: int
     games: int
+    # Batches of games for learning the prior.
+    prior_steps: int = 0
     # Fraction of the second policy's credit that comes from the evaluation instead of the result of the game.
     trust: float = 0.0
     # More features that may not count against a player.
@@ -182,43 +186,61 @@ def fit_features(plan: FitPlan, name: str, n_games: int, seed: int, verbose: boo
 
 
 def learn_marks(
-    plan: FitPlan, name: str, weights: Floats, schedule: Schedule, steps: int, seed: int, trust: float, verbose: bool
+    plan: FitPlan,
+    name: str,
+    weights: Floats,
+    schedule: Schedule,
+    steps: int,
+    seed: int,
+    trust: float,
+    verbose: bool,
+    table: str = "marks",
 ) -> Floats:
-    """Learn the weights of the marks from `steps` batches of games: by Adam, with a small pull to 0.
+    """Learn the weights of the marks of a table from `steps` batches of games: by Adam, with a small pull to 0.
 
     Policies in self-play cycle; the mean over the second half is harder to exploit than the last policy.
     """
     games, start = plan.sets[name], weights
-    self_plays = [SelfPlay(game, 1000 * seed + i, STRANGERS, schedule.veterans) for i, game in enumerate(games)]
+    of_prior = table == "priors"
+    self_plays = [
+        SelfPlay(game, 1000 * seed + i, STRANGERS, schedule.veterans, of_prior=of_prior) for i, game in enumerate(games)
+    ]
     mean, square, total = np.zeros((3, len(weights)))
-    plan.weights.replace(name, marks=[weights.tolist()])
+    plan.weights.replace(name, **{table: [weights.tolist()]})
     for step in range(1, steps + 1):
         if schedule.veterans and (step - 1) % -(-steps // MEMORIES) == 0:
             for self_play in self_plays:
                 self_play.remember(weights.tolist())
-        gradient = self_plays[step % len(games)].gradient(schedule.batch, trust, HEAT)
+        gradient = self_plays[step % len(games)].gradient(schedule.batch, trust, schedule.heat)
         slope = np.array(gradient) / schedule.batch * 100 - schedule.pull * weights
         mean = 0.9 * mean + 0.1 * slope
         square = 0.99 * square + 0.01 * slope * slope
         pace = schedule.paces[(step - 1) * len(schedule.paces) // steps]
         weights = weights + pace * (mean / (1 - 0.9**step)) / (np.sqrt(square / (1 - 0.99**step)) + schedule.damping)
-        plan.weights.replace(name, marks=[weights.tolist()])
+        plan.weights.replace(name, **{table: [weights.tolist()]})
         total += weights * (step > steps // 2)
     weights = np.round(total / (steps - steps // 2), 3)
-    plan.weights.replace(name, marks=[weights.tolist()])
+    plan.weights.replace(name, **{table: [weights.tolist()]})
     if verbose:
-        share = contest(games[0], 10000, 99, 1)
-        print(f"  {name}: {elo(share, games[0].n_players):+.0f} Elo against random play", flush=True)
+        n = games[0].n_players
+        if not of_prior:
+            print(f"  {name}: {elo(contest(games[0], 10000, 99, 1), n):+.0f} Elo against random play", flush=True)
         if start.any():
-            print(
-                f"  {name}: {elo(share_against(games[0], start), games[0].n_players):+.0f} against before", flush=True
-            )
+            share = share_against(games[0], start, of_prior=of_prior)
+            print(f"  {name}: {table} {elo(share, n):+.0f} Elo against before", flush=True)
     return weights
 
 
-def share_against(game: Game, marks: Floats) -> float:
+def learn_prior(plan: FitPlan, name: str, steps: int, seed: int, verbose: bool, schedule: Schedule = SHARPEN) -> Floats:
+    """Learn the weights of the prior, from those of the marks in memory."""
+    marks = plan.weights.rows(name, "marks")[0]
+    start = np.concatenate([marks, np.zeros(plan.weights.width("priors") - len(marks))])
+    return learn_marks(plan, name, start, schedule, steps, seed, 0.0, verbose, "priors")
+
+
+def share_against(game: Game, marks: Floats, *, of_prior: bool = False) -> float:
     """Return the share of the wins of one seat by the present policy, against others by earlier weights."""
-    rivals = SelfPlay(game, 99, 0.0)
+    rivals = SelfPlay(game, 99, 0.0, of_prior=of_prior)
     rivals.remember(marks.tolist())
     return float(np.mean([rivals.contest(10000, 1 << seat) for seat in range(game.n_players)]))
 
@@ -248,8 +270,8 @@ def parser_for(plan: FitPlan, description: str | None) -> argparse.ArgumentParse
     parser.add_argument(
         "--steps",
         type=int,
-        default=plan.steps,
-        help=f"batches to learn from: of {FROM_NOTHING.batch} games, or {IMPROVE.batch} (default {plan.steps})",
+        help=f"batches to learn from: {plan.steps} of {FROM_NOTHING.batch} games, "
+        f"or of {IMPROVE.batch} to improve, or {plan.prior_steps} of {SHARPEN.batch} for the prior",
     )
     parser.add_argument(
         "--games", type=int, default=plan.games, help=f"games to fit the features to (default {plan.games})"
@@ -261,6 +283,9 @@ def parser_for(plan: FitPlan, description: str | None) -> argparse.ArgumentParse
     parser.add_argument(
         "--improve", action="store_true", help="learn on from the marks of the file, and fit nothing else"
     )
+    if plan.prior_steps:
+        parser.add_argument("--priors", action="store_true", help="learn the prior from the marks, and nothing else")
+    parser.set_defaults(priors=False)
     return parser
 
 
@@ -273,15 +298,16 @@ def fit_sets(plan: FitPlan, options: argparse.Namespace) -> None:
 
 def fit_set(plan: FitPlan, name: str, options: argparse.Namespace) -> dict[str, list[list[float]]]:
     """Fit the weights of a set, or only a part of them; return its tables."""
-    seed, verbose = options.seed, not options.quiet
+    seed, verbose, weights = options.seed, not options.quiet, plan.weights
     if options.improve:
-        tables = plan.weights.read()[name]
-        before = np.array(tables["marks"][0])
-        marks = learn_marks(plan, name, before, IMPROVE, options.steps, seed, plan.trust, verbose)
-        return {"marks": [marks.tolist()], "features": tables["features"]}
-    if options.keep_marks:
-        marks = np.array(plan.weights.read()[name]["marks"][0])
+        before = np.array(weights.rows(name, "marks")[0])
+        learn_marks(plan, name, before, IMPROVE, options.steps or plan.steps, seed, plan.trust, verbose)
+    elif options.priors:
+        learn_prior(plan, name, options.steps or plan.prior_steps, seed, verbose)
     else:
-        marks = learn_from_nothing(plan, name, options.steps, options.games, seed, verbose)
-    features = fit_features(plan, name, options.games, seed + 3, verbose)
-    return {"marks": [marks.tolist()], "features": features}
+        if not options.keep_marks:
+            learn_from_nothing(plan, name, options.steps or plan.steps, options.games, seed, verbose)
+        fit_features(plan, name, options.games, seed + 3, verbose)
+        if plan.prior_steps and not options.keep_marks:
+            learn_prior(plan, name, plan.prior_steps, seed + 4, verbose)
+    return {table: weights.rows(name, table) for table in weights.tables}

@@ -2,7 +2,7 @@
 
     python -m solver.training.oriflamme [--help]
 
-solver/training/fitting.py describes the method; fitting all sets takes about five minutes on one core. It learns the
+solver/training/fitting.py describes the method; fitting a set takes about five minutes on one core. It learns the
 evaluation from fast, weak play; the weights in use were then refitted to increasingly strong games of the search:
 
     python -m solver.training.games oriflamme-3 --games 12000 --iterations 400 --out build/games/oriflamme-3
@@ -33,6 +33,7 @@ PLAN = FitPlan(
     points=(0, 1, 2),
     steps=500,
     games=30000,
+    prior_steps=1200,
 )
 
 
@@ -93,7 +94,7 @@ def refit(name: str, games: Iterable[Sequence[Position]], held_out: Iterable[Seq
     """Refit the weights of the features of a set, and write them."""
     tables = WEIGHTS.read()[name]
     rows = refitted(name, [np.array(row) for row in tables["features"]], games, held_out)
-    WEIGHTS.write(out, name, marks=tables["marks"], features=[row.tolist() for row in rows])
+    WEIGHTS.write(out, name, **{**tables, "features": [row.tolist() for row in rows]})
 
 
 def refit_to_records(paths: Sequence[Path], out: Path) -> None:

@@ -28,7 +28,7 @@ cdef action_t choose(const void* rules, const State* state, rng_t* rng) noexcept
 
 cdef Knowledge KNOWLEDGE
 KNOWLEDGE.prior = <prior_f>prior
-KNOWLEDGE.priors_by_hand = True
+KNOWLEDGE.prior_by_hand = <prior_f>prior
 KNOWLEDGE.choose = <choose_f>choose
 
 

@@ -108,13 +108,13 @@ SET = ("sets", "oriflamme-3")
     [
         (("version",), 1, "its version is 1, not 2"),
         (("roles",), ["SPY", "DUKE"], r"has the roles DUKE, which are not among ARCHER, .*UNSEEN"),
-        (("sizes", "marks"), [1, 4213], r"the size of 'marks' is \[1, 4213\], not \[1, 4214\]"),
-        (("sizes", "features"), None, r"the size of 'features' is None, not \[18, 440\]"),
+        (("sizes", "marks"), [1, 4507], r"the size of 'marks' is \[1, 4507\], not \[1, 4508\]"),
+        (("sizes", "features"), None, r"the size of 'features' is None, not \[18, 472\]"),
         (("sets", "oriflamme-9"), {}, "has the set 'oriflamme-9', which is not among .*oriflamme-3, "),
-        ((*SET, "marks"), [["4213"]], "'marks' of oriflamme-3 has 4213 weights in a row, not 4214"),
-        ((*SET, "marks"), [["9" * 30]], "'marks' of oriflamme-3 has 9{30} weights in a row, not 4214"),
+        ((*SET, "marks"), [["4507"]], "'marks' of oriflamme-3 has 4507 weights in a row, not 4508"),
+        ((*SET, "marks"), [["9" * 30]], "'marks' of oriflamme-3 has 9{30} weights in a row, not 4508"),
         ((*SET, "marks"), [], "'marks' of oriflamme-3 has 0 rows, not 1"),
-        ((*SET, "features"), [["440"]] * 17, "'features' of oriflamme-3 has 17 rows, not 18"),
+        ((*SET, "features"), [["472"]] * 17, "'features' of oriflamme-3 has 17 rows, not 18"),
         ((*SET, "marks", 0, 0), 0.5, "'marks' of oriflamme-3: 0.5 is not a weight"),
         ((*SET, "marks", 0, 0), 10**400, "'marks' of oriflamme-3: 10{400} is not a weight"),
         (SET, {"features": []}, "not a file of weights .*marks"),
@@ -210,6 +210,16 @@ def test_a_written_set_is_read_back_and_keeps_the_other_sets(tmp_path: Path) -> 
     weights.write(weights.path, "b", table=[[0, 1.5, 0], [0, 0, 0.0004]])
     weights.write(weights.path, "a", table=[[1, -2, 3.001], [0, 0, 0]])
     assert weights.read() == {"a": {"table": [[1, -2, 3.001], [0] * 3]}, "b": {"table": [[0, 1.5, 0], [0] * 3]}}
+
+
+def test_a_written_set_keeps_the_others_of_a_file_with_fewer_roles(tmp_path: Path) -> None:
+    layouts = [Layout(["King"]), Layout(["King", "Fool"])]
+    for layout in layouts:
+        layout.add(ROLE)
+    older, newer = [Weights(tmp_path / "w.json", 1, ["a", "b"], {"table": WeightTable(1, own)}) for own in layouts]
+    older.write(older.path, "a", table=[[1.5]])
+    newer.write(newer.path, "b", table=[[2, 3]])
+    assert newer.read() == {"a": {"table": [[1.5, 0]]}, "b": {"table": [[2, 3]]}}
 
 
 @pytest.mark.parametrize("rows", [[[0.0] * 4508] * 2, [[0.0] * 4507], [[]], []], ids=len)

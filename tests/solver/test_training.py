@@ -10,9 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from engine_cy.learned.self_play import SelfPlay
 from engine_cy.oriflamme.features import WEIGHTS
 from solver.training.__main__ import main
-from solver.training.fitting import IMPROVE, learn_marks, share_against
+from solver.training.fitting import IMPROVE, SHARPEN, learn_marks, learn_prior, share_against
 from solver.training.oriflamme import PLAN
 
 ROOT = Path(__file__).parents[2]
@@ -63,3 +64,21 @@ def test_a_policy_learns_on_and_beats_the_earlier_one():
         assert share_against(PLAN.sets["oriflamme-3"][0], nothing) > 0.4
     finally:
         WEIGHTS.load()
+
+
+def test_a_prior_learns_on_from_the_marks_and_beats_them():
+    marks = np.full(WEIGHTS.width("marks"), 1e-3)
+    start = np.concatenate([marks, np.zeros(WEIGHTS.width("priors") - len(marks))])
+    try:
+        WEIGHTS.replace("oriflamme-3", marks=[marks.tolist()])
+        learn_prior(PLAN, "oriflamme-3", 24, 1, verbose=False, schedule=SHARPEN._replace(batch=256))
+        learned = np.array(WEIGHTS.rows("oriflamme-3", "priors")[0])
+        assert np.any(learned[len(marks) :])
+        assert share_against(PLAN.sets["oriflamme-3"][0], start, of_prior=True) > 0.4
+    finally:
+        WEIGHTS.load()
+
+
+def test_weights_of_an_earlier_policy_fit_the_present_one():
+    with pytest.raises(ValueError, match="marks: 3 weights, not 4508"):
+        SelfPlay(PLAN.sets["oriflamme-3"][0], 1, 0.0).remember([0.0] * 3)
