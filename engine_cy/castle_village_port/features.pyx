@@ -20,7 +20,7 @@ from engine_cy.castle_village_port.words cimport (
 )
 from engine_cy.game_api cimport MAX_PLAYERS, action_t
 from engine_cy.learned.feature_api cimport (
-    FeatureCounts, MarkedActions, Policy, count, mark_f, row_of_f, set_of_f, stage_of_f, tally_f,
+    FeatureList, MarkedActions, Policy, count, mark_f, row_of_f, set_of_f, stage_of_f, tally_f,
 )
 
 from pathlib import Path
@@ -546,7 +546,7 @@ cdef int row_of(const Rules* rules, const State* state) noexcept nogil:
     return (rounds * 4 + turns) * 2 + revealing
 
 
-cdef inline void count_cards(const Rules* rules, FeatureCounts* tally, int player, int feature, int values_feature,
+cdef inline void count_cards(const Rules* rules, FeatureList* features, int player, int feature, int values_feature,
                              uint16_t cards) noexcept nogil:
     """Count cards by role, and add up (value - 8) / 8."""
     cdef int value
@@ -554,9 +554,9 @@ cdef inline void count_cards(const Rules* rules, FeatureCounts* tally, int playe
 
     for value in range(1, MAX_VALUE + 1):
         if cards & bit(value):
-            count(tally, player, feature + role_of(rules, value), 1)
+            count(features, player, feature + role_of(rules, value), 1)
             total += value - 8
-    count(tally, player, values_feature, <float>total / 8)
+    count(features, player, values_feature, <float>total / 8)
 
 
 cdef inline int lead_of(const int* amounts, int n_players, int player) noexcept nogil:
@@ -570,7 +570,7 @@ cdef inline int lead_of(const int* amounts, int n_players, int player) noexcept 
     return amounts[player] - best
 
 
-cdef void tally_table(const Rules* rules, const State* state, FeatureCounts* tally) noexcept nogil:
+cdef void tally_table(const Rules* rules, const State* state, FeatureList* features) noexcept nogil:
     cdef int gold[MAX_PLAYERS]
     cdef int totals[MAX_PLAYERS]
     cdef uint16_t laid[MAX_PLAYERS]
@@ -590,24 +590,24 @@ cdef void tally_table(const Rules* rules, const State* state, FeatureCounts* tal
         for i in range(state.n_row[location]):
             card = state.rows[location][i]
             laid[owner_of(card)] |= bit(value_of(card))
-            count(tally, owner_of(card), F_RANKED if i < rules.n_ranks[location] else F_STAY, 1)
+            count(features, owner_of(card), F_RANKED if i < rules.n_ranks[location] else F_STAY, 1)
     for player in range(rules.n_players):
         lead = lead_of(totals, rules.n_players, player)
-        count(tally, player, F_GOLD, gold[player])
-        count(tally, player, F_LEAD, lead_of(gold, rules.n_players, player))
-        count(tally, player, F_TOTAL, totals[player])
-        count(tally, player, F_TOTAL_LEAD, lead)
-        count(tally, player, F_CLOSE_LEAD, max(-2, min(2, lead)))
+        count(features, player, F_GOLD, gold[player])
+        count(features, player, F_LEAD, lead_of(gold, rules.n_players, player))
+        count(features, player, F_TOTAL, totals[player])
+        count(features, player, F_TOTAL_LEAD, lead)
+        count(features, player, F_CLOSE_LEAD, max(-2, min(2, lead)))
         place = player - state.first
-        count(tally, player, F_ORDER + (place if place >= 0 else place + rules.n_players), 1)
+        count(features, player, F_ORDER + (place if place >= 0 else place + rules.n_players), 1)
         known = state.hands[player] | state.piles[player] | laid[player]
         value = state.selected[player]
         if value != NO_CARD:
             known |= bit(value)
-            count_cards(rules, tally, player, F_SELECTED, F_SELECTED_VALUES, bit(value))
-        count_cards(rules, tally, player, F_ROW, F_ROW_VALUES, laid[player])
-        count_cards(rules, tally, player, F_HAND, F_HAND_VALUES, state.hands[player])
-        count_cards(rules, tally, player, F_DECK, F_DECK_VALUES, rules.values & ~known)
+            count_cards(rules, features, player, F_SELECTED, F_SELECTED_VALUES, bit(value))
+        count_cards(rules, features, player, F_ROW, F_ROW_VALUES, laid[player])
+        count_cards(rules, features, player, F_HAND, F_HAND_VALUES, state.hands[player])
+        count_cards(rules, features, player, F_DECK, F_DECK_VALUES, rules.values & ~known)
 
 
 cdef int stage_of(const Rules* rules, const State* state) noexcept nogil:

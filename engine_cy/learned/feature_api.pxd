@@ -2,13 +2,14 @@
 
 A game fills in one `FeatureApi`, in its features.pyx. The functions never take the GIL, allocate or fail.
 """
-from libc.stdint cimport uint16_t
+from libc.stdint cimport uint8_t, uint16_t
 
 from engine_cy.game_api cimport MAX_ACTIONS, MAX_PLAYERS, GameApi, action_t
 
 cdef enum:
     MARKS_EACH = 11     # the most marks of an action
     STAGES_MAX = 15     # the most stages of a game
+    FEATURES_MAX = 512  # the most entries of a list of features
 
 
 # The marks of the legal actions of a state.
@@ -27,19 +28,29 @@ cdef struct Policy:
     const float* weights
 
 
-# Sums over the features of each player: of weights times values or, for training, of the values themselves.
-cdef struct FeatureCounts:
-    const float* weights                       # if `features` is NULL
-    double totals[MAX_PLAYERS]
-    float* features                            # `n_features` for each player, or NULL
-    int n_features
+# A feature of a player, such as the number of cards in the queue; entries of one feature add up.
+cdef struct Feature:
+    uint16_t number
+    uint8_t player
+    float value
 
 
-cdef inline void count(FeatureCounts* tally, int player, int feature, float value) noexcept nogil:
-    if tally.features == NULL:
-        tally.totals[player] += tally.weights[feature] * value
-    else:
-        tally.features[player * tally.n_features + feature] += value
+# The features of all players; a feature without an entry is 0.
+cdef struct FeatureList:
+    int n
+    Feature entries[FEATURES_MAX]
+
+
+cdef inline void count(FeatureList* features, int player, int number, float value) noexcept nogil:
+    """Add an entry, unless its value is 0."""
+    cdef Feature* entry
+
+    if value != 0 and features.n < FEATURES_MAX:
+        entry = &features.entries[features.n]
+        entry.number = <uint16_t>number
+        entry.player = <uint8_t>player
+        entry.value = value
+        features.n += 1
 
 
 # Return the index of the set of weights.
@@ -50,8 +61,8 @@ ctypedef void (*mark_f)(const void* rules, const void* state, const action_t* ac
                         MarkedActions* options) noexcept nogil
 # Return the row of the weights of the features.
 ctypedef int (*row_of_f)(const void* rules, const void* state) noexcept nogil
-# Count the features of each player.
-ctypedef void (*tally_f)(const void* rules, const void* state, FeatureCounts* tally) noexcept nogil
+# List the features of each player.
+ctypedef void (*tally_f)(const void* rules, const void* state, FeatureList* features) noexcept nogil
 # Return the stage, such as the round, from 0. Training evaluates each stage, and credits its actions by the change.
 ctypedef int (*stage_of_f)(const void* rules, const void* state) noexcept nogil
 

@@ -13,6 +13,20 @@ def features_of(position: Position) -> tuple[int, tuple[tuple[float, ...], ...]]
 def contest(game: Game, games: int, seed: int, seats: int) -> float:
     """Return the share of the wins of `seats` (bit p: player p), who play by the playout policy against random play."""
 
+class PositionList:
+    """Positions of games of one set, as a fit reads them: rows of weights, features of all seats, payoffs to learn."""
+
+    def __new__(cls, game: Game) -> Self: ...
+    def add(self, position: Position, payoffs: Sequence[float]) -> None:
+        """Add a position with the payoffs to learn, such as those of the end of its game."""
+
+    def arrays(self) -> tuple[bytes, bytes, bytes, bytes, bytes]:
+        """Return the positions as bytes.
+
+        These are the rows (int32), the number of features of each seat (int32), their numbers (uint16), their values
+        (float32), and the payoffs of each seat (float64).
+        """
+
 class SelfPlay:
     """Self-play of a policy, for training: of playouts, or the prior.
 
@@ -39,9 +53,5 @@ class SelfPlay:
         at the optimum, an action that wins `heat` less often than another is e times less probable.
         """
 
-    def positions(self, games: int, midway: float) -> list[tuple[int, bytes, bytes, bytes, tuple[float, ...]]]:
-        """Sample positions from `games`: all at the beginnings of stages, and a share `midway` of the others.
-
-        Each position is a list: the row of weights, the number of features of each seat (int32), their indices
-        (uint16), their values (float32), and the payoffs of the game.
-        """
+    def positions(self, games: int, midway: float) -> PositionList:
+        """Return positions of `games`: all at the beginnings of stages, and a share `midway` of the others."""

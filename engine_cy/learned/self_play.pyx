@@ -1,12 +1,12 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 """Self-play of a policy, from which the weights are learned."""
-from libc.stdint cimport uint16_t, uint64_t
+from libc.stdint cimport int32_t, uint16_t, uint64_t
 from libc.stdlib cimport calloc, free, realloc
-from libc.string cimport memset
+from libc.string cimport memcpy
 
 from engine_cy.game_api cimport CHANCE, MAX_ACTIONS, MAX_PLAYERS, GAME_OVER, STATE_WORDS, action_t
 from engine_cy.learned.evaluation cimport evaluate_state
-from engine_cy.learned.feature_api cimport STAGES_MAX, FeatureApi, FeatureCounts, MarkedActions, Policy
+from engine_cy.learned.feature_api cimport STAGES_MAX, Feature, FeatureApi, FeatureList, MarkedActions, Policy
 from engine_cy.learned.policy cimport choose_action, prefer
 from engine_cy.support.rng cimport below, next_bits, rng_t, seed_rng
 from engine_cy.support.softmax cimport soften
@@ -31,17 +31,134 @@ def set_name(Game game):
 def features_of(Position position):
     """Return the index of the row of weights for `position`, and the features of each seat."""
     cdef const FeatureApi* api = features_api(position.game)
-    cdef object features = array.array("f", bytes(4 * MAX_PLAYERS * api.n_features))
-    cdef float[::1] memory = features
-    cdef FeatureCounts tally
-    cdef int n = api.n_features
+    cdef FeatureList features
+    cdef const Feature* entry
+    cdef int i
 
-    tally.features = &memory[0]
-    tally.n_features = n
-    api.tally(position.game.rules, position.state, &tally)
-    return api.row_of(position.game.rules, position.state), tuple([
-        tuple(features[player * n:(player + 1) * n]) for player in range(position.game.n_players)
-    ])
+    features.n = 0
+    api.tally(position.game.rules, position.state, &features)
+    seats = [[0.0] * api.n_features for _ in range(position.game.n_players)]
+    for i in range(features.n):
+        entry = &features.entries[i]
+        seats[entry.player][entry.number] += entry.value
+    return api.row_of(position.game.rules, position.state), tuple([tuple(seat) for seat in seats])
+
+
+cdef struct Buffer:
+    char* data
+    size_t size
+    size_t room
+
+
+cdef inline bint extend(Buffer* buffer, const void* data, size_t size) noexcept nogil:
+    """Append to a buffer; return whether there was memory for it."""
+    cdef size_t room = buffer.room
+    cdef char* grown
+
+    if buffer.size + size > room:
+        room = 2 * (buffer.size + size) + 4096
+        grown = <char*>realloc(buffer.data, room)
+        if grown == NULL:
+            return False
+        buffer.data = grown
+        buffer.room = room
+    memcpy(buffer.data + buffer.size, data, size)
+    buffer.size += size
+    return True
+
+
+cdef class PositionList:
+    """Positions of games of one set, as a fit reads them: rows of weights, features of all seats, payoffs to learn."""
+
+    cdef Game game              # one of the set
+    cdef const FeatureApi* api
+    cdef float* sums            # of each seat and feature; 0 between calls
+    cdef Buffer rows            # int32
+    cdef Buffer sizes           # int32: the number of features of each seat
+    cdef Buffer numbers         # uint16
+    cdef Buffer values          # float32
+    cdef Buffer payoffs         # float64: of each seat
+    cdef bint out_of_memory
+
+    def __cinit__(self, Game game):
+        self.game = game
+        self.api = features_api(game)
+        self.sums = <float*>calloc(MAX_PLAYERS * self.api.n_features, sizeof(float))
+        if self.sums == NULL:
+            raise MemoryError
+
+    def __dealloc__(self):
+        free(self.sums)
+        free(self.rows.data)
+        free(self.sizes.data)
+        free(self.numbers.data)
+        free(self.values.data)
+        free(self.payoffs.data)
+
+    cdef void append(self, const void* rules, const void* state) noexcept nogil:
+        """Append a state, without its payoffs."""
+        cdef FeatureList features
+        cdef const Feature* entry
+        cdef float* value
+        cdef int32_t row = self.api.row_of(rules, state)
+        cdef int32_t size
+        cdef int player, i
+
+        features.n = 0
+        self.api.tally(rules, state, &features)
+        for i in range(features.n):
+            entry = &features.entries[i]
+            self.sums[entry.player * self.api.n_features + entry.number] += entry.value
+        self.extend(&self.rows, &row, sizeof(row))
+        for player in range(self.game.n_players):
+            size = 0
+            for i in range(features.n):
+                entry = &features.entries[i]
+                value = &self.sums[player * self.api.n_features + entry.number]
+                if entry.player == player and value[0] != 0:
+                    self.extend(&self.numbers, &entry.number, sizeof(entry.number))
+                    self.extend(&self.values, value, sizeof(value[0]))
+                    value[0] = 0
+                    size += 1
+            self.extend(&self.sizes, &size, sizeof(size))
+
+    cdef void extend(self, Buffer* buffer, const void* data, size_t size) noexcept nogil:
+        if not extend(buffer, data, size):
+            self.out_of_memory = True
+
+    cdef void append_payoffs(self, const double* per_seat) noexcept nogil:
+        self.extend(&self.payoffs, per_seat, self.game.n_players * sizeof(double))
+
+    def add(self, Position position, payoffs):
+        """Add a position with the payoffs to learn, such as those of the end of its game."""
+        cdef double per_seat[MAX_PLAYERS]
+        cdef int i
+
+        if set_name(position.game) != set_name(self.game):
+            raise ValueError(f"position: it belongs to {set_name(position.game)}, not to {set_name(self.game)}")
+        for i in range(self.game.n_players):
+            per_seat[i] = payoffs[i]
+        self.append(position.game.rules, position.state)
+        self.append_payoffs(per_seat)
+        if self.out_of_memory:
+            raise MemoryError
+
+    def arrays(self):
+        """Return the positions as bytes.
+
+        These are the rows (int32), the number of features of each seat (int32), their numbers (uint16), their values
+        (float32), and the payoffs of each seat (float64).
+        """
+        if self.out_of_memory:
+            raise MemoryError
+        return (
+            bytes_of(&self.rows), bytes_of(&self.sizes), bytes_of(&self.numbers), bytes_of(&self.values),
+            bytes_of(&self.payoffs),
+        )
+
+
+cdef bytes bytes_of(const Buffer* buffer):
+    return buffer.data[:buffer.size] if buffer.size else b""
 
 
 cdef inline action_t choose_at_random(const FeatureApi* api, const void* rules, const void* state,
@@ -299,50 +416,27 @@ cdef class SelfPlay:
         return total
 
     def positions(self, int games, double midway):
-        """Sample positions from `games`: all at the beginnings of stages, and a share `midway` of the others.
-
-        Each position is a list: the row of weights, the number of features of each seat (int32), their indices
-        (uint16), their values (float32), and the payoffs of the game.
-        """
-        cdef int n_features = self.api.n_features
-        cdef int n_players = self.game.n_players
-        cdef float[::1] features = array.array("f", bytes(4 * n_players * n_features))
+        """Return positions of `games`: all at the beginnings of stages, and a share `midway` of the others."""
+        cdef PositionList positions = PositionList(self.game)
         cdef uint64_t state[STATE_WORDS]
         cdef double per_seat[MAX_PLAYERS]
-        cdef FeatureCounts tally
-        cdef int player, i, _g, start, stage
-        samples = []
+        cdef int _i, _j, n, stage
 
-        tally.features = &features[0]
-        tally.n_features = n_features
-        for _g in range(games):
-            self.deal(state)
-            start = len(samples)
-            stage = -1
-            while self.api.game.to_act(self.rules, state) != GAME_OVER:
-                if self.api.stage_of(self.rules, state) > stage or below(&self.rng, 1 << 20) < midway * (1 << 20):
-                    stage = self.api.stage_of(self.rules, state)
-                    memset(&features[0], 0, n_players * n_features * sizeof(float))
-                    self.api.tally(self.rules, state, &tally)
-                    sizes = array.array("i")
-                    indices = array.array("H")
-                    values = array.array("f")
-                    for player in range(n_players):
-                        sizes.append(-len(indices))
-                        for i in range(n_features):
-                            if features[player * n_features + i] != 0:
-                                indices.append(i)
-                                values.append(features[player * n_features + i])
-                        sizes[player] += len(indices)
-                    samples.append([
-                        self.api.row_of(self.rules, state), sizes.tobytes(), indices.tobytes(), values.tobytes(), None,
-                    ])
-                if self.is_random(state):
-                    self.api.game.apply(self.rules, state, choose_at_random(self.api, self.rules, state, &self.rng))
-                else:
-                    self.api.game.apply(self.rules, state, self.choose(state))
-            self.api.game.payoffs(self.rules, state, per_seat)
-            paid = tuple([per_seat[i] for i in range(n_players)])
-            for i in range(start, len(samples)):
-                samples[i][4] = paid
-        return samples
+        with nogil:
+            for _i in range(games):
+                self.deal(state)
+                n = 0
+                stage = -1
+                while self.api.game.to_act(self.rules, state) != GAME_OVER:
+                    if self.api.stage_of(self.rules, state) > stage or below(&self.rng, 1 << 20) < midway * (1 << 20):
+                        stage = self.api.stage_of(self.rules, state)
+                        positions.append(self.rules, state)
+                        n += 1
+                    if self.is_random(state):
+                        self.api.game.apply(self.rules, state, choose_at_random(self.api, self.rules, state, &self.rng))
+                    else:
+                        self.api.game.apply(self.rules, state, self.choose(state))
+                self.api.game.payoffs(self.rules, state, per_seat)
+                for _j in range(n):
+                    positions.append_payoffs(per_seat)
+        return positions

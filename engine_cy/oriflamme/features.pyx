@@ -10,7 +10,7 @@ from libc.stdint cimport uint8_t, uint16_t, uint32_t
 
 from engine_cy.game_api cimport MAX_PLAYERS, action_t
 from engine_cy.learned.feature_api cimport (
-    FeatureCounts, MarkedActions, Policy, count, mark_f, row_of_f, set_of_f, stage_of_f, tally_f,
+    FeatureList, MarkedActions, Policy, count, mark_f, row_of_f, set_of_f, stage_of_f, tally_f,
 )
 from engine_cy.oriflamme.rules cimport Rules
 from engine_cy.oriflamme.state cimport FACE_UP, KIND, State, card_at, family, held, lowest_bit
@@ -437,7 +437,7 @@ cdef int row_of(const Rules* rules, const State* state) noexcept nogil:
     return 14 if ahead <= 1 else 15 if ahead <= 3 else 16 if ahead <= 6 else 17
 
 
-cdef void tally_table(const Rules* rules, const State* state, FeatureCounts* tally) noexcept nogil:
+cdef void tally_table(const Rules* rules, const State* state, FeatureList* features) noexcept nogil:
     cdef Summary summaries[MAX_PLAYERS]
     cdef Summary* summary
     cdef uint32_t shown[MAX_PLAYERS]
@@ -452,20 +452,20 @@ cdef void tally_table(const Rules* rules, const State* state, FeatureCounts* tal
         summary = &summaries[player]
         fill_summary(rules, state, shown, player, -1, summary)
         lead = state.points[player] - summary.best_rival
-        count(tally, player, F_POINTS, state.points[player])
-        count(tally, player, F_LEAD, lead)
-        count(tally, player, F_CLOSE_LEAD, max(-2, min(2, lead)))
+        count(features, player, F_POINTS, state.points[player])
+        count(features, player, F_LEAD, lead)
+        count(features, player, F_CLOSE_LEAD, max(-2, min(2, lead)))
         place = player - state.first
-        count(tally, player, F_ORDER + (place if place >= 0 else place + rules.n_players), 1)
+        count(features, player, F_ORDER + (place if place >= 0 else place + rules.n_players), 1)
         kinds = state.hands[player] & rules.each_kind
         while kinds:
             kind = lowest_bit(kinds)
             kinds &= kinds - 1
             n = held(rules, state.hands[player], kind)
             role = role_of(rules, kind)
-            count(tally, player, F_HAND + role, n)
+            count(features, player, F_HAND + role, n)
             if role == HEIR and summary.rivals >> HEIR & 1:
-                count(tally, player, F_HEIR_MET, n)
+                count(features, player, F_HEIR_MET, n)
     for slot in range(state.n_slots):
         card_id = state.tops[slot]
         card = state.cards[card_id]
@@ -475,24 +475,24 @@ cdef void tally_table(const Rules* rules, const State* state, FeatureCounts* tal
         ahead = slot >= state.cursor
         finds = role * SITUATIONS + situation(rules, state, summary, slot, role)
         threat = threat_to(rules, state, summary, slot)
-        count(tally, player, F_STACKS, 1)
-        count(tally, player, F_CARDS, 1)
+        count(features, player, F_STACKS, 1)
+        count(features, player, F_CARDS, 1)
         if card & FACE_UP:
-            count(tally, player, (F_SHOWN if ahead else F_SPENT) + role, 1)
-            count(tally, player, F_FINDS + finds, 1)
-            count(tally, player, F_THREAT_SHOWN + threat, 1)
+            count(features, player, (F_SHOWN if ahead else F_SPENT) + role, 1)
+            count(features, player, F_FINDS + finds, 1)
+            count(features, player, F_THREAT_SHOWN + threat, 1)
         else:
-            count(tally, player, (F_HIDDEN if ahead else F_PASSED) + role, 1)
-            count(tally, player, F_TOKENS + role, state.tokens[card_id])
-            count(tally, player, F_WOULD_FIND + finds, 1)
-            count(tally, player, (F_THREAT_AMBUSH if role == AMBUSHER else F_THREAT_HIDDEN) + threat, 1)
+            count(features, player, (F_HIDDEN if ahead else F_PASSED) + role, 1)
+            count(features, player, F_TOKENS + role, state.tokens[card_id])
+            count(features, player, F_WOULD_FIND + finds, 1)
+            count(features, player, (F_THREAT_AMBUSH if role == AMBUSHER else F_THREAT_HIDDEN) + threat, 1)
         card_id = state.below[card_id]
         while card_id != NO_CARD:
             card = state.cards[card_id]
             role = role_of(rules, card & KIND)
-            count(tally, player, F_CARDS, 1)
-            count(tally, player, (F_COVERED_SHOWN if card & FACE_UP else F_COVERED_HIDDEN) + role, 1)
-            count(tally, player, F_COVERED_TOKENS, state.tokens[card_id])
+            count(features, player, F_CARDS, 1)
+            count(features, player, (F_COVERED_SHOWN if card & FACE_UP else F_COVERED_HIDDEN) + role, 1)
+            count(features, player, F_COVERED_TOKENS, state.tokens[card_id])
             card_id = state.below[card_id]
 
 

@@ -22,15 +22,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
-from scipy.sparse import csr_matrix
+from scipy.sparse import csr_matrix, vstack
 
 from engine_cy import Game
-from engine_cy.learned.self_play import SelfPlay, contest
+from engine_cy.learned.self_play import PositionList, SelfPlay, contest
 from engine_cy.learned.weights import Weights
 
 Floats = NDArray[np.float64]
-# A position: its row, the number of features of each seat, their numbers and values, and the shares of the win.
-PositionSample = tuple[int, bytes, bytes, bytes, tuple[float, ...]]
 
 STRANGERS = 0.1  # share of seats that play at random for a game: the policy has to hold against any opponent
 RIDGE = 3.0  # regularization: how much a weight has to explain
@@ -52,6 +50,7 @@ FROM_NOTHING = Schedule(2048, (0.06, 0.03), 0.3, 0.005)
 # From learned weights: larger batches, smaller steps at the end, and rivals from the past, against cycles.
 IMPROVE = Schedule(8192, (0.03, 0.03, 0.012, 0.012, 0.005), 0.1, 0.001, veterans=0.3)
 SHARPEN = IMPROVE._replace(heat=0.005)  # for the prior, which the search softens again
+TYPES = (np.int32, np.int32, np.uint16, np.float32, np.float64)  # of the arrays of a PositionList
 MEMORIES = 12  # earlier policies that a run keeps
 
 
@@ -88,39 +87,36 @@ class Samples(NamedTuple):
     shares: Floats  # one position a line
 
 
-def gather(n_features: int, positions: Iterable[PositionSample]) -> dict[int, Samples]:
-    """Group positions, in the format of `SelfPlay.positions`, by row."""
-    sizes: dict[int, list[bytes]] = {}
-    numbers: dict[int, list[bytes]] = {}
-    values: dict[int, list[bytes]] = {}
-    shares: dict[int, list[tuple[float, ...]]] = {}
-    for row, *parts, paid in positions:
-        for lists, part in zip((sizes, numbers, values), parts, strict=True):
-            lists.setdefault(row, []).append(part)
-        shares.setdefault(row, []).append(paid)
-    samples = {}
-    for row in sizes:
-        ends = np.cumsum(np.frombuffer(b"".join(sizes[row]), np.int32))
-        matrix = csr_matrix(
-            (
-                np.frombuffer(b"".join(values[row]), np.float32).astype(np.float64),
-                np.frombuffer(b"".join(numbers[row]), np.uint16).astype(np.int32),
-                np.concatenate([[0], ends]),
-            ),
-            shape=(len(ends), n_features),
-        )
-        samples[row] = Samples(matrix, np.array(shares[row]))
-    return samples
+def gather(n_features: int, lists: Iterable[PositionList]) -> dict[int, Samples]:
+    """Group positions by row."""
+    parts: dict[int, list[Samples]] = {}
+    for positions in lists:
+        rows, sizes, numbers, values, payoffs = map(np.frombuffer, positions.arrays(), TYPES)
+        if not len(rows):
+            continue
+        ends = np.concatenate([[0], np.cumsum(sizes)])
+        features = csr_matrix((values, numbers.astype(np.int32), ends), shape=(len(sizes), n_features))
+        seats = np.arange(len(sizes)).reshape(len(rows), -1)
+        for row in np.unique(rows):
+            chosen = rows == row
+            shares = payoffs.reshape(seats.shape)[chosen]
+            parts.setdefault(int(row), []).append(Samples(features[seats[chosen].ravel()], shares))
+    return {
+        row: Samples(vstack([part.features for part in lists], "csr"), np.concatenate([part.shares for part in lists]))
+        for row, lists in parts.items()
+    }
 
 
 def play(plan: FitPlan, name: str, n_games: int, seed: int) -> dict[int, Samples]:
     """Play games by the playout policy, and return their positions."""
     games = plan.sets[name]
-    positions: list[PositionSample] = []
-    for i, game in enumerate(games):
-        self_play = SelfPlay(game, 1000 * seed + i, STRANGERS)
-        positions += self_play.positions(n_games // len(games), MIDWAY)
-    return gather(plan.n_features, positions)
+    return gather(
+        plan.n_features,
+        [
+            SelfPlay(game, 1000 * seed + i, STRANGERS).positions(n_games // len(games), MIDWAY)
+            for i, game in enumerate(games)
+        ],
+    )
 
 
 # --- the evaluation -------------------------------------------------------------------------------------------

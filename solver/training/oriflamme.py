@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from engine_cy import Position, new_game
-from engine_cy.learned.self_play import features_of, set_name
+from engine_cy.learned.self_play import PositionList, set_name
 from engine_cy.oriflamme.features import WEIGHTS
 from engine_cy.record import read_record
 from solver.training.fitting import FitPlan, Floats, Samples, fit, fit_sets, gather, log_loss, parser_for
@@ -45,19 +45,16 @@ def read_game(path: Path) -> list[Position]:
 
 def round_ends(games: Iterable[Sequence[Position]]) -> dict[int, Samples]:
     """Return the positions at the ends of rounds of complete games, by any policy."""
-    samples = []
+    lists: list[PositionList] = []
     for positions in games:
+        if not lists:
+            lists = [PositionList(positions[0].game)]
         for before, after in itertools.pairwise(positions):
             if after.is_over or (before.table.ask, after.table.ask) == ("place", "place"):
                 continue
             if after.table.ask == "place":
-                row, seats = features_of(after)
-                numbers = [np.flatnonzero(seat).astype(np.uint16) for seat in seats]
-                values = [np.array(seat)[n].astype(np.float32) for seat, n in zip(seats, numbers, strict=True)]
-                sizes = np.array([len(n) for n in numbers], np.int32).tobytes()
-                parts = (np.concatenate(numbers).tobytes(), np.concatenate(values).tobytes())
-                samples.append((row, sizes, *parts, positions[-1].payoffs))
-    return gather(PLAN.n_features, samples)
+                lists[0].add(after, positions[-1].payoffs)
+    return gather(PLAN.n_features, lists)
 
 
 def stored_games(name: str, folder: Path) -> list[list[Position]]:

@@ -6,6 +6,7 @@ import dataclasses
 import itertools
 import math
 import random
+from array import array
 from typing import Any
 
 import pytest
@@ -18,7 +19,7 @@ from symmetries import reseated, rotation
 from tables import SPEC_IDS, SPECS, queue_games, random_game, tables
 
 from engine_cy import Position, new_game
-from engine_cy.learned.self_play import contest, features_of, set_name
+from engine_cy.learned.self_play import PositionList, SelfPlay, contest, features_of, set_name
 from engine_cy.oriflamme.features import WEIGHTS
 
 QUICK = settings(max_examples=60, deadline=None)
@@ -143,6 +144,50 @@ def best_payoffs(position: Position) -> tuple[float, ...]:
     """Return the payoffs if the player with the last decision makes the best one."""
     ends = [position.play(action) for action in position.legal_actions()]
     return max((end for end in ends if end.is_over), key=lambda end: end.payoffs[position.to_act or 0]).payoffs
+
+
+# --- positions for training -----------------------------------------------------------------------------------
+
+
+def read_positions(listed: PositionList, n_players: int) -> list[tuple[int, list[dict[int, float]], list[float]]]:
+    """Return the row, the features of each seat and the payoffs of each position of a list."""
+    rows, sizes, numbers, values, payoffs = (
+        array(kind, part) for kind, part in zip("iiHfd", listed.arrays(), strict=True)
+    )
+    at = 0
+    seats: list[dict[int, float]] = []
+    for size in sizes:
+        seats.append(dict(zip(numbers[at : at + size], values[at : at + size], strict=True)))
+        at += size
+    n = n_players
+    return [(row, seats[n * i : n * i + n], list(payoffs[n * i : n * i + n])) for i, row in enumerate(rows)]
+
+
+def test_a_list_of_positions_holds_the_features_of_every_seat() -> None:
+    game = new_game("oriflamme", "revised", 4)
+    listed = PositionList(new_game("oriflamme", "en-2019", 4))
+    positions = playout_positions(game, 3)[:-1]
+    for position in positions:
+        listed.add(position, (0.5, 0.0, 0.5, 0.0))
+    expected = []
+    for position in positions:
+        row, seats = features_of(position)
+        shown = [{number: value for number, value in enumerate(seat) if value} for seat in seats]
+        expected.append((row, shown, [0.5, 0.0, 0.5, 0.0]))
+    assert read_positions(listed, 4) == expected
+    with pytest.raises(ValueError, match="position: it belongs to oriflamme-3, not to oriflamme-4"):
+        listed.add(new_game("oriflamme", "revised", 3).deal(1), (1.0, 0.0, 0.0))
+
+
+def test_self_play_lists_the_beginning_of_every_round_with_the_payoffs() -> None:
+    game = new_game("oriflamme", "en-2019", 3)
+    listed = read_positions(SelfPlay(game, 1, 0.1).positions(50, 0.0), 3)
+    assert [row for row, _, _ in listed] == [5, 4, 3, 2, 1, 0] * 50
+    for begin in range(0, 300, 6):
+        (payoffs,) = {tuple(paid) for _, _, paid in listed[begin : begin + 6]}
+        assert sum(payoffs) == 1
+    more = read_positions(SelfPlay(game, 1, 0.1).positions(50, 1.0), 3)
+    assert len(more) > 5 * len(listed)
 
 
 # --- weights --------------------------------------------------------------------------------------------------
