@@ -29,6 +29,11 @@ class Names(NamedTuple):
     fr: str
     de: str
 
+    @classmethod
+    def of(cls, write: Callable[[str], str]) -> Names:
+        """Return the texts that a function writes, given each language."""
+        return cls(*map(write, LANGUAGES))
+
     def in_language(self, language: str) -> str:
         return self[LANGUAGES.index(language)]
 
@@ -209,8 +214,8 @@ class GameAdapter:
         """Return the names of an edition; by default its id."""
         return Names(edition, edition, edition)
 
-    def card_meanings(self, game: Any) -> Iterator[Names]:
-        """Yield what each card does, in the order of `cards`: a sentence in each language."""
+    def locations(self, game: Any) -> Iterator[rules_pb2.LocationInfo]:
+        """Yield the locations into which cards are placed; none in a game whose table has one row."""
         yield from ()
 
     # --- drafts ---
@@ -315,8 +320,8 @@ class GameAdapter:
 
 def names_from(area: str, key: str) -> Names | None:
     """Return the message of a key in each language; None if the catalogues lack it."""
-    catalogues = [words_of(area, language) for language in LANGUAGES]
-    return Names(*(words.say(key) for words in catalogues)) if key in catalogues[0].messages else None
+    is_known = key in words_of(area, DEFAULT).messages
+    return Names.of(lambda language: words_of(area, language).say(key)) if is_known else None
 
 
 def switch_info(area: str, name: str, values: Iterable[str]) -> rules_pb2.SwitchInfo:

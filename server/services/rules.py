@@ -94,10 +94,7 @@ class RulesService:
     def ListCards(self, request: pb.ListCardsRequest) -> pb.ListCardsResponse:
         game = read_required_game(request, "")
         adapter = adapter_of(game.id)
-        cards = list(adapter.cards(game))
-        for card, meaning in zip(cards, adapter.card_meanings(game), strict=False):
-            card.meaning.CopyFrom(meaning.message())
-        return pb.ListCardsResponse(cards=cards)
+        return pb.ListCardsResponse(cards=adapter.cards(game), locations=adapter.locations(game))
 
     def CheckDraft(self, request: pb.CheckDraftRequest) -> pb.CheckDraftResponse:
         required(request, "view", "")

@@ -201,3 +201,28 @@ def test_a_text_typed_while_another_position_is_read_is_kept(open_page: Open) ->
     held[0].continue_()
     page.locator(".columns .table").wait_for()
     assert text.input_value() == VIEWS["castle_village_port"]
+
+
+def test_cards_and_rows_say_what_they_do(open_page: Open) -> None:
+    """The words of the server, as tooltips and as descriptions for screen readers, in the language of the page."""
+    page = open_page(link_to("castle_village_port", VIEWS["castle_village_port"]))
+    king = page.get_by_role("img", name="A: King").first
+    king.wait_for()
+    assert king.get_attribute("title") == "At the end of each round: is discarded if a Thief is in its location."
+    castle = page.get_by_role("region", name="Castle", exact=True)
+    assert castle.locator(".rewards").inner_text() == "+4 · +3 · +1"
+    assert castle.locator(".rewards").get_attribute("title").endswith(": +4; +3; +1.")
+    page.get_by_label("Language").select_option("de")
+    page.get_by_role("region", name="Schloss", exact=True).wait_for()
+    king = page.get_by_role("img", name="A: König").first
+    assert king.get_attribute("title").startswith("Am Ende jeder Runde: wird abgelegt")
+    assert page.get_by_role("region", name="Hafen").locator(".rewards").inner_text().endswith(" · -1")
+
+
+def test_a_hidden_card_has_no_description(open_page: Open) -> None:
+    page = open_page(link_to("oriflamme", VIEWS["oriflamme"]))
+    queue = page.get_by_role("region", name="Queue", exact=True)
+    queue.locator(".thing[title]").first.wait_for()
+    hidden = queue.locator(".thing", has=page.locator(".card.back"))
+    assert hidden.count() == 1
+    assert hidden.get_attribute("title") is None

@@ -10,6 +10,7 @@ from reference import GAMES, move_text, reference_games, start_of
 from tables import ALL_IDS, ALL_SPECS, mostly_slow, random_game
 
 from eminence import __version__
+from eminence.v1 import castle_village_port_pb2 as castle_pb2
 from eminence.v1 import record_pb2, referee_pb2, rules_pb2, seat_pb2, view_pb2
 from eminence.v1 import solver_pb2 as pb
 from engine_cy import CHANCE, Position, View, game_ids, new_game
@@ -21,6 +22,8 @@ from server.client.refusals import Refused
 from server.codec import records, views
 from server.codec.fields import write_seat
 from server.games.adapter import as_text
+from server.games.castle_village_port.messages import TABLES, from_contract
+from server.languages import LANGUAGES
 from server.refusals import Refusal
 from server.services.referee import RefereeService
 from server.services.rules import RulesService
@@ -293,6 +296,55 @@ def test_cards_editions_and_switches_have_words_in_three_languages() -> None:
             assert len({switch.meanings.en, switch.meanings.fr, switch.meanings.de}) == 3
             assert all((switch.names.en, switch.names.fr, switch.names.de))
             assert switch.meanings.en == switch.meaning
+
+
+def _cards(game_id: str, ruleset: Any = None) -> rules_pb2.ListCardsResponse:
+    game = new_game(game_id, ruleset, 3)
+    spec = views.write_view(game.deal(1).view(0)).game
+    return RULES.ListCards(rules_pb2.ListCardsRequest(game=spec))
+
+
+def test_cards_say_whether_they_leave_after_they_acted() -> None:
+    def leaving(game_id: str) -> list[str]:
+        return [info.card.name for info in _cards(game_id).cards if info.one_shot]
+
+    assert leaving("oriflamme") == ["Assassination", "Decree", "Conspiracy", "Ambush"]
+    assert leaving("oriflamme_prototype") == ["Mercenaries"]
+    assert leaving("castle_village_port") == []
+
+
+def test_the_parts_of_a_meaning_are_in_it() -> None:
+    for game_id in ("oriflamme", "oriflamme_prototype", "castle_village_port"):
+        for info in _cards(game_id).cards:
+            for language in LANGUAGES:
+                meaning, effect = (getattr(names, language) for names in (info.meaning, info.effect))
+                assert effect[1:] in meaning
+                when = getattr(info.when, language)
+                assert bool(when) == (game_id == "castle_village_port")
+                never = info.castle_village_port.when == castle_pb2.CASTLE_VILLAGE_PORT_WHEN_NEVER
+                assert never or when[1:] in meaning
+
+
+@pytest.mark.parametrize("cards", [None, [{"value": 7, "name": "Zo", "when": "end", "effect": "discard_highest"}]])
+def test_a_card_of_castle_has_its_row_of_the_tables(cards: list[dict[str, Any]] | None) -> None:
+    own = {"cards": cards, "rounds": 1, "turns_per_round": 1} if cards else "house"
+    rows = new_game("castle_village_port", own, 3).ruleset.spelled_out()["cards"]
+    infos = _cards("castle_village_port", own).cards
+    written = castle_pb2.CastleVillagePortTables(cards=[info.castle_village_port for info in infos])
+    assert from_contract(TABLES.read(written, 0))["cards"] == rows
+
+
+def test_locations_have_names_and_the_rewards_of_these_rules() -> None:
+    locations = _cards("castle_village_port").locations
+    assert [location.name for location in locations] == ["castle", "village", "port"]
+    assert [location.names.fr for location in locations] == ["Château", "Village", "Port"]
+    assert [names.en for names in locations[0].rewards] == ["+4", "+3", "+1"]
+    assert locations[0].meaning.de.endswith(": +4; +3; +1.")
+    own = _cards("castle_village_port", {"rewards": {"castle": [7, "per_card"], "port": []}}).locations
+    assert [names.de for names in own[0].rewards] == ["+7", "1 je Karte dort"]
+    assert own[1].meaning == locations[1].meaning
+    assert (list(own[2].rewards), own[2].meaning.en) == ([], "The cards here earn nothing.")
+    assert not _cards("oriflamme").locations
 
 
 def test_every_switch_of_the_engine_is_described_with_its_values() -> None:

@@ -65,9 +65,6 @@ class CastleVillagePortAdapter(MessageAdapter):
     def edition_names(self, edition: str) -> Names:
         return names_from(AREA, f"edition.{edition}") or super().edition_names(edition)
 
-    def card_meanings(self, game: Any) -> Iterator[Names]:
-        return descriptions.card_meanings(game)
-
     # --- messages ---
 
     def read_changes(self, message: Any, field: str) -> dict[str, Any]:
@@ -128,9 +125,20 @@ class CastleVillagePortAdapter(MessageAdapter):
         return self.place_of({}, language)
 
     def cards(self, game: Any) -> Iterator[rules_pb2.CardInfo]:
-        for card in game.ruleset.cards:
-            names = descriptions.names_of(card).message()
-            yield rules_pb2.CardInfo(card=self.write_card(game, str(card.value)), names=names, copies=1)
+        rows: Any = self.write_changes(game.ruleset.spelled_out())
+        for card, row, words in zip(game.ruleset.cards, rows.cards, descriptions.card_words(game), strict=True):
+            yield rules_pb2.CardInfo(
+                card=self.write_card(game, str(card.value)),
+                names=descriptions.names_of(card).message(),
+                copies=1,
+                meaning=words.meaning.message(),
+                when=words.when.message(),
+                effect=words.effect.message(),
+                castle_village_port=row,
+            )
+
+    def locations(self, game: Any) -> Iterator[rules_pb2.LocationInfo]:
+        return descriptions.locations(game)
 
     def round_of(self, table: View | Position) -> int:
         number: int = table.table.round

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
 
 from eminence.v1 import rules_pb2 as pb
 from engine_cy import Game
@@ -51,16 +52,46 @@ def switches() -> Iterator[pb.SwitchInfo]:
     yield switch_info(AREA, "hidden_gold", ("no", "yes"))
 
 
-def card_meanings(game: CastleVillagePort) -> Iterator[Names]:
+class CardWords(NamedTuple):
+    """What a card does: as a sentence, and its parts."""
+
+    meaning: Names
+    when: Names
+    effect: Names
+
+
+def card_words(game: CastleVillagePort) -> Iterator[CardWords]:
     """Yield what each card does, in each language."""
     for described in zip(*(describe_cards(game, language) for language in LANGUAGES), strict=True):
-        yield Names(*map(_meaning, described, LANGUAGES))
+        parts = (Names(*(card[key] for card in described)) for key in ("when", "effect"))
+        yield CardWords(Names(*map(_meaning, described, LANGUAGES)), *parts)
 
 
 def _meaning(card: Mapping[str, Any], language: str) -> str:
+    return f"{words_of(AREA, language).begin(card_text(card, language))}."
+
+
+def locations(game: CastleVillagePort) -> Iterator[pb.LocationInfo]:
+    """Yield the locations in the order in which they pay."""
+    rewards = {language: describe_game(game, language)["rewards"] for language in LANGUAGES}
+    for location in LOCATIONS:
+        of_ranks = [rewards[language][location] for language in LANGUAGES]
+        yield pb.LocationInfo(
+            name=location,
+            names=Names.of(partial(_location_name, location)).message(),
+            meaning=Names(*map(_location_meaning, of_ranks, LANGUAGES)).message(),
+            rewards=[Names(*rank).message() for rank in zip(*of_ranks, strict=True)],
+        )
+
+
+def _location_name(location: str, language: str) -> str:
     words = words_of(AREA, language)
-    acts = card["when"] != words.say(f"when.{When.NEVER.name}")
-    return words.begin(f"{card['when']}: {card['effect']}." if acts else f"{card['effect']}.")
+    return words.begin(words.say(f"row.{location}"))
+
+
+def _location_meaning(rewards: Sequence[str], language: str) -> str:
+    words = words_of(AREA, language)
+    return words.say("location.pays", rewards="; ".join(rewards)) if rewards else words.say("location.pays_nothing")
 
 
 def describe_game(game: CastleVillagePort, language: str = DEFAULT) -> dict[str, Any]:
@@ -136,4 +167,4 @@ def card_text(card: Mapping[str, Any], language: str = DEFAULT) -> str:
     words = words_of(AREA, language)
     if card["when"] == words.say("when.NEVER"):
         return str(card["effect"])
-    return f"{card['when']}: {card['effect']}"
+    return words.say("timed", **card)

@@ -13,6 +13,7 @@ from engine_cy.errors import listed
 from engine_cy.oriflamme import editions
 from engine_cy.oriflamme.cards import read_card, write_card
 from engine_cy.oriflamme.table import PlayedCard, Slot
+from engine_cy.oriflamme.words import Nature
 from engine_cy.seats import SEATS
 from server.games.adapter import Names, Ruleset, names_from
 from server.games.message_adapter import MessageAdapter
@@ -48,11 +49,15 @@ class OriflammeAdapter(MessageAdapter):
         return {"edition": edition, **editions.EDITIONS[edition].switches}
 
     def cards(self, game: Any) -> Iterator[rules_pb2.CardInfo]:
-        for card in game.cards:
+        copies = game.shape.all_cards()
+        for card, meaning, effect in zip(game.cards, *descriptions.effects_of(game), strict=True):
             yield rules_pb2.CardInfo(
                 card=self.write_card(game, card.name),
                 names=descriptions.names_of(card).message(),
-                copies=game.shape.all_cards()[card.id],
+                copies=copies[card.id],
+                meaning=meaning.message(),
+                one_shot=bool(card.nature & (Nature.ONE_SHOT | Nature.LEAVES)),
+                effect=effect.message(),
             )
 
     def edition(self, game: Game) -> str:
@@ -69,9 +74,6 @@ class OriflammeAdapter(MessageAdapter):
 
     def edition_names(self, edition: str) -> Names:
         return names_from(AREA, f"edition.{edition}") or super().edition_names(edition)
-
-    def card_meanings(self, game: Any) -> Iterator[Names]:
-        return descriptions.card_meanings(game)
 
     # --- messages ---
 

@@ -52,16 +52,15 @@ def switches(game_id: str) -> Iterator[pb.SwitchInfo]:
         yield switch_info(AREA, name, map(as_text, values))
 
 
-def card_meanings(game: Oriflamme) -> Iterator[Names]:
-    """Yield what each card does, in each language."""
-    for described in zip(*(describe_cards(game, language) for language in LANGUAGES), strict=True):
-        yield Names(*map(_meaning, described, LANGUAGES))
+def effects_of(game: Oriflamme) -> tuple[list[Names], list[Names]]:
+    """Return what each card does in each language: as a sentence, and its effect alone."""
+    described = list(zip(*(describe_cards(game, language) for language in LANGUAGES), strict=True))
+    meanings = [Names(*map(_meaning, card, LANGUAGES)) for card in described]
+    return meanings, [Names(*(words["effect"] for words in card)) for card in described]
 
 
 def _meaning(card: Mapping[str, Any], language: str) -> str:
-    words = words_of(COMMON, language)
-    points_at = [f"{words.say('points_at')} {card['points_at']}"] if card["points_at"] else []
-    return words.begin("; ".join([*points_at, card["effect"], *card["traits"]])) + "."
+    return f"{words_of(COMMON, language).begin(card_text(card, language))}."
 
 
 def describe_switches(game_id: str, language: str = DEFAULT) -> list[dict[str, Any]]:

@@ -70,6 +70,7 @@ MESSAGES = {
     "when.NEVER": "jamais",
     "when.IMMEDIATE": "quand elle est révélée",
     "when.END": "à la fin de chaque manche",
+    "timed": "{when} : {effect}",
     "deed.NO_DEED": "est sans effet",
     "deed.LEAVE_IF_PRESENT": "est défaussée si une carte {who} est dans ce lieu",
     "deed.PAY_OTHERS": "donne {amount} au propriétaire de chaque autre carte de ce lieu",
@@ -97,6 +98,10 @@ MESSAGES = {
     "switch.hidden_gold.meaning": "l’or est caché aux autres",
     "value": "valeur",
     "location": "lieu",
+    "location.pays": (
+        "À la fin de chaque manche, les cartes rapportent ici de l’or selon leur rang, depuis la gauche : {rewards}."
+    ),
+    "location.pays_nothing": "Les cartes de ce lieu ne rapportent rien.",
     "rewards": "Or pour les rangs d’un lieu",
     "reward.NUMBER": "{amount:+d}",
     "reward.PER_CARD": "1 par carte de ce lieu",

@@ -55,7 +55,6 @@ export const de: Words = {
   round: (n) => `Runde ${n}`,
   worlds: (n) => `${n} Stellungen passen zu dieser Ansicht`,
   queue: "Reihe",
-  rows: { queue: "Reihe", castle: "Burg", village: "Dorf", port: "Hafen" },
   hand: "Hand",
   emptyHand: "keine Karten",
   pile: "Ablage",

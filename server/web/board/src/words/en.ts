@@ -56,7 +56,6 @@ export const en = {
   round: (n: number) => `Round ${n}`,
   worlds: (n: string) => `${n} positions fit this view`,
   queue: "Queue",
-  rows: { queue: "Queue", castle: "Castle", village: "Village", port: "Port" } as Record<string, string>,
   hand: "Hand",
   emptyHand: "no cards",
   pile: "Pile",

@@ -55,7 +55,6 @@ export const fr: Words = {
   round: (n) => `Manche ${n}`,
   worlds: (n) => `${n} positions correspondent à cette vue`,
   queue: "File",
-  rows: { queue: "File", castle: "Château", village: "Village", port: "Port" },
   hand: "Main",
   emptyHand: "aucune carte",
   pile: "Défausse",
