@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import NamedTuple
 
-from engine_cy import CHANCE, Action, Game, Rng, View
+from engine_cy import CHANCE, Action, Position, Rng, View
 from engine_cy.seats import CHANCE_SEAT, SEATS
 from solver.calibration import Row, Shares, calibrated_share, calibrated_shares, calibration_of, slope
 from solver.expected_signature import signature_of
@@ -53,12 +53,56 @@ class LineStep(NamedTuple):
     seat: int
     action: Action
 
-    @classmethod
-    def of(cls, game: Game, seat: int, code: tuple[int, ...]) -> LineStep:
-        return cls(seat, game.action_from_steps(tuple(code)))
-
     def __str__(self) -> str:
         return f"{CHANCE_SEAT if self.seat == CHANCE else SEATS[self.seat]} {self.action}"
+
+
+class SampledStep(NamedTuple):
+    """Hold one decision in a sampled world: its seat, or CHANCE, what the observer sees of it, and their view after it.
+
+    `seen` names the cards that the decision shows in this world.
+    """
+
+    seat: int
+    seen: str
+    view: View
+
+
+@dataclass(frozen=True, slots=True)
+class SampledLine:
+    """Hold a likely continuation in one world that fits the observer's view. In the game, hidden cards may differ."""
+
+    observer: int
+    # The positions before the actions.
+    positions: tuple[Position, ...]
+    actions: tuple[Action, ...]
+
+    @classmethod
+    def of(cls, view: View, world: bytes, codes: Sequence[tuple[int, ...]]) -> SampledLine:
+        positions = [view.game.position_from_bytes(world)]
+        actions = [view.game.action_from_steps(code) for code in codes]
+        for action in actions[:-1]:
+            positions.append(positions[-1].play(action))
+        return cls(view.observer, tuple(positions), tuple(actions))
+
+    def without_hidden_cards(self) -> tuple[LineStep, ...]:
+        """Return the decisions as the observer would see them, without the cards that they show."""
+        return tuple(
+            [
+                LineStep(_seat_of(before), before.seen_action(action, self.observer))
+                for before, action in zip(self.positions, self.actions, strict=True)
+            ]
+        )
+
+    def steps(self) -> Iterator[SampledStep]:
+        """Yield what the observer sees of the decisions in this world."""
+        for before, action in zip(self.positions, self.actions, strict=True):
+            after = before.play(action).view(self.observer)
+            yield SampledStep(_seat_of(before), before.seen(action, self.observer), after)
+
+
+def _seat_of(position: Position) -> int:
+    return CHANCE if position.to_act is None else position.to_act
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +128,8 @@ class Move:
     # The likely continuation, starting with this move. Only the `lines` most visited moves have one, and only in games
     # that define what a seat sees of an action.
     line: tuple[LineStep, ...] = ()
+    # The same continuation in the world that the search sampled for it. Worlds have long texts.
+    sample: SampledLine | None = field(default=None, repr=False)
 
 
 class SeatExpectation(NamedTuple):
@@ -389,9 +435,9 @@ def judge(view: View, actions: Sequence[Action], share: Share) -> tuple[Move, ..
 
     In a decided game every move wins alike and visits mean nothing: moves that win like the best are ordered by lead.
     """
-    lines = dict(share.lines)
+    samples = {number: SampledLine.of(view, world, codes) for number, world, codes in share.lines}
     moves = [
-        _move(view.observer, action, tally, tuple([LineStep.of(view.game, *step) for step in lines.get(i, ())]))
+        _move(view.observer, action, tally, samples.get(i))
         for i, (action, tally) in enumerate(zip(actions, share.tallies, strict=True))
     ]
     moves.sort(key=_worth, reverse=True)
@@ -415,7 +461,7 @@ def _wins_alike(move: Move, best: Move) -> bool:
     return max(move.win.spread, best.win.spread, abs(move.win.mean - best.win.mean)) <= SAME_WIN
 
 
-def _move(player: int, action: Action, tally: Tally, line: tuple[LineStep, ...]) -> Move:
+def _move(player: int, action: Action, tally: Tally, sample: SampledLine | None) -> Move:
     n, ended = tally.visits, tally.ended
     return Move(
         action=action,
@@ -426,7 +472,8 @@ def _move(player: int, action: Action, tally: Tally, line: tuple[LineStep, ...])
         lead=tally.leads[player] / ended if ended else None,
         ranks=tuple(count / ended for count in tally.ranks[player]) if ended else (),
         seats=tuple(payoff / n for payoff in tally.payoffs) if n else (),
-        line=line,
+        line=sample.without_hidden_cards() if sample else (),
+        sample=sample,
     )
 
 

@@ -81,8 +81,8 @@ class Share:
     nodes: int
     tree_bytes: int
     stopped_by: str
-    # Lines of play behind some of the decisions, by their numbers: each step is a seat and the code of its action.
-    lines: tuple[tuple[int, tuple[tuple[int, tuple[int, ...]], ...]], ...] = ()
+    # Lines of play behind some of the decisions, by their numbers: a sampled world, as bytes, and the codes of actions.
+    lines: tuple[tuple[int, bytes, tuple[tuple[int, ...], ...]], ...] = ()
     # The observer's payoff in each world, as bytes of doubles; for arms of a comparison or an information question.
     payoffs: bytes = b""
     # The number of shares in this sum that did not finish; their partial results are included.

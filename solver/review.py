@@ -74,7 +74,8 @@ class Verdict:
     reproducible: bool
     # The change of each seat's expected win from the best move to the played one; empty without a loss.
     changes: tuple[float, ...] = ()
-    # The expected result of each seat, and the deciding seat's beliefs if the judge keeps them.
+    # The moves of the search, each seat's expected result, and the deciding seat's beliefs if the judge keeps them.
+    moves: tuple[Move, ...] = ()
     seats: tuple[SeatExpectation, ...] = ()
     beliefs: Beliefs | None = None
 
@@ -100,6 +101,13 @@ def decisions(record: Record, seat: int | None = None) -> Iterator[Decision]:
     the view of each.
     """
     return (step for step in steps(record, seat) if isinstance(step, Decision))
+
+
+def count_decisions(record: Record, seat: int | None = None) -> int:
+    """Return the number of decisions of a seat, or of all seats, without making their views."""
+    judged = record.observer if seat is None else seat
+    acting = [table.to_act for table, _ in zip(record.tables(), record.actions, strict=False)]
+    return sum(number not in (None, CHANCE) and judged in (None, number) for number in acting)
 
 
 def steps(record: Record, seat: int | None = None) -> Iterator[Step]:
@@ -165,12 +173,16 @@ class Judge:
     """Judge decisions: search for the best one, then compare it with the one that was played in the same worlds.
 
     The search and the comparison get half of the budget each. `budget` is for each decision; `options` are those
-    of the questions. With `keeps_beliefs`, verdicts have the beliefs of the deciding seats.
+    of the questions. With `keeps_beliefs`, verdicts have the beliefs of the deciding seats. The `lines` most visited
+    moves have a likely continuation.
     """
 
-    def __init__(self, budget: Budget, *, keeps_beliefs: bool = False, **options: Unpack[QuestionOptions]) -> None:
+    def __init__(
+        self, budget: Budget, *, keeps_beliefs: bool = False, lines: int = 1, **options: Unpack[QuestionOptions]
+    ) -> None:
         self.budget = check_budget(budget)
         self.keeps_beliefs = keeps_beliefs
+        self.lines = lines
         self.config = read_config(options.get("config", "default"))
         self._options = options
 
@@ -181,7 +193,7 @@ class Judge:
 
     def search(self, step: Step) -> SearchQuestion:
         """Return the search for the best decision, or for the expected win of a seat."""
-        return SearchQuestion(step.view, self._part(2), **self._options_of(step))
+        return SearchQuestion(step.view, self._part(2), lines=self.lines, **self._options_of(step))
 
     def comparison(self, decision: Decision, answer: Answer) -> ComparisonQuestion | None:
         """Return the comparison of the played decision with the best one; None if the best one was played."""
@@ -233,6 +245,7 @@ def verdict_of(decision: Decision, answer: Answer, comparison: Comparison | None
         iterations=answer.iterations,
         stopped_by=answer.stopped_by,
         reproducible=answer.reproducible,
+        moves=answer.moves,
         seats=answer.seats,
     )
     if comparison is None:

@@ -282,6 +282,8 @@ class LocalClient:
         writer = answers.ReviewWriter(grant)
         executor = ThreadPoolExecutor(max(self._pool.width // grant.shares, 1), "judge")
         try:
+            if (begun := writer.begun()) is not None:
+                yield pb.ReviewResponse(begun=begun)
             for judged in executor.map(judge, grant.steps):
                 if (decision := writer.add(judged)) is not None:
                     yield pb.ReviewResponse(decision=decision)

@@ -14,11 +14,12 @@ from typing import Any, TypeVar
 from eminence.v1 import solver_pb2 as pb
 from eminence.v1 import view_pb2
 from engine_cy import Game
+from server.codec import views
 from server.codec.fields import Words, write_seat
 from server.codec.views import ACTIONS_KEPT, write_action
 from server.games import adapter_of
 from server.messages.requests import Grant, ReviewGrant, write_budget
-from solver.answer import Answer, Estimate, LineStep, Move, SeatExpectation
+from solver.answer import Answer, Estimate, LineStep, Move, SampledLine, SeatExpectation
 from solver.compare import Comparison
 from solver.expected_signature import signature_of
 from solver.named_beliefs import Beliefs
@@ -68,9 +69,8 @@ def write_suggestion(
     add_seats(message, answer.seats)
     if answer.best is not None:
         message.best.CopyFrom(write_action(answer.best))
-        moves = answer.moves[: grant.candidates] if grant.candidates and not forced else answer.moves
-        for move in moves:
-            write_candidate(message.candidates.add(), move)
+        moves = answer.moves if forced else answer.moves[: grant.candidates or None]
+        add_candidates(message, moves, grant.samples, with_views=bool(answer.stopped_by))
         for action, probability in answer.mix:
             message.mix.add(action=write_action(action), probability=probability)
     add_beliefs(message, answer.beliefs, answer.view.game)
@@ -125,6 +125,26 @@ def timed_report(report: Callable[[M], None] | None, arrival_ns: int) -> Callabl
         report(so_far)
 
     return set_elapsed_and_report
+
+
+def add_candidates(
+    message: pb.Suggestion | pb.ReviewedDecision, moves: Sequence[Move], samples: int, *, with_views: bool
+) -> None:
+    """Add moves; the first `samples` of those with a line have its steps in a sampled world."""
+    for move in moves:
+        candidate = message.candidates.add()
+        write_candidate(candidate, move)
+        if samples and move.sample is not None:
+            samples -= 1
+            _add_steps(candidate, move.sample, with_views)
+
+
+def _add_steps(message: pb.Candidate, sample: SampledLine, with_views: bool) -> None:
+    for step in sample.steps():
+        written = message.sample_variation.add()
+        written.action.CopyFrom(views.write_seen(step.view.game, step.seat, step.seen))
+        if with_views:
+            written.view.CopyFrom(views.write_view(step.view))
 
 
 def write_candidate(message: pb.Candidate, move: Move) -> None:
@@ -234,6 +254,10 @@ class ReviewWriter:
         self._score = ScoreKeeper(grant.record, grant.seat)
         self._reproducible = True
 
+    def begun(self) -> pb.ReviewBegun | None:
+        """Return the extent of the review; None if the request did not ask for details."""
+        return pb.ReviewBegun(decisions=self._grant.decisions) if self._grant.decisions is not None else None
+
     def add(self, judged: Verdict | Prospect) -> pb.ReviewedDecision | None:
         """Write the next decision; return None for a chance check, which only counts in sums."""
         self._reproducible = self._reproducible and judged.reproducible
@@ -241,7 +265,9 @@ class ReviewWriter:
             self._score.check(judged)
             return None
         message = write_verdict(judged)
-        if self._grant.details:
+        if self._grant.has_details:
+            options = self._grant.options
+            add_candidates(message, judged.moves[: options.candidates or None], options.samples, with_views=True)
             add_seats(message, judged.seats)
             if judged.beliefs is not None:
                 add_seat_beliefs(message, judged.beliefs, judged.decision.view.game)

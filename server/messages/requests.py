@@ -35,7 +35,7 @@ from solver.question import (
     comparison_iterations_max,
     encode,
 )
-from solver.review import Judge, Step, decisions, steps
+from solver.review import Judge, Step, count_decisions, decisions, steps
 
 if TYPE_CHECKING:
     from server.settings import Settings
@@ -44,6 +44,8 @@ TIME_DEFAULT_MS, TIME_LEAST_MS = 1_000.0, 0.001
 MEMORY_LEAST, MEMORY_MOST = 100_000, 2**36
 # Number of lines of play in an answer with all moves.
 LINES_DEFAULT = 8
+# Number of lines in sampled worlds, whose views make an answer large.
+SAMPLES_MAX = 8
 CANDIDATES_MAX = 1_000
 AMONG_MAX = 1_000
 ID_MAX = 64
@@ -52,6 +54,8 @@ INTERVAL_DEFAULT_MS, INTERVAL_LEAST_MS, INTERVAL_MOST_MS = 500.0, 50.0, 60_000.0
 
 MODELS = Words(pb.Model, {"same": "me"})
 BELIEFS = frozenset(pb.Belief.values())
+# The options that a comparison does not have.
+NOT_COMPARED = ("restrict_to", "lines", "information", "sample_variations")
 
 # The fields of a request whose names differ from a question's.
 PATHS = {
@@ -94,6 +98,7 @@ class Grant:
     shares: int
     is_timed: bool  # the request has a time limit; else the budget's time is the server's cap
     candidates: int = 0  # maximum number of moves in the answer; 0: all
+    samples: int = 0  # number of moves with a sampled line
     information: bool = False
     encoded: Encoded | None = None
 
@@ -114,6 +119,7 @@ class RequestOptions(NamedTuple):
     has_seed: bool
     level: int
     candidates: int
+    samples: int
     among: Sequence[Action]
     information: bool
 
@@ -151,9 +157,7 @@ def read_comparison(request: pb.CompareRequest, caps: Caps, config: Config | Non
     """Read a request of Compare. `config` replaces the default configuration."""
     required(request, "view", "")
     view, history = views.read_view_and_history(request.view, "view")
-    options = read_options(
-        request.options, view.game, view, "options", ("restrict_to", "lines", "information"), config=config
-    )
+    options = read_options(request.options, view.game, view, "options", NOT_COMPARED, config=config)
     check_to_act(view)
     limits = read_budget(request.budget, options, caps, "budget")
     if limits.share_iterations:
@@ -179,7 +183,13 @@ class ReviewGrant:
     seed: int
     shares: int
     is_timed: bool
-    details: bool = False  # decisions have the expected results of all seats, and beliefs
+    options: RequestOptions
+    # With details: the number of decisions. Each has the expected results of all seats, beliefs, and candidates.
+    decisions: int | None = None
+
+    @property
+    def has_details(self) -> bool:
+        return self.decisions is not None
 
 
 def read_review(request: pb.ReviewRequest, caps: Caps, config: Config | None = None) -> ReviewGrant:
@@ -194,6 +204,8 @@ def read_review(request: pb.ReviewRequest, caps: Caps, config: Config | None = N
     if seat is not None and record.observer not in (None, seat):
         raise Refusal("CONTRADICTION", "seat", "the record is another seat's view of the game, with its decisions only")
     options = read_options(request.options, record.game, None, "options", ("restrict_to", "information"), config=config)
+    if options.samples and not request.details:
+        raise Refusal("CONTRADICTION", "options.sample_variations", "a review has candidates only with `details`")
     limits = read_budget(request.budget, options, caps, "budget")
     if limits.share_iterations:
         raise Refusal("CONTRADICTION", "budget.share_iterations", "a review has `iterations` for each decision")
@@ -210,10 +222,12 @@ def read_review(request: pb.ReviewRequest, caps: Caps, config: Config | None = N
             seen = end.view(seat)
         arguments = {**arguments, "seed": seed_of(str(seen).encode())}
     with paths(""):
-        judge = Judge(limits.budget, keeps_beliefs=request.details, **arguments)
+        lines = options.lines if request.details else 1
+        judge = Judge(limits.budget, keeps_beliefs=request.details, lines=lines, **arguments)
     judged = steps(record, seat) if judge.searches else decisions(record, seat)
-    grant = ReviewGrant(record, seat, judged, judge, arguments["seed"], arguments["shares"], limits.is_timed)
-    return replace(grant, details=request.details)
+    number = count_decisions(record, seat) if request.details else None
+    seed, shares = arguments["seed"], arguments["shares"]
+    return ReviewGrant(record, seat, judged, judge, seed, shares, limits.is_timed, options, number)
 
 
 def _grant(question: Question, options: RequestOptions, limits: Limits) -> Grant:
@@ -230,6 +244,7 @@ def _grant(question: Question, options: RequestOptions, limits: Limits) -> Grant
         question.shares,
         limits.is_timed,
         options.candidates,
+        options.samples,
         options.information,
         encoded,
     )
@@ -354,6 +369,7 @@ def read_options(
         has_seed=message.HasField("seed"),
         level=level,
         candidates=in_range(message.lines, 0, CANDIDATES_MAX, f"{field}.lines"),
+        samples=in_range(message.sample_variations, 0, SAMPLES_MAX, f"{field}.sample_variations"),
         among=read_actions(message.restrict_to, view, AMONG_MAX, f"{field}.restrict_to") if view else (),
         information=message.information,
     )

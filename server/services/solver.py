@@ -134,6 +134,8 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
             grant = await self._in_thread(read_review, request, self._caps)
         writer = answers.ReviewWriter(grant)
         key = key_of(current_caller().identity, request.SerializeToString(deterministic=True))
+        if (begun := writer.begun()) is not None:
+            yield pb.ReviewResponse(begun=begun)
         while (step := await self._next_step(grant)) is not None:
             await retry_when_full(_count_position)
             with self._unless_lost(key):
@@ -288,8 +290,8 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
     def _key(self, grant: Grant) -> bytes:
         """Return the cache key: a hash of the caller's identity and of every input of the answer."""
         assert grant.encoded is not None
-        signature = signature_of(grant.view.game)
-        return key_of(current_caller().identity, *grant.encoded, signature, grant.candidates, grant.information)
+        shown = (grant.candidates, grant.samples, grant.information)
+        return key_of(current_caller().identity, *grant.encoded, signature_of(grant.view.game), *shown)
 
     def _cached(self, key: bytes, kind: type[Any], grant: Grant, deadline: Deadline) -> Any:
         """Return the cached answer, with the budget of this request, or None."""

@@ -9,7 +9,6 @@ from dataclasses import replace
 from threading import Lock
 from typing import Any
 
-from engine_cy import CHANCE
 from solver.answer import answer_of
 from solver.compare import Differences, comparison_of
 from solver.control import NEVER_NS, Control
@@ -352,29 +351,13 @@ def sum_up(question: Question, number: int, searcher: Searcher, stopped_by: str)
 
 def lines_of(
     question: SearchQuestion, searcher: Searcher, tallies: tuple[Tally, ...]
-) -> tuple[tuple[int, tuple[tuple[int, tuple[int, ...]], ...]], ...]:
+) -> tuple[tuple[int, bytes, tuple[tuple[int, ...], ...]], ...]:
     """Return the likely continuations after the most visited decisions, by the decisions' numbers."""
     if not question.lines or not question.decides or not question.view.game.has_history:
         return ()
     most_visited = sorted(range(len(tallies)), key=lambda i: -tallies[i].visits)[: question.lines]
     lines = []
     for i in most_visited:
-        world, steps = searcher.line(question.decisions[i].code, LINE_LENGTH, question.seed)
-        lines.append((i, _as_seen(question, world, steps)))
+        world, decisions = searcher.line(question.decisions[i].code, LINE_LENGTH, question.seed)
+        lines.append((i, world, tuple(decisions)))
     return tuple(lines)
-
-
-def _as_seen(
-    question: SearchQuestion, world: bytes, decisions: list[tuple[int, ...]]
-) -> tuple[tuple[int, tuple[int, ...]], ...]:
-    """Return the seats and actions of a line as the observer would see them, without cards hidden from them."""
-    game, observer = question.view.game, question.view.observer
-    position = game.position_from_bytes(world)
-    line = []
-    for steps in decisions:
-        action = game.action_from_steps(steps)
-        seat = CHANCE if position.to_act is None else position.to_act
-        line.append((seat, position.seen_action(action, observer).code))
-        if len(line) < len(decisions):
-            position = position.play(action)
-    return tuple(line)

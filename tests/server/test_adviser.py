@@ -32,11 +32,12 @@ from process import (
 from program import random_record
 from waiting import HANG_S
 
-from eminence.v1 import oriflamme_pb2, record_pb2, view_pb2
+from eminence.v1 import oriflamme_pb2, record_pb2, rules_pb2, view_pb2
 from eminence.v1 import solver_pb2 as pb
 from eminence.v1.seat_pb2 import SEAT_A, SEAT_B, SEAT_C
 from engine_cy import new_game
 from server.codec import records, views
+from server.services.rules import RulesService
 from solver import CONFIGS, Budget, solve
 
 START = PLACE + "| seen by A"
@@ -80,6 +81,40 @@ def test_a_suggestion_is_the_answer_of_the_solver(adviser: Any) -> None:
         for spot in belief.face_down:
             assert sum(card.probability for card in spot.cards) == pytest.approx(1)
     assert sum(share.probability for share in suggestion.mix) == pytest.approx(1)
+
+
+def test_a_sampled_line_is_replayed_to_its_end(adviser: Any) -> None:
+    """Every step leads to the view that is sent with it; the line names the cards that it shows."""
+    start = view()
+    options = pb.Options(seed=5, lines=2, sample_variations=1)
+    request = pb.SuggestRequest(view=start, budget=pb.Budget(iterations=4000), options=options)
+    candidates = adviser.Suggest(request, timeout=60).suggestion.candidates
+    assert [bool(candidate.sample_variation) for candidate in candidates] == [True, False]
+    rules, shown = RulesService(), 0
+    for step, seen in zip(candidates[0].sample_variation, candidates[0].principal_variation, strict=True):
+        assert (step.action.seat, step.action.action) == (seen.seat, seen.action)
+        shown += len(step.action.shown)
+        played = rules.PlaySeen(rules_pb2.PlaySeenRequest(view=start, action=step.action))
+        assert not played.possible_shown
+        played.view.ClearField("history")
+        assert step.view == played.view
+        start = step.view
+    assert shown
+    # Nothing else changes.
+    request.options.sample_variations = 0
+    candidates[0].ClearField("sample_variation")
+    assert list(adviser.Suggest(request, timeout=60).suggestion.candidates) == list(candidates)
+
+
+def test_answers_so_far_have_sampled_lines_without_views(adviser: Any) -> None:
+    options = pb.Options(sample_variations=1)
+    request = pb.AnalyzeRequest(view=view(), budget=pb.Budget(iterations=100_000), options=options)
+    request.interval.FromMilliseconds(50)
+    *so_far, last = adviser.Analyze(request, timeout=60)
+    samples = [step for each in so_far for step in each.suggestion.candidates[0].sample_variation]
+    assert samples
+    assert not any(step.HasField("view") for step in samples)
+    assert all(step.HasField("view") for step in last.suggestion.candidates[0].sample_variation)
 
 
 def test_equal_questions_in_fields_and_in_text_have_equal_seeds_and_answers(adviser: Any) -> None:
@@ -254,6 +289,7 @@ def forced() -> pb.SuggestRequest:
         ("r.options.shares = -1", ("INVALID_ARGUMENT", "OUT_OF_RANGE", "options.shares")),
         ("r.options.level = 11", ("INVALID_ARGUMENT", "OUT_OF_RANGE", "options.level")),
         ("r.options.lines = 1001", ("INVALID_ARGUMENT", "OUT_OF_RANGE", "options.lines")),
+        ("r.options.sample_variations = 9", ("INVALID_ARGUMENT", "OUT_OF_RANGE", "options.sample_variations")),
         ("r.options.belief = 9", ("INVALID_ARGUMENT", "UNKNOWN_VALUE", "options.belief")),
         (
             "r.options.restrict_to.add(text='resolve')",
@@ -695,6 +731,10 @@ def test_a_comparison_ends_by_its_time_limit(adviser: Any) -> None:
         ("del r.actions[:]", ("INVALID_ARGUMENT", "OUT_OF_RANGE", "actions")),
         ("r.actions[1].text = 'place Heir front'", ("INVALID_ARGUMENT", "CONTRADICTION", "actions[1]")),
         ("r.options.lines = 1", ("INVALID_ARGUMENT", "CONTRADICTION", "options.lines")),
+        (
+            "r.options.sample_variations = 1",
+            ("INVALID_ARGUMENT", "CONTRADICTION", "options.sample_variations"),
+        ),
         ("r.options.information = True", ("INVALID_ARGUMENT", "CONTRADICTION", "options.information")),
         (
             "r.budget.Clear(), r.budget.share_iterations.append(4)",
@@ -764,9 +804,47 @@ def test_a_record_of_one_seats_view_is_reviewed_for_that_seat(adviser: Any) -> N
             assert one == other
 
 
+def _without_samples(candidates: Any) -> list[pb.Candidate]:
+    copies = [pb.Candidate.FromString(candidate.SerializeToString()) for candidate in candidates]
+    for copy in copies:
+        copy.ClearField("sample_variation")
+    return copies
+
+
+def test_a_review_with_details_begins_with_its_extent_and_lists_moves(adviser: Any) -> None:
+    record = records.write(random_record("oriflamme", "en-2019", 3, seed=4))
+    for seat in (None, SEAT_B):
+        options = pb.Options(lines=3, sample_variations=1)
+        budget = pb.Budget(iterations=200)
+        request = pb.ReviewRequest(record=record, seat=seat, budget=budget, options=options, details=True)
+        first, *steps, last = adviser.Review(request, timeout=100)
+        assert first.begun.decisions == len(steps)
+        assert last.HasField("summary")
+        longest = 0
+        for step in steps:
+            decision = step.decision
+            candidates = decision.candidates
+            assert 1 <= len(candidates) <= 3
+            if decision.forced:
+                continue
+            assert decision.best in (*_without_samples(candidates), decision.played)
+            assert any(candidate.principal_variation for candidate in candidates)
+            (sample,) = (each.sample_variation for each in candidates if each.sample_variation)
+            assert all(step.view.oriflamme.observer == decision.seat for step in sample)
+            longest = max(longest, len(sample))
+            assert not decision.best.sample_variation
+            assert not decision.played.sample_variation
+        assert longest > 2
+    one_seat = pb.ReviewRequest(record=records.write(GAME.seen_from("B")), budget=budget, details=True)
+    first, *steps, _ = adviser.Review(one_seat, timeout=60)
+    assert first.begun.decisions == len(steps) > 0
+
+
 def test_invalid_reviews_are_refused_by_field(adviser: Any) -> None:
     assert refusal(adviser.Review, pb.ReviewRequest()) == ("INVALID_ARGUMENT", "MISSING_FIELD", "record")
     request = pb.ReviewRequest(record=record_pb2.Record(game=EN))
     assert refusal(adviser.Review, request) == ("INVALID_ARGUMENT", "MISSING_FIELD", "record.contents")
     request = pb.ReviewRequest(record=records.write(GAME), options=pb.Options(information=True))
     assert refusal(adviser.Review, request) == ("INVALID_ARGUMENT", "CONTRADICTION", "options.information")
+    request = pb.ReviewRequest(record=records.write(GAME), options=pb.Options(sample_variations=1))
+    assert refusal(adviser.Review, request) == ("INVALID_ARGUMENT", "CONTRADICTION", "options.sample_variations")

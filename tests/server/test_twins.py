@@ -7,7 +7,7 @@ answer differently; otherwise these tests could not fail.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import grpc
@@ -19,16 +19,17 @@ from twins import Twins, twins
 
 from eminence.v1 import record_pb2, referee_pb2, referee_pb2_grpc, rules_pb2, rules_pb2_grpc, solver_pb2_grpc, view_pb2
 from eminence.v1 import solver_pb2 as pb
-from engine_cy import EngineError, new_game
+from engine_cy import EngineError, Position, View, new_game
 from engine_cy.oriflamme.editions import EDITIONS
 from engine_cy.record import Record
 from engine_cy.seats import SEATS
-from server.codec import positions, records
+from server.codec import positions, records, views
 from server.codec.fields import write_seat
 from server.services import referee, rules
 from server.services import solver as solver_service
 from server.settings import Settings
 from server.telemetry import Telemetry
+from solver.answer import SampledLine
 
 BUDGET = pb.Budget(iterations=48)
 ILLEGAL = ("keep", "target 1", "rob A", "select 3", "place castle 0", "nonsense")
@@ -112,6 +113,9 @@ def answers_to(seat: int, record: Record, channel: grpc.Channel) -> dict[str, li
         "Suggest with information": outcome(
             solver.Suggest, pb.SuggestRequest(view=view, budget=BUDGET, options=options)
         ),
+        "Suggest with samples": outcome(
+            solver.Suggest, pb.SuggestRequest(view=view, budget=BUDGET, options=pb.Options(sample_variations=8))
+        ),
         "Suggest with confidence": outcome(
             solver.Suggest, pb.SuggestRequest(view=view, budget=pb.Budget(iterations=600, confidence=0.9))
         ),
@@ -119,6 +123,12 @@ def answers_to(seat: int, record: Record, channel: grpc.Channel) -> dict[str, li
         "AnalyzeBatch": outcome(solver.AnalyzeBatch, iter([pb.AnalyzeBatchRequest(item=item)])),
         "Compare": outcome(solver.Compare, pb.CompareRequest(view=view, actions=legal[:2], budget=BUDGET)),
         "Review": outcome(solver.Review, pb.ReviewRequest(record=message, seat=number, budget=BUDGET)),
+        "Review with details": outcome(
+            solver.Review,
+            pb.ReviewRequest(
+                record=message, seat=number, budget=BUDGET, details=True, options=pb.Options(sample_variations=2)
+            ),
+        ),
         "GetViews": outcome(referee.GetViews, get_views),
         "GetViews of a position": outcome(
             referee.GetViews, referee_pb2.GetViewsRequest(standing=by_position, seats=[number])
@@ -216,6 +226,44 @@ def test_games_that_a_seat_cannot_tell_apart_have_equal_answers(spec: Any, chann
         for name, answer in answers.items():
             assert answer == different[name], name
     assert refused >= 4
+
+
+@pytest.mark.parametrize("peeks", [False, True])
+def test_sampled_lines_would_differ_if_they_were_those_of_the_truth(
+    peeks: bool, channel: grpc.Channel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The budget is large enough for lines that show cards of others."""
+    truth: list[Position] = []
+
+    def in_the_truth(view: View, world: bytes, codes: Sequence[tuple[int, ...]]) -> SampledLine:
+        positions, actions = list(truth), [view.game.action_from_steps(codes[0])]
+        for code in codes[1:]:
+            positions.append(positions[-1].play(actions[-1]))
+            action = view.game.action_from_steps(code)
+            if action not in positions[-1].legal_actions():
+                return SampledLine(view.observer, tuple(positions[:-1]), tuple(actions))
+            actions.append(action)
+        return SampledLine(view.observer, tuple(positions), tuple(actions))
+
+    if peeks:
+        monkeypatch.setattr(SampledLine, "of", in_the_truth)
+    solver: Any = solver_pb2_grpc.SolverServiceStub(channel)
+    options = pb.Options(sample_variations=8)
+    game = new_game("oriflamme", "en-2019", 3)
+    differs = shows = False
+    for pair in (pair for seed in range(6) for pair in twins(game, seed, 10 + 3 * seed)):
+        answers = []
+        for record in (pair.truth, pair.other):
+            assert isinstance(record.end, Position)
+            truth[:] = [record.end]
+            view = views.write_view(record.end.view(pair.seat), record.seen_from(pair.seat))
+            request = pb.SuggestRequest(view=view, budget=pb.Budget(iterations=2000), options=options)
+            answers += outcome(solver.Suggest, request)
+        differs = differs or answers[0] != answers[1]
+        candidates = pb.SuggestResponse.FromString(answers[0]).suggestion.candidates
+        shows = shows or any(step.action.shown for each in candidates for step in each.sample_variation)
+    assert shows
+    assert differs == peeks
 
 
 @every_spec

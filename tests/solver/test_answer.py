@@ -140,6 +140,23 @@ def test_a_line_names_seats_and_actions_as_the_observer_sees_them() -> None:
     assert not any(move.line for move in solve(opening(), Budget(iterations=300), lines=0).moves)
 
 
+def test_a_sampled_line_is_the_line_in_one_world_that_fits_the_view() -> None:
+    answer = solve(reveal_decision(), Budget(iterations=3000), seed=3, lines=2)
+    samples = [move.sample for move in answer.moves if move.sample]
+    assert len(samples) == 2
+    for move in answer.moves[:2]:
+        assert move.sample is not None
+        assert move.sample.positions[0].view(1) == answer.view
+        after = answer.view
+        for step, (seat, seen, view) in zip(move.line, move.sample.steps(), strict=True):
+            assert (step.seat, str(step.action)) == (seat, seen.partition(" = ")[0])
+            after = after.play(seen)
+            assert view == after
+    # Cards that are shown have names: a line is replayed to its end.
+    assert any(" = " in step.seen for sample in samples for step in sample.steps())
+    assert all(move.sample is None for move in solve(opening(), Budget(iterations=300), lines=0).moves)
+
+
 # --- observers that are not to act ----------------------------------------------------------------------------
 
 

@@ -53,7 +53,7 @@ def switches() -> Iterator[pb.SwitchInfo]:
 
 
 class CardWords(NamedTuple):
-    """What a card does: as a sentence, and its parts."""
+    """The words for a card: the sentence about it, and the parts of that."""
 
     meaning: Names
     when: Names
