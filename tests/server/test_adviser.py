@@ -37,6 +37,7 @@ from eminence.v1 import solver_pb2 as pb
 from eminence.v1.seat_pb2 import SEAT_A, SEAT_B, SEAT_C
 from engine_cy import new_game
 from server.codec import records, views
+from server.codec.fields import write_seat
 from server.services.rules import RulesService
 from solver import CONFIGS, Budget, solve
 
@@ -813,7 +814,7 @@ def _without_samples(candidates: Any) -> list[pb.Candidate]:
 
 def test_a_review_with_details_begins_with_its_extent_and_lists_moves(adviser: Any) -> None:
     record = records.write(random_record("oriflamme", "en-2019", 3, seed=4))
-    for seat in (None, SEAT_B):
+    for seat in (write_seat(None), SEAT_B):
         options = pb.Options(lines=3, sample_variations=1)
         budget = pb.Budget(iterations=200)
         request = pb.ReviewRequest(record=record, seat=seat, budget=budget, options=options, details=True)
