@@ -11,6 +11,8 @@ import type { View } from "../../generated/eminence/v1/view_pb";
 const STORED = "live";
 const INTERVAL_MS = 200;
 const FIRST_MS = 20_000;
+/** The number of moves whose line is an example with all shown cards named: those with a badge. */
+const SAMPLES = 3;
 /** The server ends the search; the page waits so much longer than that for the last answer. */
 const GRACE_MS = 10_000;
 
@@ -93,6 +95,7 @@ export class Live {
       options: {
         information: this.weighsSecrets,
         level: this.level,
+        sampleVariations: SAMPLES,
         belief: this.isUniform ? Belief.UNIFORM : Belief.ON,
         models: Object.entries(this.models)
           .filter(([, model]) => model !== Model.SAME)

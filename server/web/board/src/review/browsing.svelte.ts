@@ -11,7 +11,7 @@ import type { Language } from "../words/index.svelte";
 import type { Action } from "../../generated/eminence/v1/view_pb";
 import { ReviewedGame } from "./game.svelte";
 import { isBad, nameOfGrade } from "./grades";
-import { Line } from "./line.svelte";
+import { Line, stepsOf } from "./line.svelte";
 
 export const [PLAYED, BETTER] = ["✗", "✓"];
 
@@ -19,6 +19,8 @@ export class Browsing {
   readonly game = new ReviewedGame();
   /** A line of play that leaves the game at this ply. */
   readonly line = new Line();
+  /** The move whose line that is; null: the best one. */
+  lineOf = $state<string | null>(null);
   ply = $state(0);
   /** The seat through whose eyes the table is drawn; null for the one to act. */
   chosenSeat = $state<SeatIndex | null>(null);
@@ -32,6 +34,13 @@ export class Browsing {
   end = $derived(this.game.plies.length - 1);
   decision = $derived(this.game.decisions.get(this.ply));
   isOff = $derived(this.line.at > 0);
+  /** The likely continuation that the page shows. */
+  steps = $derived.by(() => {
+    const { best, candidates = [] } = this.decision ?? {};
+    const action = this.lineOf ?? best?.action?.text;
+    const followed = candidates.find((candidate) => candidate.action?.text === action) ?? best;
+    return followed === undefined ? [] : stepsOf(followed);
+  });
   /** The seat to act; null for chance, and when the game is over. */
   decider = $derived(indexOf(this.game.plies[this.ply]?.toAct ?? 0));
   /** Whether the page asks for a better move than the played one, before it shows one. */
@@ -110,6 +119,7 @@ export class Browsing {
 
   go(to: number): void {
     this.ply = Math.max(0, Math.min(this.end, to));
+    this.lineOf = null;
     this.line.begin(null, []);
   }
 
@@ -132,11 +142,16 @@ export class Browsing {
     this.chosenSeat = seats[(seats.indexOf(this.eyes) + 1) % seats.length] ?? null;
   }
 
-  /** Show the table after `count` moves of the best line. */
+  /** Show the line of a move. */
+  chooseLine(action: string): void {
+    this.leaveLine();
+    this.lineOf = action;
+  }
+
+  /** Show the table after `count` moves of the line. */
   async follow(count: number): Promise<void> {
-    const best = this.decision?.best;
-    if (this.line.steps.length === 0 && this.decider !== null && best !== undefined) {
-      this.line.begin(this.game.knownAt(this.ply, this.decider), best.principalVariation);
+    if (this.line.steps.length === 0 && this.decider !== null) {
+      this.line.begin(this.game.knownAt(this.ply, this.decider), this.steps);
     }
     await this.line.go(count);
   }

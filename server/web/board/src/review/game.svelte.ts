@@ -27,6 +27,9 @@ async function read(text: string): Promise<Record> {
   return message.value;
 }
 
+/** The number of moves that are listed for each decision. */
+const LINES = 5;
+
 export class ReviewedGame {
   record = $state.raw<Record | null>(null);
   /** The tables in order: before the first action, and after each action. */
@@ -45,8 +48,8 @@ export class ReviewedGame {
   spec = $derived<GameSpec | null>(this.plies[0]?.views[0]?.game ?? null);
   /** Whether the record holds the deal, and so what nobody saw. */
   isWhole = $derived(this.seats.length === this.spec?.players);
-  /** The number of decisions that a review grades. */
-  total = $derived(this.plies.slice(0, -1).filter(({ toAct }) => this.seats.includes(indexOf(toAct) ?? -1)).length);
+  /** The number of decisions that the review grades; 0 until it has begun. */
+  total = $state(0);
   chosen = $derived([...this.decisions.values()].filter((decision) => !decision.forced));
 
   /** Read a record and replay it. Return whether that succeeded; the game before stays otherwise. */
@@ -88,16 +91,18 @@ export class ReviewedGame {
     const stop = (this.#stop = new AbortController());
     this.isRunning = true;
     this.decisions = new Map();
+    this.total = 0;
     this.summary = this.refusal = null;
     const request = {
       record: this.record,
       budget: { iterations: BigInt(iterations) },
-      options: seed === null ? {} : { seed },
+      options: { lines: LINES, sampleVariations: 1, ...(seed === null ? {} : { seed }) },
       details: true,
     };
     try {
       for await (const { step } of solver.review(request, { signal: stop.signal })) {
         if (this.#stop !== stop) return;
+        if (step.case === "begun") this.total = step.value.decisions;
         if (step.case === "decision") this.decisions = new Map(this.decisions).set(step.value.index, step.value);
         if (step.case === "summary") this.summary = step.value;
       }

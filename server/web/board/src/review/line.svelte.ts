@@ -1,9 +1,15 @@
-// A line of play that starts from a view and is stepped through. The server plays each step; the line names no hidden
-// card, so a step that would show one asks which.
+// A line of play that starts from a view and is stepped through. The server plays each step. A line of one likely example
+// names the cards that it shows; of another, a step that would show a hidden card asks which.
 
 import { create } from "@bufbuild/protobuf";
 import { refusalOf, rules, type Refusal } from "../api";
+import type { Candidate } from "../../generated/eminence/v1/solver_pb";
 import { SeenActionSchema, type Card, type SeenAction, type View } from "../../generated/eminence/v1/view_pb";
+
+/** Return the likely continuation after a move: that of an example, if the answer has one. */
+export function stepsOf({ sampleVariation, principalVariation }: Candidate): SeenAction[] {
+  return sampleVariation.length > 0 ? sampleVariation.map(({ action }) => action!) : principalVariation;
+}
 
 export class Line {
   steps = $state.raw<SeenAction[]>([]);

@@ -139,6 +139,7 @@ export const de: Words = {
   ranks: "Ränge",
   ranksMeaning: "die Chancen auf den ersten, zweiten und weitere Ränge: dunkler ist besser",
   line: "Danach",
+  exampleLine: "Die verdeckten Karten sind die eines wahrscheinlichen Beispiels.",
   backToPosition: "Zurück zur Stellung",
   adopt: "Von dort aus analysieren",
   mix: "Unberechenbar spielt, wer mischt",

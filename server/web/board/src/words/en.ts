@@ -140,6 +140,7 @@ export const en = {
   ranks: "Ranks",
   ranksMeaning: "the chances to end first, second and so on: darker is better",
   line: "Then",
+  exampleLine: "Hidden cards are those of one likely example.",
   backToPosition: "Back to the position",
   adopt: "Analyse from there",
   mix: "Unpredictable play mixes",

@@ -139,6 +139,7 @@ export const fr: Words = {
   ranks: "Rangs",
   ranksMeaning: "les chances de finir premier, deuxième, etc. : plus c'est foncé, mieux c'est",
   line: "Ensuite",
+  exampleLine: "Les cartes cachées sont celles d’un exemple probable.",
   backToPosition: "Retour à la position",
   adopt: "Analyser à partir de là",
   mix: "Pour rester imprévisible",

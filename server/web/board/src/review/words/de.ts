@@ -44,6 +44,7 @@ export const reviewing: ReviewWords = {
   better: "Besser",
   betterLine: "Die bessere Folge",
   likelyLine: "Die wahrscheinliche Folge",
+  considered: "Erwogene Züge",
   backToGame: "Zurück zur Partie",
   whichCard: "Welche Karte wird gezeigt?",
   afterLine: (n: number) => `Nach ${n} Zügen der Folge`,

@@ -44,6 +44,7 @@ export const reviewing = {
   better: "Better",
   betterLine: "The better line",
   likelyLine: "The likely continuation",
+  considered: "Moves considered",
   backToGame: "Back to the game",
   whichCard: "Which card does this show?",
   afterLine: (n: number) => `After ${n} moves of the line`,

@@ -44,6 +44,7 @@ export const reviewing: ReviewWords = {
   better: "Mieux",
   betterLine: "La meilleure suite",
   likelyLine: "La suite probable",
+  considered: "Coups envisagés",
   backToGame: "Retour à la partie",
   whichCard: "Quelle carte est montrée ?",
   afterLine: (n: number) => `Après ${n} coups de la suite`,
