@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from google.protobuf.message import Message
@@ -29,6 +29,7 @@ from server.codec.games import read_required_game, write_game
 from server.codec.members import read_member, write_member
 from server.games import adapter_of
 from server.games.adapter import Draft
+from server.games.narration import Effects
 from server.refusals import Refusal, at, missing
 
 # Size of the caches of written actions; a table has some dozens of legal ones.
@@ -270,6 +271,18 @@ def write_seen(game: Game, seat: int | None, text: str) -> pb.SeenAction:
     adapter = adapter_of(game.id)
     message.shown.extend([adapter.write_card(game, name) for name in names])
     return message
+
+
+def write_effects(game: Game, effects: Effects) -> pb.Effects:
+    """Write what an action did."""
+    write_card = partial(adapter_of(game.id).write_card, game)
+    return pb.Effects(
+        gains=[
+            pb.Gain(seat=write_seat(seat), amount=amount, by=map(write_card, effects.sources.get(seat, ())))
+            for seat, amount in effects.gains.items()
+        ],
+        discarded=[pb.LostCard(seat=write_seat(seat), card=write_card(card)) for seat, card in effects.discarded],
+    )
 
 
 def read_seen_text(game: Game, text: str, field: str) -> pb.SeenAction:

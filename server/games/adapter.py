@@ -8,11 +8,11 @@ from typing import Any, ClassVar, NamedTuple, TypeAlias
 from google.protobuf.message import Message
 
 from eminence.v1 import rules_pb2, view_pb2
-from engine_cy import Action, Position, View
+from engine_cy import Action, Game, Position, View
 from engine_cy.record import write_ruleset
 from engine_cy.seats import CHANCE_SEAT, SEATS
 from server.codec.fields import ACTION_TEXT_MAX, check_text
-from server.games.narration import ANYONE, COMMON, Reader
+from server.games.narration import ANYONE, COMMON, Effects, Reader, changed
 from server.languages import DEFAULT, LANGUAGES, words_of
 from server.refusals import Refusal, missing
 
@@ -239,6 +239,10 @@ class GameAdapter:
         seat = before.to_act
         return f"{CHANCE_SEAT if seat is None or seat < 0 else reader.names[seat]} {seen}"
 
+    def effects(self, before: View | Position, seen: str, after: View | Position) -> Effects:
+        """Return what an action did, as the observer of the tables saw it; by default the changes of `owned`."""
+        return Effects(changed(self.owned(before), self.owned(after)))
+
     def prompt(self, view: View | Position, reader: Reader = ANYONE) -> str:
         """Return the question to the reader, who is to act; empty for a game without words."""
         return ""
@@ -322,6 +326,17 @@ def names_from(area: str, key: str) -> Names | None:
     """Return the message of a key in each language; None if the catalogues lack it."""
     is_known = key in words_of(area, DEFAULT).messages
     return Names.of(lambda language: words_of(area, language).say(key)) if is_known else None
+
+
+def readers_of(game: Game, names: Sequence[str]) -> list[Reader]:
+    """Return a reader in each language. A player without a name has the letter of the seat."""
+    called = [name or SEATS[seat] for seat, name in enumerate(names or [""] * game.n_players)]
+    return [Reader(language, None, called) for language in LANGUAGES]
+
+
+def in_words(tell: Callable[[Reader], str], readers: Sequence[Reader]) -> rules_pb2.Names:
+    """Return what a function tells readers in each language."""
+    return Names(*map(tell, readers)).message()
 
 
 def switch_info(area: str, name: str, values: Iterable[str]) -> rules_pb2.SwitchInfo:

@@ -6,16 +6,19 @@ sentence cannot reveal a hidden card.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from engine_cy.seats import SEATS
 from server.codec.fields import check_complete
 from server.languages import DEFAULT, LANGUAGES, Noun, Phrase, Words, words_of
 
 COMMON = "server.games"
+
+Card = TypeVar("Card", str, int)  # a card as a game's tables name it
 
 
 class Reader(NamedTuple):
@@ -24,6 +27,39 @@ class Reader(NamedTuple):
     language: str = DEFAULT
     you: int | None = None
     names: Sequence[str] = SEATS
+
+
+class Effects(NamedTuple):
+    """The effects of an action, from the tables before and after it. Cards are those of the adapter's `write_card`."""
+
+    # The points or gold of each seat that it changed; less than 0 for a loss.
+    gains: Mapping[int, int]
+    # The cards that brought gains, by seat, where it was not the action alone.
+    sources: Mapping[int, Sequence[str]] = MappingProxyType({})
+    # The owners and cards of those that left the table.
+    discarded: Sequence[tuple[int, str]] = ()
+
+
+def changed(then: Iterable[int], now: Iterable[int]) -> dict[int, int]:
+    """Return the changes of the seats whose points or gold differ."""
+    changes = {seat: after - before for seat, (before, after) in enumerate(zip(then, now, strict=True))}
+    return {seat: change for seat, change in changes.items() if change}
+
+
+def piled(then: Sequence[Sequence[Card]], now: Sequence[Sequence[Card]]) -> list[tuple[int, Card]]:
+    """Return the cards that were added to piles, with the seats of the piles."""
+    added = (Counter(after) - Counter(before) for before, after in zip(then, now, strict=True))
+    return [(seat, card) for seat, cards in enumerate(added) for card in cards.elements()]
+
+
+def without(discarded: Iterable[tuple[int, Card]], named: Counter[tuple[int, Card]]) -> Iterator[tuple[int, Card]]:
+    """Yield the cards that left the table, except for those that a sentence names already."""
+    left = named.copy()
+    for lost in discarded:
+        if left[lost]:
+            left[lost] -= 1
+        else:
+            yield lost
 
 
 # English, about seats by their letters.

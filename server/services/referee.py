@@ -16,6 +16,7 @@ from engine_cy.record import Record
 from server.codec import positions, records, views
 from server.codec.fields import check_length, read_optional_seat, read_seat, required, write_seat
 from server.codec.games import read_required_game
+from server.games import adapter_of
 from server.refusals import Refusal, at, missing
 
 SERVICE = pb.DESCRIPTOR.services_by_name["RefereeService"]
@@ -54,6 +55,9 @@ class RefereeService:
             ],
             to_act=write_seat(after.to_act),
             over=after.is_over,
+            effects=views.write_effects(
+                position.game, adapter_of(position.game.id).effects(position, str(action), after)
+            ),
         )
         if record is not None:
             longer = replace(record, actions=(*record.actions, str(action)), result=None)

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from functools import partial
 
 from eminence import __version__
 from eminence.v1 import rules_pb2 as pb
-from engine_cy import Game, GameFaultError, Position, View, editions_of, game_ids, game_sources, players_of
+from engine_cy import GameFaultError, Position, View, editions_of, game_ids, game_sources, players_of
 from engine_cy.annotations import NAME_MAX
 from engine_cy.seats import SEATS
 from server.codec import records, views
 from server.codec.fields import check_length, check_text, per_seat, read_seat, required, which, write_seat
 from server.codec.games import check_game_id, read_required_game, write_ruleset
 from server.games import adapter_of
-from server.games.adapter import Draft, GameAdapter, Names
-from server.games.narration import Reader
-from server.languages import LANGUAGES
+from server.games.adapter import Draft, GameAdapter, in_words, readers_of
 from server.messages.requests import Caps
 from server.refusals import Refusal, at
 from server.services.local import CAPS
@@ -150,7 +147,7 @@ class RulesService:
         response = pb.ReplayRecordResponse(seats=map(write_seat, seats))
         reader = seats[0] if request.seats else None
         tells = request.words and (game.has_history or reader is None)
-        readers = _readers(game, record.names)
+        readers = readers_of(game, record.names)
         before: Position | View | None = None
         adapter = adapter_of(game.id)
         for index, table in enumerate(record.tables()):
@@ -168,7 +165,8 @@ class RulesService:
                     ply.seen.append(views.write_seen(game, before.to_act, seen))
                 if tells:
                     told = _as_seen(reader, before, action, table)
-                    ply.words.CopyFrom(_in_words(partial(adapter.narrate, *told), readers))
+                    ply.words.CopyFrom(in_words(partial(adapter.narrate, *told), readers))
+                    ply.effects.CopyFrom(views.write_effects(game, adapter.effects(*told)))
             before = table
         return response
 
@@ -191,10 +189,10 @@ class RulesService:
             for number, name in enumerate(request.names):
                 check_text(name, NAME_MAX, f"names[{number}]")
             adapter = adapter_of(view.game.id)
-            readers = _readers(view.game, request.names)
-            response.words.extend(_in_words(partial(adapter.choice, view, str(action)), readers) for action in legal)
+            readers = readers_of(view.game, request.names)
+            response.words.extend(in_words(partial(adapter.choice, view, str(action)), readers) for action in legal)
             if legal:
-                response.question.CopyFrom(_in_words(partial(adapter.prompt, view), readers))
+                response.question.CopyFrom(in_words(partial(adapter.prompt, view), readers))
         return response
 
     def ReadText(self, request: pb.ReadTextRequest) -> pb.ReadTextResponse:
@@ -223,13 +221,3 @@ def _as_seen(
     if reader is None or not isinstance(before, Position) or not isinstance(after, Position):
         return before, action, after
     return before.view(reader), before.seen(action, reader), after.view(reader)
-
-
-def _readers(game: Game, names: Sequence[str]) -> list[Reader]:
-    """Return a reader in each language. A player without a name has the letter of the seat."""
-    called = [name or SEATS[seat] for seat, name in enumerate(names or [""] * game.n_players)]
-    return [Reader(language, None, called) for language in LANGUAGES]
-
-
-def _in_words(tell: Callable[[Reader], str], readers: Sequence[Reader]) -> pb.Names:
-    return Names(*map(tell, readers)).message()

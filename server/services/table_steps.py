@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeAlias
 
 from google.protobuf.wrappers_pb2 import BytesValue
@@ -19,8 +20,11 @@ from engine_cy.record import Record
 from server.codec import records, views
 from server.codec.fields import check_text, read_optional_seat, write_seat
 from server.codec.games import read_required_game
+from server.games import adapter_of
+from server.games.adapter import in_words, readers_of
+from server.games.narration import Reader
 from server.refusals import Refusal, at, missing, under
-from server.tables.table import EngineTurn, Seen, Sitter, Table, continued
+from server.tables.table import EngineTurn, Event, Seen, Sitter, Table, continued
 from solver.config import LEVELS
 
 NAME_MAX = 40
@@ -124,6 +128,8 @@ def write_seen(seen: Seen) -> pb.TableSeen:
         taken_back=seen.taken_back,
         deal_known=seen.deal_known,
     )
+    readers = readers_of(seen.view.game, [sitter.name for sitter in seen.sitters])
+    message.events.extend(_write_event(event, readers) for event in seen.events)
     if seen.chosen is not None:
         message.chosen.CopyFrom(views.write_action(seen.view.game.action(seen.chosen)))
     if (result := seen.result) is not None:
@@ -167,6 +173,16 @@ def _read_sitters(messages: Any, n_players: int) -> list[Sitter]:
     if all(sitter.level for sitter in sitters):
         raise Refusal("CONTRADICTION", "sitters", "a table needs a person (level 0)")
     return sitters
+
+
+def _write_event(event: Event, readers: Sequence[Reader]) -> pb.Event:
+    game = event.before.game
+    adapter = adapter_of(game.id)
+    return pb.Event(
+        action=views.write_seen(game, event.before.to_act, event.seen),
+        effects=views.write_effects(game, adapter.effects(*event)),
+        words=in_words(partial(adapter.narrate, *event), readers),
+    )
 
 
 def _request_of(turn: EngineTurn) -> solver_pb2.SuggestRequest:

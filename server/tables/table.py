@@ -32,6 +32,14 @@ class Result(NamedTuple):
     record: Record
 
 
+class Event(NamedTuple):
+    """An action as a seat saw it, between two views of that seat."""
+
+    before: View
+    seen: str
+    after: View
+
+
 class Seen(NamedTuple):
     """A table as one seat sees it: seats that cannot tell two tables apart get equal values."""
 
@@ -48,6 +56,7 @@ class Seen(NamedTuple):
     taken_back: int
     deal_known: bool
     result: Result | None
+    events: Sequence[Event]
 
 
 class EngineTurn(NamedTuple):
@@ -124,6 +133,7 @@ class Table:
             taken_back=self.taken_back,
             deal_known=self.deal_known,
             result=Result(position.scores, position.payoffs, self.seed, self.record) if position.is_over else None,
+            events=self._events(seat),
         )
 
     def record_of(self, seat: int) -> Record:
@@ -250,6 +260,18 @@ class Table:
         if not self.game.has_history:
             return None
         return Record(self.start.view(seat), (*(seen[seat] for seen in self._seen), *upcoming))
+
+    def _events(self, seat: int) -> list[Event]:
+        """Return what a seat saw since its last choice, which is the first event."""
+        if not self.game.has_history:
+            return []
+        own = (number for number in range(len(self.actions)) if self._positions[number].to_act == seat)
+        first = max(own, default=0)
+        views = [position.view(seat) for position in self._positions[first:]]
+        return [
+            Event(before, seen[seat], after)
+            for before, seen, after in zip(views, self._seen[first:], views[1:], strict=False)
+        ]
 
     def _choosers(self) -> list[int]:
         """Return the people who have to choose; several where choices are simultaneous."""

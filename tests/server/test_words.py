@@ -229,6 +229,7 @@ def told(position: Position, action: str, seat: int | None, language: str) -> st
 
 ARCHER = "A:Soldier(1) B:Heir >C:Archer* | round 4 | points 1 1 1"
 AMBUSH = ">A:Soldier*/A:Spy B:Ambush(3) | round 4 | points 1 1 1"
+OWN_HEIR = ">A:Spy A:Heir* C:Conspiracy | round 4 | points 1 1 1"
 HEIR = ">A:Spy B:Heir* C:Lord* C:Conspiracy | round 4 | points 1 1 1"
 
 
@@ -252,6 +253,7 @@ HEIR = ">A:Spy B:Heir* C:Lord* C:Conspiracy | round 4 | points 1 1 1"
             "Dein Soldat entfernt den Hinterhalt von B, +1; B +4 (Hinterhalt); abgelegt: dein Soldat",
         ),
         (HEIR, "keep", 1, "en", "A leaves the card (slot 0) face down (tokens: 1); you +2 (Heir); C +2 (Lord)"),
+        (OWN_HEIR, "keep", 0, "en", "You leave the Spy face down (tokens: 1); you +2 (Heir)"),
         (HEIR, "keep", 0, "fr", "Vous laissez l’Espion face cachée (jetons : 1) ; B +2 (Héritier) ; C +2 (Seigneur)"),
     ],
 )  # fmt: skip

@@ -44,6 +44,7 @@ class CastleVillagePortAdapter(MessageAdapter):
     picture_names = staticmethod(pictures.names_in)
     choice = staticmethod(narration.choice)
     narrate = staticmethod(narration.narrate)
+    effects = staticmethod(narration.effects)
     prompt = staticmethod(narration.prompt)
 
     def spelled_out(self, edition: str) -> Ruleset:

@@ -10,7 +10,7 @@ from engine_cy import CHANCE, Position, View
 from engine_cy.castle_village_port.binding import CastleVillagePort
 from engine_cy.castle_village_port.cards import Card
 from engine_cy.castle_village_port.table import RowCard
-from server.games.narration import ANYONE, Narrator, Reader, shown_cards
+from server.games.narration import ANYONE, Effects, Narrator, Reader, changed, piled, shown_cards, without
 from server.languages import Noun, Phrase, Words
 
 AREA = "server.games.castle_village_port"
@@ -45,6 +45,13 @@ def narrate(before: View | Position, seen: str, after: View | Position, reader: 
     is_other = fields["type"] == "place" and isinstance(before, View) and before.to_act != before.observer
     placed = shown.pop(0) if is_other else ""
     return _Telling(before, reader, placed).whole(fields, after, shown)
+
+
+def effects(before: View | Position, seen: str, after: View | Position) -> Effects:
+    """Return what an action did; cards are values in text."""
+    table = before.table
+    discarded = [(owner, str(value)) for owner, value in piled(table.piles, after.table.piles)]
+    return Effects(changed(table.known_gold, after.table.known_gold), discarded=discarded)
 
 
 def prompt(view: View | Position, reader: Reader = ANYONE) -> str:
@@ -139,7 +146,7 @@ class _Telling:
 
     def whole(self, fields: Mapping[str, Any], after: View | Position, drawn: Sequence[str]) -> str:
         """Return the sentence of a move; the observer has `drawn` these cards at the end of the round."""
-        sentence, gains = self._sentence(fields), self._gains(after)
+        sentence, gains = self._sentence(fields), Counter(changed(self._table.known_gold, after.table.known_gold))
         if fields["type"] == "rob":
             assert self._actor is not None
             taken = self._gold_of(fields["player"])
@@ -163,19 +170,13 @@ class _Telling:
 
     # --- what followed ---
 
-    def _gains(self, after: View | Position) -> dict[int, int]:
-        pairs = zip(self._table.known_gold, after.table.known_gold, strict=True)
-        return {seat: now - then for seat, (then, now) in enumerate(pairs)}
-
     def _discarded(self, fields: Mapping[str, Any], after: View | Position) -> Iterator[Phrase]:
         """Yield the cards that left the rows, except for one that the sentence names."""
         named = Counter[tuple[int, int]]()
         if fields["type"] == "discard":
             named[fields["card"]["owner"], fields["card"]["value"]] += 1
-        for owner, (pile, then) in enumerate(zip(after.table.piles, self._table.piles, strict=True)):
-            for value in (Counter(pile) - Counter(then)).elements():
-                if not named[owner, value]:
-                    yield self._narrator.owned(self._noun(value), owner)
+        for owner, value in without(piled(self._table.piles, after.table.piles), named):
+            yield self._narrator.owned(self._noun(value), owner)
 
     # --- prompts ---
 

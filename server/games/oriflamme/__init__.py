@@ -43,6 +43,7 @@ class OriflammeAdapter(MessageAdapter):
     picture_names = staticmethod(pictures.names_in)
     choice = staticmethod(narration.choice)
     narrate = staticmethod(narration.narrate)
+    effects = staticmethod(narration.effects)
     prompt = staticmethod(narration.prompt)
 
     def spelled_out(self, edition: str) -> Ruleset:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from engine_cy import Position, View
 from engine_cy.oriflamme.binding import Oriflamme
-from engine_cy.oriflamme.cards import read_card
+from engine_cy.oriflamme.cards import read_card, write_card
 from engine_cy.oriflamme.table import Table, kinds_in_queue
 from engine_cy.oriflamme.words import Deed, Nature
-from server.games.narration import ANYONE, Narrator, Reader, shown_cards
+from server.games.narration import ANYONE, Effects, Narrator, Reader, changed, piled, shown_cards, without
 from server.languages import Noun, Phrase, Words
 
 AREA = "server.games.oriflamme"
@@ -44,6 +45,19 @@ def narrate(before: View | Position, seen: str, after: View | Position, reader: 
     """Return a move and what followed."""
     action, shown = shown_cards(seen)
     return _Telling(before, reader, shown).whole(before.game.action(action).fields, after)
+
+
+def effects(before: View | Position, seen: str, after: View | Position) -> Effects:
+    """Return what an action did; cards have the names of the notation."""
+    action, shown = shown_cards(seen)
+    gains, sources, discarded = _Telling(before, ANYONE, shown).effects(before.game.action(action).fields, after)
+    assert isinstance(before.game, Oriflamme)
+    named = partial(write_card, cards=before.game.cards)
+    return Effects(
+        gains,
+        {seat: list(map(named, kinds)) for seat, kinds in sources.items()},
+        [(family, named(kind)) for family, kind in discarded],
+    )
 
 
 def prompt(view: View | Position, reader: Reader = ANYONE) -> str:
@@ -148,21 +162,38 @@ class _Telling:
         return "move.to", {"card": card, "other": self._top(fields["to"])}
 
     def whole(self, fields: Mapping[str, Any], after: View | Position) -> str:
-        self._turn_up(self._pointed_at(fields))
+        gains, sources, discarded = self.effects(fields, after)
         sentence = self._sentence(fields)
-        points = zip(self._table.points, after.table.points, strict=True)
-        gains = {seat: now - then for seat, (then, now) in enumerate(points)}
-        if fields["type"] == "rob":
-            taken = self._stake(fields["player"])
-            gains[self._actor] -= taken
-            gains[fields["player"]] += taken
         if fields["type"] == "keep":
             tokens = self._table.slots[self._table.cursor].cards[0].tokens + self._game.shape.tokens_on_keep
             if tokens:
                 sentence = self._say("keep.tokens", sentence=sentence, tokens=tokens)
         return self._narrator.told(
-            sentence, self._actor, gains, self._sources(fields, gains, after), self._discarded(fields, after.table)
+            sentence,
+            self._actor,
+            self._besides_robbery(fields, gains),
+            {seat: [self._noun(kind).name for kind in kinds] for seat, kinds in sources.items()},
+            [
+                self._narrator.owned(self._noun(kind), family)
+                for family, kind in without(discarded, self._named(fields))
+            ],
         )
+
+    def effects(self, fields: Mapping[str, Any], after: View | Position) -> Effects:
+        """Return what a move did; cards have their ids."""
+        self._turn_up(self._pointed_at(fields))
+        gains = changed(self._table.points, after.table.points)
+        sources = self._sources(fields, self._besides_robbery(fields, gains), after)
+        return Effects(gains, sources, piled(self._table.piles, after.table.piles))
+
+    def _besides_robbery(self, fields: Mapping[str, Any], gains: Mapping[int, int]) -> Counter[int]:
+        """Return the gains without the points that the move itself takes from a player."""
+        besides = Counter(gains)
+        if fields["type"] == "rob":
+            taken = self._stake(fields["player"])
+            besides[self._actor] -= taken
+            besides[fields["player"]] += taken
+        return besides
 
     def _pointed_at(self, fields: Mapping[str, Any]) -> list[int]:
         """Return the slots whose cards an action turns up for its spectators, in the order of the notation."""
@@ -191,25 +222,24 @@ class _Telling:
 
     # --- what followed ---
 
-    def _sources(
-        self, fields: Mapping[str, Any], gains: Mapping[int, int], after: View | Position
-    ) -> dict[int, list[str]]:
+    def _sources(self, fields: Mapping[str, Any], gains: Counter[int], after: View | Position) -> dict[int, list[str]]:
         """Return the cards that brought the gains of each seat, if it is not only the actor's move."""
         sources: dict[int, list[str]] = {}
         for kind, family in self._acted_unasked(after):
             if gains[family] > 0:
-                sources.setdefault(family, []).append(self._noun(kind).name)
+                sources.setdefault(family, []).append(kind)
         for slot in self._pointed_at(fields):
             hit, family = self._kinds[slot], self._table.slots[slot].family
             if hit and family != self._actor and gains[family] > 0 and self._nature(hit) & Nature.AMBUSH:
-                sources.setdefault(family, []).insert(0, self._noun(hit).name)
+                sources.setdefault(family, []).insert(0, hit)
+        if fields["type"] == "keep":
+            return sources  # a card that stays face down brings nothing
         own = sources.get(self._actor, [])
         acting = self._kinds[self._table.cursor] if self._table.cursor is not None else None
         if acting is not None and own:
-            name = self._noun(acting).name
-            others = [source for source in own if source != name]
+            others = [source for source in own if source != acting]
             # The actor's gain belongs to the move, unless other cards of theirs have a part in it.
-            sources[self._actor] = [name, *others] if others else []
+            sources[self._actor] = [acting, *others] if others else []
         return sources
 
     def _acted_unasked(self, after: View | Position) -> Iterator[tuple[str, int]]:
@@ -231,21 +261,17 @@ class _Telling:
     def _nature(self, card_id: str) -> Nature:
         return next(card.nature for card in self._game.cards if card.id == card_id)
 
-    def _discarded(self, fields: Mapping[str, Any], after: Table) -> Iterator[Phrase]:
-        """Yield the cards that left the queue, except for those of the sentence."""
-        named = Counter[tuple[int, str | None]]()
-        if fields["type"] == "target":
-            named[self._table.slots[fields["slot"]].family, self._kinds[fields["slot"]]] += 1
+    def _named(self, fields: Mapping[str, Any]) -> Counter[tuple[int, str]]:
+        """Return the cards that leave the queue by the sentence of a move."""
+        named = Counter[tuple[int, str]]()
+        hit = self._kinds[fields["slot"]] if fields["type"] == "target" else None
+        if hit is not None:
+            named[self._table.slots[fields["slot"]].family, hit] += 1
         if self._table.cursor is not None:
             acting = self._kinds[self._table.cursor]
             if acting is not None and self._nature(acting) & Nature.ONE_SHOT:
                 named[self._actor, acting] += 1
-        for family, (pile, then) in enumerate(zip(after.piles, self._table.piles, strict=True)):
-            for kind in (Counter(pile) - Counter(then)).elements():
-                if named[family, kind]:
-                    named[family, kind] -= 1
-                else:
-                    yield self._narrator.owned(self._noun(kind), family)
+        return named
 
     # --- prompts ---
 
