@@ -44,6 +44,30 @@ def test_a_game_against_engines_is_played_to_its_end_and_handed_to_the_review(op
 
 
 @pytest.mark.slow
+def test_the_gains_of_each_move_stand_beside_the_points(open_page: Open) -> None:
+    page = open_page("#/play")
+    set_up(page)
+    play_to_the_end(page, random.Random(1))
+    totals = page.evaluate("""
+        async () => {
+            const totals = [0, 0, 0];
+            for (const move of document.querySelectorAll('.log button.told')) {
+                move.click();
+                await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
+                [...document.querySelectorAll('.seats li')].forEach((line, seat) => {
+                    const gain = line.querySelector('.gain')?.textContent ?? '0';
+                    totals[seat] += Number(gain.replace('−', '-'));
+                });
+            }
+            return totals;
+        }
+    """)
+    lines = page.locator(".seats li .points").all_inner_texts()
+    assert [1 + total for total in totals] == [int(text.split()[0]) for text in lines]
+    assert any(totals)
+
+
+@pytest.mark.slow
 def test_an_installed_game_is_played_by_its_text(open_page: Open, tmp_path: Path) -> None:
     """Its code runs in worker processes; the page shows its views and a button for each move."""
     with server("--plugin-workers", "1", web=True, environment=install_games(tmp_path)) as running:

@@ -4,8 +4,9 @@
 // person looks, everything that was drawn is dropped (`cover`).
 
 import { create } from "@bufbuild/protobuf";
-import { NamesSchema, type Names } from "../../generated/eminence/v1/rules_pb";
+import { NamesSchema, type Names, type Ply } from "../../generated/eminence/v1/rules_pb";
 import { RecordSchema, type Comment } from "../../generated/eminence/v1/record_pb";
+import type { Seat } from "../../generated/eminence/v1/seat_pb";
 import type { TableResult, TableSeen } from "../../generated/eminence/v1/table_pb";
 import { ViewSchema, type Action, type View } from "../../generated/eminence/v1/view_pb";
 import { refusalOf, rules, tables, type Refusal } from "../api";
@@ -30,7 +31,18 @@ export interface Frame {
   view: View;
   words: Names | null;
   seat: SeatIndex | null;
+  /** The points or gold that the action brought, by seat. */
+  gains: ReadonlyMap<SeatIndex, number>;
 }
+
+const NO_GAINS: ReadonlyMap<SeatIndex, number> = new Map();
+
+const frameOf = ({ words, effects }: Ply, view: View, seat: Seat | undefined): Frame => ({
+  view: create(ViewSchema, view),
+  words: words ?? null,
+  seat: indexOf(seat ?? 0),
+  gains: new Map(effects?.gains.map((gain) => [indexOf(gain.seat)!, gain.amount])),
+});
 
 /** The facts about a table that everybody may see. */
 export interface Outline {
@@ -321,11 +333,7 @@ export class Sitting {
       names: table.sitters.map(({ name }) => name),
     });
     const { plies } = await rules.replayRecord({ record, words: true });
-    return plies.map((ply) => ({
-      view: create(ViewSchema, ply.views[0]!),
-      words: ply.words ?? null,
-      seat: indexOf(ply.seen[0]?.seat ?? 0),
-    }));
+    return plies.map((ply) => frameOf(ply, ply.views[0]!, ply.seen[0]?.seat));
   }
 
   /**
@@ -335,21 +343,17 @@ export class Sitting {
   async #framesWithoutHistory({ view, seat, result }: TableSeen): Promise<Frame[]> {
     if (result?.record !== undefined) {
       const { plies } = await rules.replayRecord({ record: result.record, words: true });
-      return plies.map((ply) => ({
-        view: create(ViewSchema, ply.views[indexOf(seat)!]!),
-        words: ply.words ?? null,
-        seat: indexOf(ply.action?.seat ?? 0),
-      }));
+      return plies.map((ply) => frameOf(ply, ply.views[indexOf(seat)!]!, ply.action?.seat));
     }
     const frames = this.seat === indexOf(seat) ? this.frames : [];
     const [before, now] = [frames.at(-1), textOf(view!)];
-    if (before === undefined) return [{ view: view!, words: null, seat: null }];
+    if (before === undefined) return [{ view: view!, words: null, seat: null, gains: NO_GAINS }];
     if (this.#choice === null && textOf(before.view) === now) return [...frames];
     const { words: choice = null, seat: chooser = null } = this.#choice ?? {};
     this.#choice = null;
     const told = (language: "en" | "fr" | "de") => (choice === null ? now : `${choice[language] || choice.en}. ${now}`);
     const words = create(NamesSchema, { en: told("en"), fr: told("fr"), de: told("de") });
-    return [...frames, { view: view!, words, seat: chooser }];
+    return [...frames, { view: view!, words, seat: chooser, gains: NO_GAINS }];
   }
 
   async #choicesOf(table: TableSeen): Promise<{ question: Names | null; words: Map<string, Names> }> {
