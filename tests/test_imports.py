@@ -35,6 +35,7 @@ LAYERS = {
     "solver/pool/": ABOVE_POOLS,
     "server/codec/": ("server.messages", *ABOVE_MESSAGES),
     "server/messages/": ABOVE_MESSAGES,
+    "server/report/": ABOVE_MESSAGES,
     "server/rpc/": ("server.services", *ABOVE_SERVICES),
     "server/services/": ABOVE_SERVICES,
 }

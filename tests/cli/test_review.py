@@ -24,11 +24,13 @@ from engine_cy.pictures import SIGNS
 from engine_cy.record import Record, read_record
 from server.cli.commands.review import run_review
 from server.cli.options import SearchFlags
-from server.cli.pages.html_report import _graph, write_report
-from server.cli.pages.win_chart import LABEL, ROWS, as_text, chart_of, plot
-from server.cli.review_run import Parts, Review, Reviewer
+from server.cli.pages.win_chart import LABEL, ROWS, as_text, plot
+from server.cli.review_run import Reviewer
 from server.client.local import LocalClient
 from server.games import adapter_of
+from server.report.chart import chart_of
+from server.report.page import _graph, write_report
+from server.report.review import Parts, Review
 from solver.extras import MissingExtraError
 from solver.review import decisions
 

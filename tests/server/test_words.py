@@ -18,13 +18,13 @@ from engine_cy.oriflamme.editions import EDITIONS
 from engine_cy.pictures import SIGNS
 from engine_cy.seats import SEATS
 from engine_cy.support.rng import Rng
-from server.cli.review_run import Parts
 from server.codec.fields import write_seat
 from server.games import adapter_of, continuation, picture_words
 from server.games.adapter import GameAdapter
 from server.games.narration import COMMON, Reader
 from server.languages import LANGUAGES, UnknownLanguageError, Words, check_language, language_of, words_of
 from server.messages.answers import write_step
+from server.report.review import Parts
 from solver import Budget, solve
 
 ROOT = Path(__file__).parents[2]
@@ -196,22 +196,28 @@ def test_every_word_of_the_games_is_used(used, monkeypatch):
         assert {*messages, *nouns} <= used[area], area
 
 
-def test_every_word_of_the_command_line_is_used():
-    sources = [*(ROOT / "server/cli").glob("**/*.py"), *(ROOT / "server/cli/pages/templates").iterdir()]
-    text = "".join(path.read_text("utf-8") for path in sources if path.parent.name != "words")
-    messages, _ = catalogue("server.cli", "en")
-    # The last word of these follows from a value.
-    prefixes = {
-        "grade.": SIGNS,
-        "part.": Parts._fields,
-        "way.": (*Parts._fields, "rest", "expected"),
-        "unit.": ("points", "gold"),
-    }
-    of_values = {f"{prefix}{value}" for prefix, values in prefixes.items() for value in values}
-    review = {f"review.{key}" for key in ("no", "win", "lost")}
-    assert {key for key in messages if f'"{key}"' not in text and f"'{key}'" not in text} <= of_values | review | {
-        "part.rest"
-    }
+# The files that use the words of an area, beside the games.
+USERS = {
+    "server.cli": ("server/cli/**/*.py",),
+    "server.report": ("server/report/**/*.*", "server/cli/commands/review.py"),
+}
+# The last word of these keys follows from a value.
+KEYS_OF_VALUES = {
+    "grade.": SIGNS,
+    "part.": (*Parts._fields, "rest"),
+    "way.": (*Parts._fields, "rest", "expected"),
+    "unit.": ("points", "gold"),
+    "review.": ("no", "win", "lost"),
+}
+
+
+@pytest.mark.parametrize("area", USERS)
+def test_every_word_of_commands_and_reports_is_used(area):
+    paths = [path for pattern in USERS[area] for path in ROOT.glob(pattern) if path.suffix in (".py", ".html")]
+    text = "".join(path.read_text("utf-8") for path in paths if path.parent.name != "words")
+    messages, _ = catalogue(area, "en")
+    of_values = {f"{prefix}{value}" for prefix, values in KEYS_OF_VALUES.items() for value in values}
+    assert {key for key in messages if f'"{key}"' not in text and f"'{key}'" not in text} <= of_values
 
 
 # --- sentences ----------------------------------------------------------------------------------------------------

@@ -20,14 +20,17 @@ from server.cli.command import check_place, command, files, json_option
 from server.cli.connection import Connection, server_options
 from server.cli.exit_codes import Failure
 from server.cli.inputs import read_game
-from server.cli.options import WORDS, SearchFlags, language_option, search_flags, seat_number
+from server.cli.options import SearchFlags, language_option, search_flags, seat_number
 from server.cli.pages.board import letter
-from server.cli.pages.win_chart import as_text, chart_of, plot, require_figure
-from server.cli.review_run import Parts, Review, Reviewer
+from server.cli.pages.win_chart import as_text, plot, require_figure
+from server.cli.review_run import Reviewer
 from server.games import adapter_of
 from server.games.narration import Reader
 from server.languages import Words, words_of
 from server.messages.answers import GRADES
+from server.report import WORDS
+from server.report.chart import chart_of
+from server.report.review import Parts, Review
 
 GRADE_STYLES = {"best": "green", "fine": "", "inaccuracy": "yellow", "mistake": "bold yellow", "blunder": "bold red"}
 ITERATIONS = 20_000
@@ -90,7 +93,7 @@ def review(
     if plot_to:
         plot(chart_of(result), title_of(record, words_of(WORDS, language)), plot_to)
     if html_to:
-        from server.cli.pages.html_report import write_report
+        from server.report.page import write_report
 
         html_to.write_text(write_report(result, language), "utf-8")
     if as_json:

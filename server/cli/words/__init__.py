@@ -1,4 +1,4 @@
-"""The words of the command line for players, in a module for each language: play, suggest, review and its report.
+"""The words of the command line for players, in a module for each language: play, suggest and rules.
 
-Help, errors and JSON are in English only.
+Those of reviews are in `server/report/words`. Help, errors and JSON are in English only.
 """

@@ -11,15 +11,15 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from engine_cy import View
 from engine_cy.pictures import DARK, LIGHT, SIGNS
 from engine_cy.seats import SEATS
-from server.cli.options import WORDS
-from server.cli.pages.win_chart import Chart, chart_of
-from server.cli.review_run import BAD, JudgedDecision, Note, Parts, Review
 from server.games import adapter_of
 from server.games.adapter import Picture
 from server.games.continuation import Step, told
 from server.games.narration import Reader
 from server.languages import DEFAULT, words_of
 from server.messages.answers import GRADES
+from server.report import WORDS
+from server.report.chart import Chart, chart_of
+from server.report.review import BAD, JudgedDecision, Note, Parts, Review
 from solver.named_beliefs import SeatBelief, beliefs_of
 
 # Size and margins of the graph, in units of its view box.
@@ -65,7 +65,7 @@ def write_report(review: Review, language: str = DEFAULT) -> str:
 @cache
 def _environment() -> Environment:
     environment = Environment(
-        loader=PackageLoader("server.cli.pages"),
+        loader=PackageLoader("server.report"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

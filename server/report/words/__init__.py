@@ -1,0 +1,1 @@
+"""The words of reviews, in the report and on terminals, in a module for each language."""
