@@ -1,6 +1,6 @@
 import { svelte } from "@sveltejs/vite-plugin-svelte";
 import { defineConfig, type Plugin } from "vite";
-import { smallProtobuf } from "./protobuf";
+import { smallProtobuf } from "./protobuf.ts";
 import look from "../../../engine_cy/look.json" with { type: "json" };
 
 type Colours = (typeof look)["light"];
@@ -35,6 +35,7 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     assetsInlineLimit: 0, // data: addresses are blocked by the page's policy
     license: { fileName: "licenses.md" },
+    rolldownOptions: { checks: { bundlerTimings: false } }, // else a busy machine has warnings
   },
   // While the page is developed, the calls go to a server on the default address.
   server: { proxy: { "/eminence.v1.": "http://127.0.0.1:8080" }, fs: { allow: [".", "../../../engine_cy"] } },
