@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from types import TracebackType
 from typing import Any, Generic, TypeVar
 
@@ -26,6 +26,7 @@ from .refusals import raising_refused
 from .requests import (
     LONG_SECONDS,
     OPTIONS,
+    PROMPT_SECONDS,
     REFEREE,
     RULES,
     TABLES,
@@ -186,6 +187,24 @@ class AsyncClient:
         request = pb.ReviewRequest(record=record, seat=seat, budget=budget, options=options)
         timeout = review_seconds(record, budget) if seconds is None else seconds
         return AsyncStream(self.stub.Review(request, timeout=timeout, metadata=self._metadata))
+
+    async def write_report(
+        self,
+        record: record_pb2.Record,
+        decisions: Iterable[pb.ReviewedDecision],
+        summary: pb.ReviewSummary,
+        options: pb.Options | None = None,
+        *,
+        seat: seat_pb2.Seat.ValueType = seat_pb2.SEAT_UNSPECIFIED,
+        language: str = "",
+        seconds: float = PROMPT_SECONDS,
+    ) -> str:
+        """Return the report of a review, one HTML page, from the decisions and the summary of `review`."""
+        request = pb.WriteReportRequest(
+            record=record, seat=seat, decisions=decisions, summary=summary, options=options, language=language
+        )
+        response: pb.WriteReportResponse = await self._call(self.stub.WriteReport, request, seconds)
+        return response.html
 
     async def _call(self, method: Any, request: Any, seconds: float) -> Any:
         return await _answer(lambda: method(request, timeout=seconds, metadata=self._metadata))

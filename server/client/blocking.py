@@ -25,6 +25,7 @@ from .refusals import raising_refused
 from .requests import (
     LONG_SECONDS,
     OPTIONS,
+    PROMPT_SECONDS,
     REFEREE,
     RULES,
     TABLES,
@@ -147,6 +148,24 @@ class Client:
         request = pb.ReviewRequest(record=record, seat=seat, budget=budget, options=options)
         timeout = review_seconds(record, budget) if seconds is None else seconds
         return self._stream(self.stub.Review, request, timeout)
+
+    def write_report(
+        self,
+        record: record_pb2.Record,
+        decisions: Iterable[pb.ReviewedDecision],
+        summary: pb.ReviewSummary,
+        options: pb.Options | None = None,
+        *,
+        seat: seat_pb2.Seat.ValueType = seat_pb2.SEAT_UNSPECIFIED,
+        language: str = "",
+        seconds: float = PROMPT_SECONDS,
+    ) -> str:
+        """Return the report of a review, one HTML page, from the decisions and the summary of `review`."""
+        request = pb.WriteReportRequest(
+            record=record, seat=seat, decisions=decisions, summary=summary, options=options, language=language
+        )
+        response: pb.WriteReportResponse = self._call(self.stub.WriteReport, request, seconds)
+        return response.html
 
     def _call(self, method: Any, request: Any, seconds: float) -> Any:
         with raising_refused():

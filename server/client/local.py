@@ -148,6 +148,24 @@ class LocalClient:
         request = pb.ReviewRequest(record=record, seat=seat, budget=budget, options=options)
         return self._answers("Review", request, seconds)
 
+    def write_report(
+        self,
+        record: record_pb2.Record,
+        decisions: Iterable[pb.ReviewedDecision],
+        summary: pb.ReviewSummary,
+        options: pb.Options | None = None,
+        *,
+        seat: seat_pb2.Seat.ValueType = seat_pb2.SEAT_UNSPECIFIED,
+        language: str = "",
+        seconds: float | None = None,
+    ) -> str:
+        """Return the report of a review, one HTML page, from the decisions and the summary of `review`."""
+        request = pb.WriteReportRequest(
+            record=record, seat=seat, decisions=decisions, summary=summary, options=options, language=language
+        )
+        response: pb.WriteReportResponse = next(self._answers("WriteReport", request, seconds))
+        return response.html
+
     def analyze_batch(
         self, requests: Iterable[pb.AnalyzeBatchRequest], *, seconds: float | None = None
     ) -> Stream[pb.AnalyzeBatchResponse]:
@@ -207,6 +225,8 @@ class LocalClient:
             case "Review":
                 stopping = Control()
                 return self._judge(request, deadline, stopping), lambda _: stopping.stop()
+            case "WriteReport":
+                return _only(self._report, request), lambda _: None
             case "GameInfo":
                 from server.services.rules import info_of
 
@@ -291,6 +311,13 @@ class LocalClient:
             stopping.stop()
             executor.shutdown(cancel_futures=True)
         yield pb.ReviewResponse(summary=writer.summary())
+
+    def _report(self, request: pb.WriteReportRequest) -> pb.WriteReportResponse:
+        from server.report.page import write_report  # not above: most programs write no reports
+        from server.report.reading import read_language, read_review
+
+        language = read_language(request)
+        return pb.WriteReportResponse(html=write_report(read_review(request, self._config), language))
 
     def close(self) -> None:
         self._is_closed = True

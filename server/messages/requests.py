@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 from google.protobuf.duration_pb2 import Duration
 
 from eminence.v1 import solver_pb2 as pb
+from eminence.v1 import view_pb2
 from engine_cy import Action, Game, Position, View
 from engine_cy.errors import listed
 from engine_cy.record import Record
@@ -197,13 +198,8 @@ def read_review(request: pb.ReviewRequest, caps: Caps, config: Config | None = N
 
     The judge makes the questions of a decision later, when it judges the decision.
     """
-    required(request, "record", "")
-    with records.sealed("record") if request.seat else nullcontext():
-        record = records.read(request.record)
-    seat = read_optional_seat(request.seat, record.game.n_players, "seat")
-    if seat is not None and record.observer not in (None, seat):
-        raise Refusal("CONTRADICTION", "seat", "the record is another seat's view of the game, with its decisions only")
-    options = read_options(request.options, record.game, None, "options", ("restrict_to", "information"), config=config)
+    record, seat = read_reviewed(request)
+    options = read_review_options(request.options, record.game, config)
     if options.samples and not request.details:
         raise Refusal("CONTRADICTION", "options.sample_variations", "a review has candidates only with `details`")
     limits = read_budget(request.budget, options, caps, "budget")
@@ -228,6 +224,22 @@ def read_review(request: pb.ReviewRequest, caps: Caps, config: Config | None = N
     number = count_decisions(record, seat) if request.details else None
     seed, shares = arguments["seed"], arguments["shares"]
     return ReviewGrant(record, seat, judged, judge, seed, shares, limits.is_timed, options, number)
+
+
+def read_reviewed(request: pb.ReviewRequest | pb.WriteReportRequest) -> tuple[Record, int | None]:
+    """Read the game to review, and the seat whose decisions count; None for every seat that the record allows."""
+    required(request, "record", "")
+    with records.sealed("record") if request.seat else nullcontext():
+        record = records.read(request.record)
+    seat = read_optional_seat(request.seat, record.game.n_players, "seat")
+    if seat is not None and record.observer not in (None, seat):
+        raise Refusal("CONTRADICTION", "seat", "the record is another seat's view of the game, with its decisions only")
+    return record, seat
+
+
+def read_review_options(message: pb.Options, game: Game, config: Config | None = None) -> RequestOptions:
+    """Read the options of a review. `config` replaces the default configuration."""
+    return read_options(message, game, None, "options", ("restrict_to", "information"), config=config)
 
 
 def _grant(question: Question, options: RequestOptions, limits: Limits) -> Grant:
@@ -381,16 +393,22 @@ def read_actions(messages: Any, view: View, most: int, field: str) -> tuple[Acti
     legal = set(view.legal_actions()) if messages else set()
     actions: dict[Action, None] = {}
     for i, message in enumerate(messages):
-        action = views.read_action(view.game, message, f"{field}[{i}]")
-        if action not in legal:
-            with at(f"{field}[{i}]"):
-                view.play(action)  # raises an error with the reason
-            problem = f"'{action}' is not possible here ({listed(view.legal_actions())})"
-            raise Refusal("ILLEGAL_ACTION", f"{field}[{i}]", problem)
+        action = read_legal_action(message, view, legal, f"{field}[{i}]")
         if action in actions:
             raise Refusal("CONTRADICTION", f"{field}[{i}]", f"'{action}' is named twice")
         actions[action] = None
     return tuple(actions)
+
+
+def read_legal_action(message: view_pb2.Action, view: View, legal: Container[Action], field: str) -> Action:
+    """Read an action; refuse it unless it is one of `legal`, the legal actions of the view."""
+    action = views.read_action(view.game, message, field)
+    if action not in legal:
+        with at(field):
+            view.play(action)  # raises an error with the reason
+        problem = f"'{action}' is not possible here ({listed(view.legal_actions())})"
+        raise Refusal("ILLEGAL_ACTION", field, problem)
+    return action
 
 
 def _read_models(message: pb.Options, game: Game, observer: int | None, field: str) -> dict[int | str, Model]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
@@ -31,6 +32,11 @@ KINDS_SHOWN = 5
 
 def write_report(review: Review, language: str = DEFAULT) -> str:
     """Return the HTML page of a review."""
+    return write_page(review, list(shown_decisions(review, language)), language)
+
+
+def write_page(review: Review, decisions: Sequence[ShownDecision], language: str) -> str:
+    """Return the HTML page of a review with these decisions: all of `shown_decisions`, whose work takes longer."""
     words, reader = words_of(WORDS, language), Reader(language)
     adapter = adapter_of(review.record.game.id)
     return (
@@ -53,7 +59,7 @@ def write_report(review: Review, language: str = DEFAULT) -> str:
             summary=review.summary,
             seats=_seats(review),
             graph=_graph(chart_of(review)),
-            rounds=_rounds(review, language),
+            rounds=_rounds(decisions),
             grades=SIGNS,
             light=LIGHT,
             dark=DARK,
@@ -252,23 +258,26 @@ def _first(review: Review) -> int:
     return next((judged.number for judged in review.chosen), len(review.record.actions) + 2)
 
 
-def _rounds(review: Review, language: str) -> list[tuple[int, list[ShownDecision]]]:
-    rounds: dict[int, list[ShownDecision]] = {}
+def shown_decisions(review: Review, language: str) -> Iterator[ShownDecision]:
+    """Yield the decisions with a choice, as the page shows them."""
     numbers = [judged.number for judged in review.chosen]
-    ends = dict(pairwise([*numbers, len(review.record.actions) + 2]))
-    for judged in review.chosen:
+    ends = pairwise([*numbers, len(review.record.actions) + 2])
+    for judged, (begin, end) in zip(review.chosen, ends, strict=True):
         view = judged.decision.view
         adapter = adapter_of(view.game.id)
-        line = told(adapter, view, judged.message.best.principal_variation, Reader(language))
-        rounds.setdefault(judged.round, []).append(
-            ShownDecision(
-                judged,
-                adapter.picture(view, language),
-                line,
-                _beliefs(judged, review, language),
-                review.notes(judged.number, ends[judged.number]),
-            )
+        yield ShownDecision(
+            judged,
+            adapter.picture(view, language),
+            told(adapter, view, judged.message.best.principal_variation, Reader(language)),
+            _beliefs(judged, review, language),
+            review.notes(begin, end),
         )
+
+
+def _rounds(decisions: Sequence[ShownDecision]) -> list[tuple[int, list[ShownDecision]]]:
+    rounds: dict[int, list[ShownDecision]] = {}
+    for shown in decisions:
+        rounds.setdefault(shown.judged.round, []).append(shown)
     return list(rounds.items())
 
 

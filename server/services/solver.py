@@ -28,6 +28,9 @@ from server.messages.requests import (
     read_search,
 )
 from server.refusals import Refusal, under
+from server.report.page import shown_decisions, write_page
+from server.report.reading import read_language
+from server.report.reading import read_review as read_reported
 from server.rpc.admission import Kind, retry_when_full
 from server.rpc.callers import Context, current_caller
 from server.rpc.deadline import Deadline
@@ -145,6 +148,25 @@ class SolverService(solver_pb2_grpc.SolverServiceServicer):
             if (decision := writer.add(judged)) is not None:
                 yield pb.ReviewResponse(decision=decision)
         yield pb.ReviewResponse(summary=await self._in_thread(writer.summary))
+
+    async def WriteReport(self, request: pb.WriteReportRequest, context: Context) -> pb.WriteReportResponse:
+        deadline = self._arrive(context)
+        language = read_language(request)
+        caller = current_caller()
+        async with caller.turn():
+            review = await self._in_thread(read_reported, request)
+        decisions, shown = [], shown_decisions(review, language)
+        while True:
+            # One at a time: a report takes as long as many other calls.
+            deadline.check()
+            async with caller.turn():
+                decision = await self._in_thread(next, shown, None)
+            if decision is None:
+                break
+            decisions.append(decision)
+        async with caller.turn():
+            html = await self._in_thread(write_page, review, decisions, language)
+        return pb.WriteReportResponse(html=html)
 
     async def suggest_in_bulk(self, request: pb.SuggestRequest) -> pb.Suggestion:
         """Suggest a move for a table of the server, in the bulk queue; retry while the queue is full."""

@@ -6,6 +6,7 @@ import json
 import random
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -96,6 +97,7 @@ def test_the_numbers_are_those_of_the_command(game_id: str, open_page: Open, tmp
     path.write_text(str(record))
     expected = run("review", path, "--json", "--iterations", ITERATIONS, "--seed", SEED).json
     page = review(open_page("#/review"), record)
+    assert file_of(page, "Save the report") == report_of(record, tmp_path)
 
     with page.expect_download() as download:
         page.get_by_role("button", name="Save the review").click()
@@ -126,6 +128,40 @@ def test_the_numbers_are_those_of_the_command(game_id: str, open_page: Open, tmp
     for seat, article in zip(expected["summary"]["seats"], page.locator(".seat-reviews article").all(), strict=True):
         assert percent(seat["winLoss"]["mean"]) in article.inner_text()
         assert percent(seat["outcome"]) in article.locator(".sum").inner_text()
+
+
+def file_of(page: Any, button: str) -> str:
+    """Press a button that saves a file; return its text."""
+    with page.expect_download() as download:
+        page.get_by_role("button", name=button).click()
+    return Path(download.value.path()).read_text("utf-8")
+
+
+def report_of(record: Record, folder: Path, *flags: str) -> str:
+    """Return the report that the command writes."""
+    (folder / "noted.txt").write_text(str(record))
+    report = folder / "report.html"
+    written = run("review", folder / "noted.txt", "--iterations", ITERATIONS, "--seed", SEED, "--html", report, *flags)
+    assert written.code == 0
+    return report.read_text("utf-8")
+
+
+def test_the_report_holds_the_notes_and_the_language_of_the_page(open_page: Open, tmp_path: Path) -> None:
+    record = game("oriflamme")
+    page = review(open_page("#/review"), record)
+    page.get_by_label("Note on the start").fill("<i>Why not?</i>")
+    page.get_by_label("Note on the start").blur()
+    page.get_by_label("Language").select_option("de")
+    report = file_of(page, "Bericht speichern")
+    assert report == report_of(replace(record, comments=(Comment(0, "<i>Why not?</i>"),)), tmp_path, "--lang", "de")
+
+
+def test_a_report_that_is_refused_says_why(reviewed: Any) -> None:
+    page, _ = reviewed
+    refusal = {"code": "invalid_argument", "message": "summary.seats: are others"}
+    page.route("**/WriteReport", lambda route: route.fulfill(status=400, json=refusal))
+    page.get_by_role("button", name="Save the report").click()
+    assert "summary.seats: are others" in page.locator(".keep").get_by_role("alert").inner_text()
 
 
 def rounded(value: Any) -> Any:

@@ -195,7 +195,7 @@ class Scripted(solver_pb2_grpc.SolverServiceServicer):
         """Fail: the program calls neither this method nor a missing one."""
         raise NotImplementedError
 
-    Compare = CompareStream = Review = Suggest
+    Compare = CompareStream = Review = WriteReport = Suggest
 
     def Analyze(self, request: Any, context: Any) -> Iterator[pb.AnalyzeResponse]:
         yield pb.AnalyzeResponse(suggestion=pb.Suggestion(engine_signature="e1", budget=request.budget), last=True)

@@ -68,6 +68,9 @@ class Adviser:
     async def Compare(self, request: pb.CompareRequest, context: Context) -> pb.CompareResponse:
         return pb.CompareResponse()
 
+    async def WriteReport(self, request: pb.WriteReportRequest, context: Context) -> pb.WriteReportResponse:
+        return pb.WriteReportResponse()
+
     async def CompareStream(
         self, request: pb.CompareStreamRequest, context: Context
     ) -> AsyncIterator[pb.CompareStreamResponse]:

@@ -129,6 +129,7 @@ def answers_to(seat: int, record: Record, channel: grpc.Channel) -> dict[str, li
                 record=message, seat=number, budget=BUDGET, details=True, options=pb.Options(sample_variations=2)
             ),
         ),
+        "WriteReport": outcome(solver.WriteReport, report_request(solver, message, number)),
         "GetViews": outcome(referee.GetViews, get_views),
         "GetViews of a position": outcome(
             referee.GetViews, referee_pb2.GetViewsRequest(standing=by_position, seats=[number])
@@ -149,6 +150,13 @@ def answers_to(seat: int, record: Record, channel: grpc.Channel) -> dict[str, li
             if b"StatusCode" in played[0]:
                 answers[f"Play at a {name}: {text}"] = played
     return answers
+
+
+def report_request(solver: Any, record: record_pb2.Record, seat: Any) -> pb.WriteReportRequest:
+    """Review the decisions of a seat; return the request for the report."""
+    *steps, last = solver.Review(pb.ReviewRequest(record=record, seat=seat, budget=BUDGET))
+    decisions = [step.decision for step in steps]
+    return pb.WriteReportRequest(record=record, seat=seat, decisions=decisions, summary=last.summary)
 
 
 def refusals(seat: int | None, record: Record, action: str, channel: grpc.Channel) -> dict[str, list[bytes]]:

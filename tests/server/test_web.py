@@ -75,12 +75,14 @@ def requests_of() -> dict[str, list[Any]]:
     spec = view.game
     budget = pb.Budget(iterations=20)
     whole = records.write(record)
+    unplayed = pb.ReviewSummary(seats=[pb.SeatReview(seat=seat) for seat in seat_pb2.Seat.values()[1:4]])
     standing = referee_pb2.Standing(position=positions.write(start))
     first = [views.write_action(action) for action in start.legal_actions()[:2]]
     return {
         "Suggest": [pb.SuggestRequest(view=view, budget=budget)],
         "Analyze": [pb.AnalyzeRequest(view=view, budget=budget)],
         "Review": [pb.ReviewRequest(record=whole, budget=budget)],
+        "WriteReport": [pb.WriteReportRequest(record=records.write(Record(start)), summary=unplayed)],
         "Compare": [pb.CompareRequest(view=views.write_view(start.view(0)), actions=first, budget=budget)],
         "CompareStream": [
             pb.CompareStreamRequest(

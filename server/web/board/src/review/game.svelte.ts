@@ -1,12 +1,12 @@
 // A game that was played: its record, the views of its seats at each ply, and the grades of its decisions.
 
-import { create, fromJson, type JsonObject } from "@bufbuild/protobuf";
+import { create, fromJson, type JsonObject, type MessageInitShape } from "@bufbuild/protobuf";
 import { refusalOf, rules, solver, type Refusal } from "../api";
 import { indexOf } from "../games/game";
 import { CommentSchema, RecordSchema, type Record } from "../../generated/eminence/v1/record_pb";
 import type { Names, Ply } from "../../generated/eminence/v1/rules_pb";
 import type { Seat } from "../../generated/eminence/v1/seat_pb";
-import type { ReviewedDecision, ReviewSummary } from "../../generated/eminence/v1/solver_pb";
+import type { Candidate, ReviewedDecision, ReviewedDecisionSchema, ReviewSummary } from "../../generated/eminence/v1/solver_pb";
 import { HistorySchema, ViewSchema, type GameSpec, type SeenAction, type View } from "../../generated/eminence/v1/view_pb";
 import type { SeatIndex } from "../table/drawing";
 
@@ -29,6 +29,20 @@ async function read(text: string): Promise<Record> {
 
 /** The number of moves that are listed for each decision. */
 const LINES = 5;
+
+/** Return a decision with what a report shows of it: a request has at most 128 KiB. */
+function reported(decision: ReviewedDecision): MessageInitShape<typeof ReviewedDecisionSchema> {
+  const { index, seat, grade, winLoss, pointsLoss, forced, luckParts, played, best } = decision;
+  const parts = { played: briefly({ ...played!, principalVariation: [] }), best: briefly(best!), winLoss, pointsLoss, luckParts };
+  const known = Object.entries(parts).filter(([, part]) => part !== undefined);
+  return { index, seat, grade, forced, ...Object.fromEntries(known) };
+}
+
+/** Return a candidate with its actions as text alone. */
+function briefly({ $typeName: _, action, principalVariation, ...figures }: Candidate): object {
+  const line = principalVariation.map(({ seat, action }) => ({ seat, action: { text: action!.text } }));
+  return { ...figures, action: { text: action!.text }, principalVariation: line };
+}
 
 export class ReviewedGame {
   record = $state.raw<Record | null>(null);
@@ -158,6 +172,12 @@ export class ReviewedGame {
     const comments = text.trim() === "" ? others : [...others, create(CommentSchema, { after, text: text.trimEnd() })];
     comments.sort((one, other) => one.after - other.after);
     this.record = { ...this.record, comments };
+  }
+
+  /** Return the report of the review, one HTML page, with the comments of now. */
+  async report(language: string): Promise<string> {
+    const decisions = [...this.decisions.values()].map(reported);
+    return (await solver.writeReport({ record: this.record!, decisions, summary: this.summary!, language })).html;
   }
 
   /** Return the record as text, with its comments. */

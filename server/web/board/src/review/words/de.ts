@@ -91,6 +91,7 @@ export const reviewing: ReviewWords = {
   keep: "Behalten",
   saveRecord: "Aufzeichnung speichern",
   saveReview: "Durchsicht speichern (JSON)",
-  sameNumbers: "Dieselben Zahlen, und ein Bericht zum Verschicken, mit",
+  saveReport: "Bericht speichern (HTML)",
+  sameNumbers: "Dieselben Zahlen und derselbe Bericht mit",
   notReproducible: "Eine Grenze des Servers beendete Suchen: Ein anderer Lauf kann etwas abweichen.",
 };

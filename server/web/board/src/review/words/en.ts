@@ -91,7 +91,8 @@ export const reviewing = {
   keep: "Keep it",
   saveRecord: "Save the record",
   saveReview: "Save the review (JSON)",
-  sameNumbers: "The same numbers, and a report to send, by",
+  saveReport: "Save the report (HTML)",
+  sameNumbers: "The same numbers and the same report by",
   notReproducible: "A limit of the server ended searches: another run may differ a little.",
 };
 

@@ -91,6 +91,7 @@ export const reviewing: ReviewWords = {
   keep: "Conserver",
   saveRecord: "Enregistrer la partie",
   saveReview: "Enregistrer l’examen (JSON)",
-  sameNumbers: "Les mêmes nombres, et un rapport à envoyer, par",
+  saveReport: "Enregistrer le rapport (HTML)",
+  sameNumbers: "Les mêmes nombres et le même rapport par",
   notReproducible: "Une limite du serveur a mis fin à des recherches : un autre examen peut différer un peu.",
 };
